@@ -1,0 +1,125 @@
+// Turns lua/*.lua into one TypeScript module, src/queue/lua.generated.ts, so that the scripts work the same in
+// the ES build, the CommonJS build, under jest and inside a bundle, where no file can be read at run time.
+//
+// A line `--@include lib/name` is replaced by lua/lib/name.lua (one level). Comments and blank lines are dropped.
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const INCLUDE = /^--@include lib\/([a-z0-9_-]+)$/;
+
+/**
+ * Reads a folder of Lua scripts and returns their texts ready for SCRIPT LOAD, by camel-cased file name.
+ * Throws, naming the file, for a library that is missing, that includes another or that nobody includes.
+ */
+export function readLuaScripts(dir) {
+  const libs = readLibs(join(dir, 'lib'));
+  const included = new Set();
+  const scripts = {};
+  const files = luaFiles(dir);
+  if (files.length === 0) throw new Error(`${dir}: expected at least one .lua script, found none`);
+  for (const file of files) {
+    const name = camelCase(basename(file, '.lua'));
+    if (name in scripts) throw new Error(`${dir}/${file}: another script is already called ${name}`);
+    scripts[name] = embed(`${dir}/${file}`, readFileSync(join(dir, file), 'utf8'), libs, included);
+  }
+  for (const name of libs.keys()) {
+    if (!included.has(name))
+      throw new Error(`${dir}/lib/${name}.lua: no script includes it; delete it or include it`);
+  }
+  return scripts;
+}
+
+/** The TypeScript module that carries the scripts. */
+export function renderModule(scripts) {
+  const entries = Object.entries(scripts).map(([name, text]) => `  ${name}: ${JSON.stringify(text)},\n`);
+  const names = Object.keys(scripts).map((name) => `'${name}'`);
+  return (
+    '// Made from lua/*.lua by scripts/embed-lua.mjs. Do not edit.\n' +
+    `export type LuaScriptName = ${names.join(' | ')};\n\n` +
+    `export const luaScripts: Readonly<Record<LuaScriptName, string>> = {\n${entries.join('')}};\n`
+  );
+}
+
+/** Drops comments and blank lines. Quoted strings are kept as they are. */
+export function stripComments(file, text) {
+  // A string is matched first, so that "--" inside one is no comment.
+  const token = /"(?:\\[\s\S]|[^"\\\n])*"|'(?:\\[\s\S]|[^'\\\n])*'|--\[(=*)\[[\s\S]*?\]\1\]|--[^\n]*|\[=*\[/g;
+  const stripped = text.replace(token, (match) => {
+    if (match.startsWith('--')) return ' ';
+    if (match.startsWith('['))
+      throw new Error(`${file}: long bracket strings (${match}) are not supported; use quotes`);
+    return match;
+  });
+  const lines = stripped.split('\n').map((line) => line.trimEnd());
+  return lines.filter((line) => line !== '').join('\n') + '\n';
+}
+
+function readLibs(dir) {
+  const libs = new Map();
+  if (!existsSync(dir)) return libs;
+  for (const file of luaFiles(dir)) {
+    const text = readFileSync(join(dir, file), 'utf8');
+    if (text.includes('@include'))
+      throw new Error(`${dir}/${file}: a library cannot include another (one level only)`);
+    if (text.startsWith('#!'))
+      throw new Error(`${dir}/${file}: a #! line belongs into the script, not into a library`);
+    libs.set(basename(file, '.lua'), text);
+  }
+  return libs;
+}
+
+function embed(file, text, libs, included) {
+  const [first = '', ...rest] = text.split(/\r?\n/);
+  const flags = first.startsWith('#!') ? `${first.trimEnd()}\n` : '';
+  const lines = flags === '' ? [first, ...rest] : rest;
+  const own = new Set();
+  const expanded = lines.map((line, index) => {
+    const name = INCLUDE.exec(line)?.[1];
+    const at = `${file}:${index + (flags === '' ? 1 : 2)}`;
+    if (name === undefined) {
+      if (line.includes('@include'))
+        throw new Error(`${at}: expected exactly "--@include lib/name", found "${line}"`);
+      return line;
+    }
+    const lib = libs.get(name);
+    if (lib === undefined) throw new Error(`${at}: there is no lib/${name}.lua`);
+    if (own.has(name)) throw new Error(`${at}: lib/${name}.lua is already included`);
+    own.add(name);
+    included.add(name);
+    return lib;
+  });
+  // Redis reads the flags only from the very first line.
+  return flags + stripComments(file, expanded.join('\n'));
+}
+
+function luaFiles(dir) {
+  if (!existsSync(dir)) throw new Error(`${dir}: the folder of the Lua scripts does not exist`);
+  return readdirSync(dir)
+    .filter((file) => file.endsWith('.lua'))
+    .sort();
+}
+
+function camelCase(name) {
+  return name.replace(/[-_]+([a-z0-9])/g, (_, letter) => letter.toUpperCase());
+}
+
+/** Writes a file at once, and only where its content changes: several commands may embed at the same time. */
+function writeIfChanged(file, text) {
+  if (existsSync(file) && readFileSync(file, 'utf8') === text) return;
+  mkdirSync(dirname(file), { recursive: true });
+  const temporary = `${file}.${process.pid}`;
+  writeFileSync(temporary, text);
+  renameSync(temporary, file);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const root = fileURLToPath(new URL('..', import.meta.url));
+  process.chdir(root);
+  try {
+    writeIfChanged('src/queue/lua.generated.ts', renderModule(readLuaScripts('lua')));
+  } catch (error) {
+    console.error(`embed-lua: ${error.message}`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,46 @@
+export interface RedisBinaries {
+  /** Path of redis-server (or valkey-server); with `--sentinel` it is a Sentinel. */
+  server: string;
+  /** Path of redis-cli, where there is one. */
+  cli: string | undefined;
+  /** Variables to add to the environment of both. */
+  env: Record<string, string>;
+  /** Where it was found, in words. */
+  source: string;
+}
+
+export interface StartOptions {
+  /** Default: a free one. */
+  port?: number;
+  /** More arguments of redis-server, after the defaults. */
+  args?: string[];
+  /** Working folder. Default: a temporary one, removed by stop(). */
+  dir?: string;
+  /** Do not print which Redis is used. Default: false. */
+  quiet?: boolean;
+}
+
+export interface RunningRedis {
+  url: string;
+  host: string;
+  port: number;
+  /** Undefined for the server of REDIS_URL. */
+  readonly pid: number | undefined;
+  source: string;
+  dir: string | undefined;
+  /** Stops it and removes its temporary folder. May be called twice. */
+  stop(): Promise<void>;
+  /** Sends a signal (default SIGKILL) and, if it ends the server, waits for that. */
+  kill(signal?: NodeJS.Signals): Promise<void>;
+  /** Stops it where it runs, then starts it again on the same port. */
+  restart(): Promise<void>;
+}
+
+export function findRedisServer(): Promise<RedisBinaries>;
+export function redisBinaries(): Promise<RedisBinaries>;
+export function startRedisServer(
+  options?: StartOptions,
+): Promise<RunningRedis & { readonly pid: number; dir: string }>;
+export function ensureRedis(options?: StartOptions): Promise<RunningRedis>;
+export function describeRedis(server: Pick<RunningRedis, 'url' | 'source'>): string;
+export function freePort(): Promise<number>;

@@ -1,0 +1,351 @@
+// Finds and starts a real Redis, for the tests, the example and the benchmark. Nothing is installed.
+//
+// Order: REDIS_URL (used as it is, never stopped) > REDIS_SERVER_BIN > redis-server or valkey-server on the PATH >
+// .cache/redis of this project > Debian's package unpacked into .cache/redis > an error that says what to install.
+import { execFile, spawn } from 'node:child_process';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { createConnection, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const CACHE = join(dirname(dirname(fileURLToPath(import.meta.url))), '.cache');
+const DEBIAN_PACKAGES = ['redis-server', 'redis-tools', 'libjemalloc2', 'liblzf1'];
+const START_TIMEOUT_MS = 15_000;
+const STOP_TIMEOUT_MS = 5_000;
+
+let found;
+
+/** The server binary that this machine offers, searched once per process: { server, cli, env, source }. */
+export function findRedisServer() {
+  found ??= search().catch((error) => {
+    found = undefined;
+    throw error;
+  });
+  return found;
+}
+
+/** Paths of redis-server and redis-cli and the environment to run them with. `redis-server --sentinel` is Sentinel. */
+export const redisBinaries = findRedisServer;
+
+/**
+ * Starts a server of its own on 127.0.0.1, on a free port, without persistence, in a temporary folder that is
+ * removed by stop(). It dies with this process, however that ends.
+ */
+export async function startRedisServer(options = {}) {
+  const binary = await findRedisServer();
+  const ownDir = options.dir === undefined;
+  const dir = options.dir ?? mkdtempSync(join(tmpdir(), 'redis-'));
+  const chosenPort = options.port;
+  let port = chosenPort ?? (await freePort());
+  let running;
+  for (let attempt = 1; running === undefined; attempt++) {
+    try {
+      running = await launch(binary, port, dir, ownDir, options.args ?? []);
+    } catch (error) {
+      // Between the choice of a free port and its use another process may take it.
+      if (chosenPort === undefined && attempt < 5 && error.message.includes('Address already in use')) {
+        port = await freePort();
+        continue;
+      }
+      if (ownDir) rmSync(dir, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  const server = {
+    host: '127.0.0.1',
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    source: binary.source,
+    dir,
+    get pid() {
+      return running.child.pid;
+    },
+    /** Sends a signal, as a fault would: SIGKILL, SIGSTOP, SIGCONT. After SIGKILL it waits for the end. */
+    async kill(signal = 'SIGKILL') {
+      running.child.kill(signal);
+      if (signal === 'SIGKILL' || signal === 'SIGTERM') await running.exited;
+    },
+    /** Stops the server where it still runs and starts it again on the same port, in the same folder. */
+    async restart() {
+      await halt(running);
+      running = await launch(binary, port, dir, ownDir, options.args ?? []);
+    },
+    async stop() {
+      await halt(running);
+      if (ownDir) rmSync(dir, { recursive: true, force: true });
+    },
+  };
+  if (options.quiet !== true) console.log(describeRedis(server));
+  return server;
+}
+
+/** The server that REDIS_URL names, or else one started here. stop() leaves the former alone. */
+export async function ensureRedis(options = {}) {
+  const url = process.env.REDIS_URL;
+  if (!url) return startRedisServer(options);
+  const { hostname, port } = new URL(url);
+  const untouchable = () => Promise.reject(new Error('the server of REDIS_URL is not ours to stop or restart'));
+  const server = {
+    url,
+    host: hostname || '127.0.0.1',
+    port: Number(port || 6379),
+    pid: undefined,
+    source: 'REDIS_URL',
+    dir: undefined,
+    stop: () => Promise.resolve(),
+    kill: untouchable,
+    restart: untouchable,
+  };
+  if (options.quiet !== true) console.log(describeRedis(server));
+  return server;
+}
+
+/** One line that says which Redis is used, without a password. */
+export function describeRedis(server) {
+  const url = new URL(server.url);
+  return `Redis: ${url.protocol}//${url.host}${url.pathname} (${server.source})`;
+}
+
+/** A TCP port of 127.0.0.1 that nobody listens on now. */
+export function freePort() {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address();
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+async function search() {
+  const named = process.env.REDIS_SERVER_BIN;
+  if (named) {
+    if (!isExecutable(named)) throw new Error(`REDIS_SERVER_BIN: expected an executable file, found "${named}"`);
+    return describeBinary(named, 'REDIS_SERVER_BIN');
+  }
+  for (const name of ['redis-server', 'valkey-server']) {
+    const path = onPath(name);
+    if (path !== undefined) return describeBinary(path, `${path}, found on the PATH`);
+  }
+  return cached() ?? (await download());
+}
+
+function describeBinary(server, source, env = {}) {
+  const cli = ['redis-cli', 'valkey-cli'].map((name) => join(dirname(server), name)).find(isExecutable);
+  return { server, cli: cli ?? onPath('redis-cli') ?? onPath('valkey-cli'), env, source };
+}
+
+function cached() {
+  const root = join(CACHE, 'redis');
+  const server = join(root, 'usr/bin/redis-server');
+  // Debian's redis-server is a link to redis-check-rdb, which is in redis-tools.
+  if (!isExecutable(server)) return undefined;
+  const triplets = readdirSync(join(root, 'usr/lib'), { withFileTypes: true });
+  const libraries = triplets
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => join(root, 'usr/lib', entry.name));
+  const inherited = process.env.LD_LIBRARY_PATH;
+  const path = [...libraries, ...(inherited ? [inherited] : [])].join(delimiter);
+  return describeBinary(server, 'Debian package in .cache/redis', { LD_LIBRARY_PATH: path });
+}
+
+/** Unpacks Debian's package into .cache/redis. Needs neither root nor an installation. */
+async function download() {
+  for (const tool of ['apt-get', 'dpkg-deb']) {
+    if (onPath(tool) === undefined) throw new Error(whatToInstall());
+  }
+  mkdirSync(CACHE, { recursive: true });
+  // Beside its final place, so that the rename is atomic: several processes may come here at the same time.
+  const work = mkdtempSync(join(CACHE, 'redis-download-'));
+  try {
+    console.error(
+      "No Redis found: fetching Debian's package into .cache/redis (about 1.5 MB, nothing is installed)",
+    );
+    await downloadPackages(work);
+    const root = join(work, 'root');
+    for (const file of readdirSync(work).filter((name) => name.endsWith('.deb'))) {
+      await run('dpkg-deb', ['-x', join(work, file), root]);
+    }
+    try {
+      renameSync(root, join(CACHE, 'redis'));
+    } catch (error) {
+      // Another process was first; its copy is as good. A copy that cannot be used is replaced.
+      if (cached() === undefined) {
+        rmSync(join(CACHE, 'redis'), { recursive: true, force: true });
+        renameSync(root, join(CACHE, 'redis'));
+      } else if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+    }
+  } catch (error) {
+    throw new Error(`${whatToInstall()}\nFetching the Debian package failed: ${error.stderr || error.message}`);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+  const binary = cached();
+  if (binary === undefined) throw new Error(whatToInstall());
+  return binary;
+}
+
+async function downloadPackages(work) {
+  const get = (options) => run('apt-get', [...options, 'download', ...DEBIAN_PACKAGES], { cwd: work });
+  const state = join(work, 'state');
+  const cache = join(work, 'cache');
+  mkdirSync(join(state, 'lists/partial'), { recursive: true });
+  mkdirSync(join(cache, 'archives/partial'), { recursive: true });
+  // Root may own the folder, but apt's own unprivileged user could not write there.
+  const sandbox = ['-o', 'APT::Sandbox::User=root', '-o', `Dir::Cache=${cache}`];
+  try {
+    await get(sandbox);
+  } catch {
+    // No lists, or stale ones: fetch lists of our own, and leave the system's alone.
+    const own = [...sandbox, '-o', `Dir::State=${state}`, '-o', 'Dir::State::status=/var/lib/dpkg/status'];
+    await run('apt-get', [...own, 'update']);
+    await get(own);
+  }
+}
+
+function whatToInstall() {
+  const advice =
+    process.platform === 'darwin'
+      ? 'brew install redis'
+      : process.platform === 'win32'
+        ? 'run it under WSL, or: docker run -d -p 6379:6379 redis:7'
+        : onPath('apk')
+          ? 'apk add redis'
+          : onPath('dnf')
+            ? 'dnf install redis'
+            : onPath('apt-get')
+              ? 'apt-get install redis-server'
+              : 'docker run -d -p 6379:6379 redis:7';
+  return (
+    'No Redis server: none on the PATH, none in .cache/redis, and REDIS_URL and REDIS_SERVER_BIN are not set.\n' +
+    `Install Redis 7.0 or later (${advice}), or set REDIS_URL to a running server (for example ` +
+    'redis://localhost:6379 after `docker run -d -p 6379:6379 redis:7`).'
+  );
+}
+
+async function launch(binary, port, dir, ownDir, args) {
+  const base = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no'];
+  // A group of its own: Ctrl-C in a terminal must not stop Redis before the app has drained.
+  const child = spawn(binary.server, [...base, '--daemonize', 'no', ...args], {
+    detached: true,
+    env: { ...process.env, ...binary.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let log = '';
+  const keep = (chunk) => (log = (log + chunk).slice(-4_000));
+  child.stdout.on('data', keep);
+  child.stderr.on('data', keep);
+  const exited = new Promise((resolve) => child.once('close', resolve));
+  let failure;
+  child.once('error', (error) => (failure = error));
+  let ended = false;
+  void exited.then(() => (ended = true));
+
+  // It must not keep this process alive: who forgets to stop it is served by the watchdog.
+  for (const handle of [child, child.stdout, child.stderr]) handle.unref();
+  const watchdog = child.pid === undefined ? undefined : watch(child.pid, ownDir ? dir : '');
+  const running = { child, exited, watchdog, hasEnded: () => ended };
+
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (!(await answers(port, child.pid)) || ended) {
+    if (ended || failure !== undefined || Date.now() > deadline) {
+      await halt(running);
+      const reason = failure?.message ?? log.trim();
+      throw new Error(`Redis (${binary.source}) did not start on port ${port}:\n${reason}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return running;
+}
+
+/**
+ * A shell that waits for the end of this process, even by SIGKILL: then its standard input closes, and it ends the
+ * server and removes its folder.
+ */
+function watch(pid, dir) {
+  const script = 'read -r _; kill -9 "$1" 2>/dev/null; if [ -n "$2" ]; then sleep 0.1; rm -rf "$2"; fi';
+  const watchdog = spawn('/bin/sh', ['-c', script, 'redis-watchdog', String(pid), dir], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  watchdog.on('error', () => {});
+  watchdog.stdin.on('error', () => {});
+  watchdog.unref();
+  watchdog.stdin.unref();
+  return watchdog;
+}
+
+async function halt({ child, exited, watchdog, hasEnded }) {
+  // The watchdog goes first: later the process id may belong to somebody else.
+  watchdog?.kill('SIGKILL');
+  if (hasEnded()) return;
+  // The wait must keep this process alive until the server has gone.
+  child.ref();
+  child.kill('SIGCONT');
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+  await exited;
+  clearTimeout(timer);
+}
+
+/** Whether our Redis answers on this port, be it by an error such as NOAUTH. */
+function answers(port, pid) {
+  return new Promise((resolve) => {
+    const socket = createConnection({ host: '127.0.0.1', port });
+    const done = (answer) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.setTimeout(1_000, () => done(false));
+    socket.once('error', () => done(false));
+    socket.once('connect', () => socket.write('INFO server\r\n'));
+    let text = '';
+    socket.on('data', (data) => {
+      text += data;
+      if (text.startsWith('-')) return done(!text.startsWith('-LOADING'));
+      // The port may have been taken by somebody else's server.
+      const answering = /process_id:(\d+)\r/.exec(text)?.[1];
+      if (answering !== undefined) done(Number(answering) === pid);
+    });
+  });
+}
+
+function onPath(name) {
+  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
+  return folders.map((folder) => join(folder, name)).find(isExecutable);
+}
+
+function isExecutable(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return existsSync(path) && statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  // `node scripts/redis-server.mjs` shows what would be used, fetching it where needed.
+  try {
+    const binary = await findRedisServer();
+    console.log(`${binary.server} (${binary.source})`);
+  } catch (error) {
+    console.error(error.message);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,46 @@
+// node scripts/with-redis.mjs COMMAND ARGS…
+// Runs a command with REDIS_URL set, on the Redis that REDIS_URL names or on one started for it and stopped after it.
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { ensureRedis } from './redis-server.mjs';
+
+const [command, ...args] = process.argv.slice(2);
+if (command === undefined) {
+  console.error('usage: node scripts/with-redis.mjs COMMAND ARGS…');
+  process.exit(2);
+}
+
+let child;
+let interrupted;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.on(signal, () => {
+    interrupted = signal;
+    // In a terminal Ctrl-C reaches the whole group, the child too: a second one would look like impatience.
+    if (signal === 'SIGINT' && process.stdin.isTTY) return;
+    child?.kill(signal);
+  });
+}
+
+let redis;
+try {
+  redis = await ensureRedis();
+} catch (error) {
+  console.error(error.message);
+  process.exit(1);
+}
+
+// A signal that came while Redis started has nobody to be passed on to.
+const code = interrupted === undefined ? await runChild() : 128 + constants.signals[interrupted];
+await redis.stop();
+process.exit(code);
+
+function runChild() {
+  return new Promise((resolve) => {
+    child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, REDIS_URL: redis.url } });
+    child.once('error', (error) => {
+      console.error(`${command}: ${error.message}`);
+      resolve(127);
+    });
+    child.once('exit', (status, signal) => resolve(status ?? 128 + constants.signals[signal]));
+  });
+}
