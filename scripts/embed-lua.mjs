@@ -97,7 +97,7 @@ function luaFiles(dir) {
   if (!existsSync(dir)) throw new Error(`${dir}: the folder of the Lua scripts does not exist`);
   return readdirSync(dir)
     .filter((file) => file.endsWith('.lua'))
-    .sort();
+    .toSorted();
 }
 
 function camelCase(name) {

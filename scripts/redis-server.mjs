@@ -98,7 +98,6 @@ export async function ensureRedis(options = {}) {
   const url = process.env.REDIS_URL;
   if (!url) return startRedisServer(options);
   const { hostname, port } = new URL(url);
-  const untouchable = () => Promise.reject(new Error('the server of REDIS_URL is not ours to stop or restart'));
   const server = {
     url,
     host: hostname || '127.0.0.1',
@@ -107,11 +106,15 @@ export async function ensureRedis(options = {}) {
     source: 'REDIS_URL',
     dir: undefined,
     stop: () => Promise.resolve(),
-    kill: untouchable,
-    restart: untouchable,
+    kill: notOurs,
+    restart: notOurs,
   };
   if (options.quiet !== true) console.log(describeRedis(server));
   return server;
+}
+
+function notOurs() {
+  return Promise.reject(new Error('the server of REDIS_URL is not ours to stop or restart'));
 }
 
 /** One line that says which Redis is used, without a password. */
@@ -191,7 +194,8 @@ async function download() {
       } else if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
     }
   } catch (error) {
-    throw new Error(`${whatToInstall()}\nFetching the Debian package failed: ${error.stderr || error.message}`);
+    const reason = error.stderr || error.message;
+    throw new Error(`${whatToInstall()}\nFetching the Debian package failed: ${reason}`, { cause: error });
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
@@ -251,21 +255,19 @@ async function launch(binary, port, dir, ownDir, args) {
   child.stdout.on('data', keep);
   child.stderr.on('data', keep);
   const exited = new Promise((resolve) => child.once('close', resolve));
-  let failure;
-  child.once('error', (error) => (failure = error));
-  let ended = false;
-  void exited.then(() => (ended = true));
+  const running = { child, exited, watchdog: undefined, ended: false, failure: undefined };
+  child.once('error', (error) => (running.failure = error));
+  void exited.then(() => (running.ended = true));
 
   // It must not keep this process alive: who forgets to stop it is served by the watchdog.
   for (const handle of [child, child.stdout, child.stderr]) handle.unref();
-  const watchdog = child.pid === undefined ? undefined : watch(child.pid, ownDir ? dir : '');
-  const running = { child, exited, watchdog, hasEnded: () => ended };
+  if (child.pid !== undefined) running.watchdog = watch(child.pid, ownDir ? dir : '');
 
   const deadline = Date.now() + START_TIMEOUT_MS;
-  while (!(await answers(port, child.pid)) || ended) {
-    if (ended || failure !== undefined || Date.now() > deadline) {
+  while (!(await answers(port, child.pid))) {
+    if (running.ended || running.failure !== undefined || Date.now() > deadline) {
       await halt(running);
-      const reason = failure?.message ?? log.trim();
+      const reason = running.failure?.message ?? log.trim();
       throw new Error(`Redis (${binary.source}) did not start on port ${port}:\n${reason}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -290,10 +292,11 @@ function watch(pid, dir) {
   return watchdog;
 }
 
-async function halt({ child, exited, watchdog, hasEnded }) {
+async function halt(running) {
+  const { child, exited, watchdog } = running;
   // The watchdog goes first: later the process id may belong to somebody else.
   watchdog?.kill('SIGKILL');
-  if (hasEnded()) return;
+  if (running.ended || child.pid === undefined) return;
   // The wait must keep this process alive until the server has gone.
   child.ref();
   child.kill('SIGCONT');

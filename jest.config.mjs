@@ -1,0 +1,29 @@
+// NestJS 12 is ES modules only, and Node 20 cannot require them: tests run as ES modules
+// (`node --experimental-vm-modules`, see the script "test"). Import `jest`, `expect` … from '@jest/globals'.
+/** @type {import('jest').Config} */
+export default {
+  testEnvironment: 'node',
+  roots: ['<rootDir>/test'],
+  testMatch: ['<rootDir>/test/**/*.spec.ts'],
+  extensionsToTreatAsEsm: ['.ts'],
+  // Transpile only, for speed; `npm run typecheck` finds the type errors.
+  transform: {
+    '^.+\\.ts$': ['ts-jest', { useESM: true, tsconfig: '<rootDir>/tsconfig.json', transpilation: true }],
+  },
+  moduleNameMapper: {
+    // Sources name the compiled file, as Node wants it.
+    '^(\\.{1,2}/.*)\\.js$': ['$1.js', '$1.ts'],
+    '^nest-job-queue$': '<rootDir>/src/index.ts',
+  },
+  modulePathIgnorePatterns: [
+    '<rootDir>/dist',
+    '<rootDir>/.cache',
+    '<rootDir>/bench',
+    '<rootDir>/examples/shop/dist',
+  ],
+  globalSetup: '<rootDir>/test/support/global-setup.mjs',
+  globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
+  testTimeout: 20_000,
+  maxWorkers: process.env.CI ? 2 : '100%',
+  reporters: ['default', ...(process.env.TEST_TOTALS_FILE ? ['<rootDir>/scripts/totals-reporter.mjs'] : [])],
+};

@@ -1,0 +1,1 @@
+export function checkImports(src: string): string[];

@@ -1,0 +1,90 @@
+// Holds the directions of imports inside src (docs/architecture.md):
+//   queue ← worker ← nest ← every other folder; files at the top of src may import all of them.
+// src/queue and src/worker import nothing from @nestjs/*, and no import closes a cycle. Type imports count.
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { dirname, join, posix, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+
+const LAYERS = { queue: [], worker: ['queue'], nest: ['queue', 'worker'] };
+const OTHERS = ['queue', 'nest'];
+const WITHOUT_NEST = ['queue', 'worker'];
+
+/** Every breach of the rules in a source tree, as lines that name the file and the import. */
+export function checkImports(src) {
+  const files = readdirSync(src, { recursive: true })
+    .map((file) => String(file).split(sep).join('/'))
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
+    .toSorted();
+  const graph = new Map();
+  const problems = [];
+  for (const file of files) {
+    const { importedFiles } = ts.preProcessFile(readFileSync(join(src, file), 'utf8'));
+    const imports = importedFiles.map((imported) => imported.fileName);
+    graph.set(
+      file,
+      imports.map((name) => resolve(src, file, name)).filter((target) => target !== undefined),
+    );
+    problems.push(
+      ...imports.map((name) => directionProblem(src, file, name)).filter((problem) => problem !== undefined),
+    );
+  }
+  return [...problems, ...cycles(graph)];
+}
+
+function directionProblem(src, file, name) {
+  const from = folderOf(file);
+  if (from === undefined) return undefined;
+  if (WITHOUT_NEST.includes(from) && name.startsWith('@nestjs/')) {
+    return `${file}: src/${from} works without Nest, but imports "${name}"`;
+  }
+  if (name === 'nest-job-queue') return `${file}: import the file itself, not "${name}"`;
+  const target = resolve(src, file, name);
+  if (target === undefined) return undefined;
+  const to = folderOf(target);
+  if (to === from) return undefined;
+  const allowed = LAYERS[from] ?? OTHERS;
+  if (to !== undefined && allowed.includes(to)) return undefined;
+  const rule =
+    allowed.length === 0 ? 'nothing outside itself' : `only ${allowed.map((a) => `src/${a}`).join(' and ')}`;
+  return `${file}: src/${from} may import ${rule}, but imports "${name}"`;
+}
+
+/** The folder right under src, or undefined for a file at its top. */
+function folderOf(file) {
+  return file.includes('/') ? file.slice(0, file.indexOf('/')) : undefined;
+}
+
+function resolve(src, file, name) {
+  if (!name.startsWith('.')) return undefined;
+  const target = posix.join(posix.dirname(file), name).replace(/\.js$/, '.ts');
+  // A generated file that is not there yet still has its place.
+  return existsSync(join(src, target)) || name.endsWith('.js') ? target : undefined;
+}
+
+function cycles(graph) {
+  const state = new Map();
+  const path = [];
+  const found = [];
+  const visit = (file) => {
+    if (state.get(file) === 'done') return;
+    if (state.get(file) === 'open') {
+      found.push(`cycle: ${[...path.slice(path.indexOf(file)), file].join(' -> ')}`);
+      return;
+    }
+    state.set(file, 'open');
+    path.push(file);
+    for (const next of graph.get(file) ?? []) visit(next);
+    path.pop();
+    state.set(file, 'done');
+  };
+  for (const file of graph.keys()) visit(file);
+  return found;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const root = dirname(dirname(fileURLToPath(import.meta.url)));
+  const problems = checkImports(join(root, 'src'));
+  for (const problem of problems) console.error(`${relative(process.cwd(), join(root, 'src')) || '.'}/${problem}`);
+  if (problems.length > 0) process.exitCode = 1;
+}

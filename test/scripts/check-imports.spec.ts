@@ -1,0 +1,35 @@
+import { describe, expect, it } from '@jest/globals';
+import { checkImports } from '../../scripts/check-imports.mjs';
+import { folderWith } from './folder.js';
+
+describe('check-imports', () => {
+  it('lets each layer import those below it', () => {
+    const src = folderWith({
+      'index.ts': "export * from './nest/module.js';\nexport * from './health/indicator.js';\n",
+      'queue/keys.ts': "import { createHash } from 'node:crypto';\n",
+      'worker/loop.ts': "import { keys } from '../queue/keys.js';\n",
+      'nest/module.ts':
+        "import { Module } from '@nestjs/common';\nimport '../worker/loop.js';\nimport '../queue/keys.js';\n",
+      'health/indicator.ts': "import '../nest/module.js';\nimport '../queue/keys.js';\n",
+    });
+    expect(checkImports(src)).toEqual([]);
+  });
+
+  it.each([
+    ['queue/a.ts', "import type { X } from '../worker/x.js';", /src\/queue may import nothing outside itself/],
+    ['queue/a.ts', "export * from '../index.js';", /src\/queue may import nothing outside itself/],
+    ['queue/a.ts', "import { Logger } from '@nestjs/common';", /src\/queue works without Nest/],
+    ['worker/a.ts', "const x = await import('@nestjs/core');", /src\/worker works without Nest/],
+    ['worker/a.ts', "import '../nest/x.js';", /src\/worker may import only src\/queue,/],
+    ['nest/a.ts', "import '../health/x.js';", /src\/nest may import only src\/queue and src\/worker,/],
+    ['health/a.ts', "import '../metrics/x.js';", /src\/health may import only src\/queue and src\/nest,/],
+    ['nest/a.ts', "import 'nest-job-queue';", /import the file itself/],
+  ])('refuses in %s: %s', (file, text, message) => {
+    expect(checkImports(folderWith({ [file]: text }))).toEqual([expect.stringMatching(message)]);
+  });
+
+  it('refuses a cycle', () => {
+    const src = folderWith({ 'queue/a.ts': "import './b.js';", 'queue/b.ts': "import type { A } from './a.js';" });
+    expect(checkImports(src)).toEqual(['cycle: queue/a.ts -> queue/b.ts -> queue/a.ts']);
+  });
+});

@@ -1,0 +1,58 @@
+import { describe, expect, it } from '@jest/globals';
+import { readLuaScripts, renderModule, stripComments } from '../../scripts/embed-lua.mjs';
+import { folderWith } from './folder.js';
+
+describe('embed-lua', () => {
+  it('names scripts in camel case and puts libraries where they are included', () => {
+    const dir = folderWith({
+      'claim-many.lua': '-- takes jobs\nlocal a = 1\n\n--@include lib/now\nreturn now()\n',
+      'lib/now.lua': "-- server time\nlocal function now()\n  return redis.call('TIME')[1] -- seconds\nend\n",
+    });
+    expect(readLuaScripts(dir)).toEqual({
+      claimMany: "local a = 1\nlocal function now()\n  return redis.call('TIME')[1]\nend\nreturn now()\n",
+    });
+  });
+
+  it('keeps the line of flags first', () => {
+    const dir = folderWith({ 'settle.lua': '#!lua flags=allow-oom\n-- header\nreturn 1\n' });
+    expect(readLuaScripts(dir).settle).toBe('#!lua flags=allow-oom\nreturn 1\n');
+  });
+
+  it('keeps strings that look like comments, and drops block comments', () => {
+    expect(stripComments('x', `local s = 'a--b' .. "c\\"--d" -- e\n--[[ two\nlines ]]return s\n`)).toBe(
+      `local s = 'a--b' .. "c\\"--d"\n return s\n`,
+    );
+  });
+
+  it.each([
+    ['a missing library', { 'a.lua': '--@include lib/gone\n' }, /a\.lua:1: there is no lib\/gone\.lua/],
+    ['an unused library', { 'a.lua': 'return 1\n', 'lib/b.lua': 'x()\n' }, /lib\/b\.lua: no script includes it/],
+    [
+      'an include inside a library',
+      { 'a.lua': '--@include lib/b\n', 'lib/b.lua': '--@include lib/c\n' },
+      /lib\/b\.lua: a library cannot include/,
+    ],
+    [
+      'an include of another form',
+      { 'a.lua': '-- @include lib/b\n', 'lib/b.lua': '' },
+      /a\.lua:1: expected exactly/,
+    ],
+    [
+      'a double include',
+      { 'a.lua': '--@include lib/b\n--@include lib/b\n', 'lib/b.lua': 'x()' },
+      /a\.lua:2: .*already/,
+    ],
+    ['a folder without scripts', { 'readme.txt': '' }, /expected at least one \.lua script/],
+    ['a long string', { 'a.lua': 'return [[x]]\n' }, /a\.lua: long bracket strings/],
+  ])('refuses %s and names the file', (_case, files, message) => {
+    expect(() => readLuaScripts(folderWith(files as Record<string, string>))).toThrow(message);
+  });
+
+  it('renders a module that gives every text back', () => {
+    const text = 'return "a\\n" .. \'`${b}`\'\n';
+    const module = renderModule({ claim: text, settle: 'x' });
+    expect(module).toContain("type LuaScriptName = 'claim' | 'settle'");
+    const literal = /claim: (".*"),\n/.exec(module)?.[1] ?? '';
+    expect(JSON.parse(literal)).toBe(text);
+  });
+});

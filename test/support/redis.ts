@@ -1,0 +1,39 @@
+// The Redis of the test run, connections to it that close by themselves, and queue names that nobody else uses.
+import { randomUUID } from 'node:crypto';
+import { afterAll } from '@jest/globals';
+import { Redis, type RedisOptions } from 'ioredis';
+
+const open = new Set<Redis>();
+
+afterAll(async () => {
+  await Promise.all([...open].map(close));
+  open.clear();
+});
+
+/** The URL of the server that the whole run shares: never flush it, never stop it. */
+export function testRedisUrl(): string {
+  const url = process.env.TEST_REDIS_URL;
+  if (!url) throw new Error('TEST_REDIS_URL is not set: start the tests by `npm test`');
+  return url;
+}
+
+/** A client of the shared server, or of `url`, that is closed after the test file. */
+export function connect(options: RedisOptions = {}, url: string = testRedisUrl()): Redis {
+  const client = new Redis(url, options);
+  open.add(client);
+  return client;
+}
+
+/** A queue name that no other test, file or run uses. */
+export function uniqueQueueName(prefix = 'test'): string {
+  return `${prefix}-${randomUUID().slice(0, 13)}`;
+}
+
+/** Closes a client for good and waits until its socket is gone. */
+function close(client: Redis): Promise<void> {
+  if (client.status === 'end') return Promise.resolve();
+  return new Promise((resolve) => {
+    client.once('end', () => resolve());
+    client.disconnect();
+  });
+}
