@@ -1,0 +1,78 @@
+// Checks the package as its users get it: publint and attw read it; then the tarball is installed into a temporary
+// projects, on both supported rows of versions, where an ES module and a CommonJS consumer (test/package) are compiled
+// by tsc and run.
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { nest11Versions } from './nest11-versions.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const bin = (name) => join(root, 'node_modules/.bin', name);
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const work = mkdtempSync(join(tmpdir(), 'check-package-'));
+
+const run = (command, args, cwd) => {
+  console.log(`\n> ${command.replace(`${root}node_modules/.bin/`, '')} ${args.join(' ')}`);
+  execFileSync(command, args, { cwd, stdio: 'inherit' });
+};
+
+try {
+  run(bin('publint'), ['--strict', root, '--pack', 'npm'], root);
+  // dist is built already: no second build by prepack.
+  run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', work], root);
+  const tarball = join(
+    work,
+    readdirSync(work).find((file) => file.endsWith('.tgz')),
+  );
+  run(bin('attw'), [tarball], root);
+
+  const nest12 = install(tarball, 'nest12', manifest.devDependencies);
+  consume(nest12, 'consumer.mts');
+  consume(nest12, 'consumer.cts');
+  const nest11 = install(tarball, 'nest11', { ...manifest.devDependencies, ...nest11Versions });
+  consume(nest11, 'consumer.mts');
+  // Where Node cannot require an ES module, and only there, the CommonJS build is what runs. NestJS 12 needs that too.
+  consume(nest11, 'consumer.cts', ['--no-experimental-require-module']);
+  console.log('\nThe package is sound.');
+} catch (error) {
+  console.error(`\ncheck-package: ${error.message}`);
+  process.exitCode = 1;
+} finally {
+  rmSync(work, { recursive: true, force: true });
+}
+
+/** Installs the tarball and its peers at these versions into a folder of their own. */
+function install(tarball, name, versions) {
+  const cwd = join(work, name);
+  mkdirSync(cwd);
+  const peers = [...Object.keys(manifest.peerDependencies), '@nestjs/testing', '@types/node'];
+  writeFileSync(join(cwd, 'package.json'), '{ "name": "consumers", "private": true }');
+  const packages = peers.map((peer) => `${peer}@${versions[peer]}`);
+  run('npm', ['install', '--silent', '--prefer-offline', '--no-audit', '--no-fund', tarball, ...packages], cwd);
+  return cwd;
+}
+
+function consume(cwd, file, nodeOptions = []) {
+  copyFileSync(join(root, 'test/package', file), join(cwd, file));
+  writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify(consumerConfig(file), null, 2));
+  run(bin('tsc'), ['-p', '.'], cwd);
+  run(process.execPath, [...nodeOptions, file.replace(/ts$/, 'js')], cwd);
+}
+
+function consumerConfig(file) {
+  return {
+    compilerOptions: {
+      target: 'es2022',
+      module: 'nodenext',
+      strict: true,
+      // The peers' types name optional packages that an app need not have.
+      skipLibCheck: true,
+      experimentalDecorators: true,
+      emitDecoratorMetadata: true,
+      types: ['node'],
+    },
+    files: [file],
+  };
+}
