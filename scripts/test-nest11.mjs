@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { nest11Versions } from './nest11-versions.mjs';
 import { findRedisServer } from './redis-server.mjs';
 
-const LEFT_OUT = new Set(['node_modules', 'dist', '.git', 'coverage', 'bench', 'package-lock.json']);
+const LEFT_OUT = new Set(['node_modules', 'dist', '.git', 'coverage', 'package-lock.json']);
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const copy = mkdtempSync(join(tmpdir(), 'nest11-'));
@@ -44,5 +44,7 @@ try {
 }
 
 function isLeftOut(path) {
-  return LEFT_OUT.has(basename(path)) || basename(path).startsWith('redis-download-');
+  return (
+    relative(root, path) === 'bench' || LEFT_OUT.has(basename(path)) || basename(path).startsWith('redis-download-')
+  );
 }
