@@ -1,0 +1,27 @@
+// Who takes part in a run, and on what machine.
+import { existsSync } from 'node:fs';
+import { cpus, release, totalmem, type } from 'node:os';
+import { loadPeer, peerIds } from './peers/index.mjs';
+
+/** The peers always; this library, bare and through Nest, once its build has what the adapter needs. */
+export async function openContestants() {
+  const own = existsSync(new URL('../dist/esm/index.js', import.meta.url)) ? await Promise.all(['self', 'nest'].map(load)) : [];
+  const ready = own.filter(([, peer]) => peer.available);
+  if (ready.length < 2) console.error('This library is not built (npm run build in the root): not all of it takes part.');
+  return new Map([...ready, ...(await Promise.all(peerIds.map(load)))]);
+}
+
+async function load(id) {
+  return [id, await loadPeer(id)];
+}
+
+export function describeMachine() {
+  const [first] = cpus();
+  return {
+    cpu: first.model,
+    cores: cpus().length,
+    memoryGb: Math.round(totalmem() / 2 ** 30),
+    os: `${type()} ${release()}`,
+    node: process.version,
+  };
+}

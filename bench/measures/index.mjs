@@ -1,0 +1,17 @@
+// A measure takes one sample of one contestant and gives one or more figures at once:
+//
+//   id        of the measure, which `--only` accepts beside the ids of its figures
+//   figures   { id: { unit, better: 'more' | 'less', text } }
+//   quick     true where it belongs to the quick run
+//   sample(bench, contestant) → { id: number | null }
+//   nest      true where this library is also measured through its Nest module
+//   setUp(bench), tearDown(bench)   once, around all samples
+import aof from './aof.mjs';
+import ceiling from './ceiling.mjs';
+import commands from './commands.mjs';
+import enqueue from './enqueue.mjs';
+import latency from './latency.mjs';
+import memory from './memory.mjs';
+import processing from './processing.mjs';
+
+export const measures = [...enqueue, ...processing, ...latency, ...memory, ...commands, ...ceiling, ...aof];

@@ -1,0 +1,45 @@
+// bee-queue as its README advises for speed: saveAll, producers without events, no jobs stored in the process.
+import { createRequire } from 'node:module';
+import BeeQueue from 'bee-queue';
+
+export const name = 'bee-queue';
+export const { version } = createRequire(import.meta.url)('bee-queue/package.json');
+export const keepsAll = true;
+export const settings = {
+  enqueue: 'saveAll for bulk, save for single jobs; storeJobs and getEvents off',
+  history: 'keeps all (removeOnSuccess off): a cap does not exist',
+  events: 'sendEvents on, as the others send one for each completed job; nobody listens',
+  worker: 'process(concurrency)',
+};
+
+export async function open({ url, queue: queueName, events }) {
+  const common = { redis: { url }, getEvents: false, storeJobs: false };
+  const queue = new BeeQueue(queueName, { ...common, isWorker: false });
+  await queue.ready();
+  const saveAll = async (jobs) => {
+    const errors = await queue.saveAll(jobs);
+    if (errors.size > 0) throw new Error(`bee-queue did not save ${errors.size} jobs`);
+  };
+
+  return {
+    enqueueOne: (data) => queue.createJob(data).save(),
+    enqueueParallel: (payloads) => Promise.all(payloads.map((data) => queue.createJob(data).save())),
+    enqueueBulk: (payloads) => saveAll(payloads.map((data) => queue.createJob(data))),
+    enqueueDelayed: (payloads, ms) => saveAll(payloads.map((data) => queue.createJob(data).delayUntil(Date.now() + ms))),
+    async prepareWorker({ concurrency, handler }) {
+      const worker = new BeeQueue(queueName, { ...common, sendEvents: events });
+      worker.on('error', (error) => console.error('bee-queue worker:', error.message));
+      await worker.ready();
+      return {
+        start: () => worker.process(concurrency, (job) => handler(job.data)),
+        stop: () => worker.close(5_000),
+      };
+    },
+    async counts() {
+      const { waiting, active, delayed, succeeded, failed } = await queue.checkHealth();
+      return { waiting, active, scheduled: delayed, completed: succeeded, failed };
+    },
+    shrink: async () => {},
+    close: () => queue.close(),
+  };
+}

@@ -1,0 +1,60 @@
+// groupmq: jobs of one group run one after the other, so the jobs are spread over many groups to run in parallel.
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Queue, Worker } from 'groupmq';
+import { Redis } from 'ioredis';
+
+const GROUPS = 2_000;
+const entry = createRequire(import.meta.url).resolve('groupmq');
+
+export const name = 'groupmq';
+export const { version } = JSON.parse(readFileSync(join(dirname(entry), '..', 'package.json'), 'utf8'));
+export const settings = {
+  enqueue: 'add; with autoBatch (1,000 for bulk, 100 for parallel adds), as it has no bulk call',
+  history: 'keepCompleted and keepFailed: keep',
+  events: 'has none in Redis',
+  worker: `one Worker with \`concurrency\`; ${GROUPS.toLocaleString('en')} groups in turn; orderingMethod none`,
+};
+
+export async function open({ url, queue: namespace, keep }) {
+  const connect = () => new Redis(url, { maxRetriesPerRequest: null });
+  const connections = [];
+  const openQueue = (options) => {
+    const redis = connect();
+    connections.push(redis);
+    return new Queue({ redis, namespace, keepCompleted: keep, keepFailed: keep, orderingMethod: 'none', ...options });
+  };
+  const queue = openQueue();
+  const bulk = openQueue({ autoBatch: { size: 1_000, maxWaitMs: 1 } });
+  const parallel = openQueue({ autoBatch: { size: 100, maxWaitMs: 1 } });
+  const job = (data) => ({ groupId: `g${data.n % GROUPS}`, data });
+  const addAll = (to, payloads, options) => Promise.all(payloads.map((data) => to.add({ ...job(data), ...options })));
+
+  return {
+    enqueueOne: (data) => queue.add(job(data)),
+    enqueueParallel: (payloads) => addAll(parallel, payloads),
+    enqueueBulk: (payloads) => addAll(bulk, payloads),
+    enqueueDelayed: (payloads, delay) => addAll(bulk, payloads, { delay }),
+    async prepareWorker({ concurrency, handler }) {
+      const worker = new Worker({ queue, concurrency, handler: (reserved) => handler(reserved.data) });
+      worker.on('error', (error) => console.error('groupmq worker:', error.message));
+      return { start: () => void worker.run(), stop: () => worker.close(5_000) };
+    },
+    async counts() {
+      const [waiting, active, scheduled, completed, failed] = await Promise.all([
+        queue.getWaitingCount(),
+        queue.getActiveCount(),
+        queue.getDelayedCount(),
+        queue.getCompletedCount(),
+        queue.getFailedCount(),
+      ]);
+      return { waiting, active, scheduled, completed, failed };
+    },
+    shrink: async () => {},
+    async close() {
+      await Promise.all([queue.close(), bulk.close(), parallel.close()]);
+      for (const redis of connections) redis.disconnect();
+    },
+  };
+}

@@ -1,0 +1,33 @@
+// The contestants. An adapter module exports:
+//
+//   name      what the table calls it
+//   version   of the installed package
+//   settings  { text: value }: what was set for speed, printed above the table
+//   keepsAll  true where the history of completed jobs cannot be capped
+//   open({ url, queue, keep, events }) → session
+//
+// and a session has, with payloads as plain objects:
+//
+//   enqueueOne(payload)              resolves when the server has acknowledged this one job
+//   enqueueParallel(payloads)        single enqueues that are all under way at once
+//   enqueueBulk(payloads)            the fastest way the library has for many jobs
+//   enqueueDelayed(payloads, ms)     many jobs that become due in `ms`
+//   prepareWorker({ concurrency, handler }) → { start(), stop() }   connected, but idle until start()
+//   counts() → { waiting, scheduled, active, completed, failed }    as the queue itself tells them
+//   shrink()                         drops what is capped whatever the number of jobs (an event stream)
+//   close()
+
+const modules = {
+  bullmq: () => import('./bullmq.mjs'),
+  'bee-queue': () => import('./bee-queue.mjs'),
+  groupmq: () => import('./groupmq.mjs'),
+  self: () => import('./ours.mjs'),
+  nest: () => import('./ours-nest.mjs'),
+};
+
+/** The ids whose figures are the `peers` of the report; `self` is this library, `nest` this library in a Nest app. */
+export const peerIds = ['bullmq', 'bee-queue', 'groupmq'];
+
+export function loadPeer(id) {
+  return modules[id]();
+}

@@ -1,0 +1,44 @@
+// This library's core, without Nest, from the built package.
+import { readFileSync } from 'node:fs';
+import { Redis } from 'ioredis';
+import * as library from '../../dist/esm/index.js';
+
+const { JobQueue, Worker } = library;
+
+export const name = 'nest-job-queue (core)';
+export const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+/** False while the build does not export the core yet. */
+export const available = typeof JobQueue === 'function' && typeof Worker === 'function';
+export const settings = {
+  enqueue: 'enqueueMany for bulk, enqueue for single jobs',
+  history: 'completedHistory: keep',
+  events: 'published for each completed job, as is the default; nobody listens',
+  worker: 'one Worker with `concurrency`; all guarantees at their defaults',
+};
+
+export async function open({ url, queue: queueName, keep, events }) {
+  const redis = new Redis(url, { maxRetriesPerRequest: null });
+  const queue = new JobQueue(redis, queueName, { completedHistory: keep, events });
+  const many = (payloads, options) => queue.enqueueMany(payloads.map((payload) => ({ payload, ...options })));
+
+  return {
+    enqueueOne: (payload) => queue.enqueue(payload),
+    enqueueParallel: (payloads) => Promise.all(payloads.map((payload) => queue.enqueue(payload))),
+    enqueueBulk: (payloads) => many(payloads),
+    enqueueDelayed: (payloads, delayMs) => many(payloads, { delayMs }),
+    async prepareWorker({ concurrency, handler }) {
+      const handlers = { [queueName]: (job) => handler(job.payload) };
+      const worker = new Worker(redis, [{ queue, concurrency, handlers }]);
+      return { start: () => void worker.start(), stop: () => worker.stop() };
+    },
+    async counts() {
+      const { pending, processing, scheduled, completed, failed } = await queue.counts();
+      return { waiting: pending, active: processing, scheduled, completed, failed };
+    },
+    shrink: async () => {},
+    async close() {
+      await queue.close?.();
+      redis.disconnect();
+    },
+  };
+}

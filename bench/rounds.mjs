@@ -1,0 +1,85 @@
+// Alternation: in every round each contestant takes its turn at the same measure, and the order rotates, so that
+// a change of the machine's mood meets all alike.
+
+export function selectMeasures(measures, { only, quick }) {
+  const known = new Set(measures.flatMap(({ id, figures }) => [id, ...Object.keys(figures)]));
+  for (const id of only ?? []) {
+    if (!known.has(id) && !derived[id]) throw new Error(`--only: expected one of ${[...known].join(', ')}, found ${id}`);
+  }
+  if (!only) return measures.filter((measure) => measure.quick || !quick);
+  const wanted = new Set(only.flatMap((id) => [id, ...(derived[id]?.from ?? [])]));
+  return measures.filter(({ id, figures }) => [id, ...Object.keys(figures)].some((name) => wanted.has(name)));
+}
+
+/** → { values: { figure: { contestant: number[] } }, errors: string[] } */
+export async function takeSamples(bench, selected) {
+  const samples = { values: {}, errors: [] };
+  bench.samples = samples;
+  for (const measure of selected) {
+    bench.log(`${measure.id} `);
+    await measure.setUp?.(bench);
+    const ids = [...bench.contestants.keys()].filter((id) => id !== 'nest' || measure.nest);
+    // One round that does not count: the code of all gets warm and their scripts loaded.
+    const playing = new Set(ids);
+    for (let round = bench.warmup ?? -1; round < bench.rounds; round++) {
+      for (let turn = 0; turn < ids.length; turn++) {
+        const id = ids[(turn + round + ids.length) % ids.length];
+        if (playing.has(id)) await takeOne(bench, measure, id, round, samples, playing);
+      }
+      bench.log('.');
+    }
+    await measure.tearDown?.(bench);
+    bench.log('\n');
+  }
+  return samples;
+}
+
+async function takeOne(bench, measure, contestant, round, samples, playing) {
+  try {
+    const sample = await measure.sample(bench, contestant);
+    if (round < 0) return;
+    for (const [figure, value] of Object.entries(sample)) {
+      if (value === null) continue;
+      samples.values[figure] ??= {};
+      (samples.values[figure][contestant] ??= []).push(value);
+    }
+  } catch (error) {
+    // A contestant that fails a check has no figure here at all, rather than one of its lucky rounds.
+    playing.delete(contestant);
+    for (const figure of Object.keys(measure.figures)) delete samples.values[figure]?.[contestant];
+    samples.errors.push(`${measure.id}: ${error.message}`);
+    bench.log(`\n  ${error.message}\n`);
+  }
+}
+
+/** Figures that are made of others, round by round. */
+const derived = {
+  'nest.vs.core': {
+    from: ['process.c100'],
+    text: 'processing through the Nest module, as a share of the bare core',
+    of: (values) => {
+      const { self, nest } = values['process.c100'] ?? {};
+      return self && nest ? { self: nest.map((value, round) => value / self[round]) } : undefined;
+    },
+  },
+  'process.c100.nest': {
+    from: ['process.c100'],
+    unit: 'jobs/s',
+    text: 'processing, concurrency 100, a decorated handler in a Nest app',
+    of: (values) => {
+      const { nest, self, ...peers } = values['process.c100'] ?? {};
+      return nest ? { self: nest, ...peers } : undefined;
+    },
+  },
+};
+
+export function addDerived(samples, only) {
+  samples.figures = {};
+  for (const [id, { of, text, unit = 'share' }] of Object.entries(derived)) {
+    const values = of(samples.values);
+    if (!values || (only && !only.includes(id) && !only.includes('process.c100'))) continue;
+    samples.figures[id] = { unit, better: 'more', text };
+    samples.values[id] = values;
+  }
+  return samples;
+}

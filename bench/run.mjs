@@ -1,0 +1,54 @@
+// npm run bench -- [--quick] [--only ID]… [--json FILE] [--rounds N] [--growth [--plots DIR]]
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { describeMachine, openContestants } from './contestants.mjs';
+import { Fleet } from './fleet.mjs';
+import { runGrowth } from './growth/growth.mjs';
+import { measures } from './measures/index.mjs';
+import { addDerived, selectMeasures, takeSamples } from './rounds.mjs';
+import { buildReport, printSettings, printTable } from './report.mjs';
+import { Server } from './server.mjs';
+
+const { values: options } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true },
+    json: { type: 'string' },
+    rounds: { type: 'string' },
+    growth: { type: 'boolean', default: false },
+    plots: { type: 'string', default: 'results' },
+  },
+});
+// npm changes into this folder; a path on the command line means the folder where npm was called.
+const path = (name) => resolve(process.env.INIT_CWD ?? process.cwd(), name);
+
+const contestants = await openContestants();
+const server = await Server.start();
+const bench = {
+  server,
+  fleet: new Fleet(),
+  contestants,
+  quick: options.quick,
+  rounds: Number(options.rounds ?? (options.quick ? 3 : 5)),
+  /** The quick run does the same with a quarter of the jobs. */
+  scale: (count) => (options.quick ? Math.ceil(count / 4) : count),
+  log: (text) => process.stderr.write(text),
+};
+
+try {
+  const context = { machine: describeMachine(), redis: await server.version(), contestants };
+  printSettings(context, bench);
+  if (options.growth) await runGrowth(bench, path(options.plots));
+  else {
+    const selected = selectMeasures(measures, options);
+    const samples = addDerived(await takeSamples(bench, selected), options.only);
+    const report = buildReport(context, selected, samples);
+    printTable(report, samples);
+    if (options.json) await writeFile(path(options.json), `${JSON.stringify(report, null, 2)}\n`);
+    if (samples.errors.length > 0) process.exitCode = 1;
+  }
+} finally {
+  await bench.fleet.stop();
+  await server.stop();
+}

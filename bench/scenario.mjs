@@ -1,0 +1,107 @@
+// The two things that every measure is made of: jobs are enqueued, jobs are processed. Both check what happened.
+import { loadPeer } from './peers/index.mjs';
+
+let lastQueue = 0;
+
+/** An empty server and a producer with an open queue of a new name; `use` runs with it, and all is closed after. */
+export async function withQueue(bench, contestant, { keep = 1_000, events = true, url = bench.server.url }, use) {
+  await bench.server.clear();
+  const peer = await loadPeer(contestant);
+  const queue = `bench-${++lastQueue}`;
+  const options = { url, queue, keep, events };
+  const producer = await bench.fleet.producer(contestant);
+  await producer.call('open', options);
+  try {
+    return await use({ bench, contestant, producer, options, keep, keepsAll: peer.keepsAll === true, queue });
+  } finally {
+    await producer.call('close');
+  }
+}
+
+/** Enqueues and checks that exactly so many jobs wait. Costs are per job. */
+export async function enqueue({ bench, producer, contestant }, load) {
+  const { server } = bench;
+  const { count, from = 0, expectWaiting = from + count } = load;
+  const before = await server.probe();
+  const { us, cpuUs } = await producer.call('enqueue', { from, size: 'small', ...load });
+  const used = await server.since(before);
+  if (expectWaiting !== null) {
+    const counts = await producer.call('counts');
+    const found = load.mode === 'delayed' ? counts.scheduled : counts.waiting;
+    check(found === expectWaiting, contestant, `${expectWaiting} jobs to wait after the enqueue`, counts);
+  }
+  return perJob(count, us, cpuUs, used);
+}
+
+/**
+ * Runs the `total` jobs that wait, in one or more worker processes, to the end: every handler ran once, nothing is
+ * left, and the history holds what it should. Costs are per job. `during` may enqueue while the workers run.
+ */
+export async function processAll(scene, { total, concurrency, workers = 1, handlerMs = 0, during }) {
+  const { bench, contestant, producer, options, keep, keepsAll } = scene;
+  const agents = await bench.fleet.workers(contestant, workers);
+  const alone = workers === 1;
+  for (const agent of agents) {
+    await agent.call('open', options);
+    await agent.call('prepareWorker', { concurrency, total, handlerMs, progress: !alone, ...(alone && { target: total }) });
+  }
+  const reached = allRan(agents, total, contestant);
+  const before = await bench.server.probe();
+  const starts = await Promise.all(agents.map((agent) => agent.call('startWorker')));
+  const fed = during?.();
+  await reached;
+  await fed;
+  const completed = keepsAll ? total : Math.min(total, keep);
+  const { at, counts } = await producer.call('waitSettled', { completed });
+  const usages = await Promise.all(agents.map((agent) => agent.call('workerUsage')));
+  const used = await bench.server.since(before);
+  const stops = await Promise.all(agents.map((agent) => agent.call('stopWorker')));
+  await Promise.all(agents.map((agent) => agent.call('close')));
+
+  const ran = sum(stops.map(({ runs }) => runs));
+  const repeated = sum(stops.map((stop) => stop.repeated));
+  check(ran === total && repeated === 0, contestant, `${total} jobs to run once each`, { ran, repeated });
+  check(counts.failed === 0, contestant, 'no failed job', counts);
+  // A history is trimmed in slices by some, so a few more than the cap are right.
+  check(counts.completed <= completed * 1.1 + 100, contestant, `about ${completed} kept completed jobs`, counts);
+  const us = at - Math.min(...starts.map((start) => start.at));
+  const cpuUs = sum(usages.map((usage) => usage.cpuUs));
+  return { ...perJob(total, us, cpuUs, used), latencies: stops.flatMap(({ latencies }) => latencies) };
+}
+
+function allRan(agents, total, contestant) {
+  const runs = new Map();
+  return new Promise((resolve, reject) => {
+    const stopListening = agents.map((agent) =>
+      agent.onEvent((event) => {
+        if (event.event === 'runs') runs.set(agent, event.runs);
+        if (event.event === 'reached' || sum([...runs.values()]) >= total) finish(resolve);
+      }),
+    );
+    const giveUp = () => finish(() => reject(new Error(`${contestant}: ${total} jobs did not all run within 120 s`)));
+    const timer = setTimeout(giveUp, 120_000);
+    const finish = (settle) => {
+      clearTimeout(timer);
+      for (const stop of stopListening) stop();
+      settle();
+    };
+  });
+}
+
+function perJob(count, us, cpuUs, used) {
+  return {
+    perSecond: (count / us) * 1e6,
+    nodeUs: cpuUs / count,
+    redisUs: used.cpuUs / count,
+    redisBusy: used.cpuUs / us,
+    bytes: (used.bytesIn + used.bytesOut) / count,
+  };
+}
+
+export function check(holds, contestant, expected, found) {
+  if (!holds) throw new Error(`${contestant}: expected ${expected}, found ${JSON.stringify(found)}`);
+}
+
+export function sum(values) {
+  return values.reduce((total, value) => total + value, 0);
+}
