@@ -1,1 +1,34 @@
-export {};
+import 'reflect-metadata';
+export { JobQueue, type ClaimOptions } from './queue/job-queue.js';
+export { JobHandle } from './queue/job-handle.js';
+export type { EnqueueOptions, UniqueOptions } from './queue/new-job.js';
+export type { QueueOptions } from './queue/options.js';
+export type { Backoff, StoredBackoff } from './queue/backoff.js';
+export type { JobEvent } from './queue/event-subscriber.js';
+export type { JobQueueLogger } from './queue/logger.js';
+export type { RedisClient } from './queue/redis-client.js';
+export type {
+  AttemptRecord,
+  ClaimedJob,
+  ClaimRef,
+  JobRecord,
+  JobStatus,
+  LogLine,
+  QueueStats,
+  StoredError,
+} from './queue/job.js';
+export {
+  ClaimLostError,
+  EnqueueError,
+  InvalidOptionError,
+  InvalidPayloadError,
+  JobCancelledError,
+  JobFailedError,
+  JobNotFoundError,
+  JobQueueError,
+  JobTimeoutError,
+  NonRetryableError,
+  RedisOutOfMemoryError,
+  RedisUnsuitableError,
+  RetryLaterError,
+} from './queue/errors.js';

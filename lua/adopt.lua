@@ -1,0 +1,65 @@
+#!lua flags=allow-oom
+-- The sweep's care for clients that follow the Redis pattern: takes back their dead claims from processing, and takes
+-- what they failed into dead.
+-- Their clocks are not the server's, so the clock of a foreign claim starts when a sweep first sees its (attempts,
+-- token, id). A cursor moves through a long list, one slice a run.
+-- KEYS: the standard keys, see lib/keys
+-- ARGV[1..6]: retention, see lib/retention
+-- ARGV[7] the most claims to look at in this call; ARGV[8] the visibility timeout of foreign claims, in ms
+-- Returns how many claims were taken back, how many dead letters were adopted.
+-- Repeated: looks at the next slice.
+--@include lib/keys
+--@include lib/retention
+--@include lib/clock
+--@include lib/rank
+--@include lib/events
+--@include lib/history
+--@include lib/places
+--@include lib/attempts
+--@include lib/ends
+--@include lib/crash
+local limit, visibility = tonumber(ARGV[first]), tonumber(ARGV[first + 1])
+
+local function sighting(id)
+  local attempts, token = unpack(redis.call('HMGET', job .. id, 'attempts', 'claim_token'))
+  return (attempts or '') .. ':' .. (token or '') .. ':' .. id
+end
+
+local function note_claims()
+  local cursor = tonumber(redis.call('HGET', sweep, 'foreign_cursor') or 0)
+  local ids = redis.call('LRANGE', processing, cursor, cursor + limit - 1)
+  for _, id in ipairs(ids) do
+    redis.call('ZADD', foreign, 'NX', now, sighting(id))
+  end
+  if cursor > 0 or #ids == limit then
+    redis.call('HSET', sweep, 'foreign_cursor', #ids == limit and cursor + limit or 0)
+  end
+end
+
+local function take_back()
+  local taken = 0
+  for _, seen in ipairs(redis.call('ZRANGE', foreign, '-inf', now - visibility, 'BYSCORE', 'LIMIT', 0, limit)) do
+    local id = string.match(seen, '^[^:]*:[^:]*:(.*)$')
+    redis.call('ZREM', foreign, seen)
+    if sighting(id) == seen and redis.call('LREM', processing, 1, id) == 1 then
+      crash(id, 'claim of a client of the Redis pattern expired')
+      taken = taken + 1
+    end
+  end
+  return taken
+end
+
+local function adopt_failures()
+  local adopted = 0
+  for _, id in ipairs(redis.call('LRANGE', failed, 0, limit - 1)) do
+    if redis.call('HGET', job .. id, 'status') == 'failed' and redis.call('ZADD', dead, 'NX', now, id) == 1 then
+      redis.call('PERSIST', job .. id)
+      redis.call('HSET', job .. id, 'failed_at_ms', now, 'claim_token', '')
+      adopted = adopted + 1
+    end
+  end
+  return adopted
+end
+
+note_claims()
+return { take_back(), adopt_failures() }

@@ -1,0 +1,32 @@
+#!lua flags=allow-oom
+-- Cancels one job: pending or scheduled -> cancelled at once; a processing one is flagged, and its worker told at the
+-- next heartbeat. Taking one id from pending is O(length of pending).
+-- KEYS: the standard keys, see lib/keys
+-- ARGV[1..6]: retention, see lib/retention
+-- ARGV[7] id
+-- Returns cancelled | requested | finished | missing. Repeated: changes nothing.
+--@include lib/keys
+--@include lib/retention
+--@include lib/clock
+--@include lib/events
+--@include lib/history
+--@include lib/ends
+--@include lib/take_out
+local id = ARGV[first]
+local status = redis.call('HGET', job .. id, 'status')
+if not status then
+  return 'missing'
+end
+if status == 'cancelled' then
+  return 'cancelled'
+end
+if status == 'completed' or status == 'failed' then
+  return 'finished'
+end
+if status ~= 'processing' and take_out(id) then
+  end_cancelled(id)
+  return 'cancelled'
+end
+-- Claimed, or taken by a client of the pattern that has not written its claim yet.
+redis.call('HSETNX', job .. id, 'cancel_requested_at_ms', now)
+return 'requested'

@@ -1,0 +1,108 @@
+#!lua
+-- Adds a batch of jobs: nothing -> pending, prioritized or scheduled. Refused as a whole when Redis is out of memory.
+-- KEYS[1] job          prefix of the job hashes
+-- KEYS[2] pending      list
+-- KEYS[3] prioritized  sorted set
+-- KEYS[4] scheduled    sorted set
+-- KEYS[5] wake         sorted set
+-- KEYS[6] stats        hash
+-- KEYS[7] sequence     string
+-- KEYS[8] unique       hash
+-- KEYS[9] windows      sorted set
+-- ARGV, for each job: id, name, payload (JSON), options ('' for a plain job, else JSON: delay_ms, run_at_ms,
+--   priority, max_attempts, max_crashes, expires_in_ms, unique, unique_for, unique_replace, request, worker)
+-- Returns, for each job that is not simply new: its index (from 1), exists | kept | replace, the id that stands.
+-- Repeated: a known id adds nothing. For an id chosen by the caller, options.request tells a repeat from a conflict.
+local job, pending, prioritized, scheduled, wake = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local stats, sequence, unique, windows = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+--@include lib/clock
+--@include lib/rank
+--@include lib/unique
+local plain, answers, added, claimable = {}, {}, 0, false
+
+local function place(id, options)
+  local due = options.run_at_ms or options.delay_ms and now + options.delay_ms
+  if due and due > now then
+    redis.call('HSET', job .. id, 'status', 'scheduled', 'due_at_ms', due)
+    redis.call('ZADD', scheduled, due, id)
+    claimable = claimable or redis.call('ZRANGE', scheduled, 0, 0)[1] == id
+  elseif options.priority then
+    local rank = next_rank(options.priority)
+    redis.call('HSET', job .. id, 'rank', rank)
+    redis.call('ZADD', prioritized, rank, id)
+    claimable = true
+  else
+    plain[#plain + 1] = id
+  end
+end
+
+local function write_options(key, options)
+  local fields = {}
+  local function add(field, value)
+    if value then
+      fields[#fields + 1], fields[#fields + 2] = field, value
+    end
+  end
+  add('options', options.worker)
+  add('priority', options.priority)
+  add('max_attempts', options.max_attempts)
+  add('max_crashes', options.max_crashes)
+  add('expires_at_ms', options.expires_in_ms and now + options.expires_in_ms)
+  add('unique', type(options.unique_for) == 'string' and options.unique)
+  add('request', options.request)
+  if #fields > 0 then
+    redis.call('HSET', key, unpack(fields))
+  end
+end
+
+-- The owner keeps its id and gets the new payload, options and place.
+local function replace(id, payload, options)
+  local key = job .. id
+  redis.call('HDEL', key, 'options', 'priority', 'rank', 'max_attempts', 'max_crashes', 'expires_at_ms', 'due_at_ms')
+  redis.call('HSET', key, 'payload', payload, 'status', 'pending')
+  write_options(key, options)
+  if redis.call('ZREM', scheduled, id) + redis.call('ZREM', prioritized, id) == 0 then
+    redis.call('LREM', pending, 1, id)
+  end
+  place(id, options)
+end
+
+for i = 1, #ARGV, 4 do
+  local id, options = ARGV[i], ARGV[i + 3] ~= '' and cjson.decode(ARGV[i + 3])
+  local key, index = job .. id, (i + 3) / 4
+  local verdict, standing
+  if redis.call('EXISTS', key) == 1 then
+    local repeated = not (options and options.request) or redis.call('HGET', key, 'request') == options.request
+    verdict, standing = repeated and 'repeated' or 'exists', id
+  elseif options and options.unique then
+    verdict, standing = resolve_unique(options)
+  end
+  if verdict == 'replace' then
+    replace(standing, ARGV[i + 2], options)
+  end
+  if not verdict then
+    redis.call('HSET', key, 'id', id, 'name', ARGV[i + 1], 'payload', ARGV[i + 2], 'status', 'pending',
+      'attempts', 0, 'enqueued_at_ms', now, 'claim_token', '')
+    added = added + 1
+    if options then
+      write_options(key, options)
+      own_unique(id, options)
+      place(id, options)
+    else
+      plain[#plain + 1] = id
+    end
+  elseif verdict ~= 'repeated' then
+    answers[#answers + 1], answers[#answers + 2], answers[#answers + 3] = index, verdict, standing
+  end
+end
+if #plain > 0 then
+  redis.call('LPUSH', pending, unpack(plain))
+  claimable = true
+end
+if added > 0 then
+  redis.call('HINCRBY', stats, 'enqueued_total', added)
+end
+if claimable then
+  redis.call('ZADD', wake, 0, '1')
+end
+return answers

@@ -1,0 +1,59 @@
+#!lua flags=allow-oom
+-- Ends claims badly: processing -> pending or scheduled (a retry), failed (a dead letter) or cancelled (a cancel was
+-- asked for). The job's own max_attempts decide.
+-- KEYS: the standard keys, see lib/keys
+-- ARGV[1..6]: retention, see lib/retention
+-- ARGV[7..] for each job: id, token, fence, message, error (JSON), final ('1': no retry), backoff in ms
+-- Returns, for each job: retry | failed | cancelled | lost.
+-- Repeated: the token is empty and the fence equal; the status tells the first answer, nothing changes.
+--@include lib/keys
+--@include lib/retention
+--@include lib/clock
+--@include lib/rank
+--@include lib/events
+--@include lib/history
+--@include lib/places
+--@include lib/attempts
+--@include lib/ends
+local first_answer = { pending = 'retry', scheduled = 'retry', failed = 'failed', cancelled = 'cancelled' }
+
+local function fail(id, message, error, final, backoff)
+  local key = job .. id
+  local attempts, max_attempts, priority, cancel = unpack(redis.call('HMGET', key, 'attempts', 'max_attempts', 'priority',
+    'cancel_requested_at_ms'))
+  redis.call('ZREM', claims, id)
+  log_attempt(id, 'error', error)
+  redis.call('HINCRBY', key, 'errors', 1)
+  redis.call('HSET', key, 'claim_token', '', 'last_error', message, 'last_error_at_ms', now)
+  if cancel then
+    end_cancelled(id)
+    return 'cancelled'
+  end
+  if final or tonumber(attempts) >= (tonumber(max_attempts) or 1) then
+    bury(id, message)
+    return 'failed'
+  end
+  redis.call('HSET', key, 'claimed_at_ms', 0)
+  if backoff > 0 then
+    to_later(id, now + backoff)
+  else
+    to_back(id, priority)
+  end
+  redis.call('HINCRBY', stats, 'retried_total', 1)
+  emit(id, 'retry')
+  return 'retry'
+end
+
+local answers = {}
+for i = first, #ARGV, 7 do
+  local id, token, fence = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  local current, last_fence, status = unpack(redis.call('HMGET', job .. id, 'claim_token', 'fence', 'status'))
+  if current == token and status == 'processing' then
+    answers[#answers + 1] = fail(id, ARGV[i + 3], ARGV[i + 4], ARGV[i + 5] == '1', tonumber(ARGV[i + 6]))
+  elseif current == '' and last_fence == fence then
+    answers[#answers + 1] = first_answer[status] or 'lost'
+  else
+    answers[#answers + 1] = 'lost'
+  end
+end
+return answers

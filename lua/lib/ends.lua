@@ -1,0 +1,46 @@
+-- How a job ends other than completed: as a dead letter, or cancelled. Each clears the claim token, frees the unique
+-- key if the job still owns it, counts and publishes.
+-- Needs: keys, retention, now, remember, emit.
+local function free_unique(id, key)
+  if key and redis.call('HGET', unique, key) == id then
+    redis.call('HDEL', unique, key)
+  end
+end
+
+local function forget_dead_letters(count)
+  local oldest = redis.call('ZPOPMIN', dead, math.min(count, 100))
+  for i = 1, #oldest, 2 do
+    redis.call('UNLINK', job .. oldest[i])
+  end
+end
+
+local function bury(id, reason)
+  local key = job .. id
+  local unique_key, payload = unpack(redis.call('HMGET', key, 'unique', 'payload'))
+  if not payload then
+    redis.call('HINCRBY', stats, 'broken_total', 1)
+  end
+  redis.call('HSET', key, 'id', id, 'status', 'failed', 'claim_token', '', 'failed_at_ms', now,
+    'last_error', reason, 'last_error_at_ms', now)
+  redis.call('PERSIST', key)
+  redis.call('ZADD', dead, now, id)
+  remember(failed, { id }, failed_history)
+  free_unique(id, unique_key)
+  redis.call('HINCRBY', stats, 'failed_total', 1)
+  emit(id, 'failed')
+  local excess = redis.call('ZCARD', dead) - dead_letter_cap
+  if excess > 0 then
+    forget_dead_letters(excess)
+  end
+end
+
+local function end_cancelled(id)
+  local key = job .. id
+  local unique_key = redis.call('HGET', key, 'unique')
+  redis.call('HSET', key, 'status', 'cancelled', 'claim_token', '', 'cancelled_at_ms', now)
+  redis.call('PEXPIRE', key, result_ttl)
+  remember(cancelled, { id }, cancelled_history)
+  free_unique(id, unique_key)
+  redis.call('HINCRBY', stats, 'cancelled_total', 1)
+  emit(id, 'cancelled')
+end

@@ -1,0 +1,15 @@
+-- remember(list, ids, cap): puts ids on a capped history, newest first. A finished hash whose id falls off lives
+-- fallen_ttl more; XX spares a hash without a TTL (a dead letter, or an id that is in use again).
+-- The cut is bounded, so a cap that was lowered takes effect over several calls. Needs: job, fallen_ttl.
+local function remember(list, ids, cap)
+  if #ids == 0 then
+    return
+  end
+  local length = redis.call('LPUSH', list, unpack(ids))
+  local excess = math.min(length - cap, 2 * #ids + 100)
+  if excess > 0 then
+    for _, id in ipairs(redis.call('RPOP', list, excess)) do
+      redis.call('PEXPIRE', job .. id, fallen_ttl, 'XX', 'LT')
+    end
+  end
+end

@@ -1,0 +1,36 @@
+-- Where a job goes that can be claimed again: to the back (a retry), to the front in its old place (a release, a
+-- reclaim), or to a later time. Each sets the status and wakes a worker where one is needed.
+-- Needs: job, pending, prioritized, scheduled, wake, sequence, now, next_rank.
+local function wake_one()
+  redis.call('ZADD', wake, 0, '1')
+end
+
+local function to_back(id, priority)
+  redis.call('HSET', job .. id, 'status', 'pending', 'ready_at_ms', now)
+  if priority then
+    local rank = next_rank(priority)
+    redis.call('HSET', job .. id, 'rank', rank)
+    redis.call('ZADD', prioritized, rank, id)
+  else
+    redis.call('LPUSH', pending, id)
+  end
+  wake_one()
+end
+
+local function to_front(id, priority, rank)
+  redis.call('HSET', job .. id, 'status', 'pending', 'ready_at_ms', now)
+  if priority then
+    redis.call('ZADD', prioritized, rank or next_rank(priority), id)
+  else
+    redis.call('RPUSH', pending, id)
+  end
+  wake_one()
+end
+
+local function to_later(id, due)
+  redis.call('HSET', job .. id, 'status', 'scheduled', 'due_at_ms', due)
+  redis.call('ZADD', scheduled, due, id)
+  if redis.call('ZRANGE', scheduled, 0, 0)[1] == id then
+    wake_one() -- a blocked worker sleeps until the due time it knew: tell it of the earlier one
+  end
+end

@@ -1,0 +1,5 @@
+-- next_rank(priority): the score at the end of the line of one priority; lower ranks are claimed first, so that a
+-- higher priority comes first and jobs of one priority keep their order. Exact up to 2^40 jobs. Needs: sequence.
+local function next_rank(priority)
+  return string.format('%.0f', (1000 - priority) * 2 ^ 40 + redis.call('INCR', sequence))
+end

@@ -1,0 +1,8 @@
+-- Names the retention arguments, which come first in every script that can end a job.
+local failed_history = tonumber(ARGV[1]) -- ids
+local cancelled_history = tonumber(ARGV[2]) -- ids
+local dead_letter_cap = tonumber(ARGV[3]) -- dead letters
+local result_ttl = tonumber(ARGV[4]) -- ms, the life of a cancelled job's hash
+local fallen_ttl = tonumber(ARGV[5]) -- ms, the life left to a hash whose id fell off its history
+local publish = ARGV[6] -- when events are published: listened, always, off
+local first = 7 -- where the script's own arguments begin

@@ -1,0 +1,47 @@
+#!lua flags=allow-oom
+-- Takes back expired claims: processing -> pending (at the front, in the old order), failed or cancelled. A crash
+-- counts as an attempt; max_attempts and max_crashes of the job decide.
+-- After a gap in the sweeps (the server was away, so every claim looks expired) it waits for one heartbeat first.
+-- KEYS: the standard keys, see lib/keys
+-- ARGV[1..6]: retention, see lib/retention
+-- ARGV[7] the most claims to take back in this call; ARGV[8] a gap, in ms; ARGV[9] the wait after a gap, in ms
+-- Returns more ('1' when expired claims are left), then for each claim: id, pending | failed | cancelled.
+-- Repeated: takes the next slice; a claim that was taken back is no longer in claims.
+--@include lib/keys
+--@include lib/retention
+--@include lib/clock
+--@include lib/rank
+--@include lib/events
+--@include lib/history
+--@include lib/places
+--@include lib/attempts
+--@include lib/ends
+--@include lib/crash
+local limit, gap, wait = tonumber(ARGV[first]), tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2])
+
+local last_run_at, hold_until = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'hold_until_ms'))
+hold_until = tonumber(hold_until) or 0
+if last_run_at and now - last_run_at > gap then
+  hold_until = now + wait
+end
+redis.call('HSET', sweep, 'last_run_at_ms', now, 'hold_until_ms', hold_until)
+if now < hold_until then
+  return { '0' }
+end
+
+local expired = redis.call('ZRANGE', claims, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit)
+local taken, answers = {}, { #expired == limit and '1' or '0' }
+for _, id in ipairs(expired) do
+  redis.call('ZREM', claims, id)
+  local status, fence = unpack(redis.call('HMGET', job .. id, 'status', 'fence'))
+  -- A hash that is gone leaves a dead letter that says so; one that is in another state already is only forgotten here.
+  if status == 'processing' or not status then
+    taken[#taken + 1] = { id = id, fence = tonumber(fence) or 0 }
+  end
+end
+-- The job claimed first must be claimed first again, so it is put to the front last.
+table.sort(taken, function(a, b) return a.fence > b.fence end)
+for _, claim in ipairs(taken) do
+  answers[#answers + 1], answers[#answers + 2] = claim.id, crash(claim.id, 'claim expired')
+end
+return answers

@@ -1,0 +1,24 @@
+#!lua flags=allow-oom
+-- Dead letters back to work: failed -> pending, attempts reset, last_error and attempt_log kept for the record.
+-- KEYS: the standard keys, see lib/keys
+-- ARGV[1..] ids
+-- Returns how many were redriven; an id that is no dead letter is passed over. Repeated: 0.
+--@include lib/keys
+--@include lib/clock
+--@include lib/rank
+--@include lib/places
+local redriven = 0
+for _, id in ipairs(ARGV) do
+  local key = job .. id
+  if redis.call('ZREM', dead, id) == 1 and redis.call('EXISTS', key) == 1 then
+    redis.call('LREM', failed, 1, id)
+    redis.call('HDEL', key, 'crashes', 'errors', 'unhandled', 'failed_at_ms', 'expires_at_ms', 'cancel_requested_at_ms')
+    redis.call('HSET', key, 'attempts', 0, 'claimed_at_ms', 0)
+    to_back(id, redis.call('HGET', key, 'priority'))
+    redriven = redriven + 1
+  end
+end
+if redriven > 0 then
+  redis.call('HINCRBY', stats, 'redriven_total', redriven)
+end
+return redriven

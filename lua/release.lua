@@ -1,0 +1,66 @@
+#!lua flags=allow-oom
+-- Gives unfinished jobs back, their attempt uncounted: processing -> pending (at the front, in the old order) or
+-- scheduled. For a shutdown (interruption), a snooze, or a name that no handler of this worker knows (unhandled).
+-- KEYS: the standard keys, see lib/keys
+-- ARGV[1..6]: retention, see lib/retention
+-- ARGV[7] how often a job may be released as unhandled before it is a dead letter
+-- ARGV[8..] for each job: id, token, fence, reason (interruption, snooze, unhandled), delay in ms
+-- Returns, for each job: released | failed | cancelled | lost.
+-- Repeated: the token is empty and the fence equal, so it counts as done and changes nothing.
+--@include lib/keys
+--@include lib/retention
+--@include lib/clock
+--@include lib/rank
+--@include lib/events
+--@include lib/history
+--@include lib/places
+--@include lib/attempts
+--@include lib/ends
+local max_unhandled = tonumber(ARGV[first])
+local counters = { interruption = 'interruptions', snooze = 'snoozes', unhandled = 'unhandled' }
+local first_answer = { pending = 'released', scheduled = 'released', failed = 'failed', cancelled = 'cancelled' }
+
+local function release(id, reason, delay)
+  local key = job .. id
+  redis.call('ZREM', claims, id)
+  log_attempt(id, reason)
+  redis.call('HINCRBY', key, 'attempts', -1)
+  redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0)
+  local times = redis.call('HINCRBY', key, counters[reason], 1)
+  local name, priority, rank, cancel = unpack(redis.call('HMGET', key, 'name', 'priority', 'rank', 'cancel_requested_at_ms'))
+  if cancel then
+    end_cancelled(id)
+    return 'cancelled'
+  end
+  if reason == 'unhandled' and times > max_unhandled then
+    bury(id, 'No worker of this queue handles the name "' .. (name or '') .. '"; it was offered ' .. times .. ' times.')
+    return 'failed'
+  end
+  if delay > 0 then
+    to_later(id, now + delay)
+  else
+    to_front(id, priority, rank)
+  end
+  redis.call('HINCRBY', stats, 'released_total', 1)
+  return 'released'
+end
+
+local answers, current_claims = {}, {}
+for i = first + 1, #ARGV, 5 do
+  local id, token, fence = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  local current, last_fence, status = unpack(redis.call('HMGET', job .. id, 'claim_token', 'fence', 'status'))
+  local index = #answers + 1
+  answers[index] = 'lost'
+  if current == token and status == 'processing' then
+    current_claims[#current_claims + 1] =
+      { id = id, fence = tonumber(fence), reason = ARGV[i + 3], delay = tonumber(ARGV[i + 4]), index = index }
+  elseif current == '' and last_fence == fence then
+    answers[index] = first_answer[status] or 'lost'
+  end
+end
+-- The job claimed first must be claimed first again, so it is put to the front last.
+table.sort(current_claims, function(a, b) return a.fence > b.fence end)
+for _, claim in ipairs(current_claims) do
+  answers[claim.index] = release(claim.id, claim.reason, claim.delay)
+end
+return answers

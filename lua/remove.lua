@@ -1,0 +1,30 @@
+#!lua flags=allow-oom
+-- Deletes one job with all its traces, unless it is claimed. Taking one id from a list is O(length of the list).
+-- KEYS: the standard keys, see lib/keys
+-- ARGV[1] id
+-- Returns removed | processing (refused: cancel it first) | missing. Repeated: missing.
+--@include lib/keys
+--@include lib/take_out
+local id = ARGV[1]
+local key = job .. id
+local status, unique_key = unpack(redis.call('HMGET', key, 'status', 'unique'))
+if not status then
+  return 'missing'
+end
+if status == 'processing' then
+  return 'processing'
+end
+local histories = { completed = completed, cancelled = cancelled, failed = failed }
+if not histories[status] then
+  if not take_out(id) then
+    return 'processing'
+  end
+else
+  redis.call('LREM', histories[status], 1, id)
+  redis.call('ZREM', dead, id)
+end
+if unique_key and redis.call('HGET', unique, unique_key) == id then
+  redis.call('HDEL', unique, unique_key)
+end
+redis.call('UNLINK', key)
+return 'removed'

@@ -1,0 +1,88 @@
+import type { z } from 'zod';
+import { InvalidOptionError } from './errors.js';
+import { show } from './names.js';
+
+/**
+ * Checks options against their schema and fills in defaults.
+ *
+ * @param subject what the options belong to, such as `forRoot` or `@JobHandler('email')`
+ * @throws InvalidOptionError that names the option, what was expected and what was found; for an unknown option it
+ *   suggests the one that was probably meant
+ */
+export function checkOptions<Schema extends z.ZodType>(
+  subject: string,
+  schema: Schema,
+  options: unknown,
+): z.output<Schema> {
+  const parsed = schema.safeParse(options);
+  if (parsed.success) {
+    return parsed.data;
+  }
+  const issue = deepest(parsed.error.issues[0]!);
+  const path = [subject, ...issue.path.map(String)].join('.');
+  if (issue.code === 'unrecognized_keys') {
+    const key = issue.keys[0]!;
+    throw new InvalidOptionError(
+      `${path}.${key}`,
+      'a known option',
+      show(key),
+      suggest(key, knownKeys(schema, issue.path)),
+    );
+  }
+  const found = issue.path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown>)?.[key], options);
+  throw new InvalidOptionError(path, issue.message.replace(/^.*?expected /, ''), show(found));
+}
+
+/** The issue of the branch of a union that came closest, which tells more than "invalid input". */
+function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  if (issue.code !== 'invalid_union') {
+    return issue;
+  }
+  const inner = issue.errors.flat().filter((each) => each.path.length > 0 || each.code === 'unrecognized_keys');
+  return inner.length > 0 ? deepest({ ...inner[0]!, path: [...issue.path, ...inner[0]!.path] }) : issue;
+}
+
+function knownKeys(schema: z.ZodType, path: PropertyKey[]): string[] {
+  let current: unknown = schema;
+  for (const key of path) {
+    current = shapeOf(current)?.[String(key)] ?? valueOf(current);
+  }
+  return Object.keys(shapeOf(current) ?? {});
+}
+
+function unwrap(schema: unknown): unknown {
+  const inner = (schema as { def?: { innerType?: unknown } })?.def?.innerType;
+  return inner ? unwrap(inner) : schema;
+}
+
+function shapeOf(schema: unknown): Record<string, unknown> | undefined {
+  return (unwrap(schema) as { shape?: Record<string, unknown> })?.shape;
+}
+
+function valueOf(schema: unknown): unknown {
+  return (unwrap(schema) as { def?: { valueType?: unknown } })?.def?.valueType;
+}
+
+function suggest(word: string, known: string[]): string {
+  const near = known
+    .map((each) => ({ each, distance: editDistance(word.toLowerCase(), each.toLowerCase()) }))
+    .sort((a, b) => a.distance - b.distance)[0];
+  return near && near.distance <= 3
+    ? `Did you mean ${near.each}?`
+    : known.length > 0
+      ? `Known: ${known.join(', ')}.`
+      : '';
+}
+
+/** Levenshtein's distance: how many letters to insert, delete or exchange to get from a to b. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      next[j] = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}

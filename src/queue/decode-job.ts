@@ -1,0 +1,158 @@
+import type { AttemptRecord, ClaimedJob, JobRecord, JobStatus, LogLine, RefusedJob, WorkerOptions } from './job.js';
+
+const NO_OPTIONS: WorkerOptions = Object.freeze({});
+
+const REFUSALS: Record<string, { name: string; message: string }> = {
+  missing: { name: 'BrokenJob', message: 'The job hash is missing: it was deleted or has expired.' },
+  cancelled: { name: 'JobCancelled', message: 'The job was cancelled before it started.' },
+  expired: { name: 'JobExpired', message: 'The job was not started within its expiresInMs.' },
+  exhausted: { name: 'AttemptsExhausted', message: 'The attempts of the job were used up by another client.' },
+};
+
+/** What one claim got: jobs to run, jobs to refuse, and when the next scheduled one is due. */
+export interface ClaimAnswer {
+  jobs: ClaimedJob[];
+  refused: RefusedJob[];
+  /** ms until the next scheduled job is due; undefined when none is scheduled or the claim did not look. */
+  nextDueInMs: number | undefined;
+}
+
+const CLAIM_FIELDS = 9;
+
+/** Decodes the reply of `lua/claim.lua`. */
+export function decodeClaim(reply: unknown, queue: string, token: string): ClaimAnswer {
+  const values = reply as (string | number | null)[];
+  const claimedAtMs = Number(values[0]);
+  const answer: ClaimAnswer = {
+    jobs: [],
+    refused: [],
+    nextDueInMs: Number(values[1]) < 0 ? undefined : Number(values[1]),
+  };
+  for (let i = 2; i < values.length; i += CLAIM_FIELDS) {
+    const id = values[i] as string;
+    const fence = Number(values[i + 4]);
+    const refusal = REFUSALS[values[i + 8] as string];
+    if (refusal) {
+      answer.refused.push({ id, token, fence, error: refusal });
+      continue;
+    }
+    const text = values[i + 2] as string;
+    let payload: unknown;
+    try {
+      payload = JSON.parse(text);
+    } catch (error) {
+      const message = `The payload is not JSON (${(error as Error).message}): ${text.slice(0, 200)}`;
+      answer.refused.push({ id, token, fence, error: { name: 'BrokenJob', message } });
+      continue;
+    }
+    answer.jobs.push({
+      id,
+      name: (values[i + 1] as string | null) ?? kindOf(payload) ?? queue,
+      queue,
+      payload,
+      attempt: Number(values[i + 3]),
+      maxAttempts: Number(values[i + 7]),
+      fence,
+      token,
+      enqueuedAtMs: Number(values[i + 5] ?? 0),
+      claimedAtMs,
+      options: values[i + 6] ? (JSON.parse(values[i + 6] as string) as WorkerOptions) : NO_OPTIONS,
+    });
+  }
+  return answer;
+}
+
+/** A producer that follows the Redis pattern stores no name; its demo puts it in the payload's `kind`. */
+function kindOf(payload: unknown): string | undefined {
+  const kind = (payload as { kind?: unknown } | null)?.kind;
+  return typeof kind === 'string' ? kind : undefined;
+}
+
+/** Decodes a job's hash, given as the flat list of HGETALL in a script. */
+export function decodeJob(queue: string, flat: readonly string[]): JobRecord {
+  const hash: Record<string, string> = Object.create(null) as Record<string, string>;
+  for (let i = 0; i + 1 < flat.length; i += 2) {
+    hash[flat[i]!] = flat[i + 1]!;
+  }
+  return decodeJobHash(queue, hash);
+}
+
+/** Decodes a job's hash. Fields that a foreign client wrote badly do not break it. */
+export function decodeJobHash(queue: string, hash: Readonly<Record<string, string>>): JobRecord {
+  const payload = parse(hash.payload);
+  const record: JobRecord = {
+    id: hash.id ?? '',
+    name: hash.name ?? kindOf(payload.value) ?? queue,
+    queue,
+    status: (hash.status ?? 'pending') as JobStatus,
+    payload: payload.value,
+    attempts: Number(hash.attempts ?? 0),
+    errors: Number(hash.errors ?? 0),
+    crashes: Number(hash.crashes ?? 0),
+    interruptions: Number(hash.interruptions ?? 0),
+    priority: Number(hash.priority ?? 0),
+    enqueuedAt: new Date(Number(hash.enqueued_at_ms ?? 0)),
+    attemptLog: lines(hash.attempt_log).map(decodeAttempt),
+    log: lines(hash.log).map(decodeLogLine),
+  };
+  if (payload.broken !== undefined) {
+    record.brokenPayload = payload.broken;
+  }
+  if (hash.result !== undefined) {
+    record.result = parse(hash.result).value;
+  }
+  if (hash.progress !== undefined) {
+    record.progress = parse(hash.progress).value;
+  }
+  return Object.assign(record, {
+    ...numberField('maxAttempts', hash.max_attempts),
+    ...numberField('fence', hash.fence),
+    ...dateField('dueAt', hash.due_at_ms),
+    ...dateField('claimedAt', hash.claimed_at_ms),
+    ...dateField('completedAt', hash.completed_at_ms),
+    ...dateField('failedAt', hash.failed_at_ms),
+    ...dateField('cancelledAt', hash.cancelled_at_ms),
+    ...dateField('cancelRequestedAt', hash.cancel_requested_at_ms),
+    ...dateField('expiresAt', hash.expires_at_ms),
+    ...dateField('lastErrorAt', hash.last_error_at_ms),
+    ...(hash.worker !== undefined && { worker: hash.worker }),
+    ...(hash.last_error !== undefined && { lastError: hash.last_error }),
+  });
+}
+
+function parse(text: string | undefined): { value: unknown; broken?: string } {
+  if (text === undefined) {
+    return { value: undefined };
+  }
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch {
+    return { value: undefined, broken: text };
+  }
+}
+
+function lines(text: string | undefined): string[] {
+  return text ? text.split('\n') : [];
+}
+
+function decodeAttempt(line: string): AttemptRecord {
+  const entry = JSON.parse(line) as Omit<AttemptRecord, 'startedAt' | 'endedAt'> & {
+    startedAt: number;
+    endedAt: number;
+  };
+  return { ...entry, startedAt: new Date(entry.startedAt), endedAt: new Date(entry.endedAt) };
+}
+
+function decodeLogLine(line: string): LogLine {
+  const entry = JSON.parse(line) as { at: number; message: string };
+  return { at: new Date(entry.at), message: entry.message };
+}
+
+function numberField<Name extends string>(name: Name, text: string | undefined) {
+  return text === undefined ? {} : { [name]: Number(text) };
+}
+
+/** A time field; the pattern writes 0 for "not now". */
+function dateField<Name extends string>(name: Name, text: string | undefined) {
+  return text === undefined || Number(text) === 0 ? {} : { [name]: new Date(Number(text)) };
+}

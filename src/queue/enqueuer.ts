@@ -1,0 +1,114 @@
+import type { Connection } from './connection.js';
+import { EnqueueError, RedisOutOfMemoryError } from './errors.js';
+import type { EnqueueAnswer, NewJob } from './queue-scripts.js';
+
+/** One script call adds at most this many jobs, and at most about so much payload: it must not hold up the server. */
+const SLICE_JOBS = 500;
+const SLICE_LENGTH = 1_000_000;
+
+interface Waiting {
+  job: NewJob;
+  resolve(answer: EnqueueAnswer): void;
+  reject(error: Error): void;
+}
+
+/**
+ * Sends jobs to Redis. What is enqueued within one tick travels together, so that a hundred parallel enqueues cost one
+ * round trip; nothing waits for a timer.
+ *
+ * Where the connection is down, jobs wait here and not in the client's offline queue: an enqueue that is reported as
+ * not sent must never be sent later.
+ */
+export class Enqueuer {
+  private waiting: Waiting[] = [];
+
+  constructor(
+    private readonly queue: string,
+    private readonly connection: Connection,
+    private readonly timeoutMs: number,
+    private readonly deliver: (jobs: NewJob[]) => Promise<EnqueueAnswer[]>,
+  ) {}
+
+  enqueue(job: NewJob): Promise<EnqueueAnswer> {
+    return new Promise((resolve, reject) => {
+      if (this.waiting.push({ job, resolve, reject }) === 1) {
+        process.nextTick(() => this.flush());
+      }
+    });
+  }
+
+  enqueueAll(jobs: readonly NewJob[]): Promise<EnqueueAnswer[]> {
+    return Promise.all(jobs.map((job) => this.enqueue(job)));
+  }
+
+  private flush(): void {
+    const waiting = this.waiting;
+    this.waiting = [];
+    let start = 0;
+    let length = 0;
+    for (let i = 0; i < waiting.length; i++) {
+      length += waiting[i]!.job.payload.length;
+      if (i - start + 1 === SLICE_JOBS || length >= SLICE_LENGTH || i === waiting.length - 1) {
+        void this.send(waiting.slice(start, i + 1));
+        start = i + 1;
+        length = 0;
+      }
+    }
+  }
+
+  private async send(slice: Waiting[]): Promise<void> {
+    const jobs = slice.map(({ job }) => job);
+    const deadline = new Deadline(this.timeoutMs);
+    let sent = false;
+    try {
+      if (!this.connection.ready || !this.connection.facts) {
+        await deadline.limit(this.connection.whenReady());
+      }
+      sent = true;
+      const answers = await deadline.limit(this.deliver(jobs));
+      slice.forEach((each, i) => each.resolve(answers[i]!));
+    } catch (error) {
+      const failure = this.explain(error as Error, jobs, sent);
+      slice.forEach((each) => each.reject(failure));
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  private explain(error: Error, jobs: NewJob[], sent: boolean): Error {
+    if (error.message.startsWith('OOM')) {
+      return new RedisOutOfMemoryError(
+        `Enqueue to "${this.queue}" was refused: Redis is out of memory (maxmemory). Nothing was written. Free memory, ` +
+          `shorten the histories, or raise maxmemory.`,
+        { cause: error },
+      );
+    }
+    // An error that Redis itself answered is an answer: the script did not run to its first write.
+    const refused = error.name === 'ReplyError';
+    const ids = jobs.map((job) => job.id);
+    return new EnqueueError(sent && !refused ? 'unknown' : 'not-sent', this.queue, ids, error.message, {
+      cause: error,
+    });
+  }
+}
+
+/** A time limit over several waits. */
+class Deadline {
+  private timer: NodeJS.Timeout | undefined;
+  private readonly passed: Promise<never>;
+
+  constructor(ms: number) {
+    this.passed = new Promise((_, reject) => {
+      this.timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
+    });
+    this.passed.catch(() => undefined);
+  }
+
+  limit<Value>(promise: Promise<Value>): Promise<Value> {
+    return Promise.race([promise, this.passed]);
+  }
+
+  clear(): void {
+    clearTimeout(this.timer);
+  }
+}

@@ -1,0 +1,115 @@
+/** The base of every error this library throws, so that an application can tell ours from its own. */
+export class JobQueueError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** An option, name, id or handler is not what it must be. Thrown before anything is written. */
+export class InvalidOptionError extends JobQueueError {
+  constructor(
+    /** What is wrong: the option's path, or the thing. */
+    readonly subject: string,
+    readonly expected: string,
+    readonly found: string,
+    hint = '',
+  ) {
+    super(`${subject}: expected ${expected}, found ${found}.${hint && ` ${hint}`}`);
+  }
+}
+
+/** A payload, a result or a piece of progress cannot be stored as JSON, or is too large. Nothing was written. */
+export class InvalidPayloadError extends JobQueueError {
+  constructor(
+    /** Where in the value the fault is, such as `payload.to[2]`. */
+    readonly path: string,
+    readonly expected: string,
+    readonly found: string,
+  ) {
+    super(`${path}: expected ${expected}, found ${found}.`);
+  }
+}
+
+/** The Redis server cannot carry a queue: too old, not reachable, or its client is set up in a way we cannot use. */
+export class RedisUnsuitableError extends JobQueueError {}
+
+/** Redis has no memory left and refused the enqueue; nothing was written. */
+export class RedisOutOfMemoryError extends JobQueueError {}
+
+/** An enqueue got no answer in time, or its connection failed. */
+export class EnqueueError extends JobQueueError {
+  constructor(
+    /** `not-sent`: nothing was written. `unknown`: it may have been; repeat it with `jobIds` to be sure, it adds nothing twice. */
+    readonly outcome: 'not-sent' | 'unknown',
+    readonly queue: string,
+    readonly jobIds: readonly string[],
+    reason: string,
+    options?: ErrorOptions,
+  ) {
+    const remedy =
+      outcome === 'not-sent' ? 'Nothing was written.' : 'It may have been written: repeat it with the same id.';
+    super(`Enqueue to "${queue}" failed: ${reason}. ${remedy} Job ${jobIds.slice(0, 3).join(', ')}.`, options);
+  }
+}
+
+/** The claim that an operation was made under is no longer the current one; the operation changed nothing. */
+export class ClaimLostError extends JobQueueError {
+  constructor(readonly jobId: string) {
+    super(`The claim of job ${jobId} is lost: it expired and was taken back, or the job was removed.`);
+  }
+}
+
+/** The job whose result was awaited ended as a dead letter. */
+export class JobFailedError extends JobQueueError {
+  constructor(
+    readonly jobId: string,
+    /** The message of the last attempt's error. */
+    readonly reason: string,
+    readonly attempts: number,
+    /** The name of the last attempt's error, such as `TypeError`. */
+    readonly errorName: string,
+  ) {
+    super(`Job ${jobId} failed after ${attempts} attempt(s): ${errorName}: ${reason}`);
+  }
+}
+
+/** The job whose result was awaited was cancelled. */
+export class JobCancelledError extends JobQueueError {
+  constructor(readonly jobId: string) {
+    super(`Job ${jobId} was cancelled.`);
+  }
+}
+
+/** The job whose result was awaited does not exist: never enqueued, removed, or its hash has expired. */
+export class JobNotFoundError extends JobQueueError {
+  constructor(
+    readonly jobId: string,
+    readonly queue: string,
+  ) {
+    super(`Queue "${queue}" has no job ${jobId}: it was never enqueued, was removed, or its result has expired.`);
+  }
+}
+
+/** A result did not come within the time given. The job goes on. */
+export class JobTimeoutError extends JobQueueError {
+  constructor(
+    readonly jobId: string,
+    readonly timeoutMs: number,
+  ) {
+    super(`Job ${jobId} gave no result within ${timeoutMs} ms; it goes on.`);
+  }
+}
+
+/** Thrown by a handler: the job fails at once, whatever attempts are left. */
+export class NonRetryableError extends JobQueueError {}
+
+/** Thrown by a handler: the job comes back after `delayMs` without having used an attempt. */
+export class RetryLaterError extends JobQueueError {
+  constructor(
+    readonly delayMs: number,
+    message = `retry in ${delayMs} ms`,
+  ) {
+    super(message);
+  }
+}

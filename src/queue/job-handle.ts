@@ -1,0 +1,40 @@
+import type { JobRecord } from './job.js';
+
+/** Where a handle reads its job. */
+interface JobSource {
+  get(id: string): Promise<JobRecord | null>;
+  result(id: string, options?: { timeoutMs?: number }): Promise<unknown>;
+}
+
+/** What enqueue returns: the job's id, what became of the enqueue, and a way to its result from this process or any other. */
+export class JobHandle<Result = unknown> {
+  constructor(
+    readonly id: string,
+    readonly name: string,
+    readonly queue: string,
+    /** `existing`: the id was known already. `kept`, `replaced`: this other job owns the unique key. */
+    readonly outcome: 'new' | 'existing' | 'kept' | 'replaced',
+    source: JobSource,
+  ) {
+    // Hidden, so that a handle can be logged or sent as JSON.
+    Object.defineProperty(this, 'source', { value: source });
+  }
+
+  declare private readonly source: JobSource;
+
+  /**
+   * Waits for the job's result.
+   *
+   * @param options.timeoutMs how long to wait, in ms. Default 30,000
+   * @throws JobFailedError, JobCancelledError, JobNotFoundError, JobTimeoutError
+   * @example const { messageId } = await job.result({ timeoutMs: 10_000 });
+   */
+  async result(options?: { timeoutMs?: number }): Promise<Result> {
+    return this.source.result(this.id, options) as Promise<Result>;
+  }
+
+  /** The job as it is now; null when it is no longer known. */
+  get(): Promise<JobRecord | null> {
+    return this.source.get(this.id);
+  }
+}

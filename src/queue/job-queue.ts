@@ -1,0 +1,351 @@
+import { hostname } from 'node:os';
+import { backoffDelay } from './backoff.js';
+import { Connection } from './connection.js';
+import { decodeJobHash } from './decode-job.js';
+import { Enqueuer } from './enqueuer.js';
+import { InvalidOptionError } from './errors.js';
+import { EventSubscriber } from './event-subscriber.js';
+import {
+  JOB_STATUSES,
+  type ClaimRef,
+  type ClaimedJob,
+  type JobRecord,
+  type JobStatus,
+  type QueueStats,
+} from './job.js';
+import { JobHandle } from './job-handle.js';
+import { randomId } from './job-id.js';
+import { waitForResult } from './job-result.js';
+import { encodeJson } from './json.js';
+import { QueueKeys } from './keys.js';
+import { checkQueueName, show } from './names.js';
+import { newJob, type EnqueueOptions } from './new-job.js';
+import { resolveQueueOptions, type QueueOptions, type ResolvedQueueOptions } from './options.js';
+import {
+  QueueScripts,
+  type EnqueueAnswer,
+  type FailOutcome,
+  type NewJob,
+  type ReleaseOutcome,
+} from './queue-scripts.js';
+import type { RedisClient } from './redis-client.js';
+import { ScriptRunner, type ScriptCall } from './script-runner.js';
+import { storeError } from './store-error.js';
+import { Waker } from './waker.js';
+
+/** The most entries that one call of a bounded script looks at. */
+const SLICE = 500;
+const LARGEST_PAGE = 1_000;
+
+export interface ClaimOptions {
+  /** How long to wait for a job, in ms. Default 0. */
+  timeoutMs?: number;
+  /** Who claims, for the eyes of operators. Default `host:pid`. */
+  worker?: string;
+}
+
+/**
+ * One queue on Redis, without Nest and without a worker: all that can be done with jobs, for producers, operators and
+ * manual consumers.
+ *
+ * @example
+ * const queue = new JobQueue(new Redis(), 'jobs');
+ * await queue.enqueue({ to: 'ada@example.com' });
+ * const job = await queue.claim({ timeoutMs: 5_000 });
+ * if (job) await queue.complete(job, { sent: true });
+ */
+export class JobQueue {
+  readonly options: ResolvedQueueOptions;
+  readonly connection: Connection;
+  readonly runner: ScriptRunner;
+  private readonly enqueuer: Enqueuer;
+  private opened: QueueScripts | undefined;
+  private waker: Waker | undefined;
+  private readonly identity = `${hostname()}:${process.pid}`;
+  private claims = 0;
+
+  /**
+   * @param client an ioredis client of yours; it is never closed here
+   * @throws InvalidOptionError for a bad name or option; RedisUnsuitableError for a client with `keyPrefix`
+   */
+  constructor(
+    client: RedisClient,
+    readonly name: string,
+    options: QueueOptions = {},
+  ) {
+    checkQueueName(name);
+    this.options = resolveQueueOptions(`queue ${JSON.stringify(name)}`, options);
+    this.connection = Connection.of(client);
+    this.runner = new ScriptRunner(client);
+    this.enqueuer = new Enqueuer(name, this.connection, this.options.enqueueTimeoutMs, (jobs) =>
+      this.deliver(jobs),
+    );
+  }
+
+  /**
+   * The calls of this queue's scripts, once it is known how the server wants its keys spelled.
+   *
+   * @throws RedisUnsuitableError when the server is older than Redis 7.0
+   */
+  async scripts(): Promise<QueueScripts> {
+    if (!this.opened) {
+      const { cluster } = await this.connection.inspect();
+      const { prefix, hashTag = cluster } = this.options;
+      this.opened ??= new QueueScripts(new QueueKeys(this.name, { prefix, hashTag }), this.options);
+    }
+    return this.opened;
+  }
+
+  /**
+   * Adds a job.
+   *
+   * @returns a handle: the id, whether the job is new, and its result
+   * @throws InvalidPayloadError, InvalidOptionError: nothing was written. EnqueueError: says whether it was sent.
+   *   RedisOutOfMemoryError: nothing was written.
+   * @example await queue.enqueue({ to: 'ada@example.com' }, { delayMs: 5_000 });
+   */
+  async enqueue<Result = unknown>(payload: unknown, options?: EnqueueOptions): Promise<JobHandle<Result>> {
+    const job = newJob(this.name, payload, options, this.options.maxPayloadBytes);
+    return this.handleOf(job, await this.enqueuer.enqueue(job));
+  }
+
+  /**
+   * Adds many jobs, at most 500 in one atomic step; all are checked before the first is sent.
+   *
+   * @returns a handle for each, in their order
+   * @example await queue.enqueueMany(users.map((user) => ({ payload: { to: user.mail } })));
+   */
+  async enqueueMany<Result = unknown>(
+    jobs: readonly ({ payload: unknown } & EnqueueOptions)[],
+  ): Promise<JobHandle<Result>[]> {
+    const encoded = jobs.map(({ payload, ...options }) =>
+      newJob(
+        this.name,
+        payload,
+        Object.keys(options).length > 0 ? options : undefined,
+        this.options.maxPayloadBytes,
+      ),
+    );
+    const answers = await this.enqueuer.enqueueAll(encoded);
+    return encoded.map((job, i) => this.handleOf(job, answers[i]!));
+  }
+
+  private handleOf<Result>(job: NewJob, answer: EnqueueAnswer): JobHandle<Result> {
+    return new JobHandle(answer.id, job.name, this.name, answer.outcome, this);
+  }
+
+  private async deliver(jobs: NewJob[]): Promise<EnqueueAnswer[]> {
+    const scripts = this.opened ?? (await this.scripts());
+    return this.runner.run(scripts.enqueue(jobs));
+  }
+
+  /** Claims the next job; null when there is none within `timeoutMs`. */
+  async claim(options: ClaimOptions = {}): Promise<ClaimedJob | null> {
+    const [job] = await this.claimMany(1, options);
+    return job ?? null;
+  }
+
+  /** Claims up to `count` jobs, at most 1,000; waits for the first as long as `timeoutMs` says. */
+  async claimMany(
+    count: number,
+    { timeoutMs = 0, worker = this.identity }: ClaimOptions = {},
+  ): Promise<ClaimedJob[]> {
+    checkCount('count', count, 1, LARGEST_PAGE);
+    const deadline = Date.now() + timeoutMs;
+    for (;;) {
+      const { jobs, nextDueInMs = Infinity, again } = await this.claimOnce(count, worker);
+      const left = deadline - Date.now();
+      if (jobs.length > 0 || (left <= 0 && !again)) {
+        return jobs;
+      }
+      if (!again) {
+        const { keys } = await this.scripts();
+        this.waker ??= new Waker(this.connection, keys.wake);
+        await this.waker.wait(Math.min(left, nextDueInMs));
+      }
+    }
+  }
+
+  private async claimOnce(count: number, worker: string) {
+    const scripts = await this.scripts();
+    // Several claims of one process may be under way: each is a stream of its own, so that none forgets another's batch.
+    const stream = `${this.claims++ % 16}`;
+    const answer = await this.runner.run(scripts.claim({ count, token: randomId(), worker, stream }));
+    if (answer.refused.length > 0) {
+      await this.runner.run(scripts.fail(answer.refused.map((job) => ({ ...job, final: true, backoffMs: 0 }))));
+    }
+    return { ...answer, again: answer.jobs.length === 0 && answer.refused.length > 0 };
+  }
+
+  /** Ends a claim well. False when the claim was lost: the result was not stored. */
+  async complete(job: ClaimRef, result?: unknown): Promise<boolean> {
+    const json = result === undefined ? '' : encodeJson('result', result, this.options.maxPayloadBytes);
+    const lost = await this.call((scripts) => scripts.complete([{ ...claimOf(job), result: json }]));
+    return lost.length === 0;
+  }
+
+  /**
+   * Ends a claim badly. The job's attempts decide, on the server, whether it is retried.
+   *
+   * @param options.final no retry, whatever attempts are left
+   * @param options.delayMs before the next attempt. Default: the backoff of the job, else of the queue
+   */
+  async fail(
+    job: ClaimedJob,
+    error: unknown,
+    options: { final?: boolean; delayMs?: number } = {},
+  ): Promise<FailOutcome> {
+    const backoffMs =
+      options.delayMs ?? backoffDelay(job.options.backoff ?? this.options.backoff, job.attempt, error);
+    const failure = { ...claimOf(job), error: storeError(error), final: options.final ?? false, backoffMs };
+    const [outcome] = await this.call((scripts) => scripts.fail([failure]));
+    return outcome!;
+  }
+
+  /** Gives an unfinished job back, its attempt uncounted: to the front of the queue, or to come back after `delayMs`. */
+  async release(job: ClaimRef, { delayMs = 0 }: { delayMs?: number } = {}): Promise<ReleaseOutcome> {
+    const reason = delayMs > 0 ? 'snooze' : 'interruption';
+    const [outcome] = await this.call((scripts) => scripts.release([{ ...claimOf(job), reason, delayMs }]));
+    return outcome!;
+  }
+
+  /** Lengthens a claim, from now, by `visibilityMs` (default: the queue's). Says whether it is lost or to be cancelled. */
+  async extend(job: ClaimRef, visibilityMs?: number): Promise<'extended' | 'cancel-requested' | 'lost'> {
+    const { lost, cancelRequested } = await this.call((scripts) => scripts.extend([claimOf(job)], visibilityMs));
+    return lost.length > 0 ? 'lost' : cancelRequested.length > 0 ? 'cancel-requested' : 'extended';
+  }
+
+  /** Takes back expired claims, one bounded slice. `more` says that expired claims are left. */
+  async reclaim({ limit = SLICE }: { limit?: number } = {}): Promise<{
+    reclaimed: { id: string; status: JobStatus }[];
+    more: boolean;
+  }> {
+    checkCount('limit', limit, 1, LARGEST_PAGE);
+    // Called by hand it takes at once: the wait after a gap is for sweeps that run by themselves.
+    return this.call((scripts) => scripts.reclaim(limit, Number.MAX_SAFE_INTEGER, 0));
+  }
+
+  /** All that is known of a job; null when nothing is. */
+  async get(id: string): Promise<JobRecord | null> {
+    const { keys } = await this.scripts();
+    const hash = await this.connection.client.hgetall(keys.job(id));
+    return Object.keys(hash).length > 0 ? decodeJobHash(this.name, hash) : null;
+  }
+
+  /**
+   * One page of the jobs in one state: pending in the order of their claims, scheduled by due time, processing by
+   * expiry, ended ones newest first.
+   *
+   * @param options.limit at most 1,000. Default 50
+   */
+  async list(
+    status: JobStatus,
+    { offset = 0, limit = 50 }: { offset?: number; limit?: number } = {},
+  ): Promise<JobRecord[]> {
+    if (!JOB_STATUSES.includes(status)) {
+      throw new InvalidOptionError('list status', JOB_STATUSES.join(', '), show(status));
+    }
+    checkCount('offset', offset, 0, Number.MAX_SAFE_INTEGER);
+    checkCount('limit', limit, 1, LARGEST_PAGE);
+    return this.call((scripts) => scripts.list(status, offset, limit));
+  }
+
+  /** Depths, ages and counters, at a cost that does not grow with the queue. */
+  async stats(): Promise<QueueStats> {
+    return this.call((scripts) => scripts.stats());
+  }
+
+  /** Waits for a job's result; see JobHandle.result. */
+  async result(id: string, { timeoutMs = 30_000 }: { timeoutMs?: number } = {}): Promise<unknown> {
+    const { keys } = await this.scripts();
+    const subscriber = EventSubscriber.of(this.connection);
+    const events = this.options.events !== 'off';
+    const source = {
+      queue: this.name,
+      channel: keys.events,
+      events,
+      subscriber,
+      get: (each: string) => this.get(each),
+    };
+    return waitForResult(source, id, timeoutMs);
+  }
+
+  /**
+   * Cancels a job: one that waits at once; a running one is asked to, at its worker's next heartbeat (`requested`).
+   * Taking one job out of a long queue is O(its length).
+   */
+  async cancel(id: string): Promise<'cancelled' | 'requested' | 'finished' | 'missing'> {
+    return this.call((scripts) => scripts.cancel(id));
+  }
+
+  /** Deletes a job with all its traces. A claimed one is refused (`processing`): cancel it first. */
+  async remove(id: string): Promise<'removed' | 'processing' | 'missing'> {
+    return this.call((scripts) => scripts.remove(id));
+  }
+
+  /** Sends dead letters back to work, their attempts reset, at most 1,000 in one call; answers how many. */
+  async redrive(ids: readonly string[]): Promise<number> {
+    checkCount('ids.length', ids.length, 0, LARGEST_PAGE);
+    return this.call((scripts) => scripts.redrive(ids));
+  }
+
+  /** Gives a waiting job a new start. `{ delayMs: 0 }` promotes it now. */
+  async reschedule(id: string, start: { delayMs: number } | { runAt: Date | number }) {
+    const due = 'delayMs' in start ? start : { runAtMs: Number(start.runAt) };
+    return this.call((scripts) => scripts.reschedule(id, due));
+  }
+
+  /** Pauses the queue for the whole fleet: it takes jobs in and hands none out. False when it was paused already. */
+  async pause(): Promise<boolean> {
+    return this.call((scripts) => scripts.pause());
+  }
+
+  /** Ends a pause. False when it was not paused. */
+  async resume(): Promise<boolean> {
+    return this.call((scripts) => scripts.resume());
+  }
+
+  /**
+   * Deletes all jobs of the queue, in every state, in bounded slices; only its counters stay.
+   *
+   * @param options.confirm the queue's name, so that nobody does it by accident
+   * @returns how many were deleted
+   */
+  async purge({ confirm }: { confirm: string }): Promise<number> {
+    if (confirm !== this.name) {
+      throw new InvalidOptionError(
+        'purge confirm',
+        `the queue's name, ${JSON.stringify(this.name)}`,
+        show(confirm),
+      );
+    }
+    let deleted = 0;
+    for (let slice = SLICE; slice >= SLICE; deleted += slice) {
+      slice = await this.call((scripts) => scripts.purge(SLICE));
+    }
+    return deleted;
+  }
+
+  /** Closes the connections that were made for this queue; never the client that was handed in. */
+  close(): void {
+    this.waker?.close();
+    EventSubscriber.of(this.connection).closeIdle();
+  }
+
+  private async call<Answer>(build: (scripts: QueueScripts) => ScriptCall<Answer>): Promise<Answer> {
+    return this.runner.run(build(this.opened ?? (await this.scripts())));
+  }
+}
+
+function claimOf({ id, token, fence }: ClaimRef): ClaimRef {
+  if (!token) {
+    throw new InvalidOptionError('job.token', 'the token of a claim', show(token));
+  }
+  return { id, token, fence };
+}
+
+function checkCount(subject: string, value: number, min: number, max: number): void {
+  if (!Number.isInteger(value) || value < min || value > max) {
+    throw new InvalidOptionError(subject, `a whole number from ${min} to ${max}`, show(value));
+  }
+}

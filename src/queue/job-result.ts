@@ -1,0 +1,85 @@
+import { JobCancelledError, JobFailedError, JobNotFoundError, JobTimeoutError } from './errors.js';
+import type { EventSubscriber } from './event-subscriber.js';
+import type { JobRecord } from './job.js';
+
+/** How often a waiting caller looks for itself, in ms: an event can be missed, a caller must not hang. */
+const LOOK_EVERY_MS = 2_000;
+const LOOK_EVERY_MS_WITHOUT_EVENTS = 200;
+
+/** Where results of one queue are read. */
+export interface ResultSource {
+  queue: string;
+  channel: string;
+  events: boolean;
+  subscriber: EventSubscriber;
+  get(id: string): Promise<JobRecord | null>;
+}
+
+/**
+ * Waits until a job has ended: by event, with a look behind it.
+ *
+ * @param timeoutMs how long to wait, in ms
+ * @returns the handler's result; undefined where it returned none
+ * @throws JobFailedError, JobCancelledError, JobNotFoundError, JobTimeoutError
+ */
+export async function waitForResult(source: ResultSource, id: string, timeoutMs: number): Promise<unknown> {
+  const signal = new Signal();
+  const deadline = Date.now() + timeoutMs;
+  const listening = source.events
+    ? await source.subscriber.listen(source.channel, (event) => event.id === id && signal.set())
+    : undefined;
+  try {
+    for (;;) {
+      const job = await source.get(id);
+      if (!job) {
+        throw new JobNotFoundError(id, source.queue);
+      }
+      if (job.status === 'completed' || job.status === 'failed' || job.status === 'cancelled') {
+        return outcome(job);
+      }
+      const left = deadline - Date.now();
+      if (left <= 0) {
+        throw new JobTimeoutError(id, timeoutMs);
+      }
+      await signal.wait(Math.min(left, listening ? LOOK_EVERY_MS : LOOK_EVERY_MS_WITHOUT_EVENTS));
+    }
+  } finally {
+    listening?.();
+  }
+}
+
+function outcome(job: JobRecord): unknown {
+  if (job.status === 'cancelled') {
+    throw new JobCancelledError(job.id);
+  }
+  if (job.status === 'failed') {
+    const error = job.attemptLog.at(-1)?.error;
+    throw new JobFailedError(job.id, job.lastError ?? 'unknown', job.attempts, error?.name ?? 'Error');
+  }
+  return job.result;
+}
+
+/** A flag that can be waited for; waiting clears it. */
+class Signal {
+  private raised = false;
+  private wake: (() => void) | undefined;
+
+  set(): void {
+    this.raised = true;
+    this.wake?.();
+  }
+
+  async wait(ms: number): Promise<void> {
+    if (!this.raised) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        this.wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    this.raised = false;
+    this.wake = undefined;
+  }
+}

@@ -1,0 +1,123 @@
+import type { StoredBackoff } from './backoff.js';
+
+/** The states of a job. */
+export const JOB_STATUSES = ['pending', 'scheduled', 'processing', 'completed', 'failed', 'cancelled'] as const;
+export type JobStatus = (typeof JOB_STATUSES)[number];
+
+/** What a job carries for its worker, beside its payload; the scripts pass it through unread. */
+export interface WorkerOptions {
+  backoff?: StoredBackoff;
+  timeoutMs?: number;
+  keepResult?: boolean;
+  resultTtlMs?: number;
+}
+
+/** A job as a claim hands it out. The token fences every settle, extend, progress and log of this claim. */
+export interface ClaimedJob<Payload = unknown> {
+  readonly id: string;
+  readonly name: string;
+  readonly queue: string;
+  readonly payload: Payload;
+  /** Which attempt this is, from 1. */
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  /** Grows with every claim of a job: hand it to what the job writes to, so that a stale attempt can be refused there. */
+  readonly fence: number;
+  readonly token: string;
+  /** When the job was enqueued, in ms by the server's clock; 0 where a foreign producer did not say. */
+  readonly enqueuedAtMs: number;
+  /** When it was claimed, in ms by the server's clock. */
+  readonly claimedAtMs: number;
+  readonly options: WorkerOptions;
+}
+
+/** What a settle needs to know of a claim. */
+export interface ClaimRef {
+  readonly id: string;
+  readonly token: string;
+  readonly fence: number;
+}
+
+/** A claimed job that must not run; the claimer settles it as failed, with this reason. */
+export interface RefusedJob extends ClaimRef {
+  readonly error: StoredError;
+}
+
+/** An error as it is kept with a job. */
+export interface StoredError {
+  name: string;
+  message: string;
+  stack?: string;
+}
+
+/** One attempt that did not complete. */
+export interface AttemptRecord {
+  attempt: number;
+  startedAt: Date;
+  endedAt: Date;
+  /** Which worker held the claim; null for a client of the Redis pattern. */
+  worker: string | null;
+  outcome: 'error' | 'crash' | 'interruption' | 'snooze' | 'unhandled';
+  error: StoredError | null;
+}
+
+/** All that is known of a job. */
+export interface JobRecord<Payload = unknown, Result = unknown> {
+  id: string;
+  name: string;
+  queue: string;
+  status: JobStatus;
+  payload: Payload;
+  /** Absent when the handler returned undefined, or results are not kept. */
+  result?: Result;
+  attempts: number;
+  maxAttempts?: number;
+  /** Attempts that ended in an error, in a crash of the worker, and by a shutdown. */
+  errors: number;
+  crashes: number;
+  interruptions: number;
+  priority: number;
+  enqueuedAt: Date;
+  dueAt?: Date;
+  claimedAt?: Date;
+  completedAt?: Date;
+  failedAt?: Date;
+  cancelledAt?: Date;
+  cancelRequestedAt?: Date;
+  expiresAt?: Date;
+  worker?: string;
+  fence?: number;
+  lastError?: string;
+  lastErrorAt?: Date;
+  /** The attempts that did not complete, oldest first, the last 20. */
+  attemptLog: AttemptRecord[];
+  progress?: unknown;
+  log: LogLine[];
+  /** Where the stored payload is not JSON: its text. `payload` is then undefined. */
+  brokenPayload?: string;
+}
+
+export interface LogLine {
+  at: Date;
+  message: string;
+}
+
+/** The depths, ages and counters of a queue at one moment. */
+export interface QueueStats {
+  pending: number;
+  scheduled: number;
+  processing: number;
+  completed: number;
+  /** Dead letters. */
+  failed: number;
+  cancelled: number;
+  /** How long the oldest job has been claimable, in ms; 0 when none is. */
+  oldestPendingAgeMs: number;
+  /** Claims past their visibility timeout that no sweep has taken back yet. */
+  expiredClaims: number;
+  /** Worker processes that announced themselves within the last 30 s. */
+  workers: number;
+  pausedAt: Date | null;
+  /** Counters since the queue exists: enqueued, completed, failed, reclaimed, … */
+  totals: Record<string, number>;
+}

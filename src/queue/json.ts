@@ -1,0 +1,76 @@
+import { InvalidPayloadError } from './errors.js';
+import { show } from './names.js';
+
+const MAX_DEPTH = 200;
+
+/**
+ * Encodes a value that a job carries. Unlike `JSON.stringify` it refuses what would change silently on the way:
+ * functions, symbols, BigInt, NaN, infinities, Map and Set, cycles, and nesting deeper than 200.
+ *
+ * @param subject what the value is, for the error: `payload`, `result`, `progress`
+ * @param maxBytes the largest encoding allowed, in bytes
+ * @throws InvalidPayloadError with the path of the fault
+ */
+export function encodeJson(subject: string, value: unknown, maxBytes: number): string {
+  checkValue(subject, value, 0);
+  const json = JSON.stringify(value) as string | undefined;
+  if (json === undefined) {
+    throw new InvalidPayloadError(subject, 'a value that JSON can carry', show(value));
+  }
+  // A UTF-16 unit takes at most 3 bytes, so most payloads are known to fit without being measured.
+  if (json.length * 3 > maxBytes && Buffer.byteLength(json) > maxBytes) {
+    throw new InvalidPayloadError(subject, `at most ${maxBytes} bytes of JSON`, `${Buffer.byteLength(json)} bytes`);
+  }
+  return json;
+}
+
+function checkValue(path: string, value: unknown, depth: number): void {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+    case 'undefined':
+      return;
+    case 'number':
+      if (!Number.isFinite(value)) {
+        throw new InvalidPayloadError(path, 'a finite number', String(value));
+      }
+      return;
+    case 'object':
+      if (value !== null && typeof (value as { toJSON?: unknown }).toJSON !== 'function') {
+        checkObject(path, value, depth);
+      }
+      return;
+    default:
+      throw new InvalidPayloadError(path, 'a value that JSON can carry', describe(value));
+  }
+}
+
+function checkObject(path: string, value: object, depth: number): void {
+  if (depth === MAX_DEPTH) {
+    throw new InvalidPayloadError(
+      path.slice(0, 100),
+      `nesting of at most ${MAX_DEPTH}`,
+      'a deeper one, or a cycle',
+    );
+  }
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      checkValue(`${path}[${i}]`, value[i], depth + 1);
+    }
+    return;
+  }
+  if (value instanceof Map || value instanceof Set) {
+    throw new InvalidPayloadError(path, 'a plain object or array', `a ${value.constructor.name}`);
+  }
+  for (const key of Object.keys(value)) {
+    const field = (value as Record<string, unknown>)[key];
+    // The path is only built where it may be needed: it is most of the cost of a flat payload.
+    if (typeof field !== 'string') {
+      checkValue(`${path}.${key}`, field, depth + 1);
+    }
+  }
+}
+
+function describe(value: unknown): string {
+  return typeof value === 'bigint' ? `a BigInt (${value}n)` : show(value);
+}

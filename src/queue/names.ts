@@ -1,0 +1,41 @@
+import { InvalidOptionError } from './errors.js';
+
+const ID = /^[\w.:@-]{1,128}$/;
+const QUEUE_NAME = /^[\w.:@/-]{1,128}$/;
+
+/** Queue names become part of keys: no white space, no braces (hash tags), no glob characters. */
+export function checkQueueName(name: unknown): asserts name is string {
+  if (typeof name !== 'string' || !QUEUE_NAME.test(name)) {
+    throw new InvalidOptionError('queue name', '1 to 128 of A-Z a-z 0-9 _ . : @ / -', show(name));
+  }
+}
+
+/** Ids chosen by the caller become part of keys and of events. */
+export function checkJobId(id: unknown): asserts id is string {
+  if (typeof id !== 'string' || !ID.test(id)) {
+    throw new InvalidOptionError('job id', '1 to 128 of A-Z a-z 0-9 _ . : @ -', show(id));
+  }
+}
+
+/** Job names are data, never part of a key where a queue is given; any text up to 256 characters. */
+export function checkJobName(name: unknown): asserts name is string {
+  if (typeof name !== 'string' || name.length === 0 || name.length > 256 || /\p{Surrogate}/u.test(name)) {
+    throw new InvalidOptionError('job name', 'text of 1 to 256 characters', show(name));
+  }
+}
+
+/** A value as an error message shows it: short, on one line, with its type where that says more. */
+export function show(value: unknown): string {
+  if (typeof value === 'string') {
+    return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
+  }
+  if (typeof value === 'function') {
+    return `a function${value.name && ` (${value.name})`}`;
+  }
+  if (typeof value === 'object' && value !== null) {
+    return Array.isArray(value)
+      ? `an array of ${value.length}`
+      : `an object with ${Object.keys(value).slice(0, 5).join(', ') || 'no keys'}`;
+  }
+  return String(value);
+}

@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import { storedBackoffSchema, type StoredBackoff } from './backoff.js';
+import { checkOptions } from './check-options.js';
+import { InvalidOptionError } from './errors.js';
+import { randomId } from './job-id.js';
+import { encodeJson } from './json.js';
+import { checkJobId, checkJobName, show } from './names.js';
+import { duration, wholeNumber } from './options.js';
+import type { NewJob } from './queue-scripts.js';
+
+/** Options of one enqueue. */
+export interface EnqueueOptions {
+  /** Which handler runs it, in a queue that several share. Default: the queue's name. */
+  name?: string;
+  /** An id of your own: enqueueing it again while the job is known adds nothing. Default: a random one. */
+  id?: string;
+  /** Start after so many ms. Not with `runAt`. */
+  delayMs?: number;
+  /** Start at this time. Not with `delayMs`. */
+  runAt?: Date | number;
+  /** 0 to 1,000; higher is more urgent. Default 0. */
+  priority?: number;
+  /** How often the job is tried in all. Default: the handler's, else the queue's. */
+  maxAttempts?: number;
+  /** How many attempts may end in a crash of the worker. Default: the handler's, else the queue's. */
+  maxCrashes?: number;
+  /** How long a failed job waits before its next attempt. Default: the handler's, else the queue's. */
+  backoff?: StoredBackoff;
+  /** How long one attempt may run, in ms. Default: the handler's, else without a limit. */
+  timeoutMs?: number;
+  /** The job is worthless, and fails, when it was not started within so many ms. */
+  expiresInMs?: number;
+  /** One job at a time for a key: while one waits, while one is unfinished, or for so many ms. */
+  unique?: UniqueOptions;
+  /** Whether the handler's result is stored. Default: the handler's, else true. */
+  keepResult?: boolean;
+  /** How long the completed job can be read, in ms. Default: the handler's, else the queue's. */
+  resultTtlMs?: number;
+}
+
+export interface UniqueOptions {
+  key: string;
+  /** How long the key is held: until the job is claimed, until it ends, or for a time that starts at the enqueue. */
+  for: 'pending' | 'unfinished' | { ms: number };
+  /** `keep`: the job that is there stands. `replace`: as long as it waits it gets the new payload and options. Default `keep`. */
+  onConflict?: 'keep' | 'replace';
+}
+
+const uniqueSchema = z.strictObject({
+  key: z
+    .string({ error: 'expected text' })
+    .min(1, 'expected text of 1 to 512 characters')
+    .max(512, 'expected text of 1 to 512 characters')
+    .refine((key) => !/\p{Surrogate}/u.test(key), 'expected well-formed text'),
+  for: z.union([z.enum(['pending', 'unfinished']), z.strictObject({ ms: duration(1) })], {
+    error: "expected 'pending', 'unfinished' or { ms }",
+  }),
+  onConflict: z.enum(['keep', 'replace'], { error: "expected 'keep' or 'replace'" }).optional(),
+});
+
+const optional = <Schema extends z.ZodType>(schema: Schema) => schema.optional();
+
+/** The fields of EnqueueOptions that a handler or a job definition may set as defaults too. */
+export const jobDefaultFields = {
+  maxAttempts: optional(wholeNumber(1, 1_000)),
+  maxCrashes: optional(wholeNumber(1, 1_000)),
+  timeoutMs: optional(duration(1)),
+  keepResult: optional(z.boolean({ error: 'expected true or false' })),
+  resultTtlMs: optional(duration(1)),
+};
+
+const enqueueOptionsSchema = z.strictObject(
+  {
+    ...jobDefaultFields,
+    name: z.string().optional(),
+    id: z.string().optional(),
+    delayMs: optional(duration(0)),
+    runAt: optional(
+      z.custom<Date | number>((value) => Number.isFinite(value instanceof Date ? value.getTime() : value), {
+        error: 'expected a valid Date or epoch ms',
+      }),
+    ),
+    priority: optional(wholeNumber(0, 1_000)),
+    backoff: storedBackoffSchema.optional(),
+    expiresInMs: optional(duration(1)),
+    unique: uniqueSchema.optional(),
+  },
+  { error: 'expected an object of enqueue options' },
+);
+
+/**
+ * Checks and encodes one job. Nothing is written yet, so a fault here leaves nothing behind.
+ *
+ * @throws InvalidOptionError, InvalidPayloadError
+ */
+export function newJob(
+  queue: string,
+  payload: unknown,
+  options: EnqueueOptions | undefined,
+  maxPayloadBytes: number,
+): NewJob {
+  const json = encodeJson('payload', payload, maxPayloadBytes);
+  if (options === undefined) {
+    return { id: randomId(), name: queue, payload: json, options: '' };
+  }
+  const checked = checkOptions('enqueue', enqueueOptionsSchema, options);
+  const { name = queue, id } = checked;
+  checkJobName(name);
+  if (id !== undefined) {
+    checkJobId(id);
+  }
+  if (checked.delayMs !== undefined && checked.runAt !== undefined) {
+    throw new InvalidOptionError(
+      'enqueue',
+      'delayMs or runAt',
+      `both (${checked.delayMs}, ${show(String(checked.runAt))})`,
+    );
+  }
+  return { id: id ?? randomId(), name, payload: json, options: encodeOptions(checked) };
+}
+
+/** The JSON that `lua/enqueue.lua` reads; '' where nothing is asked for, so that a plain job pays nothing. */
+function encodeOptions(options: EnqueueOptions): string {
+  const { unique } = options;
+  const asked = JSON.stringify({
+    delay_ms: options.delayMs || undefined,
+    run_at_ms: options.runAt === undefined ? undefined : Math.round(Number(options.runAt)),
+    priority: options.priority || undefined,
+    max_attempts: options.maxAttempts,
+    max_crashes: options.maxCrashes,
+    expires_in_ms: options.expiresInMs,
+    unique: unique?.key,
+    unique_for: typeof unique?.for === 'object' ? unique.for.ms : unique?.for,
+    unique_replace: unique?.onConflict === 'replace' || undefined,
+    request: options.id === undefined ? undefined : randomId(),
+    worker: encodeWorkerOptions(options),
+  });
+  return asked === '{}' ? '' : asked;
+}
+
+function encodeWorkerOptions({ backoff, timeoutMs, keepResult, resultTtlMs }: EnqueueOptions): string | undefined {
+  const asked = JSON.stringify({ backoff, timeoutMs, keepResult, resultTtlMs });
+  return asked === '{}' ? undefined : asked;
+}

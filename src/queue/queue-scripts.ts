@@ -1,0 +1,279 @@
+import { decodeClaim, decodeJob, type ClaimAnswer } from './decode-job.js';
+import type { ClaimRef, JobRecord, JobStatus, QueueStats, StoredError } from './job.js';
+import type { QueueKeys } from './keys.js';
+import type { ResolvedQueueOptions } from './options.js';
+import type { ScriptArgument, ScriptCall, ScriptName } from './script-runner.js';
+
+/** How long a hash lives once its id fell off the history, in ms: time enough to fetch a result that was just announced. */
+const FALLEN_TTL_MS = 10_000;
+
+/** How long ago a worker may have announced itself and still counts, in ms. */
+const WORKER_SEEN_MS = 30_000;
+
+/** How often a job whose name no worker knows is offered before it is a dead letter; with the delays of the worker about 8 minutes. */
+const MAX_UNHANDLED = 10;
+
+/** A job to enqueue, encoded. */
+export interface NewJob {
+  id: string;
+  name: string;
+  /** JSON. */
+  payload: string;
+  /** JSON of what the script reads, or '' for a plain job. */
+  options: string;
+}
+
+export interface EnqueueAnswer {
+  /** The id of the job that stands: the new one, or the one that was there. */
+  id: string;
+  /** `existing`: the id was known. `kept`, `replaced`: another job owns the unique key. */
+  outcome: 'new' | 'existing' | 'kept' | 'replaced';
+}
+
+export interface ClaimRequest {
+  count: number;
+  token: string;
+  worker: string;
+  /** Which of the worker's claim streams this is; each has one claim under way at a time. */
+  stream: string;
+  /** Limits by job name, for handlers that have their own. */
+  policies?: readonly { name: string; maxAttempts: number; maxCrashes: number }[];
+}
+
+export interface Completion extends ClaimRef {
+  /** JSON, or '' for none. */
+  result: string;
+  resultTtlMs?: number;
+}
+
+export interface Failure extends ClaimRef {
+  error: StoredError;
+  /** No retry, whatever attempts are left. */
+  final: boolean;
+  backoffMs: number;
+}
+
+export interface Release extends ClaimRef {
+  reason: 'interruption' | 'snooze' | 'unhandled';
+  delayMs: number;
+}
+
+export type FailOutcome = 'retry' | 'failed' | 'cancelled' | 'lost';
+export type ReleaseOutcome = 'released' | 'failed' | 'cancelled' | 'lost';
+
+/**
+ * One method per script of `lua/`: builds its call and says what the reply means. Nothing else knows the order of
+ * KEYS and ARGV or the shape of a reply; what each script does is said in its header.
+ */
+export class QueueScripts {
+  private readonly retention: readonly ScriptArgument[];
+
+  constructor(
+    readonly keys: QueueKeys,
+    readonly options: ResolvedQueueOptions,
+  ) {
+    this.retention = [
+      options.failedHistory,
+      options.cancelledHistory,
+      options.deadLetterCap,
+      options.resultTtlMs,
+      FALLEN_TTL_MS,
+      options.events,
+    ];
+  }
+
+  enqueue(jobs: readonly NewJob[]): ScriptCall<EnqueueAnswer[]> {
+    const args = jobs.flatMap((job) => [job.id, job.name, job.payload, job.options]);
+    return call('enqueue', this.keys.forEnqueue, args, (reply) =>
+      decodeEnqueue(jobs, reply as (number | string)[]),
+    );
+  }
+
+  claim({ count, token, worker, stream, policies = [] }: ClaimRequest): ScriptCall<ClaimAnswer> {
+    const { visibilityMs, maxAttempts, maxCrashes } = this.options;
+    const args = [count, visibilityMs, token, worker, maxAttempts, maxCrashes];
+    const byName = policies.flatMap((policy) => [policy.name, policy.maxAttempts, policy.maxCrashes]);
+    const keys = this.keys.forClaim(`${worker}:${stream}`);
+    return call('claim', keys, [...args, ...byName], (reply) => decodeClaim(reply, this.keys.queue, token));
+  }
+
+  /** Answers the positions, from 0, of the claims that were lost. */
+  complete(completions: readonly Completion[]): ScriptCall<number[]> {
+    const { completedHistory, resultTtlMs, events } = this.options;
+    const args: ScriptArgument[] = [completedHistory, FALLEN_TTL_MS, events];
+    for (const done of completions) {
+      args.push(done.id, done.token, done.fence, done.result, done.resultTtlMs ?? resultTtlMs);
+    }
+    return call('complete', this.keys.forComplete, args, (reply) =>
+      (reply as number[]).map((index) => Number(index) - 1),
+    );
+  }
+
+  fail(failures: readonly Failure[]): ScriptCall<FailOutcome[]> {
+    const args = failures.flatMap(({ id, token, fence, error, final, backoffMs }) => [
+      ...[id, token, fence, error.message, JSON.stringify(error), final ? '1' : '0', backoffMs],
+    ]);
+    return call('fail', this.keys.standard, [...this.retention, ...args], (reply) => reply as FailOutcome[]);
+  }
+
+  release(releases: readonly Release[]): ScriptCall<ReleaseOutcome[]> {
+    const args = releases.flatMap(({ id, token, fence, reason, delayMs }) => [id, token, fence, reason, delayMs]);
+    return call(
+      'release',
+      this.keys.standard,
+      [...this.retention, MAX_UNHANDLED, ...args],
+      (reply) => reply as ReleaseOutcome[],
+    );
+  }
+
+  /** Answers only the claims that need attention. */
+  extend(claims: readonly Pick<ClaimRef, 'id' | 'token'>[], visibilityMs = this.options.visibilityMs) {
+    const args = claims.flatMap(({ id, token }) => [id, token]);
+    return call('extend', this.keys.forExtend, [visibilityMs, ...args], (reply) => {
+      const notices = reply as string[];
+      const ids = (notice: string) => notices.filter((_, i) => notices[i + 1] === notice && i % 2 === 0);
+      return { lost: ids('lost'), cancelRequested: ids('cancel') };
+    });
+  }
+
+  /** @param gapMs a gap between sweeps that means the server was away; @param waitMs how long to wait after one */
+  reclaim(limit: number, gapMs: number, waitMs: number) {
+    return call('reclaim', this.keys.standard, [...this.retention, limit, gapMs, waitMs], (reply) => {
+      const [more, ...pairs] = reply as string[];
+      const reclaimed: { id: string; status: JobStatus }[] = [];
+      for (let i = 0; i < pairs.length; i += 2) {
+        reclaimed.push({ id: pairs[i]!, status: pairs[i + 1] as JobStatus });
+      }
+      return { reclaimed, more: more === '1' };
+    });
+  }
+
+  promote(limit: number): ScriptCall<number> {
+    return call('promote', this.keys.standard, [limit], Number);
+  }
+
+  adopt(limit: number) {
+    const args = [...this.retention, limit, this.options.foreignVisibilityMs];
+    return call('adopt', this.keys.standard, args, (reply) => {
+      const [reclaimed, deadLetters] = (reply as number[]).map(Number);
+      return { reclaimed: reclaimed!, deadLetters: deadLetters! };
+    });
+  }
+
+  /** Answers whether more is left to tidy. */
+  tidy(limit: number): ScriptCall<boolean> {
+    const args = [limit, this.options.deadLetterAgeMs, 10 * WORKER_SEEN_MS];
+    return call('tidy', this.keys.standard, args, (reply) => Number(reply) === 1);
+  }
+
+  announce(worker: string, serves: boolean): ScriptCall<void> {
+    return call('announce', this.keys.standard, [worker, serves ? '1' : '0'], () => undefined);
+  }
+
+  stats(): ScriptCall<QueueStats> {
+    return call('stats', this.keys.standard, [WORKER_SEEN_MS], (reply) =>
+      decodeStats(reply as (string | number)[]),
+    );
+  }
+
+  list(status: JobStatus, offset: number, limit: number): ScriptCall<JobRecord[]> {
+    return call('list', this.keys.standard, [status, offset, limit], (reply) =>
+      (reply as string[][]).map((hash) => decodeJob(this.keys.queue, hash)),
+    );
+  }
+
+  cancel(id: string): ScriptCall<'cancelled' | 'requested' | 'finished' | 'missing'> {
+    return call('cancel', this.keys.standard, [...this.retention, id], (reply) => reply as 'cancelled');
+  }
+
+  remove(id: string): ScriptCall<'removed' | 'processing' | 'missing'> {
+    return call('remove', this.keys.standard, [id], (reply) => reply as 'removed');
+  }
+
+  redrive(ids: readonly string[]): ScriptCall<number> {
+    return call('redrive', this.keys.standard, ids, Number);
+  }
+
+  reschedule(id: string, start: { delayMs: number } | { runAtMs: number }) {
+    const args = 'delayMs' in start ? [id, start.delayMs, ''] : [id, '', start.runAtMs];
+    return call(
+      'reschedule',
+      this.keys.standard,
+      args,
+      (reply) => reply as 'scheduled' | 'pending' | 'refused' | 'missing',
+    );
+  }
+
+  pause(): ScriptCall<boolean> {
+    return call('pause', this.keys.standard, [], (reply) => Number(reply) === 1);
+  }
+
+  resume(): ScriptCall<boolean> {
+    return call('resume', this.keys.standard, [], (reply) => Number(reply) === 1);
+  }
+
+  purge(limit: number): ScriptCall<number> {
+    return call('purge', this.keys.standard, [limit], Number);
+  }
+
+  /** Answers whether the claim was current. */
+  progress({ id, token }: Pick<ClaimRef, 'id' | 'token'>, progress: string): ScriptCall<boolean> {
+    return call(
+      'progress',
+      this.keys.standard,
+      [id, token, progress, this.options.events],
+      (reply) => Number(reply) === 1,
+    );
+  }
+
+  /** Answers whether the claim was current. */
+  log({ id, token }: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]): ScriptCall<boolean> {
+    return call('log', this.keys.standard, [id, token, keep, ...lines], (reply) => Number(reply) === 1);
+  }
+}
+
+function call<Answer>(
+  script: ScriptName,
+  keys: readonly string[],
+  args: readonly ScriptArgument[],
+  decode: (reply: unknown) => Answer,
+): ScriptCall<Answer> {
+  return { script, keys, args, decode };
+}
+
+function decodeEnqueue(jobs: readonly NewJob[], reply: readonly (number | string)[]): EnqueueAnswer[] {
+  const answers = jobs.map((job): EnqueueAnswer => ({ id: job.id, outcome: 'new' }));
+  const outcomes = { exists: 'existing', kept: 'kept', replace: 'replaced' } as const;
+  for (let i = 0; i < reply.length; i += 3) {
+    const outcome = outcomes[reply[i + 1] as keyof typeof outcomes];
+    answers[Number(reply[i]) - 1] = { id: String(reply[i + 2]), outcome };
+  }
+  return answers;
+}
+
+function decodeStats(reply: readonly (string | number)[]): QueueStats {
+  const values = new Map<string, string | number>();
+  for (let i = 0; i < reply.length; i += 2) {
+    values.set(String(reply[i]), reply[i + 1]!);
+  }
+  const number = (field: string) => Number(values.get(field) ?? 0);
+  const totals: Record<string, number> = {};
+  for (const [field, value] of values) {
+    if (field.endsWith('_total')) {
+      totals[field.slice(0, -'_total'.length)] = Number(value);
+    }
+  }
+  return {
+    pending: number('pending'),
+    scheduled: number('scheduled'),
+    processing: number('processing'),
+    completed: number('completed'),
+    failed: number('failed'),
+    cancelled: number('cancelled'),
+    oldestPendingAgeMs: number('oldest_pending_age_ms'),
+    expiredClaims: number('expired_claims'),
+    workers: number('workers'),
+    pausedAt: values.get('paused_at_ms') ? new Date(number('paused_at_ms')) : null,
+    totals,
+  };
+}

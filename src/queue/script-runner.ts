@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import { luaScripts } from './lua.generated.js';
+import type { RedisClient } from './redis-client.js';
+
+export type ScriptName = keyof typeof luaScripts;
+export type ScriptArgument = string | number;
+
+/** One call of a script, with what its reply means. Built by QueueScripts, run by ScriptRunner. */
+export interface ScriptCall<Answer> {
+  readonly script: ScriptName;
+  readonly keys: readonly string[];
+  readonly args: readonly ScriptArgument[];
+  decode(reply: unknown): Answer;
+}
+
+/** The outcome of one call of several that travelled together. */
+export type Settled<Answer> = { ok: true; answer: Answer } | { ok: false; error: Error };
+
+const shas = Object.fromEntries(
+  Object.entries(luaScripts).map(([name, text]) => [name, createHash('sha1').update(text).digest('hex')]),
+) as Record<ScriptName, string>;
+
+/** Runs scripts by their digest, and by their text where the server does not know them yet or any more. */
+export class ScriptRunner {
+  constructor(private readonly client: RedisClient) {}
+
+  async run<Answer>(call: ScriptCall<Answer>): Promise<Answer> {
+    return call.decode(await this.evaluate(call));
+  }
+
+  /** Runs several calls in one round trip, in order; one that fails does not stop the others. */
+  async runTogether<Answers extends unknown[]>(calls: {
+    [Index in keyof Answers]: ScriptCall<Answers[Index]>;
+  }): Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }> {
+    const pipeline = this.client.pipeline();
+    for (const call of calls) {
+      pipeline.evalsha(shas[call.script], call.keys.length, ...call.keys, ...call.args);
+    }
+    const replies = (await pipeline.exec()) ?? [];
+    const settled: Settled<unknown>[] = [];
+    for (const [index, call] of calls.entries()) {
+      settled.push(await this.settle(call, replies[index]));
+    }
+    return settled as { [Index in keyof Answers]: Settled<Answers[Index]> };
+  }
+
+  private async settle<Answer>(
+    call: ScriptCall<Answer>,
+    reply: [Error | null, unknown] | undefined,
+  ): Promise<Settled<Answer>> {
+    const [error, value] = reply ?? [new Error('the pipeline was not answered'), undefined];
+    try {
+      if (!error) {
+        return { ok: true, answer: call.decode(value) };
+      }
+      if (isUnknownScript(error)) {
+        return { ok: true, answer: await this.run(call) };
+      }
+      return { ok: false, error };
+    } catch (failure) {
+      return { ok: false, error: failure as Error };
+    }
+  }
+
+  private async evaluate(call: ScriptCall<unknown>): Promise<unknown> {
+    try {
+      return await this.client.evalsha(shas[call.script], call.keys.length, ...call.keys, ...call.args);
+    } catch (error) {
+      if (!isUnknownScript(error)) {
+        throw error;
+      }
+      return this.client.eval(luaScripts[call.script], call.keys.length, ...call.keys, ...call.args);
+    }
+  }
+}
+
+function isUnknownScript(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOSCRIPT');
+}
