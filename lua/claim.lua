@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Claims up to count jobs: pending -> processing, with token, fence, attempt and expiry in one step. First moves what
--- is due. Every tenth claim passes over the urgent jobs, so that a priority starves nobody for ever.
+-- is due. One claim in five passes over the most urgent jobs, so that a priority starves nobody for ever.
 -- KEYS[1] job          prefix of the job hashes
 -- KEYS[2] pending      list
 -- KEYS[3] prioritized  sorted set
@@ -79,9 +79,9 @@ local expiries, remembered = {}, { token = token, refusals = {} }
 for i, id in ipairs(ids) do
   local key = job .. id
   local hash = redis.call('HMGET', key, unpack(fields))
-  local attempts, max_attempts = tonumber(hash[3]) or 0, hash[6] or policy(hash[1], 1)
-  local refusal = not hash[2] and 'missing' or hash[9] and 'cancelled' or hash[8] and tonumber(hash[8]) <= now and 'expired'
-    or attempts >= tonumber(max_attempts) and 'exhausted' or ''
+  local attempts, max_attempts = tonumber(hash[3]) or 0, tonumber(hash[6]) or tonumber(policy(hash[1], 1))
+  local refusal = not hash[2] and 'missing' or hash[9] and 'cancelled' or hash[8] and (tonumber(hash[8]) or 0) <= now and 'expired'
+    or attempts >= max_attempts and 'exhausted' or ''
   if refusal == '' then
     attempts = attempts + 1
   else
@@ -95,11 +95,11 @@ for i, id in ipairs(ids) do
       'fence', fence + i, 'worker', worker, 'max_attempts', max_attempts, 'max_crashes', hash[7] or policy(hash[1], 2))
   end
   expiries[2 * i - 1], expiries[2 * i], remembered[i] = now + visibility, id, id
-  hand_over(id, hash, attempts, fence + i, tonumber(max_attempts), refusal)
+  hand_over(id, hash, attempts, fence + i, max_attempts, refusal)
 end
 redis.call('ZADD', claims, unpack(expiries))
 redis.call('SET', batch, cmsgpack.pack(remembered), 'PX', visibility)
-if more then
+if more or soonest[2] and tonumber(soonest[2]) <= now then
   redis.call('ZADD', wake, 0, '1')
 end
 return reply

@@ -55,16 +55,28 @@ local function write_options(key, options)
   end
 end
 
--- The owner keeps its id and gets the new payload, options and place.
-local function replace(id, payload, options)
-  local key = job .. id
-  redis.call('HDEL', key, 'options', 'priority', 'rank', 'max_attempts', 'max_crashes', 'expires_at_ms', 'due_at_ms')
-  redis.call('HSET', key, 'payload', payload, 'status', 'pending')
-  write_options(key, options)
-  if redis.call('ZREM', scheduled, id) + redis.call('ZREM', prioritized, id) == 0 then
-    redis.call('LREM', pending, 1, id)
+local function take_out(id)
+  if redis.call('ZREM', scheduled, id) + redis.call('ZREM', prioritized, id) > 0 or redis.call('LREM', pending, 1, id) > 0 then
+    return
   end
-  place(id, options)
+  for i = #plain, 1, -1 do -- a job of this very batch
+    if plain[i] == id then
+      table.remove(plain, i)
+    end
+  end
+end
+
+-- The owner keeps its id and gets the new payload, options and place; it remembers by which id, for a repeat.
+local function replace(owner, id, payload, options)
+  local key = job .. owner
+  if redis.call('HGET', key, 'replaced_by') == id then
+    return
+  end
+  redis.call('HDEL', key, 'options', 'priority', 'rank', 'max_attempts', 'max_crashes', 'expires_at_ms', 'due_at_ms')
+  redis.call('HSET', key, 'payload', payload, 'status', 'pending', 'replaced_by', id)
+  write_options(key, options)
+  take_out(owner)
+  place(owner, options)
 end
 
 for i = 1, #ARGV, 4 do
@@ -78,7 +90,7 @@ for i = 1, #ARGV, 4 do
     verdict, standing = resolve_unique(options)
   end
   if verdict == 'replace' then
-    replace(standing, ARGV[i + 2], options)
+    replace(standing, id, ARGV[i + 2], options)
   end
   if not verdict then
     redis.call('HSET', key, 'id', id, 'name', ARGV[i + 1], 'payload', ARGV[i + 2], 'status', 'pending',

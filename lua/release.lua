@@ -4,7 +4,8 @@
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1..6]: retention, see lib/retention
 -- ARGV[7] how often a job may be released as unhandled before it is a dead letter
--- ARGV[8..] for each job: id, token, fence, reason (interruption, snooze, unhandled), delay in ms
+-- ARGV[8..] for each job: id, token, fence, reason (interruption, snooze, unhandled), delay in ms (for
+--   unhandled: of the first time; doubled each time after, up to a minute)
 -- Returns, for each job: released | failed | cancelled | lost.
 -- Repeated: the token is empty and the fence equal, so it counts as done and changes nothing.
 --@include lib/keys
@@ -35,6 +36,9 @@ local function release(id, reason, delay)
   if reason == 'unhandled' and times > max_unhandled then
     bury(id, 'No worker of this queue handles the name "' .. (name or '') .. '"; it was offered ' .. times .. ' times.')
     return 'failed'
+  end
+  if reason == 'unhandled' then
+    delay = math.min(60000, delay * 2 ^ (times - 1))
   end
   if delay > 0 then
     to_later(id, now + delay)

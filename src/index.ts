@@ -32,3 +32,8 @@ export {
   RedisUnsuitableError,
   RetryLaterError,
 } from './queue/errors.js';
+export { Worker, type WorkerOptions, type WorkerQueue } from './worker/worker.js';
+export { Job } from './worker/job.js';
+export type { Handler, HandlerFunction, HandlerOptions } from './worker/handler.js';
+export type { WorkerEvent, WorkerEventListener } from './worker/worker-event.js';
+export { HandlerTimeoutError, ShutdownError } from './worker/worker-errors.js';

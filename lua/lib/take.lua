@@ -1,15 +1,24 @@
 -- take(count): takes up to count ids for a claim; answers them and whether claimable jobs are left. Where urgent jobs
--- wait, every tenth claim goes to the rest: the oldest plain job, else the first of a line picked across all
--- priorities, so that each line moves. Needs: pending, prioritized, sequence.
-local function take_from_the_rest(turn, waiting)
-  local id = redis.call('RPOP', pending)
-  if not id then
-    local picked = redis.call('ZRANGE', prioritized, turn * 7919 % waiting, turn * 7919 % waiting, 'WITHSCORES')
-    local line_start = math.floor(tonumber(picked[2]) / 2 ^ 40) * 2 ^ 40
-    id = redis.call('ZRANGE', prioritized, string.format('%.0f', line_start), '+inf', 'BYSCORE', 'LIMIT', 0, 1)[1]
-    redis.call('ZREM', prioritized, id)
-  end
+-- wait, one claim in ten goes to the oldest plain job, and one in ten to the first of a line picked across all
+-- priorities, so that each line moves. Which ones is told by the fraction of sequence * golden ratio: it spreads evenly
+-- over any even steps, so no rhythm of enqueues and claims can miss its turn. Needs: pending, prioritized, sequence.
+local function take_from_any_line(spot, waiting)
+  local index = math.floor(spot * waiting)
+  local picked = redis.call('ZRANGE', prioritized, index, index, 'WITHSCORES')
+  local line_start = math.floor(tonumber(picked[2]) / 2 ^ 40) * 2 ^ 40
+  local id = redis.call('ZRANGE', prioritized, string.format('%.0f', line_start), '+inf', 'BYSCORE', 'LIMIT', 0, 1)[1]
+  redis.call('ZREM', prioritized, id)
   return id
+end
+
+local function take_by_turn(turn, waiting)
+  local share = turn * 0.6180339887498949 % 1
+  if share < 0.1 then
+    return redis.call('RPOP', pending) or redis.call('ZPOPMIN', prioritized)[1]
+  elseif share < 0.2 then
+    return take_from_any_line(share * 10 - 1, waiting)
+  end
+  return redis.call('ZPOPMIN', prioritized)[1]
 end
 
 local function take(count)
@@ -21,11 +30,7 @@ local function take(count)
   local ids, turn = {}, tonumber(redis.call('GET', sequence) or 0)
   while #ids < count and waiting > 0 do
     turn = turn + 1
-    if turn % 10 == 0 then
-      ids[#ids + 1] = take_from_the_rest(turn, waiting)
-    else
-      ids[#ids + 1] = redis.call('ZPOPMIN', prioritized)[1]
-    end
+    ids[#ids + 1] = take_by_turn(turn, waiting)
     waiting = redis.call('ZCARD', prioritized)
   end
   if #ids < count then

@@ -36,27 +36,26 @@ export function decodeClaim(reply: unknown, queue: string, token: string): Claim
       answer.refused.push({ id, token, fence, error: refusal });
       continue;
     }
-    const text = values[i + 2] as string;
-    let payload: unknown;
-    try {
-      payload = JSON.parse(text);
-    } catch (error) {
-      const message = `The payload is not JSON (${(error as Error).message}): ${text.slice(0, 200)}`;
-      answer.refused.push({ id, token, fence, error: { name: 'BrokenJob', message } });
+    const payload = parse(values[i + 2] as string);
+    const options = parse((values[i + 6] as string | null) ?? undefined);
+    if (payload.broken !== undefined || options.broken !== undefined) {
+      const what = payload.broken === undefined ? 'The options are' : 'The payload is';
+      const text = (payload.broken ?? options.broken)!.slice(0, 200);
+      answer.refused.push({ id, token, fence, error: { name: 'BrokenJob', message: `${what} not JSON: ${text}` } });
       continue;
     }
     answer.jobs.push({
       id,
-      name: (values[i + 1] as string | null) ?? kindOf(payload) ?? queue,
+      name: (values[i + 1] as string | null) ?? kindOf(payload.value) ?? queue,
       queue,
-      payload,
+      payload: payload.value,
       attempt: Number(values[i + 3]),
       maxAttempts: Number(values[i + 7]),
       fence,
       token,
       enqueuedAtMs: Number(values[i + 5] ?? 0),
       claimedAtMs,
-      options: values[i + 6] ? (JSON.parse(values[i + 6] as string) as WorkerOptions) : NO_OPTIONS,
+      options: (options.value as WorkerOptions | undefined) ?? NO_OPTIONS,
     });
   }
   return answer;

@@ -115,6 +115,11 @@ export class QueueKeys {
     return `${this.base}batch:${claimer}`;
   }
 
+  /** The key by which a worker ends its own blocking wait. */
+  nudge(worker: string): string {
+    return `${this.base}nudge:${worker}`;
+  }
+
   forClaim(claimer: string): string[] {
     return [
       this.jobPrefix,

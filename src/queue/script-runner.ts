@@ -13,6 +13,12 @@ export interface ScriptCall<Answer> {
   decode(reply: unknown): Answer;
 }
 
+/** A wait on sorted sets that ends with the first marker. It takes no job, so one that is cut loses nothing. */
+export interface BlockingWait {
+  keys: readonly string[];
+  seconds: number;
+}
+
 /** The outcome of one call of several that travelled together. */
 export type Settled<Answer> = { ok: true; answer: Answer } | { ok: false; error: Error };
 
@@ -28,18 +34,27 @@ export class ScriptRunner {
     return call.decode(await this.evaluate(call));
   }
 
-  /** Runs several calls in one round trip, in order; one that fails does not stop the others. */
-  async runTogether<Answers extends unknown[]>(calls: {
-    [Index in keyof Answers]: ScriptCall<Answers[Index]>;
-  }): Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }> {
+  /**
+   * Runs several calls in one round trip, in order; one that fails does not stop the others.
+   *
+   * @param first waits for a marker on one of these keys, or so many seconds, before the first call
+   */
+  async runTogether<Answers extends unknown[]>(
+    calls: { [Index in keyof Answers]: ScriptCall<Answers[Index]> },
+    first?: BlockingWait,
+  ): Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }> {
     const pipeline = this.client.pipeline();
+    if (first) {
+      pipeline.bzpopmin(...first.keys, first.seconds);
+    }
     for (const call of calls) {
       pipeline.evalsha(shas[call.script], call.keys.length, ...call.keys, ...call.args);
     }
     const replies = (await pipeline.exec()) ?? [];
+    const skipped = first ? 1 : 0;
     const settled: Settled<unknown>[] = [];
     for (const [index, call] of calls.entries()) {
-      settled.push(await this.settle(call, replies[index]));
+      settled.push(await this.settle(call, replies[index + skipped]));
     }
     return settled as { [Index in keyof Answers]: Settled<Answers[Index]> };
   }

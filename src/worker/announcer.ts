@@ -1,0 +1,45 @@
+import type { JobQueueLogger } from '../queue/logger.js';
+import type { Lane } from './lane.js';
+
+const INTERVAL_MS = 10_000;
+
+/** Says which queues this worker serves, so that an operator can be told "12 waiting, no worker". */
+export class Announcer {
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly worker: string,
+    private readonly lanes: readonly Lane[],
+    private readonly logger: JobQueueLogger,
+  ) {}
+
+  start(): void {
+    void this.runOnce();
+    this.timer = setInterval(() => void this.runOnce(), INTERVAL_MS);
+  }
+
+  async runOnce(): Promise<void> {
+    await this.announce(true);
+  }
+
+  /** Takes the announcement back. */
+  async stop(): Promise<void> {
+    this.abandon();
+    await this.announce(false);
+  }
+
+  /** Ends without a word to the server, which forgets a silent worker by itself. */
+  abandon(): void {
+    clearInterval(this.timer);
+  }
+
+  private async announce(serves: boolean): Promise<void> {
+    await Promise.all(
+      this.lanes.map((lane) =>
+        lane.queue.runner.run(lane.scripts.announce(this.worker, serves)).catch((error: Error) => {
+          this.logger.warn(`Announcing this worker to queue "${lane.name}" failed: ${error.message}`);
+        }),
+      ),
+    );
+  }
+}

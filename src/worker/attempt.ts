@@ -1,0 +1,165 @@
+import { backoffDelay } from '../queue/backoff.js';
+import { ClaimLostError, NonRetryableError, RetryLaterError } from '../queue/errors.js';
+import type { ClaimedJob } from '../queue/job.js';
+import { encodeJson } from '../queue/json.js';
+import type { Completion, Failure, Release } from '../queue/queue-scripts.js';
+import { storeError } from '../queue/store-error.js';
+import type { Handler } from './handler.js';
+import { Job, type JobReporter } from './job.js';
+import { HandlerTimeoutError } from './worker-errors.js';
+
+/** Where an attempt reports its end. `ended` comes at most once, `idle` exactly once, when the handler is really done. */
+export interface AttemptOwner extends JobReporter {
+  readonly maxPayloadBytes: number;
+  completed(attempt: Attempt): void;
+  failed(attempt: Attempt, failure: Failure): void;
+  released(attempt: Attempt, release: Release): void;
+  idle(attempt: Attempt): void;
+}
+
+/**
+ * One run of a handler for one claim, from its start to the settlement that it hands over. Its end is decided once:
+ * by what the handler returned or threw, by its timeout, by the loss of the claim, or by a shutdown.
+ */
+export class Attempt implements Completion {
+  readonly job: Job;
+  /** JSON of the result, once completed. */
+  result = '';
+  /** What the handler threw or returned, for events. */
+  outcome: unknown;
+  resultTtlMs: number | undefined;
+  private ended = false;
+  private timer: NodeJS.Timeout | undefined;
+  /** True once the handler has returned or thrown. */
+  handlerDone = false;
+
+  constructor(
+    readonly claim: ClaimedJob,
+    private readonly handler: Handler,
+    private readonly owner: AttemptOwner,
+  ) {
+    this.job = new Job(claim, owner);
+    this.resultTtlMs = claim.options.resultTtlMs ?? handler.resultTtlMs;
+  }
+
+  get id(): string {
+    return this.claim.id;
+  }
+
+  get token(): string {
+    return this.claim.token;
+  }
+
+  get fence(): number {
+    return this.claim.fence;
+  }
+
+  get isEnded(): boolean {
+    return this.ended;
+  }
+
+  start(): void {
+    const timeoutMs = this.claim.options.timeoutMs ?? this.handler.timeoutMs;
+    if (timeoutMs !== undefined) {
+      this.timer = setTimeout(() => this.timeOut(timeoutMs), timeoutMs);
+    }
+    let returned: unknown;
+    try {
+      returned = this.handler.handle(this.job);
+    } catch (error) {
+      this.onThrow(error);
+      return;
+    }
+    if (typeof (returned as PromiseLike<unknown> | null | undefined)?.then === 'function') {
+      (returned as PromiseLike<unknown>).then(
+        (value) => this.onReturn(value),
+        (error: unknown) => this.onThrow(error),
+      );
+    } else {
+      this.onReturn(returned);
+    }
+  }
+
+  /** The claim is no longer ours: whatever the handler does now, nothing is settled. */
+  lose(): void {
+    this.end();
+    this.job.abort(new ClaimLostError(this.id));
+  }
+
+  /** Gives the job back unfinished; the handler is told, and what it still does is not settled. */
+  interrupt(reason: Error): void {
+    this.job.abort(reason);
+    if (this.end()) {
+      this.owner.released(this, { ...this.ref(), reason: 'interruption', delayMs: 0 });
+    }
+  }
+
+  private onReturn(value: unknown): void {
+    this.done();
+    if (!this.end()) {
+      return;
+    }
+    this.outcome = value;
+    try {
+      const keep = this.claim.options.keepResult ?? this.handler.keepResult ?? true;
+      this.result = value === undefined || !keep ? '' : encodeJson('result', value, this.owner.maxPayloadBytes);
+    } catch (error) {
+      this.fail(error, true);
+      return;
+    }
+    this.owner.completed(this);
+  }
+
+  private onThrow(error: unknown): void {
+    this.done();
+    if (!this.end()) {
+      return;
+    }
+    if (error instanceof RetryLaterError) {
+      this.owner.released(this, { ...this.ref(), reason: 'snooze', delayMs: Math.max(1, error.delayMs) });
+    } else {
+      this.fail(error, error instanceof NonRetryableError);
+    }
+  }
+
+  private timeOut(timeoutMs: number): void {
+    const error = new HandlerTimeoutError(this.id, timeoutMs);
+    if (this.end()) {
+      this.fail(error, false);
+    }
+    this.job.abort(error);
+  }
+
+  private fail(error: unknown, final: boolean): void {
+    this.outcome = error;
+    const failure: Failure = { ...this.ref(), error: storeError(error), final, backoffMs: 0 };
+    try {
+      failure.backoffMs = backoffDelay(
+        this.claim.options.backoff ?? this.handler.backoff,
+        this.claim.attempt,
+        error,
+      );
+    } catch (fault) {
+      // The user's backoff function is broken: its own error must not hide the one of the job.
+      failure.error = { ...failure.error, message: `${failure.error.message} (and ${(fault as Error).message})` };
+    }
+    this.owner.failed(this, failure);
+  }
+
+  /** Decides the end; false when it was decided before. */
+  private end(): boolean {
+    const first = !this.ended;
+    this.ended = true;
+    clearTimeout(this.timer);
+    return first;
+  }
+
+  private done(): void {
+    this.handlerDone = true;
+    this.owner.idle(this);
+  }
+
+  private ref() {
+    return { id: this.id, token: this.token, fence: this.fence };
+  }
+}

@@ -1,0 +1,64 @@
+import type { JobQueueLogger } from '../queue/logger.js';
+import type { Lane } from './lane.js';
+import { ShutdownError } from './worker-errors.js';
+
+/** The part of the deadline that is kept for giving back what is unfinished, at most a second. */
+const RESERVE = 0.2;
+const LONGEST_RESERVE_MS = 1_000;
+const LOOK_EVERY_MS = 5;
+
+/** What a drain needs of a worker. */
+export interface Drainable {
+  lanes(): readonly Lane[];
+  /** Ends all claiming; resolves when no claim is under way in the idle waits. */
+  quiesce(): Promise<void>;
+  /** Resolves when every settlement has reached the server. */
+  flush(): Promise<void>;
+}
+
+/**
+ * Stops a worker: no new claims; running handlers have until shortly before the deadline; then their signals abort and
+ * the jobs are given back, their attempts uncounted. Resolves within the deadline, also when the server is away.
+ */
+export async function drain(worker: Drainable, timeoutMs: number, logger: JobQueueLogger): Promise<void> {
+  const started = performance.now();
+  const left = () => timeoutMs - (performance.now() - started);
+  const reserve = Math.min(LONGEST_RESERVE_MS, timeoutMs * RESERVE);
+  const quiet = worker.quiesce();
+  await Promise.all([within(left() - reserve, quiet), handlersDone(worker, () => left() > reserve)]);
+
+  const unfinished = worker.lanes().flatMap((lane) => [...lane.running.values()]);
+  const interrupted = unfinished.filter((attempt) => !attempt.isEnded);
+  if (interrupted.length > 0) {
+    logger.warn(`Stopping: ${interrupted.length} job(s) were not done in time and are given back.`);
+    interrupted.forEach((attempt) => attempt.interrupt(new ShutdownError()));
+  }
+  if (
+    !(await within(
+      left(),
+      quiet.then(() => worker.flush()),
+    ))
+  ) {
+    logger.warn(
+      'Stopping: Redis did not answer in time; what it was not told comes back after the visibility timeout.',
+    );
+  }
+}
+
+/** Resolves when no handler runs and no claim is under way, or when there is no more time. */
+async function handlersDone(worker: Drainable, hasTime: () => boolean): Promise<void> {
+  while (hasTime() && worker.lanes().some((lane) => lane.running.size > 0 || lane.claiming > 0)) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+}
+
+/** Whether the promise resolved within the time. */
+async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), Math.max(0, ms));
+  });
+  const inTime = await Promise.race([promise.then(() => true), late]);
+  clearTimeout(timer);
+  return inTime;
+}

@@ -1,0 +1,26 @@
+import type { Backoff } from '../queue/backoff.js';
+import type { Job } from './job.js';
+
+/** Does the work of one job. What it returns is the job's result; what it throws fails the attempt. */
+export type HandlerFunction<Payload = any, Result = unknown> = (job: Job<Payload>) => Result | Promise<Result>;
+
+/** What a handler sets for its jobs, where the enqueue did not. */
+export interface HandlerOptions {
+  /** How often a job is tried in all. Default: the queue's. */
+  maxAttempts?: number;
+  /** How many attempts may end in a crash of the worker. Default: the queue's. */
+  maxCrashes?: number;
+  /** How long a failed job waits before its next attempt. Default: the queue's. */
+  backoff?: Backoff;
+  /** How long one attempt may run, in ms, before its signal aborts and the attempt fails. Default: without a limit. */
+  timeoutMs?: number;
+  /** Whether the result is stored. Default true. */
+  keepResult?: boolean;
+  /** How long a completed job can be read, in ms. Default: the queue's. */
+  resultTtlMs?: number;
+}
+
+/** A handler with its options, as a worker takes it. */
+export interface Handler extends HandlerOptions {
+  handle: HandlerFunction;
+}

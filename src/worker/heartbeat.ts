@@ -1,0 +1,86 @@
+import { JobCancelledError } from '../queue/errors.js';
+import type { JobQueueLogger } from '../queue/logger.js';
+import type { Attempt } from './attempt.js';
+import type { Lane } from './lane.js';
+
+const MOST_PER_CALL = 500;
+
+/** How long a handler may go on after its signal aborted before it is reported as stuck, in ms. */
+const STUCK_AFTER_MS = 5_000;
+
+/**
+ * Lengthens the claims of all running jobs of a lane, well inside the visibility timeout, so that a job may run longer
+ * than it. What the server answers reaches the handlers: a claim that is lost, a cancel that was asked for.
+ */
+export class Heartbeat {
+  private timer: NodeJS.Timeout | undefined;
+  private beating: Promise<void> | undefined;
+  private readonly suspects = new Map<Attempt, number>();
+
+  constructor(
+    private readonly lane: Lane,
+    readonly intervalMs: number,
+    private readonly logger: JobQueueLogger,
+  ) {}
+
+  start(): void {
+    this.timer = setInterval(() => void this.runOnce(), this.intervalMs);
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  /** One beat; while one is under way, that one. */
+  runOnce(): Promise<void> {
+    this.beating ??= this.beat().finally(() => {
+      this.beating = undefined;
+    });
+    return this.beating;
+  }
+
+  private async beat(): Promise<void> {
+    const attempts = [...this.lane.running.values()];
+    this.reportStuck(attempts.filter((attempt) => attempt.isEnded));
+    const live = attempts.filter((attempt) => !attempt.isEnded);
+    for (let i = 0; i < live.length; i += MOST_PER_CALL) {
+      await this.extend(live.slice(i, i + MOST_PER_CALL));
+    }
+  }
+
+  private async extend(attempts: Attempt[]): Promise<void> {
+    try {
+      const { lost, cancelRequested } = await this.lane.queue.runner.run(this.lane.scripts.extend(attempts));
+      for (const attempt of attempts) {
+        if (attempt.isEnded) {
+          continue; // it ended while the beat was under way: its own settlement decides
+        }
+        if (lost.includes(attempt.id)) {
+          attempt.lose();
+          this.lane.reportLost(attempt);
+        } else if (cancelRequested.includes(attempt.id)) {
+          attempt.job.abort(new JobCancelledError(attempt.id));
+        }
+      }
+    } catch (error) {
+      this.logger.warn(`Heartbeat of queue "${this.lane.name}" failed: ${(error as Error).message}`);
+    }
+  }
+
+  /** A handler that goes on after its attempt has ended keeps its slot; operators must know. */
+  private reportStuck(ended: Attempt[]): void {
+    for (const attempt of this.suspects.keys()) {
+      if (!ended.includes(attempt)) {
+        this.suspects.delete(attempt);
+      }
+    }
+    for (const attempt of ended) {
+      const since = this.suspects.get(attempt) ?? Date.now();
+      this.suspects.set(attempt, since);
+      if (since !== Infinity && Date.now() - since >= STUCK_AFTER_MS) {
+        this.suspects.set(attempt, Infinity);
+        this.lane.reportStuck(attempt);
+      }
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import type { ClaimAnswer } from '../queue/decode-job.js';
+import { randomId } from '../queue/job-id.js';
+import type { RedisClient } from '../queue/redis-client.js';
+import type { Settled } from '../queue/script-runner.js';
+import type { Lane } from './lane.js';
+import type { Transport } from './transport.js';
+
+/** The longest wait, in ms: a producer that follows the Redis pattern sets no marker, so the worker looks for itself. */
+const LONGEST_WAIT_MS = 1_000;
+const SHORTEST_WAIT_MS = 5;
+
+/** With more lanes than this, or with a limit for the whole process, a wake-up only says where to look. */
+const MOST_CLAIMED_AT_ONCE = 4;
+
+/**
+ * Waits on the blocking connection for all lanes that have free slots and nothing to fill them. Behind the blocking
+ * command travel the claims themselves, so that a job that arrives starts after one step, not after a wake-up and
+ * another round trip. When a lane gains a slot, the wait is ended by a marker on a key of its own, and begun anew.
+ */
+export class IdleWait {
+  private stopped = false;
+  private turn = 0;
+  private waiting = false;
+  private nudged = false;
+  private rearm: (() => void) | undefined;
+  private readonly done: Promise<void>;
+
+  constructor(
+    private readonly worker: string,
+    private readonly lanes: readonly Lane[],
+    private readonly capacity: () => number,
+    private readonly claimsAlong: boolean,
+    private readonly blocking: Transport,
+    private readonly commands: RedisClient,
+    private readonly onWake: () => void,
+  ) {
+    this.done = this.run();
+  }
+
+  /** A lane may have become idle, or may have gained a slot: makes sure that it is waited for. */
+  check(): void {
+    if (!this.lanes.some((lane) => isIdle(lane) && !lane.covered) || this.capacity() <= 0) {
+      return;
+    }
+    if (this.waiting) {
+      this.nudge();
+    } else {
+      this.rearm?.();
+    }
+  }
+
+  /** Ends the wait; jobs that it still brings go to their lanes, which give them back. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    if (this.waiting) {
+      this.nudge();
+    }
+    this.rearm?.();
+    await this.done;
+  }
+
+  private get nudgeKey(): string {
+    return this.lanes[0]!.scripts.keys.nudge(this.worker);
+  }
+
+  private nudge(): void {
+    if (!this.nudged) {
+      this.nudged = true;
+      const pipeline = this.commands.pipeline().zadd(this.nudgeKey, 0, '1').pexpire(this.nudgeKey, 10_000);
+      pipeline.exec().catch(() => undefined); // the wait ends by itself within a second
+    }
+  }
+
+  private async run(): Promise<void> {
+    while (!this.stopped) {
+      const lanes = this.capacity() > 0 ? this.lanes.filter(isIdle) : [];
+      if (lanes.length === 0) {
+        await new Promise<void>((resolve) => (this.rearm = resolve));
+        this.rearm = undefined;
+      } else {
+        await this.waitFor(lanes);
+      }
+    }
+  }
+
+  private async waitFor(lanes: Lane[]): Promise<void> {
+    const claimsAlong = this.claimsAlong && lanes.length <= MOST_CLAIMED_AT_ONCE;
+    const claims = claimsAlong ? lanes.map((lane) => this.claim(lane)) : [];
+    const dueInMs = Math.min(LONGEST_WAIT_MS, ...lanes.map((lane) => lane.nextDueInMs ?? Infinity));
+    const wait = { keys: this.wakeKeys(lanes), seconds: Math.max(SHORTEST_WAIT_MS, dueInMs) / 1_000 };
+    lanes.forEach((lane) => (lane.covered = true));
+    this.waiting = true;
+    const outcomes = await this.blocking.carry(
+      claims.map(({ call }) => call),
+      wait,
+    );
+    this.waiting = false;
+    this.nudged = false;
+    lanes.forEach((lane) => (lane.covered = false));
+    claims.forEach((claim, i) => claim.done(outcomes[i]!));
+    if (!claimsAlong) {
+      lanes.forEach((lane) => (lane.hungry = true));
+    }
+    this.onWake();
+  }
+
+  /** Each wait begins with another queue, since the server serves the first key that has a marker. */
+  private wakeKeys(lanes: Lane[]): string[] {
+    this.turn = (this.turn + 1) % lanes.length;
+    const turned = [...lanes.slice(this.turn), ...lanes.slice(0, this.turn)];
+    return [this.nudgeKey, ...turned.map((lane) => lane.scripts.keys.wake)];
+  }
+
+  private claim(lane: Lane) {
+    const count = Math.min(lane.free, 500);
+    lane.claiming += count;
+    const request = { count, token: randomId(), worker: this.worker, stream: 'wait', policies: lane.policies };
+    const done = (outcome: Settled<ClaimAnswer>) => {
+      if (outcome.ok) {
+        lane.take(outcome.answer, count);
+      } else {
+        lane.giveUpClaim(count);
+        lane.rest(LONGEST_WAIT_MS);
+      }
+    };
+    return { call: lane.scripts.claim(request), done };
+  }
+}
+
+function isIdle(lane: Lane): boolean {
+  return !lane.hungry && lane.free > 0;
+}

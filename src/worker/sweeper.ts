@@ -1,0 +1,93 @@
+import type { JobQueue } from '../queue/job-queue.js';
+import type { JobQueueLogger } from '../queue/logger.js';
+
+/** The most jobs that one script call of a sweep moves. */
+const SLICE = 200;
+
+/** The most slices of a kind in one run: a run ends even where more expires than it can take back. */
+const MOST_SLICES = 500;
+
+/** What one sweep did. */
+export interface SweepReport {
+  reclaimed: number;
+  promoted: number;
+  adopted: number;
+}
+
+/**
+ * Brings back what would otherwise be stuck, queue by queue: expired claims, due jobs that no claim has moved, dead
+ * claims of clients of the Redis pattern; and tidies up. Harmless when every replica runs it at the same time.
+ */
+export class Sweeper {
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<SweepReport> | undefined;
+  private stopped = false;
+
+  constructor(
+    private readonly queues: readonly JobQueue[],
+    readonly intervalMs: number,
+    private readonly logger: JobQueueLogger,
+  ) {}
+
+  start(): void {
+    this.timer = setInterval(() => void this.runOnce(), this.intervalMs);
+  }
+
+  /** No run begins after this, and one that is under way ends with its slice. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    clearInterval(this.timer);
+    await this.running;
+  }
+
+  /** One sweep over all queues; while one is under way, that one. An error in one queue does not keep the others from it. */
+  runOnce(): Promise<SweepReport> {
+    this.running ??= this.sweep().finally(() => {
+      this.running = undefined;
+    });
+    return this.running;
+  }
+
+  private async sweep(): Promise<SweepReport> {
+    const report: SweepReport = { reclaimed: 0, promoted: 0, adopted: 0 };
+    for (const queue of this.queues) {
+      try {
+        await this.sweepQueue(queue, report);
+      } catch (error) {
+        this.logger.warn(`Sweep of queue "${queue.name}" failed: ${(error as Error).message}`);
+      }
+    }
+    return report;
+  }
+
+  private async sweepQueue(queue: JobQueue, report: SweepReport): Promise<void> {
+    const scripts = await queue.scripts();
+    const { visibilityMs } = queue.options;
+    // A gap this long means that the server was away, not that a sweeper was late; then live workers get one heartbeat.
+    const gapMs = Math.max(visibilityMs / 2, 2 * this.intervalMs);
+    await this.inSlices(async () => {
+      const { reclaimed, more } = await queue.runner.run(scripts.reclaim(SLICE, gapMs, visibilityMs / 3));
+      reclaimed.forEach(({ id, status }) =>
+        this.logger.warn(`Job ${id} of queue "${queue.name}" lost its worker: now ${status}.`),
+      );
+      report.reclaimed += reclaimed.length;
+      return more;
+    });
+    await this.inSlices(async () => {
+      const moved = await queue.runner.run(scripts.promote(SLICE));
+      report.promoted += moved;
+      return moved === SLICE;
+    });
+    const { reclaimed, deadLetters } = await queue.runner.run(scripts.adopt(SLICE));
+    report.adopted += reclaimed + deadLetters;
+    await this.inSlices(() => queue.runner.run(scripts.tidy(SLICE)));
+  }
+
+  private async inSlices(slice: () => Promise<boolean>): Promise<void> {
+    for (let i = 0; i < MOST_SLICES && !this.stopped; i++) {
+      if (!(await slice())) {
+        return;
+      }
+    }
+  }
+}

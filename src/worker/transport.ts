@@ -1,0 +1,130 @@
+import type { JobQueueLogger } from '../queue/logger.js';
+import type { RedisClient } from '../queue/redis-client.js';
+import type { BlockingWait, ScriptCall, ScriptRunner, Settled } from '../queue/script-runner.js';
+
+/** How long a round trip may take, in ms, before its connection is taken for dead and replaced. */
+const LONGEST_TRIP_MS = 10_000;
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 2_000;
+
+/** Errors that pass by themselves: the server is starting, failing over, busy, or full. */
+const PASSING =
+  /^(LOADING|READONLY|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|OOM|NOREPLICAS|MISCONF|UNBLOCKED|MOVED|ASK)\b/;
+
+/**
+ * Carries script calls to Redis until they are answered, through outages of any length. Every call of a worker can be
+ * repeated, so what is not answered is sent again as it was.
+ */
+export class Transport {
+  private given = false;
+  private wasConnected = false;
+  private readonly pauses = new Set<() => void>();
+
+  constructor(
+    private readonly client: RedisClient,
+    private readonly runner: ScriptRunner,
+    private readonly logger: JobQueueLogger,
+  ) {}
+
+  /**
+   * Runs the calls in one round trip, in order. Resolves when each has its answer, or an error that will not pass.
+   *
+   * @param first a wait for a marker before the first call
+   */
+  async carry<Answers extends unknown[]>(
+    calls: { [Index in keyof Answers]: ScriptCall<Answers[Index]> },
+    first?: BlockingWait,
+  ): Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }> {
+    type All = { [Index in keyof Answers]: Settled<Answers[Index]> };
+    let outcomes = (await this.attempt(calls, first)) as Settled<unknown>[];
+    let pause = FIRST_PAUSE_MS;
+    while (outcomes.some(mayPass) && !this.given) {
+      this.logger.warn(
+        `Redis did not answer a worker's trip (${outcomes.find(mayPass)!.error.message}); it is sent again.`,
+      );
+      await this.rest(pause);
+      pause = Math.min(LONGEST_PAUSE_MS, pause * 2);
+      outcomes = await this.repeat(calls as ScriptCall<unknown>[], outcomes);
+    }
+    return outcomes as All;
+  }
+
+  /** Ends all waiting: what is not answered by now stays unanswered. */
+  giveUp(): void {
+    this.given = true;
+    this.pauses.forEach((end) => end());
+  }
+
+  private async repeat(calls: ScriptCall<unknown>[], outcomes: Settled<unknown>[]): Promise<Settled<unknown>[]> {
+    const open = calls.filter((_, i) => mayPass(outcomes[i]!));
+    const answers = await this.attempt(open);
+    return outcomes.map((outcome) => (mayPass(outcome) ? answers.shift()! : outcome));
+  }
+
+  private async attempt(calls: ScriptCall<unknown>[], first?: BlockingWait): Promise<Settled<unknown>[]> {
+    // What the client would queue while it is not connected could not be taken back: it is not handed over before.
+    await this.connected();
+    const limit = LONGEST_TRIP_MS + (first ? first.seconds * 1_000 : 0);
+    let timer: NodeJS.Timeout | undefined;
+    const overdue = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        cut(this.client);
+        reject(new Error(`no answer within ${limit} ms, the connection is replaced`));
+      }, limit);
+    });
+    try {
+      return await Promise.race([this.runner.runTogether(calls, first), overdue]);
+    } catch (error) {
+      return calls.map(() => ({ ok: false, error: error as Error }));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private async connected(): Promise<void> {
+    if (this.client.status === 'ready' || this.given) {
+      return;
+    }
+    if (this.wasConnected) {
+      this.logger.warn('The connection to Redis is lost; the worker goes on when it is back.');
+    }
+    await new Promise<void>((resolve) => {
+      const end = () => {
+        this.client.off('ready', end);
+        this.pauses.delete(end);
+        resolve();
+      };
+      this.client.once('ready', end);
+      this.pauses.add(end);
+    });
+    this.wasConnected = true;
+  }
+
+  private rest(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.pauses.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      this.pauses.add(end);
+    });
+  }
+}
+
+function mayPass(outcome: Settled<unknown>): outcome is { ok: false; error: Error } {
+  return !outcome.ok && (outcome.error.name !== 'ReplyError' || PASSING.test(outcome.error.message));
+}
+
+/**
+ * Ends a connection that no longer answers, so that the client makes a new one. A polite end would wait for the other
+ * side, which on a half-open connection never comes: the socket is destroyed.
+ */
+export function cut(client: RedisClient): void {
+  if (client.isCluster) {
+    client.disconnect(true);
+  } else {
+    (client as { stream?: { destroy(): void } }).stream?.destroy();
+  }
+}

@@ -1,0 +1,17 @@
+import type { Job } from './job.js';
+
+/** What happened to a job in this worker process. */
+export interface WorkerEvent {
+  /**
+   * `started`, then how the attempt ended. `lost`: the claim was taken back while the job ran. `stuck`: the handler
+   * goes on although its signal was aborted.
+   */
+  type: 'started' | 'completed' | 'retry' | 'failed' | 'cancelled' | 'released' | 'lost' | 'stuck';
+  job: Job;
+  /** What the handler threw. */
+  error?: unknown;
+  /** What the handler returned. */
+  result?: unknown;
+}
+
+export type WorkerEventListener = (event: WorkerEvent) => void;

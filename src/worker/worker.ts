@@ -1,0 +1,282 @@
+import { hostname } from 'node:os';
+import { z } from 'zod';
+import { checkOptions } from '../queue/check-options.js';
+import type { Connection } from '../queue/connection.js';
+import { InvalidOptionError } from '../queue/errors.js';
+import { randomId } from '../queue/job-id.js';
+import type { JobQueue } from '../queue/job-queue.js';
+import { silentLogger, type JobQueueLogger } from '../queue/logger.js';
+import { duration, wholeNumber } from '../queue/options.js';
+import type { RedisClient } from '../queue/redis-client.js';
+import { ScriptRunner } from '../queue/script-runner.js';
+import { Announcer } from './announcer.js';
+import { FetchLoop } from './fetch-loop.js';
+import type { Handler, HandlerFunction } from './handler.js';
+import { Heartbeat } from './heartbeat.js';
+import { IdleWait } from './idle-wait.js';
+import { Lane } from './lane.js';
+import { Sweeper } from './sweeper.js';
+import { Transport } from './transport.js';
+import type { WorkerEventListener } from './worker-event.js';
+import { drain } from './drain.js';
+
+/** One queue as a worker serves it. */
+export interface WorkerQueue {
+  queue: JobQueue;
+  /** How many of its jobs this process runs at once. Default 10. */
+  concurrency?: number;
+  /** The handlers by job name. */
+  handlers: Readonly<Record<string, HandlerFunction | Handler>>;
+}
+
+export interface WorkerOptions {
+  /** How many jobs this process runs at once over all queues, with fair turns. Default: without a limit of its own. */
+  concurrency?: number;
+  /** How often the worker sweeps its queues, in ms; 0: never, somebody else does. Default 5,000. */
+  sweepIntervalMs?: number;
+  /** How long `stop()` may take, in ms, running handlers included. Default 10,000. */
+  shutdownTimeoutMs?: number;
+  /** Who this worker is, for operators. Default `host:pid:random`. */
+  id?: string;
+  logger?: JobQueueLogger;
+  /** Called for everything that happens to a job here. */
+  onEvent?: WorkerEventListener;
+}
+
+const optionsSchema = z.strictObject({
+  concurrency: wholeNumber(1, 100_000).optional(),
+  sweepIntervalMs: duration(0).default(5_000),
+  shutdownTimeoutMs: duration(1).default(10_000),
+  id: z
+    .string({ error: 'expected text' })
+    .regex(/^[\w.:@-]{1,128}$/, 'expected 1 to 128 of A-Z a-z 0-9 _ . : @ -')
+    .optional(),
+  logger: z
+    .custom<JobQueueLogger>((value) => typeof (value as JobQueueLogger)?.warn === 'function')
+    .default(silentLogger),
+  onEvent: z.custom<WorkerEventListener>((value) => typeof value === 'function', 'expected a function').optional(),
+});
+
+/**
+ * The runtime of one process: claims and runs the jobs of its queues over one command connection and one blocking
+ * connection, keeps its claims alive, and gives everything back in time when it is stopped.
+ *
+ * @example
+ * const worker = new Worker([{ queue, handlers: { email: (job) => send(job.payload) } }]);
+ * await worker.start();
+ * process.once('SIGTERM', () => void worker.stop());
+ */
+export class Worker {
+  readonly id: string;
+  private readonly options: z.output<typeof optionsSchema>;
+  private readonly connection: Connection;
+  private lanes: Lane[] = [];
+  private loop: FetchLoop | undefined;
+  private idleWaits: IdleWait[] = [];
+  private heartbeats: Heartbeat[] = [];
+  private transports: Transport[] = [];
+  private blockingClients: RedisClient[] = [];
+  private sweeper: Sweeper | undefined;
+  private announcer: Announcer | undefined;
+  private starting: Promise<void> | undefined;
+  private stopping: Promise<void> | undefined;
+  private lastFetch: number | undefined;
+
+  /** @throws InvalidOptionError */
+  constructor(
+    private readonly queues: readonly WorkerQueue[],
+    options: WorkerOptions = {},
+  ) {
+    this.options = checkOptions('worker', optionsSchema, options);
+    this.id = this.options.id ?? `${hostname().slice(0, 64)}:${process.pid}:${randomId().slice(0, 6)}`;
+    const [first] = queues;
+    if (!first) {
+      throw new InvalidOptionError('worker queues', 'at least one queue', 'none');
+    }
+    this.connection = first.queue.connection;
+    for (const { queue, concurrency = 10, handlers } of queues) {
+      checkOptions(`worker queue "${queue.name}"`, z.strictObject({ concurrency: wholeNumber(1, 100_000) }), {
+        concurrency,
+      });
+      if (queue.connection !== this.connection) {
+        throw new InvalidOptionError(
+          `worker queue "${queue.name}"`,
+          'the Redis client of the other queues',
+          'another one',
+        );
+      }
+      if (Object.keys(handlers).length === 0) {
+        throw new InvalidOptionError(`worker queue "${queue.name}".handlers`, 'at least one handler', 'none');
+      }
+    }
+  }
+
+  /**
+   * Begins to claim. Resolves when the server was found suitable and the loops run; while the server is away it waits.
+   *
+   * @throws RedisUnsuitableError
+   */
+  start(): Promise<void> {
+    this.starting ??= this.begin();
+    return this.starting;
+  }
+
+  /** Gives back all that is unfinished at the deadline; resolves within it, always. */
+  stop({ timeoutMs = this.options.shutdownTimeoutMs }: { timeoutMs?: number } = {}): Promise<void> {
+    this.stopping ??= this.end(timeoutMs);
+    return this.stopping;
+  }
+
+  /** Stops claiming in this process, for one queue or for all; what runs goes on. */
+  pause(queue?: string): void {
+    this.lanesOf(queue).forEach((lane) => (lane.closed = true));
+  }
+
+  /** Claims again. */
+  resume(queue?: string): void {
+    if (!this.stopping) {
+      this.lanesOf(queue).forEach((lane) => {
+        lane.closed = false;
+        lane.hungry = true;
+      });
+      this.loop?.schedule();
+    }
+  }
+
+  /** How many jobs run here now. */
+  get running(): number {
+    return this.lanes.reduce((sum, lane) => sum + lane.running.size, 0);
+  }
+
+  /** How long ago Redis last answered a fetch, in ms; undefined before the first. */
+  get sinceLastFetchMs(): number | undefined {
+    return this.lastFetch === undefined ? undefined : Math.round(performance.now() - this.lastFetch);
+  }
+
+  private lanesOf(queue: string | undefined): Lane[] {
+    return this.lanes.filter((lane) => queue === undefined || lane.name === queue);
+  }
+
+  /** Slots that the process's own limit leaves. */
+  private readonly capacity = (): number => {
+    const { concurrency } = this.options;
+    if (concurrency === undefined) {
+      return Infinity;
+    }
+    return concurrency - this.lanes.reduce((sum, lane) => sum + lane.running.size + lane.claiming, 0);
+  };
+
+  private async begin(): Promise<void> {
+    const { logger } = this.options;
+    this.connection.logger = logger;
+    await this.connection.whenReady();
+    if (this.stopping) {
+      return;
+    }
+    const observer = {
+      changed: () => this.onChange(),
+      emit: this.listener(),
+      warn: (message: string) => logger.warn(message),
+    };
+    for (const { queue, concurrency = 10, handlers } of this.queues) {
+      const scripts = await queue.scripts();
+      this.lanes.push(new Lane(queue, scripts, concurrency, resolveHandlers(queue, handlers), observer));
+    }
+    this.loop = this.makeLoop();
+    this.idleWaits = this.blockingGroups().map((lanes) => this.makeIdleWait(lanes));
+    this.heartbeats = this.lanes.map((lane) => new Heartbeat(lane, lane.queue.options.visibilityMs / 3, logger));
+    this.heartbeats.forEach((heartbeat) => heartbeat.start());
+    this.announcer = new Announcer(this.id, this.lanes, logger);
+    this.announcer.start();
+    if (this.options.sweepIntervalMs > 0) {
+      const queues = this.queues.map(({ queue }) => queue);
+      this.sweeper = new Sweeper(queues, this.options.sweepIntervalMs, logger);
+      this.sweeper.start();
+    }
+    this.loop.schedule();
+  }
+
+  /** A listener of the application's that throws harms nothing but itself. */
+  private listener(): WorkerEventListener | undefined {
+    const { onEvent, logger } = this.options;
+    return (
+      onEvent &&
+      ((event) => {
+        try {
+          onEvent(event);
+        } catch (error) {
+          logger.error(`A listener for job events threw: ${(error as Error)?.stack ?? String(error)}`);
+        }
+      })
+    );
+  }
+
+  private makeLoop(): FetchLoop {
+    const { client } = this.connection;
+    const transport = new Transport(client, new ScriptRunner(client), this.options.logger);
+    this.transports.push(transport);
+    return new FetchLoop(this.id, this.lanes, this.capacity, transport, this.options.logger, () => this.onFetch());
+  }
+
+  /** On a single server one connection waits for all queues; in a Cluster each queue is in a slot of its own. */
+  private blockingGroups(): Lane[][] {
+    return this.connection.facts?.cluster ? this.lanes.map((lane) => [lane]) : [this.lanes];
+  }
+
+  private makeIdleWait(lanes: Lane[]): IdleWait {
+    const client = this.connection.duplicate('waiting for jobs');
+    const transport = new Transport(client, new ScriptRunner(client), this.options.logger);
+    this.blockingClients.push(client);
+    this.transports.push(transport);
+    const claimsAlong = this.options.concurrency === undefined;
+    return new IdleWait(this.id, lanes, this.capacity, claimsAlong, transport, this.connection.client, () =>
+      this.onFetch(),
+    );
+  }
+
+  private onFetch(): void {
+    this.lastFetch = performance.now();
+    this.onChange();
+  }
+
+  private onChange(): void {
+    this.loop?.schedule();
+    this.idleWaits.forEach((idleWait) => idleWait.check());
+  }
+
+  private async end(timeoutMs: number): Promise<void> {
+    await drain(
+      {
+        lanes: () => this.lanes,
+        quiesce: async () => {
+          await this.starting?.catch(() => undefined); // a start that failed has nothing to stop
+          this.lanes.forEach((lane) => (lane.closed = true));
+          await Promise.all([...this.idleWaits.map((idleWait) => idleWait.stop()), this.sweeper?.stop()]);
+        },
+        flush: async () => {
+          await this.loop?.idle();
+          await this.announcer?.stop();
+        },
+      },
+      timeoutMs,
+      this.options.logger,
+    );
+    this.heartbeats.forEach((heartbeat) => heartbeat.stop());
+    this.announcer?.abandon();
+    this.transports.forEach((transport) => transport.giveUp());
+    this.blockingClients.forEach((client) => client.disconnect());
+  }
+}
+
+/** Handlers as objects, with what they leave open taken from the queue. */
+function resolveHandlers(queue: JobQueue, handlers: WorkerQueue['handlers']): Map<string, Handler> {
+  return new Map(
+    Object.entries(handlers).map(([name, handler]) => {
+      const resolved = typeof handler === 'function' ? { handle: handler } : handler;
+      return [
+        name,
+        { ...resolved, handle: (job) => resolved.handle(job), backoff: resolved.backoff ?? queue.options.backoff },
+      ];
+    }),
+  );
+}
