@@ -1,0 +1,204 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, testQueue } from '../../support/queue-state.js';
+
+describe('claim.lua', () => {
+  it('gives token, fence, attempt, owner and expiry in the same step', async () => {
+    const q = testQueue({ visibilityMs: 30_000 });
+    await q.add('a', {}, '{"to":"ada"}');
+    const before = await q.now();
+    const [job] = await q.claim(1, { token: 't1', worker: 'w1' });
+    expect(job).toMatchObject({
+      id: 'a',
+      name: q.name,
+      payload: { to: 'ada' },
+      attempt: 1,
+      maxAttempts: 3,
+      token: 't1',
+    });
+    expect(await q.job('a')).toMatchObject({
+      status: 'processing',
+      attempts: '1',
+      claim_token: 't1',
+      worker: 'w1',
+      claimed_at_ms: String(job!.claimedAtMs),
+      fence: String(job!.fence),
+    });
+    const expiry = Number(await q.redis.zscore(q.keys.claims, 'a'));
+    expect(expiry).toBe(job!.claimedAtMs + 30_000);
+    expect(job!.claimedAtMs).toBeGreaterThanOrEqual(before);
+  });
+
+  it('I8: hands out the oldest first', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b', 'c');
+    expect((await q.claim(2)).map((job) => job.id)).toEqual(['a', 'b']);
+    expect((await q.claim(2)).map((job) => job.id)).toEqual(['c']);
+  });
+
+  it('answers none on an empty queue and writes nothing', async () => {
+    const q = testQueue();
+    const answer = await expectUnchanged(q, () => q.run(q.claimCall(10)));
+    expect(answer).toEqual({ jobs: [], refused: [], nextDueInMs: undefined });
+  });
+
+  it('raises the fence with every claim, also of another job', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b', 'c');
+    const fences = [...(await q.claim(2)), ...(await q.claim(1))].map((job) => job.fence);
+    expect(fences).toEqual([...fences].toSorted((a, b) => a - b));
+    expect(new Set(fences).size).toBe(3);
+  });
+
+  it('takes 1,000 jobs in one call', async () => {
+    const q = testQueue();
+    await q.addAll(...Array.from({ length: 1_001 }, (_, i) => `job-${i}`));
+    expect(await q.claim(1_000)).toHaveLength(1_000);
+    expect(await q.pending()).toEqual(['job-1000']);
+    q.broken = true; // a check of each would take long
+  });
+
+  it('sets the wake marker again where it leaves work behind, and only there', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b', 'c');
+    await q.takeWake();
+    await q.claim(2);
+    expect(await q.takeWake()).toBe(true);
+    await q.claim(1);
+    expect(await q.takeWake()).toBe(false);
+  });
+
+  it('hands out nothing and wakes nobody while the queue is paused', async () => {
+    const q = testQueue();
+    await q.addAll('a');
+    await q.run(q.scripts.pause());
+    await q.takeWake();
+    expect(await expectUnchanged(q, () => q.claim(1))).toEqual([]);
+    await q.run(q.scripts.resume());
+    expect(await q.claim(1)).toHaveLength(1);
+  });
+
+  it('writes the policy into a job that has none, and keeps the one it has', async () => {
+    const q = testQueue({ maxAttempts: 5, maxCrashes: 4 });
+    await q.addAll('plain');
+    await q.add('own', { max_attempts: 9 });
+    const policies = [{ name: 'other', maxAttempts: 1, maxCrashes: 1 }];
+    expect((await q.claim(2, { policies })).map((job) => job.maxAttempts)).toEqual([5, 9]);
+    expect(await q.job('plain')).toMatchObject({ max_attempts: '5', max_crashes: '4' });
+    expect(await q.job('own')).toMatchObject({ max_attempts: '9', max_crashes: '4' });
+  });
+
+  it('prefers the policy of the job name', async () => {
+    const q = testQueue();
+    await q.addAll('a');
+    const policies = [
+      { name: 'other', maxAttempts: 1, maxCrashes: 1 },
+      { name: q.name, maxAttempts: 7, maxCrashes: 6 },
+    ];
+    expect((await q.claim(1, { policies }))[0]!.maxAttempts).toBe(7);
+    expect(await q.field('a', 'max_crashes')).toBe('6');
+  });
+});
+
+describe('claim.lua: repeated after a lost reply', () => {
+  it('I3: the same token gets the same jobs and changes nothing', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b', 'c');
+    const first = await q.claim(2, { token: 't1' });
+    const second = await expectUnchanged(q, () => q.claim(2, { token: 't1' }));
+    expect(second.map((job) => ({ ...job, claimedAtMs: 0 }))).toEqual(
+      first.map((job) => ({ ...job, claimedAtMs: 0 })),
+    );
+  });
+
+  it('I3: a refusal is repeated too', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b');
+    await q.redis.hset(q.keys.job('a'), 'expires_at_ms', 1);
+    const first = await q.run(q.claimCall(2, { token: 't1' }));
+    const second = await expectUnchanged(q, () => q.run(q.claimCall(2, { token: 't1' })));
+    expect(second.refused).toEqual(first.refused);
+    expect(second.jobs.map((job) => job.id)).toEqual(['b']);
+  });
+
+  it('I2: leaves out what is no longer claimed by that token', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b', 'c', 'd');
+    const [a] = await q.claim(3, { token: 't1' });
+    await q.run(q.scripts.complete([{ ...a!, result: '' }]));
+    await q.expireClaims('b');
+    await q.run(q.scripts.reclaim(10, 1_000_000, 0));
+    expect((await q.claim(3, { token: 't1' })).map((job) => job.id)).toEqual(['c']);
+  });
+
+  it('each stream of a worker has a memory of its own', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b');
+    await q.claim(1, { token: 't1', stream: '0' });
+    await q.claim(1, { token: 't2', stream: '1' });
+    expect((await q.claim(1, { token: 't1', stream: '0' })).map((job) => job.id)).toEqual(['a']);
+  });
+
+  it('forgets the batch when its claims are over', async () => {
+    const q = testQueue({ visibilityMs: 20_000 });
+    await q.addAndClaim('a');
+    const ttl = await q.redis.pttl(q.keys.batch('worker-1:0'));
+    expect(ttl).toBeGreaterThan(10_000);
+    expect(ttl).toBeLessThanOrEqual(20_000);
+  });
+});
+
+describe('claim.lua: jobs that must not run', () => {
+  it('I7: sets aside a job whose hash is gone, counts it, and hands out the next', async () => {
+    const q = testQueue();
+    await q.addAll('gone', 'next');
+    await q.redis.del(q.keys.job('gone'));
+    const { jobs, refused } = await q.run(q.claimCall(2));
+    expect(jobs.map((job) => job.id)).toEqual(['next']);
+    expect(refused.map((job) => job.id)).toEqual(['gone']);
+    expect(refused[0]!.error.message).toMatch(/hash is missing/);
+    await q.run(q.scripts.fail(refused.map((job) => ({ ...job, final: true, backoffMs: 0 }))));
+    expect(await q.ranked(q.keys.dead)).toEqual(['gone']);
+    expect(await q.job('gone')).toMatchObject({
+      id: 'gone',
+      status: 'failed',
+      last_error: refused[0]!.error.message,
+    });
+    expect(await q.total('broken')).toBe(1);
+  });
+
+  it.each([
+    ['is cancelled', { cancel_requested_at_ms: 1 }, 'JobCancelled'],
+    ['has expired', { expires_at_ms: 1 }, 'JobExpired'],
+    ['has no attempts left', { attempts: 3 }, 'AttemptsExhausted'],
+    ['has a payload that is not JSON', { payload: '{oops' }, 'BrokenJob'],
+    ['has options that are not JSON', { options: '{oops' }, 'BrokenJob'],
+  ])('refuses a job that %s, and hands out the next', async (_what, fields, name) => {
+    const q = testQueue();
+    await q.addAll('bad', 'next');
+    await q.redis.hset(q.keys.job('bad'), fields);
+    const { jobs, refused } = await q.run(q.claimCall(2));
+    expect(jobs.map((job) => job.id)).toEqual(['next']);
+    expect(refused.map((job) => job.error.name)).toEqual([name]);
+    await q.run(q.scripts.fail(refused.map((job) => ({ ...job, final: true, backoffMs: 0 }))));
+    const ended = name === 'JobCancelled' ? 'cancelled' : 'failed';
+    expect(await q.job('bad')).toMatchObject({ status: ended, last_error: refused[0]!.error.message });
+  });
+
+  it('I6: counts no attempt for a refusal', async () => {
+    const q = testQueue();
+    await q.addAll('late');
+    await q.redis.hset(q.keys.job('late'), 'expires_at_ms', 1);
+    await q.claim(1);
+    expect(await q.field('late', 'attempts')).toBe('0');
+  });
+
+  it.each(['max_attempts', 'expires_at_ms', 'attempts'])(
+    'I7: a nonsensical %s loses no job of the batch',
+    async (field) => {
+      const q = testQueue();
+      await q.addAll('bad', 'next');
+      await q.redis.hset(q.keys.job('bad'), field, 'nonsense');
+      expect((await q.claim(2)).map((job) => job.id)).toContain('next');
+    },
+  );
+});

@@ -1,0 +1,116 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue-state.js';
+
+const pendingKey = { unique: 'k', unique_for: 'pending' };
+const unfinishedKey = { unique: 'k', unique_for: 'unfinished' };
+const windowKey = { unique: 'k', unique_for: 60_000 };
+
+describe('enqueue.lua: unique keys', () => {
+  it.each([
+    ['pending', pendingKey],
+    ['unfinished', unfinishedKey],
+    ['a time', windowKey],
+  ])('held for %s: the job that waits stands', async (_for, key) => {
+    const q = testQueue();
+    expect(await q.add('a', key)).toEqual({ id: 'a', outcome: 'new' });
+    const answer = await expectUnchanged(q, () => q.add('b', key));
+    expect(answer).toEqual({ id: 'a', outcome: 'kept' });
+  });
+
+  it('held for pending: free as soon as the job is claimed', async () => {
+    const q = testQueue();
+    await q.addAndClaim('a', pendingKey);
+    expect(await q.add('b', pendingKey)).toEqual({ id: 'b', outcome: 'new' });
+    expect(await q.redis.hget(q.keys.unique, 'k')).toBe('b');
+  });
+
+  it('held for unfinished: kept while the job runs, free once it has ended', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a', unfinishedKey);
+    expect(await q.add('b', unfinishedKey)).toEqual({ id: 'a', outcome: 'kept' });
+    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    expect(await q.redis.hexists(q.keys.unique, 'k')).toBe(0);
+    expect(await q.add('b', unfinishedKey)).toEqual({ id: 'b', outcome: 'new' });
+  });
+
+  it('held for a time: kept after the job has ended, free when the time is over', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a', windowKey);
+    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    expect(await q.add('b', windowKey)).toEqual({ id: 'a', outcome: 'kept' });
+    await q.redis.zadd(q.keys.windows, (await q.now()) - 1, 'k');
+    expect(await q.add('b', windowKey)).toEqual({ id: 'b', outcome: 'new' });
+  });
+
+  it('an owner whose hash is gone is taken over', async () => {
+    const q = testQueue();
+    await q.redis.hset(q.keys.unique, 'k', 'gone');
+    expect(await q.add('b', unfinishedKey)).toEqual({ id: 'b', outcome: 'new' });
+  });
+
+  it('I3: a repeated enqueue with a unique key finds itself and adds nothing', async () => {
+    const q = testQueue();
+    const first = await q.add('a', unfinishedKey);
+    expect(await expectUnchanged(q, () => q.add('a', unfinishedKey))).toEqual(first);
+  });
+});
+
+describe('enqueue.lua: replace', () => {
+  const replacing = { ...unfinishedKey, unique_replace: true };
+
+  it('gives the waiting job the new payload, options and place, under its old id', async () => {
+    const q = testQueue();
+    await q.add('a', { ...replacing, delay_ms: 60_000, max_attempts: 9 }, '"old"');
+    expect(await q.add('b', { ...replacing, priority: 5 }, '"new"')).toEqual({ id: 'a', outcome: 'replaced' });
+    expect(await q.ranked(q.keys.prioritized)).toEqual(['a']);
+    expect(await q.redis.zcard(q.keys.scheduled)).toBe(0);
+    const hash = await q.job('a');
+    expect(hash).toMatchObject({ payload: '"new"', status: 'pending', priority: '5', unique: 'k' });
+    expect(hash).not.toHaveProperty('max_attempts');
+    expect(hash).not.toHaveProperty('due_at_ms');
+    expect(await q.redis.exists(q.keys.job('b'))).toBe(0);
+    expect(await q.total('enqueued')).toBe(1);
+  });
+
+  it('moves a plain job to the back of the queue', async () => {
+    const q = testQueue();
+    await q.add('a', replacing);
+    await q.add('other');
+    await q.add('b', replacing);
+    expect(await q.pending()).toEqual(['other', 'a']);
+  });
+
+  it('I1: replaces a job of the same batch and leaves it in one place', async () => {
+    const q = testQueue();
+    const options = JSON.stringify(replacing);
+    const jobs = ['a', 'b', 'c'].map((id) => ({ id, name: 'n', payload: `"${id}"`, options }));
+    const answers = await q.run(q.scripts.enqueue(jobs));
+    expect(answers.map((each) => each.outcome)).toEqual(['new', 'replaced', 'replaced']);
+    expect(await q.pending()).toEqual(['a']);
+    expect(await q.field('a', 'payload')).toBe('"c"');
+  });
+
+  it('I3: repeated after a lost reply replaces nothing again and gives the first answer', async () => {
+    const q = testQueue();
+    await q.add('a', replacing);
+    const first = await q.add('b', replacing, '"new"');
+    await q.add('other');
+    expect(await expectUnchanged(q, () => q.add('b', replacing, '"new"'))).toEqual(first);
+    expect(await q.pending()).toEqual(['a', 'other']);
+  });
+
+  it('leaves a job that runs as it is', async () => {
+    const q: TestQueue = testQueue();
+    await q.addAndClaim('a', replacing);
+    expect(await expectUnchanged(q, () => q.add('b', replacing))).toEqual({ id: 'a', outcome: 'kept' });
+  });
+
+  it('keeps the attempts of a job that waits for its retry', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a', replacing);
+    const error = { name: 'Error', message: 'no' };
+    await q.run(q.scripts.fail([{ ...job, error, final: false, backoffMs: 60_000 }]));
+    expect(await q.add('b', replacing, '"new"')).toEqual({ id: 'a', outcome: 'replaced' });
+    expect(await q.job('a')).toMatchObject({ attempts: '1', payload: '"new"', status: 'pending' });
+  });
+});

@@ -1,0 +1,28 @@
+// Reads of Redis that know nothing of queues.
+import type { Redis } from 'ioredis';
+
+/** All keys that match a glob pattern. */
+export async function keysLike(redis: Redis, pattern: string): Promise<string[]> {
+  const keys = new Set<string>();
+  let cursor = '0';
+  do {
+    const [next, page] = await redis.scan(cursor, 'MATCH', pattern, 'COUNT', 10_000);
+    page.forEach((key) => keys.add(key));
+    cursor = next;
+  } while (cursor !== '0');
+  return [...keys];
+}
+
+/** The content of a key, whatever its type. */
+export async function read(redis: Redis, key: string): Promise<unknown> {
+  switch (await redis.type(key)) {
+    case 'hash':
+      return redis.hgetall(key);
+    case 'list':
+      return redis.lrange(key, 0, -1);
+    case 'zset':
+      return redis.zrange(key, 0, '-1', 'WITHSCORES');
+    default:
+      return redis.getBuffer(key).then(String);
+  }
+}
