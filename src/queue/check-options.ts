@@ -66,7 +66,7 @@ function valueOf(schema: unknown): unknown {
 function suggest(word: string, known: string[]): string {
   const near = known
     .map((each) => ({ each, distance: editDistance(word.toLowerCase(), each.toLowerCase()) }))
-    .sort((a, b) => a.distance - b.distance)[0];
+    .toSorted((a, b) => a.distance - b.distance)[0];
   return near && near.distance <= 3
     ? `Did you mean ${near.each}?`
     : known.length > 0

@@ -63,7 +63,7 @@ export class Connection {
   }
 
   private async ask(): Promise<ServerFacts> {
-    const info = String(await this.client.info('server'));
+    const info = await this.client.info('server');
     const version = /^(?:redis|valkey)_version:(\S+)/m.exec(info)?.[1] ?? '0.0';
     const [major = 0, minor = 0] = version.split('.').map(Number);
     if (major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1])) {

@@ -147,11 +147,11 @@ function decodeLogLine(line: string): LogLine {
   return { at: new Date(entry.at), message: entry.message };
 }
 
-function numberField<Name extends string>(name: Name, text: string | undefined) {
+function numberField(name: keyof JobRecord, text: string | undefined): Partial<JobRecord> {
   return text === undefined ? {} : { [name]: Number(text) };
 }
 
 /** A time field; the pattern writes 0 for "not now". */
-function dateField<Name extends string>(name: Name, text: string | undefined) {
+function dateField(name: keyof JobRecord, text: string | undefined): Partial<JobRecord> {
   return text === undefined || Number(text) === 0 ? {} : { [name]: new Date(Number(text)) };
 }

@@ -95,5 +95,5 @@ export function resolveQueueOptions(subject: string, options: QueueOptions = {})
   return {
     ...checked,
     foreignVisibilityMs: checked.foreignVisibilityMs ?? checked.visibilityMs,
-  } as ResolvedQueueOptions;
+  };
 }

@@ -2,7 +2,10 @@ import type { Backoff } from '../queue/backoff.js';
 import type { Job } from './job.js';
 
 /** Does the work of one job. What it returns is the job's result; what it throws fails the attempt. */
-export type HandlerFunction<Payload = any, Result = unknown> = (job: Job<Payload>) => Result | Promise<Result>;
+export type HandlerFunction<Payload = unknown, Result = unknown> = {
+  // A method, so that a handler of a narrower payload can stand in a list of handlers.
+  handle(job: Job<Payload>): Result | Promise<Result>;
+}['handle'];
 
 /** What a handler sets for its jobs, where the enqueue did not. */
 export interface HandlerOptions {

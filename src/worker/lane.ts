@@ -214,7 +214,7 @@ export class Lane implements AttemptOwner {
   }
 
   async log(job: ClaimedJob, message: string): Promise<void> {
-    const line = JSON.stringify(String(message).slice(0, LONGEST_LOG_LINE));
+    const line = JSON.stringify(message.slice(0, LONGEST_LOG_LINE));
     await this.fenced(job, await this.queue.runner.run(this.scripts.log(job, LOG_LINES, [line])));
   }
 

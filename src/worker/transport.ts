@@ -36,7 +36,7 @@ export class Transport {
     first?: BlockingWait,
   ): Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }> {
     type All = { [Index in keyof Answers]: Settled<Answers[Index]> };
-    let outcomes = (await this.attempt(calls, first)) as Settled<unknown>[];
+    let outcomes = (await this.attempt(calls, first));
     let pause = FIRST_PAUSE_MS;
     while (outcomes.some(mayPass) && !this.given) {
       this.logger.warn(
@@ -44,7 +44,7 @@ export class Transport {
       );
       await this.rest(pause);
       pause = Math.min(LONGEST_PAUSE_MS, pause * 2);
-      outcomes = await this.repeat(calls as ScriptCall<unknown>[], outcomes);
+      outcomes = await this.repeat(calls, outcomes);
     }
     return outcomes as All;
   }
