@@ -7,7 +7,7 @@ import { loadPeer, peerIds } from './peers/index.mjs';
 export async function openContestants() {
   const own = existsSync(new URL('../dist/esm/index.js', import.meta.url)) ? await Promise.all(['self', 'nest'].map(load)) : [];
   const ready = own.filter(([, peer]) => peer.available);
-  if (ready.length < 2) console.error('This library is not built (npm run build in the root): not all of it takes part.');
+  if (ready.length < 2) console.error('This library is not, or not wholly, built (npm run build in the root).');
   return new Map([...ready, ...(await Promise.all(peerIds.map(load)))]);
 }
 

@@ -1,5 +1,6 @@
 // Alternation: in every round each contestant takes its turn at the same measure, and the order rotates, so that
 // a change of the machine's mood meets all alike.
+import { enqueue, processAll, withQueue } from './scenario.mjs';
 
 export function selectMeasures(measures, { only, quick }) {
   const known = new Set(measures.flatMap(({ id, figures }) => [id, ...Object.keys(figures)]));
@@ -11,6 +12,17 @@ export function selectMeasures(measures, { only, quick }) {
   return measures.filter(({ id, figures }) => [id, ...Object.keys(figures)].some((name) => wanted.has(name)));
 }
 
+/** Both roles of each contestant do some work before anything counts: their code gets warm, their scripts loaded. */
+export async function warmUp(bench) {
+  for (const contestant of bench.contestants.keys()) {
+    await withQueue(bench, contestant, {}, async (scene) => {
+      await enqueue(scene, { mode: 'parallel', count: 1_000 });
+      await enqueue(scene, { mode: 'bulk', from: 1_000, count: 3_000 });
+      await processAll(scene, { total: 4_000, concurrency: 100 });
+    });
+  }
+}
+
 /** → { values: { figure: { contestant: number[] } }, errors: string[] } */
 export async function takeSamples(bench, selected) {
   const samples = { values: {}, errors: [] };
@@ -19,9 +31,11 @@ export async function takeSamples(bench, selected) {
     bench.log(`${measure.id} `);
     await measure.setUp?.(bench);
     const ids = [...bench.contestants.keys()].filter((id) => id !== 'nest' || measure.nest);
-    // One round that does not count: the code of all gets warm and their scripts loaded.
     const playing = new Set(ids);
-    for (let round = bench.warmup ?? -1; round < bench.rounds; round++) {
+    const enough = measure.rounds ?? Infinity;
+    const rounds = Math.min(bench.rounds, bench.quick ? enough - 1 : enough);
+    // The full run has a round before each measure that does not count; the quick one is warm only from the start.
+    for (let round = bench.quick ? 0 : -1; round < rounds; round++) {
       for (let turn = 0; turn < ids.length; turn++) {
         const id = ids[(turn + round + ids.length) % ids.length];
         if (playing.has(id)) await takeOne(bench, measure, id, round, samples, playing);

@@ -6,7 +6,7 @@ import { describeMachine, openContestants } from './contestants.mjs';
 import { Fleet } from './fleet.mjs';
 import { runGrowth } from './growth/growth.mjs';
 import { measures } from './measures/index.mjs';
-import { addDerived, selectMeasures, takeSamples } from './rounds.mjs';
+import { addDerived, selectMeasures, takeSamples, warmUp } from './rounds.mjs';
 import { buildReport, printSettings, printTable } from './report.mjs';
 import { Server } from './server.mjs';
 
@@ -31,8 +31,8 @@ const bench = {
   contestants,
   quick: options.quick,
   rounds: Number(options.rounds ?? (options.quick ? 3 : 5)),
-  /** The quick run does the same with a quarter of the jobs. */
-  scale: (count) => (options.quick ? Math.ceil(count / 4) : count),
+  /** The quick run does the same with a fifth of the jobs. */
+  scale: (count) => (options.quick ? Math.ceil(count / 5) : count),
   log: (text) => process.stderr.write(text),
 };
 
@@ -42,6 +42,7 @@ try {
   if (options.growth) await runGrowth(bench, path(options.plots));
   else {
     const selected = selectMeasures(measures, options);
+    await warmUp(bench);
     const samples = addDerived(await takeSamples(bench, selected), options.only);
     const report = buildReport(context, selected, samples);
     printTable(report, samples);

@@ -4,11 +4,11 @@ import { loadPeer } from './peers/index.mjs';
 let lastQueue = 0;
 
 /** An empty server and a producer with an open queue of a new name; `use` runs with it, and all is closed after. */
-export async function withQueue(bench, contestant, { keep = 1_000, events = true, url = bench.server.url }, use) {
+export async function withQueue(bench, contestant, { keep = 1_000, events = true, concurrency = 100, url = bench.server.url }, use) {
   await bench.server.clear();
   const peer = await loadPeer(contestant);
   const queue = `bench-${++lastQueue}`;
-  const options = { url, queue, keep, events };
+  const options = { url, queue, keep, events, concurrency };
   const producer = await bench.fleet.producer(contestant);
   await producer.call('open', options);
   try {

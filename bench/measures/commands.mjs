@@ -1,46 +1,43 @@
 // Requests of clients (one answer each: a round trip, unless pipelined) and commands inside scripts, per job.
-// Counted with MONITOR, in passes of their own, for it slows the server down.
+// Counted with MONITOR, in passes of their own, for it slows the server down. Few passes do: they hardly differ.
 import { enqueue, processAll, withQueue } from '../scenario.mjs';
 
-function counted(id, text, quick, sample) {
-  const name = (kind) => `${kind}.${id}`;
-  return {
-    id: `commands.${id}`,
-    quick,
-    figures: {
-      [name('requests')]: { unit: 'per job', better: 'less', text: `requests to Redis, ${text}` },
-      [name('inner')]: { unit: 'per job', better: 'less', text: `commands inside scripts, ${text}` },
-    },
-    sample: (bench, contestant) =>
-      withQueue(bench, contestant, {}, async (scene) => {
-        const { count, counts } = await sample(bench, scene);
-        return { [name('requests')]: counts.requests / count, [name('inner')]: counts.inner / count };
-      }),
-  };
+function measure(id, quick, sample, texts) {
+  const figures = {};
+  for (const [of, text] of Object.entries(texts)) {
+    figures[`requests.${of}`] = { unit: 'per job', better: 'less', text: `requests to Redis, ${text}` };
+    figures[`inner.${of}`] = { unit: 'per job', better: 'less', text: `commands inside scripts, ${text}` };
+  }
+  return { id, quick, rounds: 2, figures, sample };
 }
 
-async function counting(bench, action) {
+async function counted(bench, of, count, action) {
   const counter = await bench.server.countCommands();
   await action();
-  return counter.stop();
+  const { requests, inner } = await counter.stop();
+  return { [`requests.${of}`]: requests / count, [`inner.${of}`]: inner / count };
 }
 
-const enqueueing = (mode) => async (bench, scene) => {
-  const count = 2_000;
-  const counts = await counting(bench, () => enqueue(scene, { mode, count, expectWaiting: null }));
-  return { count, counts };
-};
+const enqueueing = (of, mode) => (bench, contestant) =>
+  withQueue(bench, contestant, {}, (scene) =>
+    counted(bench, of, 2_000, () => enqueue(scene, { mode, count: 2_000, expectWaiting: null })),
+  );
 
-const processing = (concurrency) => async (bench, scene) => {
-  const count = 4_000;
-  await enqueue(scene, { mode: 'bulk', count });
-  const counts = await counting(bench, () => processAll(scene, { total: count, concurrency }));
-  return { count, counts };
-};
+const processing = (of, concurrency) => (bench, contestant) =>
+  withQueue(bench, contestant, { concurrency }, async (scene) => {
+    const total = 2_000;
+    const fed = await counted(bench, 'enqueue', total, () => enqueue(scene, { mode: 'bulk', count: total }));
+    const processed = await counted(bench, of, total, () => processAll(scene, { total, concurrency }));
+    return concurrency === 1 ? processed : { ...fed, ...processed };
+  });
 
 export default [
-  counted('enqueue', 'bulk of 1,000', true, enqueueing('bulk')),
-  counted('enqueue.parallel100', '100 single enqueues in parallel', true, enqueueing('parallel')),
-  counted('process', 'processing, concurrency 100', true, processing(100)),
-  counted('process.c1', 'processing, concurrency 1', true, processing(1)),
+  measure('commands', true, processing('process', 100), {
+    enqueue: 'bulk of 1,000',
+    process: 'processing at concurrency 100',
+  }),
+  measure('commands.parallel100', true, enqueueing('enqueue.parallel100', 'parallel'), {
+    'enqueue.parallel100': '100 single enqueues in parallel',
+  }),
+  measure('commands.c1', false, processing('process.c1', 1), { 'process.c1': 'processing at concurrency 1' }),
 ];

@@ -5,6 +5,7 @@
 //   quick     true where it belongs to the quick run
 //   sample(bench, contestant) → { id: number | null }
 //   nest      true where this library is also measured through its Nest module
+//   rounds    how many alternations are enough, where fewer are
 //   setUp(bench), tearDown(bench)   once, around all samples
 import aof from './aof.mjs';
 import ceiling from './ceiling.mjs';

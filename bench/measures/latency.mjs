@@ -4,16 +4,17 @@ import { quantile } from '../stats.mjs';
 
 const CONCURRENCY = 10;
 
-function measure(id, { quick = false, text, load }) {
+function measure(id, { quick = false, text, load, setUp }) {
   return {
     id,
     quick,
+    setUp,
     figures: {
       [`${id}.p50`]: { unit: 'µs', better: 'less', text: `${text}, median` },
       [`${id}.p99`]: { unit: 'µs', better: 'less', text: `${text}, 99th percentile` },
     },
     sample: (bench, contestant) =>
-      withQueue(bench, contestant, {}, async (scene) => {
+      withQueue(bench, contestant, { concurrency: CONCURRENCY }, async (scene) => {
         const { warmup, ...feed } = load(bench);
         const total = warmup + feed.count;
         const during = async () => {
@@ -28,6 +29,31 @@ function measure(id, { quick = false, text, load }) {
   };
 }
 
+/**
+ * Jobs per second for all contestants alike: half of what the slowest of them can enqueue and process one after
+ * the other, since on a small machine both share the same cores.
+ */
+async function findHalfLoad(bench) {
+  const capacities = [];
+  for (const contestant of bench.contestants.keys()) {
+    if (contestant === 'nest') continue;
+    const costs = [await secondsPerJob(bench, contestant), await secondsPerJob(bench, contestant)];
+    capacities.push(1 / Math.min(...costs));
+  }
+  bench.halfLoad = Math.round(Math.min(...capacities) / 2);
+  bench.log(`(${bench.halfLoad} jobs/s) `);
+}
+
+async function secondsPerJob(bench, contestant) {
+  return withQueue(bench, contestant, { concurrency: CONCURRENCY }, async (scene) => {
+    const [single, total] = [bench.scale(2_000), bench.scale(10_000)];
+    const fed = await enqueue(scene, { mode: 'sequential', count: single });
+    await enqueue(scene, { mode: 'bulk', from: single, count: total - single });
+    const processed = await processAll(scene, { total, concurrency: CONCURRENCY });
+    return 1 / fed.perSecond + 1 / processed.perSecond;
+  });
+}
+
 export default [
   measure('latency.idle', {
     quick: true,
@@ -36,6 +62,7 @@ export default [
   }),
   measure('latency.half', {
     text: 'enqueue to handler start, half load',
+    setUp: findHalfLoad,
     load: (bench) => ({ mode: 'rate', warmup: 500, count: bench.halfLoad * 2, perSecond: bench.halfLoad }),
   }),
 ];

@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path';
 import { Queue, Worker } from 'groupmq';
 import { Redis } from 'ioredis';
 
-const GROUPS = 2_000;
+// What was fastest at every concurrency: as many groups as jobs run at once, but no more than a hundred.
+const MOST_GROUPS = 100;
 const entry = createRequire(import.meta.url).resolve('groupmq');
 
 export const name = 'groupmq';
@@ -14,10 +15,11 @@ export const settings = {
   enqueue: 'add; with autoBatch (1,000 for bulk, 100 for parallel adds), as it has no bulk call',
   history: 'keepCompleted and keepFailed: keep',
   events: 'has none in Redis',
-  worker: `one Worker with \`concurrency\`; ${GROUPS.toLocaleString('en')} groups in turn; orderingMethod none`,
+  worker: `one Worker with \`concurrency\`; as many groups in turn, at most ${MOST_GROUPS}; orderingMethod none`,
 };
 
-export async function open({ url, queue: namespace, keep }) {
+export async function open({ url, queue: namespace, keep, concurrency }) {
+  const groups = Math.min(concurrency, MOST_GROUPS);
   const connect = () => new Redis(url, { maxRetriesPerRequest: null });
   const connections = [];
   const openQueue = (options) => {
@@ -28,14 +30,16 @@ export async function open({ url, queue: namespace, keep }) {
   const queue = openQueue();
   const bulk = openQueue({ autoBatch: { size: 1_000, maxWaitMs: 1 } });
   const parallel = openQueue({ autoBatch: { size: 100, maxWaitMs: 1 } });
-  const job = (data) => ({ groupId: `g${data.n % GROUPS}`, data });
-  const addAll = (to, payloads, options) => Promise.all(payloads.map((data) => to.add({ ...job(data), ...options })));
+  // Delayed jobs get groups of their own: one that is not due blocks its group.
+  const job = (data, prefix = 'g') => ({ groupId: `${prefix}${data.n % groups}`, data });
+  const addAll = (to, payloads) => Promise.all(payloads.map((data) => to.add(job(data))));
 
   return {
     enqueueOne: (data) => queue.add(job(data)),
     enqueueParallel: (payloads) => addAll(parallel, payloads),
     enqueueBulk: (payloads) => addAll(bulk, payloads),
-    enqueueDelayed: (payloads, delay) => addAll(bulk, payloads, { delay }),
+    enqueueDelayed: (payloads, delay) =>
+      Promise.all(payloads.map((data) => bulk.add({ ...job(data, 'later'), delay }))),
     async prepareWorker({ concurrency, handler }) {
       const worker = new Worker({ queue, concurrency, handler: (reserved) => handler(reserved.data) });
       worker.on('error', (error) => console.error('groupmq worker:', error.message));

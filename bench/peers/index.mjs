@@ -4,7 +4,7 @@
 //   version   of the installed package
 //   settings  { text: value }: what was set for speed, printed above the table
 //   keepsAll  true where the history of completed jobs cannot be capped
-//   open({ url, queue, keep, events }) → session
+//   open({ url, queue, keep, events, concurrency }) → session    (concurrency: of all workers that will run)
 //
 // and a session has, with payloads as plain objects:
 //

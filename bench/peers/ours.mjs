@@ -12,13 +12,14 @@ export const available = typeof JobQueue === 'function' && typeof Worker === 'fu
 export const settings = {
   enqueue: 'enqueueMany for bulk, enqueue for single jobs',
   history: 'completedHistory: keep',
-  events: 'published for each completed job, as is the default; nobody listens',
-  worker: 'one Worker with `concurrency`; all guarantees at their defaults',
+  events: "events: 'always', as BullMQ and bee-queue send theirs; nobody listens",
+  worker: 'one Worker with `concurrency`; all guarantees, sweep and heartbeat at their defaults',
 };
 
 export async function open({ url, queue: queueName, keep, events }) {
   const redis = new Redis(url, { maxRetriesPerRequest: null });
-  const queue = new JobQueue(redis, queueName, { completedHistory: keep, events });
+  const queue = new JobQueue(redis, queueName, { completedHistory: keep, events: events ? 'always' : 'off' });
+  await queue.scripts();
   const many = (payloads, options) => queue.enqueueMany(payloads.map((payload) => ({ payload, ...options })));
 
   return {
@@ -28,16 +29,19 @@ export async function open({ url, queue: queueName, keep, events }) {
     enqueueDelayed: (payloads, delayMs) => many(payloads, { delayMs }),
     async prepareWorker({ concurrency, handler }) {
       const handlers = { [queueName]: (job) => handler(job.payload) };
-      const worker = new Worker(redis, [{ queue, concurrency, handlers }]);
-      return { start: () => void worker.start(), stop: () => worker.stop() };
+      const worker = new Worker([{ queue, concurrency, handlers }]);
+      // Connected, but held back, as the other workers are: what is measured is work, not the start.
+      await queue.pause();
+      await worker.start();
+      return { start: () => void queue.resume(), stop: () => worker.stop() };
     },
     async counts() {
-      const { pending, processing, scheduled, completed, failed } = await queue.counts();
+      const { pending, processing, scheduled, completed, failed } = await queue.stats();
       return { waiting: pending, active: processing, scheduled, completed, failed };
     },
     shrink: async () => {},
     async close() {
-      await queue.close?.();
+      queue.close();
       redis.disconnect();
     },
   };
