@@ -104,13 +104,19 @@ export class QueueScripts {
     for (const done of completions) {
       args.push(done.id, done.token, done.fence, done.result, done.resultTtlMs ?? resultTtlMs);
     }
-    return call('complete', this.keys.forComplete, args, (reply) =>
-      (reply as number[]).map((index) => index - 1),
-    );
+    return call('complete', this.keys.forComplete, args, (reply) => (reply as number[]).map((index) => index - 1));
   }
 
   fail(failures: readonly Failure[]): ScriptCall<FailOutcome[]> {
-    const args = failures.flatMap(({ id, token, fence, error, final, backoffMs }) => [id, token, fence, error.message, JSON.stringify(error), final ? '1' : '0', backoffMs]);
+    const args = failures.flatMap(({ id, token, fence, error, final, backoffMs }) => [
+      id,
+      token,
+      fence,
+      error.message,
+      JSON.stringify(error),
+      final ? '1' : '0',
+      backoffMs,
+    ]);
     return call('fail', this.keys.standard, [...this.retention, ...args], (reply) => reply as FailOutcome[]);
   }
 

@@ -36,7 +36,7 @@ export class Transport {
     first?: BlockingWait,
   ): Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }> {
     type All = { [Index in keyof Answers]: Settled<Answers[Index]> };
-    let outcomes = (await this.attempt(calls, first));
+    let outcomes = await this.attempt(calls, first);
     let pause = FIRST_PAUSE_MS;
     while (outcomes.some(mayPass) && !this.given) {
       this.logger.warn(
