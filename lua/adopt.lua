@@ -6,6 +6,7 @@
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1..6]: retention, see lib/retention
 -- ARGV[7] the most claims to look at in this call; ARGV[8] the visibility timeout of foreign claims, in ms
+-- ARGV[9] max_attempts and ARGV[10] max_crashes where the job has none of its own
 -- Returns how many claims were taken back, how many dead letters were adopted.
 -- Repeated: looks at the next slice.
 --@include lib/keys
@@ -19,6 +20,7 @@
 --@include lib/ends
 --@include lib/crash
 local limit, visibility = tonumber(ARGV[first]), tonumber(ARGV[first + 1])
+local max_attempts, max_crashes = ARGV[first + 2], ARGV[first + 3]
 
 local function sighting(id)
   local attempts, token = unpack(redis.call('HMGET', job .. id, 'attempts', 'claim_token'))
@@ -36,13 +38,24 @@ local function note_claims()
   end
 end
 
+-- Its claim was not ours: it wrote no policy, and a worker that the hash still names is not to blame.
+local function crash_foreign(id)
+  local key = job .. id
+  if redis.call('EXISTS', key) == 1 then
+    redis.call('HDEL', key, 'worker')
+    redis.call('HSETNX', key, 'max_attempts', max_attempts)
+    redis.call('HSETNX', key, 'max_crashes', max_crashes)
+  end
+  crash(id, 'claim of a client of the Redis pattern expired')
+end
+
 local function take_back()
   local taken = 0
   for _, seen in ipairs(redis.call('ZRANGE', foreign, '-inf', now - visibility, 'BYSCORE', 'LIMIT', 0, limit)) do
     local id = string.match(seen, '^[^:]*:[^:]*:(.*)$')
     redis.call('ZREM', foreign, seen)
     if sighting(id) == seen and redis.call('LREM', processing, 1, id) == 1 then
-      crash(id, 'claim of a client of the Redis pattern expired')
+      crash_foreign(id)
       taken = taken + 1
     end
   end
@@ -58,6 +71,7 @@ local function adopt_failures()
       adopted = adopted + 1
     end
   end
+  trim_dead_letters()
   return adopted
 end
 

@@ -29,7 +29,8 @@ if now < hold_until then
   return { '0' }
 end
 
-local expired = redis.call('ZRANGE', claims, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit)
+-- Slice by slice from the latest expiry: what was claimed first is put to the front last, also across slices.
+local expired = redis.call('ZRANGE', claims, now, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, limit)
 local taken, answers = {}, { #expired == limit and '1' or '0' }
 for _, id in ipairs(expired) do
   redis.call('ZREM', claims, id)

@@ -18,11 +18,11 @@ local function crash(id, what)
     end_cancelled(id)
     return 'cancelled'
   end
-  if max_crashes and crashes >= tonumber(max_crashes) then
+  if crashes >= (tonumber(max_crashes) or math.huge) then
     bury(id, reason .. ': it crashed its worker ' .. crashes .. ' times (maxCrashes ' .. max_crashes .. ')')
     return 'failed'
   end
-  if max_attempts and tonumber(attempts) >= tonumber(max_attempts) then
+  if (tonumber(attempts) or 0) >= (tonumber(max_attempts) or math.huge) then
     bury(id, reason .. ' on attempt ' .. attempts .. ' (maxAttempts ' .. max_attempts .. ')')
     return 'failed'
   end

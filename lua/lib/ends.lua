@@ -7,8 +7,9 @@ local function free_unique(id, key)
   end
 end
 
-local function forget_dead_letters(count)
-  local oldest = redis.call('ZPOPMIN', dead, math.min(count, 100))
+local function trim_dead_letters()
+  local excess = redis.call('ZCARD', dead) - dead_letter_cap
+  local oldest = excess > 0 and redis.call('ZPOPMIN', dead, math.min(excess, 100)) or {}
   for i = 1, #oldest, 2 do
     redis.call('UNLINK', job .. oldest[i])
   end
@@ -28,10 +29,7 @@ local function bury(id, reason)
   free_unique(id, unique_key)
   redis.call('HINCRBY', stats, 'failed_total', 1)
   emit(id, 'failed')
-  local excess = redis.call('ZCARD', dead) - dead_letter_cap
-  if excess > 0 then
-    forget_dead_letters(excess)
-  end
+  trim_dead_letters()
 end
 
 local function end_cancelled(id)

@@ -157,7 +157,8 @@ export class QueueScripts {
   }
 
   adopt(limit: number) {
-    const args = [...this.retention, limit, this.options.foreignVisibilityMs];
+    const { foreignVisibilityMs, maxAttempts, maxCrashes } = this.options;
+    const args = [...this.retention, limit, foreignVisibilityMs, maxAttempts, maxCrashes];
     return call('adopt', this.keys.standard, args, (reply) => {
       const [reclaimed, deadLetters] = (reply as number[]).map(Number);
       return { reclaimed: reclaimed!, deadLetters: deadLetters! };
