@@ -14,7 +14,7 @@ const commands = {
     session = await peer.open(options);
   },
   async close() {
-    await session.close();
+    await session?.close();
     session = undefined;
   },
   /** Enqueues `count` jobs numbered from `from` in one of the modes of the producer. */
@@ -37,9 +37,9 @@ const commands = {
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
   },
-  async prepareWorker({ concurrency, total, handlerMs, target, progress }) {
+  async prepareWorker({ concurrency, total, handlerMs, target, progress, heldBack = true }) {
     work = { runs: 0, repeated: 0, seen: new Uint8Array(total), latencies: [], held: [], target };
-    work.worker = await session.prepareWorker({ concurrency, handler: handlers(handlerMs) });
+    work.worker = await session.prepareWorker({ concurrency, handler: handlers(handlerMs), heldBack });
     if (progress) work.timer = setInterval(() => process.send({ event: 'runs', runs: work.runs }), 5);
   },
   startWorker() {

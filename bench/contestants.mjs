@@ -5,7 +5,9 @@ import { loadPeer, peerIds } from './peers/index.mjs';
 
 /** The peers always; this library, bare and through Nest, once its build has what the adapter needs. */
 export async function openContestants() {
-  const own = existsSync(new URL('../dist/esm/index.js', import.meta.url)) ? await Promise.all(['self', 'nest'].map(load)) : [];
+  const own = existsSync(new URL('../dist/esm/index.js', import.meta.url))
+    ? await Promise.all(['self', 'nest'].map(load))
+    : [];
   const ready = own.filter(([, peer]) => peer.available);
   if (ready.length < 2) console.error('This library is not, or not wholly, built (npm run build in the root).');
   return new Map([...ready, ...(await Promise.all(peerIds.map(load)))]);

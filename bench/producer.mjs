@@ -35,7 +35,7 @@ export const drive = {
   async rate(session, { from, count, size, perSecond }, payload) {
     const pending = [];
     const started = performance.now();
-    for (let i = 0; i < count; ) {
+    for (let i = 0; i < count;) {
       const due = Math.min(count, Math.floor(((performance.now() - started) / 1_000) * perSecond));
       for (; i < due; i++) pending.push(session.enqueueOne(payload(from + i, size)));
       await new Promise((resolve) => setTimeout(resolve, 1));

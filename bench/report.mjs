@@ -25,7 +25,7 @@ export function buildReport({ machine, redis, contestants }, measures, { values,
       const of = (contestant) => (runs[contestant] ? round(median(runs[contestant])) : null);
       const self = of('self');
       const peers = Object.fromEntries(peerIds.map((peer) => [peer, of(peer)]));
-      const ratio = Object.fromEntries(peerIds.map((peer) => [peer, self && peers[peer] ? round(self / peers[peer]) : null]));
+      const ratio = Object.fromEntries(peerIds.map((peer) => [peer, ratioOf(self, peers[peer])]));
       return { id, unit, better, self, peers, ratio, runs, text };
     });
   return { machine, redis, versions, figures };
@@ -42,11 +42,17 @@ export function printTable({ figures }, { errors }) {
     ...peerIds.map((peer) => (ratio[peer] === null ? '–' : `${ratio[peer].toFixed(2)}×`)),
   ]);
   const widths = columns.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i].length)));
-  const print = (row) => console.log(row.map((text, i) => (i < 2 ? text.padEnd(widths[i]) : text.padStart(widths[i]))).join('  '));
+  const print = (row) =>
+    console.log(row.map((text, i) => (i < 2 ? text.padEnd(widths[i]) : text.padStart(widths[i]))).join('  '));
   print(columns);
   rows.forEach(print);
   console.log('\nmedian ± half the range of all alternations; ↑ more is better, ↓ less is better');
   for (const error of errors) console.log(`FAILED ${error}`);
+}
+
+/** None where a peer has next to nothing of it, such as scripts that it does not use. */
+function ratioOf(self, peer) {
+  return self === null || peer === null || Math.abs(peer) < 0.01 ? null : round(self / peer);
 }
 
 function show(value) {

@@ -5,7 +5,8 @@ import { enqueue, processAll, withQueue } from './scenario.mjs';
 export function selectMeasures(measures, { only, quick }) {
   const known = new Set(measures.flatMap(({ id, figures }) => [id, ...Object.keys(figures)]));
   for (const id of only ?? []) {
-    if (!known.has(id) && !derived[id]) throw new Error(`--only: expected one of ${[...known].join(', ')}, found ${id}`);
+    if (!known.has(id) && !derived[id])
+      throw new Error(`--only: expected one of ${[...known].join(', ')}, found ${id}`);
   }
   if (!only) return measures.filter((measure) => measure.quick || !quick);
   const wanted = new Set(only.flatMap((id) => [id, ...(derived[id]?.from ?? [])]));
@@ -28,6 +29,7 @@ export async function takeSamples(bench, selected) {
   const samples = { values: {}, errors: [] };
   bench.samples = samples;
   for (const measure of selected) {
+    const began = performance.now();
     bench.log(`${measure.id} `);
     await measure.setUp?.(bench);
     const ids = [...bench.contestants.keys()].filter((id) => id !== 'nest' || measure.nest);
@@ -43,7 +45,7 @@ export async function takeSamples(bench, selected) {
       bench.log('.');
     }
     await measure.tearDown?.(bench);
-    bench.log('\n');
+    bench.log(` ${((performance.now() - began) / 1_000).toFixed(1)} s\n`);
   }
   return samples;
 }

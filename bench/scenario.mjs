@@ -4,7 +4,12 @@ import { loadPeer } from './peers/index.mjs';
 let lastQueue = 0;
 
 /** An empty server and a producer with an open queue of a new name; `use` runs with it, and all is closed after. */
-export async function withQueue(bench, contestant, { keep = 1_000, events = true, concurrency = 100, url = bench.server.url }, use) {
+export async function withQueue(
+  bench,
+  contestant,
+  { keep = 1_000, events = true, concurrency = 100, url = bench.server.url },
+  use,
+) {
   await bench.server.clear();
   const peer = await loadPeer(contestant);
   const queue = `bench-${++lastQueue}`;
@@ -37,36 +42,49 @@ export async function enqueue({ bench, producer, contestant }, load) {
  * Runs the `total` jobs that wait, in one or more worker processes, to the end: every handler ran once, nothing is
  * left, and the history holds what it should. Costs are per job. `during` may enqueue while the workers run.
  */
-export async function processAll(scene, { total, concurrency, workers = 1, handlerMs = 0, during }) {
+export async function processAll(scene, { total, workers = 1, during, ...worker }) {
   const { bench, contestant, producer, options, keep, keepsAll } = scene;
   const agents = await bench.fleet.workers(contestant, workers);
-  const alone = workers === 1;
-  for (const agent of agents) {
-    await agent.call('open', options);
-    await agent.call('prepareWorker', { concurrency, total, handlerMs, progress: !alone, ...(alone && { target: total }) });
+  // A single worker says at which run it is done; of several, the sum is watched.
+  const watch = workers === 1 ? { target: total } : { progress: true };
+  const started = [];
+  try {
+    for (const agent of agents) {
+      await agent.call('open', options);
+      started.push(agent);
+      await agent.call('prepareWorker', { total, ...worker, ...watch });
+    }
+    const reached = allRan(agents, total, contestant);
+    const before = await bench.server.probe();
+    const starts = await Promise.all(agents.map((agent) => agent.call('startWorker')));
+    await Promise.all([reached, during?.()]);
+    const completed = keepsAll ? total : Math.min(total, keep);
+    const { at, counts } = await producer.call('waitSettled', { completed });
+    const usages = await Promise.all(agents.map((agent) => agent.call('workerUsage')));
+    const used = await bench.server.since(before);
+    const stops = await Promise.all(started.splice(0).map(stopWorker));
+    checkRan(contestant, total, completed, stops, counts);
+    const us = at - Math.min(...starts.map((start) => start.at));
+    const cpuUs = sum(usages.map((usage) => usage.cpuUs));
+    return { ...perJob(total, us, cpuUs, used), latencies: stops.flatMap(({ latencies }) => latencies) };
+  } finally {
+    await Promise.all(started.map(stopWorker));
   }
-  const reached = allRan(agents, total, contestant);
-  const before = await bench.server.probe();
-  const starts = await Promise.all(agents.map((agent) => agent.call('startWorker')));
-  const fed = during?.();
-  await reached;
-  await fed;
-  const completed = keepsAll ? total : Math.min(total, keep);
-  const { at, counts } = await producer.call('waitSettled', { completed });
-  const usages = await Promise.all(agents.map((agent) => agent.call('workerUsage')));
-  const used = await bench.server.since(before);
-  const stops = await Promise.all(agents.map((agent) => agent.call('stopWorker')));
-  await Promise.all(agents.map((agent) => agent.call('close')));
+}
 
+async function stopWorker(agent) {
+  const ran = await agent.call('stopWorker');
+  await agent.call('close');
+  return ran;
+}
+
+function checkRan(contestant, total, completed, stops, counts) {
   const ran = sum(stops.map(({ runs }) => runs));
   const repeated = sum(stops.map((stop) => stop.repeated));
   check(ran === total && repeated === 0, contestant, `${total} jobs to run once each`, { ran, repeated });
   check(counts.failed === 0, contestant, 'no failed job', counts);
   // A history is trimmed in slices by some, so a few more than the cap are right.
   check(counts.completed <= completed * 1.1 + 100, contestant, `about ${completed} kept completed jobs`, counts);
-  const us = at - Math.min(...starts.map((start) => start.at));
-  const cpuUs = sum(usages.map((usage) => usage.cpuUs));
-  return { ...perJob(total, us, cpuUs, used), latencies: stops.flatMap(({ latencies }) => latencies) };
 }
 
 function allRan(agents, total, contestant) {
@@ -78,8 +96,9 @@ function allRan(agents, total, contestant) {
         if (event.event === 'reached' || sum([...runs.values()]) >= total) finish(resolve);
       }),
     );
-    const giveUp = () => finish(() => reject(new Error(`${contestant}: ${total} jobs did not all run within 120 s`)));
-    const timer = setTimeout(giveUp, 120_000);
+    const giveUp = () =>
+      finish(() => reject(new Error(`${contestant}: ${total} jobs did not all run within 60 s`)));
+    const timer = setTimeout(giveUp, 60_000);
     const finish = (settle) => {
       clearTimeout(timer);
       for (const stop of stopListening) stop();

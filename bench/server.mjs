@@ -97,6 +97,11 @@ export class Server {
 
   async #info(section) {
     const text = await this.control.info(section);
-    return Object.fromEntries(text.split('\r\n').filter((line) => line.includes(':')).map((line) => line.split(/:(.*)/s)));
+    return Object.fromEntries(
+      text
+        .split('\r\n')
+        .filter((line) => line.includes(':'))
+        .map((line) => line.split(/:(.*)/s)),
+    );
   }
 }

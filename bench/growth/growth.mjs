@@ -22,7 +22,10 @@ export async function runGrowth(bench, folder) {
     }
     print(growth, levels, series);
     await writeFile(join(folder, `growth-${growth.id}.svg`), plot(growth.title, growth.axis, series));
-    await writeFile(join(folder, `growth-${growth.id}.json`), `${JSON.stringify({ ...growth, series }, null, 2)}\n`);
+    await writeFile(
+      join(folder, `growth-${growth.id}.json`),
+      `${JSON.stringify({ ...growth, series }, null, 2)}\n`,
+    );
   }
 }
 

@@ -5,7 +5,10 @@ import { median } from '../stats.mjs';
 const REPEATS = 5;
 
 /** `upTo` is above the number of every job that may run. The worker is stopped while jobs still wait. */
-export async function costOfProcessing({ bench, contestant, options, producer }, { count, upTo, concurrency = 100, refill }) {
+export async function costOfProcessing(
+  { bench, contestant, options, producer },
+  { count, upTo, concurrency = 100, refill },
+) {
   const [, worker] = await bench.fleet.workers(contestant, 2);
   const costs = [];
   for (let repeat = 0; repeat < REPEATS; repeat++) {

@@ -20,7 +20,13 @@ export const scheduled = {
       };
       for (const level of levels) {
         const from = 10_000_000 + placed;
-        await enqueue(scene, { mode: 'delayed', from, count: level - placed, delayMs: DAY_MS, expectWaiting: level });
+        await enqueue(scene, {
+          mode: 'delayed',
+          from,
+          count: level - placed,
+          delayMs: DAY_MS,
+          expectWaiting: level,
+        });
         placed = level;
         point(level, await costOfProcessing(scene, { count: COUNT, upTo: 1_000_000, refill }));
       }

@@ -25,7 +25,8 @@ export async function open({ url, queue: queueName, events }) {
     enqueueOne: (data) => queue.createJob(data).save(),
     enqueueParallel: (payloads) => Promise.all(payloads.map((data) => queue.createJob(data).save())),
     enqueueBulk: (payloads) => saveAll(payloads.map((data) => queue.createJob(data))),
-    enqueueDelayed: (payloads, ms) => saveAll(payloads.map((data) => queue.createJob(data).delayUntil(Date.now() + ms))),
+    enqueueDelayed: (payloads, ms) =>
+      saveAll(payloads.map((data) => queue.createJob(data).delayUntil(Date.now() + ms))),
     async prepareWorker({ concurrency, handler }) {
       const worker = new BeeQueue(queueName, { ...common, sendEvents: events });
       worker.on('error', (error) => console.error('bee-queue worker:', error.message));

@@ -25,7 +25,14 @@ export async function open({ url, queue: namespace, keep, concurrency }) {
   const openQueue = (options) => {
     const redis = connect();
     connections.push(redis);
-    return new Queue({ redis, namespace, keepCompleted: keep, keepFailed: keep, orderingMethod: 'none', ...options });
+    return new Queue({
+      redis,
+      namespace,
+      keepCompleted: keep,
+      keepFailed: keep,
+      orderingMethod: 'none',
+      ...options,
+    });
   };
   const queue = openQueue();
   const bulk = openQueue({ autoBatch: { size: 1_000, maxWaitMs: 1 } });

@@ -1,1 +1,44 @@
-export const available = false;
+// This library in a Nest app: a decorated handler, found and started by the module. The producer is the bare core.
+import * as library from '../../dist/esm/index.js';
+import { open as openCore, version } from './ours.mjs';
+
+const { JobHandler, JobQueueModule } = library;
+
+export const name = 'nest-job-queue (Nest)';
+export { version };
+/** False while the build does not export the module yet. */
+export const available = typeof JobHandler === 'function' && typeof JobQueueModule === 'function';
+export const settings = {
+  worker: '@JobHandler(queue, { concurrency }) in an application context; all else as in the core',
+};
+
+export async function open(options) {
+  const core = await openCore(options);
+  return { ...core, prepareWorker: (work) => prepareApp(core, options, work) };
+}
+
+async function prepareApp(core, { url, queue, keep, events }, { concurrency, handler, heldBack }) {
+  // Nest is the one that the library itself was built with, from the root of the repository.
+  const [{ Module }, { NestFactory }] = await Promise.all([import('@nestjs/common'), import('@nestjs/core')]);
+
+  class BenchHandler {
+    handle(job) {
+      return handler(job.payload);
+    }
+  }
+  JobHandler(queue, { concurrency })(BenchHandler);
+
+  class BenchModule {}
+  const queueOptions = { completedHistory: keep, events: events ? 'always' : 'off' };
+  const jobQueue = JobQueueModule.forRoot({ connection: { url }, queues: { [queue]: queueOptions } });
+  Module({ imports: [jobQueue], providers: [BenchHandler] })(BenchModule);
+
+  let app;
+  const boot = async () => {
+    app = await NestFactory.createApplicationContext(BenchModule, { logger: ['error', 'warn'] });
+  };
+  if (!heldBack) return { start: () => void boot(), stop: () => app.close() };
+  await core.pause();
+  await boot();
+  return { start: () => void core.resume(), stop: () => app.close() };
+}

@@ -27,14 +27,17 @@ export async function open({ url, queue: queueName, keep, events }) {
     enqueueParallel: (payloads) => Promise.all(payloads.map((payload) => queue.enqueue(payload))),
     enqueueBulk: (payloads) => many(payloads),
     enqueueDelayed: (payloads, delayMs) => many(payloads, { delayMs }),
-    async prepareWorker({ concurrency, handler }) {
+    async prepareWorker({ concurrency, handler, heldBack }) {
       const handlers = { [queueName]: (job) => handler(job.payload) };
       const worker = new Worker([{ queue, concurrency, handlers }]);
       // Connected, but held back, as the other workers are: what is measured is work, not the start.
+      if (!heldBack) return { start: () => void worker.start(), stop: () => worker.stop() };
       await queue.pause();
       await worker.start();
       return { start: () => void queue.resume(), stop: () => worker.stop() };
     },
+    pause: () => queue.pause(),
+    resume: () => queue.resume(),
     async counts() {
       const { pending, processing, scheduled, completed, failed } = await queue.stats();
       return { waiting: pending, active: processing, scheduled, completed, failed };
