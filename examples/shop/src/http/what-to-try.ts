@@ -1,0 +1,20 @@
+/** What is printed at the start. */
+export function whatToTry(url: string): string {
+  return `
+The shop is open: ${url}
+
+  curl ${url}/health
+  curl ${url}/mails
+  curl ${url}/mails -d to=grace@example.com -d text=Hello
+  curl ${url}/webhooks -d event=order.paid -d failTimes=2
+  curl ${url}/thumbnails -d product=poster -d width=320
+  curl ${url}/invoices -d customer=Grace
+  curl ${url}/reports -d year=2025
+
+Each POST answers with the job's id, and with the paths of the job and of what it makes:
+
+  curl ${url}/jobs/ID
+
+Ctrl-C stops it.
+`;
+}

@@ -1,0 +1,16 @@
+import { BadRequestException, type PipeTransform } from '@nestjs/common';
+import { z } from 'zod';
+
+/** Checks a request's body: `@Body(new ZodBody(schema))`. What the schema does not name is refused or dropped by it. */
+export class ZodBody<Schema extends z.ZodType> implements PipeTransform<unknown, z.infer<Schema>> {
+  constructor(private readonly schema: Schema) {}
+
+  transform(body: unknown): z.infer<Schema> {
+    // A POST without a body stands for {}: a schema's defaults fill it.
+    const checked = this.schema.safeParse(body ?? {});
+    if (!checked.success) {
+      throw new BadRequestException(z.prettifyError(checked.error).split('\n'));
+    }
+    return checked.data;
+  }
+}

@@ -1,0 +1,54 @@
+import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Injectable, NotFoundException } from '@nestjs/common';
+
+/**
+ * What jobs make, as files in a temporary folder that all processes of the shop share (a bucket would do the same).
+ * A file bears its job's id: a job that runs twice, as any job may, writes the same file again.
+ */
+@Injectable()
+export class Storage {
+  private readonly root = process.env.SHOP_DATA ?? join(tmpdir(), 'nest-job-queue-shop');
+
+  async write(folder: string, name: string, content: string | Uint8Array): Promise<void> {
+    const path = this.path(folder, name);
+    await mkdir(join(this.root, folder), { recursive: true, mode: 0o700 });
+    // By way of another name, so that nobody reads half a file.
+    const draft = `${path}.${process.pid}.tmp`;
+    await writeFile(draft, content);
+    await rename(draft, path);
+  }
+
+  /** @throws NotFoundException */
+  async read(folder: string, name: string): Promise<Buffer<ArrayBuffer>> {
+    try {
+      return await readFile(this.path(folder, name));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      throw new NotFoundException(`/${folder} has nothing of this id; its job may not have run yet.`);
+    }
+  }
+
+  /** The newest 50 names of a folder, newest first. */
+  async list(folder: string): Promise<string[]> {
+    const names = await readdir(join(this.root, folder)).catch(() => []);
+    const files = await Promise.all(
+      names
+        .filter((name) => !name.endsWith('.tmp'))
+        .map(async (name) => ({ name, changedAt: (await stat(join(this.root, folder, name))).mtimeMs })),
+    );
+    return files
+      .toSorted((a, b) => b.changedAt - a.changedAt)
+      .slice(0, 50)
+      .map(({ name }) => name);
+  }
+
+  private path(folder: string, name: string): string {
+    // The name comes out of a URL: it must not lead to another folder.
+    if (!/^[\w-]+\.[a-z]+$/.test(name)) {
+      throw new NotFoundException(`/${folder} has nothing of this id.`);
+    }
+    return join(this.root, folder, name);
+  }
+}
