@@ -1,0 +1,29 @@
+import { Logger } from '@nestjs/common';
+import { JobHandler, type Job } from 'nest-job-queue';
+import { Mailer } from './mailer.js';
+
+export interface EmailPayload {
+  to: string;
+  subject: string;
+  text: string;
+}
+
+export interface EmailResult {
+  messageId: string;
+  response: string;
+}
+
+@JobHandler('email', { queue: 'jobs' })
+export class EmailHandler {
+  private readonly logger = new Logger(EmailHandler.name);
+
+  constructor(private readonly mailer: Mailer) {}
+
+  async handle(job: Job<EmailPayload>): Promise<EmailResult> {
+    const { to, subject, text } = job.payload;
+    // The same id at every attempt: whoever gets the mail twice can tell.
+    const sent = await this.mailer.send({ to, subject, text, messageId: `<${job.id}@shop.example>` });
+    this.logger.log(`${job.id}: sent "${subject}" to ${to}`);
+    return sent;
+  }
+}
