@@ -1,0 +1,42 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Req } from '@nestjs/common';
+import type { Request } from 'express';
+import { JobQueueService } from 'nest-job-queue';
+import { z } from 'zod';
+import { accepted, type Accepted } from '../http/accepted.js';
+import { ZodBody } from '../http/zod-body.pipe.js';
+import { Storage } from '../storage/storage.js';
+
+const schema = z.strictObject({
+  event: z
+    .string()
+    .regex(/^[a-z.]{1,50}$/)
+    .default('order.paid'),
+  data: z.unknown().default({}),
+  failTimes: z.coerce.number().int().min(0).max(10).default(0),
+});
+
+@Controller('webhooks')
+export class WebhookController {
+  constructor(
+    private readonly jobs: JobQueueService,
+    private readonly storage: Storage,
+  ) {}
+
+  @Post()
+  @HttpCode(202)
+  async send(
+    @Body(new ZodBody(schema)) webhook: z.infer<typeof schema>,
+    @Req() request: Request,
+  ): Promise<Accepted> {
+    // The port that was asked, not the Host header: nobody makes the shop call another server.
+    const url = `http://127.0.0.1:${request.socket.localPort}/webhooks/receiver`;
+    const job = await this.jobs.enqueue('webhook', { url, ...webhook });
+    return accepted(job.id, 'webhooks');
+  }
+
+  /** What the receiver got and verified. */
+  @Get(':id')
+  async one(@Param('id') id: string): Promise<unknown> {
+    return JSON.parse((await this.storage.read('webhooks', `${id}.json`)).toString());
+  }
+}

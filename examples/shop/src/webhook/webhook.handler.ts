@@ -1,0 +1,45 @@
+import { Logger } from '@nestjs/common';
+import { JobHandler, NonRetryableError, type Job } from 'nest-job-queue';
+import { sign } from './signature.js';
+
+export interface WebhookPayload {
+  url: string;
+  event: string;
+  data: unknown;
+  /** How many deliveries the receiver is to refuse, to show retries. */
+  failTimes: number;
+}
+
+export interface WebhookResult {
+  status: number;
+}
+
+@JobHandler('webhook', {
+  queue: 'jobs',
+  maxAttempts: 5,
+  timeoutMs: 10_000,
+  backoff: { type: 'exponential', delayMs: 250 },
+})
+export class WebhookHandler {
+  private readonly logger = new Logger(WebhookHandler.name);
+
+  async handle(job: Job<WebhookPayload>): Promise<WebhookResult> {
+    const { url, event, data, failTimes } = job.payload;
+    const body = JSON.stringify({ id: job.id, event, data, attempt: job.attempt, failTimes });
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-shop-signature': sign(body) },
+      body,
+      // Aborted at the timeout, at a shutdown, and when another worker has taken the job over.
+      signal: job.signal,
+    });
+    this.logger.log(`${job.id}: ${event}, attempt ${job.attempt}, answered ${response.status}`);
+    if (response.status === 401) {
+      throw new NonRetryableError('the receiver does not accept our signature');
+    }
+    if (!response.ok) {
+      throw new Error(`the receiver answered ${response.status}`);
+    }
+    return { status: response.status };
+  }
+}
