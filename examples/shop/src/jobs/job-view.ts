@@ -1,0 +1,23 @@
+import type { JobRecord } from 'nest-job-queue';
+
+/** What the shop shows of a job; stack traces stay inside. */
+export function toView(job: JobRecord) {
+  return {
+    id: job.id,
+    queue: job.queue,
+    name: job.name,
+    status: job.status,
+    payload: job.payload,
+    result: job.result,
+    progress: job.progress,
+    attempts: job.attempts,
+    maxAttempts: job.maxAttempts,
+    errors: job.attemptLog.map(({ attempt, outcome, error }) => ({ attempt, outcome, message: error?.message })),
+    enqueuedAt: job.enqueuedAt,
+    dueAt: job.dueAt,
+    completedAt: job.completedAt,
+    failedAt: job.failedAt,
+  };
+}
+
+export type JobView = ReturnType<typeof toView>;
