@@ -1,0 +1,26 @@
+import { Module } from '@nestjs/common';
+import { JobQueueModule } from 'nest-job-queue';
+import { EmailModule } from './email/email.module.js';
+import { HealthModule } from './health/health.module.js';
+import { InvoiceModule } from './invoice/invoice.module.js';
+import { JobsModule } from './jobs/jobs.module.js';
+import { ReportModule } from './report/report.module.js';
+import { StorageModule } from './storage/storage.module.js';
+import { ThumbnailModule } from './thumbnail/thumbnail.module.js';
+import { WebhookModule } from './webhook/webhook.module.js';
+
+@Module({
+  imports: [
+    // Redis: REDIS_URL, or localhost:6379.
+    JobQueueModule.forRoot({ shutdownTimeoutMs: 5_000 }),
+    StorageModule,
+    EmailModule,
+    WebhookModule,
+    ThumbnailModule,
+    InvoiceModule,
+    ReportModule,
+    JobsModule,
+    HealthModule,
+  ],
+})
+export class AppModule {}
