@@ -1,9 +1,10 @@
 #!lua flags=no-writes,allow-oom
--- One page of the jobs in one state, with their hashes; ids whose hash is gone are passed over.
+-- One page of the jobs in one state, with their hashes; ids whose hash is gone are passed over, and in a history those
+-- whose id is in use again.
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1] state: pending (next to be claimed first), scheduled (next due first), processing (next to expire first),
 --   completed, failed, cancelled (newest first); ARGV[2] offset; ARGV[3] the most to return
--- Returns for each job: its hash as a flat list of field, value.
+-- Returns for each job: its hash as a flat list of field, value. Repeated: looks again.
 --@include lib/keys
 local state, offset, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
@@ -41,10 +42,11 @@ local pages = {
   failed = function() return redis.call('ZRANGE', dead, offset, offset + limit - 1, 'REV') end,
 }
 
+local ended = state == 'completed' or state == 'failed' or state == 'cancelled'
 local jobs = {}
 for _, id in ipairs(pages[state]()) do
   local hash = redis.call('HGETALL', job .. id)
-  if #hash > 0 then
+  if #hash > 0 and (not ended or redis.call('HGET', job .. id, 'status') == state) then
     jobs[#jobs + 1] = hash
   end
 end

@@ -1,30 +1,32 @@
 #!lua flags=allow-oom
--- Deletes a slice of all jobs of the queue, in every state; with the last slice also every other key but the counters.
+-- Deletes a slice of all jobs of the queue, in every state; with the last slice also what only belongs to jobs: unique
+-- keys, the wake marker, the sweep's memory. Counters, fences, a pause and the workers stay.
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1] the most jobs to delete in this call
--- Returns how many were deleted; less than the limit means done. Repeated: the next slice.
+-- Returns how many were deleted, and 1 when more may be left. Repeated: the next slice.
 --@include lib/keys
 local limit = tonumber(ARGV[1])
-local deleted = 0
+local looked, deleted = 0, 0
 
+-- A dead letter stands in two places, and the hash of an id in a history may be gone: only what is deleted counts.
 local function delete(ids, step)
   for i = 1, #ids, step do
-    redis.call('UNLINK', job .. ids[i])
-    deleted = deleted + 1
+    deleted = deleted + redis.call('UNLINK', job .. ids[i])
+    looked = looked + 1
   end
 end
 
 for _, list in ipairs({ pending, processing, completed, failed, cancelled }) do
-  if deleted < limit then
-    delete(redis.call('RPOP', list, limit - deleted) or {}, 1)
+  if looked < limit then
+    delete(redis.call('RPOP', list, limit - looked) or {}, 1)
   end
 end
 for _, set in ipairs({ prioritized, scheduled, claims, dead }) do
-  if deleted < limit then
-    delete(redis.call('ZPOPMIN', set, limit - deleted), 2)
+  if looked < limit then
+    delete(redis.call('ZPOPMIN', set, limit - looked), 2)
   end
 end
-if deleted < limit then
+if looked < limit then
   redis.call('UNLINK', unique, windows, wake, sweep, foreign)
 end
-return deleted
+return { deleted, looked < limit and 0 or 1 }

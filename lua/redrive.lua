@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- Dead letters back to work: failed -> pending, attempts reset, last_error and attempt_log kept for the record.
+-- Dead letters back to work: failed -> pending, attempts reset, last_error and attempt_log kept for the record. A unique
+-- key is held again where nobody else does.
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1..] ids
 -- Returns how many were redriven; an id that is no dead letter is passed over. Repeated: 0.
@@ -14,7 +15,11 @@ for _, id in ipairs(ARGV) do
     redis.call('LREM', failed, 1, id)
     redis.call('HDEL', key, 'crashes', 'errors', 'unhandled', 'failed_at_ms', 'expires_at_ms', 'cancel_requested_at_ms')
     redis.call('HSET', key, 'attempts', 0, 'claimed_at_ms', 0)
-    to_back(id, redis.call('HGET', key, 'priority'))
+    local priority, unique_key = unpack(redis.call('HMGET', key, 'priority', 'unique'))
+    if unique_key then
+      redis.call('HSETNX', unique, unique_key, id)
+    end
+    to_back(id, priority)
     redriven = redriven + 1
   end
 end

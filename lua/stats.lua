@@ -3,6 +3,7 @@
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1] how long ago a worker may have been seen and still counts, in ms
 -- Returns a flat list of field, value: the depths, ages in ms, workers, paused_at_ms, then the counters.
+-- Repeated: looks again.
 --@include lib/keys
 --@include lib/clock
 local function age_of(id)

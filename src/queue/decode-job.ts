@@ -1,4 +1,4 @@
-import type { AttemptRecord, ClaimedJob, JobRecord, JobStatus, LogLine, RefusedJob, WorkerOptions } from './job.js';
+import type { AttemptRecord, ClaimedJob, JobRecord, JobStatus, RefusedJob, WorkerOptions } from './job.js';
 
 const NO_OPTIONS: WorkerOptions = Object.freeze({});
 
@@ -91,8 +91,8 @@ export function decodeJobHash(queue: string, hash: Readonly<Record<string, strin
     interruptions: Number(hash.interruptions ?? 0),
     priority: Number(hash.priority ?? 0),
     enqueuedAt: new Date(Number(hash.enqueued_at_ms ?? 0)),
-    attemptLog: lines(hash.attempt_log).map(decodeAttempt),
-    log: lines(hash.log).map(decodeLogLine),
+    attemptLog: lines<StoredAttempt>(hash.attempt_log).map(decodeAttempt),
+    log: lines<StoredLogLine>(hash.log).map(({ at, message }) => ({ at: new Date(at), message })),
   };
   if (payload.broken !== undefined) {
     record.brokenPayload = payload.broken;
@@ -130,21 +130,24 @@ function parse(text: string | undefined): { value: unknown; broken?: string } {
   }
 }
 
-function lines(text: string | undefined): string[] {
-  return text ? text.split('\n') : [];
+/** The values of one JSON text a line; what is none is left out. */
+function lines<Line extends object>(text: string | undefined): Line[] {
+  const values = (text ? text.split('\n') : []).map((line) => parse(line).value);
+  return values.filter((value): value is Line => typeof value === 'object' && value !== null);
 }
 
-function decodeAttempt(line: string): AttemptRecord {
-  const entry = JSON.parse(line) as Omit<AttemptRecord, 'startedAt' | 'endedAt'> & {
-    startedAt: number;
-    endedAt: number;
-  };
+interface StoredLogLine {
+  at: number;
+  message: string;
+}
+
+interface StoredAttempt extends Omit<AttemptRecord, 'startedAt' | 'endedAt'> {
+  startedAt: number;
+  endedAt: number;
+}
+
+function decodeAttempt(entry: StoredAttempt): AttemptRecord {
   return { ...entry, startedAt: new Date(entry.startedAt), endedAt: new Date(entry.endedAt) };
-}
-
-function decodeLogLine(line: string): LogLine {
-  const entry = JSON.parse(line) as { at: number; message: string };
-  return { at: new Date(entry.at), message: entry.message };
 }
 
 function numberField(name: keyof JobRecord, text: string | undefined): Partial<JobRecord> {

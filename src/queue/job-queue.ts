@@ -319,11 +319,14 @@ export class JobQueue {
         show(confirm),
       );
     }
-    let deleted = 0;
-    for (let slice = SLICE; slice >= SLICE; deleted += slice) {
-      slice = await this.call((scripts) => scripts.purge(SLICE));
+    let total = 0;
+    for (;;) {
+      const { deleted, more } = await this.call((scripts) => scripts.purge(SLICE));
+      total += deleted;
+      if (!more) {
+        return total;
+      }
     }
-    return deleted;
   }
 
   /** Closes the connections that were made for this queue; never the client that was handed in. */

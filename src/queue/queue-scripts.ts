@@ -217,8 +217,11 @@ export class QueueScripts {
     return call('resume', this.keys.standard, [], (reply) => Number(reply) === 1);
   }
 
-  purge(limit: number): ScriptCall<number> {
-    return call('purge', this.keys.standard, [limit], Number);
+  purge(limit: number): ScriptCall<{ deleted: number; more: boolean }> {
+    return call('purge', this.keys.standard, [limit], (reply) => {
+      const [deleted, more] = (reply as number[]).map(Number);
+      return { deleted: deleted!, more: more === 1 };
+    });
   }
 
   /** Answers whether the claim was current. */

@@ -4,9 +4,22 @@ import { testQueue, type TestQueue } from '../../support/queue-state.js';
 /** What a client of the Redis pattern does to claim the next job. */
 async function foreignClaim(q: TestQueue, token = '0123456789abcdef'): Promise<string> {
   const id = await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
-  await q.redis.hset(q.keys.job(id!), { status: 'processing', claimed_at_ms: 1, claim_token: token });
-  await q.redis.hincrby(q.keys.job(id!), 'attempts', 1);
-  return id!;
+  await q.redis.hset(q.keys.job(id), { status: 'processing', claimed_at_ms: 1, claim_token: token });
+  await q.redis.hincrby(q.keys.job(id), 'attempts', 1);
+  return id;
+}
+
+/** What a client of the Redis pattern leaves of a job whose attempts are used up. */
+async function foreignFailure(q: TestQueue, id: string): Promise<void> {
+  await q.redis.hset(q.keys.job(id), {
+    id,
+    payload: '{}',
+    status: 'failed',
+    last_error: 'no',
+    claim_token: 'left',
+  });
+  await q.redis.expire(q.keys.job(id), 300);
+  await q.redis.lpush(q.keys.failed, id);
 }
 
 /** The sightings of foreign claims are as old as their timeout. */
@@ -135,18 +148,6 @@ describe('adopt.lua: claims of clients of the Redis pattern', () => {
 });
 
 describe('adopt.lua: dead letters of clients of the Redis pattern', () => {
-  async function foreignFailure(q: TestQueue, id: string): Promise<void> {
-    await q.redis.hset(q.keys.job(id), {
-      id,
-      payload: '{}',
-      status: 'failed',
-      last_error: 'no',
-      claim_token: 'left',
-    });
-    await q.redis.expire(q.keys.job(id), 300);
-    await q.redis.lpush(q.keys.failed, id);
-  }
-
   it('are kept: in dead, without a TTL', async () => {
     const q = testQueue();
     await foreignFailure(q, 'a');

@@ -1,0 +1,81 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, testQueue } from '../../support/queue-state.js';
+
+const error = { name: 'Error', message: 'no' };
+
+describe('cancel.lua', () => {
+  it.each([
+    ['pending', {}],
+    ['prioritized', { priority: 5 }],
+    ['scheduled', { delay_ms: 60_000 }],
+  ])('ends a %s job at once, with a TTL, its unique key free', async (_place, options) => {
+    const q = testQueue({ resultTtlMs: 60_000 });
+    await q.add('a', { ...options, unique: 'k', unique_for: 'unfinished' });
+    await q.addAll('b');
+    expect(await q.run(q.scripts.cancel('a'))).toBe('cancelled');
+    const hash = await q.job('a');
+    expect(hash.status).toBe('cancelled');
+    expect(Math.abs(Number(hash.cancelled_at_ms) - (await q.now()))).toBeLessThan(5_000);
+    expect(await q.redis.lrange(q.keys.cancelled, 0, -1)).toEqual(['a']);
+    expect(await q.redis.pttl(q.keys.job('a'))).toBeGreaterThan(0);
+    expect(await q.redis.pttl(q.keys.job('a'))).toBeLessThanOrEqual(60_000);
+    expect(await q.redis.exists(q.keys.unique)).toBe(0);
+    expect(await q.total('cancelled')).toBe(1);
+    expect((await q.claim(10)).map((job) => job.id)).toEqual(['b']);
+  });
+
+  it('flags a running job and leaves its claim', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    expect(await q.run(q.scripts.cancel('a'))).toBe('requested');
+    const hash = await q.job('a');
+    expect(hash).toMatchObject({ status: 'processing', claim_token: job.token });
+    expect(Number(hash.cancel_requested_at_ms)).toBeGreaterThan(0);
+  });
+
+  it('flags a job that a client of the pattern has moved and not yet marked', async () => {
+    const q = testQueue();
+    await q.addAll('a');
+    await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
+    expect(await q.run(q.scripts.cancel('a'))).toBe('requested');
+    expect(await q.status('a')).toBe('pending');
+    q.broken = true; // as that client left it
+  });
+
+  it.each(['pending', 'processing'])(
+    'I3: repeated for a %s job it answers the same and changes nothing',
+    async (status) => {
+      const q = testQueue();
+      await q.addAll('a');
+      if (status === 'processing') await q.claim(1);
+      const first = await q.run(q.scripts.cancel('a'));
+      expect(await expectUnchanged(q, () => q.run(q.scripts.cancel('a')))).toBe(first);
+    },
+  );
+
+  it('leaves what has ended, and what is missing', async () => {
+    const q = testQueue();
+    await q.addAll('done', 'dead');
+    const [done, dead] = await q.claim(2);
+    await q.run(q.scripts.complete([{ ...done!, result: '' }]));
+    await q.run(q.scripts.fail([{ ...dead!, error, final: true, backoffMs: 0 }]));
+    const answers = await expectUnchanged(q, async () => [
+      await q.run(q.scripts.cancel('done')),
+      await q.run(q.scripts.cancel('dead')),
+      await q.run(q.scripts.cancel('missing')),
+    ]);
+    expect(answers).toEqual(['finished', 'finished', 'missing']);
+  });
+
+  it.each([
+    [1, ['c'], 2],
+    [0, [], 3],
+  ])('a history of %i keeps %j; what fell off lives 10 s', async (cancelledHistory, kept, fallen) => {
+    const q = testQueue({ cancelledHistory });
+    await q.addAll('a', 'b', 'c');
+    for (const id of ['a', 'b', 'c']) await q.run(q.scripts.cancel(id));
+    expect(await q.redis.lrange(q.keys.cancelled, 0, -1)).toEqual(kept);
+    const lives = await Promise.all(['a', 'b', 'c'].map((id) => q.redis.pttl(q.keys.job(id))));
+    expect(lives.filter((ms) => ms > 0 && ms <= 10_000)).toHaveLength(fallen);
+  });
+});

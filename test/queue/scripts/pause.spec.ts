@@ -1,0 +1,30 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, testQueue } from '../../support/queue-state.js';
+
+describe('pause.lua', () => {
+  it('I5: stops claims, by the time of the server, and takes jobs in', async () => {
+    const q = testQueue();
+    await q.addAll('a');
+    expect(await q.run(q.scripts.pause())).toBe(true);
+    expect(Math.abs(Number(await q.redis.hget(q.keys.settings, 'paused_at_ms')) - (await q.now()))).toBeLessThan(
+      5_000,
+    );
+    await q.addAll('b');
+    expect(await q.claim(5)).toEqual([]);
+    expect(await q.pending()).toEqual(['a', 'b']);
+  });
+
+  it('leaves a running job to its worker', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await q.run(q.scripts.pause());
+    expect((await q.run(q.scripts.extend([job]))).lost).toEqual([]);
+    expect(await q.run(q.scripts.complete([{ ...job, result: '' }]))).toEqual([]);
+  });
+
+  it('I3: repeated it says no and keeps the first time', async () => {
+    const q = testQueue();
+    await q.run(q.scripts.pause());
+    expect(await expectUnchanged(q, () => q.run(q.scripts.pause()))).toBe(false);
+  });
+});

@@ -1,0 +1,74 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, testQueue } from '../../support/queue-state.js';
+
+describe('tidy.lua', () => {
+  it('changes nothing on an empty queue', async () => {
+    const q = testQueue();
+    expect(await expectUnchanged(q, () => q.run(q.scripts.tidy(100)))).toBe(false);
+  });
+
+  it.each(['completed', 'failed', 'cancelled'] as const)(
+    'drops the oldest ids of %s whose hash has expired, up to the first that lives',
+    async (history) => {
+      const q = testQueue();
+      q.broken = true; // hashes without a place
+      await q.redis.rpush(q.keys[history], 'new', 'gone-3', 'live', 'gone-2', 'gone-1');
+      await q.redis.hset(q.keys.job('live'), 'status', history);
+      expect(await q.run(q.scripts.tidy(100))).toBe(false);
+      expect(await q.redis.lrange(q.keys[history], 0, -1)).toEqual(['new', 'gone-3', 'live']);
+    },
+  );
+
+  it('I4: looks at a bounded number, and says that more is left', async () => {
+    const q = testQueue();
+    await q.redis.rpush(q.keys.completed, 'a', 'b', 'c');
+    expect(await q.run(q.scripts.tidy(2))).toBe(true);
+    expect(await q.redis.llen(q.keys.completed)).toBe(1);
+    expect(await q.run(q.scripts.tidy(2))).toBe(false);
+    expect(await q.redis.exists(q.keys.completed)).toBe(0);
+  });
+
+  it('frees unique keys whose time is over', async () => {
+    const q = testQueue();
+    await q.add('a', { unique: 'over', unique_for: 60_000 });
+    await q.add('b', { unique: 'held', unique_for: 60_000 });
+    await q.redis.zadd(q.keys.windows, 1, 'over');
+    await q.run(q.scripts.tidy(100));
+    expect(await q.redis.hgetall(q.keys.unique)).toEqual({ held: 'b' });
+    expect(await q.ranked(q.keys.windows)).toEqual(['held']);
+  });
+
+  it('leaves a key whose window is over to a job that holds it until it ends', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a', { unique: 'k', unique_for: 60_000 });
+    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    await q.redis.zadd(q.keys.windows, 1, 'k');
+    await q.add('b', { unique: 'k', unique_for: 'unfinished' });
+    await q.run(q.scripts.tidy(100));
+    expect(await q.redis.hgetall(q.keys.unique)).toEqual({ k: 'b' });
+  });
+
+  it('deletes dead letters past their age, where they have one', async () => {
+    const forever = testQueue({ deadLetterAgeMs: 0 });
+    const aged = testQueue({ deadLetterAgeMs: 60_000 });
+    for (const q of [forever, aged]) {
+      for (const id of ['old', 'new']) {
+        const job = await q.addAndClaim(id);
+        const error = { name: 'Error', message: 'no' };
+        await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
+      }
+      await q.redis.zadd(q.keys.dead, (await q.now()) - 70_000, 'old');
+      await q.run(q.scripts.tidy(100));
+    }
+    expect(await forever.ranked(forever.keys.dead)).toEqual(['old', 'new']);
+    expect(await aged.ranked(aged.keys.dead)).toEqual(['new']);
+    expect(await aged.redis.exists(aged.keys.job('old'))).toBe(0);
+  });
+
+  it('forgets workers that were silent for five minutes', async () => {
+    const q = testQueue();
+    await q.redis.zadd(q.keys.workers, (await q.now()) - 301_000, 'silent', (await q.now()) - 200_000, 'quiet');
+    await q.run(q.scripts.tidy(100));
+    expect(await q.ranked(q.keys.workers)).toEqual(['quiet']);
+  });
+});
