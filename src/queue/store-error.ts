@@ -3,13 +3,25 @@ import type { StoredError } from './job.js';
 const LONGEST_MESSAGE = 2_000;
 const LONGEST_STACK = 4_000;
 
-/** Anything that was thrown, as it is kept with the job: bounded, so that a huge message cannot fill the server. */
+/**
+ * Anything that was thrown, as it is kept with the job: bounded, so that a huge message cannot fill the server. Never
+ * throws itself, whatever an application's error does when it is read.
+ */
 export function storeError(thrown: unknown): StoredError {
-  if (thrown instanceof Error) {
-    const stored: StoredError = { name: thrown.name, message: cut(thrown.message, LONGEST_MESSAGE) };
-    return thrown.stack ? { ...stored, stack: cut(thrown.stack, LONGEST_STACK) } : stored;
+  try {
+    if (thrown instanceof Error) {
+      const { name, message, stack } = thrown;
+      const stored = { name: text(name, LONGEST_MESSAGE), message: text(message, LONGEST_MESSAGE) };
+      return stack ? { ...stored, stack: text(stack, LONGEST_STACK) } : stored;
+    }
+    return { name: 'Error', message: text(thrown, LONGEST_MESSAGE) };
+  } catch {
+    return { name: 'Error', message: 'an error that cannot be read' };
   }
-  return { name: 'Error', message: cut(typeof thrown === 'string' ? thrown : safeString(thrown), LONGEST_MESSAGE) };
+}
+
+function text(value: unknown, length: number): string {
+  return cut(typeof value === 'string' ? value : safeString(value), length);
 }
 
 function safeString(value: unknown): string {
@@ -20,6 +32,6 @@ function safeString(value: unknown): string {
   }
 }
 
-function cut(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length)}…` : text;
+function cut(whole: string, length: number): string {
+  return whole.length > length ? `${whole.slice(0, length)}…` : whole;
 }

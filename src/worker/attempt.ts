@@ -66,18 +66,18 @@ export class Attempt implements Completion {
     let returned: unknown;
     try {
       returned = this.handler.handle(this.job);
+      if (typeof (returned as PromiseLike<unknown> | null | undefined)?.then === 'function') {
+        (returned as PromiseLike<unknown>).then(
+          (value) => this.onReturn(value),
+          (error: unknown) => this.onThrow(error),
+        );
+        return;
+      }
     } catch (error) {
       this.onThrow(error);
       return;
     }
-    if (typeof (returned as PromiseLike<unknown> | null | undefined)?.then === 'function') {
-      (returned as PromiseLike<unknown>).then(
-        (value) => this.onReturn(value),
-        (error: unknown) => this.onThrow(error),
-      );
-    } else {
-      this.onReturn(returned);
-    }
+    this.onReturn(returned);
   }
 
   /** The claim is no longer ours: whatever the handler does now, nothing is settled. */
@@ -141,7 +141,7 @@ export class Attempt implements Completion {
       );
     } catch (fault) {
       // The user's backoff function is broken: its own error must not hide the one of the job.
-      failure.error = { ...failure.error, message: `${failure.error.message} (and ${(fault as Error).message})` };
+      failure.error = { ...failure.error, message: `${failure.error.message} (and ${storeError(fault).message})` };
     }
     this.owner.failed(this, failure);
   }

@@ -1,0 +1,48 @@
+// Ways to wait for something to happen, with an end.
+
+/** A promise that the test resolves. */
+export interface Gate<Value = void> {
+  readonly promise: Promise<Value>;
+  open(value: Value): void;
+}
+
+export function gate<Value = void>(): Gate<Value> {
+  let open!: (value: Value) => void;
+  const promise = new Promise<Value>((resolve) => (open = resolve));
+  return { promise, open };
+}
+
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Asks until the answer is truthy, for what sends no signal; answers it. */
+export async function eventually<Value>(
+  ask: () => Value | Promise<Value>,
+  { timeoutMs = 10_000, what = String(ask) }: { timeoutMs?: number; what?: string } = {},
+): Promise<Exclude<Value, false | null | undefined>> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const answer = await ask();
+    if (answer) {
+      return answer as Exclude<Value, false | null | undefined>;
+    }
+    if (performance.now() > deadline) {
+      throw new Error(`not within ${timeoutMs} ms: ${what}`);
+    }
+    await sleep(5);
+  }
+}
+
+/** The promise's value, or an error that says what did not come. */
+export async function within<Value>(ms: number, what: string, promise: Promise<Value>): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not within ${ms} ms: ${what}`)), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
