@@ -37,3 +37,14 @@ export { Job } from './worker/job.js';
 export type { Handler, HandlerFunction, HandlerOptions } from './worker/handler.js';
 export type { WorkerEvent, WorkerEventListener } from './worker/worker-event.js';
 export { HandlerTimeoutError, ShutdownError } from './worker/worker-errors.js';
+export { JobQueueModule, type JobQueueModuleAsyncOptions, type JobQueueModuleExtras } from './job-queue.module.js';
+export type {
+  JobQueueModuleOptions,
+  JobQueueOptionsFactory,
+  QueueSettings,
+  ReclaimSchedule,
+} from './nest/job-queue.options.js';
+export { JobHandler, type JobHandlerOptions } from './nest/job-handler.decorator.js';
+export { InjectQueue, getQueueToken } from './nest/inject-queue.decorator.js';
+export { JobQueueService, type EnqueueJobOptions } from './nest/job-queue.service.js';
+export { RECLAIM_CRON_JOB } from './nest/reclaim.scheduler.js';

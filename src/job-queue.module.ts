@@ -1,0 +1,146 @@
+import {
+  ConfigurableModuleBuilder,
+  Module,
+  type ConfigurableModuleAsyncOptions,
+  type DynamicModule,
+  type Provider,
+} from '@nestjs/common';
+import { DiscoveryModule, ModuleRef } from '@nestjs/core';
+import { InvalidOptionError } from './queue/errors.js';
+import { HandlerExplorer } from './nest/handler-explorer.js';
+import { HandlerRegistry } from './nest/handler-registry.js';
+import { injectedQueueProviders } from './nest/inject-queue.decorator.js';
+import {
+  JOB_QUEUE_OPTIONS,
+  resolveModuleOptions,
+  type JobQueueModuleOptions,
+  type ResolvedModuleOptions,
+} from './nest/job-queue.options.js';
+import { JobQueueService } from './nest/job-queue.service.js';
+import { OutermostHooks, OutermostHooksModule } from './nest/outermost-hooks.js';
+import { QueueRegistry } from './nest/queue-registry.js';
+import { QuietLogger } from './nest/quiet-logger.js';
+import { ReclaimScheduler } from './nest/reclaim.scheduler.js';
+import { RedisConnection } from './nest/redis-connection.js';
+import { WorkerLifecycle } from './nest/worker-lifecycle.js';
+
+/** What is beside the options: whether every module of the app can inject the service and the queues. Default true. */
+export interface JobQueueModuleExtras {
+  isGlobal?: boolean;
+}
+
+/** How `forRootAsync` gets its options: exactly one of `useFactory` (with `inject`), `useClass` and `useExisting`. */
+export type JobQueueModuleAsyncOptions = ConfigurableModuleAsyncOptions<
+  JobQueueModuleOptions,
+  'createJobQueueOptions'
+> &
+  JobQueueModuleExtras;
+
+const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<JobQueueModuleOptions>({
+  optionsInjectionToken: JOB_QUEUE_OPTIONS,
+})
+  .setClassMethodName('forRoot')
+  .setFactoryMethodName('createJobQueueOptions')
+  .setExtras<JobQueueModuleExtras>({ isGlobal: true }, (definition, { isGlobal }) => ({
+    ...definition,
+    global: isGlobal,
+  }))
+  .build();
+
+const RESOLVED_OPTIONS = Symbol.for('nest-job-queue:resolved-options');
+
+const providers: Provider[] = [
+  { provide: RESOLVED_OPTIONS, useFactory: resolveModuleOptions, inject: [JOB_QUEUE_OPTIONS] },
+  QuietLogger,
+  {
+    provide: RedisConnection,
+    useFactory: ({ redis }: ResolvedModuleOptions, logger: QuietLogger) => new RedisConnection(redis, logger),
+    inject: [RESOLVED_OPTIONS, QuietLogger],
+  },
+  {
+    provide: QueueRegistry,
+    useFactory: (options: ResolvedModuleOptions, redis: RedisConnection) => new QueueRegistry(options, redis),
+    inject: [RESOLVED_OPTIONS, RedisConnection],
+  },
+  HandlerExplorer,
+  HandlerRegistry,
+  {
+    provide: ReclaimScheduler,
+    useFactory: ({ reclaim }: ResolvedModuleOptions, queues: QueueRegistry, ref: ModuleRef, logger: QuietLogger) =>
+      new ReclaimScheduler(reclaim, queues, ref, logger),
+    inject: [RESOLVED_OPTIONS, QueueRegistry, ModuleRef, QuietLogger],
+  },
+  {
+    provide: WorkerLifecycle,
+    useFactory: (...parts: ConstructorParameters<typeof WorkerLifecycle>) => new WorkerLifecycle(...parts),
+    inject: [
+      OutermostHooks,
+      RESOLVED_OPTIONS,
+      RedisConnection,
+      QueueRegistry,
+      HandlerRegistry,
+      ReclaimScheduler,
+      QuietLogger,
+    ],
+  },
+  JobQueueService,
+];
+
+/**
+ * Background jobs for a Nest app: finds its `@JobHandler` providers, runs their jobs, and provides JobQueueService and
+ * the queues of `@InjectQueue`. Imported once, in the root module.
+ *
+ * @example
+ * @Module({ imports: [JobQueueModule.forRoot()], providers: [EmailHandler] })
+ * export class AppModule {}
+ */
+@Module({
+  imports: [DiscoveryModule, OutermostHooksModule],
+  providers,
+  exports: [JobQueueService],
+})
+export class JobQueueModule extends ConfigurableModuleClass {
+  /**
+   * @param options all optional; a bad one stops the boot with an InvalidOptionError
+   * @example JobQueueModule.forRoot({ redis: 'redis://cache:6379', maxAttempts: 5 })
+   */
+  static override forRoot(options: JobQueueModuleOptions & JobQueueModuleExtras = {}): DynamicModule {
+    return withInjectedQueues(super.forRoot(options));
+  }
+
+  /**
+   * @throws InvalidOptionError unless exactly one of useFactory, useClass and useExisting is given
+   * @example
+   * JobQueueModule.forRootAsync({
+   *   inject: [ConfigService],
+   *   useFactory: (config: ConfigService) => ({ redis: config.getOrThrow('REDIS_URL') }),
+   * })
+   */
+  static override forRootAsync(options: JobQueueModuleAsyncOptions): DynamicModule {
+    const ways = (['useFactory', 'useClass', 'useExisting'] as const).filter((way) => options[way] !== undefined);
+    if (ways.length !== 1) {
+      throw new InvalidOptionError(
+        'JobQueueModule.forRootAsync',
+        'one of useFactory, useClass and useExisting',
+        ways.join(' and ') || 'none',
+      );
+    }
+    return withInjectedQueues(super.forRootAsync(options));
+  }
+}
+
+/**
+ * Adds a provider for each queue that some class injects. They are listed when Nest reads the definition, which is after
+ * all files are loaded, and not when `forRoot` is called.
+ */
+function withInjectedQueues(definition: DynamicModule): DynamicModule {
+  return {
+    ...definition,
+    get providers() {
+      return [...(definition.providers ?? []), ...injectedQueueProviders()];
+    },
+    get exports() {
+      return [...(definition.exports ?? []), ...injectedQueueProviders().map(({ provide }) => provide)];
+    },
+  };
+}

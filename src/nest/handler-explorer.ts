@@ -1,0 +1,99 @@
+import { Injectable } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
+import { handlerRecords, type HandlerRecord } from './job-handler.decorator.js';
+
+type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
+
+/** A `@JobHandler` where it stands. */
+export interface FoundHandler extends HandlerRecord {
+  /** How errors name it: the decorator, the class and the method. */
+  subject: string;
+  /** The provider; undefined while Nest has not made it. */
+  instance: Record<PropertyKey, unknown> | undefined;
+  method: string | symbol;
+  /** Why it cannot serve as a handler, in a word; undefined where it can. */
+  unusableScope: 'request-scoped' | 'transient' | undefined;
+}
+
+/** Finds every `@JobHandler` among the providers and controllers of the app, however they are provided. */
+@Injectable()
+export class HandlerExplorer {
+  constructor(private readonly discovery: DiscoveryService) {}
+
+  find(): FoundHandler[] {
+    const seen = new Set<unknown>();
+    return [...this.discovery.getProviders(), ...this.discovery.getControllers()].flatMap((wrapper) => {
+      const instance: unknown = wrapper.instance;
+      // One provider under two names is one handler.
+      if (wrapper.isAlias || (isObject(instance) && seen.has(instance))) {
+        return [];
+      }
+      seen.add(instance);
+      return handlersOf(wrapper, isObject(instance) ? instance : undefined);
+    });
+  }
+}
+
+function handlersOf(wrapper: Wrapper, instance: FoundHandler['instance']): FoundHandler[] {
+  const type = classOf(wrapper, instance);
+  if (!type) {
+    return [];
+  }
+  const unusableScope = !wrapper.isDependencyTreeStatic()
+    ? 'request-scoped'
+    : wrapper.isTransient
+      ? 'transient'
+      : undefined;
+  const found = (record: HandlerRecord, method: string | symbol): FoundHandler => ({
+    ...record,
+    subject: `@JobHandler(${JSON.stringify(record.name)}) on ${type.name}.${String(method)}`,
+    instance,
+    method,
+    unusableScope,
+  });
+  return [
+    ...handlerRecords(type).map((record) => found(record, 'handle')),
+    ...methodsOf(type.prototype).flatMap(([name, method]) =>
+      handlerRecords(method).map((record) => found(record, name)),
+    ),
+  ];
+}
+
+// oxlint-disable-next-line typescript/no-unsafe-function-type -- any class
+type Class = Function;
+
+/**
+ * The class that may be decorated. Of a factory's or a value's provider it is the instance's; where a test put a plain
+ * object in a handler's place, it is the class that the object stands for.
+ */
+function classOf({ metatype, inject, token }: Wrapper, instance: unknown): Class | undefined {
+  if (metatype && !inject) {
+    return metatype;
+  }
+  const prototype =
+    instance === undefined ? null : (Object.getPrototypeOf(instance) as { constructor?: unknown } | null);
+  const type = prototype?.constructor;
+  return typeof type === 'function' && type !== Object ? type : typeof token === 'function' ? token : undefined;
+}
+
+/** The methods of a class and its bases, read without calling a getter. */
+function methodsOf(prototype: object | null): [string | symbol, object][] {
+  const methods = new Map<string | symbol, object>();
+  for (
+    let each = prototype;
+    each && each !== Object.prototype;
+    each = Object.getPrototypeOf(each) as object | null
+  ) {
+    for (const name of Reflect.ownKeys(each)) {
+      const value: unknown = Object.getOwnPropertyDescriptor(each, name)?.value;
+      if (name !== 'constructor' && typeof value === 'function' && !methods.has(name)) {
+        methods.set(name, value);
+      }
+    }
+  }
+  return [...methods];
+}
+
+function isObject(value: unknown): value is Record<PropertyKey, unknown> {
+  return typeof value === 'object' && value !== null;
+}

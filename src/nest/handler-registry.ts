@@ -1,0 +1,155 @@
+import { Injectable } from '@nestjs/common';
+import { z } from 'zod';
+import { backoffSchema } from '../queue/backoff.js';
+import { checkOptions } from '../queue/check-options.js';
+import { InvalidOptionError } from '../queue/errors.js';
+import { checkJobName, checkQueueName, show } from '../queue/names.js';
+import { jobDefaultFields } from '../queue/new-job.js';
+import { duration, wholeNumber } from '../queue/options.js';
+import type { Handler, HandlerFunction } from '../worker/handler.js';
+import { HandlerExplorer, type FoundHandler } from './handler-explorer.js';
+import { QueueRegistry } from './queue-registry.js';
+
+const QUEUE_OPTIONS = ['concurrency', 'visibilityMs'] as const;
+
+const optionsSchema = z.strictObject(
+  {
+    ...jobDefaultFields,
+    backoff: backoffSchema.optional(),
+    queue: z.string({ error: "expected a queue's name" }).optional(),
+    concurrency: wholeNumber(1, 100_000).optional(),
+    visibilityMs: duration(100).optional(),
+  },
+  { error: 'expected an object of handler options' },
+);
+
+/** The handlers of this process, checked, by queue and name. */
+@Injectable()
+export class HandlerRegistry {
+  private readonly byQueue = new Map<string, Map<string, FoundHandler & { handler: Handler }>>();
+  private bound = false;
+
+  constructor(
+    private readonly explorer: HandlerExplorer,
+    private readonly queues: QueueRegistry,
+  ) {}
+
+  /**
+   * Finds and checks all handlers; to be called when every provider is made.
+   *
+   * @throws InvalidOptionError that names class and method
+   */
+  bind(): void {
+    if (!this.bound) {
+      const found = this.explorer.find();
+      found.forEach((each) => this.add(each));
+      found.forEach((each) => this.configureQueue(each));
+      this.bound = true;
+    }
+  }
+
+  /** The queues that have handlers here. */
+  get queueNames(): string[] {
+    return [...this.byQueue.keys()];
+  }
+
+  /** The handlers of a queue by job name, as a worker takes them. */
+  handlersOf(queue: string): Record<string, Handler> {
+    const handlers = [...(this.byQueue.get(queue) ?? [])];
+    return Object.fromEntries(handlers.map(([name, { handler }]) => [name, handler]));
+  }
+
+  /**
+   * The queue of the jobs of a name: that of the handler in this process, else the one named as the job.
+   *
+   * @throws InvalidOptionError where handlers of that name serve several queues
+   */
+  queueOf(name: string): string {
+    // While Nest still makes providers, what is decorated is known already.
+    const queues = this.bound
+      ? this.queueNames.filter((queue) => this.byQueue.get(queue)!.has(name))
+      : [
+          ...new Set(
+            this.explorer
+              .find()
+              .filter((each) => each.name === name)
+              .map(queueOfHandler),
+          ),
+        ];
+    if (queues.length > 1) {
+      throw new InvalidOptionError(
+        `queue of "${name}"`,
+        'the option queue, since handlers of that name serve several',
+        queues.join(', '),
+      );
+    }
+    return queues[0] ?? name;
+  }
+
+  private add(found: FoundHandler): void {
+    const { subject, name, options } = found;
+    checkJobName(name);
+    const {
+      queue: _,
+      concurrency,
+      visibilityMs,
+      ...handlerOptions
+    } = checkOptions(subject, optionsSchema, options);
+    const queue = queueOfHandler(found);
+    checkQueueName(queue);
+    const instance = usable(found);
+    const handlers = this.byQueue.get(queue) ?? new Map<string, FoundHandler & { handler: Handler }>();
+    const other = handlers.get(name);
+    if (other) {
+      throw new InvalidOptionError(
+        subject,
+        `one handler of "${name}" in queue "${queue}"`,
+        `another one, ${other.subject}`,
+        'Is a class provided in two modules? Provide it in one and export it.',
+      );
+    }
+    // Looked up at each call, so that a method that a test replaces is the one that runs.
+    const handle: HandlerFunction = (job) => (instance[found.method] as HandlerFunction).call(instance, job);
+    handlers.set(name, { ...found, handler: { ...handlerOptions, handle } });
+    this.byQueue.set(queue, handlers);
+  }
+
+  /** A handler may speak for a queue that nobody shares with it; a shared queue has its options in one place. */
+  private configureQueue(found: FoundHandler): void {
+    const queue = queueOfHandler(found);
+    const shared = queue !== found.name || this.byQueue.get(queue)!.size > 1;
+    const option = QUEUE_OPTIONS.find((each) => found.options[each] !== undefined);
+    if (shared && option) {
+      throw new InvalidOptionError(
+        `${found.subject}.${option}`,
+        `no option of the shared queue "${queue}" on one of its handlers`,
+        show(found.options[option]),
+        `Set it on the queue: JobQueueModule.forRoot({ queues: { ${JSON.stringify(queue)}: { ${option}: … } } }).`,
+      );
+    }
+    if (!shared) {
+      const { concurrency, visibilityMs } = found.options;
+      this.queues.configure(queue, { concurrency, visibilityMs });
+    }
+    this.queues.queue(queue);
+  }
+}
+
+function queueOfHandler({ name, options }: FoundHandler): string {
+  return options?.queue ?? name;
+}
+
+function usable({ subject, instance, method, unusableScope }: FoundHandler): NonNullable<FoundHandler['instance']> {
+  if (unusableScope) {
+    throw new InvalidOptionError(
+      subject,
+      'a provider of the default scope',
+      `a ${unusableScope} one`,
+      'Resolve what is scoped inside of it, through ModuleRef.',
+    );
+  }
+  if (typeof instance?.[method] !== 'function') {
+    throw new InvalidOptionError(subject, `a method ${String(method)}(job)`, show(instance?.[method]));
+  }
+  return instance;
+}

@@ -1,0 +1,57 @@
+import type { HandlerOptions } from '../worker/handler.js';
+import { InvalidOptionError } from '../queue/errors.js';
+
+// A fixed text, so that it is found whichever copy of the package a class was decorated with.
+const HANDLER_METADATA = 'nest-job-queue:handlers';
+
+/** Options of a handler. They hold for its jobs where the enqueue did not say otherwise. */
+export interface JobHandlerOptions extends HandlerOptions {
+  /** The queue whose jobs it runs. Default: one of its own, named as the job. */
+  queue?: string;
+  /** How many of its jobs this process runs at once. Default 10. In a shared queue: an option of the queue, in `forRoot`. */
+  concurrency?: number;
+  /** How long a claim lasts unless the worker extends it, in ms. Default 30,000. In a shared queue: an option of the queue. */
+  visibilityMs?: number;
+}
+
+/** What a decorator recorded; checked when the app boots. */
+export interface HandlerRecord {
+  name: string;
+  options: JobHandlerOptions;
+}
+
+/**
+ * Makes a provider's class, by its method `handle(job)`, or one of its methods the handler of the jobs of a name. What
+ * it returns is the job's result, what it throws fails the attempt. May stand several times, for several names.
+ *
+ * Nothing is checked here: a bad option, a name bound twice or a missing `handle` stops the app's boot with an
+ * InvalidOptionError.
+ *
+ * @example
+ * @JobHandler('email', { concurrency: 10, maxAttempts: 5, timeoutMs: 30_000 })
+ * export class EmailHandler {
+ *   constructor(private readonly mailer: Mailer) {}
+ *   handle(job: Job<EmailPayload>) {
+ *     return this.mailer.send(job.payload, { signal: job.signal });
+ *   }
+ * }
+ */
+export function JobHandler(name: string, options: JobHandlerOptions = {}): ClassDecorator & MethodDecorator {
+  return (target: object, method?: string | symbol, descriptor?: PropertyDescriptor) => {
+    const place = method === undefined ? target : descriptor?.value;
+    if (typeof place !== 'function' || (method !== undefined && typeof target === 'function')) {
+      throw new InvalidOptionError(
+        `@JobHandler(${JSON.stringify(name)})`,
+        'a class or an instance method',
+        `${typeof place === 'function' ? 'the static method' : 'the property'} ${String(method)}`,
+      );
+    }
+    const records = (Reflect.getOwnMetadata(HANDLER_METADATA, place) as HandlerRecord[] | undefined) ?? [];
+    Reflect.defineMetadata(HANDLER_METADATA, [{ name, options }, ...records], place);
+  };
+}
+
+/** What was recorded on a class or a method; a subclass has what its base has, unless it is decorated itself. */
+export function handlerRecords(place: object): HandlerRecord[] {
+  return (Reflect.getMetadata(HANDLER_METADATA, place) as HandlerRecord[] | undefined) ?? [];
+}

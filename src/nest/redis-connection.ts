@@ -1,0 +1,144 @@
+import { Redis } from 'ioredis';
+import { Connection } from '../queue/connection.js';
+import { RedisUnsuitableError } from '../queue/errors.js';
+import type { JobQueueLogger } from '../queue/logger.js';
+import { isCluster, isRedisClient, type RedisClient } from '../queue/redis-client.js';
+import type { ResolvedModuleOptions } from './job-queue.options.js';
+
+/** How long a polite end of the connection may take, in ms. */
+const QUIT_MS = 500;
+
+/** The command connection of the app's queues: made here, or handed in and then never closed here. */
+export class RedisConnection {
+  readonly connection: Connection;
+  private readonly owned: boolean;
+  private lastError = 'no answer';
+
+  /** @throws RedisUnsuitableError for a client with `keyPrefix` */
+  constructor(redis: ResolvedModuleOptions['redis'], logger: JobQueueLogger) {
+    this.owned = !isRedisClient(redis);
+    const client = isRedisClient(redis) ? redis : open(redis);
+    if (this.owned) {
+      client.on('error', (error: Error) => logger.warn(`Redis connection: ${describe(error)}`));
+    }
+    this.connection = Connection.of(client);
+    this.connection.logger = logger;
+  }
+
+  get client(): RedisClient {
+    return this.connection.client;
+  }
+
+  get ready(): boolean {
+    return this.connection.ready;
+  }
+
+  /** Where Redis is, without a password. */
+  get address(): string {
+    if (isCluster(this.client)) {
+      return 'the cluster';
+    }
+    const { path, host, port, db } = this.client.options;
+    return path ?? `${host}:${port}${db ? `/${db}` : ''}`;
+  }
+
+  /**
+   * Waits until Redis is there and found suitable.
+   *
+   * @throws RedisUnsuitableError when it is too old, or not there in time
+   */
+  async require(timeoutMs: number): Promise<void> {
+    if (!(await this.reach(timeoutMs, false))) {
+      throw new RedisUnsuitableError(
+        `Redis at ${this.address} did not answer within ${timeoutMs} ms (${this.lastError}).`,
+      );
+    }
+  }
+
+  /**
+   * Waits until Redis is there and found suitable; false when it is clear that it is not there for now.
+   *
+   * @throws RedisUnsuitableError when it is too old
+   */
+  async reach(timeoutMs: number, endAtError = true): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    let onError: ((error: Error) => void) | undefined;
+    const away = new Promise<false>((resolve) => {
+      timer = setTimeout(() => resolve(false), timeoutMs);
+      onError = (error) => {
+        this.lastError = describe(error);
+        if (endAtError) {
+          resolve(false);
+        }
+      };
+      this.client.on('error', onError);
+    });
+    const there = this.connection.whenReady().then(() => true);
+    there.catch(() => undefined); // also thrown below, unless it comes too late to matter
+    try {
+      return await Promise.race([there, away]);
+    } finally {
+      clearTimeout(timer);
+      this.client.off('error', onError!);
+    }
+  }
+
+  /**
+   * Asks for something that must not hang when Redis is away.
+   *
+   * @param timeoutMs how long Redis may take to be there, and then to answer
+   * @param waitMs how much longer the answer itself may take
+   * @throws RedisUnsuitableError when there is no answer in time
+   */
+  async answer<Value>(timeoutMs: number, waitMs: number, ask: () => Promise<Value>): Promise<Value> {
+    if (!this.ready) {
+      // What the client would queue meanwhile could not be taken back.
+      await this.limit(timeoutMs, this.connection.whenReady());
+    }
+    return this.limit(timeoutMs + waitMs, ask());
+  }
+
+  private async limit<Value>(timeoutMs: number, answer: Promise<Value>): Promise<Value> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(
+        () => reject(new RedisUnsuitableError(`Redis at ${this.address} did not answer within ${timeoutMs} ms.`)),
+        timeoutMs,
+      );
+    });
+    try {
+      return await Promise.race([answer, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Closes the connection if it was made here, within `timeoutMs`. */
+  async close(timeoutMs: number = QUIT_MS): Promise<void> {
+    if (!this.owned) {
+      return;
+    }
+    if (this.ready && timeoutMs > 0) {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise((resolve) => {
+        timer = setTimeout(resolve, Math.min(QUIT_MS, timeoutMs));
+      });
+      await Promise.race([this.client.quit().catch(() => undefined), late]); // one that fails is cut below
+      clearTimeout(timer);
+    }
+    this.client.disconnect();
+  }
+}
+
+function open(redis: Exclude<ResolvedModuleOptions['redis'], RedisClient>): Redis {
+  // Connects when first used, so that an app that does not boot for another reason leaves no connection behind.
+  const base = { connectionName: 'nest-job-queue', maxRetriesPerRequest: null };
+  return typeof redis === 'string'
+    ? new Redis(redis, { ...base, lazyConnect: true })
+    : new Redis({ ...base, ...redis, lazyConnect: true });
+}
+
+/** An error's text; a refused connection to several addresses has none of its own. */
+function describe(error: Error): string {
+  return error.message || (error as NodeJS.ErrnoException).code || error.name;
+}

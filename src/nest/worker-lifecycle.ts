@@ -1,0 +1,146 @@
+import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import type { JobQueueLogger } from '../queue/logger.js';
+import { Worker } from '../worker/worker.js';
+import type { HandlerRegistry } from './handler-registry.js';
+import type { ResolvedModuleOptions } from './job-queue.options.js';
+import type { OutermostHooks, Runtime } from './outermost-hooks.js';
+import type { QueueRegistry } from './queue-registry.js';
+import type { ReclaimScheduler } from './reclaim.scheduler.js';
+import type { RedisConnection } from './redis-connection.js';
+
+/** How long the boot waits to see whether Redis is there, where it may go on without, in ms. */
+const LOOK_MS = 2_000;
+
+/**
+ * Binds the worker to the life of the app: handlers are checked and Redis is looked for when modules initialize, jobs
+ * run from the end of the bootstrap to the beginning of the shutdown, and the connection closes last.
+ */
+export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShutdown {
+  private current: Worker | undefined;
+  private started = false;
+  private draining: Promise<void> | undefined;
+  private drainBy: number | undefined;
+  private failure: Error | undefined;
+  private readonly paused = new Set<string | undefined>();
+
+  constructor(
+    hooks: OutermostHooks,
+    private readonly options: ResolvedModuleOptions,
+    private readonly redis: RedisConnection,
+    private readonly queues: QueueRegistry,
+    private readonly handlers: HandlerRegistry,
+    private readonly reclaim: ReclaimScheduler,
+    private readonly logger: JobQueueLogger,
+  ) {
+    hooks.attach(this);
+  }
+
+  /** The worker, once it runs. */
+  get worker(): Worker | undefined {
+    return this.current;
+  }
+
+  /** Why the worker of this process does not run, where it should. */
+  get startFailure(): Error | undefined {
+    return this.failure;
+  }
+
+  /** @throws InvalidOptionError for a bad handler; RedisUnsuitableError */
+  async onModuleInit(): Promise<void> {
+    try {
+      this.handlers.bind();
+      await this.connect();
+    } catch (error) {
+      await this.redis.close();
+      throw error;
+    }
+  }
+
+  private async connect(): Promise<void> {
+    const { requireRedis } = this.options;
+    if (requireRedis) {
+      await this.redis.require(requireRedis.timeoutMs);
+    } else if (!(await this.redis.reach(LOOK_MS))) {
+      this.logger.warn(
+        `Redis at ${this.redis.address} is not there. The app starts; its jobs follow when Redis is.`,
+      );
+    }
+  }
+
+  async start(): Promise<void> {
+    if (this.started || this.draining) {
+      return;
+    }
+    this.started = true;
+    this.reclaim.start();
+    if (!this.options.worker || this.handlers.queueNames.length === 0) {
+      return;
+    }
+    if (this.redis.ready) {
+      await this.startWorker();
+    } else {
+      void this.startWhenReady();
+    }
+  }
+
+  private async startWhenReady(): Promise<void> {
+    try {
+      await this.redis.connection.whenReady();
+      if (!this.draining) {
+        await this.startWorker();
+      }
+    } catch (error) {
+      this.failure = error as Error;
+      this.logger.error(`The worker could not start: ${this.failure.message}`);
+    }
+  }
+
+  private async startWorker(): Promise<void> {
+    const { concurrency, shutdownTimeoutMs } = this.options;
+    const queues = this.handlers.queueNames.map((name) => ({
+      queue: this.queues.queue(name),
+      concurrency: this.queues.concurrencyOf(name),
+      handlers: this.handlers.handlersOf(name),
+    }));
+    // The sweep is the scheduler's, which covers queues without handlers too.
+    const options = { concurrency, shutdownTimeoutMs, sweepIntervalMs: 0, logger: this.logger };
+    const worker = new Worker(queues, options);
+    this.current = worker;
+    await worker.start();
+    this.paused.forEach((queue) => worker.pause(queue));
+    const served = queues.map(({ queue, concurrency: slots }) => `${queue.name} ×${slots}`);
+    this.logger.log(`Worker ${worker.id} serves ${served.join(', ')}`);
+  }
+
+  /** Claims nothing more in this process, of one queue or of all; what runs goes on. */
+  pauseWorker(queue?: string): void {
+    this.paused.add(queue);
+    this.current?.pause(queue);
+  }
+
+  resumeWorker(queue?: string): void {
+    if (queue === undefined) {
+      this.paused.clear();
+    }
+    this.paused.delete(queue);
+    this.current?.resume(queue);
+  }
+
+  /** Stops the worker and the sweep for good, within `shutdownTimeoutMs`; the second call waits for the first. */
+  drain(): Promise<void> {
+    this.draining ??= this.stop();
+    return this.draining;
+  }
+
+  private async stop(): Promise<void> {
+    const { shutdownTimeoutMs } = this.options;
+    this.drainBy = performance.now() + shutdownTimeoutMs;
+    await Promise.all([this.current?.stop(), this.reclaim.stop(shutdownTimeoutMs)]);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.drain();
+    this.queues.close();
+    await this.redis.close(Math.max(0, this.drainBy! - performance.now()));
+  }
+}

@@ -1,0 +1,64 @@
+// Nest apps of a test: made with Nest's own testing module, closed after the test, their log kept.
+import { afterEach } from '@jest/globals';
+import type { INestApplication, LoggerService, ModuleMetadata } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { JobQueueModule, type JobQueueModuleOptions } from 'nest-job-queue';
+import { testRedisUrl } from '../support/redis.js';
+
+const open = new Set<{ close(): Promise<void> }>();
+
+afterEach(async () => {
+  for (const app of open) {
+    await app.close();
+  }
+  open.clear();
+});
+
+/** A log that can be read. */
+export class KeptLog implements LoggerService {
+  readonly lines: string[] = [];
+  log = (message: unknown) => this.keep('log', message);
+  warn = (message: unknown) => this.keep('warn', message);
+  error = (message: unknown) => this.keep('error', message);
+  debug = () => undefined;
+  verbose = () => undefined;
+
+  private keep(level: string, message: unknown): void {
+    this.lines.push(`${level} ${String(message)}`);
+  }
+}
+
+/** A module of a test: the queue module on the shared server, and what the test adds. */
+export interface TestApp extends ModuleMetadata {
+  /** Options of forRoot; `redis` is the shared server unless said. */
+  jobs?: JobQueueModuleOptions;
+  /** In the place of `JobQueueModule.forRoot(jobs)`. */
+  module?: NonNullable<ModuleMetadata['imports']>[number];
+  log?: LoggerService;
+}
+
+/** Compiles the app without starting it. */
+export async function compileApp({ jobs, module, log, imports = [], ...rest }: TestApp): Promise<INestApplication> {
+  const root = module ?? JobQueueModule.forRoot({ redis: testRedisUrl(), ...jobs });
+  const compiled = await Test.createTestingModule({ imports: [root, ...imports], ...rest })
+    .setLogger(log ?? new KeptLog())
+    .compile();
+  const app = compiled.createNestApplication();
+  open.add(app);
+  return app;
+}
+
+/** Compiles and starts an app; it is closed after the test. */
+export async function startApp(app: TestApp): Promise<INestApplication> {
+  const started = await compileApp(app);
+  return started.init();
+}
+
+/** A promise with its ends in hand. */
+export function signal<Value = void>() {
+  let resolve!: (value: Value) => void;
+  const promise = new Promise<Value>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
