@@ -120,8 +120,8 @@ export class FetchLoop {
   /** Claims for the hungry lanes, each trip beginning with another, so that the process's own limit is shared fairly. */
   private addClaims(stream: string, errands: Errand[]): void {
     const hungry = this.lanes.filter((lane) => lane.hungry && lane.free > 0);
-    if (hungry.length === 0) {
-      return;
+    if (hungry.length === 0 || this.capacity() <= 0) {
+      return; // a turn in which nothing can be claimed is nobody's turn
     }
     this.turn = (this.turn + 1) % hungry.length;
     for (let i = 0; i < hungry.length; i++) {
