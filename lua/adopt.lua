@@ -4,9 +4,8 @@
 -- Their clocks are not the server's, so the clock of a foreign claim starts when a sweep first sees its (attempts,
 -- token, id). A cursor moves through a long list, one slice a run.
 -- KEYS: the standard keys, see lib/keys
--- ARGV[1..6]: retention, see lib/retention
--- ARGV[7] the most claims to look at in this call; ARGV[8] the visibility timeout of foreign claims, in ms
--- ARGV[9] max_attempts and ARGV[10] max_crashes where the job has none of its own
+-- ARGV[1..8]: retention and limits, see lib/retention
+-- ARGV[9] the most claims to look at in this call; ARGV[10] the visibility timeout of foreign claims, in ms
 -- Returns how many claims were taken back, how many dead letters were adopted.
 -- Repeated: looks at the next slice.
 --@include lib/keys
@@ -17,10 +16,10 @@
 --@include lib/history
 --@include lib/places
 --@include lib/attempts
+--@include lib/limits
 --@include lib/ends
 --@include lib/crash
 local limit, visibility = tonumber(ARGV[first]), tonumber(ARGV[first + 1])
-local max_attempts, max_crashes = ARGV[first + 2], ARGV[first + 3]
 
 local function sighting(id)
   local attempts, token = unpack(redis.call('HMGET', job .. id, 'attempts', 'claim_token'))
@@ -38,13 +37,11 @@ local function note_claims()
   end
 end
 
--- Its claim was not ours: it wrote no policy, and a worker that the hash still names is not to blame.
+-- A worker that the hash still names is not to blame.
 local function crash_foreign(id)
   local key = job .. id
   if redis.call('EXISTS', key) == 1 then
     redis.call('HDEL', key, 'worker')
-    redis.call('HSETNX', key, 'max_attempts', max_attempts)
-    redis.call('HSETNX', key, 'max_crashes', max_crashes)
   end
   crash(id, 'claim of a client of the Redis pattern expired')
 end

@@ -2,8 +2,8 @@
 -- Cancels one job: pending or scheduled -> cancelled at once; a processing one is flagged, and its worker told at the
 -- next heartbeat. Taking one id from pending is O(length of pending).
 -- KEYS: the standard keys, see lib/keys
--- ARGV[1..6]: retention, see lib/retention
--- ARGV[7] id
+-- ARGV[1..8]: retention and limits, see lib/retention
+-- ARGV[9] id
 -- Returns cancelled | requested | finished | missing. Repeated: changes nothing.
 --@include lib/keys
 --@include lib/retention

@@ -11,10 +11,9 @@
 -- KEYS[8] sequence     string
 -- KEYS[9] batch        string, the last batch of this claimer
 -- ARGV[1] count; ARGV[2] visibility in ms; ARGV[3] token, new for each request, the same when it is repeated
--- ARGV[4] worker; ARGV[5] max_attempts and ARGV[6] max_crashes where the job has none of its own
--- ARGV[7..] by job name: name, max_attempts, max_crashes
+-- ARGV[4] worker; ARGV[5] max_attempts where the job has none of its own; ARGV[6..] by job name: name, max_attempts
 -- Returns now in ms; ms until the next scheduled job is due, or -1; then for each job: id, name, payload, attempts,
---   fence, enqueued_at_ms, options, max_attempts, refusal ('' or why it must not run: missing, cancelled, expired,
+--   fence, enqueued_at_ms, options, refusal ('' or why it must not run: missing, cancelled, expired,
 --   exhausted; the claimer settles it as failed).
 -- Repeated with the same token: the same jobs, as far as they are still claimed by it.
 local job, pending, prioritized, scheduled, claims = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -24,24 +23,28 @@ local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), A
 --@include lib/rank
 --@include lib/promote
 --@include lib/take
-local fields = { 'name', 'payload', 'attempts', 'enqueued_at_ms', 'options', 'max_attempts', 'max_crashes',
-  'expires_at_ms', 'cancel_requested_at_ms', 'fence', 'claim_token' }
 local reply = { now, -1 }
 
-local function policy(name, at)
-  for i = 7, #ARGV, 3 do
+local function max_attempts_of(name)
+  for i = 6, #ARGV, 2 do
     if ARGV[i] == name then
-      return ARGV[i + at]
+      return tonumber(ARGV[i + 1])
     end
   end
-  return ARGV[4 + at]
+  return tonumber(ARGV[5])
 end
 
-local function hand_over(id, hash, attempts, fence, max_attempts, refusal)
+-- Why a job must not run, or ''. Only asked where it may be: a job that never ran, without options, is as it was made.
+local function refusal_of(key, name, payload, attempts)
+  local max_attempts, expires_at, cancel = unpack(redis.call('HMGET', key, 'max_attempts', 'expires_at_ms', 'cancel_requested_at_ms'))
+  return not payload and 'missing' or cancel and 'cancelled' or expires_at and (tonumber(expires_at) or 0) <= now and 'expired'
+    or attempts >= (tonumber(max_attempts) or max_attempts_of(name)) and 'exhausted' or ''
+end
+
+local function hand_over(id, name, payload, attempts, fence, enqueued_at, options, refusal)
   local n = #reply
-  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = id, hash[1], hash[2], attempts
-  reply[n + 5], reply[n + 6], reply[n + 7], reply[n + 8] = fence, hash[4], hash[5], max_attempts
-  reply[n + 9] = refusal
+  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = id, name, payload, attempts
+  reply[n + 5], reply[n + 6], reply[n + 7], reply[n + 8] = fence, enqueued_at, options, refusal
 end
 
 local last = redis.call('GET', batch)
@@ -49,9 +52,10 @@ if last then
   local remembered = cmsgpack.unpack(last)
   if remembered.token == token then
     for _, id in ipairs(remembered) do
-      local hash = redis.call('HMGET', job .. id, unpack(fields))
-      if hash[11] == token then
-        hand_over(id, hash, tonumber(hash[3]), tonumber(hash[10]), tonumber(hash[6]), remembered.refusals[id] or '')
+      local current, name, payload, attempts, fence, enqueued_at, options = unpack(redis.call('HMGET', job .. id,
+        'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options'))
+      if current == token then
+        hand_over(id, name, payload, tonumber(attempts), tonumber(fence), enqueued_at, options, remembered.refusals[id] or '')
       end
     end
     return reply
@@ -75,27 +79,26 @@ if #ids == 0 then
 end
 
 local fence = redis.call('INCRBY', sequence, #ids) - #ids
+local expiry = text(now + visibility)
 local expiries, remembered = {}, { token = token, refusals = {} }
 for i, id in ipairs(ids) do
   local key = job .. id
-  local hash = redis.call('HMGET', key, unpack(fields))
-  local attempts, max_attempts = tonumber(hash[3]) or 0, tonumber(hash[6]) or tonumber(policy(hash[1], 1))
-  local refusal = not hash[2] and 'missing' or hash[9] and 'cancelled' or hash[8] and (tonumber(hash[8]) or 0) <= now and 'expired'
-    or attempts >= max_attempts and 'exhausted' or ''
+  local hash = redis.call('HMGET', key, 'name', 'payload', 'attempts', 'enqueued_at_ms', 'options')
+  local name, payload, options = hash[1], hash[2], hash[5]
+  local attempts = tonumber(hash[3]) or 0
+  local refusal = ''
+  if attempts > 0 or options or not payload then
+    refusal = refusal_of(key, name, payload, attempts)
+  end
   if refusal == '' then
     attempts = attempts + 1
   else
     remembered.refusals[id] = refusal
   end
-  if hash[6] and hash[7] then
-    redis.call('HSET', key, 'status', 'processing', 'claimed_at_ms', now, 'claim_token', token, 'attempts', attempts,
-      'fence', fence + i, 'worker', worker)
-  else
-    redis.call('HSET', key, 'status', 'processing', 'claimed_at_ms', now, 'claim_token', token, 'attempts', attempts,
-      'fence', fence + i, 'worker', worker, 'max_attempts', max_attempts, 'max_crashes', hash[7] or policy(hash[1], 2))
-  end
-  expiries[2 * i - 1], expiries[2 * i], remembered[i] = now + visibility, id, id
-  hand_over(id, hash, attempts, fence + i, max_attempts, refusal)
+  redis.call('HSET', key, 'status', 'processing', 'attempts', text(attempts), 'claim_token', token,
+    'claimed_at_ms', now_text, 'fence', text(fence + i), 'worker', worker)
+  expiries[2 * i - 1], expiries[2 * i], remembered[i] = expiry, id, id
+  hand_over(id, name, payload, attempts, fence + i, hash[4], options, refusal)
 end
 redis.call('ZADD', claims, unpack(expiries))
 redis.call('SET', batch, cmsgpack.pack(remembered), 'PX', visibility)

@@ -7,37 +7,51 @@
 -- KEYS[5] unique     hash
 -- KEYS[6] events     channel
 -- ARGV[1] completed_history in ids; ARGV[2] fallen_ttl in ms; ARGV[3] publish (listened, always, off)
--- ARGV[4..] for each job: id, token, fence, result (JSON, or '' for none), result_ttl in ms
+-- ARGV[4] result_ttl in ms
+-- ARGV[5..] for each job: id, token, fence, result (JSON, or '' for none), own result_ttl in ms ('' for ARGV[4]), plain
+--   ('1' for a first attempt without options: it holds no unique key and left no error)
 -- Returns the indexes (from 1) of the claims that were lost: not current, and not completed by this very claim.
 -- Repeated: the token is empty and the fence equal, so it counts as done and changes nothing.
 local job, claims, completed, stats, unique, events = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local completed_history, fallen_ttl, publish = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+local completed_history, fallen_ttl, publish, result_ttl = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
 --@include lib/clock
 --@include lib/events
 --@include lib/history
 local done, lost = {}, {}
 
-for i = 4, #ARGV, 5 do
-  local id, token, fence, result = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
+-- What an earlier attempt or an option may have left.
+local function clean_up(id, key)
+  local unique_key, last_error_at = unpack(redis.call('HMGET', key, 'unique', 'last_error_at_ms'))
+  if last_error_at then
+    redis.call('HDEL', key, 'last_error', 'last_error_at_ms')
+  end
+  if unique_key and redis.call('HGET', unique, unique_key) == id then
+    redis.call('HDEL', unique, unique_key)
+  end
+end
+
+local function was_completed_by(key, fence)
+  local current, last_fence, status = unpack(redis.call('HMGET', key, 'claim_token', 'fence', 'status'))
+  return current == '' and last_fence == fence and status == 'completed'
+end
+
+for i = 5, #ARGV, 6 do
+  local id, token, fence, result, own_ttl = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
   local key = job .. id
-  local hash = redis.call('HMGET', key, 'claim_token', 'fence', 'status', 'unique', 'last_error_at_ms')
-  if hash[1] == token and hash[3] == 'processing' then
+  if token ~= '' and redis.call('HGET', key, 'claim_token') == token then
     if result == '' then
-      redis.call('HSET', key, 'status', 'completed', 'completed_at_ms', now, 'claim_token', '')
+      redis.call('HSET', key, 'status', 'completed', 'claim_token', '', 'completed_at_ms', now_text)
     else
-      redis.call('HSET', key, 'status', 'completed', 'completed_at_ms', now, 'claim_token', '', 'result', result)
+      redis.call('HSET', key, 'status', 'completed', 'claim_token', '', 'completed_at_ms', now_text, 'result', result)
     end
-    redis.call('PEXPIRE', key, ARGV[i + 4])
-    if hash[5] then
-      redis.call('HDEL', key, 'last_error', 'last_error_at_ms')
-    end
-    if hash[4] and redis.call('HGET', unique, hash[4]) == id then
-      redis.call('HDEL', unique, hash[4])
+    redis.call('PEXPIRE', key, own_ttl == '' and result_ttl or own_ttl)
+    if ARGV[i + 5] ~= '1' then
+      clean_up(id, key)
     end
     done[#done + 1] = id
     emit(id, 'completed')
-  elseif not (hash[1] == '' and hash[2] == fence and hash[3] == 'completed') then
-    lost[#lost + 1] = (i + 1) / 5
+  elseif not was_completed_by(key, fence) then
+    lost[#lost + 1] = (i + 1) / 6
   end
 end
 if #done > 0 then

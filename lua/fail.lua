@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
 -- Ends claims badly: processing -> pending or scheduled (a retry), failed (a dead letter) or cancelled (a cancel was
--- asked for). The job's own max_attempts decide.
+-- asked for). Its max_attempts decide.
 -- KEYS: the standard keys, see lib/keys
--- ARGV[1..6]: retention, see lib/retention
--- ARGV[7..] for each job: id, token, fence, message, error (JSON), final ('1': no retry), backoff in ms
+-- ARGV[1..8]: retention and limits, see lib/retention
+-- ARGV[9..] for each job: id, token, fence, message, error (JSON), final ('1': no retry), backoff in ms
 -- Returns, for each job: retry | failed | cancelled | lost.
 -- Repeated: the token is empty and the fence equal; the status tells the first answer, nothing changes.
 --@include lib/keys
@@ -14,13 +14,13 @@
 --@include lib/history
 --@include lib/places
 --@include lib/attempts
+--@include lib/limits
 --@include lib/ends
 local first_answer = { pending = 'retry', scheduled = 'retry', failed = 'failed', cancelled = 'cancelled' }
 
 local function fail(id, message, error, final, backoff)
   local key = job .. id
-  local attempts, max_attempts, priority, cancel = unpack(redis.call('HMGET', key, 'attempts', 'max_attempts', 'priority',
-    'cancel_requested_at_ms'))
+  local attempts, priority, cancel = unpack(redis.call('HMGET', key, 'attempts', 'priority', 'cancel_requested_at_ms'))
   redis.call('ZREM', claims, id)
   log_attempt(id, 'error', error)
   redis.call('HINCRBY', key, 'errors', 1)
@@ -29,7 +29,7 @@ local function fail(id, message, error, final, backoff)
     end_cancelled(id)
     return 'cancelled'
   end
-  if final or tonumber(attempts) >= (tonumber(max_attempts) or 1) then
+  if final or (tonumber(attempts) or 0) >= limits(id) then
     bury(id, message)
     return 'failed'
   end

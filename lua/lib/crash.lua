@@ -1,10 +1,10 @@
 -- crash(id, what): ends a claim whose worker is gone: counts the crash, clears the token, raises the fence (so that a
 -- stale settle is refused), and sends the job back to the front, or to the dead letters, or to its asked-for cancel.
--- Needs: keys, now, places, attempts, ends.
+-- Needs: keys, now, places, attempts, limits, ends.
 local function crash(id, what)
   local key = job .. id
-  local status, attempts, max_attempts, max_crashes, priority, rank, cancel, worker = unpack(redis.call('HMGET', key,
-    'status', 'attempts', 'max_attempts', 'max_crashes', 'priority', 'rank', 'cancel_requested_at_ms', 'worker'))
+  local status, attempts, priority, rank, cancel, worker = unpack(redis.call('HMGET', key, 'status', 'attempts',
+    'priority', 'rank', 'cancel_requested_at_ms', 'worker'))
   redis.call('HINCRBY', stats, 'reclaimed_total', 1)
   if not status then
     bury(id, 'The job hash is missing: it was deleted or has expired.')
@@ -18,11 +18,12 @@ local function crash(id, what)
     end_cancelled(id)
     return 'cancelled'
   end
-  if crashes >= (tonumber(max_crashes) or math.huge) then
+  local max_attempts, max_crashes = limits(id)
+  if crashes >= max_crashes then
     bury(id, reason .. ': it crashed its worker ' .. crashes .. ' times (maxCrashes ' .. max_crashes .. ')')
     return 'failed'
   end
-  if (tonumber(attempts) or 0) >= (tonumber(max_attempts) or math.huge) then
+  if (tonumber(attempts) or 0) >= max_attempts then
     bury(id, reason .. ' on attempt ' .. attempts .. ' (maxAttempts ' .. max_attempts .. ')')
     return 'failed'
   end

@@ -20,3 +20,4 @@ local settings = KEYS[17] -- hash, what operators set: paused_at_ms
 local sweep = KEYS[18] -- hash, the sweep's memory between runs
 local workers = KEYS[19] -- sorted set, workers that serve the queue, score = last seen in ms
 local foreign = KEYS[20] -- sorted set, foreign claims as the sweep saw them, score = first seen in ms
+local policies = KEYS[21] -- hash, job name -> max_attempts:max_crashes of its handler, as its workers announced

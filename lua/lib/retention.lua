@@ -5,4 +5,6 @@ local dead_letter_cap = tonumber(ARGV[3]) -- dead letters
 local result_ttl = tonumber(ARGV[4]) -- ms, the life of a cancelled job's hash
 local fallen_ttl = tonumber(ARGV[5]) -- ms, the life left to a hash whose id fell off its history
 local publish = ARGV[6] -- when events are published: listened, always, off
-local first = 7 -- where the script's own arguments begin
+local default_max_attempts = tonumber(ARGV[7]) -- where neither the job nor its handler has its own
+local default_max_crashes = tonumber(ARGV[8])
+local first = 9 -- where the script's own arguments begin

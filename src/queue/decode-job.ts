@@ -1,6 +1,6 @@
 import type { AttemptRecord, ClaimedJob, JobRecord, JobStatus, RefusedJob, WorkerOptions } from './job.js';
 
-const NO_OPTIONS: WorkerOptions = Object.freeze({});
+const NO_OPTIONS: { value: WorkerOptions; broken?: string } = { value: Object.freeze({}) };
 
 const REFUSALS: Record<string, { name: string; message: string }> = {
   missing: { name: 'BrokenJob', message: 'The job hash is missing: it was deleted or has expired.' },
@@ -17,10 +17,15 @@ export interface ClaimAnswer {
   nextDueInMs: number | undefined;
 }
 
-const CLAIM_FIELDS = 9;
+const CLAIM_FIELDS = 8;
 
 /** Decodes the reply of `lua/claim.lua`. */
-export function decodeClaim(reply: unknown, queue: string, token: string): ClaimAnswer {
+export function decodeClaim(
+  reply: unknown,
+  queue: string,
+  token: string,
+  maxAttemptsOf: (name: string) => number,
+): ClaimAnswer {
   const values = reply as (string | number | null)[];
   const claimedAtMs = Number(values[0]);
   const answer: ClaimAnswer = {
@@ -31,31 +36,34 @@ export function decodeClaim(reply: unknown, queue: string, token: string): Claim
   for (let i = 2; i < values.length; i += CLAIM_FIELDS) {
     const id = values[i] as string;
     const fence = Number(values[i + 4]);
-    const refusal = REFUSALS[values[i + 8] as string];
+    const refusal = REFUSALS[values[i + 7] as string];
     if (refusal) {
       answer.refused.push({ id, token, fence, error: refusal });
       continue;
     }
     const payload = parse(values[i + 2] as string);
-    const options = parse((values[i + 6] as string | null) ?? undefined);
+    const options = values[i + 6] ? parse(values[i + 6] as string) : NO_OPTIONS;
     if (payload.broken !== undefined || options.broken !== undefined) {
       const what = payload.broken === undefined ? 'The options are' : 'The payload is';
       const text = (payload.broken ?? options.broken)!.slice(0, 200);
       answer.refused.push({ id, token, fence, error: { name: 'BrokenJob', message: `${what} not JSON: ${text}` } });
       continue;
     }
+    const name = (values[i + 1] as string | null) ?? kindOf(payload.value) ?? queue;
+    const workerOptions = options.value as WorkerOptions;
     answer.jobs.push({
       id,
-      name: (values[i + 1] as string | null) ?? kindOf(payload.value) ?? queue,
+      name,
       queue,
       payload: payload.value,
       attempt: Number(values[i + 3]),
-      maxAttempts: Number(values[i + 7]),
+      maxAttempts: workerOptions.maxAttempts ?? maxAttemptsOf(name),
       fence,
       token,
       enqueuedAtMs: Number(values[i + 5] ?? 0),
       claimedAtMs,
-      options: (options.value as WorkerOptions | undefined) ?? NO_OPTIONS,
+      options: workerOptions,
+      plain: options === NO_OPTIONS && Number(values[i + 3]) === 1,
     });
   }
   return answer;

@@ -6,6 +6,7 @@ export type JobStatus = (typeof JOB_STATUSES)[number];
 
 /** What a job carries for its worker, beside its payload; the scripts pass it through unread. */
 export interface WorkerOptions {
+  maxAttempts?: number;
   backoff?: StoredBackoff;
   timeoutMs?: number;
   keepResult?: boolean;
@@ -29,6 +30,8 @@ export interface ClaimedJob<Payload = unknown> {
   /** When it was claimed, in ms by the server's clock. */
   readonly claimedAtMs: number;
   readonly options: WorkerOptions;
+  /** True for a first attempt without options; it can be settled at the least cost. */
+  readonly plain: boolean;
 }
 
 /** What a settle needs to know of a claim. */
@@ -36,6 +39,7 @@ export interface ClaimRef {
   readonly id: string;
   readonly token: string;
   readonly fence: number;
+  readonly plain?: boolean;
 }
 
 /** A claimed job that must not run; the claimer settles it as failed, with this reason. */

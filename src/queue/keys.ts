@@ -34,6 +34,7 @@ export class QueueKeys {
   readonly sweep: string;
   readonly workers: string;
   readonly foreign: string;
+  readonly policies: string;
 
   /** KEYS of every script but those of the hot path; `lua/lib/keys.lua` names them. */
   readonly standard: readonly string[];
@@ -68,6 +69,7 @@ export class QueueKeys {
     this.sweep = `${this.base}sweep`;
     this.workers = `${this.base}workers`;
     this.foreign = `${this.base}foreign`;
+    this.policies = `${this.base}policies`;
     this.standard = [
       this.jobPrefix,
       this.pending,
@@ -89,6 +91,7 @@ export class QueueKeys {
       this.sweep,
       this.workers,
       this.foreign,
+      this.policies,
     ];
     this.forEnqueue = [
       this.jobPrefix,

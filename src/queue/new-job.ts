@@ -138,7 +138,8 @@ function encodeOptions(options: EnqueueOptions): string {
   return asked === '{}' ? '' : asked;
 }
 
-function encodeWorkerOptions({ backoff, timeoutMs, keepResult, resultTtlMs }: EnqueueOptions): string | undefined {
-  const asked = JSON.stringify({ backoff, timeoutMs, keepResult, resultTtlMs });
+function encodeWorkerOptions(options: EnqueueOptions): string | undefined {
+  const { maxAttempts, backoff, timeoutMs, keepResult, resultTtlMs } = options;
+  const asked = JSON.stringify({ maxAttempts, backoff, timeoutMs, keepResult, resultTtlMs });
   return asked === '{}' ? undefined : asked;
 }

@@ -37,7 +37,14 @@ export interface ClaimRequest {
   /** Which of the worker's claim streams this is; each has one claim under way at a time. */
   stream: string;
   /** Limits by job name, for handlers that have their own. */
-  policies?: readonly { name: string; maxAttempts: number; maxCrashes: number }[];
+  policies?: readonly Policy[];
+}
+
+/** The limits of a handler that has its own. */
+export interface Policy {
+  name: string;
+  maxAttempts: number;
+  maxCrashes: number;
 }
 
 export interface Completion extends ClaimRef {
@@ -79,6 +86,8 @@ export class QueueScripts {
       options.resultTtlMs,
       FALLEN_TTL_MS,
       options.events,
+      options.maxAttempts,
+      options.maxCrashes,
     ];
   }
 
@@ -90,19 +99,22 @@ export class QueueScripts {
   }
 
   claim({ count, token, worker, stream, policies = [] }: ClaimRequest): ScriptCall<ClaimAnswer> {
-    const { visibilityMs, maxAttempts, maxCrashes } = this.options;
-    const args = [count, visibilityMs, token, worker, maxAttempts, maxCrashes];
-    const byName = policies.flatMap((policy) => [policy.name, policy.maxAttempts, policy.maxCrashes]);
-    const keys = this.keys.forClaim(`${worker}:${stream}`);
-    return call('claim', keys, [...args, ...byName], (reply) => decodeClaim(reply, this.keys.queue, token));
+    const { visibilityMs, maxAttempts } = this.options;
+    const byName = policies.flatMap((policy) => [policy.name, policy.maxAttempts]);
+    const maxAttemptsOf = (name: string) =>
+      policies.find((policy) => policy.name === name)?.maxAttempts ?? maxAttempts;
+    const args = [count, visibilityMs, token, worker, maxAttempts, ...byName];
+    return call('claim', this.keys.forClaim(`${worker}:${stream}`), args, (reply) =>
+      decodeClaim(reply, this.keys.queue, token, maxAttemptsOf),
+    );
   }
 
   /** Answers the positions, from 0, of the claims that were lost. */
   complete(completions: readonly Completion[]): ScriptCall<number[]> {
     const { completedHistory, resultTtlMs, events } = this.options;
-    const args: ScriptArgument[] = [completedHistory, FALLEN_TTL_MS, events];
+    const args: ScriptArgument[] = [completedHistory, FALLEN_TTL_MS, events, resultTtlMs];
     for (const done of completions) {
-      args.push(done.id, done.token, done.fence, done.result, done.resultTtlMs ?? resultTtlMs);
+      args.push(done.id, done.token, done.fence, done.result, done.resultTtlMs ?? '', done.plain ? '1' : '');
     }
     return call('complete', this.keys.forComplete, args, (reply) => (reply as number[]).map((index) => index - 1));
   }
@@ -157,8 +169,7 @@ export class QueueScripts {
   }
 
   adopt(limit: number) {
-    const { foreignVisibilityMs, maxAttempts, maxCrashes } = this.options;
-    const args = [...this.retention, limit, foreignVisibilityMs, maxAttempts, maxCrashes];
+    const args = [...this.retention, limit, this.options.foreignVisibilityMs];
     return call('adopt', this.keys.standard, args, (reply) => {
       const [reclaimed, deadLetters] = (reply as number[]).map(Number);
       return { reclaimed: reclaimed!, deadLetters: deadLetters! };
@@ -171,8 +182,9 @@ export class QueueScripts {
     return call('tidy', this.keys.standard, args, (reply) => Number(reply) === 1);
   }
 
-  announce(worker: string, serves: boolean): ScriptCall<void> {
-    return call('announce', this.keys.standard, [worker, serves ? '1' : '0'], () => undefined);
+  announce(worker: string, serves: boolean, policies: readonly Policy[] = []): ScriptCall<void> {
+    const byName = policies.flatMap((policy) => [policy.name, `${policy.maxAttempts}:${policy.maxCrashes}`]);
+    return call('announce', this.keys.standard, [worker, serves ? '1' : '0', ...byName], () => undefined);
   }
 
   stats(): ScriptCall<QueueStats> {

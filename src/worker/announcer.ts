@@ -13,8 +13,9 @@ export class Announcer {
     private readonly logger: JobQueueLogger,
   ) {}
 
-  start(): void {
-    void this.runOnce();
+  /** Resolves when the server was told: the limits of the handlers must be known there before the first claim. */
+  async start(): Promise<void> {
+    await this.runOnce();
     this.timer = setInterval(() => void this.runOnce(), INTERVAL_MS);
   }
 
@@ -36,9 +37,11 @@ export class Announcer {
   private async announce(serves: boolean): Promise<void> {
     await Promise.all(
       this.lanes.map((lane) =>
-        lane.queue.runner.run(lane.scripts.announce(this.worker, serves)).catch((error: Error) => {
-          this.logger.warn(`Announcing this worker to queue "${lane.name}" failed: ${error.message}`);
-        }),
+        lane.queue.runner
+          .run(lane.scripts.announce(this.worker, serves, serves ? lane.policies : []))
+          .catch((error: Error) => {
+            this.logger.warn(`Announcing this worker to queue "${lane.name}" failed: ${error.message}`);
+          }),
       ),
     );
   }

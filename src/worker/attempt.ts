@@ -50,6 +50,10 @@ export class Attempt implements Completion {
     return this.claim.token;
   }
 
+  get plain(): boolean {
+    return this.claim.plain;
+  }
+
   get fence(): number {
     return this.claim.fence;
   }

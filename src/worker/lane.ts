@@ -3,7 +3,14 @@ import type { ClaimedJob } from '../queue/job.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import { encodeJson } from '../queue/json.js';
 import type { ClaimAnswer } from '../queue/decode-job.js';
-import type { FailOutcome, Failure, QueueScripts, Release, ReleaseOutcome } from '../queue/queue-scripts.js';
+import type {
+  FailOutcome,
+  Failure,
+  Policy,
+  QueueScripts,
+  Release,
+  ReleaseOutcome,
+} from '../queue/queue-scripts.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
 import type { Handler } from './handler.js';
 import type { WorkerEvent } from './worker-event.js';
@@ -49,7 +56,7 @@ export class Lane implements AttemptOwner {
   /** Set while no new jobs are to be claimed: a local pause, or a stop. */
   closed = false;
   private resting = false;
-  readonly policies: { name: string; maxAttempts: number; maxCrashes: number }[];
+  readonly policies: readonly Policy[];
 
   constructor(
     readonly queue: JobQueue,

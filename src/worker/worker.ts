@@ -187,7 +187,7 @@ export class Worker {
     this.heartbeats = this.lanes.map((lane) => new Heartbeat(lane, lane.queue.options.visibilityMs / 3, logger));
     this.heartbeats.forEach((heartbeat) => heartbeat.start());
     this.announcer = new Announcer(this.id, this.lanes, logger);
-    this.announcer.start();
+    await this.announcer.start();
     if (this.options.sweepIntervalMs > 0) {
       const queues = this.queues.map(({ queue }) => queue);
       this.sweeper = new Sweeper(queues, this.options.sweepIntervalMs, logger);

@@ -70,7 +70,16 @@ describe('enqueue.lua', () => {
 
   it('adds the same id twice in one batch only once', async () => {
     const q = testQueue();
-    await q.addAll('a', 'a');
+    const chosen = (request: string) => ({
+      id: 'a',
+      name: q.name,
+      payload: '1',
+      options: JSON.stringify({ request }),
+    });
+    expect(await q.run(q.scripts.enqueue([chosen('r1'), chosen('r2')]))).toEqual([
+      { id: 'a', outcome: 'new' },
+      { id: 'a', outcome: 'existing' },
+    ]);
     expect(await q.pending()).toEqual(['a']);
     expect(await q.total('enqueued')).toBe(1);
   });
