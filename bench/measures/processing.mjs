@@ -37,7 +37,7 @@ export default [
     text: 'processing at concurrency 100',
   }),
   measure('process.c1', { count: 6_000, concurrency: 1, flags: quick, text: 'processing at concurrency 1' }),
-  measure('process.c10', { count: 20_000, concurrency: 10, text: 'processing at concurrency 10' }),
+  measure('process.c10', { count: 10_000, concurrency: 10, text: 'processing at concurrency 10' }),
   measure('process.c1000', {
     count: 10_000,
     concurrency: 1_000,
@@ -45,14 +45,14 @@ export default [
     text: 'processing at concurrency 1,000',
   }),
   measure('process.c100.1kb', {
-    count: 20_000,
+    count: 10_000,
     concurrency: 100,
     size: 'large',
     bulk: 'enqueue.bulk.1kb',
     text: 'processing at concurrency 100, 1 KB payload',
   }),
   measure('process.c100.1ms', {
-    count: 20_000,
+    count: 10_000,
     concurrency: 100,
     handlerMs: 1,
     text: 'processing at concurrency 100, 1 ms handler',
@@ -64,19 +64,19 @@ export default [
     text: 'processing at concurrency 10, 1 ms handler',
   }),
   measure('process.c100.quiet', {
-    count: 20_000,
+    count: 10_000,
     concurrency: 100,
     events: false,
     text: 'processing at concurrency 100, events off where they can be',
   }),
   measure('process.workers2', {
-    count: 20_000,
+    count: 10_000,
     concurrency: 100,
     workers: 2,
     text: 'processing in two processes, concurrency 100 each',
   }),
   measure('process.workers4', {
-    count: 20_000,
+    count: 10_000,
     concurrency: 100,
     workers: 4,
     text: 'processing in four processes, concurrency 100 each',
