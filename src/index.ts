@@ -48,3 +48,10 @@ export { JobHandler, type JobHandlerOptions } from './nest/job-handler.decorator
 export { InjectQueue, getQueueToken } from './nest/inject-queue.decorator.js';
 export { JobQueueService, type EnqueueJobOptions } from './nest/job-queue.service.js';
 export { RECLAIM_CRON_JOB } from './nest/reclaim.scheduler.js';
+export { JobQueueHealthIndicator } from './health/job-queue.health.js';
+export type {
+  JobQueueHealthOptions,
+  JobQueueHealthReport,
+  QueueHealth,
+  WorkerHealth,
+} from './health/health-report.js';

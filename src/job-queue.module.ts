@@ -7,6 +7,7 @@ import {
 } from '@nestjs/common';
 import { DiscoveryModule, ModuleRef } from '@nestjs/core';
 import { InvalidOptionError } from './queue/errors.js';
+import { JobQueueHealthIndicator } from './health/job-queue.health.js';
 import { HandlerExplorer } from './nest/handler-explorer.js';
 import { HandlerRegistry } from './nest/handler-registry.js';
 import { injectedQueueProviders } from './nest/inject-queue.decorator.js';
@@ -84,6 +85,7 @@ const providers: Provider[] = [
     ],
   },
   JobQueueService,
+  JobQueueHealthIndicator,
 ];
 
 /**
@@ -97,7 +99,7 @@ const providers: Provider[] = [
 @Module({
   imports: [DiscoveryModule, OutermostHooksModule],
   providers,
-  exports: [JobQueueService],
+  exports: [JobQueueService, JobQueueHealthIndicator],
 })
 export class JobQueueModule extends ConfigurableModuleClass {
   /**

@@ -89,12 +89,8 @@ export class HandlerRegistry {
   private add(found: FoundHandler): void {
     const { subject, name, options } = found;
     checkJobName(name);
-    const {
-      queue: _,
-      concurrency,
-      visibilityMs,
-      ...handlerOptions
-    } = checkOptions(subject, optionsSchema, options);
+    const checked = checkOptions(subject, optionsSchema, options);
+    const { queue: _queue, concurrency: _concurrency, visibilityMs: _visibilityMs, ...handlerOptions } = checked;
     const queue = queueOfHandler(found);
     checkQueueName(queue);
     const instance = usable(found);

@@ -98,6 +98,18 @@ export class RedisConnection {
     return this.limit(timeoutMs + waitMs, ask());
   }
 
+  /**
+   * Asks for something at once: does not wait for Redis to be there.
+   *
+   * @throws RedisUnsuitableError when it is not, or does not answer in time
+   */
+  async answerNow<Value>(timeoutMs: number, ask: () => Promise<Value>): Promise<Value> {
+    if (!this.ready && this.client.status !== 'wait') {
+      throw new RedisUnsuitableError(`Redis at ${this.address} is not reachable.`);
+    }
+    return this.limit(timeoutMs, ask());
+  }
+
   private async limit<Value>(timeoutMs: number, answer: Promise<Value>): Promise<Value> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {

@@ -17,7 +17,7 @@ const LOOK_MS = 2_000;
  */
 export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShutdown {
   private current: Worker | undefined;
-  private started = false;
+  private startedAt: number | undefined;
   private draining: Promise<void> | undefined;
   private drainBy: number | undefined;
   private failure: Error | undefined;
@@ -40,9 +40,20 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     return this.current;
   }
 
+  /** Whether this process is to run a worker. */
+  get expected(): boolean {
+    return this.options.worker && this.handlers.queueNames.length > 0;
+  }
+
   /** Why the worker of this process does not run, where it should. */
   get startFailure(): Error | undefined {
     return this.failure;
+  }
+
+  /** How long ago Redis last answered a fetch, in ms; before the first: how long ago the app started. */
+  get sinceLastFetchMs(): number {
+    const sinceStart = this.startedAt === undefined ? 0 : performance.now() - this.startedAt;
+    return this.current?.sinceLastFetchMs ?? Math.round(sinceStart);
   }
 
   /** @throws InvalidOptionError for a bad handler; RedisUnsuitableError */
@@ -68,12 +79,12 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   }
 
   async start(): Promise<void> {
-    if (this.started || this.draining) {
+    if (this.startedAt !== undefined || this.draining) {
       return;
     }
-    this.started = true;
+    this.startedAt = performance.now();
     this.reclaim.start();
-    if (!this.options.worker || this.handlers.queueNames.length === 0) {
+    if (!this.expected) {
       return;
     }
     if (this.redis.ready) {

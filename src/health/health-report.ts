@@ -1,0 +1,57 @@
+import type { QueueStats } from '../queue/job.js';
+
+/** What makes a check fail. Without thresholds only an unreachable Redis and a worker that could not start do. */
+export interface JobQueueHealthOptions {
+  /** Which queues. Default: all that this process knows. */
+  queues?: readonly string[];
+  /** The most jobs that may wait in a queue. */
+  maxPending?: number;
+  /** How long the oldest job of a queue may have been claimable, in ms: the figure that matters most. */
+  maxOldestPendingAgeMs?: number;
+  /** The most dead letters that a queue may have. */
+  maxFailed?: number;
+  /** The most claims of a queue that may be expired and not yet taken back. */
+  maxExpiredClaims?: number;
+  /**
+   * How long ago this process's worker may have last fetched, in ms. A worker whose slots are all busy does not fetch.
+   * Holds only where this process runs one.
+   */
+  maxSinceLastFetchMs?: number;
+  /** Whether each queue must have a worker, in this process or any other. Default false. */
+  requireWorker?: boolean;
+  /** How long Redis may take to answer, in ms. Default 1,000. */
+  timeoutMs?: number;
+}
+
+/** What a check reports beside its status. */
+export interface JobQueueHealthReport extends Record<string, unknown> {
+  /** Why it is down, in words. */
+  message?: string;
+  redis: { reachable: boolean; latencyMs?: number };
+  /** This process's worker; absent in a producer. */
+  worker?: WorkerHealth;
+  queues?: Record<string, QueueHealth>;
+}
+
+/** A queue as a check reports it. */
+export type QueueHealth = Pick<
+  QueueStats,
+  | 'pending'
+  | 'processing'
+  | 'scheduled'
+  | 'completed'
+  | 'failed'
+  | 'oldestPendingAgeMs'
+  | 'expiredClaims'
+  | 'workers'
+> & { paused: boolean };
+
+/** A worker as a health check reports it. */
+export interface WorkerHealth {
+  /** How many jobs run in this process now. */
+  running: number;
+  /** How long ago Redis last answered a fetch, in ms; before the first: how long ago the app started. */
+  sinceLastFetchMs: number;
+  /** Why it does not run. */
+  error?: string;
+}

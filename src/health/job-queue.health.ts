@@ -1,0 +1,114 @@
+import { Injectable } from '@nestjs/common';
+import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/terminus';
+import { z } from 'zod';
+import { checkOptions } from '../queue/check-options.js';
+import type { QueueStats } from '../queue/job.js';
+import { duration, wholeNumber } from '../queue/options.js';
+import { QueueRegistry } from '../nest/queue-registry.js';
+import { WorkerLifecycle } from '../nest/worker-lifecycle.js';
+import type { JobQueueHealthOptions, JobQueueHealthReport, QueueHealth, WorkerHealth } from './health-report.js';
+import { reasonsAgainst } from './thresholds.js';
+
+const count = () => wholeNumber(0, Number.MAX_SAFE_INTEGER).optional();
+const optionsSchema = z.strictObject(
+  {
+    queues: z
+      .array(z.string({ error: "expected a queue's name" }), { error: 'expected an array of queue names' })
+      .readonly()
+      .optional(),
+    maxPending: count(),
+    maxOldestPendingAgeMs: duration(0).optional(),
+    maxFailed: count(),
+    maxExpiredClaims: count(),
+    maxSinceLastFetchMs: duration(1).optional(),
+    requireWorker: z.boolean({ error: 'expected true or false' }).default(false),
+    timeoutMs: duration(1).default(1_000),
+  },
+  { error: 'expected an object of health options' },
+);
+
+/**
+ * Reports the state of the queues to a health check of @nestjs/terminus, over the connection that the app has already.
+ * Answers within `timeoutMs`, also when Redis is gone.
+ *
+ * @example
+ * @Get('health')
+ * @HealthCheck()
+ * health() {
+ *   return this.health.check([() => this.jobQueue.check('jobs', { maxOldestPendingAgeMs: 60_000, requireWorker: true })]);
+ * }
+ */
+@Injectable()
+export class JobQueueHealthIndicator {
+  // Made here, so that the app need not import TerminusModule where the queue module is.
+  private readonly indicators = new HealthIndicatorService();
+
+  constructor(
+    private readonly queues: QueueRegistry,
+    private readonly lifecycle: WorkerLifecycle,
+  ) {}
+
+  /**
+   * @param key under which the report stands in the answer
+   * @returns up or down, with the depths of each queue, the worker and Redis; down says why in `message`
+   * @throws InvalidOptionError for a bad option
+   */
+  async check<const Key extends string = 'jobQueue'>(
+    key: Key = 'jobQueue' as Key,
+    options: JobQueueHealthOptions = {},
+  ): Promise<HealthIndicatorResult<Key>> {
+    const limits = checkOptions(`health check "${key}"`, optionsSchema, options);
+    const names = limits.queues ?? this.queues.all.map((queue) => queue.name);
+    const queues = names.map((name) => this.queues.queue(name));
+    const session = this.indicators.check(key);
+    const worker = this.worker();
+    const started = performance.now();
+    let latencyMs = 0;
+    let stats: QueueStats[];
+    try {
+      const { redis } = this.queues;
+      [, ...stats] = await redis.answerNow(limits.timeoutMs, () =>
+        Promise.all([
+          redis.client.ping().then(() => (latencyMs = Math.round((performance.now() - started) * 10) / 10)),
+          ...queues.map((queue) => queue.stats()),
+        ]),
+      );
+    } catch (error) {
+      return session.down({ message: (error as Error).message, redis: { reachable: false }, ...worker });
+    }
+    const byName = Object.fromEntries(names.map((name, i) => [name, queueHealth(stats[i]!)]));
+    const reasons = reasonsAgainst(limits, byName, worker.worker);
+    const report: JobQueueHealthReport = { redis: { reachable: true, latencyMs }, ...worker, queues: byName };
+    return reasons.length > 0 ? session.down({ message: reasons.join('; '), ...report }) : session.up(report);
+  }
+
+  private worker(): { worker?: WorkerHealth } {
+    const { worker, startFailure, expected, sinceLastFetchMs } = this.lifecycle;
+    if (!expected) {
+      return {};
+    }
+    return {
+      worker: {
+        running: worker?.running ?? 0,
+        sinceLastFetchMs,
+        ...(startFailure && { error: startFailure.message }),
+      },
+    };
+  }
+}
+
+function queueHealth(stats: QueueStats): QueueHealth {
+  const { pending, processing, scheduled, completed, failed, oldestPendingAgeMs, expiredClaims, workers } = stats;
+  const paused = stats.pausedAt !== null;
+  return {
+    pending,
+    processing,
+    scheduled,
+    completed,
+    failed,
+    oldestPendingAgeMs,
+    expiredClaims,
+    workers,
+    paused,
+  };
+}

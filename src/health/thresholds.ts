@@ -1,0 +1,45 @@
+import type { JobQueueHealthOptions, QueueHealth, WorkerHealth } from './health-report.js';
+
+/** Why queues and worker are not as they should be, in words; nothing where all is well. */
+export function reasonsAgainst(
+  limits: JobQueueHealthOptions,
+  queues: Record<string, QueueHealth>,
+  worker: WorkerHealth | undefined,
+): string[] {
+  return [
+    ...workerReasons(limits, worker),
+    ...Object.entries(queues).flatMap(([name, queue]) =>
+      queueReasons(limits, queue).map((reason) => `${name}: ${reason}`),
+    ),
+  ];
+}
+
+function workerReasons(
+  { maxSinceLastFetchMs = Infinity }: JobQueueHealthOptions,
+  worker: WorkerHealth | undefined,
+) {
+  if (worker?.error !== undefined) {
+    return [`the worker could not start: ${worker.error}`];
+  }
+  const since = worker?.sinceLastFetchMs ?? 0;
+  return since > maxSinceLastFetchMs
+    ? [`the worker last fetched ${since} ms ago, more than ${maxSinceLastFetchMs} ms`]
+    : [];
+}
+
+function queueReasons(limits: JobQueueHealthOptions, queue: QueueHealth): string[] {
+  const { pending, oldestPendingAgeMs, failed, expiredClaims } = queue;
+  return [
+    ...(limits.requireWorker && queue.workers === 0
+      ? [pending > 0 ? `${pending} waiting, no worker` : 'no worker']
+      : []),
+    ...over(pending, limits.maxPending, `${pending} waiting`),
+    ...over(oldestPendingAgeMs, limits.maxOldestPendingAgeMs, `the oldest waits for ${oldestPendingAgeMs} ms`),
+    ...over(failed, limits.maxFailed, `${failed} dead letters`),
+    ...over(expiredClaims, limits.maxExpiredClaims, `${expiredClaims} expired claims`),
+  ];
+}
+
+function over(value: number, limit: number | undefined, words: string): string[] {
+  return limit !== undefined && value > limit ? [`${words}, more than ${limit}`] : [];
+}
