@@ -5,7 +5,7 @@ import { InvalidOptionError } from './errors.js';
 import { randomId } from './job-id.js';
 import { encodeJson } from './json.js';
 import { checkJobId, checkJobName, show } from './names.js';
-import { duration, wholeNumber } from './options.js';
+import { duration, timerDuration, wholeNumber } from './options.js';
 import type { NewJob } from './queue-scripts.js';
 
 /** Options of one enqueue. */
@@ -64,7 +64,7 @@ const optional = <Schema extends z.ZodType>(schema: Schema) => schema.optional()
 export const jobDefaultFields = {
   maxAttempts: optional(wholeNumber(1, 1_000)),
   maxCrashes: optional(wholeNumber(1, 1_000)),
-  timeoutMs: optional(duration(1)),
+  timeoutMs: optional(timerDuration(1)),
   keepResult: optional(z.boolean({ error: 'expected true or false' })),
   resultTtlMs: optional(duration(1)),
 };

@@ -9,6 +9,14 @@ export function duration(min: number) {
   return wholeNumber(min, 365 * DAY, ' ms');
 }
 
+/** The longest time that a timer of Node can wait, in ms; it would take a longer one for 1 ms. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** A length of time that a process waits for itself, in ms: a whole number from `min` to almost 25 days. */
+export function timerDuration(min: number) {
+  return wholeNumber(min, LONGEST_TIMER_MS, ' ms');
+}
+
 /** A whole number from `min` to `max`; the error says so in these words. */
 export function wholeNumber(min: number, max: number, unit = '') {
   return z.custom<number>(
@@ -75,7 +83,7 @@ export const queueOptionFields = {
     .enum(['listened', 'always', 'off'], { error: "expected 'listened', 'always' or 'off'" })
     .default('listened'),
   foreignVisibilityMs: duration(100).optional(),
-  enqueueTimeoutMs: duration(1).default(5_000),
+  enqueueTimeoutMs: timerDuration(1).default(5_000),
   prefix: z
     .string({ error: 'expected text' })
     .regex(/^[\w.:-]{1,64}$/, 'expected 1 to 64 of A-Z a-z 0-9 _ . : -')

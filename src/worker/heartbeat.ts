@@ -1,5 +1,6 @@
 import { JobCancelledError } from '../queue/errors.js';
 import type { JobQueueLogger } from '../queue/logger.js';
+import { LONGEST_TIMER_MS } from '../queue/options.js';
 import type { Attempt } from './attempt.js';
 import type { Lane } from './lane.js';
 
@@ -24,7 +25,7 @@ export class Heartbeat {
   ) {}
 
   start(): void {
-    this.timer = setInterval(() => void this.runOnce(), this.intervalMs);
+    this.timer = setInterval(() => void this.runOnce(), Math.min(this.intervalMs, LONGEST_TIMER_MS));
   }
 
   stop(): void {
@@ -41,7 +42,7 @@ export class Heartbeat {
 
   private async beat(): Promise<void> {
     const attempts = [...this.lane.running.values()];
-    this.reportStuck(attempts.filter((attempt) => attempt.isEnded));
+    this.reportStuck(attempts.filter((attempt) => attempt.job.abortReason));
     const live = attempts.filter((attempt) => !attempt.isEnded);
     for (let i = 0; i < live.length; i += MOST_PER_CALL) {
       await this.extend(live.slice(i, i + MOST_PER_CALL));
@@ -67,14 +68,14 @@ export class Heartbeat {
     }
   }
 
-  /** A handler that goes on after its attempt has ended keeps its slot; operators must know. */
-  private reportStuck(ended: Attempt[]): void {
+  /** A handler that goes on after its signal aborted keeps its slot; operators must know. */
+  private reportStuck(aborted: Attempt[]): void {
     for (const attempt of this.suspects.keys()) {
-      if (!ended.includes(attempt)) {
+      if (!aborted.includes(attempt)) {
         this.suspects.delete(attempt);
       }
     }
-    for (const attempt of ended) {
+    for (const attempt of aborted) {
       const since = this.suspects.get(attempt) ?? Date.now();
       this.suspects.set(attempt, since);
       if (since !== Infinity && Date.now() - since >= STUCK_AFTER_MS) {

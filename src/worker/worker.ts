@@ -6,7 +6,7 @@ import { InvalidOptionError } from '../queue/errors.js';
 import { randomId } from '../queue/job-id.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import { silentLogger, type JobQueueLogger } from '../queue/logger.js';
-import { duration, wholeNumber } from '../queue/options.js';
+import { timerDuration, wholeNumber } from '../queue/options.js';
 import type { RedisClient } from '../queue/redis-client.js';
 import { ScriptRunner } from '../queue/script-runner.js';
 import { Announcer } from './announcer.js';
@@ -45,8 +45,8 @@ export interface WorkerOptions {
 
 const optionsSchema = z.strictObject({
   concurrency: wholeNumber(1, 100_000).optional(),
-  sweepIntervalMs: duration(0).default(5_000),
-  shutdownTimeoutMs: duration(1).default(10_000),
+  sweepIntervalMs: timerDuration(0).default(5_000),
+  shutdownTimeoutMs: timerDuration(1).default(10_000),
   id: z
     .string({ error: 'expected text' })
     .regex(/^[\w.:@-]{1,128}$/, 'expected 1 to 128 of A-Z a-z 0-9 _ . : @ -')

@@ -35,10 +35,15 @@ export async function eventually<Value>(
 }
 
 /** The promise's value, or an error that says what did not come. */
-export async function within<Value>(ms: number, what: string, promise: Promise<Value>): Promise<Value> {
+export async function within<Value>(
+  ms: number,
+  what: string | (() => string),
+  promise: Promise<Value>,
+): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not within ${ms} ms: ${what}`)), ms);
+    const say = () => `not within ${ms} ms: ${typeof what === 'function' ? what() : what}`;
+    timer = setTimeout(() => reject(new Error(say())), ms);
   });
   try {
     return await Promise.race([promise, late]);

@@ -68,7 +68,8 @@ export class TestWorker {
   async event(type: WorkerEvent['type'], count = 1, { id = '', timeoutMs = 10_000 } = {}): Promise<WorkerEvent> {
     const found = () =>
       this.events.filter((event) => event.type === type && (!id || event.job.id === id))[count - 1];
-    const what = `event "${type}" number ${count}; there were ${this.events.map((event) => event.type).join(' ')}`;
+    const what = () =>
+      `event "${type}" number ${count}; there were ${this.events.map((event) => event.type).join(' ')}`;
     let look: (() => void) | undefined;
     const coming = new Promise<WorkerEvent>((resolve) => {
       look = () => {

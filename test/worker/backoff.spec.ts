@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JobQueue } from '../../src/queue/job-queue.js';
-import type { Handler } from '../../src/worker/handler.js';
 import { newQueue, startWorker } from '../support/workers.js';
 
 const HOUR = 3_600_000;
@@ -53,7 +52,7 @@ describe('backoff', () => {
   ])('by a function that %s is no backoff, and the job says so', async (_, backoff, message) => {
     const queue = newQueue({ maxAttempts: 2 });
     const { id } = await queue.enqueue({});
-    const worker = await startWorker(queue, { handle: fail, backoff } as Handler);
+    const worker = await startWorker(queue, { handle: fail, backoff });
     await worker.event('failed');
     const job = await queue.get(id);
     expect(job).toMatchObject({ status: 'failed', attempts: 2 });

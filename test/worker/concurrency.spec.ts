@@ -90,7 +90,7 @@ describe('concurrency', () => {
     const slow = gate();
     await queue.enqueue('slow');
     await fill(queue, 50);
-    const handler = (job: Job<unknown>) => (job.payload === 'slow' ? slow.promise : undefined);
+    const handler = (job: Job) => (job.payload === 'slow' ? slow.promise : undefined);
     const worker = await startWorker(queue, handler, { perQueue: 2 });
     await worker.event('completed', 50);
     slow.open();
@@ -102,7 +102,7 @@ describe('concurrency', () => {
     const stuck = gate();
     await queue.enqueue('stuck', { timeoutMs: 5 });
     await queue.enqueue('next');
-    const worker = await startWorker(queue, (job: Job<unknown>) => (job.payload === 'stuck' ? stuck.promise : 1), {
+    const worker = await startWorker(queue, (job: Job) => (job.payload === 'stuck' ? stuck.promise : 1), {
       perQueue: 1,
     });
     await worker.event('failed');
@@ -120,7 +120,7 @@ describe('order (I8)', () => {
     const queue = newQueue();
     await fill(queue, 200);
     const seen: unknown[] = [];
-    const worker = await startWorker(queue, (job: Job<unknown>) => void seen.push(job.payload), { perQueue: 1 });
+    const worker = await startWorker(queue, (job: Job) => void seen.push(job.payload), { perQueue: 1 });
     for (let i = 200; i < 300; i++) {
       await queue.enqueue(i);
     }
@@ -132,7 +132,7 @@ describe('order (I8)', () => {
     const queue = newQueue();
     await fill(queue, 300);
     const seen: unknown[] = [];
-    const handler = async (job: Job<unknown>) => {
+    const handler = async (job: Job) => {
       seen.push(job.payload);
       await new Promise((resolve) => setImmediate(resolve));
     };
