@@ -11,6 +11,7 @@
 --@include lib/keys
 --@include lib/retention
 --@include lib/clock
+--@include lib/read
 --@include lib/rank
 --@include lib/events
 --@include lib/history
@@ -22,7 +23,7 @@
 local limit, visibility = tonumber(ARGV[first]), tonumber(ARGV[first + 1])
 
 local function sighting(id)
-  local attempts, token = unpack(redis.call('HMGET', job .. id, 'attempts', 'claim_token'))
+  local attempts, token = unpack(read(job .. id, 'attempts', 'claim_token'))
   return (attempts or '') .. ':' .. (token or '') .. ':' .. id
 end
 

@@ -8,6 +8,7 @@
 --@include lib/keys
 --@include lib/retention
 --@include lib/clock
+--@include lib/read
 --@include lib/events
 --@include lib/history
 --@include lib/ends

@@ -20,6 +20,7 @@ local job, pending, prioritized, scheduled, claims = KEYS[1], KEYS[2], KEYS[3], 
 local wake, settings, sequence, batch = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
 --@include lib/clock
+--@include lib/read
 --@include lib/rank
 --@include lib/promote
 --@include lib/take
@@ -36,7 +37,7 @@ end
 
 -- Why a job must not run, or ''. Only asked where it may be: a job that never ran, without options, is as it was made.
 local function refusal_of(key, name, payload, attempts)
-  local max_attempts, expires_at, cancel = unpack(redis.call('HMGET', key, 'max_attempts', 'expires_at_ms', 'cancel_requested_at_ms'))
+  local max_attempts, expires_at, cancel = unpack(read(key, 'max_attempts', 'expires_at_ms', 'cancel_requested_at_ms'))
   return not payload and 'missing' or cancel and 'cancelled' or expires_at and (tonumber(expires_at) or 0) <= now and 'expired'
     or attempts >= (tonumber(max_attempts) or max_attempts_of(name)) and 'exhausted' or ''
 end
@@ -52,7 +53,7 @@ if last then
   local remembered = cmsgpack.unpack(last)
   if remembered.token == token then
     for _, id in ipairs(remembered) do
-      local current, name, payload, attempts, fence, enqueued_at, options = unpack(redis.call('HMGET', job .. id,
+      local current, name, payload, attempts, fence, enqueued_at, options = unpack(read(job .. id,
         'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options'))
       if current == token then
         hand_over(id, name, payload, tonumber(attempts), tonumber(fence), enqueued_at, options, remembered.refusals[id] or '')
@@ -83,7 +84,7 @@ local expiry = text(now + visibility)
 local expiries, remembered = {}, { token = token, refusals = {} }
 for i, id in ipairs(ids) do
   local key = job .. id
-  local hash = redis.call('HMGET', key, 'name', 'payload', 'attempts', 'enqueued_at_ms', 'options')
+  local hash = read(key, 'name', 'payload', 'attempts', 'enqueued_at_ms', 'options')
   local name, payload, options = hash[1], hash[2], hash[5]
   local attempts = tonumber(hash[3]) or 0
   local refusal = ''

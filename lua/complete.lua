@@ -15,13 +15,14 @@
 local job, claims, completed, stats, unique, events = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local completed_history, fallen_ttl, publish, result_ttl = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
 --@include lib/clock
+--@include lib/read
 --@include lib/events
 --@include lib/history
 local done, lost = {}, {}
 
 -- What an earlier attempt or an option may have left.
 local function clean_up(id, key)
-  local unique_key, last_error_at = unpack(redis.call('HMGET', key, 'unique', 'last_error_at_ms'))
+  local unique_key, last_error_at = unpack(read(key, 'unique', 'last_error_at_ms'))
   if last_error_at then
     redis.call('HDEL', key, 'last_error', 'last_error_at_ms')
   end
@@ -31,14 +32,14 @@ local function clean_up(id, key)
 end
 
 local function was_completed_by(key, fence)
-  local current, last_fence, status = unpack(redis.call('HMGET', key, 'claim_token', 'fence', 'status'))
+  local current, last_fence, status = unpack(read(key, 'claim_token', 'fence', 'status'))
   return current == '' and last_fence == fence and status == 'completed'
 end
 
 for i = 5, #ARGV, 6 do
   local id, token, fence, result, own_ttl = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
   local key = job .. id
-  if token ~= '' and redis.call('HGET', key, 'claim_token') == token then
+  if token ~= '' and redis.pcall('HGET', key, 'claim_token') == token then
     if result == '' then
       redis.call('HSET', key, 'status', 'completed', 'claim_token', '', 'completed_at_ms', now_text)
     else

@@ -8,12 +8,13 @@
 local job, claims = KEYS[1], KEYS[2]
 local visibility = tonumber(ARGV[1])
 --@include lib/clock
+--@include lib/read
 local expiry = text(now + visibility)
 local expiries, notices = {}, {}
 
 for i = 2, #ARGV, 2 do
   local id, token = ARGV[i], ARGV[i + 1]
-  local current, cancel = unpack(redis.call('HMGET', job .. id, 'claim_token', 'cancel_requested_at_ms'))
+  local current, cancel = unpack(read(job .. id, 'claim_token', 'cancel_requested_at_ms'))
   if current == token then
     expiries[#expiries + 1], expiries[#expiries + 2] = expiry, id
   end

@@ -9,6 +9,7 @@
 --@include lib/keys
 --@include lib/retention
 --@include lib/clock
+--@include lib/read
 --@include lib/rank
 --@include lib/events
 --@include lib/history
@@ -20,11 +21,10 @@ local first_answer = { pending = 'retry', scheduled = 'retry', failed = 'failed'
 
 local function fail(id, message, error, final, backoff)
   local key = job .. id
-  local attempts, priority, cancel = unpack(redis.call('HMGET', key, 'attempts', 'priority', 'cancel_requested_at_ms'))
+  local attempts, priority, cancel, errors = unpack(read(key, 'attempts', 'priority', 'cancel_requested_at_ms', 'errors'))
   redis.call('ZREM', claims, id)
   log_attempt(id, 'error', error)
-  redis.call('HINCRBY', key, 'errors', 1)
-  redis.call('HSET', key, 'claim_token', '', 'last_error', message, 'last_error_at_ms', now)
+  redis.call('HSET', key, 'errors', counted(errors), 'claim_token', '', 'last_error', message, 'last_error_at_ms', now)
   if cancel then
     end_cancelled(id)
     return 'cancelled'
@@ -47,7 +47,7 @@ end
 local answers = {}
 for i = first, #ARGV, 7 do
   local id, token, fence = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  local current, last_fence, status = unpack(redis.call('HMGET', job .. id, 'claim_token', 'fence', 'status'))
+  local current, last_fence, status = unpack(read(job .. id, 'claim_token', 'fence', 'status'))
   if current == token and status == 'processing' then
     answers[#answers + 1] = fail(id, ARGV[i + 3], ARGV[i + 4], ARGV[i + 5] == '1', tonumber(ARGV[i + 6]))
   elseif current == '' and last_fence == fence then

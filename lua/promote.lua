@@ -6,6 +6,7 @@
 -- Returns how many were moved. Repeated: moves the next slice.
 --@include lib/keys
 --@include lib/clock
+--@include lib/read
 --@include lib/rank
 --@include lib/promote
 local moved = promote(tonumber(ARGV[1]))

@@ -10,6 +10,7 @@
 --@include lib/keys
 --@include lib/retention
 --@include lib/clock
+--@include lib/read
 --@include lib/rank
 --@include lib/events
 --@include lib/history
@@ -35,7 +36,7 @@ local expired = redis.call('ZRANGE', claims, now, '-inf', 'BYSCORE', 'REV', 'LIM
 local taken, answers = {}, { #expired == limit and '1' or '0' }
 for _, id in ipairs(expired) do
   redis.call('ZREM', claims, id)
-  local status, fence = unpack(redis.call('HMGET', job .. id, 'status', 'fence'))
+  local status, fence = unpack(read(job .. id, 'status', 'fence'))
   -- A hash that is gone leaves a dead letter that says so; one that is in another state already is only forgotten here.
   if status == 'processing' or not status then
     taken[#taken + 1] = { id = id, fence = tonumber(fence) or 0 }

@@ -6,6 +6,7 @@
 -- Returns how many were redriven; an id that is no dead letter is passed over. Repeated: 0.
 --@include lib/keys
 --@include lib/clock
+--@include lib/read
 --@include lib/rank
 --@include lib/places
 local redriven = 0
@@ -16,7 +17,7 @@ for _, id in ipairs(ARGV) do
     redis.call('HDEL', key, 'crashes', 'errors', 'unhandled', 'failed_at_ms', 'expires_at_ms', 'cancel_requested_at_ms')
     redis.call('HSET', key, 'attempts', 0, 'claimed_at_ms', 0)
     redis.call('HSETNX', key, 'options', '{}') -- no plain job any more: its completion clears last_error
-    local priority, unique_key = unpack(redis.call('HMGET', key, 'priority', 'unique'))
+    local priority, unique_key = unpack(read(key, 'priority', 'unique'))
     if unique_key then
       redis.call('HSETNX', unique, unique_key, id)
     end

@@ -11,6 +11,7 @@
 --@include lib/keys
 --@include lib/retention
 --@include lib/clock
+--@include lib/read
 --@include lib/rank
 --@include lib/events
 --@include lib/history
@@ -25,15 +26,16 @@ local function release(id, reason, delay)
   local key = job .. id
   redis.call('ZREM', claims, id)
   log_attempt(id, reason)
-  redis.call('HINCRBY', key, 'attempts', -1)
-  redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0)
-  local times = redis.call('HINCRBY', key, counters[reason], 1)
-  local name, priority, rank, cancel = unpack(redis.call('HMGET', key, 'name', 'priority', 'rank', 'cancel_requested_at_ms'))
+  local name, priority, rank, cancel, attempts, times = unpack(read(key, 'name', 'priority', 'rank',
+    'cancel_requested_at_ms', 'attempts', counters[reason]))
+  times = counted(times)
+  redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'attempts', math.max(0, (tonumber(attempts) or 1) - 1),
+    counters[reason], times)
   if cancel then
     end_cancelled(id)
     return 'cancelled'
   end
-  if reason == 'unhandled' and times > max_unhandled then
+  if reason == 'unhandled' and tonumber(times) > max_unhandled then
     bury(id, 'No worker of this queue handles the name "' .. (name or '') .. '"; it was offered ' .. times .. ' times.')
     return 'failed'
   end
@@ -52,7 +54,7 @@ end
 local answers, current_claims = {}, {}
 for i = first + 1, #ARGV, 5 do
   local id, token, fence = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  local current, last_fence, status = unpack(redis.call('HMGET', job .. id, 'claim_token', 'fence', 'status'))
+  local current, last_fence, status = unpack(read(job .. id, 'claim_token', 'fence', 'status'))
   local index = #answers + 1
   answers[index] = 'lost'
   if current == token and status == 'processing' then

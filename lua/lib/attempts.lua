@@ -1,9 +1,9 @@
 -- log_attempt(id, outcome, error): appends one line of JSON to the job's attempt_log: who held the claim, from when
 -- to when, how it ended. error is JSON text or nil. The newest 20 are kept. Successful attempts are not logged: the
--- hash itself tells them, and a plain job pays nothing. Needs: job, now.
+-- hash itself tells them, and a plain job pays nothing. Needs: job, now, read.
 local function log_attempt(id, outcome, error)
   local key = job .. id
-  local attempt, started_at, worker, log = unpack(redis.call('HMGET', key, 'attempts', 'claimed_at_ms', 'worker', 'attempt_log'))
+  local attempt, started_at, worker, log = unpack(read(key, 'attempts', 'claimed_at_ms', 'worker', 'attempt_log'))
   local entry = string.format('{"attempt":%d,"startedAt":%.0f,"endedAt":%.0f,"worker":%s,"outcome":"%s","error":',
     tonumber(attempt) or 0, tonumber(started_at) or 0, now, worker and cjson.encode(worker) or 'null', outcome)
     .. (error or 'null') .. '}'

@@ -1,6 +1,6 @@
 -- How a job ends other than completed: as a dead letter, or cancelled. Each clears the claim token, frees the unique
 -- key if the job still owns it, counts and publishes.
--- Needs: keys, retention, now, remember, emit.
+-- Needs: keys, retention, now, remember, emit, read.
 local function free_unique(id, key)
   if key and redis.call('HGET', unique, key) == id then
     redis.call('HDEL', unique, key)
@@ -17,7 +17,7 @@ end
 
 local function bury(id, reason)
   local key = job .. id
-  local unique_key, payload = unpack(redis.call('HMGET', key, 'unique', 'payload'))
+  local unique_key, payload = unpack(read(key, 'unique', 'payload'))
   if not payload then
     redis.call('HINCRBY', stats, 'broken_total', 1)
   end

@@ -1,7 +1,7 @@
 -- limits(id): max_attempts and max_crashes of a job: its own, else those of its handler as the workers announced them,
--- else the queue's. So a replica without the handler decides as one with it. Needs: keys, retention.
+-- else the queue's. So a replica without the handler decides as one with it. Needs: keys, retention, read.
 local function limits(id)
-  local name, max_attempts, max_crashes = unpack(redis.call('HMGET', job .. id, 'name', 'max_attempts', 'max_crashes'))
+  local name, max_attempts, max_crashes = unpack(read(job .. id, 'name', 'max_attempts', 'max_crashes'))
   local announced = redis.call('HGET', policies, name or '') or ''
   local handler_attempts, handler_crashes = string.match(announced, '^(%d+):(%d+)$')
   return tonumber(max_attempts) or tonumber(handler_attempts) or default_max_attempts,

@@ -1,13 +1,13 @@
 -- promote(limit): moves up to limit due jobs from scheduled to where they can be claimed; answers how many.
 -- A job whose hash is gone goes along: its claim sets it aside with the reason.
--- Needs: job, pending, prioritized, scheduled, now, next_rank.
+-- Needs: job, pending, prioritized, scheduled, now, next_rank, read.
 local function promote(limit)
   local due = redis.call('ZRANGE', scheduled, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
   local plain, moved = {}, {}
   for i = 1, #due, 2 do
     local id, ready_at = due[i], due[i + 1]
     local key = job .. id
-    local status, priority = unpack(redis.call('HMGET', key, 'status', 'priority'))
+    local status, priority = unpack(read(key, 'status', 'priority'))
     if status then
       redis.call('HSET', key, 'status', 'pending', 'ready_at_ms', ready_at)
     end

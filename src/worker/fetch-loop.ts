@@ -73,8 +73,8 @@ export class FetchLoop {
   private async travel(stream: string, errands: Errand[]): Promise<void> {
     const outcomes = await this.transport.carry(errands.map(({ call }) => call));
     this.freeStreams.push(stream);
-    this.onTrip();
     errands.forEach((errand, i) => errand.done(outcomes[i]!));
+    this.onTrip(); // only now do the lanes know whether they are idle
     this.schedule();
   }
 
