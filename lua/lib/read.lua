@@ -4,7 +4,7 @@ local function read(key, ...)
   local values = redis.pcall('HMGET', key, ...)
   if values.err then
     redis.call('UNLINK', key)
-    return {}
+    values = redis.call('HMGET', key, ...)
   end
   return values
 end
