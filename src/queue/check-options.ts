@@ -33,6 +33,20 @@ export function checkOptions<Schema extends z.ZodType>(
   throw new InvalidOptionError(path, issue.message.replace(/^.*?expected /, ''), show(found));
 }
 
+/** Checks a length of time given to a call, in ms. */
+export function checkMs(subject: string, value: number, min: number, max: number): void {
+  if (typeof value !== 'number' || !(value >= min && value <= max)) {
+    throw new InvalidOptionError(subject, `a number of ms from ${min} to ${max}`, show(value));
+  }
+}
+
+/** Checks a whole number given to a call. */
+export function checkCount(subject: string, value: number, min: number, max: number): void {
+  if (!Number.isInteger(value) || value < min || value > max) {
+    throw new InvalidOptionError(subject, `a whole number from ${min} to ${max}`, show(value));
+  }
+}
+
 /** The issue of the branch of a union that came closest, which tells more than "invalid input". */
 function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   if (issue.code !== 'invalid_union') {

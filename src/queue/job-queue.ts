@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { backoffDelay } from './backoff.js';
+import { checkCount, checkMs } from './check-options.js';
 import { Connection } from './connection.js';
 import { decodeJobHash } from './decode-job.js';
 import { Enqueuer } from './enqueuer.js';
@@ -36,6 +37,7 @@ import { Waker } from './waker.js';
 /** The most entries that one call of a bounded script looks at. */
 const SLICE = 500;
 const LARGEST_PAGE = 1_000;
+const YEAR_MS = 365 * 86_400_000;
 
 export interface ClaimOptions {
   /** How long to wait for a job, in ms. Default 0. */
@@ -63,6 +65,7 @@ export class JobQueue {
   private waker: Waker | undefined;
   private readonly identity = `${hostname()}:${process.pid}`;
   private claims = 0;
+  private closed = false;
 
   /**
    * @param client an ioredis client of yours; it is never closed here
@@ -151,17 +154,21 @@ export class JobQueue {
     { timeoutMs = 0, worker = this.identity }: ClaimOptions = {},
   ): Promise<ClaimedJob[]> {
     checkCount('count', count, 1, LARGEST_PAGE);
+    checkMs('timeoutMs', timeoutMs, 0, Infinity);
     const deadline = Date.now() + timeoutMs;
     for (;;) {
       const { jobs, nextDueInMs = Infinity, again } = await this.claimOnce(count, worker);
       const left = deadline - Date.now();
-      if (jobs.length > 0 || (left <= 0 && !again)) {
+      if (jobs.length > 0 || ((left <= 0 || this.closed) && !again)) {
         return jobs;
       }
       if (!again) {
         const { keys } = await this.scripts();
         this.waker ??= new Waker(this.connection, keys.wake);
         await this.waker.wait(Math.min(left, nextDueInMs));
+        if (this.closed) {
+          return [];
+        }
       }
     }
   }
@@ -195,6 +202,7 @@ export class JobQueue {
     error: unknown,
     options: { final?: boolean; delayMs?: number } = {},
   ): Promise<FailOutcome> {
+    checkMs('delayMs', options.delayMs ?? 0, 0, YEAR_MS);
     const backoffMs =
       options.delayMs ?? backoffDelay(job.options.backoff ?? this.options.backoff, job.attempt, error);
     const failure = { ...claimOf(job), error: storeError(error), final: options.final ?? false, backoffMs };
@@ -204,6 +212,7 @@ export class JobQueue {
 
   /** Gives an unfinished job back, its attempt uncounted: to the front of the queue, or to come back after `delayMs`. */
   async release(job: ClaimRef, { delayMs = 0 }: { delayMs?: number } = {}): Promise<ReleaseOutcome> {
+    checkMs('delayMs', delayMs, 0, YEAR_MS);
     const reason = delayMs > 0 ? 'snooze' : 'interruption';
     const [outcome] = await this.call((scripts) => scripts.release([{ ...claimOf(job), reason, delayMs }]));
     return outcome!;
@@ -211,6 +220,7 @@ export class JobQueue {
 
   /** Lengthens a claim, from now, by `visibilityMs` (default: the queue's). Says whether it is lost or to be cancelled. */
   async extend(job: ClaimRef, visibilityMs?: number): Promise<'extended' | 'cancel-requested' | 'lost'> {
+    checkMs('visibilityMs', visibilityMs ?? this.options.visibilityMs, 1, YEAR_MS);
     const { lost, cancelRequested } = await this.call((scripts) => scripts.extend([claimOf(job)], visibilityMs));
     return lost.length > 0 ? 'lost' : cancelRequested.length > 0 ? 'cancel-requested' : 'extended';
   }
@@ -257,6 +267,7 @@ export class JobQueue {
 
   /** Waits for a job's result; see JobHandle.result. */
   async result(id: string, { timeoutMs = 30_000 }: { timeoutMs?: number } = {}): Promise<unknown> {
+    checkMs('timeoutMs', timeoutMs, 0, Infinity);
     const { keys } = await this.scripts();
     const subscriber = EventSubscriber.of(this.connection);
     const events = this.options.events !== 'off';
@@ -291,6 +302,11 @@ export class JobQueue {
 
   /** Gives a waiting job a new start. `{ delayMs: 0 }` promotes it now. */
   async reschedule(id: string, start: { delayMs: number } | { runAt: Date | number }) {
+    if ('delayMs' in start) {
+      checkMs('delayMs', start.delayMs, 0, YEAR_MS);
+    } else if (Number.isNaN(new Date(start.runAt).getTime())) {
+      throw new InvalidOptionError('runAt', 'a valid Date or epoch ms', show(String(start.runAt)));
+    }
     const due = 'delayMs' in start ? start : { runAtMs: Number(start.runAt) };
     return this.call((scripts) => scripts.reschedule(id, due));
   }
@@ -329,8 +345,9 @@ export class JobQueue {
     }
   }
 
-  /** Closes the connections that were made for this queue; never the client that was handed in. */
+  /** Ends waiting claims and closes the connections that were made for this queue; never the client that was handed in. */
   close(): void {
+    this.closed = true;
     this.waker?.close();
     EventSubscriber.of(this.connection).closeIdle();
   }
@@ -345,10 +362,4 @@ function claimOf({ id, token, fence }: ClaimRef): ClaimRef {
     throw new InvalidOptionError('job.token', 'the token of a claim', show(token));
   }
   return { id, token, fence };
-}
-
-function checkCount(subject: string, value: number, min: number, max: number): void {
-  if (!Number.isInteger(value) || value < min || value > max) {
-    throw new InvalidOptionError(subject, `a whole number from ${min} to ${max}`, show(value));
-  }
 }

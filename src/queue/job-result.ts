@@ -6,6 +6,12 @@ import type { JobRecord } from './job.js';
 const LOOK_EVERY_MS = 2_000;
 const LOOK_EVERY_MS_WITHOUT_EVENTS = 200;
 
+/** How long after the time limit the last look may take, in ms, before a server that does not answer counts as gone. */
+const LAST_LOOK_MS = 500;
+
+/** A longer timer fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** Where results of one queue are read. */
 export interface ResultSource {
   queue: string;
@@ -23,6 +29,21 @@ export interface ResultSource {
  * @throws JobFailedError, JobCancelledError, JobNotFoundError, JobTimeoutError
  */
 export async function waitForResult(source: ResultSource, id: string, timeoutMs: number): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined;
+  const gone = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new JobTimeoutError(id, timeoutMs)),
+      Math.min(timeoutMs + LAST_LOOK_MS, LONGEST_TIMER_MS),
+    );
+  });
+  try {
+    return await Promise.race([listenAndLook(source, id, timeoutMs), gone]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function listenAndLook(source: ResultSource, id: string, timeoutMs: number): Promise<unknown> {
   const signal = new Signal();
   const deadline = Date.now() + timeoutMs;
   const listening = source.events

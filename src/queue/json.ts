@@ -5,7 +5,7 @@ const MAX_DEPTH = 200;
 
 /**
  * Encodes a value that a job carries. Unlike `JSON.stringify` it refuses what would change silently on the way:
- * functions, symbols, BigInt, NaN, infinities, Map and Set, cycles, and nesting deeper than 200.
+ * functions, symbols, BigInt, NaN, infinities, invalid dates, Map and Set, cycles, and nesting deeper than 200.
  *
  * @param subject what the value is, for the error: `payload`, `result`, `progress`
  * @param maxBytes the largest encoding allowed, in bytes
@@ -13,13 +13,24 @@ const MAX_DEPTH = 200;
  */
 export function encodeJson(subject: string, value: unknown, maxBytes: number): string {
   checkValue(subject, value, 0);
-  const json = JSON.stringify(value) as string | undefined;
-  if (json === undefined) {
-    throw new InvalidPayloadError(subject, 'a value that JSON can carry', show(value));
-  }
+  const json = stringify(subject, value);
   // A UTF-16 unit takes at most 3 bytes, so most payloads are known to fit without being measured.
   if (json.length * 3 > maxBytes && Buffer.byteLength(json) > maxBytes) {
     throw new InvalidPayloadError(subject, `at most ${maxBytes} bytes of JSON`, `${Buffer.byteLength(json)} bytes`);
+  }
+  return json;
+}
+
+/** A `toJSON` may throw, or give what JSON cannot carry; only here that shows. */
+function stringify(subject: string, value: unknown): string {
+  let json: string | undefined;
+  try {
+    json = JSON.stringify(value) as string | undefined;
+  } catch (error) {
+    throw new InvalidPayloadError(subject, 'a value that JSON can carry', `one that throws (${String(error)})`);
+  }
+  if (json === undefined) {
+    throw new InvalidPayloadError(subject, 'a value that JSON can carry', show(value));
   }
   return json;
 }
@@ -38,6 +49,8 @@ function checkValue(path: string, value: unknown, depth: number): void {
     case 'object':
       if (value !== null && typeof (value as { toJSON?: unknown }).toJSON !== 'function') {
         checkObject(path, value, depth);
+      } else if (value instanceof Date && Number.isNaN(value.getTime())) {
+        throw new InvalidPayloadError(path, 'a valid Date', 'an invalid one');
       }
       return;
     default:

@@ -72,13 +72,17 @@ export const jobDefaultFields = {
 const enqueueOptionsSchema = z.strictObject(
   {
     ...jobDefaultFields,
-    name: z.string().optional(),
-    id: z.string().optional(),
+    name: z.string({ error: 'expected text' }).optional(),
+    id: z.string({ error: 'expected text' }).optional(),
     delayMs: optional(duration(0)),
     runAt: optional(
-      z.custom<Date | number>((value) => Number.isFinite(value instanceof Date ? value.getTime() : value), {
-        error: 'expected a valid Date or epoch ms',
-      }),
+      z.custom<Date | number>(
+        (value) =>
+          (value instanceof Date || typeof value === 'number') && Number.isFinite(new Date(value).getTime()),
+        {
+          error: 'expected a valid Date or epoch ms',
+        },
+      ),
     ),
     priority: optional(wholeNumber(0, 1_000)),
     backoff: storedBackoffSchema.optional(),

@@ -1,0 +1,67 @@
+import { describe, expect, it } from '@jest/globals';
+import type { JobQueue } from '../../src/queue/job-queue.js';
+import { coreQueue } from '../support/core-queue.js';
+import { connect, testRedisUrl } from '../support/redis.js';
+import { startProxy, type Proxy } from '../support/tcp-proxy.js';
+
+async function behindProxy() {
+  const proxy = await startProxy(testRedisUrl());
+  const client = connect({ retryStrategy: () => 20, maxRetriesPerRequest: null }, proxy.url);
+  client.on('error', () => undefined);
+  const { queue, state } = coreQueue({}, client);
+  await queue.stats(); // connected, and the server is known
+  return { proxy, queue, state };
+}
+
+/** Runs one call whose first reply is lost with the connection; the client sends it again. */
+async function withLostReply<Answer>(
+  { proxy, queue }: { proxy: Proxy; queue: JobQueue },
+  action: (queue: JobQueue) => Promise<Answer>,
+): Promise<Answer> {
+  const lost = proxy.loseReplies();
+  const answer = action(queue);
+  await lost;
+  proxy.heal();
+  proxy.cut();
+  return answer;
+}
+
+describe('I3: a reply that was lost', () => {
+  it('of a claim: the jobs come once, with one attempt', async () => {
+    const setup = await behindProxy();
+    await setup.queue.enqueueMany([{ payload: 1 }, { payload: 2 }, { payload: 3 }]);
+    await setup.queue.release((await setup.queue.claim())!); // the script is known to the server
+    const jobs = await withLostReply(setup, (queue) => queue.claimMany(2));
+    expect(jobs.map((job) => [job.payload, job.attempt])).toEqual([
+      [1, 1],
+      [2, 1],
+    ]);
+    expect(await setup.state.pending()).toHaveLength(1);
+  });
+
+  it('of a complete: it is recorded once, and counts as done', async () => {
+    const setup = await behindProxy();
+    await setup.queue.enqueue(1);
+    const job = (await setup.queue.claim())!;
+    expect(await withLostReply(setup, (queue) => queue.complete(job, 'done'))).toBe(true);
+    expect(await setup.state.total('completed')).toBe(1);
+    expect(await setup.state.redis.llen(setup.state.keys.completed)).toBe(1);
+  });
+
+  it('of a fail: it is one retry, and answers so', async () => {
+    const setup = await behindProxy();
+    await setup.queue.enqueue(1);
+    const job = (await setup.queue.claim())!;
+    expect(await withLostReply(setup, (queue) => queue.fail(job, new Error('no')))).toBe('retry');
+    expect(await setup.state.total('retried')).toBe(1);
+    expect(await setup.state.field(job.id, 'errors')).toBe('1');
+  });
+
+  it('of a release: the attempt is given back once', async () => {
+    const setup = await behindProxy();
+    await setup.queue.enqueue(1);
+    const job = (await setup.queue.claim())!;
+    expect(await withLostReply(setup, (queue) => queue.release(job))).toBe('released');
+    expect(await setup.state.field(job.id, 'attempts')).toBe('0');
+  });
+});
