@@ -12,6 +12,6 @@ export class HealthController {
   @Get()
   @HealthCheck()
   check() {
-    return this.health.check([() => this.jobs.check('queues')]);
+    return this.health.check([() => this.jobs.check('jobs', { maxOldestPendingAgeMs: 60_000 })]);
   }
 }
