@@ -38,7 +38,7 @@ export class JobQueueService {
    * @throws InvalidPayloadError, InvalidOptionError, RedisOutOfMemoryError: nothing was written. EnqueueError: says
    *   whether it was.
    */
-  enqueue<Result = unknown>(
+  async enqueue<Result = unknown>(
     name: string,
     payload: unknown,
     options: EnqueueJobOptions = {},
@@ -54,7 +54,7 @@ export class JobQueueService {
    * @returns a handle for each, in their order
    * @example await jobs.enqueueMany('email', users.map((user) => ({ payload: { to: user.mail }, delayMs: 1_000 })));
    */
-  enqueueMany<Result = unknown>(
+  async enqueueMany<Result = unknown>(
     name: string,
     jobs: readonly ({ payload: unknown } & Omit<EnqueueJobOptions, 'queue'>)[],
     { queue }: Pick<EnqueueJobOptions, 'queue'> = {},
@@ -145,7 +145,11 @@ export class JobQueueService {
     return this.queue(queue ?? this.handlers.queueOf(name));
   }
 
-  private ask<Answer>(name: string, question: (queue: JobQueue) => Promise<Answer>, waitMs = 0): Promise<Answer> {
+  private async ask<Answer>(
+    name: string,
+    question: (queue: JobQueue) => Promise<Answer>,
+    waitMs = 0,
+  ): Promise<Answer> {
     return this.askQueue(this.target(name, undefined), question, waitMs);
   }
 

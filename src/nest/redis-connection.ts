@@ -73,7 +73,16 @@ export class RedisConnection {
       };
       this.client.on('error', onError);
     });
-    const there = this.connection.whenReady().then(() => true);
+    const there = this.connection.whenReady().then(
+      () => true,
+      (error: Error) => {
+        this.lastError = describe(error);
+        if (error instanceof RedisUnsuitableError) {
+          throw error;
+        }
+        return false; // it went away while it was asked
+      },
+    );
     there.catch(() => undefined); // also thrown below, unless it comes too late to matter
     try {
       return await Promise.race([there, away]);

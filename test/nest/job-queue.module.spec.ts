@@ -1,0 +1,229 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Inject, Injectable, Module } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import {
+  InvalidOptionError,
+  JobHandler,
+  JobQueueModule,
+  JobQueueService,
+  RedisUnsuitableError,
+  type JobQueueModuleOptions,
+  type JobQueueOptionsFactory,
+} from 'nest-job-queue';
+import { connect, testRedisUrl, uniqueQueueName } from '../support/redis.js';
+import { compileApp, KeptLog, startApp, type TestApp } from './app.js';
+
+function echo(name: string) {
+  @JobHandler(name)
+  class EchoHandler {
+    handle({ payload }: { payload: unknown }) {
+      return payload;
+    }
+  }
+  return EchoHandler;
+}
+
+/** An app of this module runs a job, and its queue has the attempts that were asked for. */
+async function expectItRuns(module: TestApp['module'], maxAttempts = 3): Promise<void> {
+  const name = uniqueQueueName();
+  const app = await startApp({ module, providers: [echo(name)] });
+  const jobs = app.get(JobQueueService);
+  expect(await (await jobs.enqueue(name, { n: 1 })).result()).toEqual({ n: 1 });
+  expect(jobs.queue(name).options.maxAttempts).toBe(maxAttempts);
+}
+
+const URL_OPTIONS = (): JobQueueModuleOptions => ({ redis: testRedisUrl(), maxAttempts: 5 });
+
+@Injectable()
+class OptionsFactory implements JobQueueOptionsFactory {
+  createJobQueueOptions() {
+    return Promise.resolve(URL_OPTIONS());
+  }
+}
+
+@Module({
+  providers: [{ provide: 'URL', useFactory: testRedisUrl }, OptionsFactory],
+  exports: ['URL', OptionsFactory],
+})
+class ConfigModule {}
+
+describe('forRoot', () => {
+  const before = process.env.REDIS_URL;
+  afterEach(() => {
+    if (before === undefined) {
+      delete process.env.REDIS_URL;
+    } else {
+      process.env.REDIS_URL = before;
+    }
+  });
+
+  it('takes nothing: REDIS_URL', async () => {
+    process.env.REDIS_URL = testRedisUrl();
+    await expectItRuns(JobQueueModule.forRoot());
+  });
+
+  it('refuses a REDIS_URL that is none, without showing its password', async () => {
+    process.env.REDIS_URL = 'http://me:secret@cache:6379';
+    const failing = startApp({ module: JobQueueModule.forRoot() });
+    await expect(failing).rejects.toThrow(
+      'REDIS_URL: expected a URL such as redis://localhost:6379, found "…@cache:6379".',
+    );
+  });
+
+  it('takes a URL, options of ioredis, or a client', async () => {
+    const { hostname, port } = new URL(testRedisUrl());
+    await expectItRuns(JobQueueModule.forRoot(URL_OPTIONS()), 5);
+    await expectItRuns(JobQueueModule.forRoot({ redis: { host: hostname, port: Number(port) } }));
+    await expectItRuns(JobQueueModule.forRoot({ redis: connect() }));
+  });
+
+  it('never closes a client that was handed in, and closes its own', async () => {
+    const client = connect();
+    const app = await startApp({ jobs: { redis: client }, providers: [echo(uniqueQueueName())] });
+    await app.close();
+    expect(await client.ping()).toBe('PONG');
+    const named = async () => ((await client.client('LIST')) as string).match(/name=nest-job-queue/g)?.length ?? 0;
+    const others = await named();
+    const owning = await startApp({ providers: [echo(uniqueQueueName())] });
+    expect(await named()).toBe(others + 2);
+    await owning.close();
+    expect(await named()).toBe(others);
+  });
+
+  it('serves an app that is a producer only', async () => {
+    const name = uniqueQueueName();
+    const log = new KeptLog();
+    const app = await startApp({ jobs: { worker: false }, providers: [echo(name)], log });
+    const job = await app.get(JobQueueService).enqueue(name, 1);
+    // A worker elsewhere takes the job: this process would have taken it sooner.
+    const other = await startApp({ providers: [echo(name)] });
+    expect(await job.result()).toBe(1);
+    expect(await app.get(JobQueueService).stats(name)).toMatchObject({ workers: 1 });
+    expect(log.lines.filter((line) => line.includes('serves'))).toEqual([]);
+    await other.close();
+  });
+
+  it('is global unless told otherwise', async () => {
+    @Injectable()
+    class Producer {
+      constructor(readonly jobs: JobQueueService) {}
+    }
+    @Module({ providers: [Producer] })
+    class FeatureModule {}
+    const app = await startApp({ imports: [FeatureModule] });
+    expect(app.get(Producer, { strict: false }).jobs).toBe(app.get(JobQueueService));
+    const local = compileApp({
+      module: JobQueueModule.forRoot({ redis: testRedisUrl(), isGlobal: false }),
+      imports: [FeatureModule],
+    });
+    await expect(local).rejects.toThrow("can't resolve dependencies of the Producer");
+  });
+
+  it('is refused the second time', async () => {
+    const twice = compileApp({ imports: [JobQueueModule.forRoot({ redis: testRedisUrl() })] });
+    await expect(twice).rejects.toThrow('JobQueueModule.forRoot: expected to be imported once in an app');
+  });
+
+  it('refuses a client with keyPrefix', async () => {
+    const app = compileApp({ jobs: { redis: connect({ keyPrefix: 'app:' }) } });
+    await expect(app).rejects.toThrow(RedisUnsuitableError);
+  });
+});
+
+describe('forRootAsync', () => {
+  it('takes useFactory with imports and inject', async () => {
+    const module = JobQueueModule.forRootAsync({
+      imports: [ConfigModule],
+      inject: ['URL'],
+      useFactory: async (redis: string) => Promise.resolve({ redis, maxAttempts: 4 }),
+    });
+    await expectItRuns(module, 4);
+  });
+
+  it('takes useClass', async () => {
+    await expectItRuns(JobQueueModule.forRootAsync({ useClass: OptionsFactory }), 5);
+  });
+
+  it('takes useExisting', async () => {
+    await expectItRuns(JobQueueModule.forRootAsync({ imports: [ConfigModule], useExisting: OptionsFactory }), 5);
+  });
+
+  it('takes none of them as a mistake, and two as well', () => {
+    expect(() => JobQueueModule.forRootAsync({})).toThrow(
+      'JobQueueModule.forRootAsync: expected one of useFactory, useClass and useExisting, found none.',
+    );
+    expect(() => JobQueueModule.forRootAsync({ useClass: OptionsFactory, useFactory: URL_OPTIONS })).toThrow(
+      'found useFactory and useClass',
+    );
+  });
+
+  it('checks what the factory gave', async () => {
+    const module = JobQueueModule.forRootAsync({ useFactory: () => ({ visibilityMs: -1 }) });
+    await expect(compileApp({ module })).rejects.toThrow(
+      'JobQueueModule.forRoot.visibilityMs: expected a whole number',
+    );
+  });
+});
+
+describe('a bad option stops the boot', () => {
+  it.each<[object, string]>([
+    [{ concurency: 5 }, '.concurency: expected a known option, found "concurency". Did you mean concurrency?'],
+    [{ visibilityMs: -1 }, '.visibilityMs: expected a whole number from 100'],
+    [{ concurrency: 0 }, '.concurrency: expected a whole number from 1 to 100000, found 0.'],
+    [{ worker: 'yes' }, '.worker: expected true or false, found "yes".'],
+    [
+      { redis: 6379 },
+      '.redis: expected a URL, an object of ioredis options, or a Redis or Cluster client, found 6379.',
+    ],
+    [{ redis: 'cache:6379' }, '.redis: expected a URL such as redis://localhost:6379, found "cache:6379".'],
+    [{ redis: { on: () => undefined } }, '.redis: expected a client of ioredis'],
+    [
+      { queues: { jobs: { visibilityMS: 500 } } },
+      '.queues.jobs.visibilityMS: expected a known option, found "visibilityMS". Did you mean visibilityMs?',
+    ],
+    [{ queues: { jobs: { concurrency: 1.5 } } }, '.queues.jobs.concurrency: expected a whole number'],
+    [{ queues: [] }, '.queues: expected an object of queue options by queue name'],
+    [{ reclaim: true }, '.reclaim: expected false, { everyMs } or { cron }, found true.'],
+    [{ reclaim: {} }, '.reclaim: expected either everyMs or cron, found neither.'],
+    [{ reclaim: { everyMs: 500, cron: '* * * * *' } }, '.reclaim: expected either everyMs or cron, found both.'],
+    [{ reclaim: { everyMs: 0 } }, '.reclaim.everyMs: expected a whole number from 100'],
+    [{ reclaim: { every: 500 } }, '.reclaim.every: expected a known option, found "every". Did you mean everyMs?'],
+    [
+      { reclaim: { cron: 'often' } },
+      '.reclaim.cron: expected a cron expression such as \'*/10 * * * * *\', found "often".',
+    ],
+    [{ reclaim: { cron: '* * * * *', timeZone: 'Mars' } }, '.reclaim.timeZone: expected a time zone'],
+    [{ shutdownTimeoutMs: 0 }, '.shutdownTimeoutMs: expected a whole number from 1'],
+    [{ requireRedis: 5 }, '.requireRedis: expected true, false or { timeoutMs }, found 5.'],
+    [
+      { requireRedis: { timeout: 5 } },
+      '.requireRedis.timeout: expected a known option, found "timeout". Did you mean timeoutMs?',
+    ],
+  ])('%j', async (options, message) => {
+    const failing = compileApp({ jobs: options });
+    await expect(failing).rejects.toThrow(InvalidOptionError);
+    await expect(failing).rejects.toThrow(`JobQueueModule.forRoot${message}`);
+  });
+
+  it('a queue name that cannot be part of a key', async () => {
+    await expect(compileApp({ jobs: { queues: { 'my jobs': {} } } })).rejects.toThrow(
+      'queue name: expected 1 to 128',
+    );
+  });
+});
+
+it('the options can be injected, and a test module can be initialized without an app', async () => {
+  @Injectable()
+  class Reader {
+    constructor(@Inject(Symbol.for('nest-job-queue:options')) readonly options: JobQueueModuleOptions) {}
+  }
+  const name = uniqueQueueName();
+  @Module({ imports: [JobQueueModule.forRoot(URL_OPTIONS())], providers: [echo(name)] })
+  class AppModule {}
+  const compiled = await Test.createTestingModule({ imports: [AppModule], providers: [Reader] })
+    .setLogger(new KeptLog())
+    .compile()
+    .catch((error: Error) => error);
+  // They may hold a password: they stay inside of the module.
+  expect(String(compiled)).toContain("can't resolve dependencies of the Reader");
+});
