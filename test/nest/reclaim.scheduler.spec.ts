@@ -85,11 +85,8 @@ describe('the reclaim', () => {
     const third = signal();
     @Injectable()
     class Own {
-      private running = 0;
-
       @Interval(50)
       tick() {
-        this.running++;
         fired.push(performance.now());
         if (fired.length === 3) {
           third.resolve();
