@@ -2,7 +2,7 @@
 -- The sweep's care for clients that follow the Redis pattern: takes back their dead claims from processing, and takes
 -- what they failed into dead.
 -- Their clocks are not the server's, so the clock of a foreign claim starts when a sweep first sees its (attempts,
--- token, id). A cursor moves through a long list, one slice a run.
+-- token, id). A cursor moves through each of the two lists, one slice a run.
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1..8]: retention and limits, see lib/retention
 -- ARGV[9] the most claims to look at in this call; ARGV[10] the visibility timeout of foreign claims, in ms
@@ -27,14 +27,19 @@ local function sighting(id)
   return (attempts or '') .. ':' .. (token or '') .. ':' .. id
 end
 
-local function note_claims()
-  local cursor = tonumber(redis.call('HGET', sweep, 'foreign_cursor') or 0)
-  local ids = redis.call('LRANGE', processing, cursor, cursor + limit - 1)
-  for _, id in ipairs(ids) do
-    redis.call('ZADD', foreign, 'NX', now, sighting(id))
-  end
+-- The next slice of a list: a cursor in the sweep's memory moves through one that is longer than the limit.
+local function slice_of(list, field)
+  local cursor = tonumber(redis.call('HGET', sweep, field) or 0)
+  local ids = redis.call('LRANGE', list, cursor, cursor + limit - 1)
   if cursor > 0 or #ids == limit then
-    redis.call('HSET', sweep, 'foreign_cursor', #ids == limit and cursor + limit or 0)
+    redis.call('HSET', sweep, field, #ids == limit and cursor + limit or 0)
+  end
+  return ids
+end
+
+local function note_claims()
+  for _, id in ipairs(slice_of(processing, 'foreign_cursor')) do
+    redis.call('ZADD', foreign, 'NX', now, sighting(id))
   end
 end
 
@@ -62,7 +67,7 @@ end
 
 local function adopt_failures()
   local adopted = 0
-  for _, id in ipairs(redis.call('LRANGE', failed, 0, limit - 1)) do
+  for _, id in ipairs(slice_of(failed, 'failed_cursor')) do
     if redis.call('HGET', job .. id, 'status') == 'failed' and redis.call('ZADD', dead, 'NX', now, id) == 1 then
       redis.call('PERSIST', job .. id)
       redis.call('HSET', job .. id, 'failed_at_ms', now, 'claim_token', '')

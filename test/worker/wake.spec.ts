@@ -162,16 +162,15 @@ describe('many queues', () => {
   it('wake one worker each, though another queue is always busy', async () => {
     const redis = namedConnection();
     const [busy, quiet] = [newQueue({}, redis), newQueue({}, redis)];
-    let stop = false;
-    const work = () => new Promise((resolve) => setImmediate(resolve));
+    const over = new AbortController();
     const worker = await startWorker([
-      { queue: busy, concurrency: 5, handlers: { [busy.name]: work } },
+      { queue: busy, concurrency: 5, handlers: { [busy.name]: oneTurn } },
       { queue: quiet, concurrency: 5, handlers: { [quiet.name]: () => undefined } },
     ]);
     const load = (async () => {
-      while (!stop) {
+      while (!over.signal.aborted) {
         await busy.enqueueMany(Array.from({ length: 50 }, (_, i) => ({ payload: i })));
-        await eventually(async () => stop || (await busy.stats()).pending < 200);
+        await eventually(async () => over.signal.aborted || (await busy.stats()).pending < 200);
       }
     })();
     await worker.event('completed', 50);
@@ -182,7 +181,7 @@ describe('many queues', () => {
       await worker.event('started', 1, { id });
       times.push(performance.now() - begun);
     }
-    stop = true;
+    over.abort();
     await load;
     expect(times.toSorted((a, b) => a - b)[5]).toBeLessThan(50);
     expect(Math.max(...times)).toBeLessThan(FAST_MS);
@@ -204,6 +203,10 @@ describe('many queues', () => {
     expect(times.toSorted((a, b) => a - b)[12]).toBeLessThan(100);
   });
 });
+
+function oneTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
 
 let seeded = 0;
 
