@@ -161,17 +161,17 @@ describe('the shop over HTTP', () => {
 
   it('refuses a bad body before anything is enqueued', async () => {
     const before = (await jobs.stats()).totals.enqueued;
-    const bodies = {
-      '/mails': 'to=nobody',
-      '/webhooks': 'event=<b>&failTimes=1',
-      '/thumbnails': 'width=100000',
-      '/invoices': 'customer=',
-      '/reports': 'year=MMXXV&colour=red',
-    };
-    for (const [path, body] of Object.entries(bodies)) {
+    const bodies = [
+      ['/mails', 'to=nobody', /^to: /],
+      ['/webhooks', 'event=<b>', /^event: /],
+      ['/thumbnails', 'width=100000', /^width: /],
+      ['/invoices', '', /^customer: /],
+      ['/reports', 'colour=red', /^body: .*"colour"/],
+    ] as const;
+    for (const [path, body, complaint] of bodies) {
       const response = await fetch(url + path, { method: 'POST', body: new URLSearchParams(body) });
       expect([path, response.status]).toEqual([path, 400]);
-      expect(await response.json()).toMatchObject({ message: expect.any(Array) });
+      expect(await response.json()).toMatchObject({ message: [expect.stringMatching(complaint)] });
     }
     expect((await jobs.stats()).totals.enqueued).toBe(before);
   });

@@ -1,14 +1,12 @@
 // The example app as users run it: built, in child processes of their own.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from '@jest/globals';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const SOURCES = ['src', 'lua', 'examples/shop/src', 'examples/shop/tsconfig.json', 'tsconfig.json', 'package.json'];
-const BUILT = ['dist/esm/index.js', 'examples/shop/dist/main.js'];
 
 const running = new Set<ShopProcess>();
 const folders = new Set<string>();
@@ -20,11 +18,7 @@ afterAll(async () => {
 
 /** Builds the library and the shop where a source is newer than what was built. */
 export function buildShop(): void {
-  const newest = Math.max(...SOURCES.map((path) => newestIn(join(root, path))));
-  const oldest = Math.min(...BUILT.map((path) => changedAt(join(root, path))));
-  if (oldest < newest) {
-    execFileSync('npm', ['run', '--silent', 'build:shop'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
-  }
+  execFileSync('node', ['scripts/build-shop.mjs'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
 /** A folder for what the shop's jobs make; removed after the test file. */
@@ -94,19 +88,4 @@ export class ShopProcess {
     }
     return this.exited;
   }
-}
-
-function newestIn(path: string): number {
-  if (!statSync(path).isDirectory()) return changedAt(path);
-  return Math.max(
-    changedAt(path),
-    ...readdirSync(path, { recursive: true, encoding: 'utf8' })
-      // Written by the build itself.
-      .filter((name) => !name.endsWith('lua.generated.ts'))
-      .map((name) => changedAt(join(path, name))),
-  );
-}
-
-function changedAt(path: string): number {
-  return existsSync(path) ? statSync(path).mtimeMs : 0;
 }

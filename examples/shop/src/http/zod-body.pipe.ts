@@ -1,7 +1,7 @@
 import { BadRequestException, type PipeTransform } from '@nestjs/common';
 import { z } from 'zod';
 
-/** Checks a request's body: `@Body(new ZodBody(schema))`. What the schema does not name is refused or dropped by it. */
+/** Checks a request's body: `@Body(new ZodBody(schema))`. */
 export class ZodBody<Schema extends z.ZodType> implements PipeTransform<unknown, z.infer<Schema>> {
   constructor(private readonly schema: Schema) {}
 
@@ -9,7 +9,9 @@ export class ZodBody<Schema extends z.ZodType> implements PipeTransform<unknown,
     // A POST without a body stands for {}: a schema's defaults fill it.
     const checked = this.schema.safeParse(body ?? {});
     if (!checked.success) {
-      throw new BadRequestException(z.prettifyError(checked.error).split('\n'));
+      throw new BadRequestException(
+        checked.error.issues.map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`),
+      );
     }
     return checked.data;
   }
