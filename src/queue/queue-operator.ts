@@ -1,0 +1,169 @@
+import { checkCount, checkMs } from './check-options.js';
+import { Connection } from './connection.js';
+import { decodeJobHash } from './decode-job.js';
+import { InvalidOptionError } from './errors.js';
+import { EventSubscriber } from './event-subscriber.js';
+import { JOB_STATUSES, type JobRecord, type JobStatus, type QueueStats } from './job.js';
+import { waitForResult } from './job-result.js';
+import { QueueKeys } from './keys.js';
+import { checkQueueName, show } from './names.js';
+import { resolveQueueOptions, type QueueOptions, type ResolvedQueueOptions } from './options.js';
+import { QueueScripts } from './queue-scripts.js';
+import type { RedisClient } from './redis-client.js';
+import { ScriptRunner, type ScriptCall } from './script-runner.js';
+
+/** The most entries that one call of a bounded script looks at. */
+export const SLICE = 500;
+/** The most jobs that one call of a method hands out. */
+export const LARGEST_PAGE = 1_000;
+export const YEAR_MS = 365 * 86_400_000;
+
+/**
+ * What operators do with a queue: look into it, and act on its jobs from outside. A JobQueue is one, and adds what
+ * producers and consumers do.
+ */
+export abstract class QueueOperator {
+  readonly options: ResolvedQueueOptions;
+  readonly connection: Connection;
+  readonly runner: ScriptRunner;
+  private opened: QueueScripts | undefined;
+
+  constructor(
+    client: RedisClient,
+    readonly name: string,
+    options: QueueOptions,
+  ) {
+    checkQueueName(name);
+    this.options = resolveQueueOptions(`queue ${JSON.stringify(name)}`, options);
+    this.connection = Connection.of(client);
+    this.runner = new ScriptRunner(client);
+  }
+
+  /**
+   * The calls of this queue's scripts, once it is known how the server wants its keys spelled.
+   *
+   * @throws RedisUnsuitableError when the server is older than Redis 7.0
+   */
+  async scripts(): Promise<QueueScripts> {
+    if (!this.opened) {
+      const { cluster } = await this.connection.inspect();
+      const { prefix, hashTag = cluster } = this.options;
+      this.opened ??= new QueueScripts(new QueueKeys(this.name, { prefix, hashTag }), this.options);
+    }
+    return this.opened;
+  }
+
+  /** All that is known of a job; null when nothing is. */
+  async get(id: string): Promise<JobRecord | null> {
+    const { keys } = await this.scripts();
+    const hash = await this.connection.client.hgetall(keys.job(id));
+    return Object.keys(hash).length > 0 ? decodeJobHash(this.name, hash) : null;
+  }
+
+  /**
+   * One page of the jobs in one state: pending in the order of their claims, scheduled by due time, processing by
+   * expiry, ended ones newest first.
+   *
+   * @param options.limit at most 1,000. Default 50
+   */
+  async list(
+    status: JobStatus,
+    { offset = 0, limit = 50 }: { offset?: number; limit?: number } = {},
+  ): Promise<JobRecord[]> {
+    if (!JOB_STATUSES.includes(status)) {
+      throw new InvalidOptionError('list status', JOB_STATUSES.join(', '), show(status));
+    }
+    checkCount('offset', offset, 0, Number.MAX_SAFE_INTEGER);
+    checkCount('limit', limit, 1, LARGEST_PAGE);
+    return this.call((scripts) => scripts.list(status, offset, limit));
+  }
+
+  /** Depths, ages and counters, at a cost that does not grow with the queue. */
+  async stats(): Promise<QueueStats> {
+    return this.call((scripts) => scripts.stats());
+  }
+
+  /** Waits for a job's result; see JobHandle.result. */
+  async result(id: string, { timeoutMs = 30_000 }: { timeoutMs?: number } = {}): Promise<unknown> {
+    checkMs('timeoutMs', timeoutMs, 0, Infinity);
+    const { keys } = await this.scripts();
+    const subscriber = EventSubscriber.of(this.connection);
+    const events = this.options.events !== 'off';
+    const source = {
+      queue: this.name,
+      channel: keys.events,
+      events,
+      subscriber,
+      get: (each: string) => this.get(each),
+    };
+    return waitForResult(source, id, timeoutMs);
+  }
+
+  /**
+   * Cancels a job: one that waits at once; a running one is asked to, at its worker's next heartbeat (`requested`).
+   * Taking one job out of a long queue is O(its length).
+   */
+  async cancel(id: string): Promise<'cancelled' | 'requested' | 'finished' | 'missing'> {
+    return this.call((scripts) => scripts.cancel(id));
+  }
+
+  /** Deletes a job with all its traces. A claimed one is refused (`processing`): cancel it first. */
+  async remove(id: string): Promise<'removed' | 'processing' | 'missing'> {
+    return this.call((scripts) => scripts.remove(id));
+  }
+
+  /** Sends dead letters back to work, their attempts reset, at most 1,000 in one call; answers how many. */
+  async redrive(ids: readonly string[]): Promise<number> {
+    checkCount('ids.length', ids.length, 0, LARGEST_PAGE);
+    return this.call((scripts) => scripts.redrive(ids));
+  }
+
+  /** Gives a waiting job a new start. `{ delayMs: 0 }` promotes it now. */
+  async reschedule(id: string, start: { delayMs: number } | { runAt: Date | number }) {
+    if ('delayMs' in start) {
+      checkMs('delayMs', start.delayMs, 0, YEAR_MS);
+    } else if (Number.isNaN(new Date(start.runAt).getTime())) {
+      throw new InvalidOptionError('runAt', 'a valid Date or epoch ms', show(String(start.runAt)));
+    }
+    const due = 'delayMs' in start ? start : { runAtMs: Number(start.runAt) };
+    return this.call((scripts) => scripts.reschedule(id, due));
+  }
+
+  /** Pauses the queue for the whole fleet: it takes jobs in and hands none out. False when it was paused already. */
+  async pause(): Promise<boolean> {
+    return this.call((scripts) => scripts.pause());
+  }
+
+  /** Ends a pause. False when it was not paused. */
+  async resume(): Promise<boolean> {
+    return this.call((scripts) => scripts.resume());
+  }
+
+  /**
+   * Deletes all jobs of the queue, in every state, in bounded slices; only its counters stay.
+   *
+   * @param options.confirm the queue's name, so that nobody does it by accident
+   * @returns how many were deleted
+   */
+  async purge({ confirm }: { confirm: string }): Promise<number> {
+    if (confirm !== this.name) {
+      throw new InvalidOptionError(
+        'purge confirm',
+        `the queue's name, ${JSON.stringify(this.name)}`,
+        show(confirm),
+      );
+    }
+    let total = 0;
+    for (;;) {
+      const { deleted, more } = await this.call((scripts) => scripts.purge(SLICE));
+      total += deleted;
+      if (!more) {
+        return total;
+      }
+    }
+  }
+
+  protected async call<Answer>(build: (scripts: QueueScripts) => ScriptCall<Answer>): Promise<Answer> {
+    return this.runner.run(build(this.opened ?? (await this.scripts())));
+  }
+}
