@@ -48,32 +48,38 @@ local function hand_over(id, name, payload, attempts, fence, enqueued_at, option
   reply[n + 5], reply[n + 6], reply[n + 7], reply[n + 8] = fence, enqueued_at, options, refusal
 end
 
+-- The memory of the last batch is its token, then a line for each id, with the refusal behind a tab where there is one.
 local last = redis.call('GET', batch)
-if last then
-  local remembered = cmsgpack.unpack(last)
-  if remembered.token == token then
-    for _, id in ipairs(remembered) do
-      local current, name, payload, attempts, fence, enqueued_at, options = unpack(read(job .. id,
-        'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options'))
-      if current == token then
-        hand_over(id, name, payload, tonumber(attempts), tonumber(fence), enqueued_at, options, remembered.refusals[id] or '')
-      end
+if last and string.sub(last, 1, #token + 1) == token .. '\n' then
+  for id, refusal in string.gmatch(last, '\n([^\n\t]+)\t?([^\n]*)') do
+    local current, name, payload, attempts, fence, enqueued_at, options = unpack(read(job .. id,
+      'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options'))
+    if current == token then
+      hand_over(id, name, payload, tonumber(attempts), tonumber(fence), enqueued_at, options, refusal)
     end
-    return reply
   end
-end
-
-local soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
-if soonest[2] and tonumber(soonest[2]) <= now then
-  promote(math.max(count, 100))
-  soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
-end
-if redis.call('HEXISTS', settings, 'paused_at_ms') == 1 then
   return reply
 end
-local ids, more = take(count)
-if soonest[2] then
-  reply[2] = math.max(0, tonumber(soonest[2]) - now)
+
+local ids, more
+local due_waits = false
+if redis.call('EXISTS', settings, scheduled, prioritized) == 0 then
+  ids = redis.call('RPOP', pending, count) or {}
+  more = #ids == count and redis.call('LLEN', pending) > 0
+else
+  local soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
+  if soonest[2] and tonumber(soonest[2]) <= now then
+    promote(math.max(count, 100))
+    soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
+  end
+  if redis.call('HEXISTS', settings, 'paused_at_ms') == 1 then
+    return reply
+  end
+  ids, more = take(count)
+  if soonest[2] then
+    reply[2] = math.max(0, tonumber(soonest[2]) - now)
+    due_waits = reply[2] == 0
+  end
 end
 if #ids == 0 then
   return reply
@@ -81,7 +87,7 @@ end
 
 local fence = redis.call('INCRBY', sequence, #ids) - #ids
 local expiry = text(now + visibility)
-local expiries, remembered = {}, { token = token, refusals = {} }
+local expiries, remembered = {}, { token }
 for i, id in ipairs(ids) do
   local key = job .. id
   local hash = read(key, 'name', 'payload', 'attempts', 'enqueued_at_ms', 'options')
@@ -93,17 +99,18 @@ for i, id in ipairs(ids) do
   end
   if refusal == '' then
     attempts = attempts + 1
+    remembered[i + 1] = id
   else
-    remembered.refusals[id] = refusal
+    remembered[i + 1] = id .. '\t' .. refusal
   end
   redis.call('HSET', key, 'status', 'processing', 'attempts', text(attempts), 'claim_token', token,
     'claimed_at_ms', now_text, 'fence', text(fence + i), 'worker', worker)
-  expiries[2 * i - 1], expiries[2 * i], remembered[i] = expiry, id, id
+  expiries[2 * i - 1], expiries[2 * i] = expiry, id
   hand_over(id, name, payload, attempts, fence + i, hash[4], options, refusal)
 end
 redis.call('ZADD', claims, unpack(expiries))
-redis.call('SET', batch, cmsgpack.pack(remembered), 'PX', visibility)
-if more or soonest[2] and tonumber(soonest[2]) <= now then
+redis.call('SET', batch, table.concat(remembered, '\n'), 'PX', ARGV[2])
+if more or due_waits then
   redis.call('ZADD', wake, 0, '1')
 end
 return reply
