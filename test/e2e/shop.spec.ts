@@ -29,7 +29,7 @@ async function freshRedis() {
 
 async function startWorker() {
   const worker = startProcess('npm', ['run', 'start:worker'], env);
-  await worker.prints(/Working, process \d+/);
+  await worker.prints(/Worker \S+ serves jobs/);
   return worker;
 }
 
