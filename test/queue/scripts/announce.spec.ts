@@ -13,6 +13,16 @@ describe('announce.lua', () => {
     expect((await q.run(q.scripts.stats())).workers).toBe(2);
   });
 
+  it('tells the limits of its handlers, by which a replica without them decides', async () => {
+    const q = testQueue({ maxAttempts: 9, maxCrashes: 9 });
+    await q.addAndClaim('a');
+    await q.run(q.scripts.announce('w1', true, [{ name: q.name, maxAttempts: 1, maxCrashes: 5 }]));
+    await q.expireClaims('a');
+    const { reclaimed } = await q.run(q.scripts.reclaim(10, 1e12, 0));
+    expect(reclaimed).toEqual([{ id: 'a', status: 'failed' }]);
+    expect(await q.field('a', 'last_error')).toContain('(maxAttempts 1)');
+  });
+
   it('tells that it has stopped; repeated it changes nothing', async () => {
     const q = testQueue();
     await q.run(q.scripts.announce('w1', true));

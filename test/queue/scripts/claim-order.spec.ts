@@ -114,6 +114,7 @@ describe('claim.lua: priorities', () => {
       await q.add(`urgent-${i}`, { priority: 9 });
     }
     expect(claimed).toBe('low');
+    expect(await q.ranked(q.keys.prioritized)).not.toContain('low');
     q.broken = true; // a check of each would take long
   });
 

@@ -125,6 +125,13 @@ describe('complete.lua', () => {
     expect(hash.attempt_log).toContain('"message":"no"');
   });
 
+  it('frees its unique key', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a', { unique: 'k', unique_for: 'unfinished' });
+    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    expect(await q.redis.exists(q.keys.unique)).toBe(0);
+  });
+
   it('frees only a unique key that is still its own', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a', { unique: 'k', unique_for: 'pending' });

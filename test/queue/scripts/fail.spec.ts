@@ -66,6 +66,14 @@ describe('fail.lua', () => {
     expect(await q.takeWake()).toBe(false);
   });
 
+  it('takes the TTL away that a foreign client may have set', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await q.redis.expire(q.keys.job('a'), 300);
+    await q.run(q.scripts.fail([failure(job, { final: true })]));
+    expect(await q.redis.pttl(q.keys.job('a'))).toBe(-1);
+  });
+
   it('a final failure is a dead letter at once', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');

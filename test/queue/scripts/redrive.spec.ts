@@ -35,6 +35,15 @@ describe('redrive.lua', () => {
     expect((await q.run(q.scripts.reclaim(10, 1e12, 0))).reclaimed).toEqual([{ id: 'a', status: 'pending' }]);
   });
 
+  it('leaves no error in a job that then completes', async () => {
+    const q = testQueue();
+    await bury(q, 'a');
+    await q.run(q.scripts.redrive(['a']));
+    const [job] = await q.claim(1);
+    await q.run(q.scripts.complete([{ ...job!, result: '' }]));
+    expect(await q.job('a')).not.toHaveProperty('last_error');
+  });
+
   it('passes over what is no dead letter', async () => {
     const q = testQueue();
     await q.addAll('pending');
