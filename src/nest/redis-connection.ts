@@ -8,6 +8,9 @@ import type { ResolvedModuleOptions } from './job-queue.options.js';
 /** How long a polite end of the connection may take, in ms. */
 const QUIT_MS = 500;
 
+/** How long the other side may take to end a connection that is disconnected, in ms; ioredis waits for two seconds. */
+const CUT_MS = 200;
+
 /** The command connection of the app's queues: made here, or handed in and then never closed here. */
 export class RedisConnection {
   readonly connection: Connection;
@@ -136,7 +139,7 @@ export class RedisConnection {
 
   /** Closes the connection if it was made here, within `timeoutMs`. */
   async close(timeoutMs: number = QUIT_MS): Promise<void> {
-    if (!this.owned) {
+    if (!this.owned || this.client.status === 'end') {
       return;
     }
     if (this.ready && timeoutMs > 0) {
@@ -144,7 +147,9 @@ export class RedisConnection {
       const late = new Promise((resolve) => {
         timer = setTimeout(resolve, Math.min(QUIT_MS, timeoutMs));
       });
-      await Promise.race([this.client.quit().catch(() => undefined), late]); // one that fails is cut below
+      const ended = new Promise((resolve) => this.client.once('end', resolve));
+      this.client.quit().catch(() => undefined); // one that fails is cut below
+      await Promise.race([ended, late]);
       clearTimeout(timer);
     }
     this.client.disconnect();
@@ -153,7 +158,7 @@ export class RedisConnection {
 
 function open(redis: Exclude<ResolvedModuleOptions['redis'], RedisClient>): Redis {
   // Connects when first used, so that an app that does not boot for another reason leaves no connection behind.
-  const base = { connectionName: 'nest-job-queue', maxRetriesPerRequest: null };
+  const base = { connectionName: 'nest-job-queue', maxRetriesPerRequest: null, disconnectTimeout: CUT_MS };
   return typeof redis === 'string'
     ? new Redis(redis, { ...base, lazyConnect: true })
     : new Redis({ ...base, ...redis, lazyConnect: true });

@@ -75,8 +75,15 @@ export class Connection {
     return this.knownFacts;
   }
 
-  /** Waits until the client is connected and the server is known to be suitable. Without a limit of its own. */
+  /**
+   * Waits until the client is connected and the server is known to be suitable. Without a limit of its own.
+   *
+   * @throws RedisUnsuitableError when the client was closed, which nothing here would end, or the server is too old
+   */
   async whenReady(): Promise<void> {
+    if (this.client.status === 'end') {
+      throw new RedisUnsuitableError('The Redis client is closed.');
+    }
     if (this.client.status === 'wait') {
       this.client.connect().catch(() => undefined); // a failure is retried by the client, and shown by its status
     }

@@ -49,7 +49,10 @@ export class EnqueueError extends JobQueueError {
   ) {
     const remedy =
       outcome === 'not-sent' ? 'Nothing was written.' : 'It may have been written: repeat it with the same id.';
-    super(`Enqueue to "${queue}" failed: ${reason}. ${remedy} Job ${jobIds.slice(0, 3).join(', ')}.`, options);
+    super(
+      `Enqueue to "${queue}" failed: ${reason.replace(/\.$/, '')}. ${remedy} Job ${jobIds.slice(0, 3).join(', ')}.`,
+      options,
+    );
   }
 }
 

@@ -5,13 +5,12 @@ import { Test } from '@nestjs/testing';
 import { JobQueueModule, type JobQueueModuleOptions } from 'nest-job-queue';
 import { testRedisUrl } from '../support/redis.js';
 
-const open = new Set<{ close(): Promise<void> }>();
+const open = new Set<INestApplication>();
 
 afterEach(async () => {
   for (const app of open) {
     await app.close();
   }
-  open.clear();
 });
 
 /** A log that can be read. */
@@ -44,6 +43,12 @@ export async function compileApp({ jobs, module, log, imports = [], ...rest }: T
     .setLogger(log ?? new KeptLog())
     .compile();
   const app = compiled.createNestApplication();
+  const close = app.close.bind(app);
+  app.close = async (): Promise<void> => {
+    if (open.delete(app)) {
+      await close();
+    }
+  };
   open.add(app);
   return app;
 }

@@ -204,23 +204,23 @@ describe('a handler', () => {
   });
 });
 
-describe('a shared queue', () => {
-  function sharing(queue: string) {
-    @JobHandler('email', { queue })
-    class EmailHandler {
-      handle() {
-        return 'mailed';
-      }
+function sharing(queue: string) {
+  @JobHandler('email', { queue })
+  class EmailHandler {
+    handle() {
+      return 'mailed';
     }
-    @JobHandler('invoice', { queue })
-    class InvoiceHandler {
-      handle() {
-        return 'invoiced';
-      }
-    }
-    return [EmailHandler, InvoiceHandler];
   }
+  @JobHandler('invoice', { queue })
+  class InvoiceHandler {
+    handle() {
+      return 'invoiced';
+    }
+  }
+  return [EmailHandler, InvoiceHandler];
+}
 
+describe('a shared queue', () => {
   it('dispatches by name, and enqueue finds it by the handler', async () => {
     const queue = uniqueQueueName('jobs');
     const app = await startApp({ providers: sharing(queue) });

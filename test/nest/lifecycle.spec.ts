@@ -208,6 +208,15 @@ describe('when the app closes', () => {
   });
 });
 
+it('an enqueue after the close is refused at once', async () => {
+  const name = uniqueQueueName();
+  const app = await startApp({ providers: [] });
+  const jobs = app.get(JobQueueService);
+  await jobs.enqueue(name, null);
+  await app.close();
+  await expect(jobs.enqueue(name, null)).rejects.toThrow('The Redis client is closed. Nothing was written');
+});
+
 describe('jobs.drain()', () => {
   it('stops the worker and lets what runs end, twice as once; enqueueing goes on', async () => {
     const name = uniqueQueueName();

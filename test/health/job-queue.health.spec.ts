@@ -1,0 +1,239 @@
+import { describe, expect, it } from '@jest/globals';
+import { Controller, Get, type INestApplication } from '@nestjs/common';
+import { HealthCheck, HealthCheckService, TerminusModule } from '@nestjs/terminus';
+import {
+  JobHandler,
+  JobQueueHealthIndicator,
+  JobQueueService,
+  type JobQueueHealthOptions,
+  type JobQueueHealthReport,
+} from 'nest-job-queue';
+import request from 'supertest';
+import { freePort } from '../../scripts/redis-server.mjs';
+import { signal, startApp, type TestApp } from '../nest/app.js';
+import { startOwnRedis } from '../support/own-redis.js';
+import { connect, uniqueQueueName } from '../support/redis.js';
+
+/** What a check of an app says. */
+async function check(app: INestApplication, options?: JobQueueHealthOptions) {
+  const { jobQueue } = await app.get(JobQueueHealthIndicator).check('jobQueue', options);
+  return jobQueue as unknown as JobQueueHealthReport & { status: 'up' | 'down' };
+}
+
+/** An app that only enqueues, and a queue of its own with so many jobs that wait. */
+async function producer(waiting: number, parts: TestApp = {}) {
+  const name = uniqueQueueName('email');
+  const app = await startApp({ ...parts, jobs: { worker: false, reclaim: false, ...parts.jobs } });
+  const queue = app.get(JobQueueService).queue(name);
+  await queue.enqueueMany(Array.from({ length: waiting }, () => ({ payload: null })));
+  return { app, queue, name };
+}
+
+function handler(name: string, handle: () => unknown = () => 'done') {
+  @JobHandler(name)
+  class Handler {
+    handle() {
+      return handle();
+    }
+  }
+  return Handler;
+}
+
+describe('up', () => {
+  it('reports depths, the worker, and the latency of Redis', async () => {
+    const name = uniqueQueueName('email');
+    const app = await startApp({ providers: [handler(name)] });
+    await (await app.get(JobQueueService).enqueue(name, null)).result();
+    await app.get(JobQueueService).enqueue(name, null, { delayMs: 60_000 });
+    const report = await check(app, { requireWorker: true, maxSinceLastFetchMs: 10_000 });
+    expect(report).toEqual({
+      status: 'up',
+      redis: { reachable: true, latencyMs: expect.any(Number) },
+      worker: { running: 0, sinceLastFetchMs: expect.any(Number) },
+      queues: {
+        [name]: {
+          pending: 0,
+          processing: 0,
+          scheduled: 1,
+          completed: 1,
+          failed: 0,
+          oldestPendingAgeMs: 0,
+          expiredClaims: 0,
+          workers: 1,
+          paused: false,
+        },
+      },
+    });
+  });
+
+  it('in a producer says nothing of a worker, and may look at some queues only', async () => {
+    const { app, name } = await producer(3);
+    const other = uniqueQueueName();
+    const report = await check(app, { queues: [other], maxPending: 0 });
+    expect(report.status).toBe('up');
+    expect(Object.keys(report.queues!)).toEqual([other]);
+    expect(report).not.toHaveProperty('worker');
+    expect((await check(app, { queues: [name] })).queues![name]).toMatchObject({ pending: 3 });
+  });
+
+  it('answers a health check over HTTP, in an app whose health module imports terminus', async () => {
+    @Controller('health')
+    class HealthController {
+      constructor(
+        private readonly health: HealthCheckService,
+        private readonly jobs: JobQueueHealthIndicator,
+      ) {}
+
+      @Get()
+      @HealthCheck()
+      check() {
+        return this.health.check([() => this.jobs.check('jobs', { maxPending: 2 })]);
+      }
+    }
+    const { app, queue, name } = await producer(2, { imports: [TerminusModule], controllers: [HealthController] });
+    const up = await request(app.getHttpServer()).get('/health').expect(200);
+    expect(up.body).toMatchObject({ status: 'ok', info: { jobs: { status: 'up' } } });
+    await queue.enqueue(null);
+    const down = await request(app.getHttpServer()).get('/health').expect(503);
+    expect(down.body).toMatchObject({
+      status: 'error',
+      error: { jobs: { status: 'down', message: `${name}: 3 waiting, more than 2` } },
+    });
+  });
+});
+
+describe('down, and says why', () => {
+  it('more waits than may', async () => {
+    const { app, name } = await producer(3);
+    expect(await check(app, { maxPending: 3 })).toMatchObject({ status: 'up' });
+    expect(await check(app, { maxPending: 2 })).toMatchObject({
+      status: 'down',
+      message: `${name}: 3 waiting, more than 2`,
+    });
+  });
+
+  it('jobs wait and no worker serves the queue', async () => {
+    const { app, name } = await producer(12);
+    expect(await check(app, { requireWorker: true })).toMatchObject({
+      status: 'down',
+      message: `${name}: 12 waiting, no worker`,
+    });
+    const { app: empty, name: other } = await producer(0);
+    expect(await check(empty, { requireWorker: true })).toMatchObject({ message: `${other}: no worker` });
+  });
+
+  it('the oldest job waits for too long', async () => {
+    const { app, name } = await producer(1);
+    const redis = connect();
+    const [id] = await redis.lrange(`queue:${name}:pending`, 0, -1);
+    // As if it had been there for a minute: ready since then, by the server's clock.
+    const fields = Object.keys(await redis.hgetall(`queue:${name}:job:${id}`));
+    expect(fields).toContain('enqueued_at_ms');
+    const minuteAgo = Date.now() - 60_000;
+    await redis.hset(`queue:${name}:job:${id}`, 'enqueued_at_ms', minuteAgo);
+    const report = await check(app, { maxOldestPendingAgeMs: 30_000 });
+    expect(report.status).toBe('down');
+    expect(report.message).toMatch(/^email-\S+: the oldest waits for 6\d{4} ms, more than 30000$/);
+    expect(await check(app, { maxOldestPendingAgeMs: 120_000 })).toMatchObject({ status: 'up' });
+  });
+
+  it('dead letters', async () => {
+    const { app, name, queue } = await producer(1);
+    await queue.fail((await queue.claim())!, new Error('no good'), { final: true });
+    expect(await check(app, { maxFailed: 0 })).toMatchObject({
+      status: 'down',
+      message: `${name}: 1 dead letters, more than 0`,
+    });
+  });
+
+  it('claims that expired and nobody takes back', async () => {
+    const { app, name, queue } = await producer(1);
+    const { id } = (await queue.claim())!;
+    expect(await check(app, { maxExpiredClaims: 0 })).toMatchObject({ status: 'up' });
+    await connect().zadd(`queue:${name}:claims`, 1, id);
+    expect(await check(app, { maxExpiredClaims: 0 })).toMatchObject({
+      status: 'down',
+      message: `${name}: 1 expired claims, more than 0`,
+    });
+  });
+
+  it('a worker that does not fetch', async () => {
+    const name = uniqueQueueName();
+    const running = signal();
+    const gate = signal();
+    const app = await startApp({
+      jobs: { concurrency: 1 },
+      providers: [handler(name, async () => (running.resolve(), gate.promise))],
+    });
+    await app.get(JobQueueService).enqueue(name, null);
+    await running.promise;
+    let report = await check(app, { maxSinceLastFetchMs: 20 });
+    while (report.status === 'up') {
+      report = await check(app, { maxSinceLastFetchMs: 20 });
+    }
+    expect(report.message).toMatch(/^the worker last fetched \d+ ms ago, more than 20 ms$/);
+    expect(report.worker).toMatchObject({ running: 1 });
+    gate.resolve();
+  });
+
+  it('several things at once', async () => {
+    const { app, name } = await producer(3);
+    expect(await check(app, { maxPending: 1, requireWorker: true })).toMatchObject({
+      message: `${name}: 3 waiting, no worker; ${name}: 3 waiting, more than 1`,
+    });
+  });
+});
+
+describe('without Redis', () => {
+  it('is down at once when it is gone, and up when it is back, also while the app boots without it', async () => {
+    const port = await freePort();
+    const name = uniqueQueueName();
+    const app = await startApp({ jobs: { redis: `redis://127.0.0.1:${port}` }, providers: [handler(name)] });
+    expect(await check(app)).toMatchObject({
+      status: 'down',
+      message: `Redis at 127.0.0.1:${port} is not reachable.`,
+      redis: { reachable: false },
+    });
+    const server = await startOwnRedis({ port });
+    while ((await check(app)).status === 'down') {
+      await app
+        .get(JobQueueService)
+        .stats()
+        .catch(() => undefined);
+    }
+    await app.close();
+    await server.stop();
+  });
+
+  it('is down within its own timeout when the server is frozen', async () => {
+    const server = await startOwnRedis();
+    const { app } = await producer(1, { jobs: { redis: server.url } });
+    await server.kill('SIGSTOP');
+    const started = performance.now();
+    const report = await check(app, { timeoutMs: 200 });
+    expect(performance.now() - started).toBeLessThan(600);
+    expect(report).toMatchObject({ status: 'down', redis: { reachable: false } });
+    expect(report.message).toContain('did not answer within 200 ms');
+    await server.kill('SIGCONT');
+    await app.close();
+    await server.stop();
+  });
+});
+
+it('opens no connection of its own', async () => {
+  const server = await startOwnRedis();
+  const { app } = await producer(1, { jobs: { redis: server.url } });
+  const redis = connect({}, server.url);
+  const clients = async () => ((await redis.client('LIST')) as string).trim().split('\n').length;
+  const before = await clients();
+  await check(app);
+  expect(await clients()).toBe(before);
+  await app.close();
+});
+
+it('refuses an option that it does not know', async () => {
+  const { app } = await producer(0);
+  await expect(check(app, { maxPendign: 5 } as object)).rejects.toThrow(
+    'health check "jobQueue".maxPendign: expected a known option, found "maxPendign". Did you mean maxPending?',
+  );
+});
