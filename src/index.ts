@@ -1,6 +1,18 @@
 import 'reflect-metadata';
 export { JobQueue, type ClaimOptions } from './queue/job-queue.js';
 export { JobHandle } from './queue/job-handle.js';
+export {
+  JobDefinition,
+  defineJob,
+  type JobDefaults,
+  type JobDefinitionOptions,
+  type PayloadInput,
+  type PayloadOf,
+  type ResultInput,
+  type ResultOf,
+} from './queue/define-job.js';
+export type { StandardSchema } from './queue/standard-schema.js';
+export type { TypedEnqueueOptions } from './queue/typed-job.js';
 export type { EnqueueOptions, UniqueOptions } from './queue/new-job.js';
 export type { QueueOptions } from './queue/options.js';
 export type { Backoff, StoredBackoff } from './queue/backoff.js';
@@ -34,6 +46,7 @@ export {
 } from './queue/errors.js';
 export { Worker, type WorkerOptions, type WorkerQueue } from './worker/worker.js';
 export { Job } from './worker/job.js';
+export { defineHandler, type TypedHandlerFunction } from './worker/define-handler.js';
 export type { Handler, HandlerFunction, HandlerOptions } from './worker/handler.js';
 export type { WorkerEvent, WorkerEventListener } from './worker/worker-event.js';
 export { HandlerTimeoutError, ShutdownError } from './worker/worker-errors.js';

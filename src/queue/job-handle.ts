@@ -1,7 +1,7 @@
 import type { JobRecord } from './job.js';
 
 /** Where a handle reads its job. */
-interface JobSource {
+export interface JobSource {
   get(id: string): Promise<JobRecord | null>;
   result(id: string, options?: { timeoutMs?: number }): Promise<unknown>;
 }

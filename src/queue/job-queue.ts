@@ -1,11 +1,12 @@
 import { hostname } from 'node:os';
 import { backoffDelay } from './backoff.js';
 import { checkCount, checkMs } from './check-options.js';
+import { JobDefinition } from './define-job.js';
 import { Enqueuer } from './enqueuer.js';
 import { InvalidOptionError } from './errors.js';
 import { EventSubscriber } from './event-subscriber.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from './job.js';
-import { JobHandle } from './job-handle.js';
+import { JobHandle, type JobSource } from './job-handle.js';
 import { randomId } from './job-id.js';
 import { encodeJson } from './json.js';
 import { show } from './names.js';
@@ -14,7 +15,9 @@ import type { QueueOptions } from './options.js';
 import { LARGEST_PAGE, QueueOperator, SLICE, YEAR_MS } from './queue-operator.js';
 import type { EnqueueAnswer, FailOutcome, NewJob, ReleaseOutcome } from './queue-scripts.js';
 import type { RedisClient } from './redis-client.js';
+import type { InputOf, OutputOf, StandardSchema } from './standard-schema.js';
 import { storeError } from './store-error.js';
+import { newTypedJob, typedSource, type TypedEnqueueOptions } from './typed-job.js';
 import { Waker } from './waker.js';
 
 export interface ClaimOptions {
@@ -23,6 +26,11 @@ export interface ClaimOptions {
   /** Who claims, for the eyes of operators. Default `host:pid`. */
   worker?: string;
 }
+
+type JobToEnqueue = { payload: unknown } & EnqueueOptions;
+
+/** Any payload; a definition is none, so that a payload that does not fit it is not taken for options. */
+type Untyped<Payload> = Payload extends JobDefinition ? never : Payload;
 
 /**
  * One queue on Redis, without Nest and without a worker: all that can be done with jobs, for producers, operators and
@@ -59,9 +67,25 @@ export class JobQueue extends QueueOperator {
    * @throws InvalidPayloadError, InvalidOptionError: nothing was written. EnqueueError: says whether it was sent.
    *   RedisOutOfMemoryError: nothing was written.
    * @example await queue.enqueue({ to: 'ada@example.com' }, { delayMs: 5_000 });
+   * @example await queue.enqueue(SendEmail, { to: 'ada@example.com' }); // of defineJob: the compiler knows both sides
    */
-  async enqueue<Result = unknown>(payload: unknown, options?: EnqueueOptions): Promise<JobHandle<Result>> {
-    const job = newJob(this.name, payload, options, this.options.maxPayloadBytes);
+  async enqueue<Payload extends StandardSchema, Result extends StandardSchema>(
+    definition: JobDefinition<Payload, Result>,
+    payload: InputOf<Payload>,
+    options?: TypedEnqueueOptions,
+  ): Promise<JobHandle<OutputOf<Result>>>;
+  async enqueue<Result = unknown, Payload = unknown>(
+    payload: Untyped<Payload>,
+    options?: EnqueueOptions,
+  ): Promise<JobHandle<Result>>;
+  async enqueue(first: unknown, second?: unknown, third?: TypedEnqueueOptions): Promise<JobHandle> {
+    const { maxPayloadBytes } = this.options;
+    if (first instanceof JobDefinition) {
+      const made = newTypedJob(this.name, first, second, third, maxPayloadBytes);
+      const typed = made instanceof Promise ? await made : made;
+      return this.handleOf(typed, await this.enqueuer.enqueue(typed), typedSource(this, first));
+    }
+    const job = newJob(this.name, first, second as EnqueueOptions | undefined, maxPayloadBytes);
     return this.handleOf(job, await this.enqueuer.enqueue(job));
   }
 
@@ -71,23 +95,34 @@ export class JobQueue extends QueueOperator {
    * @returns a handle for each, in their order
    * @example await queue.enqueueMany(users.map((user) => ({ payload: { to: user.mail } })));
    */
+  async enqueueMany<Payload extends StandardSchema, Result extends StandardSchema>(
+    definition: JobDefinition<Payload, Result>,
+    jobs: readonly ({ payload: InputOf<Payload> } & TypedEnqueueOptions)[],
+  ): Promise<JobHandle<OutputOf<Result>>[]>;
   async enqueueMany<Result = unknown>(
     jobs: readonly ({ payload: unknown } & EnqueueOptions)[],
-  ): Promise<JobHandle<Result>[]> {
-    const encoded = jobs.map(({ payload, ...options }) =>
-      newJob(
-        this.name,
-        payload,
-        Object.keys(options).length > 0 ? options : undefined,
-        this.options.maxPayloadBytes,
-      ),
-    );
+  ): Promise<JobHandle<Result>[]>;
+  async enqueueMany(
+    first: JobDefinition | readonly JobToEnqueue[],
+    second: readonly JobToEnqueue[] = [],
+  ): Promise<JobHandle[]> {
+    const { maxPayloadBytes } = this.options;
+    const typed = first instanceof JobDefinition;
+    const made = (typed ? second : first).map(({ payload, ...rest }) => {
+      const options = Object.keys(rest).length > 0 ? rest : undefined;
+      return typed
+        ? newTypedJob(this.name, first, payload, options, maxPayloadBytes)
+        : newJob(this.name, payload, options, maxPayloadBytes);
+    });
+    const jobs = allOf(made);
+    const encoded = Array.isArray(jobs) ? jobs : await jobs;
     const answers = await this.enqueuer.enqueueAll(encoded);
-    return encoded.map((job, i) => this.handleOf(job, answers[i]!));
+    const source = typed ? typedSource(this, first) : this;
+    return encoded.map((job, i) => this.handleOf(job, answers[i]!, source));
   }
 
-  private handleOf<Result>(job: NewJob, answer: EnqueueAnswer): JobHandle<Result> {
-    return new JobHandle(answer.id, job.name, this.name, answer.outcome, this);
+  private handleOf<Result>(job: NewJob, answer: EnqueueAnswer, source: JobSource = this): JobHandle<Result> {
+    return new JobHandle(answer.id, job.name, this.name, answer.outcome, source);
   }
 
   /** Claims the next job; null when there is none within `timeoutMs`. */
@@ -196,4 +231,10 @@ function claimOf({ id, token, fence }: ClaimRef): ClaimRef {
     throw new InvalidOptionError('job.token', 'the token of a claim', show(token));
   }
   return { id, token, fence };
+}
+
+/** Waits only where a schema is asynchronous, so that what is enqueued in one tick stays together. */
+function allOf(made: (NewJob | Promise<NewJob>)[]): NewJob[] | Promise<NewJob[]> {
+  const waits = made.some((each) => each instanceof Promise);
+  return waits ? Promise.all(made.map(async (each) => each)) : (made as NewJob[]);
 }

@@ -20,7 +20,7 @@ export class Job<Payload = unknown> {
   private aborted: Error | undefined;
 
   constructor(
-    private readonly claim: ClaimedJob,
+    private claim: ClaimedJob,
     private readonly reporter: JobReporter,
   ) {}
 
@@ -104,6 +104,11 @@ export class Job<Payload = unknown> {
   /** Ends this attempt; the job comes back after `delayMs` without having used it. Never returns. */
   snooze(delayMs: number): never {
     throw new RetryLaterError(delayMs);
+  }
+
+  /** For the worker: what the schema of the payload made of it. */
+  readAs(payload: unknown): void {
+    this.claim = { ...this.claim, payload };
   }
 
   /** For the worker: tells the handler that its work has become pointless. */

@@ -1,0 +1,26 @@
+// The interface that zod, valibot, arktype and others share (https://standardschema.dev), as types only: the part that
+// is read here.
+
+/** A schema of any library that follows Standard Schema. */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => SchemaOutcome<Output> | Promise<SchemaOutcome<Output>>;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+  };
+}
+
+export type SchemaOutcome<Output> =
+  { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly SchemaIssue[] };
+
+export interface SchemaIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** What a schema takes in. */
+export type InputOf<Schema extends StandardSchema> = NonNullable<Schema['~standard']['types']>['input'];
+
+/** What a schema makes of it. */
+export type OutputOf<Schema extends StandardSchema> = NonNullable<Schema['~standard']['types']>['output'];

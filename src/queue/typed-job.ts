@@ -1,0 +1,61 @@
+import type { JobDefinition } from './define-job.js';
+import { InvalidOptionError } from './errors.js';
+import type { JobSource } from './job-handle.js';
+import { show } from './names.js';
+import { newJob, type EnqueueOptions } from './new-job.js';
+import type { NewJob } from './queue-scripts.js';
+import { readBySchema } from './read-by-schema.js';
+
+/** Options of an enqueue of a definition, which has its own name. */
+export type TypedEnqueueOptions = Omit<EnqueueOptions, 'name'>;
+
+/**
+ * Checks and encodes one job of a definition. The payload is checked in the form in which its handler will find it.
+ *
+ * @throws InvalidOptionError, InvalidPayloadError (a rejection, where the schema is asynchronous)
+ */
+export function newTypedJob(
+  queue: string,
+  definition: JobDefinition,
+  payload: unknown,
+  options: TypedEnqueueOptions | undefined,
+  maxPayloadBytes: number,
+): NewJob | Promise<NewJob> {
+  const job = newJob(queue, payload, typedOptions(queue, definition, options), maxPayloadBytes);
+  const read = readBySchema('payload', definition.payload, JSON.parse(job.payload));
+  return read instanceof Promise ? read.then(() => job) : job;
+}
+
+function typedOptions(
+  queue: string,
+  { name, enqueueDefaults }: JobDefinition,
+  options: TypedEnqueueOptions | undefined,
+): EnqueueOptions | undefined {
+  const own: EnqueueOptions = name === queue ? {} : { name };
+  if (options === undefined) {
+    return enqueueDefaults || own.name ? { ...enqueueDefaults, ...own } : undefined;
+  }
+  if (typeof options !== 'object' || options === null) {
+    return options; // refused by the check of options
+  }
+  const other = (options as EnqueueOptions).name;
+  if (other !== undefined && other !== name) {
+    throw new InvalidOptionError('enqueue.name', `that of the definition, ${show(name)}`, show(other));
+  }
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  return { ...enqueueDefaults, ...given, ...own };
+}
+
+/** Reads results by the schema of a definition. */
+export function typedSource(source: JobSource, { result: schema }: JobDefinition): JobSource {
+  return schema
+    ? {
+        get: (id) => source.get(id),
+        result: async (id, options) => {
+          const value = await source.result(id, options);
+          // None was kept, or the handler returned none, which its worker has checked.
+          return value === undefined ? undefined : readBySchema('result', schema, value);
+        },
+      }
+    : source;
+}

@@ -1,0 +1,60 @@
+import type { JobDefinition, PayloadOf, ResultInput } from '../queue/define-job.js';
+import { NonRetryableError } from '../queue/errors.js';
+import { encodeJson } from '../queue/json.js';
+import { readBySchema } from '../queue/read-by-schema.js';
+import type { Handler, HandlerFunction, HandlerOptions } from './handler.js';
+import type { Job } from './job.js';
+
+/** A handler of a definition: gets the payload as its schema read it, returns what the result's schema takes. */
+export type TypedHandlerFunction<Definition extends JobDefinition> = (
+  job: Job<PayloadOf<Definition>>,
+) => ResultInput<Definition> | Promise<ResultInput<Definition>>;
+
+/**
+ * Binds a function to a definition, for a Worker without Nest. A stored payload that does not fit is a dead letter
+ * with the path of the fault; a result that does not fit fails the attempt.
+ *
+ * @param options hold where neither the enqueue nor the definition said otherwise
+ * @example new Worker([{ queue, handlers: { [SendEmail.name]: defineHandler(SendEmail, (job) => send(job.payload)) } }]);
+ */
+export function defineHandler<Definition extends JobDefinition>(
+  definition: Definition,
+  handle: TypedHandlerFunction<Definition>,
+  options: HandlerOptions = {},
+): Handler {
+  return { ...options, ...handlerDefaults(definition), handle: checked(definition, handle) };
+}
+
+/** What a definition sets for the handlers of its jobs. */
+export function handlerDefaults({ defaults }: JobDefinition): HandlerOptions {
+  const { maxAttempts, maxCrashes, backoff, timeoutMs, keepResult, resultTtlMs } = defaults;
+  const all = { maxAttempts, maxCrashes, backoff, timeoutMs, keepResult, resultTtlMs };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
+/** The function, with payload and result held against the schemas. */
+export function checked(definition: JobDefinition, handle: HandlerFunction): HandlerFunction {
+  const { payload: payloadSchema, result: resultSchema } = definition;
+  return async (job) => {
+    try {
+      job.readAs(await readBySchema('payload', payloadSchema, job.payload));
+    } catch (error) {
+      throw final(error as Error);
+    }
+    const result = await handle(job);
+    if (resultSchema) {
+      // As the caller will find it.
+      const stored =
+        result === undefined ? undefined : (JSON.parse(encodeJson('result', result, Infinity)) as unknown);
+      await readBySchema('result', resultSchema, stored);
+    }
+    return result;
+  };
+}
+
+/** No attempt makes a stored payload better. */
+function final(error: Error): Error {
+  const ended = new NonRetryableError(error.message, { cause: error });
+  ended.name = error.name;
+  return ended;
+}
