@@ -1,6 +1,21 @@
 // A CommonJS app that installed the package (compiled and run by scripts/check-package.mjs).
 import assert = require('node:assert');
+import common = require('@nestjs/common');
 import library = require('nest-job-queue');
 
-assert.ok(library);
+@library.JobHandler('email', { concurrency: 10 })
+class EmailHandler {
+  handle(job: library.Job<{ to: string }>) {
+    return job.payload.to;
+  }
+}
+
+@common.Module({
+  imports: [library.JobQueueModule.forRootAsync({ useFactory: () => ({ worker: false }) })],
+  providers: [EmailHandler],
+})
+class AppModule {}
+
+const check: library.JobQueueHealthOptions = { requireWorker: true, maxOldestPendingAgeMs: 60_000 };
+assert.ok(AppModule && check && library.JobQueueHealthIndicator);
 console.log(`require: ${Object.keys(library).length} exports`);

@@ -1,7 +1,10 @@
 // An ES-module app that installed the package (compiled and run by scripts/check-package.mjs).
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
+import { Injectable, Module } from '@nestjs/common';
 import * as imported from 'nest-job-queue';
+import { InjectQueue, JobHandler, JobQueue, JobQueueModule, JobQueueService } from 'nest-job-queue';
+import type { Job, JobHandle, JobQueueModuleOptions, JobQueueOptionsFactory, QueueStats } from 'nest-job-queue';
 
 const required = createRequire(import.meta.url)('nest-job-queue') as typeof imported;
 
@@ -13,4 +16,50 @@ if (process.features.require_module) {
     assert.equal((required as Record<string, unknown>)[name], value, `${name} exists twice`);
   }
 }
+
+@JobHandler('email', { maxAttempts: 5, backoff: { type: 'exponential', delayMs: 1_000 } })
+class EmailHandler {
+  async handle(job: Job<{ to: string }>) {
+    await job.progress({ percent: 50 });
+    return { to: job.payload.to, aborted: job.signal.aborted };
+  }
+
+  @JobHandler('video')
+  encode({ payload, fence }: Job<string>) {
+    return `${payload} ${fence}`;
+  }
+}
+
+@Injectable()
+class Producer {
+  constructor(
+    readonly jobs: JobQueueService,
+    @InjectQueue('video') readonly videos: JobQueue,
+  ) {}
+
+  async produce(): Promise<[number, QueueStats]> {
+    const job: JobHandle<{ n: number }> = await this.jobs.enqueue('email', { to: 'ada' }, { delayMs: 5_000 });
+    const { n } = await job.result({ timeoutMs: 1_000 });
+    await this.jobs.enqueueMany('email', [{ payload: 1, priority: 5 }], { queue: 'jobs' });
+    return [n, await this.jobs.stats('email')];
+  }
+}
+
+class Options implements JobQueueOptionsFactory {
+  createJobQueueOptions(): JobQueueModuleOptions {
+    return { redis: { host: 'cache' }, queues: { jobs: { concurrency: 20 } }, reclaim: { cron: '*/10 * * * * *' } };
+  }
+}
+
+@Module({ imports: [JobQueueModule.forRoot({ concurrency: 50 })], providers: [EmailHandler, Producer] })
+class AppModule {}
+
+assert.equal(JobQueueModule.forRootAsync({ useClass: Options }).module, JobQueueModule);
+assert.throws(() => JobQueueModule.forRootAsync({}), imported.InvalidOptionError);
+// @ts-expect-error -- a misspelt option
+JobQueueModule.forRoot({ concurency: 5 });
+// @ts-expect-error -- and one of a handler
+JobHandler('email', { timeout: 5 });
+assert.ok(AppModule);
+
 console.log(`import: ${Object.keys(imported).length} exports`);
