@@ -6,6 +6,7 @@ import { InvalidOptionError } from '../queue/errors.js';
 import { checkJobName, checkQueueName, show } from '../queue/names.js';
 import { jobDefaultFields } from '../queue/new-job.js';
 import { duration, wholeNumber } from '../queue/options.js';
+import { checked as checkedBySchema, handlerDefaults } from '../worker/define-handler.js';
 import type { Handler, HandlerFunction } from '../worker/handler.js';
 import { HandlerExplorer, type FoundHandler } from './handler-explorer.js';
 import { QueueRegistry } from './queue-registry.js';
@@ -87,7 +88,7 @@ export class HandlerRegistry {
   }
 
   private add(found: FoundHandler): void {
-    const { subject, name, options } = found;
+    const { subject, name, options, definition } = found;
     checkJobName(name);
     const checked = checkOptions(subject, optionsSchema, options);
     const { queue: _queue, concurrency: _concurrency, visibilityMs: _visibilityMs, ...handlerOptions } = checked;
@@ -106,7 +107,10 @@ export class HandlerRegistry {
     }
     // Looked up at each call, so that a method that a test replaces is the one that runs.
     const handle: HandlerFunction = (job) => (instance[found.method] as HandlerFunction).call(instance, job);
-    handlers.set(name, { ...found, handler: { ...handlerOptions, handle } });
+    const handler = definition
+      ? { ...handlerOptions, ...handlerDefaults(definition), handle: checkedBySchema(definition, handle) }
+      : { ...handlerOptions, handle };
+    handlers.set(name, { ...found, handler });
     this.byQueue.set(queue, handlers);
   }
 
@@ -131,8 +135,17 @@ export class HandlerRegistry {
   }
 }
 
-function queueOfHandler({ name, options }: FoundHandler): string {
-  return options?.queue ?? name;
+/** @throws InvalidOptionError where the definition sends its jobs elsewhere */
+function queueOfHandler({ subject, name, options, definition }: FoundHandler): string {
+  const defined = definition?.defaults.queue;
+  if (defined !== undefined && options?.queue !== undefined && options.queue !== defined) {
+    throw new InvalidOptionError(
+      `${subject}.queue`,
+      `that of the definition, ${show(defined)}`,
+      show(options.queue),
+    );
+  }
+  return options?.queue ?? defined ?? name;
 }
 
 function usable({ subject, instance, method, unusableScope }: FoundHandler): NonNullable<FoundHandler['instance']> {

@@ -1,12 +1,14 @@
-import type { HandlerOptions } from '../worker/handler.js';
+import { JobDefinition } from '../queue/define-job.js';
 import { InvalidOptionError } from '../queue/errors.js';
+import type { TypedHandlerFunction } from '../worker/define-handler.js';
+import type { HandlerOptions } from '../worker/handler.js';
 
 // A fixed text, so that it is found whichever copy of the package a class was decorated with.
 const HANDLER_METADATA = 'nest-job-queue:handlers';
 
 /** Options of a handler. They hold for its jobs where the enqueue did not say otherwise. */
 export interface JobHandlerOptions extends HandlerOptions {
-  /** The queue whose jobs it runs. Default: one of its own, named as the job. */
+  /** The queue whose jobs it runs. Default: the definition's, else one of its own, named as the job. */
   queue?: string;
   /** How many of its jobs this process runs at once. Default 10. In a shared queue: an option of the queue, in `forRoot`. */
   concurrency?: number;
@@ -18,6 +20,18 @@ export interface JobHandlerOptions extends HandlerOptions {
 export interface HandlerRecord {
   name: string;
   options: JobHandlerOptions;
+  /** Where it was given in the place of a name. */
+  definition?: JobDefinition;
+}
+
+/** Decorates a class or a method that takes the payload of a definition and returns its result. */
+export interface TypedHandlerDecorator<Definition extends JobDefinition> {
+  (target: new (...args: never[]) => { handle: TypedHandlerFunction<Definition> }): void;
+  <Method extends TypedHandlerFunction<Definition>>(
+    target: object,
+    name: string | symbol,
+    descriptor: TypedPropertyDescriptor<Method>,
+  ): void;
 }
 
 /**
@@ -35,19 +49,31 @@ export interface HandlerRecord {
  *     return this.mailer.send(job.payload, { signal: job.signal });
  *   }
  * }
+ * @example
+ * @JobHandler(SendEmail) // of defineJob: the compiler holds payload and result against it
+ * export class EmailHandler {
+ *   handle(job: Job<PayloadOf<typeof SendEmail>>) { … }
+ * }
  */
-export function JobHandler(name: string, options: JobHandlerOptions = {}): ClassDecorator & MethodDecorator {
+export function JobHandler<Definition extends JobDefinition>(
+  definition: Definition,
+  options?: JobHandlerOptions,
+): TypedHandlerDecorator<Definition>;
+export function JobHandler(name: string, options?: JobHandlerOptions): ClassDecorator & MethodDecorator;
+export function JobHandler(job: string | JobDefinition, options: JobHandlerOptions = {}) {
+  const record =
+    job instanceof JobDefinition ? { name: job.name, options, definition: job } : { name: job, options };
   return (target: object, method?: string | symbol, descriptor?: PropertyDescriptor) => {
     const place = method === undefined ? target : descriptor?.value;
     if (typeof place !== 'function' || (method !== undefined && typeof target === 'function')) {
       throw new InvalidOptionError(
-        `@JobHandler(${JSON.stringify(name)})`,
+        `@JobHandler(${JSON.stringify(record.name)})`,
         'a class or an instance method',
         `${typeof place === 'function' ? 'the static method' : 'the property'} ${String(method)}`,
       );
     }
     const records = (Reflect.getOwnMetadata(HANDLER_METADATA, place) as HandlerRecord[] | undefined) ?? [];
-    Reflect.defineMetadata(HANDLER_METADATA, [{ name, options }, ...records], place);
+    Reflect.defineMetadata(HANDLER_METADATA, [record, ...records], place);
   };
 }
 

@@ -1,15 +1,17 @@
 import { Injectable } from '@nestjs/common';
+import { JobDefinition } from '../queue/define-job.js';
 import type { JobRecord, QueueStats } from '../queue/job.js';
 import type { JobHandle } from '../queue/job-handle.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { EnqueueOptions } from '../queue/new-job.js';
+import type { InputOf, OutputOf, StandardSchema } from '../queue/standard-schema.js';
 import { HandlerRegistry } from './handler-registry.js';
 import { QueueRegistry } from './queue-registry.js';
 import { WorkerLifecycle } from './worker-lifecycle.js';
 
 /** Options of one enqueue through the service. */
 export interface EnqueueJobOptions extends Omit<EnqueueOptions, 'name'> {
-  /** Which queue it goes to. Default: that of the handler in this process, else the one named as the job. */
+  /** Which queue it goes to. Default: the definition's, that of the handler in this process, the one named as the job. */
   queue?: string;
 }
 
@@ -34,18 +36,31 @@ export class JobQueueService {
   /**
    * Adds a job.
    *
+   * @param job its name, or its definition, by which the compiler knows payload and result
    * @returns a handle: the id, whether the job is new, and its result
    * @throws InvalidPayloadError, InvalidOptionError, RedisOutOfMemoryError: nothing was written. EnqueueError: says
    *   whether it was.
    */
+  async enqueue<Payload extends StandardSchema, Result extends StandardSchema>(
+    definition: JobDefinition<Payload, Result>,
+    payload: InputOf<Payload>,
+    options?: EnqueueJobOptions,
+  ): Promise<JobHandle<OutputOf<Result>>>;
   async enqueue<Result = unknown>(
     name: string,
     payload: unknown,
+    options?: EnqueueJobOptions,
+  ): Promise<JobHandle<Result>>;
+  async enqueue(
+    job: string | JobDefinition,
+    payload: unknown,
     options: EnqueueJobOptions = {},
-  ): Promise<JobHandle<Result>> {
+  ): Promise<JobHandle> {
     const { queue, ...rest } = options;
-    const target = this.target(name, queue);
-    return target.enqueue<Result>(payload, optionsFor(target, name, rest));
+    const target = this.target(job, queue);
+    return typeof job === 'string'
+      ? target.enqueue(payload, optionsFor(target, job, rest))
+      : target.enqueue(job, payload, rest);
   }
 
   /**
@@ -54,15 +69,25 @@ export class JobQueueService {
    * @returns a handle for each, in their order
    * @example await jobs.enqueueMany('email', users.map((user) => ({ payload: { to: user.mail }, delayMs: 1_000 })));
    */
+  async enqueueMany<Payload extends StandardSchema, Result extends StandardSchema>(
+    definition: JobDefinition<Payload, Result>,
+    jobs: readonly ({ payload: InputOf<Payload> } & Omit<EnqueueJobOptions, 'queue'>)[],
+    options?: Pick<EnqueueJobOptions, 'queue'>,
+  ): Promise<JobHandle<OutputOf<Result>>[]>;
   async enqueueMany<Result = unknown>(
     name: string,
     jobs: readonly ({ payload: unknown } & Omit<EnqueueJobOptions, 'queue'>)[],
+    options?: Pick<EnqueueJobOptions, 'queue'>,
+  ): Promise<JobHandle<Result>[]>;
+  async enqueueMany(
+    job: string | JobDefinition,
+    jobs: readonly ({ payload: unknown } & Omit<EnqueueJobOptions, 'queue'>)[],
     { queue }: Pick<EnqueueJobOptions, 'queue'> = {},
-  ): Promise<JobHandle<Result>[]> {
-    const target = this.target(name, queue);
-    return target.enqueueMany<Result>(
-      jobs.map(({ payload, ...rest }) => ({ payload, ...optionsFor(target, name, rest) })),
-    );
+  ): Promise<JobHandle[]> {
+    const target = this.target(job, queue);
+    return typeof job === 'string'
+      ? target.enqueueMany(jobs.map(({ payload, ...rest }) => ({ payload, ...optionsFor(target, job, rest) })))
+      : target.enqueueMany(job, jobs);
   }
 
   /**
@@ -141,8 +166,9 @@ export class JobQueueService {
     return this.lifecycle.drain();
   }
 
-  private target(name: string, queue: string | undefined): JobQueue {
-    return this.queue(queue ?? this.handlers.queueOf(name));
+  private target(job: string | JobDefinition, queue: string | undefined): JobQueue {
+    const [name, defined] = typeof job === 'string' ? [job] : [job.name, job.defaults.queue];
+    return this.queue(queue ?? defined ?? this.handlers.queueOf(name));
   }
 
   private async ask<Answer>(

@@ -10,6 +10,10 @@ const Remind = defineJob('remind', {
   result: z.object({ done: z.boolean() }),
 });
 
+function fail(): never {
+  throw new Error('no');
+}
+
 describe('a handler of a definition', () => {
   it('gets the payload as its schema reads it', async () => {
     const queue = newQueue();
@@ -69,9 +73,6 @@ describe('a handler of a definition', () => {
   ])('takes maxAttempts first from the %s', async (_place, options, enqueued, attempts) => {
     const queue = newQueue({ maxAttempts: 5 });
     const Failing = defineJob('failing', { payload: z.null(), maxAttempts: 2 });
-    const fail = () => {
-      throw new Error('no');
-    };
     await startWorker([{ queue, handlers: { failing: defineHandler(Failing, fail, options) } }]);
     // By its name: the definition holds where it binds the handler too.
     for (const job of [
@@ -88,9 +89,6 @@ describe('a handler of a definition', () => {
   ])('takes maxAttempts from the %s where the definition has none', async (_place, options, attempts) => {
     const queue = newQueue({ maxAttempts: 5 });
     const Failing = defineJob('failing', { payload: z.null() });
-    const fail = () => {
-      throw new Error('no');
-    };
     await startWorker([{ queue, handlers: { failing: defineHandler(Failing, fail, options) } }]);
     await expect((await queue.enqueue(Failing, null)).result()).rejects.toMatchObject({ attempts });
   });
@@ -105,9 +103,6 @@ describe('a handler of a definition', () => {
         return 0;
       },
     });
-    const fail = () => {
-      throw new Error('no');
-    };
     await startWorker([{ queue, handlers: { failing: defineHandler(Failing, fail, { backoff: 60_000 }) } }]);
     await expect((await queue.enqueue(Failing, null)).result()).rejects.toMatchObject({ attempts: 2 });
     expect(attempts).toEqual([1, 2]);

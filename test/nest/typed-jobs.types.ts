@@ -1,0 +1,132 @@
+// What the compiler knows of a definition. Nothing here runs: `npm run typecheck` fails where a line that must not
+// compile does, or the other way round.
+import { Injectable } from '@nestjs/common';
+import {
+  defineHandler,
+  defineJob,
+  Job,
+  JobHandler,
+  JobQueue,
+  JobQueueService,
+  type PayloadInput,
+  type PayloadOf,
+  type ResultInput,
+  type ResultOf,
+} from 'nest-job-queue';
+import { z } from 'zod';
+
+const SendEmail = defineJob('email', {
+  payload: z.object({ to: z.string(), at: z.coerce.date<string | Date>().optional() }),
+  result: z.object({ messageId: z.string() }),
+  maxAttempts: 5,
+});
+const Ping = defineJob('ping', { payload: z.null() });
+
+/** True for the same type; unknown and any are not the same as anything else. */
+type Equal<A, B> = [A, unknown extends A ? 1 : 2] extends [B, unknown extends B ? 1 : 2]
+  ? [B] extends [A]
+    ? true
+    : false
+  : false;
+type Held<Claim extends true> = Claim;
+type ResultOfHandle<Handle extends { result(): unknown }> = Awaited<ReturnType<Handle['result']>>;
+
+export type Claims = [
+  Held<Equal<PayloadInput<typeof SendEmail>['at'], string | Date | undefined>>,
+  Held<Equal<PayloadOf<typeof SendEmail>['at'], Date | undefined>>,
+  Held<Equal<ResultInput<typeof SendEmail>, { messageId: string }>>,
+  Held<Equal<ResultOf<typeof SendEmail>, { messageId: string }>>,
+  Held<Equal<ResultOf<typeof Ping>, unknown>>,
+];
+
+export async function enqueues(jobs: JobQueueService, queue: JobQueue) {
+  const email = await jobs.enqueue(SendEmail, { to: 'ada', at: '2030-01-01' }, { delayMs: 5 });
+  const emailFits: Equal<ResultOfHandle<typeof email>, { messageId: string }> = true;
+  const same = await queue.enqueue(SendEmail, { to: 'ada' }, { delayMs: 5 });
+  const sameFits: Equal<ResultOfHandle<typeof same>, { messageId: string }> = true;
+  const [many] = await jobs.enqueueMany(SendEmail, [{ payload: { to: 'ada' }, priority: 1 }]);
+  const manyFits: Equal<ResultOfHandle<NonNullable<typeof many>>, { messageId: string }> = true;
+
+  // @ts-expect-error a wrong field
+  await jobs.enqueue(SendEmail, { to: 5 });
+  // @ts-expect-error a missing one
+  await jobs.enqueue(SendEmail, {});
+  // @ts-expect-error the definition has its name
+  await jobs.enqueue(SendEmail, { to: 'ada' }, { name: 'other' });
+  // @ts-expect-error a wrong field
+  await jobs.enqueueMany(SendEmail, [{ payload: { to: 5 } }]);
+  // @ts-expect-error a wrong field
+  await queue.enqueue(SendEmail, { to: 5 });
+  // @ts-expect-error a missing one, which must not be taken for options
+  await queue.enqueue(SendEmail, {});
+  // @ts-expect-error a wrong field
+  await queue.enqueueMany(SendEmail, [{ payload: { to: 5 } }]);
+
+  // A name goes on to take anything.
+  const named = await jobs.enqueue<{ ok: boolean }>('email', { anything: 1 });
+  const namedFits: Equal<ResultOfHandle<typeof named>, { ok: boolean }> = true;
+  const plain = await queue.enqueue<{ ok: boolean }>({ anything: 1 });
+  const plainFits: Equal<ResultOfHandle<typeof plain>, { ok: boolean }> = true;
+  const unknown: unknown = 1;
+  await queue.enqueue(unknown);
+  return [emailFits, sameFits, manyFits, namedFits, plainFits];
+}
+
+@JobHandler(SendEmail, { concurrency: 5 })
+export class Fits {
+  handle(job: Job<PayloadOf<typeof SendEmail>>) {
+    return { messageId: job.payload.to };
+  }
+}
+
+@JobHandler(SendEmail)
+export class FitsLater {
+  async handle(job: Job<{ to: string }>) {
+    return Promise.resolve({ messageId: job.payload.to });
+  }
+}
+
+// @ts-expect-error the payload has no such field
+@JobHandler(SendEmail)
+export class WrongPayload {
+  handle(job: Job<{ from: string }>) {
+    return { messageId: job.payload.from };
+  }
+}
+
+// @ts-expect-error the result is another
+@JobHandler(SendEmail)
+export class WrongResult {
+  handle(_job: Job<PayloadOf<typeof SendEmail>>) {
+    return { messageId: 5 };
+  }
+}
+
+// @ts-expect-error there is no handle
+@JobHandler(SendEmail)
+export class NoHandle {}
+
+@Injectable()
+export class Methods {
+  @JobHandler(SendEmail)
+  fits({ payload }: Job<PayloadOf<typeof SendEmail>>) {
+    return { messageId: payload.to };
+  }
+
+  // @ts-expect-error the result is missing
+  @JobHandler(SendEmail)
+  forgets(_job: Job<PayloadOf<typeof SendEmail>>) {}
+
+  @JobHandler(Ping)
+  anyResult() {
+    return 'pong';
+  }
+}
+
+defineHandler(SendEmail, ({ payload }) => ({ messageId: payload.to }));
+// @ts-expect-error the result is another
+defineHandler(SendEmail, ({ payload }) => payload.to);
+// @ts-expect-error a schema is wanted
+defineJob('email', { payload: { to: 'string' } });
+// @ts-expect-error no such default
+defineJob('email', { payload: z.null(), maxAttemps: 5 });
