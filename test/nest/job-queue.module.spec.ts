@@ -135,6 +135,14 @@ describe('forRoot', () => {
     await expect(twice).rejects.toThrow('JobQueueModule.forRoot: expected to be imported once in an app');
   });
 
+  it('refuses a server that is too old, with that reason', async () => {
+    const client = connect();
+    await client.ping();
+    client.info = () => Promise.resolve('redis_version:6.2.14\r\n');
+    const booting = startApp({ jobs: { redis: client }, providers: [echo(uniqueQueueName())] });
+    await expect(booting).rejects.toThrow('Redis 6.2.14 is too old: expected 7.0 or later');
+  });
+
   it('refuses a client with keyPrefix', async () => {
     const app = compileApp({ jobs: { redis: connect({ keyPrefix: 'app:' }) } });
     await expect(app).rejects.toThrow(RedisUnsuitableError);

@@ -149,7 +149,14 @@ describe('when the app closes', () => {
         order.push('job done');
       }
     }
-    const app = await startApp({ imports: [DatabaseModule], providers: [Handler] });
+    // The root module's hooks are the first that Nest runs at a shutdown.
+    @Injectable()
+    class RootClient implements OnModuleDestroy {
+      onModuleDestroy() {
+        order.push('onModuleDestroy in the root module');
+      }
+    }
+    const app = await startApp({ imports: [DatabaseModule], providers: [Handler, RootClient] });
     const observer = await startApp({ jobs: { worker: false } });
     const job = await app.get(JobQueueService).enqueue(name, null);
     await running.promise;
@@ -157,7 +164,13 @@ describe('when the app closes', () => {
     await someRoundTrips();
     gate.resolve();
     await closing;
-    expect(order).toEqual(['job done', 'onModuleDestroy', 'beforeApplicationShutdown', 'onApplicationShutdown']);
+    expect(order).toEqual([
+      'job done',
+      'onModuleDestroy in the root module',
+      'onModuleDestroy',
+      'beforeApplicationShutdown',
+      'onApplicationShutdown',
+    ]);
     const jobs = observer.get(JobQueueService);
     expect(await jobs.get(name, job.id)).toMatchObject({ status: 'completed', attempts: 1 });
     expect(await jobs.stats(follow)).toMatchObject({ pending: 2 });
