@@ -1,5 +1,6 @@
 import type { JobQueueLogger } from '../queue/logger.js';
 import type { Lane } from './lane.js';
+import { runSupervised } from './supervised.js';
 
 const INTERVAL_MS = 10_000;
 
@@ -37,11 +38,13 @@ export class Announcer {
   private async announce(serves: boolean): Promise<void> {
     await Promise.all(
       this.lanes.map((lane) =>
-        lane.queue.runner
-          .run(lane.scripts.announce(this.worker, serves, serves ? lane.policies : []))
-          .catch((error: Error) => {
-            this.logger.warn(`Announcing this worker to queue "${lane.name}" failed: ${error.message}`);
-          }),
+        runSupervised(
+          lane.queue,
+          lane.scripts.announce(this.worker, serves, serves ? lane.policies : []),
+          INTERVAL_MS,
+        ).catch((error: Error) => {
+          this.logger.warn(`Announcing this worker to queue "${lane.name}" failed: ${error.message}`);
+        }),
       ),
     );
   }

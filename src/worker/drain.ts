@@ -27,7 +27,7 @@ export async function drain(worker: Drainable, timeoutMs: number, logger: JobQue
   const quiet = worker.quiesce();
   await Promise.all([within(left() - reserve, quiet), handlersDone(worker, () => left() > reserve)]);
 
-  const unfinished = worker.lanes().flatMap((lane) => [...lane.running.values()]);
+  const unfinished = worker.lanes().flatMap((lane) => [...lane.running]);
   const interrupted = unfinished.filter((attempt) => !attempt.isEnded);
   if (interrupted.length > 0) {
     logger.warn(`Stopping: ${interrupted.length} job(s) were not done in time and are given back.`);

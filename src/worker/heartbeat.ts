@@ -3,6 +3,7 @@ import type { JobQueueLogger } from '../queue/logger.js';
 import { LONGEST_TIMER_MS } from '../queue/options.js';
 import type { Attempt } from './attempt.js';
 import type { Lane } from './lane.js';
+import { runSupervised } from './supervised.js';
 
 const MOST_PER_CALL = 500;
 
@@ -41,7 +42,7 @@ export class Heartbeat {
   }
 
   private async beat(): Promise<void> {
-    const attempts = [...this.lane.running.values()];
+    const attempts = [...this.lane.running];
     this.reportStuck(attempts.filter((attempt) => attempt.job.abortReason));
     const live = attempts.filter((attempt) => !attempt.isEnded);
     for (let i = 0; i < live.length; i += MOST_PER_CALL) {
@@ -51,7 +52,11 @@ export class Heartbeat {
 
   private async extend(attempts: Attempt[]): Promise<void> {
     try {
-      const { lost, cancelRequested } = await this.lane.queue.runner.run(this.lane.scripts.extend(attempts));
+      const { lost, cancelRequested } = await runSupervised(
+        this.lane.queue,
+        this.lane.scripts.extend(attempts),
+        this.intervalMs,
+      );
       for (const attempt of attempts) {
         if (attempt.isEnded) {
           continue; // it ended while the beat was under way: its own settlement decides

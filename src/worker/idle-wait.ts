@@ -49,12 +49,17 @@ export class IdleWait {
     }
   }
 
-  /** Ends the wait; jobs that it still brings go to their lanes, which give them back. */
-  async stop(): Promise<void> {
-    this.stopped = true;
+  /** A lane was closed: ends the wait at once, since what it brings for that lane would only be given back. */
+  interrupt(): void {
     if (this.waiting) {
       this.nudge();
     }
+  }
+
+  /** Ends the wait; jobs that it still brings go to their lanes, which give them back. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.interrupt();
     this.rearm?.();
     await this.done;
   }

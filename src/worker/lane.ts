@@ -41,7 +41,7 @@ export interface LaneObserver {
  * It sends nothing itself; the fetch loop and the idle wait do.
  */
 export class Lane implements AttemptOwner {
-  readonly running = new Map<number, Attempt>();
+  readonly running = new Set<Attempt>();
   private completions: Attempt[] = [];
   private failures: Settling<Failure>[] = [];
   private releases: Settling<Release>[] = [];
@@ -128,7 +128,7 @@ export class Lane implements AttemptOwner {
       this.refuseUnknownName(job);
     } else {
       const attempt = new Attempt(job, handler, this);
-      this.running.set(job.fence, attempt);
+      this.running.add(attempt);
       this.observer.emit?.({ type: 'started', job: attempt.job });
       attempt.start();
     }
@@ -159,7 +159,7 @@ export class Lane implements AttemptOwner {
   }
 
   idle(attempt: Attempt): void {
-    this.running.delete(attempt.fence);
+    this.running.delete(attempt);
     if (!this.covered) {
       this.hungry = true;
     }
@@ -227,7 +227,7 @@ export class Lane implements AttemptOwner {
 
   private async fenced(job: ClaimedJob, current: boolean): Promise<void> {
     if (!current) {
-      this.running.get(job.fence)?.lose();
+      [...this.running].find((attempt) => attempt.claim === job)?.lose();
       throw new ClaimLostError(job.id);
     }
   }

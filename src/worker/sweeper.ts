@@ -1,5 +1,7 @@
 import type { JobQueue } from '../queue/job-queue.js';
 import type { JobQueueLogger } from '../queue/logger.js';
+import type { ScriptCall } from '../queue/script-runner.js';
+import { runSupervised } from './supervised.js';
 
 /** The most jobs that one script call of a sweep moves. */
 const SLICE = 200;
@@ -66,7 +68,7 @@ export class Sweeper {
     // A gap this long means that the server was away, not that a sweeper was late; then live workers get one heartbeat.
     const gapMs = Math.max(visibilityMs / 2, 2 * this.intervalMs);
     await this.inSlices(async () => {
-      const { reclaimed, more } = await queue.runner.run(scripts.reclaim(SLICE, gapMs, visibilityMs / 3));
+      const { reclaimed, more } = await this.run(queue, scripts.reclaim(SLICE, gapMs, visibilityMs / 3));
       reclaimed.forEach(({ id, status }) =>
         this.logger.warn(`Job ${id} of queue "${queue.name}" lost its worker: now ${status}.`),
       );
@@ -74,13 +76,17 @@ export class Sweeper {
       return more;
     });
     await this.inSlices(async () => {
-      const moved = await queue.runner.run(scripts.promote(SLICE));
+      const moved = await this.run(queue, scripts.promote(SLICE));
       report.promoted += moved;
       return moved === SLICE;
     });
-    const { reclaimed, deadLetters } = await queue.runner.run(scripts.adopt(SLICE));
+    const { reclaimed, deadLetters } = await this.run(queue, scripts.adopt(SLICE));
     report.adopted += reclaimed + deadLetters;
-    await this.inSlices(() => queue.runner.run(scripts.tidy(SLICE)));
+    await this.inSlices(() => this.run(queue, scripts.tidy(SLICE)));
+  }
+
+  private run<Answer>(queue: JobQueue, call: ScriptCall<Answer>): Promise<Answer> {
+    return runSupervised(queue, call, this.intervalMs);
   }
 
   private async inSlices(slice: () => Promise<boolean>): Promise<void> {

@@ -1,9 +1,8 @@
 import type { JobQueueLogger } from '../queue/logger.js';
 import type { RedisClient } from '../queue/redis-client.js';
 import type { BlockingWait, ScriptCall, ScriptRunner, Settled } from '../queue/script-runner.js';
+import { cut, LONGEST_TRIP_MS, supervised } from './supervised.js';
 
-/** How long a round trip may take, in ms, before its connection is taken for dead and replaced. */
-const LONGEST_TRIP_MS = 10_000;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
 
@@ -24,6 +23,8 @@ export class Transport {
     private readonly client: RedisClient,
     private readonly runner: ScriptRunner,
     private readonly logger: JobQueueLogger,
+    /** How long a trip may take beyond the wait that it begins with, in ms. */
+    private readonly longestTripMs = LONGEST_TRIP_MS,
   ) {}
 
   /**
@@ -64,32 +65,36 @@ export class Transport {
   private async attempt(calls: ScriptCall<unknown>[], first?: BlockingWait): Promise<Settled<unknown>[]> {
     // What the client would queue while it is not connected could not be taken back: it is not handed over before.
     await this.connected();
-    const limit = LONGEST_TRIP_MS + (first ? first.seconds * 1_000 : 0);
-    let timer: NodeJS.Timeout | undefined;
-    const overdue = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        cut(this.client);
-        reject(new Error(`no answer within ${limit} ms, the connection is replaced`));
-      }, limit);
-    });
+    if (this.client.status !== 'ready') {
+      return allFailed(calls, new Error('not connected'));
+    }
+    const limitMs = this.longestTripMs + (first ? first.seconds * 1_000 : 0);
     try {
-      return await Promise.race([this.runner.runTogether(calls, first), overdue]);
+      return await supervised(this.client, limitMs, this.runner.runTogether(calls, first));
     } catch (error) {
-      return calls.map(() => ({ ok: false, error: error as Error }));
-    } finally {
-      clearTimeout(timer);
+      return allFailed(calls, error as Error);
     }
   }
 
   private async connected(): Promise<void> {
-    if (this.client.status === 'ready' || this.given) {
+    if (this.client.status === 'ready') {
+      this.wasConnected = true;
+      return;
+    }
+    if (this.given) {
       return;
     }
     if (this.wasConnected) {
       this.logger.warn('The connection to Redis is lost; the worker goes on when it is back.');
     }
     await new Promise<void>((resolve) => {
+      // A connection that was accepted and then keeps silent never becomes ready, and never fails.
+      const supervision = setInterval(
+        () => this.client.status === 'connect' && cut(this.client),
+        this.longestTripMs,
+      );
       const end = () => {
+        clearInterval(supervision);
         this.client.off('ready', end);
         this.pauses.delete(end);
         resolve();
@@ -97,7 +102,6 @@ export class Transport {
       this.client.once('ready', end);
       this.pauses.add(end);
     });
-    this.wasConnected = true;
   }
 
   private rest(ms: number): Promise<void> {
@@ -113,18 +117,10 @@ export class Transport {
   }
 }
 
-function mayPass(outcome: Settled<unknown>): outcome is { ok: false; error: Error } {
-  return !outcome.ok && (outcome.error.name !== 'ReplyError' || PASSING.test(outcome.error.message));
+function allFailed(calls: ScriptCall<unknown>[], error: Error): Settled<unknown>[] {
+  return calls.map(() => ({ ok: false, error }));
 }
 
-/**
- * Ends a connection that no longer answers, so that the client makes a new one. A polite end would wait for the other
- * side, which on a half-open connection never comes: the socket is destroyed.
- */
-export function cut(client: RedisClient): void {
-  if (client.isCluster) {
-    client.disconnect(true);
-  } else {
-    (client as { stream?: { destroy(): void } }).stream?.destroy();
-  }
+function mayPass(outcome: Settled<unknown>): outcome is { ok: false; error: Error } {
+  return !outcome.ok && (outcome.error.name !== 'ReplyError' || PASSING.test(outcome.error.message));
 }

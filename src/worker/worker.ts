@@ -43,6 +43,9 @@ export interface WorkerOptions {
   onEvent?: WorkerEventListener;
 }
 
+/** How long the answer to a wait may take beyond the wait, in ms. The connection is ours alone, so it is cut soon. */
+const LONGEST_WAIT_TRIP_MS = 2_000;
+
 const optionsSchema = z.strictObject({
   concurrency: wholeNumber(1, 100_000).optional(),
   sweepIntervalMs: timerDuration(0).default(5_000),
@@ -81,6 +84,9 @@ export class Worker {
   private starting: Promise<void> | undefined;
   private stopping: Promise<void> | undefined;
   private lastFetch: number | undefined;
+  private halt!: () => void;
+  /** Resolves when a stop was asked for, so that a start which still waits for the server ends. */
+  private readonly halted = new Promise<void>((resolve) => (this.halt = resolve));
 
   /** @throws InvalidOptionError */
   constructor(
@@ -112,7 +118,8 @@ export class Worker {
   }
 
   /**
-   * Begins to claim. Resolves when the server was found suitable and the loops run; while the server is away it waits.
+   * Begins to claim. Resolves when the server was found suitable and the loops run; while the server is away it waits,
+   * until a stop.
    *
    * @throws RedisUnsuitableError
    */
@@ -124,12 +131,14 @@ export class Worker {
   /** Gives back all that is unfinished at the deadline; resolves within it, always. */
   stop({ timeoutMs = this.options.shutdownTimeoutMs }: { timeoutMs?: number } = {}): Promise<void> {
     this.stopping ??= this.end(timeoutMs);
+    this.halt();
     return this.stopping;
   }
 
   /** Stops claiming in this process, for one queue or for all; what runs goes on. */
   pause(queue?: string): void {
     this.lanesOf(queue).forEach((lane) => (lane.closed = true));
+    this.idleWaits.forEach((idleWait) => idleWait.interrupt());
   }
 
   /** Claims again. */
@@ -169,7 +178,7 @@ export class Worker {
   private async begin(): Promise<void> {
     const { logger } = this.options;
     this.connection.logger = logger;
-    await this.connection.whenReady();
+    await Promise.race([this.connection.whenReady(), this.halted]);
     if (this.stopping) {
       return;
     }
@@ -182,12 +191,20 @@ export class Worker {
       const scripts = await queue.scripts();
       this.lanes.push(new Lane(queue, scripts, concurrency, resolveHandlers(queue, handlers), observer));
     }
+    this.announcer = new Announcer(this.id, this.lanes, logger);
+    await this.announcer.start();
+    if (!this.stopping) {
+      this.run();
+    }
+  }
+
+  /** From here on there is something to stop. */
+  private run(): void {
+    const { logger } = this.options;
     this.loop = this.makeLoop();
     this.idleWaits = this.blockingGroups().map((lanes) => this.makeIdleWait(lanes));
     this.heartbeats = this.lanes.map((lane) => new Heartbeat(lane, lane.queue.options.visibilityMs / 3, logger));
     this.heartbeats.forEach((heartbeat) => heartbeat.start());
-    this.announcer = new Announcer(this.id, this.lanes, logger);
-    await this.announcer.start();
     if (this.options.sweepIntervalMs > 0) {
       const queues = this.queues.map(({ queue }) => queue);
       this.sweeper = new Sweeper(queues, this.options.sweepIntervalMs, logger);
@@ -225,7 +242,7 @@ export class Worker {
 
   private makeIdleWait(lanes: Lane[]): IdleWait {
     const client = this.connection.duplicate('waiting for jobs');
-    const transport = new Transport(client, new ScriptRunner(client), this.options.logger);
+    const transport = new Transport(client, new ScriptRunner(client), this.options.logger, LONGEST_WAIT_TRIP_MS);
     this.blockingClients.push(client);
     this.transports.push(transport);
     const claimsAlong = this.options.concurrency === undefined;
@@ -249,7 +266,6 @@ export class Worker {
       {
         lanes: () => this.lanes,
         quiesce: async () => {
-          await this.starting?.catch(() => undefined); // a start that failed has nothing to stop
           this.lanes.forEach((lane) => (lane.closed = true));
           await Promise.all([...this.idleWaits.map((idleWait) => idleWait.stop()), this.sweeper?.stop()]);
         },

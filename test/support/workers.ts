@@ -27,8 +27,12 @@ afterEach(async () => {
 });
 
 /** A queue that nobody else uses, on the shared server or on `redis`. */
-export function newQueue(options: QueueOptions = {}, redis: Redis = (shared ??= connect())): JobQueue {
-  const queue = new JobQueue(redis, uniqueQueueName(), options);
+export function newQueue(
+  options: QueueOptions = {},
+  redis: Redis = (shared ??= connect()),
+  name = uniqueQueueName(),
+): JobQueue {
+  const queue = new JobQueue(redis, name, options);
   queues.add(queue);
   return queue;
 }

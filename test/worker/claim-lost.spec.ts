@@ -40,10 +40,14 @@ describe('a claim that is lost', () => {
     const { id } = await queue.enqueue({});
     const aborted = gate<unknown>();
     const finish = gate<string>();
-    const worker = await startWorker(queue, (job: Job<never>) => {
-      job.signal.addEventListener('abort', () => aborted.open(job.signal.reason));
-      return finish.promise;
-    });
+    const worker = await startWorker(
+      queue,
+      (job: Job<never>) => {
+        job.signal.addEventListener('abort', () => aborted.open(job.signal.reason));
+        return finish.promise;
+      },
+      { perQueue: 1 },
+    );
     const { job } = await worker.event('started');
     worker.worker.pause();
     await takeBack(queue, id);
@@ -65,10 +69,14 @@ describe('a claim that is lost', () => {
     const queue = newQueue();
     const { id } = await queue.enqueue({});
     const finish = gate();
-    const worker = await startWorker(queue, async (job: Job<never>) => {
-      await finish.promise;
-      return end(job);
-    });
+    const worker = await startWorker(
+      queue,
+      async (job: Job<never>) => {
+        await finish.promise;
+        return end(job);
+      },
+      { perQueue: 1 },
+    );
     await worker.event('started');
     worker.worker.pause();
     await takeBack(queue, id);
@@ -84,13 +92,17 @@ describe('a claim that is lost', () => {
     const { id } = await queue.enqueue({});
     const lost = gate();
     const outcome: unknown[] = [];
-    const worker = await startWorker(queue, async (job: Job<never>) => {
-      await job.progress({ percent: 10 });
-      await job.log('first');
-      await lost.promise;
-      outcome.push(await job.progress({ percent: 90 }).catch((error: unknown) => error));
-      outcome.push(await job.log('second').catch((error: unknown) => error), job.signal.reason);
-    });
+    const worker = await startWorker(
+      queue,
+      async (job: Job<never>) => {
+        await job.progress({ percent: 10 });
+        await job.log('first');
+        await lost.promise;
+        outcome.push(await job.progress({ percent: 90 }).catch((error: unknown) => error));
+        outcome.push(await job.log('second').catch((error: unknown) => error), job.signal.reason);
+      },
+      { perQueue: 1 },
+    );
     await eventually(async () => (await queue.get(id))!.log.length === 1);
     worker.worker.pause();
     await takeBack(queue, id);

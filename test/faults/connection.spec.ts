@@ -1,0 +1,202 @@
+// What a worker does when its connections fail: it goes on by itself, within a bound, and no job is lost or doubled.
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import type { JobQueue } from '../../src/queue/job-queue.js';
+import { luaScripts } from '../../src/queue/lua.generated.js';
+import type { QueueOptions } from '../../src/queue/options.js';
+import type { Job } from '../../src/worker/job.js';
+import { FaultProxy } from '../support/fault-proxy.js';
+import { connect } from '../support/redis.js';
+import { eventually, gate } from '../support/wait.js';
+import { connectionsOf, idle, leaveBroken, namedConnection, newQueue, startWorker } from '../support/workers.js';
+
+describe('a cut connection', () => {
+  it('holds up an idle worker for less than 2 s', async () => {
+    const { proxy, queue, other } = await behindProxy();
+    const worker = await startWorker(queue);
+    await other.enqueue('before');
+    await worker.event('completed');
+    for (let i = 2; i < 5; i++) {
+      proxy.cut();
+      const begun = performance.now();
+      await other.enqueue('after');
+      await worker.event('completed', i);
+      expect(performance.now() - begun).toBeLessThan(2_000);
+    }
+  });
+
+  it('loses and doubles nothing, however often it happens under load', async () => {
+    const { proxy, queue, other } = await behindProxy();
+    const runs = new Map<string, number>();
+    const worker = await startWorker(queue, async (job: Job) => {
+      runs.set(job.id, (runs.get(job.id) ?? 0) + 1);
+      await new Promise((resolve) => setImmediate(resolve));
+      return job.id;
+    });
+    const handles = await other.enqueueMany(Array.from({ length: 600 }, (_, payload) => ({ payload })));
+    for (let cuts = 1; cuts <= 6; cuts++) {
+      await worker.event('completed', cuts * 60);
+      proxy.cut();
+    }
+    await worker.event('completed', 600);
+    expect([...runs.values()].every((count) => count === 1)).toBe(true);
+    expect(runs.size).toBe(600);
+    expect(worker.count('lost')).toBe(0);
+    expect((await other.list('completed', { limit: 1_000 })).map(({ id }) => id).toSorted()).toEqual(
+      handles.map(({ id }) => id).toSorted(),
+    );
+    expect((await other.stats()).totals).toMatchObject({ completed: 600 });
+  });
+
+  it('is mended after CLIENT KILL, for both connections', async () => {
+    const redis = namedConnection({ retryStrategy: () => 20, maxRetriesPerRequest: null });
+    const queue = newQueue({}, redis);
+    const other = newQueue({}, undefined, queue.name);
+    const worker = await startWorker(queue);
+    await idle(redis);
+    const ids = (await connectionsOf(redis)).map((line) => /id=(\d+)/.exec(line)![1]!);
+    expect(ids).toHaveLength(2);
+    const admin = connect();
+    await Promise.all(ids.map((id) => admin.client('KILL', 'ID', id)));
+    const begun = performance.now();
+    await other.enqueue({});
+    await worker.event('completed');
+    expect(performance.now() - begun).toBeLessThan(2_000);
+  });
+});
+
+describe('a reply that is lost', () => {
+  it.each(['claim', 'complete', 'fail', 'release'] as const)(
+    'after the server acted on %s changes nothing: the job runs once, and is recorded once (I3)',
+    async (script) => {
+      const { proxy, queue, other } = await behindProxy({ maxAttempts: 2 });
+      const runs: number[] = [];
+      const worker = await startWorker(queue, (job: Job) => {
+        runs.push(job.attempt);
+        if (runs.length === 1 && script === 'fail') throw new Error('first');
+        if (runs.length === 1 && script === 'release') job.snooze(1);
+      });
+      await other.stats();
+      const lost = proxy.loseReplyTo(shaOf(script));
+      const { id } = await other.enqueue({});
+      await lost;
+      await worker.event('completed');
+      const expected = { claim: [1], complete: [1], fail: [1, 2], release: [1, 1] }[script];
+      expect(runs).toEqual(expected);
+      expect(await other.get(id)).toMatchObject({ status: 'completed', attempts: expected.at(-1) });
+      expect(await other.stats()).toMatchObject({ completed: 1, pending: 0, scheduled: 0, processing: 0 });
+      expect((await other.stats()).totals.completed).toBe(1);
+      expect(worker.count('lost')).toBe(0);
+    },
+  );
+
+  it('of a claim is not answered with other jobs', async () => {
+    const { proxy, queue, other } = await behindProxy();
+    const order: unknown[] = [];
+    await other.enqueueMany(Array.from({ length: 30 }, (_, payload) => ({ payload })));
+    const lost = proxy.loseReplyTo(shaOf('claim'));
+    const worker = await startWorker(queue, (job: Job) => void order.push(job.payload), { perQueue: 1 });
+    await lost;
+    await worker.event('completed', 30);
+    expect(order).toEqual(Array.from({ length: 30 }, (_, i) => i));
+  });
+});
+
+describe('a half-open connection', () => {
+  it('that waits for jobs is found out and replaced within 5 s', async () => {
+    const { proxy, redis, queue, other } = await behindProxy();
+    const worker = await startWorker(queue);
+    await other.enqueue('before');
+    await worker.event('completed');
+    await idle(redis);
+    proxy.pause(isWait);
+    const begun = performance.now();
+    await other.enqueue('after');
+    await worker.event('completed', 2);
+    expect(performance.now() - begun).toBeGreaterThan(1_500); // it was really half-open
+    expect(performance.now() - begun).toBeLessThan(5_000);
+  });
+
+  it('is replaced also where new ones keep silent for a while', async () => {
+    const { proxy, queue, other } = await behindProxy();
+    const worker = await startWorker(queue, () => undefined, { sweepIntervalMs: 1_000 });
+    await other.enqueue('before');
+    await worker.event('completed');
+    proxy.pause();
+    const made = proxy.connections.made;
+    await eventually(() => proxy.connections.made > made); // and this one keeps silent too
+    proxy.heal();
+    await other.enqueue('after');
+    await worker.event('completed', 2, { timeoutMs: 18_000 });
+  }, 30_000);
+
+  it('for commands does not cost a running job its claim', async () => {
+    const { proxy, redis, queue, other } = await behindProxy({ visibilityMs: 6_000 });
+    const finish = gate();
+    await other.enqueue({});
+    const worker = await startWorker(queue, () => finish.promise);
+    await worker.event('started');
+    await idle(redis);
+    proxy.pause(isNoWait);
+    const { keys } = await other.scripts();
+    const expiry = async () =>
+      Number((await other.connection.client.zrange(keys.claims, 0, '-1', 'WITHSCORES'))[1]);
+    const before = await expiry();
+    await eventually(async () => (await expiry()) > before, { timeoutMs: 6_000, what: 'the claim is extended' });
+    finish.open();
+    await worker.event('completed');
+    expect(worker.count('lost')).toBe(0);
+  });
+
+  it('for commands does not end the sweep for good', async () => {
+    const { proxy, redis, queue, other } = await behindProxy();
+    const worker = await startWorker(queue, () => undefined, { sweepIntervalMs: 100 });
+    await idle(redis);
+    const { keys } = await other.scripts();
+    const lastRun = async () => Number(await other.connection.client.hget(keys.sweep, 'last_run_at_ms'));
+    await eventually(lastRun);
+    proxy.pause(isNoWait);
+    const before = await lastRun();
+    await eventually(async () => (await lastRun()) > before, { timeoutMs: 5_000, what: 'a sweep' });
+    expect(worker.worker.running).toBe(0);
+  }, 30_000);
+});
+
+describe('a slow connection', () => {
+  it('slows the worker down, and nothing else', async () => {
+    const { proxy, queue, other } = await behindProxy();
+    proxy.delay(60);
+    const worker = await startWorker(queue, (job: Job) => job.payload);
+    await other.enqueueMany(Array.from({ length: 100 }, (_, payload) => ({ payload })));
+    await worker.event('completed', 100);
+    expect(worker.warnings).toEqual([]);
+    expect((await other.stats()).totals).toMatchObject({ completed: 100 });
+  });
+});
+
+/** A queue whose worker reaches the server through a proxy, and the same queue past it. */
+async function behindProxy(
+  options: QueueOptions = {},
+): Promise<{ proxy: FaultProxy; redis: Redis; queue: JobQueue; other: JobQueue }> {
+  const proxy = await FaultProxy.start();
+  const redis = namedConnection({ retryStrategy: () => 20, maxRetriesPerRequest: null }, proxy.url);
+  redis.on('error', () => undefined);
+  const other = newQueue(options);
+  const queue = newQueue(options, redis, other.name);
+  leaveBroken(queue); // what `other` is held against is enough
+  await redis.ping();
+  return { proxy, redis, queue, other };
+}
+
+function isWait(request: string): boolean {
+  return /bzpopmin/i.test(request);
+}
+
+function isNoWait(request: string): boolean {
+  return request !== '' && !isWait(request);
+}
+
+function shaOf(script: keyof typeof luaScripts): string {
+  return createHash('sha1').update(luaScripts[script]).digest('hex');
+}

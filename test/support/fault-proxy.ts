@@ -1,0 +1,161 @@
+// A TCP proxy before a Redis, with the faults of a network.
+import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import { afterAll } from '@jest/globals';
+import { testRedisUrl } from './redis.js';
+
+const open = new Set<FaultProxy>();
+
+afterAll(async () => {
+  await Promise.all([...open].map((proxy) => proxy.close()));
+  open.clear();
+});
+
+interface Link {
+  client: Socket;
+  server: Socket;
+  /** Half-open: nothing passes any more, and nobody is told. */
+  dead: boolean;
+}
+
+interface Loss {
+  request: string;
+  done: () => void;
+}
+
+export class FaultProxy {
+  private readonly links = new Set<Link>();
+  private swallowing = false;
+  private refusing = false;
+  private delayMs = 0;
+  private losses: Loss[] = [];
+  private accepted = 0;
+
+  private constructor(
+    private readonly listener: Server,
+    private readonly target: { host: string; port: number },
+  ) {
+    listener.on('connection', (client) => this.connect(client));
+  }
+
+  /** Listens on a free port, for the shared server or for another. */
+  static async start(target = testRedisUrl()): Promise<FaultProxy> {
+    const listener = createServer();
+    const { hostname, port } = new URL(target);
+    const proxy = new FaultProxy(listener, { host: hostname, port: Number(port) });
+    open.add(proxy);
+    await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+    return proxy;
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${(this.listener.address() as { port: number }).port}`;
+  }
+
+  /** How many connections are open, and how many were ever made. */
+  get connections(): { open: number; made: number } {
+    return { open: this.links.size, made: this.accepted };
+  }
+
+  /** Cuts all connections, with a reset. New ones are made as ever. */
+  cut(): void {
+    this.links.forEach(({ client, server }) => {
+      client.resetAndDestroy();
+      server.destroy();
+    });
+  }
+
+  /** Cuts all connections, and new ones at once: the server is away, until `heal()`. */
+  refuse(): void {
+    this.refusing = true;
+    this.cut();
+  }
+
+  /**
+   * Half-open: the connections stay, and nothing passes any more in either direction, for good. New ones are accepted
+   * and share that fate until `heal()`.
+   */
+  pause(which: (requests: string) => boolean = () => true): void {
+    this.swallowing = which('');
+    this.links.forEach((link) => (link.dead ||= which(this.seen.get(link) ?? '')));
+  }
+
+  /** New connections work again. Those that a pause killed stay dead. */
+  heal(): void {
+    this.swallowing = false;
+    this.refusing = false;
+  }
+
+  /** Everything that passes from now on takes so much longer, each way. */
+  delay(ms: number): void {
+    this.delayMs = ms;
+  }
+
+  /**
+   * Loses one reply: the next request that holds this text reaches the server, which acts; then the connection is cut
+   * before its answer passes. Resolves when that has happened.
+   */
+  loseReplyTo(request: string): Promise<void> {
+    return new Promise((resolve) => this.losses.push({ request, done: resolve }));
+  }
+
+  async close(): Promise<void> {
+    this.cut();
+    await new Promise((resolve) => this.listener.close(resolve));
+  }
+
+  /** What each connection has asked lately, to tell them apart. */
+  private readonly seen = new Map<Link, string>();
+
+  private connect(client: Socket): void {
+    this.accepted++;
+    client.on('error', () => undefined);
+    if (this.refusing) {
+      client.resetAndDestroy();
+      return;
+    }
+    const server = createConnection(this.target);
+    const link: Link = { client, server, dead: this.swallowing };
+    this.links.add(link);
+    let losing: Loss | undefined;
+    client.on('data', (chunk: Buffer) => {
+      if (link.dead) return;
+      const text = chunk.toString('latin1');
+      this.seen.set(link, text);
+      const hit = this.losses.findIndex(({ request }) => text.includes(request));
+      if (hit >= 0) [losing] = this.losses.splice(hit, 1);
+      this.pass(link, server, chunk);
+    });
+    server.on('data', (chunk: Buffer) => {
+      if (link.dead) return;
+      if (!losing) return this.pass(link, client, chunk);
+      link.dead = true; // the rest of the answer, which is under way, is lost with it
+      const { done } = losing;
+      setTimeout(() => {
+        client.resetAndDestroy();
+        done();
+      }, 20);
+    });
+    const end = () => {
+      // Nobody is told of the end of a half-open connection.
+      if (!link.dead || client.destroyed) {
+        client.destroy();
+        server.destroy();
+      }
+      if (client.destroyed) {
+        this.links.delete(link);
+        this.seen.delete(link);
+      }
+    };
+    client.on('close', end);
+    server.on('close', end);
+    server.on('error', () => undefined);
+  }
+
+  private pass(link: Link, to: Socket, chunk: Buffer): void {
+    if (this.delayMs === 0) {
+      to.write(chunk);
+      return;
+    }
+    setTimeout(() => !link.dead && !to.destroyed && to.write(chunk), this.delayMs);
+  }
+}

@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Job } from '../../src/worker/job.js';
+import { eventually, gate, sleep } from '../support/wait.js';
+import { connectionsOf, idle, namedConnection, newQueue, startWorker } from '../support/workers.js';
+
+const LONGER_THAN_A_WAIT_MS = 1_200;
+
+describe('a local pause', () => {
+  it('touches no job from then on, not even for a moment, until the resume', async () => {
+    const redis = namedConnection();
+    const queue = newQueue({}, redis);
+    const worker = await startWorker(queue);
+    await idle(redis);
+    worker.worker.pause();
+    await eventually(async () => !(await connectionsOf(redis)).some((line) => /flags=\w*b/.test(line)));
+    const { id } = await queue.enqueue({});
+    await sleep(LONGER_THAN_A_WAIT_MS);
+    expect(await queue.get(id)).toMatchObject({ status: 'pending', attempts: 0, interruptions: 0 });
+    worker.worker.resume();
+    await worker.event('completed');
+  });
+
+  it('lets what runs go on', async () => {
+    const queue = newQueue({ visibilityMs: 300 });
+    const finish = gate<string>();
+    const { id } = await queue.enqueue({});
+    const worker = await startWorker(queue, () => finish.promise, { sweepIntervalMs: 50 });
+    await worker.event('started');
+    worker.worker.pause();
+    await sleep(700); // longer than its claim, which the heartbeat extends
+    finish.open('done');
+    await worker.event('completed');
+    expect(await queue.get(id)).toMatchObject({ attempts: 1, result: 'done' });
+  });
+
+  it('of one queue leaves the others alone', async () => {
+    const [paused, other] = [newQueue(), newQueue()];
+    const seen: string[] = [];
+    const note = (job: Job) => void seen.push(job.queue);
+    const worker = await startWorker([paused, other].map((queue) => ({ queue, handlers: { [queue.name]: note } })));
+    worker.worker.pause(paused.name);
+    await paused.enqueue({});
+    await other.enqueue({});
+    await worker.event('completed');
+    expect(seen).toEqual([other.name]);
+    worker.worker.resume(paused.name);
+    await worker.event('completed', 2);
+    expect(seen).toEqual([other.name, paused.name]);
+  });
+});
+
+describe('a pause of the queue', () => {
+  it('holds for every worker, takes jobs in, and lets due ones wait', async () => {
+    const queue = newQueue();
+    const workers = [await startWorker(queue), await startWorker(queue)];
+    await queue.pause();
+    await queue.enqueue({});
+    await queue.enqueue({}, { delayMs: 20 });
+    await sleep(LONGER_THAN_A_WAIT_MS);
+    expect(workers.map((worker) => worker.count('started'))).toEqual([0, 0]);
+    expect((await queue.stats()).oldestPendingAgeMs).toBeGreaterThan(1_000);
+    await queue.resume();
+    await eventually(() => workers[0]!.count('completed') + workers[1]!.count('completed') === 2);
+  });
+});

@@ -1,0 +1,200 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import type { JobQueue } from '../../src/queue/job-queue.js';
+import type { Job } from '../../src/worker/job.js';
+import { ShutdownError } from '../../src/worker/worker-errors.js';
+import { connect } from '../support/redis.js';
+import { FaultProxy } from '../support/fault-proxy.js';
+import { eventually, gate } from '../support/wait.js';
+import { connectionsOf, idle, namedConnection, newQueue, startWorker, TestWorker } from '../support/workers.js';
+
+describe('stop', () => {
+  it('lets a running handler finish, and claims nothing more', async () => {
+    const queue = newQueue();
+    const finish = gate<string>();
+    const first = await queue.enqueue('first');
+    const second = await queue.enqueue('second');
+    const worker = await startWorker(queue, () => finish.promise, { perQueue: 1 });
+    await worker.event('started');
+    const stopped = worker.worker.stop({ timeoutMs: 5_000 });
+    finish.open('done');
+    await stopped;
+    expect(await queue.get(first.id)).toMatchObject({ status: 'completed', result: 'done' });
+    expect(await queue.get(second.id)).toMatchObject({ status: 'pending', attempts: 0, interruptions: 0 });
+    expect(worker.count('started')).toBe(1);
+  });
+
+  it('aborts what overruns, and gives it back uncounted, first in line, in its old order', async () => {
+    const queue = newQueue({ maxAttempts: 1 });
+    const ids = (await queue.enqueueMany([1, 2, 3, 4].map((payload) => ({ payload })))).map(({ id }) => id);
+    const reasons: unknown[] = [];
+    const never = gate();
+    const worker = await startWorker(
+      queue,
+      (job: Job) => {
+        job.signal.addEventListener('abort', () => reasons.push(job.signal.reason));
+        return never.promise;
+      },
+      { perQueue: 3 },
+    );
+    await worker.event('started', 3);
+    const begun = performance.now();
+    await worker.worker.stop({ timeoutMs: 400 });
+    expect(performance.now() - begun).toBeLessThan(450);
+    expect(reasons).toEqual([new ShutdownError(), new ShutdownError(), new ShutdownError()]);
+    expect(worker.count('released')).toBe(3);
+    expect((await queue.list('pending')).map(({ id }) => id)).toEqual(ids);
+    expect(await queue.get(ids[0]!)).toMatchObject({ attempts: 0, interruptions: 1, status: 'pending' });
+
+    const next = await startWorker(queue);
+    await next.event('completed', 4);
+    expect((await queue.get(ids[0]!))!.attempts).toBe(1);
+  });
+
+  it('takes what a handler that was aborted still returns for nothing', async () => {
+    const queue = newQueue();
+    const { id } = await queue.enqueue({});
+    const worker = await startWorker(queue, async (job: Job) => {
+      await new Promise((resolve) => job.signal.addEventListener('abort', resolve));
+      return 'late';
+    });
+    await worker.event('started');
+    await worker.worker.stop({ timeoutMs: 200 });
+    expect(await queue.get(id)).toMatchObject({ status: 'pending', attempts: 0 });
+    expect(worker.count('completed')).toBe(0);
+  });
+
+  it('ends an idle wait at once', async () => {
+    const redis = namedConnection();
+    const worker = await startWorker(newQueue({}, redis));
+    for (let i = 0; i < 3; i++) {
+      await idle(redis);
+    }
+    const begun = performance.now();
+    await worker.worker.stop();
+    expect(performance.now() - begun).toBeLessThan(300);
+  });
+
+  it('gives back what a claim brings that was under way', async () => {
+    const queue = newQueue();
+    const worker = await startWorker(queue, undefined, { perQueue: 5 });
+    const enqueued = queue.enqueueMany(Array.from({ length: 200 }, (_, payload) => ({ payload })));
+    await worker.event('started');
+    await worker.worker.stop();
+    await enqueued;
+    const { pending, processing, completed } = await queue.stats();
+    expect({ processing, all: pending + completed }).toEqual({ processing: 0, all: 200 });
+  });
+
+  it('is one stop, however often it is called, and ends starts and resumes', async () => {
+    const queue = newQueue();
+    const worker = await startWorker(queue);
+    await Promise.all([worker.worker.stop(), worker.worker.stop()]);
+    worker.worker.resume();
+    await queue.enqueue({});
+    await worker.worker.start();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(await queue.stats()).toMatchObject({ pending: 1, workers: 0 });
+  });
+
+  it('leaves no connection, listener or timer behind, and the client as it was', async () => {
+    const redis = namedConnection();
+    const queue = newQueue({}, redis);
+    await queue.stats();
+    const listeners = () => redis.eventNames().map((name) => [name, redis.listenerCount(name)]);
+    const before = { listeners: listeners(), connections: (await connectionsOf(redis)).length, timers: timers() };
+    for (let i = 0; i < 5; i++) {
+      const worker = await startWorker(queue, { handle: () => 1, timeoutMs: 60_000 }, { sweepIntervalMs: 20 });
+      await queue.enqueue(i);
+      await worker.event('completed');
+      await worker.worker.stop();
+    }
+    await eventually(async () => (await connectionsOf(redis)).length === before.connections);
+    expect(listeners()).toEqual(before.listeners);
+    expect(timers()).toBeLessThanOrEqual(before.timers);
+    expect(redis.status).toBe('ready');
+  });
+});
+
+describe('stop while Redis is away', () => {
+  it('returns within the deadline, and claims nothing when the server is back', async () => {
+    const { proxy, redis, queue, other } = await behindProxy();
+    const finish = gate();
+    const { id } = await other.enqueue('runs');
+    const worker = await startWorker(queue, () => finish.promise, { perQueue: 2 });
+    await worker.event('started');
+    proxy.refuse();
+    await eventually(() => redis.status === 'reconnecting');
+    finish.open(); // its complete cannot be sent, and the claim for the free slot neither
+    const begun = performance.now();
+    await worker.worker.stop({ timeoutMs: 500 });
+    expect(performance.now() - begun).toBeLessThan(600);
+    await other.enqueue('later');
+    proxy.heal();
+    await eventually(() => redis.status === 'ready');
+    await redis.ping(); // whatever was queued before it has been sent
+    expect(await other.stats()).toMatchObject({ pending: 1 });
+    expect(await other.get(id)).not.toMatchObject({ status: 'pending' });
+  });
+
+  it('returns within the deadline also when the connections are half-open', async () => {
+    const { proxy, queue, other } = await behindProxy();
+    const never = gate();
+    await other.enqueue('runs');
+    const worker = await startWorker(queue, () => never.promise);
+    await worker.event('started');
+    proxy.pause();
+    const begun = performance.now();
+    await worker.worker.stop({ timeoutMs: 500 });
+    expect(performance.now() - begun).toBeLessThan(600);
+    proxy.heal();
+    proxy.cut();
+    // The release was on its way: the client sends it again when it is connected.
+    await eventually(async () => (await other.stats()).processing === 0);
+  });
+
+  it('ends a start that waits for the server', async () => {
+    const { proxy, redis, queue } = await behindProxy();
+    proxy.refuse();
+    await eventually(() => redis.status === 'reconnecting');
+    const worker = new TestWorker([{ queue, handlers: { x: () => 1 } }], {});
+    const started = worker.worker.start();
+    const begun = performance.now();
+    await worker.worker.stop({ timeoutMs: 5_000 });
+    await started;
+    expect(performance.now() - begun).toBeLessThan(200);
+    proxy.heal();
+    await eventually(() => redis.status === 'ready');
+  });
+});
+
+describe('start while Redis is away', () => {
+  it('waits, and works when the server is there', async () => {
+    const { proxy, redis, queue, other } = await behindProxy();
+    proxy.refuse();
+    await eventually(() => redis.status === 'reconnecting');
+    await other.enqueue({});
+    const worker = new TestWorker([{ queue, handlers: { [queue.name]: () => 'done' } }], {});
+    const started = worker.worker.start();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(worker.worker.sinceLastFetchMs).toBeUndefined();
+    proxy.heal();
+    await started;
+    await worker.event('completed');
+  });
+});
+
+function timers(): number {
+  return process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+}
+
+/** A queue whose worker reaches the server through a proxy, and the same queue past it. */
+async function behindProxy(): Promise<{ proxy: FaultProxy; redis: Redis; queue: JobQueue; other: JobQueue }> {
+  const proxy = await FaultProxy.start();
+  const redis = connect({ retryStrategy: () => 20, maxRetriesPerRequest: null }, proxy.url);
+  redis.on('error', () => undefined);
+  const other = newQueue();
+  const queue = newQueue({}, redis, other.name);
+  await redis.ping();
+  return { proxy, redis, queue, other };
+}
