@@ -18,6 +18,7 @@ local stats, sequence, unique, windows = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 --@include lib/clock
 --@include lib/rank
 --@include lib/unique
+--@include lib/options
 local plain, answers, added, claimable = {}, {}, 0, false
 
 local function place(id, options)
@@ -33,27 +34,6 @@ local function place(id, options)
     claimable = true
   else
     plain[#plain + 1] = id
-  end
-end
-
-local function write_options(key, options)
-  local fields = {}
-  local function add(field, value)
-    if value then
-      fields[#fields + 1], fields[#fields + 2] = field, value
-    end
-  end
-  add('priority', options.priority)
-  add('max_attempts', options.max_attempts)
-  add('max_crashes', options.max_crashes)
-  add('expires_at_ms', options.expires_in_ms and now + options.expires_in_ms)
-  add('unique', type(options.unique_for) == 'string' and options.unique)
-  if #fields > 0 or options.worker then
-    add('options', options.worker or '{}') -- tells claim and complete that this is no plain job
-  end
-  add('request', options.request)
-  if #fields > 0 then
-    redis.call('HSET', key, unpack(fields))
   end
 end
 

@@ -21,3 +21,6 @@ local sweep = KEYS[18] -- hash, the sweep's memory between runs
 local workers = KEYS[19] -- sorted set, workers that serve the queue, score = last seen in ms
 local foreign = KEYS[20] -- sorted set, foreign claims as the sweep saw them, score = first seen in ms
 local policies = KEYS[21] -- hash, job name -> max_attempts:max_crashes of its handler, as its workers announced
+local ticks = KEYS[22] -- sorted set, schedules, score = next due time in ms; +inf while one rests
+local declared = KEYS[23] -- sorted set, schedules that code declares, score = when it last did in ms
+local schedule = KEYS[24] -- prefix of the schedule hashes

@@ -123,6 +123,7 @@ export function decodeJobHash(queue: string, hash: Readonly<Record<string, strin
     ...dateField('expiresAt', hash.expires_at_ms),
     ...dateField('lastErrorAt', hash.last_error_at_ms),
     ...(hash.worker !== undefined && { worker: hash.worker }),
+    ...(hash.schedule !== undefined && { schedule: hash.schedule }),
     ...(hash.last_error !== undefined && { lastError: hash.last_error }),
   });
 }

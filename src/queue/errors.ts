@@ -94,6 +94,16 @@ export class JobNotFoundError extends JobQueueError {
   }
 }
 
+/** The schedule does not exist: it was never made, was removed, or no code declares it any more. */
+export class ScheduleNotFoundError extends JobQueueError {
+  constructor(
+    readonly scheduleId: string,
+    readonly queue: string,
+  ) {
+    super(`Queue "${queue}" has no schedule ${scheduleId}: it was never made, or was removed.`);
+  }
+}
+
 /** A result did not come within the time given. The job goes on. */
 export class JobTimeoutError extends JobQueueError {
   constructor(

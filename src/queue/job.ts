@@ -81,6 +81,8 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   crashes: number;
   interruptions: number;
   priority: number;
+  /** The schedule whose tick, or `runNow`, enqueued it. */
+  schedule?: string;
   enqueuedAt: Date;
   dueAt?: Date;
   claimedAt?: Date;

@@ -35,6 +35,10 @@ export class QueueKeys {
   readonly workers: string;
   readonly foreign: string;
   readonly policies: string;
+  readonly ticks: string;
+  readonly declared: string;
+  /** What the key of every schedule begins with; followed by the schedule's id. */
+  readonly schedulePrefix: string;
 
   /** KEYS of every script but those of the hot path; `lua/lib/keys.lua` names them. */
   readonly standard: readonly string[];
@@ -70,6 +74,9 @@ export class QueueKeys {
     this.workers = `${this.base}workers`;
     this.foreign = `${this.base}foreign`;
     this.policies = `${this.base}policies`;
+    this.ticks = `${this.base}ticks`;
+    this.declared = `${this.base}declared`;
+    this.schedulePrefix = `${this.base}schedule:`;
     this.standard = [
       this.jobPrefix,
       this.pending,
@@ -92,6 +99,9 @@ export class QueueKeys {
       this.workers,
       this.foreign,
       this.policies,
+      this.ticks,
+      this.declared,
+      this.schedulePrefix,
     ];
     this.forEnqueue = [
       this.jobPrefix,
@@ -111,6 +121,11 @@ export class QueueKeys {
   /** The key of one job's hash. */
   job(id: string): string {
     return this.jobPrefix + id;
+  }
+
+  /** The key of one schedule's hash. */
+  schedule(id: string): string {
+    return this.schedulePrefix + id;
   }
 
   /** The key that remembers the last batch of one claimer, so that a repeated claim gets the same jobs. */

@@ -10,6 +10,7 @@ import { checkQueueName, show } from './names.js';
 import { resolveQueueOptions, type QueueOptions, type ResolvedQueueOptions } from './options.js';
 import { QueueScripts } from './queue-scripts.js';
 import type { RedisClient } from './redis-client.js';
+import { Schedules } from './schedules.js';
 import { ScriptRunner, type ScriptCall } from './script-runner.js';
 
 /** The most entries that one call of a bounded script looks at. */
@@ -26,6 +27,8 @@ export abstract class QueueOperator {
   readonly options: ResolvedQueueOptions;
   readonly connection: Connection;
   readonly runner: ScriptRunner;
+  /** The recurring jobs of the queue. */
+  readonly schedules: Schedules = new Schedules(this);
   private opened: QueueScripts | undefined;
 
   constructor(

@@ -10,6 +10,9 @@ const FALLEN_TTL_MS = 10_000;
 /** How long ago a worker may have announced itself and still counts, in ms. */
 const WORKER_SEEN_MS = 30_000;
 
+/** How long a schedule that no code declares any more is kept at rest before it is removed, in ms. */
+const UNDECLARED_AGE_MS = 86_400_000;
+
 /** How often a job whose name no worker knows is offered before it is a dead letter; with the delays of the worker about 8 minutes. */
 const MAX_UNHANDLED = 10;
 
@@ -178,7 +181,7 @@ export class QueueScripts {
 
   /** Answers whether more is left to tidy. */
   tidy(limit: number): ScriptCall<boolean> {
-    const args = [limit, this.options.deadLetterAgeMs, 10 * WORKER_SEEN_MS];
+    const args = [limit, this.options.deadLetterAgeMs, 10 * WORKER_SEEN_MS, UNDECLARED_AGE_MS];
     return call('tidy', this.keys.standard, args, (reply) => Number(reply) === 1);
   }
 

@@ -100,7 +100,9 @@ describe.each(scripts)('lua/%s', (file) => {
   });
 
   it('loads', async () => {
-    const name = file.slice(0, -'.lua'.length) as keyof typeof luaScripts;
+    const name = file
+      .slice(0, -'.lua'.length)
+      .replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase()) as keyof typeof luaScripts;
     expect(await connect().script('LOAD', luaScripts[name])).toMatch(/^[0-9a-f]{40}$/);
   });
 });
@@ -116,7 +118,7 @@ describe('lua/lib', () => {
     const { code } = read('lib/keys.lua');
     const names = [...code.matchAll(/local (\w+) = KEYS\[(\d+)\]/g)].map(([, name, at]) => [name, Number(at)]);
     const keys = new QueueKeys('jobs');
-    const sent = keys.standard.map((key, i) => [i === 0 ? 'job' : key.slice('queue:jobs:'.length), i + 1]);
+    const sent = keys.standard.map((key, i) => [key.slice('queue:jobs:'.length).replace(/:$/, ''), i + 1]);
     expect(names).toEqual(sent);
   });
 

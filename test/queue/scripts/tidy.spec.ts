@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, testQueue } from '../../support/queue-state.js';
+import { HOUR, TestSchedules } from '../../support/schedules.js';
 
 describe('tidy.lua', () => {
   it('changes nothing on an empty queue', async () => {
@@ -70,5 +71,18 @@ describe('tidy.lua', () => {
     await q.redis.zadd(q.keys.workers, (await q.now()) - 301_000, 'silent', (await q.now()) - 200_000, 'quiet');
     await q.run(q.scripts.tidy(100));
     expect(await q.ranked(q.keys.workers)).toEqual(['quiet']);
+  });
+
+  it('removes a schedule that no code has declared for a day', async () => {
+    const q = testQueue();
+    const schedules = new TestSchedules(q);
+    await schedules.put(schedules.define('gone'), 'w1');
+    await schedules.silence('gone', 25 * HOUR);
+    expect(await q.run(q.scripts.tidy(10))).toBe(false);
+    expect(await q.snapshot()).toEqual({});
+    await schedules.put(schedules.define('quiet'), 'w1');
+    await schedules.put(schedules.define('called'));
+    await schedules.silence('quiet', 23 * HOUR);
+    await expectUnchanged(q, () => q.run(q.scripts.tidy(10)));
   });
 });

@@ -1,0 +1,23 @@
+-- add(id, name, payload, options, schedule_id): adds one job of a schedule, to be claimed at once: nothing -> pending or
+-- prioritized. Answers added | exists (the id is known) | kept (another job owns the unique key), and the id that stands.
+-- Needs: keys, clock, rank, places, unique, options.
+local function add(id, name, payload, options_text, schedule_id)
+  local key = job .. id
+  if redis.call('EXISTS', key) == 1 then
+    return 'exists', id
+  end
+  local options = options_text ~= '' and cjson.decode(options_text) or {}
+  if options.unique then
+    local verdict, owner = resolve_unique(options)
+    if verdict then
+      return 'kept', owner
+    end
+  end
+  redis.call('HSET', key, 'id', id, 'name', name, 'payload', payload, 'status', 'pending', 'attempts', '0',
+    'enqueued_at_ms', now_text, 'claim_token', '', 'schedule', schedule_id)
+  write_options(key, options)
+  own_unique(id, options)
+  to_back(id, options.priority)
+  redis.call('HINCRBY', stats, 'enqueued_total', 1)
+  return 'added', id
+end

@@ -1,0 +1,22 @@
+-- Schedules. One that rests (paused, or declared by nobody) has the score +inf in ticks, so that it is in nobody's way.
+-- is_declared(id, lease): whether some process declared it within the last `lease` ms.
+-- rest(id, key, due): stops a schedule that nobody declares; its hash remembers what was due.
+-- wake_schedule(id, key): ends that rest, with what was due then.
+-- Needs: ticks, declared, now.
+local function is_declared(id, lease)
+  local seen = redis.call('ZSCORE', declared, id)
+  return seen and tonumber(seen) > now - lease
+end
+
+local function rest(id, key, due)
+  redis.call('HSET', key, 'rested_due_ms', due)
+  redis.call('ZADD', ticks, '+inf', id)
+end
+
+local function wake_schedule(id, key)
+  local due = redis.call('HGET', key, 'rested_due_ms')
+  if due then
+    redis.call('HDEL', key, 'rested_due_ms')
+    redis.call('ZADD', ticks, due, id)
+  end
+end

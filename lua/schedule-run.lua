@@ -1,0 +1,21 @@
+#!lua
+-- Enqueues the job of a schedule now, also of one that rests; the next due time stays as it is.
+-- KEYS: the standard keys, see lib/keys
+-- ARGV[1] schedule id; ARGV[2] id of the job
+-- Returns added | exists | kept (the last job of a schedule without overlap is unfinished) | missing, then the id of the
+--   job that stands, and its name.
+-- Repeated: exists.
+--@include lib/keys
+--@include lib/clock
+--@include lib/rank
+--@include lib/places
+--@include lib/unique
+--@include lib/options
+--@include lib/add
+local id, job_id = ARGV[1], ARGV[2]
+local name, payload, options = unpack(redis.call('HMGET', schedule .. id, 'name', 'payload', 'options'))
+if not name then
+  return { 'missing' }
+end
+local verdict, standing = add(job_id, name, payload, options, id)
+return { verdict, standing, name }
