@@ -15,6 +15,7 @@ import type { Handler, HandlerFunction } from './handler.js';
 import { Heartbeat } from './heartbeat.js';
 import { IdleWait } from './idle-wait.js';
 import { Lane } from './lane.js';
+import { Recurring, type DeclaredSchedule } from './recurring.js';
 import { Sweeper } from './sweeper.js';
 import { Transport } from './transport.js';
 import type { WorkerEventListener } from './worker-event.js';
@@ -27,6 +28,8 @@ export interface WorkerQueue {
   concurrency?: number;
   /** The handlers by job name. */
   handlers: Readonly<Record<string, HandlerFunction | Handler>>;
+  /** Recurring jobs by schedule id. One that no worker declares any more stops after 30 s and is removed after a day. */
+  schedules?: Readonly<Record<string, DeclaredSchedule>>;
 }
 
 export interface WorkerOptions {
@@ -81,6 +84,7 @@ export class Worker {
   private blockingClients: RedisClient[] = [];
   private sweeper: Sweeper | undefined;
   private announcer: Announcer | undefined;
+  private readonly recurring: Recurring;
   private starting: Promise<void> | undefined;
   private stopping: Promise<void> | undefined;
   private lastFetch: number | undefined;
@@ -115,6 +119,7 @@ export class Worker {
         throw new InvalidOptionError(`worker queue "${queue.name}".handlers`, 'at least one handler', 'none');
       }
     }
+    this.recurring = new Recurring(this.id, queues, this.options.logger);
   }
 
   /**
@@ -193,6 +198,7 @@ export class Worker {
     }
     this.announcer = new Announcer(this.id, this.lanes, logger);
     await this.announcer.start();
+    await this.recurring.start();
     if (!this.stopping) {
       this.run();
     }
@@ -267,7 +273,8 @@ export class Worker {
         lanes: () => this.lanes,
         quiesce: async () => {
           this.lanes.forEach((lane) => (lane.closed = true));
-          await Promise.all([...this.idleWaits.map((idleWait) => idleWait.stop()), this.sweeper?.stop()]);
+          const roles = [...this.idleWaits, this.sweeper, this.recurring];
+          await Promise.all(roles.map((role) => role?.stop()));
         },
         flush: async () => {
           await this.loop?.idle();
