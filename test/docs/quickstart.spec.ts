@@ -9,7 +9,7 @@ import { freePort } from '../../scripts/redis-server.mjs';
 import { startOwnRedis } from '../support/own-redis.js';
 import { startProcess } from '../support/shop.js';
 
-jest.setTimeout(60_000);
+jest.setTimeout(120_000);
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 mkdirSync(join(root, '.cache'), { recursive: true });
