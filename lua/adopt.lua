@@ -12,6 +12,7 @@
 --@include lib/retention
 --@include lib/clock
 --@include lib/read
+--@include lib/counted
 --@include lib/rank
 --@include lib/events
 --@include lib/history

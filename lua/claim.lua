@@ -21,26 +21,7 @@ local wake, settings, sequence, batch = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
 --@include lib/clock
 --@include lib/read
---@include lib/rank
---@include lib/promote
---@include lib/take
 local reply = { now, -1 }
-
-local function max_attempts_of(name)
-  for i = 6, #ARGV, 2 do
-    if ARGV[i] == name then
-      return tonumber(ARGV[i + 1])
-    end
-  end
-  return tonumber(ARGV[5])
-end
-
--- Why a job must not run, or ''. Only asked where it may be: a job that never ran, without options, is as it was made.
-local function refusal_of(key, name, payload, attempts)
-  local max_attempts, expires_at, cancel = unpack(read(key, 'max_attempts', 'expires_at_ms', 'cancel_requested_at_ms'))
-  return not payload and 'missing' or cancel and 'cancelled' or expires_at and (tonumber(expires_at) or 0) <= now and 'expired'
-    or attempts >= (tonumber(max_attempts) or max_attempts_of(name)) and 'exhausted' or ''
-end
 
 local function hand_over(id, name, payload, attempts, fence, enqueued_at, options, refusal)
   local n = #reply
@@ -61,12 +42,15 @@ if last and string.sub(last, 1, #token + 1) == token .. '\n' then
   return reply
 end
 
-local ids, more
-local due_waits = false
+local ids, more, due_waits
 if redis.call('EXISTS', settings, scheduled, prioritized) == 0 then
   ids = redis.call('RPOP', pending, count) or {}
   more = #ids == count and redis.call('LLEN', pending) > 0
 else
+  -- Included here, and not above, so that a queue of plain jobs does not pay for what it does not use.
+--@include lib/rank
+--@include lib/promote
+--@include lib/take
   local soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
   if soonest[2] and tonumber(soonest[2]) <= now then
     promote(math.max(count, 100))
@@ -86,7 +70,7 @@ if #ids == 0 then
 end
 
 local fence = redis.call('INCRBY', sequence, #ids) - #ids
-local expiry = text(now + visibility)
+local expiry = string.format('%d', now + visibility)
 local expiries, remembered = {}, { token }
 for i, id in ipairs(ids) do
   local key = job .. id
@@ -95,6 +79,7 @@ for i, id in ipairs(ids) do
   local attempts = tonumber(hash[3]) or 0
   local refusal = ''
   if attempts > 0 or options or not payload then
+--@include lib/refusal
     refusal = refusal_of(key, name, payload, attempts)
   end
   if refusal == '' then
@@ -103,8 +88,8 @@ for i, id in ipairs(ids) do
   else
     remembered[i + 1] = id .. '\t' .. refusal
   end
-  redis.call('HSET', key, 'status', 'processing', 'attempts', text(attempts), 'claim_token', token,
-    'claimed_at_ms', now_text, 'fence', text(fence + i), 'worker', worker)
+  redis.call('HSET', key, 'status', 'processing', 'attempts', string.format('%d', attempts), 'claim_token', token,
+    'claimed_at_ms', now_text, 'fence', string.format('%d', fence + i), 'worker', worker)
   expiries[2 * i - 1], expiries[2 * i] = expiry, id
   hand_over(id, name, payload, attempts, fence + i, hash[4], options, refusal)
 end

@@ -15,26 +15,9 @@
 local job, claims, completed, stats, unique, events = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local completed_history, fallen_ttl, publish, result_ttl = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
 --@include lib/clock
---@include lib/read
 --@include lib/events
 --@include lib/history
 local done, lost = {}, {}
-
--- What an earlier attempt or an option may have left.
-local function clean_up(id, key)
-  local unique_key, last_error_at = unpack(read(key, 'unique', 'last_error_at_ms'))
-  if last_error_at then
-    redis.call('HDEL', key, 'last_error', 'last_error_at_ms')
-  end
-  if unique_key and redis.call('HGET', unique, unique_key) == id then
-    redis.call('HDEL', unique, unique_key)
-  end
-end
-
-local function was_completed_by(key, fence)
-  local current, last_fence, status = unpack(read(key, 'claim_token', 'fence', 'status'))
-  return current == '' and last_fence == fence and status == 'completed'
-end
 
 for i = 5, #ARGV, 6 do
   local id, token, fence, result, own_ttl = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
@@ -47,12 +30,24 @@ for i = 5, #ARGV, 6 do
     end
     redis.call('PEXPIRE', key, own_ttl == '' and result_ttl or own_ttl)
     if ARGV[i + 5] ~= '1' then
-      clean_up(id, key)
+      -- What an earlier attempt or an option may have left.
+      local unique_key, last_error_at = unpack(redis.call('HMGET', key, 'unique', 'last_error_at_ms'))
+      if last_error_at then
+        redis.call('HDEL', key, 'last_error', 'last_error_at_ms')
+      end
+      if unique_key and redis.call('HGET', unique, unique_key) == id then
+        redis.call('HDEL', unique, unique_key)
+      end
     end
     done[#done + 1] = id
     emit(id, 'completed')
-  elseif not was_completed_by(key, fence) then
-    lost[#lost + 1] = (i + 1) / 6
+  else
+--@include lib/read
+    local current, last_fence, status = unpack(read(key, 'claim_token', 'fence', 'status'))
+    local done_by_this_claim = current == '' and last_fence == fence and status == 'completed'
+    if not done_by_this_claim then
+      lost[#lost + 1] = (i + 1) / 6
+    end
   end
 end
 if #done > 0 then

@@ -9,7 +9,7 @@ local job, claims = KEYS[1], KEYS[2]
 local visibility = tonumber(ARGV[1])
 --@include lib/clock
 --@include lib/read
-local expiry = text(now + visibility)
+local expiry = string.format('%d', now + visibility)
 local expiries, notices = {}, {}
 
 for i = 2, #ARGV, 2 do

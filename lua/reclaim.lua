@@ -11,6 +11,7 @@
 --@include lib/retention
 --@include lib/clock
 --@include lib/read
+--@include lib/counted
 --@include lib/rank
 --@include lib/events
 --@include lib/history

@@ -8,8 +8,3 @@ local function read(key, ...)
   end
   return values
 end
-
--- counted(value): a counter field plus one, also where it holds nonsense.
-local function counted(value)
-  return string.format('%d', (tonumber(value) or 0) + 1)
-end

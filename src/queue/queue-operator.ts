@@ -1,5 +1,6 @@
 import { checkCount, checkMs } from './check-options.js';
 import { Connection } from './connection.js';
+import { DeadLetters } from './dead-letters.js';
 import { decodeJobHash } from './decode-job.js';
 import { InvalidOptionError } from './errors.js';
 import { EventSubscriber } from './event-subscriber.js';
@@ -29,6 +30,8 @@ export abstract class QueueOperator {
   readonly runner: ScriptRunner;
   /** The recurring jobs of the queue. */
   readonly schedules: Schedules = new Schedules(this);
+  /** The jobs that have failed for good. */
+  readonly deadLetters: DeadLetters = new DeadLetters(this);
   private opened: QueueScripts | undefined;
 
   constructor(
@@ -113,6 +116,41 @@ export abstract class QueueOperator {
   /** Deletes a job with all its traces. A claimed one is refused (`processing`): cancel it first. */
   async remove(id: string): Promise<'removed' | 'processing' | 'missing'> {
     return this.call((scripts) => scripts.remove(id));
+  }
+
+  /**
+   * Deletes old jobs of one state, in bounded slices. The age counts from the end of a completed, failed or cancelled
+   * job, from when a pending one became claimable, from the enqueue of a scheduled one. Running jobs are not cleaned:
+   * cancel them.
+   *
+   * `clean('pending')` and `clean('scheduled')` are what BullMQ calls `drain`; `purge` is its `obliterate`.
+   *
+   * @param options.olderThanMs the least age, in ms. Default 0: all
+   * @param options.limit the most jobs to delete. Default: all that are old enough
+   * @returns how many were deleted
+   * @throws InvalidOptionError
+   * @example await queue.clean('completed', { olderThanMs: 60_000 });
+   */
+  async clean(
+    status: Exclude<JobStatus, 'processing'>,
+    { olderThanMs = 0, limit = Number.MAX_SAFE_INTEGER }: { olderThanMs?: number; limit?: number } = {},
+  ): Promise<number> {
+    const cleanable = JOB_STATUSES.filter((each) => each !== 'processing');
+    if (!cleanable.includes(status)) {
+      throw new InvalidOptionError('clean status', cleanable.join(', '), show(status));
+    }
+    checkMs('olderThanMs', olderThanMs, 0, YEAR_MS);
+    checkCount('limit', limit, 1, Number.MAX_SAFE_INTEGER);
+    let total = 0;
+    for (const place of status === 'pending' ? (['prioritized', 'pending'] as const) : [status]) {
+      for (let next: number | undefined = 0; next !== undefined && total < limit; ) {
+        const slice = Math.min(SLICE, limit - total);
+        const answer = await this.call((scripts) => scripts.clean(place, olderThanMs, slice, next ?? 0));
+        total += answer.deleted;
+        next = answer.next;
+      }
+    }
+    return total;
   }
 
   /** Sends dead letters back to work, their attempts reset, at most 1,000 in one call; answers how many. */

@@ -210,8 +210,17 @@ export class QueueScripts {
     return call('remove', this.keys.standard, [id], (reply) => reply as 'removed');
   }
 
-  redrive(ids: readonly string[]): ScriptCall<number> {
-    return call('redrive', this.keys.standard, ids, Number);
+  /** @param payload JSON that takes the place of the stored one */
+  redrive(ids: readonly string[], payload = ''): ScriptCall<number> {
+    return call('redrive', this.keys.standard, [payload, ...ids], Number);
+  }
+
+  /** Answers how many were deleted, and how many the next call passes over; undefined when no more are old. */
+  clean(place: JobStatus | 'prioritized', olderThanMs: number, limit: number, passed: number) {
+    return call('clean', this.keys.standard, [place, olderThanMs, limit, passed], (reply) => {
+      const [deleted, next] = (reply as number[]).map(Number);
+      return { deleted: deleted!, next: next === -1 ? undefined : next };
+    });
   }
 
   reschedule(id: string, start: { delayMs: number } | { runAtMs: number }) {

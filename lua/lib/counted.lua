@@ -1,0 +1,4 @@
+-- counted(value): a counter field plus one, also where it holds nonsense.
+local function counted(value)
+  return string.format('%d', (tonumber(value) or 0) + 1)
+end

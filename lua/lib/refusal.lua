@@ -1,0 +1,12 @@
+-- refusal_of(key, name, payload, attempts): why a claimed job must not run, or ''. Only asked where it may be: a plain
+-- job that never ran is as it was made. ARGV[5..]: the limits of the claimer. Needs: now, read.
+local function refusal_of(key, name, payload, attempts)
+  local max_attempts, expires_at, cancel = unpack(read(key, 'max_attempts', 'expires_at_ms', 'cancel_requested_at_ms'))
+  max_attempts = tonumber(max_attempts)
+  for i = 6, #ARGV, 2 do
+    max_attempts = max_attempts or ARGV[i] == name and tonumber(ARGV[i + 1])
+  end
+  return not payload and 'missing' or cancel and 'cancelled'
+    or expires_at and (tonumber(expires_at) or 0) <= now and 'expired'
+    or attempts >= (max_attempts or tonumber(ARGV[5])) and 'exhausted' or ''
+end
