@@ -14,6 +14,9 @@ export {
 export type { StandardSchema } from './queue/standard-schema.js';
 export type { TypedEnqueueOptions } from './queue/typed-job.js';
 export type { EnqueueOptions, UniqueOptions } from './queue/new-job.js';
+export type { Recurrence } from './queue/recurrence.js';
+export type { ScheduleOptions, ScheduleRecord } from './queue/schedule.js';
+export type { Schedules, TickReport } from './queue/schedules.js';
 export type { QueueOptions } from './queue/options.js';
 export type { Backoff, StoredBackoff } from './queue/backoff.js';
 export type { JobEvent } from './queue/event-subscriber.js';
@@ -43,8 +46,10 @@ export {
   RedisOutOfMemoryError,
   RedisUnsuitableError,
   RetryLaterError,
+  ScheduleNotFoundError,
 } from './queue/errors.js';
 export { Worker, type WorkerOptions, type WorkerQueue } from './worker/worker.js';
+export type { DeclaredSchedule } from './worker/recurring.js';
 export { Job } from './worker/job.js';
 export { defineHandler, type TypedHandlerFunction } from './worker/define-handler.js';
 export type { Handler, HandlerFunction, HandlerOptions } from './worker/handler.js';
@@ -58,6 +63,8 @@ export type {
   ReclaimSchedule,
 } from './nest/job-queue.options.js';
 export { JobHandler, type JobHandlerOptions } from './nest/job-handler.decorator.js';
+export { RecurringJob, type RecurringJobOptions } from './nest/recurring-job.decorator.js';
+export type { JobSchedules, UpsertScheduleOptions } from './nest/job-schedules.js';
 export { InjectQueue, getQueueToken } from './nest/inject-queue.decorator.js';
 export { JobQueueService, type EnqueueJobOptions } from './nest/job-queue.service.js';
 export { RECLAIM_CRON_JOB } from './nest/reclaim.scheduler.js';

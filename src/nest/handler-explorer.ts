@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
+import { InvalidOptionError } from '../queue/errors.js';
 import { handlerRecords, type HandlerRecord } from './job-handler.decorator.js';
+import { recurringRecords, type RecurringRecord } from './recurring-job.decorator.js';
 
 type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
@@ -8,6 +10,8 @@ type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 export interface FoundHandler extends HandlerRecord {
   /** How errors name it: the decorator, the class and the method. */
   subject: string;
+  /** What lets its jobs recur. */
+  recurring: RecurringRecord[];
   /** The provider; undefined while Nest has not made it. */
   instance: Record<PropertyKey, unknown> | undefined;
   method: string | symbol;
@@ -44,18 +48,28 @@ function handlersOf(wrapper: Wrapper, instance: FoundHandler['instance']): Found
     : wrapper.isTransient
       ? 'transient'
       : undefined;
-  const found = (record: HandlerRecord, method: string | symbol): FoundHandler => ({
-    ...record,
-    subject: `@JobHandler(${JSON.stringify(record.name)}) on ${type.name}.${String(method)}`,
-    instance,
-    method,
-    unusableScope,
-  });
+  const foundAt = (place: object, method: string | symbol): FoundHandler[] => {
+    const records = handlerRecords(place);
+    const recurring = recurringRecords(place);
+    if (recurring.length > 0 && records.length !== 1) {
+      throw new InvalidOptionError(
+        `@RecurringJob on ${type.name}.${String(method)}`,
+        'one @JobHandler at the same place',
+        records.map(({ name }) => `"${name}"`).join(', ') || 'none',
+      );
+    }
+    return records.map((record) => ({
+      ...record,
+      subject: `@JobHandler(${JSON.stringify(record.name)}) on ${type.name}.${String(method)}`,
+      recurring,
+      instance,
+      method,
+      unusableScope,
+    }));
+  };
   return [
-    ...handlerRecords(type).map((record) => found(record, 'handle')),
-    ...methodsOf(type.prototype).flatMap(([name, method]) =>
-      handlerRecords(method).map((record) => found(record, name)),
-    ),
+    ...foundAt(type, 'handle'),
+    ...methodsOf(type.prototype).flatMap(([name, method]) => foundAt(method, name)),
   ];
 }
 

@@ -8,6 +8,7 @@ import { jobDefaultFields } from '../queue/new-job.js';
 import { duration, wholeNumber } from '../queue/options.js';
 import { checked as checkedBySchema, handlerDefaults } from '../worker/define-handler.js';
 import type { Handler, HandlerFunction } from '../worker/handler.js';
+import { DeclaredSchedules } from './declared-schedules.js';
 import { HandlerExplorer, type FoundHandler } from './handler-explorer.js';
 import { QueueRegistry } from './queue-registry.js';
 
@@ -28,12 +29,16 @@ const optionsSchema = z.strictObject(
 @Injectable()
 export class HandlerRegistry {
   private readonly byQueue = new Map<string, Map<string, FoundHandler & { handler: Handler }>>();
+  /** What the handlers let recur. */
+  readonly schedules: DeclaredSchedules;
   private bound = false;
 
   constructor(
     private readonly explorer: HandlerExplorer,
     private readonly queues: QueueRegistry,
-  ) {}
+  ) {
+    this.schedules = new DeclaredSchedules(queues);
+  }
 
   /**
    * Finds and checks all handlers; to be called when every provider is made.
@@ -45,6 +50,7 @@ export class HandlerRegistry {
       const found = this.explorer.find();
       found.forEach((each) => this.add(each));
       found.forEach((each) => this.configureQueue(each));
+      found.forEach((each) => this.schedules.add(queueOfHandler(each), each));
       this.bound = true;
     }
   }

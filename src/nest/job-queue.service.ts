@@ -6,6 +6,7 @@ import type { JobQueue } from '../queue/job-queue.js';
 import type { EnqueueOptions } from '../queue/new-job.js';
 import type { InputOf, OutputOf, StandardSchema } from '../queue/standard-schema.js';
 import { HandlerRegistry } from './handler-registry.js';
+import { JobSchedules } from './job-schedules.js';
 import { QueueRegistry } from './queue-registry.js';
 import { WorkerLifecycle } from './worker-lifecycle.js';
 
@@ -27,6 +28,13 @@ export interface EnqueueJobOptions extends Omit<EnqueueOptions, 'name'> {
  */
 @Injectable()
 export class JobQueueService {
+  /** The recurring jobs. */
+  readonly schedules = new JobSchedules({
+    target: (job, queue) => this.target(job, queue),
+    all: () => this.queues.all,
+    ask: (queue, question) => this.askQueue(queue, question),
+  });
+
   constructor(
     private readonly queues: QueueRegistry,
     private readonly handlers: HandlerRegistry,

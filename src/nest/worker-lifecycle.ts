@@ -112,6 +112,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       queue: this.queues.queue(name),
       concurrency: this.queues.concurrencyOf(name),
       handlers: this.handlers.handlersOf(name),
+      schedules: this.handlers.schedules.of(name),
     }));
     // The sweep is the scheduler's, which covers queues without handlers too.
     const options = { concurrency, shutdownTimeoutMs, sweepIntervalMs: 0, logger: this.logger };
