@@ -2,20 +2,25 @@
 -- Dead letters back to work: failed -> pending, attempts reset, last_error and attempt_log kept for the record. A unique
 -- key is held again where nobody else does.
 -- KEYS: the standard keys, see lib/keys
--- ARGV[1..] ids
+-- ARGV[1] payload (JSON) that takes the place of theirs, or ''; ARGV[2..] ids
 -- Returns how many were redriven; an id that is no dead letter is passed over. Repeated: 0.
 --@include lib/keys
 --@include lib/clock
 --@include lib/read
 --@include lib/rank
 --@include lib/places
+local payload = ARGV[1]
 local redriven = 0
-for _, id in ipairs(ARGV) do
+for i = 2, #ARGV do
+  local id = ARGV[i]
   local key = job .. id
   if redis.call('ZREM', dead, id) == 1 and redis.call('EXISTS', key) == 1 then
     redis.call('LREM', failed, 1, id)
     redis.call('HDEL', key, 'crashes', 'errors', 'unhandled', 'failed_at_ms', 'expires_at_ms', 'cancel_requested_at_ms')
     redis.call('HSET', key, 'attempts', 0, 'claimed_at_ms', 0)
+    if payload ~= '' then
+      redis.call('HSET', key, 'payload', payload)
+    end
     redis.call('HSETNX', key, 'options', '{}') -- no plain job any more: its completion clears last_error
     local priority, unique_key = unpack(read(key, 'priority', 'unique'))
     if unique_key then

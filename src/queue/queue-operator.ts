@@ -143,9 +143,11 @@ export abstract class QueueOperator {
     checkCount('limit', limit, 1, Number.MAX_SAFE_INTEGER);
     let total = 0;
     for (const place of status === 'pending' ? (['prioritized', 'pending'] as const) : [status]) {
-      for (let next: number | undefined = 0; next !== undefined && total < limit; ) {
+      let next: number | undefined = 0;
+      while (next !== undefined && total < limit) {
+        const passed: number = next;
         const slice = Math.min(SLICE, limit - total);
-        const answer = await this.call((scripts) => scripts.clean(place, olderThanMs, slice, next ?? 0));
+        const answer = await this.call((scripts) => scripts.clean(place, olderThanMs, slice, passed));
         total += answer.deleted;
         next = answer.next;
       }

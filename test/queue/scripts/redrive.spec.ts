@@ -24,6 +24,13 @@ describe('redrive.lua', () => {
     expect((await q.claim(1))[0]).toMatchObject({ id: 'a', attempt: 1 });
   });
 
+  it('may put another payload in the place of the stored one', async () => {
+    const q = testQueue();
+    await bury(q, 'a');
+    expect(await q.run(q.scripts.redrive(['a'], '{"to":"ada"}'))).toBe(1);
+    expect((await q.claim(1))[0]!.payload).toEqual({ to: 'ada' });
+  });
+
   it('runs again what had crashed its workers, had expired, or was unknown', async () => {
     const q = testQueue();
     await bury(q, 'a');

@@ -1,0 +1,92 @@
+#!lua flags=allow-oom
+-- Deletes a slice of the old jobs of one place. Their age counts from their end (completed, failed, cancelled), from
+-- when they became claimable (pending, prioritized), or from their enqueue (scheduled).
+-- KEYS: the standard keys, see lib/keys
+-- ARGV[1] completed, failed, cancelled, pending, prioritized or scheduled; ARGV[2] the least age in ms
+-- ARGV[3] the most jobs to look at in this call; ARGV[4] how many to pass over, as the last call said
+-- Returns how many were deleted, how many the next call passes over, or -1 when no more are old. Repeated: goes on.
+--@include lib/keys
+--@include lib/clock
+local place, limit, passed = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
+local latest = now - tonumber(ARGV[2])
+local deleted = 0
+
+local function delete(id)
+  local unique_key = redis.call('HGET', job .. id, 'unique')
+  if unique_key and redis.call('HGET', unique, unique_key) == id then
+    redis.call('HDEL', unique, unique_key)
+  end
+  redis.call('UNLINK', job .. id)
+  deleted = deleted + 1
+end
+
+local function is_old(id, ...)
+  for _, field in ipairs({ ... }) do
+    local at = tonumber(redis.call('HGET', job .. id, field) or nil)
+    if at then
+      return at <= latest
+    end
+  end
+  return false
+end
+
+-- The oldest is last. An id whose hash is gone, or is in use again, only leaves the list.
+local function clean_history(list, field)
+  for _ = 1, limit do
+    local id = redis.call('LINDEX', list, -1)
+    local mine = id and redis.call('HGET', job .. id, 'status') == place
+    if not id or mine and not is_old(id, field) then
+      return -1
+    end
+    redis.call('RPOP', list)
+    if mine then
+      delete(id)
+    end
+  end
+  return 0
+end
+
+local function clean_dead_letters()
+  local old = redis.call('ZRANGE', dead, '-inf', latest, 'BYSCORE', 'LIMIT', 0, limit)
+  for _, id in ipairs(old) do
+    redis.call('ZREM', dead, id)
+    redis.call('LREM', failed, 1, id)
+    delete(id)
+  end
+  return #old == limit and 0 or -1
+end
+
+local function clean_set(set, ...)
+  local ids = redis.call('ZRANGE', set, passed, passed + limit - 1)
+  for _, id in ipairs(ids) do
+    if is_old(id, ...) then
+      redis.call('ZREM', set, id)
+      delete(id)
+    end
+  end
+  return #ids == limit and passed + #ids - deleted or -1
+end
+
+-- From the front, and back to it with what is not old: a slice in which nothing is old ends it.
+local function clean_line()
+  local ids = redis.call('RPOP', pending, limit) or {}
+  for i = #ids, 1, -1 do
+    if is_old(ids[i], 'ready_at_ms', 'enqueued_at_ms') then
+      delete(ids[i])
+    else
+      redis.call('RPUSH', pending, ids[i])
+    end
+  end
+  return #ids == limit and deleted > 0 and 0 or -1
+end
+
+local cleaners = {
+  completed = function() return clean_history(completed, 'completed_at_ms') end,
+  cancelled = function() return clean_history(cancelled, 'cancelled_at_ms') end,
+  failed = clean_dead_letters,
+  pending = clean_line,
+  prioritized = function() return clean_set(prioritized, 'ready_at_ms', 'enqueued_at_ms') end,
+  scheduled = function() return clean_set(scheduled, 'enqueued_at_ms') end,
+}
+local passed_over = cleaners[place]()
+return { deleted, passed_over }

@@ -1,0 +1,183 @@
+import { z } from 'zod';
+import { checkOptions } from './check-options.js';
+import { DeadLetterScripts, type DeadLetterPlace, type DeadLetterQuery } from './dead-letter-scripts.js';
+import { decodeJob } from './decode-job.js';
+import { InvalidOptionError } from './errors.js';
+import type { JobRecord } from './job.js';
+import { encodeJson } from './json.js';
+import { show } from './names.js';
+import { duration, wholeNumber } from './options.js';
+import type { QueueScripts } from './queue-scripts.js';
+import type { ScriptCall, ScriptRunner } from './script-runner.js';
+
+/** The most dead letters that one script call looks at, and the most that one changes. */
+const LOOKS = 500;
+const CHANGES = 100;
+const LARGEST_PAGE = 1_000;
+
+/** Which dead letters are meant; all that is given must hold. */
+export interface DeadLetterFilter {
+  /** The job's name. */
+  name?: string;
+  /** A text in the message of the last error; letters A to Z in either case. */
+  error?: string;
+  /** Failed so many ms ago, or before. */
+  olderThanMs?: number;
+  /** Failed within the last so many ms. */
+  newerThanMs?: number;
+}
+
+/** One page of dead letters. */
+export interface DeadLetterPage {
+  /** The latest failure first. */
+  jobs: JobRecord[];
+  /** What to give to the next call; undefined when nothing is left. */
+  cursor: string | undefined;
+}
+
+/** The queue that dead letters belong to. */
+interface DeadLetterQueue {
+  readonly name: string;
+  readonly options: { maxPayloadBytes: number };
+  readonly runner: ScriptRunner;
+  scripts(): Promise<QueueScripts>;
+  get(id: string): Promise<JobRecord | null>;
+}
+
+const text = z.string({ error: 'expected text' }).min(1, 'expected text of 1 to 2,000 characters');
+const filterFields = {
+  name: text.optional(),
+  error: text.max(2_000, 'expected text of 1 to 2,000 characters').optional(),
+  olderThanMs: duration(0).optional(),
+  newerThanMs: duration(0).optional(),
+};
+const filterSchema = z.strictObject(filterFields, { error: 'expected an object of filters' });
+const listSchema = z.strictObject(
+  { ...filterFields, limit: wholeNumber(1, LARGEST_PAGE).optional(), cursor: text.optional() },
+  { error: 'expected an object of filters' },
+);
+const redriveSchema = z.strictObject(
+  { payload: z.unknown().optional() },
+  { error: 'expected an object with a payload' },
+);
+
+/**
+ * The dead letters of one queue: jobs whose attempts are used up, or that could not run. They are kept until they are
+ * redriven, discarded, or over the queue's `deadLetterCap` or `deadLetterAgeMs`.
+ *
+ * @example
+ * const { jobs } = await queue.deadLetters.list({ error: 'ECONNREFUSED', newerThanMs: 3_600_000 });
+ * await queue.deadLetters.redriveAll({ filter: { error: 'ECONNREFUSED' } });
+ */
+export class DeadLetters {
+  /** @param ask what every question to Redis goes through, for a time limit of the caller's */
+  constructor(
+    private readonly queue: DeadLetterQueue,
+    private readonly ask: <Answer>(question: () => Promise<Answer>) => Promise<Answer> = (question) => question(),
+  ) {}
+
+  /**
+   * One page, the latest failure first. Each step on the server looks at 500 at most.
+   *
+   * @param options.limit at most 1,000. Default 50
+   * @param options.cursor the `cursor` of the page before
+   * @throws InvalidOptionError
+   */
+  async list(options: DeadLetterFilter & { limit?: number; cursor?: string } = {}): Promise<DeadLetterPage> {
+    const { limit = 50, cursor, ...filter } = checkOptions('deadLetters.list', listSchema, options);
+    const jobs: JobRecord[] = [];
+    let place = cursor === undefined ? undefined : placeOf(cursor);
+    do {
+      const query: DeadLetterQuery = { ...filter, order: 'newest', place };
+      const { found, next } = await this.call((scripts) => scripts.list(query, LOOKS, limit - jobs.length, true));
+      const hashes = found.map(({ hash }) => hash).filter((hash) => hash.length > 0);
+      jobs.push(...hashes.map((hash) => this.decode(hash)));
+      place = next;
+    } while (place && jobs.length < limit);
+    return { jobs, cursor: place && `${place.at}-${place.id}` };
+  }
+
+  /** A dead letter with its attempts, the last 20; null when there is none of that id. */
+  async get(id: string): Promise<JobRecord | null> {
+    const job = await this.ask(() => this.queue.get(id));
+    return job?.status === 'failed' ? job : null;
+  }
+
+  /**
+   * Sends one back to work, its attempts reset; its attempt log and last error stay for the record.
+   *
+   * @param options.payload takes the place of the stored payload
+   * @returns false when there is no dead letter of that id
+   * @throws InvalidPayloadError, InvalidOptionError: nothing was changed
+   * @example await queue.deadLetters.redrive(id, { payload: { ...job.payload, to: 'ada@example.com' } });
+   */
+  async redrive(id: string, options: { payload?: unknown } = {}): Promise<boolean> {
+    checkOptions('deadLetters.redrive', redriveSchema, options);
+    const { maxPayloadBytes } = this.queue.options;
+    const payload = 'payload' in options ? encodeJson('payload', options.payload, maxPayloadBytes) : undefined;
+    const scripts = await this.ask(() => this.queue.scripts());
+    return (await this.ask(() => this.queue.runner.run(scripts.redrive([id], payload)))) === 1;
+  }
+
+  /**
+   * Sends all that match back to work, the oldest failure first, 100 at most in one step. What fails after the call
+   * began is left alone.
+   *
+   * @returns how many
+   */
+  async redriveAll({ filter = {} }: { filter?: DeadLetterFilter } = {}): Promise<number> {
+    const scripts = await this.ask(() => this.queue.scripts());
+    return this.each('deadLetters.redriveAll', filter, (letters) =>
+      this.ask(() => this.queue.runner.run(scripts.redrive(letters.map(({ id }) => id)))),
+    );
+  }
+
+  /** Deletes one for good. False when there is no dead letter of that id. */
+  async discard(id: string): Promise<boolean> {
+    return (await this.call((scripts) => scripts.discard([{ id }]))) === 1;
+  }
+
+  /** Deletes all that match for good, 100 at most in one step. What fails after the call began is left alone. */
+  async discardAll({ filter = {} }: { filter?: DeadLetterFilter } = {}): Promise<number> {
+    return this.each('deadLetters.discardAll', filter, (letters) =>
+      this.call((scripts) => scripts.discard(letters)),
+    );
+  }
+
+  private async each(
+    subject: string,
+    filter: DeadLetterFilter,
+    change: (letters: { id: string; at: string }[]) => Promise<number>,
+  ): Promise<number> {
+    const checked = checkOptions(`${subject}.filter`, filterSchema, filter);
+    let query: DeadLetterQuery = { ...checked, order: 'oldest' };
+    let total = 0;
+    for (;;) {
+      const { found, next, nowMs } = await this.call((scripts) => scripts.list(query, LOOKS, CHANGES, false));
+      total += found.length > 0 ? await change(found) : 0;
+      if (!next) {
+        return total;
+      }
+      query = { ...query, untilMs: query.untilMs ?? nowMs, place: next };
+    }
+  }
+
+  private decode(hash: string[]): JobRecord {
+    return decodeJob(this.queue.name, hash);
+  }
+
+  private async call<Answer>(build: (scripts: DeadLetterScripts) => ScriptCall<Answer>): Promise<Answer> {
+    return this.ask(async () => {
+      const { keys } = await this.queue.scripts();
+      return this.queue.runner.run(build(new DeadLetterScripts(keys)));
+    });
+  }
+}
+
+function placeOf(cursor: string): DeadLetterPlace {
+  const [, at, id] = /^(\d+)-(.+)$/s.exec(cursor) ?? [];
+  if (at === undefined || id === undefined) {
+    throw new InvalidOptionError('deadLetters.list.cursor', 'the cursor of a page', show(cursor));
+  }
+  return { at, id };
+}
