@@ -1,0 +1,149 @@
+// A worker in a process of its own, to be killed, frozen and thawed. It runs the current sources, transpiled once per
+// test file, and reports every event on its standard output.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll } from '@jest/globals';
+import ts from 'typescript';
+import { testRedisUrl } from './redis.js';
+import { within } from './wait.js';
+
+const root = join(import.meta.dirname, '../..');
+const children = new Set<ChildProcess>();
+let built: string | undefined;
+
+afterAll(() => {
+  children.forEach((child) => child.kill('SIGKILL'));
+  if (built) rmSync(built, { recursive: true, force: true });
+});
+
+export interface WorkerProcessOptions {
+  queue: string;
+  /** Options of the queue, of the worker, and of the handler, as JSON can carry them. */
+  queueOptions?: object;
+  workerOptions?: object;
+  /** How long the handler works, in ms; it ends at once when its signal aborts, unless it is `deaf`. */
+  workMs: number;
+  deaf?: boolean;
+  redisUrl?: string;
+}
+
+export interface ProcessEvent {
+  type: string;
+  id: string;
+  attempt: number;
+  /** The name of the reason of an aborted signal. */
+  reason?: string;
+}
+
+export class WorkerProcess {
+  readonly events: ProcessEvent[] = [];
+  private readonly waiting = new Set<() => void>();
+  private readonly exited: Promise<void>;
+  private errors = '';
+
+  private constructor(private readonly child: ChildProcess) {
+    children.add(child);
+    this.exited = new Promise((resolve) => child.once('exit', () => resolve()));
+    createInterface({ input: child.stdout! }).on('line', (line) => {
+      this.events.push(JSON.parse(line) as ProcessEvent);
+      this.waiting.forEach((look) => look());
+    });
+    child.stderr!.on('data', (chunk: Buffer) => (this.errors += String(chunk)));
+  }
+
+  /** Resolves when the worker has started. */
+  static async start(options: WorkerProcessOptions): Promise<WorkerProcess> {
+    built ??= build();
+    const script = join(built, 'test-worker.js');
+    const worker = new WorkerProcess(
+      spawn(process.execPath, [script, JSON.stringify({ redisUrl: testRedisUrl(), ...options })], {
+        stdio: ['ignore', 'pipe', 'pipe'],
+      }),
+    );
+    await worker.event('ready');
+    return worker;
+  }
+
+  async event(type: string, timeoutMs = 15_000): Promise<ProcessEvent> {
+    let look: (() => void) | undefined;
+    const coming = new Promise<ProcessEvent>((resolve) => {
+      look = () => {
+        const event = this.events.find((each) => each.type === type);
+        if (event) resolve(event);
+      };
+      this.waiting.add(look);
+      look();
+    });
+    const what = () => `event "${type}"; there were ${JSON.stringify(this.events)} ${this.errors}`;
+    return within(timeoutMs, what, coming).finally(() => this.waiting.delete(look!));
+  }
+
+  /** Sends a signal; with SIGKILL it waits for the end. */
+  async signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT' | 'SIGTERM'): Promise<void> {
+    this.child.kill(signal);
+    if (signal === 'SIGKILL') await this.exited;
+  }
+}
+
+const SCRIPT = `
+import { Redis } from 'ioredis';
+import { JobQueue } from './queue/job-queue.js';
+import { Worker } from './worker/worker.js';
+
+const { redisUrl, queue: name, queueOptions, workerOptions, workMs, deaf } = JSON.parse(process.argv[2]);
+const say = (event) => process.stdout.write(JSON.stringify(event) + '\\n');
+const redis = new Redis(redisUrl, { maxRetriesPerRequest: null });
+redis.on('error', () => {});
+const queue = new JobQueue(redis, name, queueOptions);
+
+function handle(job) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      say({ type: 'worked', id: job.id, attempt: job.attempt });
+      resolve(process.pid);
+    }, workMs);
+    job.signal.addEventListener('abort', () => {
+      say({ type: 'aborted', id: job.id, attempt: job.attempt, reason: job.signal.reason.name });
+      if (deaf) return;
+      clearTimeout(timer);
+      reject(job.signal.reason);
+    });
+  });
+}
+
+const worker = new Worker([{ queue, handlers: { [name]: handle } }], {
+  ...workerOptions,
+  onEvent: ({ type, job }) => say({ type, id: job.id, attempt: job.attempt }),
+});
+process.on('SIGTERM', () => worker.stop().then(() => process.exit(0)));
+await worker.start();
+say({ type: 'ready', id: '', attempt: 0 });
+`;
+
+/** Transpiles queue and worker into a folder from which packages of the project are found. */
+function build(): string {
+  const cache = join(root, '.cache');
+  mkdirSync(cache, { recursive: true });
+  const target = mkdtempSync(join(cache, 'worker-process-'));
+  writeFileSync(join(target, 'package.json'), '{"type":"module"}');
+  for (const folder of ['queue', 'worker']) {
+    for (const file of readdirSync(join(root, 'src', folder))) {
+      const source = readFileSync(join(root, 'src', folder, file), 'utf8');
+      const { outputText } = ts.transpileModule(source, {
+        compilerOptions: {
+          target: ts.ScriptTarget.ES2022,
+          module: ts.ModuleKind.ESNext,
+          experimentalDecorators: true,
+          useDefineForClassFields: false,
+        },
+      });
+      const output = join(target, folder, file.replace(/\.ts$/, '.js'));
+      mkdirSync(dirname(output), { recursive: true });
+      writeFileSync(output, outputText);
+    }
+  }
+  writeFileSync(join(target, 'test-worker.js'), SCRIPT);
+  return target;
+}
