@@ -26,6 +26,8 @@ function quickstart(): string {
 /** Compiles the code with the library's sources in the package's place; answers the file to run. */
 function compile(code: string): string {
   const name = folder.slice(root.length);
+  // A package of its own: within ours, Node would take the name for ours, and run what was built last.
+  writeFileSync(join(folder, 'package.json'), '{ "name": "quickstart", "type": "module" }');
   writeFileSync(join(folder, 'main.ts'), code);
   const config = {
     extends: join(root, 'tsconfig.json'),
