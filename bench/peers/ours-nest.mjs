@@ -29,8 +29,8 @@ async function prepareApp(core, { url, queue, keep, events }, { concurrency, han
   JobHandler(queue, { concurrency })(BenchHandler);
 
   class BenchModule {}
-  const queueOptions = { completedHistory: keep, events: events ? 'always' : 'off' };
-  const jobQueue = JobQueueModule.forRoot({ connection: { url }, queues: { [queue]: queueOptions } });
+  const queueOptions = { completedHistory: keep, events: events ? 'listened' : 'off' };
+  const jobQueue = JobQueueModule.forRoot({ redis: url, queues: { [queue]: queueOptions } });
   Module({ imports: [jobQueue], providers: [BenchHandler] })(BenchModule);
 
   let app;

@@ -12,13 +12,14 @@ export const available = typeof JobQueue === 'function' && typeof Worker === 'fu
 export const settings = {
   enqueue: 'enqueueMany for bulk, enqueue for single jobs',
   history: 'completedHistory: keep',
-  events: "events: 'always', as BullMQ and bee-queue send theirs; nobody listens",
+  events:
+    "events: 'listened', the default: published as soon as somebody subscribes; nobody does, as with the others",
   worker: 'one Worker with `concurrency`; all guarantees, sweep and heartbeat at their defaults',
 };
 
 export async function open({ url, queue: queueName, keep, events }) {
   const redis = new Redis(url, { maxRetriesPerRequest: null });
-  const queue = new JobQueue(redis, queueName, { completedHistory: keep, events: events ? 'always' : 'off' });
+  const queue = new JobQueue(redis, queueName, { completedHistory: keep, events: events ? 'listened' : 'off' });
   await queue.scripts();
   const many = (payloads, options) => queue.enqueueMany(payloads.map((payload) => ({ payload, ...options })));
 
