@@ -1,6 +1,8 @@
 import 'reflect-metadata';
 export { JobQueue, type ClaimOptions } from './queue/job-queue.js';
-export { JobHandle } from './queue/job-handle.js';
+export { JobHandle, type ResultOptions } from './queue/job-handle.js';
+export { awaitAll, type ResultsOf } from './queue/await-all.js';
+export { DeadLetters, type DeadLetterFilter, type DeadLetterPage } from './queue/dead-letters.js';
 export {
   JobDefinition,
   defineJob,
@@ -65,6 +67,8 @@ export type {
 export { JobHandler, type JobHandlerOptions } from './nest/job-handler.decorator.js';
 export { RecurringJob, type RecurringJobOptions } from './nest/recurring-job.decorator.js';
 export type { JobSchedules, UpsertScheduleOptions } from './nest/job-schedules.js';
+export { OnJobEvent, type JobEventType, type OnJobEventOptions } from './nest/on-job-event.decorator.js';
+export { JobEvents, type FleetJobEvent, type JobEventFilter, type JobEventStatus } from './nest/job-events.js';
 export { InjectQueue, getQueueToken } from './nest/inject-queue.decorator.js';
 export { JobQueueService, type EnqueueJobOptions } from './nest/job-queue.service.js';
 export { RECLAIM_CRON_JOB } from './nest/reclaim.scheduler.js';

@@ -3,6 +3,7 @@ import type { JobQueueLogger } from '../queue/logger.js';
 import { Worker } from '../worker/worker.js';
 import type { HandlerRegistry } from './handler-registry.js';
 import type { ResolvedModuleOptions } from './job-queue.options.js';
+import type { JobListeners } from './job-listeners.js';
 import type { OutermostHooks, Runtime } from './outermost-hooks.js';
 import type { QueueRegistry } from './queue-registry.js';
 import type { ReclaimScheduler } from './reclaim.scheduler.js';
@@ -31,6 +32,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     private readonly handlers: HandlerRegistry,
     private readonly reclaim: ReclaimScheduler,
     private readonly logger: JobQueueLogger,
+    private readonly listeners: JobListeners,
   ) {
     hooks.attach(this);
   }
@@ -60,6 +62,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   async onModuleInit(): Promise<void> {
     try {
       this.handlers.bind();
+      this.listeners.bind();
       await this.connect();
     } catch (error) {
       await this.redis.close();
@@ -115,7 +118,8 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       schedules: this.handlers.schedules.of(name),
     }));
     // The sweep is the scheduler's, which covers queues without handlers too.
-    const options = { concurrency, shutdownTimeoutMs, sweepIntervalMs: 0, logger: this.logger };
+    const onEvent = this.listeners.listener;
+    const options = { concurrency, shutdownTimeoutMs, sweepIntervalMs: 0, logger: this.logger, onEvent };
     const worker = new Worker(queues, options);
     this.current = worker;
     await worker.start();

@@ -52,28 +52,21 @@ export class ScriptRunner {
     }
     const replies = (await pipeline.exec()) ?? [];
     const skipped = first ? 1 : 0;
-    const settled: Settled<unknown>[] = [];
-    for (const [index, call] of calls.entries()) {
-      settled.push(await this.settle(call, replies[index + skipped]));
+    const settled = calls.map((call, i) => settle(call, replies[i + skipped]));
+    for (const [i, call] of calls.entries()) {
+      const outcome = settled[i]!;
+      if (!outcome.ok && isUnknownScript(outcome.error)) {
+        settled[i] = await this.settleByText(call);
+      }
     }
     return settled as { [Index in keyof Answers]: Settled<Answers[Index]> };
   }
 
-  private async settle<Answer>(
-    call: ScriptCall<Answer>,
-    reply: [Error | null, unknown] | undefined,
-  ): Promise<Settled<Answer>> {
-    const [error, value] = reply ?? [new Error('the pipeline was not answered'), undefined];
+  private async settleByText(call: ScriptCall<unknown>): Promise<Settled<unknown>> {
     try {
-      if (!error) {
-        return { ok: true, answer: call.decode(value) };
-      }
-      if (isUnknownScript(error)) {
-        return { ok: true, answer: await this.run(call) };
-      }
-      return { ok: false, error };
-    } catch (failure) {
-      return { ok: false, error: failure as Error };
+      return { ok: true, answer: await this.run(call) };
+    } catch (error) {
+      return { ok: false, error: error as Error };
     }
   }
 
@@ -86,6 +79,18 @@ export class ScriptRunner {
       }
       return this.client.eval(luaScripts[call.script], call.keys.length, ...call.keys, ...call.args);
     }
+  }
+}
+
+function settle(call: ScriptCall<unknown>, reply: [Error | null, unknown] | undefined): Settled<unknown> {
+  const [error, value] = reply ?? [new Error('the pipeline was not answered'), undefined];
+  if (error) {
+    return { ok: false, error };
+  }
+  try {
+    return { ok: true, answer: call.decode(value) };
+  } catch (failure) {
+    return { ok: false, error: failure as Error };
   }
 }
 

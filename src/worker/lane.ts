@@ -159,8 +159,10 @@ export class Lane implements AttemptOwner {
   }
 
   idle(attempt: Attempt): void {
+    const wasFull = this.free === 0;
     this.running.delete(attempt);
-    if (!this.covered) {
+    // A lane with a slot to spare is waited for, or claims anyway; a full one may have missed what came meanwhile.
+    if (wasFull && !this.covered) {
       this.hungry = true;
     }
     this.observer.changed();

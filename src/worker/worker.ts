@@ -80,7 +80,8 @@ export class Worker {
   private loop: FetchLoop | undefined;
   private idleWaits: IdleWait[] = [];
   private heartbeats: Heartbeat[] = [];
-  private transports: Transport[] = [];
+  private transport: Transport | undefined;
+  private waitTransports: Transport[] = [];
   private blockingClients: RedisClient[] = [];
   private sweeper: Sweeper | undefined;
   private announcer: Announcer | undefined;
@@ -236,9 +237,10 @@ export class Worker {
 
   private makeLoop(): FetchLoop {
     const { client } = this.connection;
-    const transport = new Transport(client, new ScriptRunner(client), this.options.logger);
-    this.transports.push(transport);
-    return new FetchLoop(this.id, this.lanes, this.capacity, transport, this.options.logger, () => this.onFetch());
+    this.transport = new Transport(client, new ScriptRunner(client), this.options.logger);
+    return new FetchLoop(this.id, this.lanes, this.capacity, this.transport, this.options.logger, () =>
+      this.onFetch(),
+    );
   }
 
   /** On a single server one connection waits for all queues; in a Cluster each queue is in a slot of its own. */
@@ -250,7 +252,7 @@ export class Worker {
     const client = this.connection.duplicate('waiting for jobs');
     const transport = new Transport(client, new ScriptRunner(client), this.options.logger, LONGEST_WAIT_TRIP_MS);
     this.blockingClients.push(client);
-    this.transports.push(transport);
+    this.waitTransports.push(transport);
     const claimsAlong = this.options.concurrency === undefined;
     return new IdleWait(this.id, lanes, this.capacity, claimsAlong, transport, this.connection.client, () =>
       this.onFetch(),
@@ -274,11 +276,17 @@ export class Worker {
         quiesce: async () => {
           this.lanes.forEach((lane) => (lane.closed = true));
           const roles = [...this.idleWaits, this.sweeper, this.recurring];
-          await Promise.all(roles.map((role) => role?.stop()));
+          const stopped = Promise.all(roles.map((role) => role?.stop()));
+          if (this.connection.ready) {
+            await stopped;
+          } else {
+            // Without a server only settlements are worth waiting for.
+            this.waitTransports.forEach((transport) => transport.giveUp());
+          }
         },
         flush: async () => {
           await this.loop?.idle();
-          await this.announcer?.stop();
+          await (this.connection.ready ? this.announcer?.stop() : undefined);
         },
       },
       timeoutMs,
@@ -286,7 +294,7 @@ export class Worker {
     );
     this.heartbeats.forEach((heartbeat) => heartbeat.stop());
     this.announcer?.abandon();
-    this.transports.forEach((transport) => transport.giveUp());
+    [...this.waitTransports, this.transport].forEach((transport) => transport?.giveUp());
     this.blockingClients.forEach((client) => client.disconnect());
   }
 }
