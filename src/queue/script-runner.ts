@@ -17,6 +17,8 @@ export interface ScriptCall<Answer> {
 export interface BlockingWait {
   keys: readonly string[];
   seconds: number;
+  /** Told when the server refused the wait: then the calls behind it came at once, and nothing was waited for. */
+  onRefusal?(error: Error): void;
 }
 
 /** The outcome of one call of several that travelled together. */
@@ -51,6 +53,10 @@ export class ScriptRunner {
       pipeline.evalsha(shas[call.script], call.keys.length, ...call.keys, ...call.args);
     }
     const replies = (await pipeline.exec()) ?? [];
+    const refusal = first && replies[0]?.[0];
+    if (refusal?.name === 'ReplyError') {
+      first?.onRefusal?.(refusal);
+    }
     const skipped = first ? 1 : 0;
     const settled = calls.map((call, i) => settle(call, replies[i + skipped]));
     for (const [i, call] of calls.entries()) {

@@ -23,6 +23,8 @@ export class IdleWait {
   private waiting = false;
   private nudged = false;
   private rearm: (() => void) | undefined;
+  private wakeUp: (() => void) | undefined;
+  private refusalSaid = false;
   private readonly done: Promise<void>;
 
   constructor(
@@ -33,6 +35,7 @@ export class IdleWait {
     private readonly blocking: Transport,
     private readonly commands: RedisClient,
     private readonly onWake: () => void,
+    private readonly warn: (message: string) => void,
   ) {
     this.done = this.run();
   }
@@ -60,6 +63,7 @@ export class IdleWait {
   async stop(): Promise<void> {
     this.stopped = true;
     this.interrupt();
+    this.wakeUp?.();
     this.rearm?.();
     await this.done;
   }
@@ -92,7 +96,15 @@ export class IdleWait {
     const claimsAlong = this.claimsAlong && lanes.length <= MOST_CLAIMED_AT_ONCE;
     const claims = claimsAlong ? lanes.map((lane) => this.claim(lane)) : [];
     const dueInMs = Math.min(LONGEST_WAIT_MS, ...lanes.map((lane) => lane.nextDueInMs ?? Infinity));
-    const wait = { keys: this.wakeKeys(lanes), seconds: Math.max(SHORTEST_WAIT_MS, dueInMs) / 1_000 };
+    let refused = false;
+    const wait = {
+      keys: this.wakeKeys(lanes),
+      seconds: Math.max(SHORTEST_WAIT_MS, dueInMs) / 1_000,
+      onRefusal: (error: Error) => {
+        refused = true;
+        this.sayRefusal(error);
+      },
+    };
     lanes.forEach((lane) => (lane.covered = true));
     this.waiting = true;
     const outcomes = await this.blocking.carry(
@@ -107,6 +119,30 @@ export class IdleWait {
       lanes.forEach((lane) => (lane.hungry = true));
     }
     this.onWake();
+    if (refused) {
+      await this.rest();
+    }
+  }
+
+  private sayRefusal(error: Error): void {
+    if (!this.refusalSaid) {
+      this.refusalSaid = true;
+      this.warn(`Redis refuses to let a worker wait for jobs (${error.message}): it looks once a second instead.`);
+    }
+  }
+
+  /** Waits here, where the server does not let us wait there. */
+  private async rest(): Promise<void> {
+    if (!this.stopped) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, LONGEST_WAIT_MS);
+        this.wakeUp = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      this.wakeUp = undefined;
+    }
   }
 
   /** Each wait begins with another queue, since the server serves the first key that has a marker. */

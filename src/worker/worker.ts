@@ -254,8 +254,15 @@ export class Worker {
     this.blockingClients.push(client);
     this.waitTransports.push(transport);
     const claimsAlong = this.options.concurrency === undefined;
-    return new IdleWait(this.id, lanes, this.capacity, claimsAlong, transport, this.connection.client, () =>
-      this.onFetch(),
+    return new IdleWait(
+      this.id,
+      lanes,
+      this.capacity,
+      claimsAlong,
+      transport,
+      this.connection.client,
+      () => this.onFetch(),
+      (message) => this.options.logger.warn(message),
     );
   }
 

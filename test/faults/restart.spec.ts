@@ -1,0 +1,142 @@
+// A Redis that restarts: with its data nothing is lost, without it the data is, and nothing else.
+import { describe, expect, it } from '@jest/globals';
+import type { Job } from '../../src/worker/job.js';
+import { startOwnRedis } from '../support/own-redis.js';
+import { eventually, gate } from '../support/wait.js';
+import { connect } from '../support/redis.js';
+import { newQueue, startWorker } from '../support/workers.js';
+
+/** A worker on a server of its own; events are read here, states over a connection of their own. */
+async function ownServer(args: string[] = []) {
+  const server = await startOwnRedis({ args });
+  const options = { retryStrategy: () => 50, maxRetriesPerRequest: null };
+  const [redis, observer] = [connect(options, server.url), connect(options, server.url)];
+  [redis, observer].forEach((client) => client.on('error', () => undefined));
+  await Promise.all([redis.ping(), observer.ping()]);
+  const queue = newQueue({ visibilityMs: 5_000 }, redis);
+  return { server, queue, observer };
+}
+
+describe('Redis that restarts with its data (AOF)', () => {
+  it('loses no job that was acknowledged, and records none twice', async () => {
+    const { server, queue } = await ownServer(['--appendonly', 'yes', '--appendfsync', 'always']);
+    const running = gate();
+    const runs = new Map<string, number>();
+    const worker = await startWorker(queue, async (job: Job) => {
+      runs.set(job.id, (runs.get(job.id) ?? 0) + 1);
+      if (job.payload === 'long') await running.promise;
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    });
+    const long = await queue.enqueue('long');
+    await worker.event('started');
+    const handles = await queue.enqueueMany(Array.from({ length: 300 }, (_, payload) => ({ payload })));
+    await worker.event('completed', 50);
+    await server.kill();
+    await server.restart();
+    const begun = performance.now();
+    await worker.event('completed', 60);
+    expect(performance.now() - begun).toBeLessThan(2_000);
+    running.open();
+    await worker.event('completed', 301);
+    expect(runs.size).toBe(301);
+    expect([...runs.values()].every((count) => count === 1)).toBe(true);
+    const { totals, ...depths } = await queue.stats();
+    expect(totals).toMatchObject({ completed: 301, enqueued: 301 });
+    expect(depths).toMatchObject({ pending: 0, processing: 0, failed: 0, completed: 301 });
+    expect(await queue.get(long.id)).toMatchObject({ attempts: 1 });
+    expect(handles).toHaveLength(300);
+  });
+
+  it('does not let the sweep take live claims for dead after a long absence', async () => {
+    const { server, queue, observer } = await ownServer(['--appendonly', 'yes', '--appendfsync', 'always']);
+    const finish = gate();
+    const { id } = await queue.enqueue({});
+    const worker = await startWorker(queue, () => finish.promise, { sweepIntervalMs: 100 });
+    await worker.event('started');
+    const { keys } = await queue.scripts();
+    await eventually(() => observer.hexists(keys.sweep, 'last_run_at_ms'));
+    // As if the server had been away for an hour: every claim has expired, and no sweep has run.
+    worker.worker.pause();
+    await observer
+      .multi()
+      .hset(keys.sweep, 'last_run_at_ms', Date.now() - 3_600_000)
+      .zadd(keys.claims, Date.now() - 1_800_000, id)
+      .exec();
+    await server.kill();
+    await server.restart();
+    await eventually(async () => Number(await observer.zscore(keys.claims, id)) > Date.now(), {
+      what: 'a heartbeat',
+    });
+    finish.open();
+    await worker.event('completed');
+    expect(await queue.get(id)).toMatchObject({ attempts: 1, crashes: 0 });
+  });
+});
+
+describe('Redis that restarts without its data', () => {
+  it('holds up nobody: running jobs lose their claims, and new ones are worked on', async () => {
+    const { server, queue } = await ownServer();
+    const never = gate();
+    const reasons: string[] = [];
+    const worker = await startWorker(
+      queue,
+      (job: Job) => {
+        if (job.payload !== 'stuck') return 'done';
+        job.signal.addEventListener('abort', () => reasons.push((job.signal.reason as Error).name));
+        return never.promise;
+      },
+      { perQueue: 3 },
+    );
+    await queue.enqueueMany([{ payload: 'stuck' }, { payload: 'stuck' }]);
+    await worker.event('started', 2);
+    await server.kill();
+    await server.restart();
+    const { id } = await queue.enqueue('new');
+    await worker.event('completed');
+    expect(await queue.get(id)).toMatchObject({ status: 'completed', result: 'done' });
+    await worker.event('lost', 2);
+    expect(reasons).toEqual(['ClaimLostError', 'ClaimLostError']);
+    // The fences began anew, and the handlers that ignore their signals still hold their slots.
+    await queue.enqueueMany(Array.from({ length: 20 }, () => ({ payload: 'more' })));
+    await worker.event('completed', 21);
+    expect(worker.worker.running).toBe(2);
+    never.open();
+    await eventually(() => worker.worker.running === 0);
+    expect(await queue.stats()).toMatchObject({ pending: 0, processing: 0, completed: 21, failed: 0 });
+  });
+});
+
+describe('Redis that forgets its scripts', () => {
+  it('is told them again, whatever the worker was doing', async () => {
+    const { queue, observer } = await ownServer();
+    const worker = await startWorker(queue, (job: Job) => {
+      if (job.attempt === 1 && job.payload === 'fails') throw new Error('first');
+    });
+    for (let round = 0; round < 5; round++) {
+      await observer.script('FLUSH');
+      await queue.enqueue('fails');
+      await observer.script('FLUSH');
+      await queue.enqueue('plain');
+      await worker.event('completed', 2 * round + 2);
+    }
+    expect((await queue.stats()).totals).toMatchObject({ completed: 10, retried: 5 });
+    expect(worker.warnings).toEqual([]);
+  });
+});
+
+describe('Redis that is away for longer than an enqueue may take', () => {
+  it('refuses the enqueue, and the worker comes back by itself', async () => {
+    const { server, queue } = await ownServer();
+    const worker = await startWorker(queue);
+    await server.kill();
+    const producer = newQueue({ enqueueTimeoutMs: 100 }, connect({ lazyConnect: true }, server.url), queue.name);
+    producer.connection.client.on('error', () => undefined);
+    await expect(producer.enqueue({})).rejects.toMatchObject({ outcome: 'not-sent' });
+    await server.restart();
+    await eventually(() => producer.connection.ready);
+    await queue.enqueue('after');
+    await worker.event('completed');
+    expect((await queue.stats()).totals.enqueued).toBe(1);
+    expect(worker.worker.sinceLastFetchMs).toBeLessThan(2_000);
+  });
+});
