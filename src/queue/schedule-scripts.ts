@@ -42,7 +42,7 @@ export class ScheduleScripts {
     const definition = [version, JSON.stringify(recurrence), name, payload, options, onMissed, missedAfterMs];
     return this.call('scheduleUpsert', [...call, ...definition], (reply) => {
       const [answer, nowMs] = reply as [UpsertAnswer, number];
-      return { answer, nowMs: Number(nowMs) };
+      return { answer, nowMs };
     });
   }
 
@@ -85,7 +85,7 @@ export class ScheduleScripts {
         string,
       ];
       return answer === 'next'
-        ? { answer, nowMs: Number(nowMs), version, recurrence: JSON.parse(recurrence) as Recurrence }
+        ? { answer, nowMs, version, recurrence: JSON.parse(recurrence) as Recurrence }
         : { answer };
     });
   }

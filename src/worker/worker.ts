@@ -283,7 +283,7 @@ export class Worker {
         quiesce: async () => {
           this.lanes.forEach((lane) => (lane.closed = true));
           const roles = [...this.idleWaits, this.sweeper, this.recurring];
-          const stopped = Promise.all(roles.map((role) => role?.stop()));
+          const stopped = Promise.all(roles.map(async (role) => role?.stop()));
           if (this.connection.ready) {
             await stopped;
           } else {

@@ -153,6 +153,20 @@ describe('stop while Redis is away', () => {
     await eventually(async () => (await other.stats()).processing === 0);
   });
 
+  it('returns at once when nothing waits to be settled', async () => {
+    const { proxy, redis, queue } = await behindProxy();
+    const worker = await startWorker(queue, () => 1);
+    await queue.enqueue({});
+    await worker.event('completed');
+    proxy.refuse();
+    await eventually(() => redis.status === 'reconnecting');
+    const begun = performance.now();
+    await worker.worker.stop({ timeoutMs: 10_000 });
+    expect(performance.now() - begun).toBeLessThan(2_000);
+    proxy.heal();
+    await eventually(() => redis.status === 'ready');
+  });
+
   it('ends a start that waits for the server', async () => {
     const { proxy, redis, queue } = await behindProxy();
     proxy.refuse();

@@ -1,0 +1,29 @@
+// Examples of the docs, loaded as they stand there.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll } from '@jest/globals';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const folders: string[] = [];
+
+afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
+
+/** The first block of code after `<!-- example: {mark} -->` in a file of docs/. */
+export function exampleOf(doc: string, mark: string): string {
+  const text = readFileSync(join(root, 'docs', doc), 'utf8');
+  const code = text.split(`<!-- example: ${mark} -->`)[1]?.match(/```ts\n([^]*?)```/)?.[1];
+  if (code === undefined) throw new Error(`docs/${doc} has no example "${mark}"`);
+  return code;
+}
+
+/** What the example exports. */
+export async function loadExample(doc: string, mark: string): Promise<Record<string, unknown>> {
+  mkdirSync(join(root, '.cache'), { recursive: true });
+  // Inside of the project, where its packages are found.
+  const folder = mkdtempSync(join(root, '.cache', 'example-'));
+  folders.push(folder);
+  const file = join(folder, 'example.ts');
+  writeFileSync(file, exampleOf(doc, mark));
+  return (await import(file)) as Record<string, unknown>;
+}
