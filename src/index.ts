@@ -79,3 +79,8 @@ export type {
   QueueHealth,
   WorkerHealth,
 } from './health/health-report.js';
+export { runWorkers } from './processes/run-workers.js';
+export { WorkerBootError } from './processes/boot-error.js';
+export type { RunWorkersOptions } from './processes/options.js';
+export type { WorkerProcesses, WorkerProcessStatus, WorkersEnd } from './processes/worker-processes.js';
+export type { WorkerProcessState } from './processes/worker-process.js';

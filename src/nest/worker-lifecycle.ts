@@ -22,6 +22,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   private draining: Promise<void> | undefined;
   private drainBy: number | undefined;
   private failure: Error | undefined;
+  private starting: Promise<void> | undefined;
   private readonly paused = new Set<string | undefined>();
 
   constructor(
@@ -91,9 +92,18 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       return;
     }
     if (this.redis.ready) {
-      await this.startWorker();
+      this.starting = this.startWorker();
+      await this.starting;
     } else {
-      void this.startWhenReady();
+      this.starting = this.startWhenReady();
+    }
+  }
+
+  /** Waits until the worker of this process runs, however long Redis is away; throws why it could not start. */
+  async whenRunning(): Promise<void> {
+    await this.starting;
+    if (this.failure) {
+      throw this.failure;
     }
   }
 

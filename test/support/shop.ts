@@ -62,6 +62,10 @@ export class ShopProcess {
     });
   }
 
+  get pid(): number {
+    return this.child.pid!;
+  }
+
   /** Waits until the output, from its beginning, matches; fails when the process ends before. */
   async prints(pattern: RegExp): Promise<RegExpExecArray> {
     let look!: () => void;

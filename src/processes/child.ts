@@ -1,0 +1,112 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { InvalidOptionError } from '../queue/errors.js';
+import { WorkerLifecycle } from '../nest/worker-lifecycle.js';
+import { ChildLogger } from './child-logger.js';
+import { PROCESS_NAME, pack, reportedError, toChild, type FromChild } from './messages.js';
+
+/** How long a boot may go on after the process is told to stop, in ms. */
+const BOOT_END_MS = 1_000;
+
+/** What Nest makes an app of. */
+export type EntryModule = Parameters<typeof NestFactory.createApplicationContext>[0];
+
+/** Whether this process was forked as a worker process. */
+export function isWorkerProcess(): boolean {
+  return process.env[PROCESS_NAME] !== undefined && process.send !== undefined;
+}
+
+/**
+ * What a worker process does: boots the app without HTTP, says when its worker runs, answers, and closes the app when
+ * it is told to, gets a SIGTERM, or has no supervisor any more. Then the process ends.
+ */
+export async function runChild(module: EntryModule): Promise<never> {
+  delete process.env[PROCESS_NAME]; // what this process starts is no worker process of that supervisor
+  const child = new Child();
+  child.listen();
+  await child.boot(module);
+  return new Promise(() => undefined); // what stands behind `await runWorkers()` is for the supervisor
+}
+
+class Child {
+  private booting: Promise<INestApplicationContext> | undefined;
+  private stopping = false;
+
+  listen(): void {
+    // The supervisor may be gone while this process still has something to say.
+    process.stdout.on('error', () => undefined);
+    process.stderr.on('error', () => undefined);
+    // A terminal sends it to all processes; the supervisor decides.
+    process.on('SIGINT', () => undefined);
+    process.on('SIGTERM', () => void this.stop());
+    process.on('disconnect', () => void this.stop());
+    process.on('message', (received) => {
+      const message = toChild(received);
+      if (message?.type === 'ping') {
+        send({ type: 'pong' });
+      } else if (message?.type === 'stop') {
+        void this.stop();
+      }
+    });
+    send({ type: 'hello' });
+  }
+
+  async boot(module: EntryModule): Promise<void> {
+    try {
+      this.booting = NestFactory.createApplicationContext(module, {
+        logger: new ChildLogger(),
+        abortOnError: false,
+      });
+      const lifecycle = lifecycleOf(await this.booting);
+      send({ type: 'booted' });
+      await lifecycle.whenRunning();
+      send({ type: 'running' });
+    } catch (error) {
+      if (!this.stopping) {
+        send({ type: 'failed', error: reportedError(error) }, () => process.exit(1));
+      }
+    }
+  }
+
+  /** The app; undefined where the boot fails or takes its time, and so no job runs yet. */
+  private async booted(): Promise<INestApplicationContext | undefined> {
+    const late = new Promise<undefined>((resolve) => {
+      setTimeout(() => resolve(undefined), BOOT_END_MS);
+    });
+    return Promise.race([this.booting?.catch(() => undefined), late]);
+  }
+
+  private async stop(): Promise<void> {
+    if (this.stopping) {
+      return;
+    }
+    this.stopping = true;
+    try {
+      await (await this.booted())?.close();
+    } catch (error) {
+      new ChildLogger().error('The app did not close', (error as Error)?.stack ?? String(error), 'Workers');
+      process.exit(1);
+    }
+    process.exit(0);
+  }
+}
+
+function lifecycleOf(app: INestApplicationContext): WorkerLifecycle {
+  const lifecycle = app.get(WorkerLifecycle, { strict: false });
+  if (!lifecycle.expected) {
+    throw new InvalidOptionError(
+      'runWorkers',
+      'an app with a @JobHandler and without `worker: false`',
+      'one that runs no handler',
+    );
+  }
+  return lifecycle;
+}
+
+function send(message: FromChild, done?: () => void): void {
+  if (process.connected) {
+    process.send!(pack(message), undefined, undefined, () => done?.());
+  } else {
+    done?.();
+  }
+}

@@ -1,0 +1,46 @@
+/** What makes a process a worker process, and names it. */
+export const PROCESS_NAME = 'NEST_JOB_QUEUE_PROCESS';
+
+/** Marks the messages of this module: loaders and watchers use the same channel. */
+const MARK = 'nest-job-queue';
+
+/** An error as a worker process tells it. */
+export interface ReportedError {
+  name: string;
+  message: string;
+  stack?: string;
+}
+
+/** What a worker process tells its supervisor; `pong` answers a `ping`. */
+export type FromChild =
+  | { type: 'hello' }
+  | { type: 'booted' }
+  | { type: 'running' }
+  | { type: 'failed'; error: ReportedError }
+  | { type: 'pong' };
+
+/** What the supervisor tells a worker process. */
+export type ToChild = { type: 'ping' } | { type: 'stop' };
+
+export function pack(message: FromChild | ToChild): object {
+  return { [MARK]: message };
+}
+
+/** The message in what came over the channel; undefined where somebody else sent it. */
+function unpack(received: unknown): unknown {
+  return (received as Record<string, unknown> | null)?.[MARK];
+}
+
+export function fromChild(received: unknown): FromChild | undefined {
+  return unpack(received) as FromChild | undefined;
+}
+
+export function toChild(received: unknown): ToChild | undefined {
+  return unpack(received) as ToChild | undefined;
+}
+
+export function reportedError(thrown: unknown): ReportedError {
+  return thrown instanceof Error
+    ? { name: thrown.name, message: thrown.message, stack: thrown.stack }
+    : { name: 'Error', message: String(thrown) };
+}

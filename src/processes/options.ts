@@ -1,0 +1,96 @@
+import { availableParallelism } from 'node:os';
+import type { LoggerService, LogLevel } from '@nestjs/common';
+import { z } from 'zod';
+import { checkOptions } from '../queue/check-options.js';
+import { InvalidOptionError } from '../queue/errors.js';
+import { timerDuration, wholeNumber } from '../queue/options.js';
+import { codeFile } from '../nest/code-file.js';
+
+/** Options of `runWorkers`. */
+export interface RunWorkersOptions {
+  /** How many worker processes. Default: as many as the machine has processors. */
+  processes?: number;
+  /** What the processes are called, with a number behind it. Default `worker`: `worker-1`, `worker-2`, … */
+  name?: string;
+  /**
+   * The file that each process runs, as a file URL or an absolute path; it must call `runWorkers` too. Default: the one
+   * that this process was started with.
+   */
+  entry?: string | URL;
+  /** How long the processes may take to stop, in ms, before they are killed. Longer than the app's `shutdownTimeoutMs`. Default 15,000. */
+  stopTimeoutMs?: number;
+  /** How long a process that ended waits for its restart, in ms; doubled each time in a row. Default 500. */
+  restartDelayMs?: number;
+  /** The longest such wait, in ms. Default 30,000. */
+  longestRestartDelayMs?: number;
+  /** After how long a run, in ms, the next restart counts as the first. Default 60,000. */
+  stableMs?: number;
+  /** How long a process may take to boot its app, in ms; waiting for Redis does not count. Default 60,000. */
+  bootTimeoutMs?: number;
+  /** How often in a row a process may end before its worker runs; then all are stopped with a WorkerBootError. Default 5. */
+  maxBootFailures?: number;
+  /** How long an event loop may give no answer, in ms, before its process is killed and replaced; 0: for ever. Default 30,000. */
+  hangTimeoutMs?: number;
+  /**
+   * Whether this process is there for its workers only: SIGTERM and SIGINT stop them and then end it, with exit code 0
+   * if all stopped in time, else 1; so does giving up, with 1. Default true. False: the program calls `stop()` itself.
+   */
+  ownsProcess?: boolean;
+  /** A file that exists while all workers run, for a probe such as `test -f /tmp/ready`. Default: none. */
+  readyFile?: string;
+  /** Nest's logger for this process and, through it, for what the worker processes say. Default: Nest's own. */
+  logger?: LoggerService | LogLevel[] | false;
+}
+
+const optionsSchema = z.strictObject(
+  {
+    processes: wholeNumber(1, 1_000).optional(),
+    name: z
+      .string({ error: 'expected text' })
+      .regex(/^[\w.-]{1,64}$/, 'expected 1 to 64 of A-Z a-z 0-9 _ . -')
+      .default('worker'),
+    entry: z
+      .custom<string | URL>((value) => typeof value === 'string' || value instanceof URL, {
+        error: 'expected a file URL or an absolute path',
+      })
+      .optional(),
+    stopTimeoutMs: timerDuration(1).default(15_000),
+    restartDelayMs: timerDuration(0).default(500),
+    longestRestartDelayMs: timerDuration(0).default(30_000),
+    stableMs: timerDuration(0).default(60_000),
+    bootTimeoutMs: timerDuration(100).default(60_000),
+    maxBootFailures: wholeNumber(1, 1_000).default(5),
+    hangTimeoutMs: z.union([z.literal(0), timerDuration(100)], { error: hangTimeoutError }).default(30_000),
+    ownsProcess: z.boolean({ error: 'expected true or false' }).default(true),
+    readyFile: z.string({ error: "expected a file's path" }).min(1, "expected a file's path").optional(),
+    logger: z
+      .custom<NonNullable<RunWorkersOptions['logger']>>(
+        (value) => value === false || (typeof value === 'object' && value !== null),
+        { error: 'expected a logger, a list of levels, or false' },
+      )
+      .optional(),
+  },
+  { error: 'expected an object of options' },
+);
+
+function hangTimeoutError() {
+  return 'expected 0 or a whole number from 100 ms';
+}
+
+/** The options with their defaults. */
+export type ResolvedRunWorkersOptions = z.output<typeof optionsSchema> & { processes: number; entry: string };
+
+/** @throws InvalidOptionError */
+export function resolveRunWorkersOptions(options: RunWorkersOptions): ResolvedRunWorkersOptions {
+  const checked = checkOptions('runWorkers', optionsSchema, options);
+  const entry = checked.entry ?? process.argv[1];
+  if (entry === undefined) {
+    throw new InvalidOptionError('runWorkers.entry', 'the file that each process runs', 'none', 'Set it.');
+  }
+  return {
+    ...checked,
+    processes: checked.processes ?? availableParallelism(),
+    // Node itself finds what is named without an extension, as Nest's command line does it.
+    entry: checked.entry === undefined ? String(entry) : codeFile('runWorkers.entry', entry),
+  };
+}

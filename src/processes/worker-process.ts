@@ -1,0 +1,185 @@
+import type { ChildProcess } from 'node:child_process';
+import { Logger } from '@nestjs/common';
+import { WorkerBootError } from './boot-error.js';
+import { describeEnd, endOf, forkEntry, type ProcessEnd } from './fork-entry.js';
+import { LogStream } from './log-stream.js';
+import { fromChild, pack, type FromChild, type ReportedError, type ToChild } from './messages.js';
+import type { ResolvedRunWorkersOptions } from './options.js';
+import { Pulse } from './pulse.js';
+
+/**
+ * `starting`: boots, or waits for Redis. `running`: its worker claims jobs. `waiting`: ended, for its restart.
+ * `stopping`: finishes what runs. `stopped`: for good.
+ */
+export type WorkerProcessState = 'starting' | 'running' | 'waiting' | 'stopping' | 'stopped';
+
+/** What a supervised process tells its supervisor. */
+export interface ProcessOwner {
+  changed(): void;
+  gaveUp(error: WorkerBootError): void;
+}
+
+/** One of the supervised processes: started, kept alive and replaced, under one name, until it is stopped. */
+export class WorkerProcess {
+  state: WorkerProcessState = 'waiting';
+  /** How often it was started again. */
+  restarts = 0;
+  private child: ChildProcess | undefined;
+  private ended: Promise<void> | undefined;
+  private stopping: Promise<boolean> | undefined;
+  private listens = false;
+  private failed: ReportedError | undefined;
+  private killedFor: string | undefined;
+  private clean = true;
+  private runningSince: number | undefined;
+  private endsInARow = 0;
+  private bootFailures = 0;
+  private timer: NodeJS.Timeout | undefined;
+  private pulse: Pulse | undefined;
+  private readonly logger = new Logger('Workers');
+  private readonly output: LogStream;
+
+  constructor(
+    readonly name: string,
+    private readonly options: ResolvedRunWorkersOptions,
+    private readonly owner: ProcessOwner,
+  ) {
+    this.output = new LogStream(name);
+  }
+
+  /** Undefined while it is not alive. */
+  get pid(): number | undefined {
+    return this.child?.pid;
+  }
+
+  start(): void {
+    const { entry, bootTimeoutMs, hangTimeoutMs } = this.options;
+    const child = forkEntry(entry, this.name);
+    this.child = child;
+    this.state = 'starting';
+    this.listens = false;
+    this.failed = this.killedFor = this.runningSince = undefined;
+    this.output.read(child.stdout!, child.stderr!);
+    this.pulse = new Pulse(
+      hangTimeoutMs,
+      () => this.send({ type: 'ping' }),
+      () => this.kill(`its event loop gave no answer for ${hangTimeoutMs} ms`),
+    );
+    this.timer = setTimeout(() => this.kill(`it did not boot within ${bootTimeoutMs} ms`), bootTimeoutMs);
+    child.on('message', (received) => {
+      const message = fromChild(received);
+      if (message) {
+        this.take(message);
+      }
+    });
+    this.ended = endOf(child).then((end) => this.onEnd(end));
+    this.owner.changed();
+  }
+
+  /**
+   * Lets it finish what runs, within `timeoutMs`.
+   *
+   * @returns whether it stopped in time and without an error
+   */
+  stop(timeoutMs: number): Promise<boolean> {
+    this.stopping ??= this.end(timeoutMs);
+    return this.stopping;
+  }
+
+  /** Kills the process; what it had claimed comes back when the claims expire. */
+  kill(reason: string): void {
+    if (this.child) {
+      this.killedFor = reason;
+      this.logger.error(`${this.name} (${this.pid}) is killed: ${reason}`);
+      this.child.kill('SIGKILL');
+    }
+  }
+
+  private async end(timeoutMs: number): Promise<boolean> {
+    clearTimeout(this.timer);
+    this.pulse?.stop();
+    if (this.child) {
+      this.state = 'stopping';
+      if (this.listens) {
+        this.send({ type: 'stop' });
+      } else {
+        this.child.kill('SIGKILL'); // its app has not begun yet
+      }
+      const unstarted = !this.listens;
+      const late = setTimeout(() => this.kill(`it did not stop within ${timeoutMs} ms`), timeoutMs);
+      await this.ended;
+      clearTimeout(late);
+      this.clean ||= unstarted;
+    }
+    this.state = 'stopped';
+    this.owner.changed();
+    return this.clean;
+  }
+
+  private take(message: FromChild): void {
+    switch (message.type) {
+      case 'hello':
+        this.listens = true;
+        break;
+      case 'booted':
+        clearTimeout(this.timer);
+        if (this.state === 'starting') {
+          this.pulse?.start();
+        }
+        break;
+      case 'running':
+        this.runningSince = performance.now();
+        this.bootFailures = 0;
+        if (this.state === 'starting') {
+          this.state = 'running';
+          this.owner.changed();
+        }
+        break;
+      case 'failed':
+        this.failed = message.error;
+        break;
+      case 'pong':
+        this.pulse?.answered();
+    }
+  }
+
+  private onEnd(end: ProcessEnd): void {
+    clearTimeout(this.timer);
+    this.pulse?.stop();
+    const pid = this.pid;
+    this.child = undefined;
+    if (this.state === 'stopping') {
+      this.clean = end.code === 0;
+      return;
+    }
+    const ran = this.runningSince === undefined ? undefined : performance.now() - this.runningSince;
+    const outcome = this.killedFor ? `was killed: ${this.killedFor}` : describeEnd(end);
+    if (ran === undefined) {
+      this.bootFailures++;
+    }
+    this.endsInARow = ran !== undefined && ran >= this.options.stableMs ? 1 : this.endsInARow + 1;
+    this.state = 'waiting';
+    if (this.bootFailures >= this.options.maxBootFailures) {
+      this.owner.gaveUp(new WorkerBootError(this.name, this.bootFailures, outcome, this.failed));
+    } else {
+      this.restart(`${this.name} (${pid ?? 'no process'}) ${outcome}`);
+    }
+    this.owner.changed();
+  }
+
+  private restart(what: string): void {
+    const { restartDelayMs, longestRestartDelayMs } = this.options;
+    const delay = Math.min(longestRestartDelayMs, restartDelayMs * 2 ** Math.min(30, this.endsInARow - 1));
+    const why = this.failed ? `: ${this.failed.name}: ${this.failed.message}` : '';
+    this.logger.warn(`${what}${why}; it is started again in ${delay} ms`);
+    this.timer = setTimeout(() => {
+      this.restarts++;
+      this.start();
+    }, delay);
+  }
+
+  private send(message: ToChild): void {
+    // A channel that closes just now is no fault: the end of the process follows.
+    this.child?.send(pack(message), () => undefined);
+  }
+}

@@ -1,0 +1,55 @@
+// An app of the tests, run in worker processes: what its handler does is what the job says.
+import { Module } from '@nestjs/common';
+import { type Job, JobHandler, JobQueueModule, runWorkers, type RunWorkersOptions } from 'nest-job-queue';
+
+interface Order {
+  do: 'answer' | 'log' | 'block' | 'exit' | 'wait';
+  ms?: number;
+}
+
+const queue = process.env.TEST_QUEUE!;
+
+@JobHandler(queue, { concurrency: 1, visibilityMs: 60_000 })
+class Handler {
+  async handle({ payload }: Job<Order>) {
+    if (payload.do === 'block') {
+      for (;;);
+    }
+    if (payload.do === 'exit') {
+      process.exit(7);
+    }
+    if (payload.do === 'log') {
+      console.log('printed\nin two lines');
+      console.error('an error line');
+    }
+    if (payload.do === 'wait') {
+      console.log('the job waits');
+      await new Promise((resolve) => setTimeout(resolve, payload.ms));
+      console.log('the job is done');
+    }
+    return { pid: process.pid, args: process.argv.slice(2) };
+  }
+}
+
+@Module({
+  imports: [JobQueueModule.forRoot({ shutdownTimeoutMs: 3_000, worker: !process.env.TEST_PRODUCER_ONLY })],
+  providers: [Handler],
+})
+class AppModule {
+  constructor() {
+    if (process.env.TEST_FAIL_BOOT) {
+      throw new TypeError('no such thing');
+    }
+  }
+
+  async onModuleInit() {
+    if (process.env.TEST_NEVER_BOOT) {
+      console.log('booting, without an end');
+      await new Promise(() => undefined);
+    }
+  }
+}
+
+const options = JSON.parse(process.env.TEST_OPTIONS ?? '{}') as RunWorkersOptions;
+const workers = await runWorkers(AppModule, { processes: 2, restartDelayMs: 10, ...options });
+console.log(`ready: ${JSON.stringify(workers.status())}`);
