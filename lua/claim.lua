@@ -82,19 +82,19 @@ for i, id in ipairs(ids) do
 --@include lib/refusal
     refusal = refusal_of(key, name, payload, attempts)
   end
-  if refusal == '' then
-    attempts = attempts + 1
-    remembered[i + 1] = id
-  else
-    remembered[i + 1] = id .. '\t' .. refusal
+  if refusal ~= 'ended' then
+    attempts = refusal == '' and attempts + 1 or attempts
+    redis.call('HSET', key, 'status', 'processing', 'attempts', string.format('%d', attempts), 'claim_token', token,
+      'claimed_at_ms', now_text, 'fence', string.format('%d', fence + i), 'worker', worker)
+    expiries[#expiries + 1], expiries[#expiries + 2] = expiry, id
+    remembered[#remembered + 1] = refusal == '' and id or id .. '\t' .. refusal
+    hand_over(id, name, payload, attempts, fence + i, hash[4], options, refusal)
   end
-  redis.call('HSET', key, 'status', 'processing', 'attempts', string.format('%d', attempts), 'claim_token', token,
-    'claimed_at_ms', now_text, 'fence', string.format('%d', fence + i), 'worker', worker)
-  expiries[2 * i - 1], expiries[2 * i] = expiry, id
-  hand_over(id, name, payload, attempts, fence + i, hash[4], options, refusal)
 end
-redis.call('ZADD', claims, unpack(expiries))
-redis.call('SET', batch, table.concat(remembered, '\n'), 'PX', ARGV[2])
+if #expiries > 0 then
+  redis.call('ZADD', claims, unpack(expiries))
+  redis.call('SET', batch, table.concat(remembered, '\n'), 'PX', ARGV[2])
+end
 if more or due_waits then
   redis.call('ZADD', wake, 0, '1')
 end

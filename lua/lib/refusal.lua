@@ -1,7 +1,12 @@
--- refusal_of(key, name, payload, attempts): why a claimed job must not run, or ''. Only asked where it may be: a plain
--- job that never ran is as it was made. ARGV[5..]: the limits of the claimer. Needs: now, read.
+-- refusal_of(key, name, payload, attempts): why a claimed job must not run, or ''; 'ended' for an id that a client of the
+-- pattern left in pending although its job has ended. Only asked where it may be: a plain job that never ran is as it
+-- was made. ARGV[5..]: the limits of the claimer. Needs: now, read.
 local function refusal_of(key, name, payload, attempts)
-  local max_attempts, expires_at, cancel = unpack(read(key, 'max_attempts', 'expires_at_ms', 'cancel_requested_at_ms'))
+  local max_attempts, expires_at, cancel, status = unpack(read(key, 'max_attempts', 'expires_at_ms',
+    'cancel_requested_at_ms', 'status'))
+  if status == 'completed' or status == 'failed' or status == 'cancelled' then
+    return 'ended'
+  end
   max_attempts = tonumber(max_attempts)
   for i = 6, #ARGV, 2 do
     max_attempts = max_attempts or ARGV[i] == name and tonumber(ARGV[i + 1])

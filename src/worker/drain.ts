@@ -24,6 +24,10 @@ export async function drain(worker: Drainable, timeoutMs: number, logger: JobQue
   const started = performance.now();
   const left = () => timeoutMs - (performance.now() - started);
   const reserve = Math.min(LONGEST_RESERVE_MS, timeoutMs * RESERVE);
+  const running = worker.lanes().reduce((sum, lane) => sum + lane.running.size, 0);
+  if (running > 0) {
+    logger.log(`Stopping: waiting for ${running} running job(s), at most ${Math.round(timeoutMs - reserve)} ms.`);
+  }
   const quiet = worker.quiesce();
   await Promise.all([within(left() - reserve, quiet), handlersDone(worker, () => left() > reserve)]);
 

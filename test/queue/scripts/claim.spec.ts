@@ -181,6 +181,18 @@ describe('claim.lua: jobs that must not run', () => {
     expect(await q.job('bad')).toMatchObject({ status: ended, last_error: refused[0]!.error.message });
   });
 
+  it('passes over an id that stands in pending although its job has ended', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('twice');
+    await q.run(q.scripts.complete([{ ...job, result: '1' }]));
+    await q.redis.rpush(q.keys.pending, 'twice');
+    await q.addAll('next');
+    expect((await q.claim(2)).map(({ id }) => id)).toEqual(['next']);
+    expect(await q.status('twice')).toBe('completed');
+    await q.redis.lpush(q.keys.pending, 'twice');
+    expect(await q.claim(1)).toEqual([]);
+  });
+
   it('I6: counts no attempt for a refusal', async () => {
     const q = testQueue();
     await q.addAll('late');
