@@ -18,6 +18,7 @@ import {
   type ResolvedModuleOptions,
 } from './nest/job-queue.options.js';
 import { JobQueueService } from './nest/job-queue.service.js';
+import { JobListeners } from './nest/job-listeners.js';
 import { OutermostHooks, OutermostHooksModule } from './nest/outermost-hooks.js';
 import { QueueRegistry } from './nest/queue-registry.js';
 import { QuietLogger } from './nest/quiet-logger.js';
@@ -65,6 +66,7 @@ const providers: Provider[] = [
   },
   HandlerExplorer,
   HandlerRegistry,
+  JobListeners,
   {
     provide: ReclaimScheduler,
     useFactory: ({ reclaim }: ResolvedModuleOptions, queues: QueueRegistry, ref: ModuleRef, logger: QuietLogger) =>
@@ -82,6 +84,7 @@ const providers: Provider[] = [
       HandlerRegistry,
       ReclaimScheduler,
       QuietLogger,
+      JobListeners,
     ],
   },
   JobQueueService,

@@ -25,17 +25,50 @@ export class HandlerExplorer {
   constructor(private readonly discovery: DiscoveryService) {}
 
   find(): FoundHandler[] {
-    const seen = new Set<unknown>();
-    return [...this.discovery.getProviders(), ...this.discovery.getControllers()].flatMap((wrapper) => {
-      const instance: unknown = wrapper.instance;
-      // One provider under two names is one handler.
-      if (wrapper.isAlias || (isObject(instance) && seen.has(instance))) {
-        return [];
-      }
-      seen.add(instance);
-      return handlersOf(wrapper, isObject(instance) ? instance : undefined);
-    });
+    return providersOf(this.discovery, handlersOf);
   }
+}
+
+/** A method of a provider or controller, with what tells whether it can be called. */
+export interface ProviderMethod extends Pick<FoundHandler, 'instance' | 'unusableScope'> {
+  typeName: string;
+  name: string | symbol;
+  method: object;
+}
+
+/** The methods of all providers and controllers of the app, each once. */
+export function methodsOfProviders(discovery: DiscoveryService): ProviderMethod[] {
+  return providersOf(discovery, (wrapper, instance) => {
+    const type = classOf(wrapper, instance);
+    const unusableScope = unusableScopeOf(wrapper);
+    return methodsOf((type?.prototype as object | undefined) ?? null).map(([name, method]) => ({
+      typeName: type!.name,
+      name,
+      method,
+      instance,
+      unusableScope,
+    }));
+  });
+}
+
+function providersOf<Found>(
+  discovery: DiscoveryService,
+  look: (wrapper: Wrapper, instance: FoundHandler['instance']) => Found[],
+): Found[] {
+  const seen = new Set<unknown>();
+  return [...discovery.getProviders(), ...discovery.getControllers()].flatMap((wrapper) => {
+    const instance: unknown = wrapper.instance;
+    // One provider under two names is one handler.
+    if (wrapper.isAlias || (isObject(instance) && seen.has(instance))) {
+      return [];
+    }
+    seen.add(instance);
+    return look(wrapper, isObject(instance) ? instance : undefined);
+  });
+}
+
+function unusableScopeOf(wrapper: Wrapper): FoundHandler['unusableScope'] {
+  return !wrapper.isDependencyTreeStatic() ? 'request-scoped' : wrapper.isTransient ? 'transient' : undefined;
 }
 
 function handlersOf(wrapper: Wrapper, instance: FoundHandler['instance']): FoundHandler[] {
@@ -43,11 +76,7 @@ function handlersOf(wrapper: Wrapper, instance: FoundHandler['instance']): Found
   if (!type) {
     return [];
   }
-  const unusableScope = !wrapper.isDependencyTreeStatic()
-    ? 'request-scoped'
-    : wrapper.isTransient
-      ? 'transient'
-      : undefined;
+  const unusableScope = unusableScopeOf(wrapper);
   const foundAt = (place: object, method: string | symbol): FoundHandler[] => {
     const records = handlerRecords(place);
     const recurring = recurringRecords(place);

@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { JobDefinition } from '../queue/define-job.js';
 import type { JobRecord, QueueStats } from '../queue/job.js';
-import type { JobHandle } from '../queue/job-handle.js';
+import { DeadLetters } from '../queue/dead-letters.js';
+import type { JobHandle, ResultOptions } from '../queue/job-handle.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { EnqueueOptions } from '../queue/new-job.js';
 import type { InputOf, OutputOf, StandardSchema } from '../queue/standard-schema.js';
 import { HandlerRegistry } from './handler-registry.js';
+import { JobEvents } from './job-events.js';
 import { JobSchedules } from './job-schedules.js';
 import { QueueRegistry } from './queue-registry.js';
 import { WorkerLifecycle } from './worker-lifecycle.js';
@@ -28,6 +30,8 @@ export interface EnqueueJobOptions extends Omit<EnqueueOptions, 'name'> {
  */
 @Injectable()
 export class JobQueueService {
+  /** What happens to jobs in the whole fleet: an Observable, and for `for await`. */
+  readonly events: JobEvents;
   /** The recurring jobs. */
   readonly schedules = new JobSchedules({
     target: (job, queue) => this.target(job, queue),
@@ -39,7 +43,9 @@ export class JobQueueService {
     private readonly queues: QueueRegistry,
     private readonly handlers: HandlerRegistry,
     private readonly lifecycle: WorkerLifecycle,
-  ) {}
+  ) {
+    this.events = new JobEvents(queues, queues.redis.connection.logger);
+  }
 
   /**
    * Adds a job.
@@ -124,14 +130,34 @@ export class JobQueueService {
   async result<Result = unknown>(
     name: string,
     id: string,
-    { timeoutMs = 30_000 }: { timeoutMs?: number } = {},
+    { timeoutMs = 30_000, signal }: ResultOptions = {},
   ): Promise<Result> {
-    return (await this.ask(name, (queue) => queue.result(id, { timeoutMs }), timeoutMs)) as Result;
+    return (await this.ask(name, (queue) => queue.result(id, { timeoutMs, signal }), timeoutMs)) as Result;
   }
 
   /** Cancels a job: one that waits at once; a running one has its signal aborted at the next heartbeat (`requested`). */
   cancel(name: string, id: string): ReturnType<JobQueue['cancel']> {
     return this.ask(name, (queue) => queue.cancel(id));
+  }
+
+  /**
+   * The dead letters of a queue, to list, redrive and discard. `name`: the job's or the queue's, of which it shows all.
+   *
+   * @example await jobs.deadLetters('email').redriveAll({ filter: { error: 'ECONNREFUSED' } });
+   */
+  deadLetters(name: string): DeadLetters {
+    const target = this.target(name, undefined);
+    return new DeadLetters(target, (question) => this.askQueue(target, question));
+  }
+
+  /**
+   * Deletes old jobs of one state, in bounded slices; see JobQueue.clean.
+   *
+   * @param name the job's or the queue's
+   * @returns how many were deleted
+   */
+  clean(name: string, ...[status, options]: Parameters<JobQueue['clean']>): Promise<number> {
+    return this.target(name, undefined).clean(status, options);
   }
 
   /** Depths, ages and counters: of one queue, or of all that this process knows, by name. */

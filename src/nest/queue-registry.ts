@@ -12,10 +12,18 @@ export interface OwnQueueOptions {
   visibilityMs?: number;
 }
 
+/** Who wants to know of queues. */
+export interface QueueWatcher {
+  added(queue: JobQueue): void;
+  /** No queue can be used any more. */
+  closed(): void;
+}
+
 /** All queues this process knows: those of its handlers, of `forRoot({ queues })`, and those it was asked for. */
 export class QueueRegistry {
   private readonly byName = new Map<string, JobQueue>();
   private readonly own = new Map<string, OwnQueueOptions>();
+  private readonly watchers = new Set<QueueWatcher>();
   /** In the order in which they became known; grows while the app runs. */
   readonly all: JobQueue[] = [];
 
@@ -38,6 +46,9 @@ export class QueueRegistry {
       queue = new JobQueue(this.redis.client, name, this.optionsOf(name));
       this.byName.set(name, queue);
       this.all.push(queue);
+      for (const watcher of this.watchers) {
+        watcher.added(queue);
+      }
     }
     return queue;
   }
@@ -56,8 +67,15 @@ export class QueueRegistry {
     return this.settings.queues[name]?.concurrency ?? this.own.get(name)?.concurrency ?? DEFAULT_CONCURRENCY;
   }
 
+  /** Tells of queues that become known from now on, until the function that it returns is called. */
+  watch(watcher: QueueWatcher): () => void {
+    this.watchers.add(watcher);
+    return () => void this.watchers.delete(watcher);
+  }
+
   /** Closes what the queues opened for themselves. */
   close(): void {
+    this.watchers.forEach((watcher) => watcher.closed());
     this.all.forEach((queue) => queue.close());
   }
 

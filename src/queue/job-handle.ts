@@ -1,9 +1,17 @@
 import type { JobRecord } from './job.js';
 
+/** How long to wait for a result. */
+export interface ResultOptions {
+  /** In ms. Default 30,000. */
+  timeoutMs?: number;
+  /** Ends the wait, which rejects with the signal's reason. The job goes on. */
+  signal?: AbortSignal;
+}
+
 /** Where a handle reads its job. */
 export interface JobSource {
   get(id: string): Promise<JobRecord | null>;
-  result(id: string, options?: { timeoutMs?: number }): Promise<unknown>;
+  result(id: string, options?: ResultOptions): Promise<unknown>;
 }
 
 /** What enqueue returns: the job's id, what became of the enqueue, and a way to its result from this process or any other. */
@@ -25,11 +33,10 @@ export class JobHandle<Result = unknown> {
   /**
    * Waits for the job's result.
    *
-   * @param options.timeoutMs how long to wait, in ms. Default 30,000
    * @throws JobFailedError, JobCancelledError, JobNotFoundError, JobTimeoutError
    * @example const { messageId } = await job.result({ timeoutMs: 10_000 });
    */
-  async result(options?: { timeoutMs?: number }): Promise<Result> {
+  async result(options?: ResultOptions): Promise<Result> {
     return this.source.result(this.id, options) as Promise<Result>;
   }
 

@@ -25,10 +25,17 @@ export interface ResultSource {
  * Waits until a job has ended: by event, with a look behind it.
  *
  * @param timeoutMs how long to wait, in ms
+ * @param abort ends the wait, which rejects with its reason
  * @returns the handler's result; undefined where it returned none
  * @throws JobFailedError, JobCancelledError, JobNotFoundError, JobTimeoutError
  */
-export async function waitForResult(source: ResultSource, id: string, timeoutMs: number): Promise<unknown> {
+export async function waitForResult(
+  source: ResultSource,
+  id: string,
+  timeoutMs: number,
+  abort?: AbortSignal,
+): Promise<unknown> {
+  abort?.throwIfAborted();
   let timer: NodeJS.Timeout | undefined;
   const gone = new Promise<never>((_, reject) => {
     timer = setTimeout(
@@ -37,20 +44,28 @@ export async function waitForResult(source: ResultSource, id: string, timeoutMs:
     );
   });
   try {
-    return await Promise.race([listenAndLook(source, id, timeoutMs), gone]);
+    return await Promise.race([listenAndLook(source, id, timeoutMs, abort), gone]);
   } finally {
     clearTimeout(timer);
   }
 }
 
-async function listenAndLook(source: ResultSource, id: string, timeoutMs: number): Promise<unknown> {
+async function listenAndLook(
+  source: ResultSource,
+  id: string,
+  timeoutMs: number,
+  abort?: AbortSignal,
+): Promise<unknown> {
   const signal = new Signal();
   const deadline = Date.now() + timeoutMs;
+  const end = () => signal.set();
+  abort?.addEventListener('abort', end);
   const listening = source.events
     ? await source.subscriber.listen(source.channel, (event) => event.id === id && signal.set())
     : undefined;
   try {
     for (;;) {
+      abort?.throwIfAborted();
       const job = await source.get(id);
       if (!job) {
         throw new JobNotFoundError(id, source.queue);
@@ -66,6 +81,7 @@ async function listenAndLook(source: ResultSource, id: string, timeoutMs: number
     }
   } finally {
     listening?.();
+    abort?.removeEventListener('abort', end);
   }
 }
 

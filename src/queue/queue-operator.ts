@@ -5,6 +5,7 @@ import { decodeJobHash } from './decode-job.js';
 import { InvalidOptionError } from './errors.js';
 import { EventSubscriber } from './event-subscriber.js';
 import { JOB_STATUSES, type JobRecord, type JobStatus, type QueueStats } from './job.js';
+import type { ResultOptions } from './job-handle.js';
 import { waitForResult } from './job-result.js';
 import { QueueKeys } from './keys.js';
 import { checkQueueName, show } from './names.js';
@@ -90,7 +91,7 @@ export abstract class QueueOperator {
   }
 
   /** Waits for a job's result; see JobHandle.result. */
-  async result(id: string, { timeoutMs = 30_000 }: { timeoutMs?: number } = {}): Promise<unknown> {
+  async result(id: string, { timeoutMs = 30_000, signal }: ResultOptions = {}): Promise<unknown> {
     checkMs('timeoutMs', timeoutMs, 0, Infinity);
     const { keys } = await this.scripts();
     const subscriber = EventSubscriber.of(this.connection);
@@ -102,7 +103,7 @@ export abstract class QueueOperator {
       subscriber,
       get: (each: string) => this.get(each),
     };
-    return waitForResult(source, id, timeoutMs);
+    return waitForResult(source, id, timeoutMs, signal);
   }
 
   /**

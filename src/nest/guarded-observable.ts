@@ -1,0 +1,49 @@
+import { Observable, Subscriber, type Observer, type Operator, type Subscription } from 'rxjs';
+
+type Next<Value> = ((value: Value) => void) | Partial<Observer<Value>> | null;
+
+/**
+ * An observable whose listeners may throw: RxJS would throw that again from a timer, which ends the process. Here it is
+ * told to `report`, and the listener goes on listening. Holds behind operators too.
+ */
+export class GuardedObservable<Value> extends Observable<Value> {
+  constructor(
+    protected readonly report: (error: unknown) => void,
+    subscribe?: (subscriber: Subscriber<Value>) => (() => void) | void,
+  ) {
+    super(subscribe);
+  }
+
+  override lift<Other>(operator?: Operator<Value, Other>): Observable<Other> {
+    const lifted = new GuardedObservable<Other>(this.report);
+    lifted.source = this;
+    lifted.operator = operator as Operator<unknown, Other>;
+    return lifted;
+  }
+
+  override subscribe(
+    listener?: Next<Value>,
+    error?: ((error: unknown) => void) | null,
+    complete?: (() => void) | null,
+  ): Subscription {
+    if (listener instanceof Subscriber) {
+      return super.subscribe(listener); // an operator's own, which hands on what it catches
+    }
+    const observer: Partial<Observer<Value>> =
+      typeof listener === 'object' && listener !== null
+        ? listener
+        : { next: listener ?? undefined, error: error ?? undefined, complete: complete ?? undefined };
+    const guard = (call: () => void) => {
+      try {
+        call();
+      } catch (thrown) {
+        this.report(thrown);
+      }
+    };
+    return super.subscribe({
+      next: (value) => guard(() => observer.next?.(value)),
+      error: (failure: unknown) => guard(() => (observer.error ? observer.error(failure) : this.report(failure))),
+      complete: () => guard(() => observer.complete?.()),
+    });
+  }
+}

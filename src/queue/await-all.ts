@@ -1,0 +1,30 @@
+import { checkMs } from './check-options.js';
+import type { JobHandle } from './job-handle.js';
+
+/** What the handles resolve with, in their order. */
+export type ResultsOf<Handles extends readonly JobHandle[]> = {
+  -readonly [Index in keyof Handles]: Handles[Index] extends JobHandle<infer Result> ? Result : never;
+};
+
+/**
+ * Waits for the results of many jobs, over one connection. With the first job that fails or is cancelled, or whose
+ * time is over, it rejects and waits for no other; the jobs themselves go on.
+ * For each job's own outcome: `Promise.allSettled(handles.map((job) => job.result()))`.
+ *
+ * @param options.timeoutMs how long to wait for all of them, in ms. Default 30,000
+ * @throws JobFailedError, JobCancelledError, JobNotFoundError, JobTimeoutError, each with the id of its job
+ * @example const results = await awaitAll(await jobs.enqueueMany('resize', images), { timeoutMs: 60_000 });
+ */
+export async function awaitAll<const Handles extends readonly JobHandle[]>(
+  handles: Handles,
+  { timeoutMs = 30_000 }: { timeoutMs?: number } = {},
+): Promise<ResultsOf<Handles>> {
+  checkMs('timeoutMs', timeoutMs, 0, Infinity);
+  const others = new AbortController();
+  try {
+    const results = handles.map((handle) => handle.result({ timeoutMs, signal: others.signal }));
+    return (await Promise.all(results)) as ResultsOf<Handles>;
+  } finally {
+    others.abort();
+  }
+}

@@ -1,0 +1,170 @@
+import { describe, expect, it } from '@jest/globals';
+import { InvalidOptionError, JobQueueService, type FleetJobEvent, type JobEventFilter } from 'nest-job-queue';
+import { filter, firstValueFrom, map, take, toArray } from 'rxjs';
+import { connect, uniqueQueueName } from '../support/redis.js';
+import { eventually } from '../support/wait.js';
+import { KeptLog, startApp } from './app.js';
+
+async function listeners(queue: string): Promise<number> {
+  return Number((await connect().pubsub('NUMSUB', `queue:${queue}:events`))[1]);
+}
+
+/** An app without handlers, and a way to complete or fail jobs as another process would. */
+async function producer(log = new KeptLog()) {
+  const app = await startApp({ jobs: { maxAttempts: 1 }, log });
+  const jobs = app.get(JobQueueService);
+  const run = async (queue: string, end: 'complete' | 'fail' = 'complete') => {
+    const job = (await jobs.queue(queue).claim())!;
+    await (end === 'complete' ? jobs.queue(queue).complete(job) : jobs.queue(queue).fail(job, new Error('no')));
+  };
+  return { app, jobs, run, log };
+}
+
+function throwing(where: string): () => never {
+  return () => {
+    throw new Error(`a bad listener ${where}`);
+  };
+}
+
+describe('service.events', () => {
+  it('tells of all queues that the process knows or comes to know, and holds a connection only meanwhile', async () => {
+    const { jobs, run } = await producer();
+    const [known, later] = [uniqueQueueName('known'), uniqueQueueName('later')];
+    await jobs.enqueue(known, 1, { id: 'a' });
+    const seen: FleetJobEvent[] = [];
+    const listening = jobs.events.subscribe((event) => seen.push(event));
+    await eventually(async () => (await listeners(known)) === 1);
+    await jobs.enqueue(later, 1, { id: 'b' });
+    await eventually(async () => (await listeners(later)) === 1);
+    await run(known);
+    await run(later, 'fail');
+    await eventually(() => seen.length === 2);
+    expect(seen.toSorted((a, b) => a.id.localeCompare(b.id))).toEqual([
+      { queue: known, id: 'a', name: known, status: 'completed' },
+      { queue: later, id: 'b', name: later, status: 'failed' },
+    ]);
+    listening.unsubscribe();
+    await eventually(async () => (await listeners(known)) + (await listeners(later)) === 0);
+  });
+
+  it.each<[string, (queue: string) => JobEventFilter, string[]]>([
+    ['queue', (queue) => ({ queue }), ['a', 'b', 'c']],
+    ['name', () => ({ name: 'email' }), ['a', 'c']],
+    ['id', () => ({ id: ['b', 'c', 'nobody'] }), ['b', 'c']],
+    ['status', () => ({ status: 'failed' }), ['c']],
+    ['all of them', (queue) => ({ queue, name: ['email', 'sms'], id: 'a', status: ['completed'] }), ['a']],
+  ])('is filtered by %s', async (_what, filterOf, ids) => {
+    const { jobs, run } = await producer();
+    const queue = uniqueQueueName();
+    const other = uniqueQueueName('other');
+    await jobs.queue(other).enqueue(1, { id: 'x' });
+    for (const [id, name] of [
+      ['a', 'email'],
+      ['b', 'sms'],
+      ['c', 'email'],
+    ] as const) {
+      await jobs.queue(queue).enqueue(1, { id, name });
+    }
+    const seen: string[] = [];
+    jobs.events.where(filterOf(queue)).subscribe(({ id }) => seen.push(id));
+    // Told last, so that all others are known by then.
+    const last = firstValueFrom(jobs.events.where({ queue, id: 'last' }));
+    await jobs.queue(queue).enqueue(1, { id: 'last' });
+    await eventually(async () => (await listeners(queue)) === 1);
+    await run(other);
+    await run(queue);
+    await run(queue);
+    await run(queue, 'fail');
+    await run(queue);
+    await last;
+    expect(seen.filter((id) => id !== 'last' && id !== 'x')).toEqual(ids);
+  });
+
+  it('can be piped', async () => {
+    const { jobs, run } = await producer();
+    const queue = uniqueQueueName();
+    await jobs.queue(queue).enqueueMany([{ payload: 1 }, { payload: 2 }, { payload: 3 }]);
+    const statuses = firstValueFrom(
+      jobs.events.where({ queue }).pipe(
+        filter(({ status }) => status === 'completed'),
+        map(({ status }) => status),
+        take(2),
+        toArray(),
+      ),
+    );
+    await eventually(async () => (await listeners(queue)) === 1);
+    await run(queue);
+    await run(queue, 'fail');
+    await run(queue);
+    expect(await statuses).toEqual(['completed', 'completed']);
+  });
+
+  it('is an async iterator, which keeps what comes between two steps and ends with the loop', async () => {
+    const { jobs, run } = await producer();
+    const queue = uniqueQueueName();
+    await jobs.queue(queue).enqueueMany(['a', 'b', 'c'].map((id) => ({ payload: 1, id })));
+    const events = jobs.events.where({ queue })[Symbol.asyncIterator]();
+    await eventually(async () => (await listeners(queue)) === 1);
+    await run(queue);
+    await run(queue);
+    await run(queue);
+    const ids: string[] = [];
+    for await (const { id } of events) {
+      ids.push(id);
+      if (id === 'b') break;
+    }
+    expect(ids).toEqual(['a', 'b']);
+    await eventually(async () => (await listeners(queue)) === 0);
+  });
+
+  it('a listener that throws, also behind an operator, harms nothing, and is logged', async () => {
+    const { jobs, run, log } = await producer();
+    const queue = uniqueQueueName();
+    await jobs.queue(queue).enqueueMany([{ payload: 1 }, { payload: 2 }]);
+    let calls = 0;
+    const events = jobs.events.where({ queue });
+    events.subscribe(throwing('alone'));
+    events.pipe(map(({ id }) => id)).subscribe({ next: throwing('behind an operator') });
+    events.pipe(map(throwing('in an operator'))).subscribe();
+    events.subscribe(() => calls++);
+    await eventually(async () => (await listeners(queue)) === 1);
+    await run(queue);
+    await run(queue);
+    await eventually(() => calls === 2);
+    for (const where of ['alone', 'behind an operator', 'in an operator']) {
+      expect(log.lines.filter((line) => line.includes(`a bad listener ${where}`))).not.toEqual([]);
+    }
+  });
+
+  it('ends when the app closes: an observable completes, a loop ends', async () => {
+    const { app, jobs } = await producer();
+    const queue = uniqueQueueName();
+    const completed = new Promise<void>((resolve) => {
+      jobs.events.where({ queue }).subscribe({ complete: resolve });
+    });
+    const step = jobs.events.where({ queue })[Symbol.asyncIterator]().next();
+    await eventually(async () => (await listeners(queue)) === 1);
+    await app.close();
+    await completed;
+    expect(await step).toEqual({ done: true, value: undefined });
+    await eventually(async () => (await listeners(queue)) === 0);
+  });
+
+  it.each<[string, unknown]>([
+    ['events.where', 5],
+    ['events.where.queue', { queue: 5 }],
+    ['events.where.id', { id: [''] }],
+    ['events.where.status', { status: 'done' }],
+    ['events.where.job', { job: 'a' }],
+  ])('refuses %s of %j', async (subject, bad) => {
+    const { jobs } = await producer();
+    let error: unknown;
+    try {
+      jobs.events.where(bad as JobEventFilter);
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).toBeInstanceOf(InvalidOptionError);
+    expect((error as InvalidOptionError).subject).toContain(subject);
+  });
+});

@@ -1,0 +1,169 @@
+import { describe, expect, it } from '@jest/globals';
+import { Injectable, Scope } from '@nestjs/common';
+import {
+  InvalidOptionError,
+  Job,
+  JobHandler,
+  JobQueueService,
+  OnJobEvent,
+  type JobEventType,
+  type OnJobEventOptions,
+  type WorkerEvent,
+} from 'nest-job-queue';
+import { uniqueQueueName } from '../support/redis.js';
+import { eventually } from '../support/wait.js';
+import { compileApp, KeptLog, startApp } from './app.js';
+
+/** A handler that fails the payload `no`, retries `later`, and completes the others. */
+function handlerOf(name: string) {
+  @JobHandler(name, { maxAttempts: 2 })
+  class Handler {
+    handle(job: Job<string>) {
+      if (job.payload === 'no' || (job.payload === 'later' && job.attempt === 1)) {
+        throw new Error(job.payload);
+      }
+      return `did ${job.payload}`;
+    }
+  }
+  return Handler;
+}
+
+describe('@OnJobEvent', () => {
+  it('calls the method in the process where it happened, with the provider as this', async () => {
+    const name = uniqueQueueName();
+    const seen: unknown[] = [];
+    @Injectable()
+    class Listener {
+      private readonly who = 'listener';
+
+      @OnJobEvent('completed')
+      completed({ type, job, result }: WorkerEvent) {
+        seen.push([this.who, type, job.name, result]);
+      }
+
+      @OnJobEvent(['retry', 'failed'])
+      bad({ type, job, error }: WorkerEvent) {
+        seen.push([this.who, type, job.attempt, (error as Error).message]);
+      }
+    }
+    const app = await startApp({ providers: [handlerOf(name), Listener] });
+    const elsewhere = await startApp({ providers: [Listener] }); // no handler: it hears nothing
+    const jobs = elsewhere.get(JobQueueService);
+    for (const payload of ['yes', 'later', 'no']) {
+      await (await jobs.enqueue(name, payload)).result().catch(() => undefined);
+    }
+    await eventually(() => seen.length === 5);
+    expect(seen).toEqual([
+      ['listener', 'completed', name, 'did yes'],
+      ['listener', 'retry', 1, 'later'],
+      ['listener', 'completed', name, 'did later'],
+      ['listener', 'retry', 1, 'no'],
+      ['listener', 'failed', 2, 'no'],
+    ]);
+    await app.close();
+  });
+
+  it('is filtered by queue and by name', async () => {
+    const [first, second, shared] = [uniqueQueueName(), uniqueQueueName(), uniqueQueueName('shared')];
+    const seen: string[] = [];
+    @Injectable()
+    class Both {
+      @JobHandler(first, { queue: shared })
+      @JobHandler(second, { queue: shared })
+      run() {}
+
+      @OnJobEvent('completed', { name: first })
+      named({ job }: WorkerEvent) {
+        seen.push(`named ${job.name}`);
+      }
+
+      @OnJobEvent('completed', { queue: shared, name: second })
+      queued({ job }: WorkerEvent) {
+        seen.push(`queued ${job.name}`);
+      }
+
+      @OnJobEvent('completed', { queue: first })
+      never() {
+        seen.push('never');
+      }
+    }
+    const app = await startApp({ providers: [Both] });
+    const jobs = app.get(JobQueueService);
+    await (await jobs.enqueue(first, 1)).result();
+    await (await jobs.enqueue(second, 1)).result();
+    await eventually(() => seen.length === 2);
+    expect(seen).toEqual([`named ${first}`, `queued ${second}`]);
+  });
+
+  it('that throws or rejects harms nothing, and is logged with its place', async () => {
+    const name = uniqueQueueName();
+    let calls = 0;
+    @Injectable()
+    class Bad {
+      @OnJobEvent('completed')
+      throws() {
+        throw new Error('bad at once');
+      }
+
+      @OnJobEvent('completed')
+      async rejects() {
+        await Promise.reject(new Error('bad later'));
+      }
+
+      @OnJobEvent('completed')
+      counts() {
+        calls++;
+      }
+    }
+    const log = new KeptLog();
+    const app = await startApp({ providers: [handlerOf(name), Bad], log });
+    const jobs = app.get(JobQueueService);
+    expect(await (await jobs.enqueue(name, 'a')).result()).toBe('did a');
+    expect(await (await jobs.enqueue(name, 'b')).result()).toBe('did b');
+    await eventually(() => calls === 2);
+    const errors = log.lines.filter((line) => line.startsWith('error'));
+    expect(errors.join()).toContain('@OnJobEvent("completed") on Bad.throws threw: Error: bad at once');
+    expect(errors.join()).toContain('@OnJobEvent("completed") on Bad.rejects threw: Error: bad later');
+  });
+});
+
+async function bootError(types: unknown, options?: unknown, scope = Scope.DEFAULT): Promise<Error> {
+  @Injectable({ scope })
+  class Listener {
+    @OnJobEvent(types as JobEventType, options as OnJobEventOptions)
+    hear() {}
+  }
+  const app = await compileApp({ providers: [Listener] });
+  const error: unknown = await app.init().catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(InvalidOptionError);
+  return error as Error;
+}
+
+describe('the app does not boot with @OnJobEvent', () => {
+  it.each<[string, unknown, unknown, string]>([
+    [
+      'a type that does not exist',
+      'done',
+      {},
+      '@OnJobEvent("done") on Listener.hear: expected started, completed, retry,',
+    ],
+    ['one in a list', ['failed', 5], {}, 'found 5.'],
+    ['no type', [], {}, 'expected started, completed'],
+    [
+      'an unknown option',
+      'failed',
+      { nam: 'email' },
+      '.nam: expected a known option, found "nam". Did you mean name?',
+    ],
+    ['a bad name', 'failed', { name: 5 }, '.name: expected text, found 5.'],
+  ])('%s', async (_what, types, options, message) => {
+    expect((await bootError(types, options)).message).toContain(message);
+  });
+
+  it('on a request-scoped provider', async () => {
+    const error = await bootError('failed', {}, Scope.REQUEST);
+    expect(error.message).toBe(
+      '@OnJobEvent("failed") on Listener.hear: expected a provider of the default scope, found a request-scoped one.',
+    );
+  });
+});

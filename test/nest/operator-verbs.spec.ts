@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals';
+import { awaitAll, Job, JobHandler, JobQueueService } from 'nest-job-queue';
+import { uniqueQueueName } from '../support/redis.js';
+import { startApp } from './app.js';
+
+function handlerOf(name: string, queue: string) {
+  @JobHandler(name, { queue, maxAttempts: 1 })
+  class Handler {
+    handle(job: Job<number>) {
+      if (job.payload < 0) {
+        throw new RangeError('below zero');
+      }
+      return job.payload * 2;
+    }
+  }
+  return Handler;
+}
+
+describe('through the service, by the name of the job', () => {
+  it('dead letters are listed, redriven with another payload, and discarded', async () => {
+    const [name, queue] = [uniqueQueueName(), uniqueQueueName('shared')];
+    const jobs = (await startApp({ providers: [handlerOf(name, queue)] })).get(JobQueueService);
+    const [first, second] = await jobs.enqueueMany<number>(name, [{ payload: -1 }, { payload: -2 }]);
+    await Promise.allSettled([first!.result(), second!.result()]);
+    const letters = jobs.deadLetters(name);
+    expect((await letters.list({ error: 'below' })).jobs.map(({ payload }) => String(payload)).toSorted()).toEqual([
+      '-1',
+      '-2',
+    ]);
+    expect((await letters.get(first!.id))!.attemptLog).toHaveLength(1);
+    expect(await letters.redrive(first!.id, { payload: 4 })).toBe(true);
+    expect(await first!.result()).toBe(8);
+    expect(await letters.discardAll({ filter: { name } })).toBe(1);
+    expect(await letters.list()).toEqual({ jobs: [], cursor: undefined });
+  });
+
+  it('old jobs are cleaned, and many results awaited', async () => {
+    const [name, queue] = [uniqueQueueName(), uniqueQueueName('shared')];
+    const jobs = (await startApp({ providers: [handlerOf(name, queue)] })).get(JobQueueService);
+    const handles = await jobs.enqueueMany<number>(name, [{ payload: 1 }, { payload: 2 }]);
+    expect(await awaitAll(handles)).toEqual([2, 4]);
+    expect(await jobs.clean(name, 'completed', { olderThanMs: 3_600_000 })).toBe(0);
+    expect(await jobs.clean(name, 'completed')).toBe(2);
+    expect(await jobs.stats(queue)).toMatchObject({ completed: 0 });
+  });
+});
