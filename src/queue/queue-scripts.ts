@@ -1,4 +1,5 @@
 import { decodeClaim, decodeJob, type ClaimAnswer } from './decode-job.js';
+import { decodeStats } from './decode-stats.js';
 import type { ClaimRef, JobRecord, JobStatus, QueueStats, StoredError } from './job.js';
 import type { QueueKeys } from './keys.js';
 import type { ResolvedQueueOptions } from './options.js';
@@ -181,8 +182,10 @@ export class QueueScripts {
 
   /** Answers whether more is left to tidy. */
   tidy(limit: number): ScriptCall<boolean> {
-    const args = [limit, this.options.deadLetterAgeMs, 10 * WORKER_SEEN_MS, UNDECLARED_AGE_MS];
-    return call('tidy', this.keys.standard, args, (reply) => Number(reply) === 1);
+    const { deadLetterAgeMs, completedHistory, failedHistory, cancelledHistory, deadLetterCap } = this.options;
+    const ages = [deadLetterAgeMs, 10 * WORKER_SEEN_MS, UNDECLARED_AGE_MS];
+    const caps = [completedHistory, failedHistory, cancelledHistory, deadLetterCap];
+    return call('tidy', this.keys.standard, [limit, ...ages, ...caps, FALLEN_TTL_MS], (reply) => Number(reply) === 1);
   }
 
   announce(worker: string, serves: boolean, policies: readonly Policy[] = []): ScriptCall<void> {
@@ -281,31 +284,4 @@ function decodeEnqueue(jobs: readonly NewJob[], reply: readonly (number | string
     answers[Number(reply[i]) - 1] = { id: String(reply[i + 2]), outcome };
   }
   return answers;
-}
-
-function decodeStats(reply: readonly (string | number)[]): QueueStats {
-  const values = new Map<string, string | number>();
-  for (let i = 0; i < reply.length; i += 2) {
-    values.set(String(reply[i]), reply[i + 1]!);
-  }
-  const number = (field: string) => Number(values.get(field) ?? 0);
-  const totals: Record<string, number> = {};
-  for (const [field, value] of values) {
-    if (field.endsWith('_total')) {
-      totals[field.slice(0, -'_total'.length)] = Number(value);
-    }
-  }
-  return {
-    pending: number('pending'),
-    scheduled: number('scheduled'),
-    processing: number('processing'),
-    completed: number('completed'),
-    failed: number('failed'),
-    cancelled: number('cancelled'),
-    oldestPendingAgeMs: number('oldest_pending_age_ms'),
-    expiredClaims: number('expired_claims'),
-    workers: number('workers'),
-    pausedAt: values.get('paused_at_ms') ? new Date(number('paused_at_ms')) : null,
-    totals,
-  };
 }
