@@ -5,63 +5,29 @@ import type { Connection } from '../queue/connection.js';
 import { InvalidOptionError } from '../queue/errors.js';
 import { randomId } from '../queue/job-id.js';
 import type { JobQueue } from '../queue/job-queue.js';
-import { silentLogger, type JobQueueLogger } from '../queue/logger.js';
-import { timerDuration, wholeNumber } from '../queue/options.js';
+import { wholeNumber } from '../queue/options.js';
 import type { RedisClient } from '../queue/redis-client.js';
 import { ScriptRunner } from '../queue/script-runner.js';
 import { Announcer } from './announcer.js';
 import { FetchLoop } from './fetch-loop.js';
-import type { Handler, HandlerFunction } from './handler.js';
+import type { Handler } from './handler.js';
 import { Heartbeat } from './heartbeat.js';
 import { IdleWait } from './idle-wait.js';
 import { Lane } from './lane.js';
-import { Recurring, type DeclaredSchedule } from './recurring.js';
+import { Recurring } from './recurring.js';
 import { Sweeper } from './sweeper.js';
 import { Transport } from './transport.js';
 import type { WorkerEventListener } from './worker-event.js';
+import {
+  resolveWorkerOptions,
+  type ResolvedWorkerOptions,
+  type WorkerOptions,
+  type WorkerQueue,
+} from './worker-options.js';
 import { drain } from './drain.js';
-
-/** One queue as a worker serves it. */
-export interface WorkerQueue {
-  queue: JobQueue;
-  /** How many of its jobs this process runs at once. Default 10. */
-  concurrency?: number;
-  /** The handlers by job name. */
-  handlers: Readonly<Record<string, HandlerFunction | Handler>>;
-  /** Recurring jobs by schedule id. One that no worker declares any more stops after 30 s and is removed after a day. */
-  schedules?: Readonly<Record<string, DeclaredSchedule>>;
-}
-
-export interface WorkerOptions {
-  /** How many jobs this process runs at once over all queues, with fair turns. Default: without a limit of its own. */
-  concurrency?: number;
-  /** How often the worker sweeps its queues, in ms; 0: never, somebody else does. Default 5,000. */
-  sweepIntervalMs?: number;
-  /** How long `stop()` may take, in ms, running handlers included. Default 10,000. */
-  shutdownTimeoutMs?: number;
-  /** Who this worker is, for operators. Default `host:pid:random`. */
-  id?: string;
-  logger?: JobQueueLogger;
-  /** Called for everything that happens to a job here. */
-  onEvent?: WorkerEventListener;
-}
 
 /** How long the answer to a wait may take beyond the wait, in ms. The connection is ours alone, so it is cut soon. */
 const LONGEST_WAIT_TRIP_MS = 2_000;
-
-const optionsSchema = z.strictObject({
-  concurrency: wholeNumber(1, 100_000).optional(),
-  sweepIntervalMs: timerDuration(0).default(5_000),
-  shutdownTimeoutMs: timerDuration(1).default(10_000),
-  id: z
-    .string({ error: 'expected text' })
-    .regex(/^[\w.:@-]{1,128}$/, 'expected 1 to 128 of A-Z a-z 0-9 _ . : @ -')
-    .optional(),
-  logger: z
-    .custom<JobQueueLogger>((value) => typeof (value as JobQueueLogger)?.warn === 'function')
-    .default(silentLogger),
-  onEvent: z.custom<WorkerEventListener>((value) => typeof value === 'function', 'expected a function').optional(),
-});
 
 /**
  * The runtime of one process: claims and runs the jobs of its queues over one command connection and one blocking
@@ -74,7 +40,7 @@ const optionsSchema = z.strictObject({
  */
 export class Worker {
   readonly id: string;
-  private readonly options: z.output<typeof optionsSchema>;
+  private readonly options: ResolvedWorkerOptions;
   private readonly connection: Connection;
   private lanes: Lane[] = [];
   private loop: FetchLoop | undefined;
@@ -98,7 +64,7 @@ export class Worker {
     private readonly queues: readonly WorkerQueue[],
     options: WorkerOptions = {},
   ) {
-    this.options = checkOptions('worker', optionsSchema, options);
+    this.options = resolveWorkerOptions(options);
     this.id = this.options.id ?? `${hostname().slice(0, 64)}:${process.pid}:${randomId().slice(0, 6)}`;
     const [first] = queues;
     if (!first) {

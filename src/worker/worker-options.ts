@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { checkOptions } from '../queue/check-options.js';
+import type { JobQueue } from '../queue/job-queue.js';
+import { silentLogger, type JobQueueLogger } from '../queue/logger.js';
+import { timerDuration, wholeNumber } from '../queue/options.js';
+import type { Handler, HandlerFunction } from './handler.js';
+import type { DeclaredSchedule } from './recurring.js';
+import type { WorkerEventListener } from './worker-event.js';
+
+/** One queue as a worker serves it. */
+export interface WorkerQueue {
+  queue: JobQueue;
+  /** How many of its jobs this process runs at once. Default 10. */
+  concurrency?: number;
+  /** The handlers by job name. */
+  handlers: Readonly<Record<string, HandlerFunction | Handler>>;
+  /** Recurring jobs by schedule id. One that no worker declares any more stops after 30 s and is removed after a day. */
+  schedules?: Readonly<Record<string, DeclaredSchedule>>;
+}
+
+export interface WorkerOptions {
+  /** How many jobs this process runs at once over all queues, with fair turns. Default: without a limit of its own. */
+  concurrency?: number;
+  /** How often the worker sweeps its queues, in ms; 0: never, somebody else does. Default 5,000. */
+  sweepIntervalMs?: number;
+  /** How long `stop()` may take, in ms, running handlers included. Default 10,000. */
+  shutdownTimeoutMs?: number;
+  /** Who this worker is, for operators. Default `host:pid:random`. */
+  id?: string;
+  logger?: JobQueueLogger;
+  /** Called for everything that happens to a job here. */
+  onEvent?: WorkerEventListener;
+}
+
+const optionsSchema = z.strictObject({
+  concurrency: wholeNumber(1, 100_000).optional(),
+  sweepIntervalMs: timerDuration(0).default(5_000),
+  shutdownTimeoutMs: timerDuration(1).default(10_000),
+  id: z
+    .string({ error: 'expected text' })
+    .regex(/^[\w.:@-]{1,128}$/, 'expected 1 to 128 of A-Z a-z 0-9 _ . : @ -')
+    .optional(),
+  logger: z
+    .custom<JobQueueLogger>((value) => typeof (value as JobQueueLogger)?.warn === 'function')
+    .default(silentLogger),
+  onEvent: z.custom<WorkerEventListener>((value) => typeof value === 'function', 'expected a function').optional(),
+});
+
+export type ResolvedWorkerOptions = z.output<typeof optionsSchema>;
+
+/**
+ * Checks the options of a worker and fills in the defaults.
+ *
+ * @throws InvalidOptionError
+ */
+export function resolveWorkerOptions(options: WorkerOptions): ResolvedWorkerOptions {
+  return checkOptions('worker', optionsSchema, options);
+}
