@@ -1,15 +1,18 @@
 #!lua flags=allow-oom
 -- The sweep's housekeeping, so that nothing outlives its use: ids of expired hashes at the ends of the histories,
--- unique keys whose time is over, dead letters past their age, workers not seen for long, schedules that were removed
--- from the code.
+-- what is over a cap that was lowered, unique keys whose time is over, dead letters past their age, workers not seen for
+-- long, schedules that were removed from the code; and where nothing is left to do, all but the counters and a pause.
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1] the most entries to look at of each kind; ARGV[2] the age of a dead letter, in ms, or 0 for none
 -- ARGV[3] how long a silent worker is remembered, in ms; ARGV[4] how long a schedule that no code declares is, in ms
+-- ARGV[5] completed_history, ARGV[6] failed_history, ARGV[7] cancelled_history in ids; ARGV[8] dead_letter_cap
+-- ARGV[9] fallen_ttl in ms
 -- Returns more: 1 when a kind used up its limit. Repeated: goes on.
 --@include lib/keys
 --@include lib/clock
 local limit, dead_age = tonumber(ARGV[1]), tonumber(ARGV[2])
 local worker_age, schedule_age = tonumber(ARGV[3]), tonumber(ARGV[4])
+local dead_letter_cap, fallen_ttl = tonumber(ARGV[8]), tonumber(ARGV[9])
 local more = 0
 
 local function trim(list)
@@ -21,6 +24,28 @@ local function trim(list)
     redis.call('RPOP', list)
   end
   more = 1
+end
+
+-- XX spares a hash without a TTL: a dead letter, or an id that is in use again.
+local function cut(list, cap)
+  local excess = redis.call('LLEN', list) - cap
+  if excess > 0 then
+    for _, id in ipairs(redis.call('RPOP', list, math.min(excess, limit))) do
+      redis.call('PEXPIRE', job .. id, fallen_ttl, 'XX', 'LT')
+    end
+    more = excess > limit and 1 or more
+  end
+end
+
+local function cut_dead_letters()
+  local excess = redis.call('ZCARD', dead) - dead_letter_cap
+  if excess > 0 then
+    local oldest = redis.call('ZPOPMIN', dead, math.min(excess, limit))
+    for i = 1, #oldest, 2 do
+      redis.call('UNLINK', job .. oldest[i])
+    end
+    more = excess > limit and 1 or more
+  end
 end
 
 local function end_windows()
@@ -55,13 +80,25 @@ local function forget_undeclared()
   more = #old == limit and 1 or more
 end
 
-trim(completed)
-trim(failed)
-trim(cancelled)
+-- The sweep's memory is only of use to claims, and the policies to jobs.
+local function forget_what_is_idle()
+  if redis.call('EXISTS', pending, prioritized, scheduled, claims, processing, dead, workers, ticks) == 0 then
+    redis.call('UNLINK', sweep, foreign, policies, wake)
+  end
+end
+
+cut(completed, tonumber(ARGV[5]))
+cut(failed, tonumber(ARGV[6]))
+cut(cancelled, tonumber(ARGV[7]))
+cut_dead_letters()
 end_windows()
 if dead_age > 0 then
   age_out_dead_letters()
 end
+trim(completed)
+trim(failed)
+trim(cancelled)
 forget_undeclared()
 redis.call('ZREMRANGEBYSCORE', workers, '-inf', now - worker_age)
+forget_what_is_idle()
 return more

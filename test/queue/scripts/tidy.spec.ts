@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue-state.js';
+import { expectUnchanged, queueOn, testQueue } from '../../support/queue-state.js';
 import { HOUR, TestSchedules } from '../../support/schedules.js';
 
 describe('tidy.lua', () => {
@@ -27,6 +27,49 @@ describe('tidy.lua', () => {
     expect(await q.redis.llen(q.keys.completed)).toBe(1);
     expect(await q.run(q.scripts.tidy(2))).toBe(false);
     expect(await q.redis.exists(q.keys.completed)).toBe(0);
+  });
+
+  it('I4: applies a cap that was lowered without another job that ends, in bounded slices', async () => {
+    const before = testQueue();
+    const ids = ['a', 'b', 'c', 'd', 'e'];
+    for (const id of ids) {
+      const job = await before.addAndClaim(id);
+      await before.run(before.scripts.complete([{ ...job, result: '1' }]));
+      await before.addAll(`x${id}`);
+      await before.run(before.scripts.cancel(`x${id}`));
+      const dying = await before.addAndClaim(`f${id}`);
+      const error = { name: 'Error', message: 'no' };
+      await before.run(before.scripts.fail([{ ...dying, error, final: true, backoffMs: 0 }]));
+    }
+    const caps = { completedHistory: 1, cancelledHistory: 2, failedHistory: 1, deadLetterCap: 2 };
+    const q = queueOn(before.redis, caps, before.name);
+    expect(await q.run(q.scripts.tidy(2))).toBe(true);
+    expect(await q.run(q.scripts.tidy(2))).toBe(false);
+    expect(await q.redis.lrange(q.keys.completed, 0, -1)).toEqual(['e']);
+    expect(await q.redis.lrange(q.keys.cancelled, 0, -1)).toEqual(['xe', 'xd']);
+    expect(await q.redis.llen(q.keys.failed)).toBe(1);
+    expect(await q.redis.zcard(q.keys.dead)).toBe(2);
+    // As those that a completion pushes off: long enough to fetch a result that was just announced.
+    expect(await q.redis.pttl(q.keys.job('a'))).toBeLessThanOrEqual(10_000);
+    expect(await q.redis.exists(q.keys.job('a'), ...ids.map((id) => q.keys.job(`f${id}`)))).toBe(3);
+  });
+
+  it('leaves nothing but the counters where nothing is left to do', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await q.run(q.scripts.announce('worker-1', true, [{ name: 'email', maxAttempts: 1, maxCrashes: 1 }]));
+    await q.run(q.scripts.reclaim(10, 1e12, 0));
+    await q.run(q.scripts.tidy(100));
+    expect(Object.keys(await q.snapshot())).toEqual(expect.arrayContaining(['sweep', 'policies', 'workers']));
+    await q.run(q.scripts.complete([{ ...job, result: '1' }]));
+    await q.run(q.scripts.tidy(100));
+    expect(await q.redis.exists(q.keys.sweep, q.keys.policies)).toBe(2); // a worker may claim at any time
+    await q.run(q.scripts.announce('worker-1', false));
+    await q.redis.del(q.keys.job('a'));
+    await q.run(q.scripts.reclaim(10, 1e12, 0));
+    await q.run(q.scripts.tidy(100));
+    const left = Object.keys(await q.snapshot()).filter((key) => !key.startsWith('batch:'));
+    expect(left).toEqual(['sequence', 'stats']);
   });
 
   it('frees unique keys whose time is over', async () => {

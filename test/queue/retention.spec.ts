@@ -1,0 +1,143 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { defineJob } from '../../src/queue/define-job.js';
+import type { JobQueue } from '../../src/queue/job-queue.js';
+import { silentLogger } from '../../src/queue/logger.js';
+import type { HandlerOptions } from '../../src/worker/handler.js';
+import { Sweeper } from '../../src/worker/sweeper.js';
+import { Worker } from '../../src/worker/worker.js';
+import { coreQueue } from '../support/core-queue.js';
+import type { TestQueue } from '../support/queue-state.js';
+import { newQueue, startWorker } from '../support/workers.js';
+
+/** One job in each way that a job can end, and what else a queue may hold on the way. */
+async function useAll(queue: JobQueue): Promise<void> {
+  const stays = 60_000;
+  await queue.enqueue(1, { id: 'completed', unique: { key: 'k1', for: 'unfinished' } });
+  await queue.complete((await queue.claim())!, { a: 'result' });
+  await queue.enqueue(1, { id: 'window', unique: { key: 'k2', for: { ms: stays } } });
+  await queue.complete((await queue.claim())!);
+  await queue.enqueue(1, { id: 'failed', unique: { key: 'k3', for: 'unfinished' } });
+  await queue.fail((await queue.claim())!, new Error('once'), { delayMs: stays });
+  await queue.reschedule('failed', { delayMs: 0 });
+  await queue.fail((await queue.claim())!, new Error('no'), { final: true });
+  await queue.enqueue(1, { id: 'urgent', priority: 5 });
+  await queue.cancel('urgent');
+  await queue.enqueue(1, { id: 'later', delayMs: stays, unique: { key: 'k4', for: 'pending' } });
+  await queue.cancel('later');
+}
+
+function fail(): never {
+  throw new Error('no');
+}
+
+/** The time of everything that has one is over. */
+async function passTime(state: TestQueue): Promise<void> {
+  const base = state.keys.jobPrefix.slice(0, -'job:'.length);
+  for (const key of Object.keys(await state.snapshot())) {
+    if ((await state.redis.pttl(base + key)) > 0) {
+      await state.redis.del(base + key);
+    }
+  }
+  for (const key of [state.keys.windows, state.keys.dead]) {
+    for (const member of await state.ranked(key)) {
+      await state.redis.zadd(key, 1, member);
+    }
+  }
+}
+
+async function sweep(queue: JobQueue): Promise<void> {
+  await new Sweeper([queue], 1_000, silentLogger).runOnce();
+}
+
+async function keysOf(state: TestQueue): Promise<string[]> {
+  return Object.keys(await state.snapshot());
+}
+
+describe('nothing but the counters is left', () => {
+  it('when all retention has run, without another job that ends', async () => {
+    const { queue, state } = coreQueue({ deadLetterAgeMs: 60_000 });
+    await useAll(queue);
+    await sweep(queue);
+    expect(await queue.stats()).toMatchObject({ completed: 2, failed: 1, cancelled: 2 });
+    await passTime(state);
+    await sweep(queue);
+    expect(await keysOf(state)).toEqual(['sequence', 'stats']);
+  });
+
+  it('after a worker has come and gone', async () => {
+    const { queue, state } = coreQueue({ deadLetterAgeMs: 60_000 });
+    const worker = new Worker([
+      { queue, handlers: { [queue.name]: { handle: fail, maxAttempts: 1, maxCrashes: 1 } } },
+    ]);
+    await worker.start();
+    const job = await queue.enqueue(1);
+    await job.result().catch(() => undefined);
+    await worker.stop();
+    await passTime(state);
+    await sweep(queue);
+    expect(await keysOf(state)).toEqual(['sequence', 'stats']);
+  });
+
+  it('after a purge', async () => {
+    const { queue, state } = coreQueue();
+    await useAll(queue);
+    await queue.enqueueMany([{ payload: 1 }, { payload: 1, priority: 1 }, { payload: 1, delayMs: 60_000 }]);
+    await sweep(queue);
+    await queue.purge({ confirm: queue.name });
+    const left = (await keysOf(state)).filter((key) => !key.startsWith('batch:')); // it goes by itself, soon
+    expect(left).toEqual(['sequence', 'stats']);
+  });
+
+  it('but a pause, which is the word of an operator', async () => {
+    const { queue, state } = coreQueue();
+    await queue.pause();
+    await sweep(queue);
+    await queue.purge({ confirm: queue.name });
+    expect(await keysOf(state)).toEqual(['settings']);
+    await queue.resume();
+  });
+});
+
+describe('a completed job is kept', () => {
+  const Thumbnail = defineJob('job', { payload: z.null(), resultTtlMs: 30_000 });
+
+  it.each<[string, HandlerOptions, object, number]>([
+    ['the queue', {}, {}, 90_000],
+    ['the handler', { resultTtlMs: 60_000 }, {}, 60_000],
+    ['the enqueue', { resultTtlMs: 60_000 }, { resultTtlMs: 20_000 }, 20_000],
+  ])('as long as %s says', async (_who, options, enqueued, ttl) => {
+    const queue = newQueue({ resultTtlMs: 90_000 });
+    await startWorker([{ queue, handlers: { job: { handle: () => 'done', ...options } } }]);
+    const job = await queue.enqueue(null, { name: 'job', ...enqueued });
+    expect(await job.result()).toBe('done');
+    await expectTtl(queue, job.id, ttl);
+  });
+
+  it('as long as the definition says, over the handler', async () => {
+    const queue = newQueue({ resultTtlMs: 90_000 });
+    await startWorker([{ queue, handlers: { job: { handle: () => 'done', resultTtlMs: 60_000 } } }]);
+    const job = await queue.enqueue(Thumbnail, null);
+    expect(await job.result()).toBe('done');
+    await expectTtl(queue, job.id, 30_000);
+  });
+
+  it.each<[string, HandlerOptions, object]>([
+    ['the handler', { keepResult: false }, {}],
+    ['the enqueue', {}, { keepResult: false }],
+  ])('without its result where %s says so', async (_who, options, enqueued) => {
+    const queue = newQueue();
+    await startWorker([{ queue, handlers: { job: { handle: () => 'a secret', ...options } } }]);
+    const job = await queue.enqueue(null, { name: 'job', ...enqueued });
+    expect(await job.result()).toBeUndefined();
+    const scripts = await queue.scripts();
+    expect(await queue.connection.client.hexists(scripts.keys.job(job.id), 'result')).toBe(0);
+  });
+});
+
+async function expectTtl(queue: JobQueue, id: string, ttl: number): Promise<void> {
+  const { keys } = await queue.scripts();
+  const left = await queue.connection.client.pttl(keys.job(id));
+  expect(left).toBeLessThanOrEqual(ttl);
+  expect(left).toBeGreaterThan(ttl - 10_000);
+}
