@@ -5,15 +5,23 @@ import { HealthModule } from './health/health.module.js';
 import { InvoiceModule } from './invoice/invoice.module.js';
 import { JobsModule } from './jobs/jobs.module.js';
 import { ReportModule } from './report/report.module.js';
+import { settings } from './settings.js';
 import { StorageModule } from './storage/storage.module.js';
 import { ThumbnailModule } from './thumbnail/thumbnail.module.js';
+import { TroubleModule } from './trouble/trouble.module.js';
 import { WebhookModule } from './webhook/webhook.module.js';
 
 @Module({
   imports: [
     // Redis: REDIS_URL, or localhost:6379.
-    JobQueueModule.forRoot({ shutdownTimeoutMs: 5_000 }),
+    JobQueueModule.forRoot({
+      worker: settings.works,
+      queues: { [settings.queue]: { visibilityMs: settings.visibilityMs, concurrency: settings.concurrency } },
+      reclaim: settings.reclaimMs > 0 && { everyMs: settings.reclaimMs },
+      shutdownTimeoutMs: 5_000,
+    }),
     StorageModule,
+    TroubleModule,
     EmailModule,
     WebhookModule,
     ThumbnailModule,

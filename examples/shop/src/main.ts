@@ -1,25 +1,44 @@
-// The shop over HTTP, with workers in the same process.
+// The shop over HTTP, with its control page. The work is done by worker processes, which the page starts and stops.
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { JobQueueService } from 'nest-job-queue';
-import { AppModule } from './app.module.js';
 import { enqueueFirstJobs } from './first-jobs.js';
+import { readFlags, type Flags } from './flags.js';
 import { choosePort } from './http/choose-port.js';
 import { whatToTry } from './http/what-to-try.js';
 
-const host = process.env.HOST ?? '127.0.0.1';
-const port = await choosePort(process.env.PORT ?? '3000', host);
+const flags = flagsOrExit();
+process.env.SHOP_WORKS = 'no';
+// After the flags are read: handlers name their queue as they are loaded.
+const { ShopModule } = await import('./shop.module.js');
+const { WorkerPool } = await import('./control/pool/worker-pool.js');
+const port = await choosePort(flags.port, flags.host);
 
-const app = await NestFactory.create<NestExpressApplication>(AppModule, {
+const app = await NestFactory.create<NestExpressApplication>(ShopModule, {
   // The webhook's receiver checks a signature over the bytes as they came.
   rawBody: true,
   // A browser's idle connection must not hold up the shutdown.
   forceCloseConnections: true,
 });
+// What a job made is shown as what it is said to be, whatever its bytes look like.
+app.use((_request: unknown, response: { setHeader(name: string, value: string): void }, next: () => void) => {
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  next();
+});
 // Exits with 0 once the workers are drained, instead of by the signal.
 app.enableShutdownHooks(['SIGINT', 'SIGTERM'], { useProcessExit: true });
-await app.listen(port, host);
+await app.listen(port, flags.host);
+app.get(WorkerPool).resize(flags.workers);
 
 const url = await app.getUrl();
 console.log(whatToTry(url));
 await enqueueFirstJobs(app.get(JobQueueService), url);
+
+function flagsOrExit(): Flags {
+  try {
+    return readFlags(process.argv.slice(2));
+  } catch (error) {
+    console.error((error as Error).message);
+    return process.exit(2);
+  }
+}

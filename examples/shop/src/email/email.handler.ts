@@ -1,5 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { JobHandler, type Job } from 'nest-job-queue';
+import { settings } from '../settings.js';
+import { Trouble } from '../trouble/trouble.js';
 import { Mailer } from './mailer.js';
 
 export interface EmailPayload {
@@ -13,13 +15,20 @@ export interface EmailResult {
   response: string;
 }
 
-@JobHandler('email', { queue: 'jobs' })
+@JobHandler('email', { queue: settings.queue })
 export class EmailHandler {
   private readonly logger = new Logger(EmailHandler.name);
 
-  constructor(private readonly mailer: Mailer) {}
+  constructor(
+    private readonly mailer: Mailer,
+    private readonly trouble: Trouble,
+  ) {}
 
-  async handle(job: Job<EmailPayload>): Promise<EmailResult> {
+  handle(job: Job<EmailPayload>): Promise<EmailResult> {
+    return this.trouble.around(job, () => this.send(job));
+  }
+
+  private async send(job: Job<EmailPayload>): Promise<EmailResult> {
     const { to, subject, text } = job.payload;
     // The same id at every attempt: whoever gets the mail twice can tell.
     const sent = await this.mailer.send({ to, subject, text, messageId: `<${job.id}@shop.example>` });

@@ -1,6 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { HealthCheck, HealthCheckService } from '@nestjs/terminus';
 import { JobQueueHealthIndicator } from 'nest-job-queue';
+import { settings } from '../settings.js';
 
 @Controller('health')
 export class HealthController {
@@ -12,6 +13,6 @@ export class HealthController {
   @Get()
   @HealthCheck()
   check() {
-    return this.health.check([() => this.jobs.check('jobs', { maxOldestPendingAgeMs: 60_000 })]);
+    return this.health.check([() => this.jobs.check(settings.queue, { maxOldestPendingAgeMs: 60_000 })]);
   }
 }

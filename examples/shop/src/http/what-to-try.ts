@@ -3,6 +3,8 @@ export function whatToTry(url: string): string {
   return `
 The shop is open: ${url}
 
+Open it in a browser to govern its workers and watch its jobs, or:
+
   curl ${url}/health
   curl ${url}/mails
   curl ${url}/mails -d to=grace@example.com -d text=Hello

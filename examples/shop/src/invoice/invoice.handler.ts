@@ -1,6 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { JobHandler, type Job } from 'nest-job-queue';
+import { settings } from '../settings.js';
 import { Storage } from '../storage/storage.js';
+import { Trouble } from '../trouble/trouble.js';
 import { drawInvoice, totalCents, type Item } from './invoice.pdf.js';
 
 export interface InvoicePayload {
@@ -13,13 +15,20 @@ export interface InvoiceResult {
   bytes: number;
 }
 
-@JobHandler('invoice', { queue: 'jobs' })
+@JobHandler('invoice', { queue: settings.queue })
 export class InvoiceHandler {
   private readonly logger = new Logger(InvoiceHandler.name);
 
-  constructor(private readonly storage: Storage) {}
+  constructor(
+    private readonly storage: Storage,
+    private readonly trouble: Trouble,
+  ) {}
 
-  async handle(job: Job<InvoicePayload>): Promise<InvoiceResult> {
+  handle(job: Job<InvoicePayload>): Promise<InvoiceResult> {
+    return this.trouble.around(job, () => this.draw(job));
+  }
+
+  private async draw(job: Job<InvoicePayload>): Promise<InvoiceResult> {
     const { customer, items } = job.payload;
     // The date of the order, not of this attempt: an invoice made twice is the same invoice.
     const pdf = await drawInvoice({ number: job.id, date: job.enqueuedAt, customer, items });

@@ -1,8 +1,9 @@
 import { Controller, Get, NotFoundException, Param } from '@nestjs/common';
 import { JobQueueService } from 'nest-job-queue';
+import { settings } from '../settings.js';
 import { toView, type JobView } from './job-view.js';
 
-const QUEUES = ['jobs', 'report'];
+const QUEUES = [settings.queue, 'report'];
 
 @Controller('jobs')
 export class JobsController {

@@ -1,10 +1,10 @@
-import { Body, Controller, Get, HttpCode, Param, Post, StreamableFile } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, NotFoundException, Param, Post, StreamableFile } from '@nestjs/common';
 import { JobQueueService } from 'nest-job-queue';
 import { z } from 'zod';
 import { accepted, type Accepted } from '../http/accepted.js';
 import { ZodBody } from '../http/zod-body.pipe.js';
 import { Storage } from '../storage/storage.js';
-import { PRODUCTS } from './photo.js';
+import { PRODUCTS, takePhoto } from './photo.js';
 
 const schema = z.strictObject({
   product: z.enum(PRODUCTS).default('mug'),
@@ -23,6 +23,14 @@ export class ThumbnailController {
   async make(@Body(new ZodBody(schema)) thumbnail: z.infer<typeof schema>): Promise<Accepted> {
     const job = await this.jobs.enqueue('thumbnail', thumbnail);
     return accepted(job.id, 'thumbnails');
+  }
+
+  /** The photo that thumbnails of a product are made from. */
+  @Get('original/:product')
+  async original(@Param('product') name: string): Promise<StreamableFile> {
+    const product = PRODUCTS.find((each) => each === name);
+    if (!product) throw new NotFoundException(`No product ${name}.`);
+    return new StreamableFile(await takePhoto(product), { type: 'image/jpeg' });
   }
 
   @Get(':id')

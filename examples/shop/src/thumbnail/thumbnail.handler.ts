@@ -1,7 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { JobHandler, type Job } from 'nest-job-queue';
 import sharp from 'sharp';
+import { settings } from '../settings.js';
 import { Storage } from '../storage/storage.js';
+import { Trouble } from '../trouble/trouble.js';
 import { takePhoto, type Product } from './photo.js';
 
 export interface ThumbnailPayload {
@@ -15,13 +17,20 @@ export interface ThumbnailResult {
   bytes: number;
 }
 
-@JobHandler('thumbnail', { queue: 'jobs' })
+@JobHandler('thumbnail', { queue: settings.queue })
 export class ThumbnailHandler {
   private readonly logger = new Logger(ThumbnailHandler.name);
 
-  constructor(private readonly storage: Storage) {}
+  constructor(
+    private readonly storage: Storage,
+    private readonly trouble: Trouble,
+  ) {}
 
-  async handle(job: Job<ThumbnailPayload>): Promise<ThumbnailResult> {
+  handle(job: Job<ThumbnailPayload>): Promise<ThumbnailResult> {
+    return this.trouble.around(job, () => this.scale(job));
+  }
+
+  private async scale(job: Job<ThumbnailPayload>): Promise<ThumbnailResult> {
     const { product, width } = job.payload;
     const photo = await takePhoto(product);
     const { data, info } = await sharp(photo).resize({ width }).webp().toBuffer({ resolveWithObject: true });

@@ -1,5 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { JobHandler, NonRetryableError, type Job } from 'nest-job-queue';
+import { settings } from '../settings.js';
+import { Trouble } from '../trouble/trouble.js';
 import { sign } from './signature.js';
 
 export interface WebhookPayload {
@@ -15,7 +17,7 @@ export interface WebhookResult {
 }
 
 @JobHandler('webhook', {
-  queue: 'jobs',
+  queue: settings.queue,
   maxAttempts: 5,
   timeoutMs: 10_000,
   backoff: { type: 'exponential', delayMs: 250 },
@@ -23,7 +25,13 @@ export interface WebhookResult {
 export class WebhookHandler {
   private readonly logger = new Logger(WebhookHandler.name);
 
-  async handle(job: Job<WebhookPayload>): Promise<WebhookResult> {
+  constructor(private readonly trouble: Trouble) {}
+
+  handle(job: Job<WebhookPayload>): Promise<WebhookResult> {
+    return this.trouble.around(job, () => this.deliver(job));
+  }
+
+  private async deliver(job: Job<WebhookPayload>): Promise<WebhookResult> {
     const { url, event, data, failTimes } = job.payload;
     const body = JSON.stringify({ id: job.id, event, data, attempt: job.attempt, failTimes });
     const response = await fetch(url, {

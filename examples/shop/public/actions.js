@@ -1,0 +1,114 @@
+// What the buttons and sliders do.
+import { byId, count, post, setText } from './dom.js';
+
+const KINDS = ['email', 'webhook', 'thumbnail', 'invoice'];
+const CONDITIONS = ['work_latency_ms', 'fail_rate', 'hang_rate'];
+
+const written = {
+  size: (value) => value,
+  work_latency_ms: (value) => `${(value / 1_000).toFixed(1)} s`,
+  fail_rate: (value) => `${Math.round(value * 100)} %`,
+  hang_rate: (value) => `${Math.round(value * 100)} %`,
+};
+
+/** Sliders that a hand is on, or was a moment ago: they do not follow the server. */
+const held = new Map();
+
+export function connectActions() {
+  byId('enqueue').addEventListener('submit', (event) => {
+    event.preventDefault();
+    void run(event.submitter, enqueue);
+  });
+  byId('pool').addEventListener('submit', (event) => event.preventDefault());
+  byId('pool').addEventListener('input', (event) => onSlider(event.target));
+  on('start', async () => {
+    await post('/workers/start', fields('size', ...CONDITIONS));
+    return 'Started.';
+  });
+  on('stop', async () => {
+    await post('/workers/stop');
+    return 'The workers finish what they have, and stop.';
+  });
+  on('reclaim', async () => {
+    const { reclaimed } = await post('/reclaim');
+    return reclaimed.length === 0 ? 'No claim had run out.' : `${count(reclaimed.length)} taken back.`;
+  });
+  on('reset', async () => {
+    await post('/reset');
+    return 'All jobs are deleted, the workers are stopped.';
+  });
+}
+
+function on(id, action) {
+  byId(id).addEventListener('click', (event) => void run(event.currentTarget, action));
+}
+
+/** One thing at a time for each button; what comes of it is said below. */
+export async function run(button, action) {
+  if (button?.ariaBusy === 'true') return;
+  if (button) button.ariaBusy = 'true';
+  try {
+    say(await action(), false);
+  } catch (error) {
+    say(error.message, true);
+  } finally {
+    if (button) button.ariaBusy = 'false';
+  }
+}
+
+function say(text, bad) {
+  const answer = byId('answer');
+  answer.classList.toggle('bad', bad);
+  setText(answer, text);
+}
+
+async function enqueue() {
+  const { kind, recipient, count: wanted } = Object.fromEntries(new FormData(byId('enqueue')));
+  const kinds = kind === 'all' ? KINDS : [kind];
+  let sum = 0;
+  for (const each of kinds) {
+    sum += (await post('/enqueue', { kind: each, recipient, count: wanted })).enqueued.length;
+  }
+  return `${count(sum)} ${sum === 1 ? 'job' : 'jobs'} enqueued.`;
+}
+
+function onSlider(slider) {
+  write(slider);
+  clearTimeout(held.get(slider.id));
+  const apply = async () => {
+    try {
+      if (slider.id === 'size') await post('/workers/start', fields('size', ...CONDITIONS));
+      else await post('/workers/configure', fields(slider.id));
+    } catch (error) {
+      say(error.message, true);
+    }
+    // A snapshot from before the change may still be on its way.
+    held.set(
+      slider.id,
+      setTimeout(() => held.delete(slider.id), 1_000),
+    );
+  };
+  held.set(slider.id, setTimeout(apply, 200));
+}
+
+function fields(...names) {
+  return Object.fromEntries(names.map((name) => [name, byId(name).value]));
+}
+
+function write(slider) {
+  const text = String(written[slider.id](Number(slider.value)));
+  setText(slider.nextElementSibling, text);
+  slider.setAttribute('aria-valuetext', text);
+}
+
+/** The sliders follow the server, which others may have changed. Stopped workers leave the number for the next start. */
+export function showConditions(stats, size) {
+  const values = size === 0 ? {} : { size };
+  for (const name of CONDITIONS) values[name] = stats[name];
+  for (const [name, value] of Object.entries(values)) {
+    const slider = byId(name);
+    if (held.has(name)) continue;
+    if (slider.value !== String(value)) slider.value = String(value);
+    write(slider);
+  }
+}

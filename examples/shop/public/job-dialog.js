@@ -1,0 +1,156 @@
+// One job with all that is known of it, and what it made. Asked for when its row is opened, and again when it changes.
+import { byId, el, shortId } from './dom.js';
+
+const dialog = byId('job');
+const ENDED = new Set(['completed', 'failed', 'cancelled']);
+let open;
+
+byId('job-close').addEventListener('click', () => dialog.close());
+dialog.addEventListener('close', () => (open = undefined));
+dialog.addEventListener('click', (event) => {
+  if (event.target === dialog) dialog.close();
+});
+
+export function openJob(id) {
+  open = { id };
+  byId('job-title').textContent = `Job ${shortId(id)}`;
+  byId('job-body').replaceChildren(el('p', { className: 'hint' }, 'Looking …'));
+  dialog.showModal();
+  void load(id);
+}
+
+/** While the job that is open has not ended, a change that the stream shows is looked up. */
+export function watchJob({ redis, lists }) {
+  if (!open?.job || !redis || ENDED.has(open.job.status)) return;
+  const row = Object.values(lists)
+    .flatMap(({ jobs }) => jobs)
+    .find((job) => job.id === open.id);
+  if (row && (row.status !== open.job.status || row.attempts !== open.job.attempts)) void load(open.id);
+}
+
+async function load(id) {
+  const body = byId('job-body');
+  try {
+    const job = await getJson(`/jobs/${encodeURIComponent(id)}`);
+    const made = job.status === 'completed' ? await whatItMade(job) : undefined;
+    if (open?.id !== id) return;
+    open.job = job;
+    byId('job-title').textContent = `${job.name} ${shortId(id)}`;
+    body.replaceChildren(...factsOf(job), ...(made ? [el('h3', {}, 'What it made'), made] : []));
+  } catch (error) {
+    if (open?.id === id) body.replaceChildren(el('p', { className: 'bad' }, error.message));
+  }
+}
+
+async function getJson(path) {
+  const response = await fetch(path);
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Error(answer.message ?? `The shop answered ${response.status}.`);
+  return answer;
+}
+
+function factsOf(job) {
+  const facts = {
+    Status: job.status,
+    Attempts: job.maxAttempts ? `${job.attempts} of ${job.maxAttempts}` : String(job.attempts),
+    Enqueued: when(job.enqueuedAt),
+    Completed: when(job.completedAt),
+    'Given up': when(job.failedAt),
+    Id: job.id,
+  };
+  const parts = [definitions(facts), el('h3', {}, 'Payload'), code(job.payload)];
+  if (job.result !== undefined) parts.push(el('h3', {}, 'Result'), code(job.result));
+  if (job.errors.length > 0) {
+    const lines = job.errors.map((each) =>
+      el(
+        'li',
+        {},
+        el('strong', {}, `${each.attempt}: ${each.outcome}`),
+        ` ${each.message ?? ''}`,
+        el('small', {}, each.worker ? ` (${each.worker})` : ''),
+      ),
+    );
+    parts.push(el('h3', {}, 'Attempts that did not complete'), el('ul', { className: 'attempt-log' }, ...lines));
+  }
+  return parts;
+}
+
+async function whatItMade({ id, name, payload }) {
+  switch (name) {
+    case 'email':
+      return mail(await getJson(`/mails/${id}`));
+    case 'webhook':
+      return delivery(await getJson(`/webhooks/${id}`));
+    case 'thumbnail':
+      return el(
+        'div',
+        { className: 'pictures' },
+        picture(`/thumbnails/original/${encodeURIComponent(payload.product)}`, 'The original, 1600 × 1200'),
+        picture(`/thumbnails/${id}`, `The thumbnail, ${payload.width} wide`),
+      );
+    case 'invoice':
+      return el(
+        'div',
+        {},
+        el('p', {}, link(`/invoices/${id}`, 'Open the PDF')),
+        el('iframe', { className: 'pdf', src: `/invoices/${id}`, title: 'The invoice' }),
+      );
+    case 'report':
+      return el('p', {}, link(`/reports/${id}`, 'The report as CSV'));
+    default:
+      return undefined;
+  }
+}
+
+function mail({ from, to, subject, text, receivedAt }) {
+  return el(
+    'article',
+    { className: 'made mail' },
+    definitions({ From: from, To: to, Subject: subject, Arrived: when(receivedAt) }),
+    el('p', { className: 'letter' }, text),
+  );
+}
+
+function delivery({ body, signature, verified, receivedAt, attempt }) {
+  return el(
+    'article',
+    { className: 'made' },
+    el(
+      'p',
+      { className: verified ? 'good' : 'bad' },
+      verified ? '✓ The receiver checked the signature: it is the shop’s.' : '✗ The signature was not accepted.',
+    ),
+    definitions({
+      Request: 'POST /webhooks/receiver',
+      Signature: signature,
+      Attempt: attempt,
+      Arrived: when(receivedAt),
+    }),
+    code(body),
+  );
+}
+
+function picture(src, caption) {
+  return el('figure', {}, el('img', { src, alt: caption }), el('figcaption', {}, caption));
+}
+
+function link(href, text) {
+  return el('a', { href, target: '_blank', rel: 'noopener' }, text);
+}
+
+function definitions(facts) {
+  const pairs = Object.entries(facts).filter(([, value]) => value !== undefined && value !== '');
+  return el(
+    'dl',
+    { className: 'facts' },
+    ...pairs.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, String(value))]),
+  );
+}
+
+function code(value) {
+  return el('pre', { tabIndex: 0 }, typeof value === 'string' ? value : JSON.stringify(value, null, 2));
+}
+
+function when(date) {
+  return date ? new Date(date).toLocaleTimeString('en', { hour12: false }) : undefined;
+}

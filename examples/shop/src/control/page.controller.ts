@@ -1,0 +1,49 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Controller, Get, Header, NotFoundException, Param, StreamableFile } from '@nestjs/common';
+import { createReadStream } from 'node:fs';
+
+const PAGE = fileURLToPath(new URL('../../public/', import.meta.url));
+const CHART = dirname(createRequire(import.meta.url).resolve('uplot'));
+
+/** Every file that a browser may have, by name: a path that is not here leads nowhere. */
+const FILES: Record<string, string> = {
+  'style.css': PAGE,
+  'app.js': PAGE,
+  'actions.js': PAGE,
+  'charts.js': PAGE,
+  'crash.js': PAGE,
+  'dom.js': PAGE,
+  'job-dialog.js': PAGE,
+  'lists.js': PAGE,
+  'story.js': PAGE,
+  'workers.js': PAGE,
+  'icon.svg': PAGE,
+  'uPlot.esm.js': CHART,
+  'uPlot.min.css': CHART,
+};
+const TYPES: Record<string, string> = { css: 'text/css', js: 'text/javascript', svg: 'image/svg+xml' };
+
+/** Nothing from elsewhere, no script in the page itself, and no page of others around this one. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+@Controller()
+export class PageController {
+  @Get(['', 'index.html'])
+  @Header('Content-Security-Policy', POLICY)
+  @Header('Cache-Control', 'no-cache')
+  page(): StreamableFile {
+    return new StreamableFile(createReadStream(join(PAGE, 'index.html')), { type: 'text/html; charset=utf-8' });
+  }
+
+  @Get('page/:file')
+  @Header('Cache-Control', 'no-cache')
+  file(@Param('file') name: string): StreamableFile {
+    const folder = Object.hasOwn(FILES, name) ? FILES[name] : undefined;
+    if (folder === undefined) throw new NotFoundException(`No file ${name}.`);
+    const type = TYPES[name.slice(name.lastIndexOf('.') + 1)];
+    return new StreamableFile(createReadStream(join(folder, name)), { type });
+  }
+}

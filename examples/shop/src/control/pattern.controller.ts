@@ -1,0 +1,97 @@
+import { Body, Controller, Get, HttpCode, Post, Req } from '@nestjs/common';
+import type { Request } from 'express';
+import { z } from 'zod';
+import { ZodBody } from '../http/zod-body.pipe.js';
+import { wholeNumber } from './pattern-numbers.js';
+import { jobSummary, type StatsView } from './pattern-views.js';
+import { KINDS, payloadOf } from './payloads.js';
+import { WorkerPool } from './pool/worker-pool.js';
+import { QueueAccess } from './queue-access.js';
+import { StatsService } from './stats.service.js';
+import { Story } from './story/story.js';
+import { TotalsSinceReset } from './totals.js';
+
+const enqueueSchema = z.object({
+  kind: z.enum(KINDS).default('email'),
+  recipient: z
+    .string()
+    .max(1_000)
+    .default('')
+    .transform((text) => text || 'user@example.com'),
+  count: wholeNumber(1, 50).optional(),
+});
+
+/** How many waiting and running jobs `GET /jobs` lists; of ended ones, as the pattern's demo, the last ten. */
+const LISTED = 100;
+const LISTED_ENDED = 10;
+/** How long workers may take to finish at a reset. */
+const RESET_STOP_MS = 1_500;
+
+/** The endpoints of the Redis pattern's demo server, with its inputs and outputs. */
+@Controller()
+export class PatternController {
+  constructor(
+    private readonly queue: QueueAccess,
+    private readonly stats: StatsService,
+    private readonly totals: TotalsSinceReset,
+    private readonly pool: WorkerPool,
+    private readonly story: Story,
+  ) {}
+
+  @Get('jobs')
+  async jobs() {
+    const [pending, scheduled, processing, completed, failed] = await Promise.all([
+      this.queue.list('pending', 0, LISTED),
+      this.queue.list('scheduled', 0, LISTED),
+      this.queue.list('processing', 0, LISTED),
+      this.queue.list('completed', 0, LISTED_ENDED),
+      this.queue.list('failed', 0, LISTED_ENDED),
+    ]);
+    return {
+      pending: [...pending, ...scheduled].map(jobSummary),
+      processing: processing.map(jobSummary),
+      completed: completed.map(jobSummary),
+      failed: failed.map(jobSummary),
+    };
+  }
+
+  @Get('stats')
+  now(): Promise<StatsView> {
+    return this.stats.now();
+  }
+
+  @Post('enqueue')
+  @HttpCode(200)
+  async enqueue(
+    @Body(new ZodBody(enqueueSchema)) { kind, recipient, count = 1 }: z.infer<typeof enqueueSchema>,
+    @Req() request: Request,
+  ): Promise<{ enqueued: string[]; stats: StatsView }> {
+    // The port that was asked, not the Host header: nobody makes the shop call another server.
+    const receiver = `http://127.0.0.1:${request.socket.localPort}/webhooks/receiver`;
+    const payloads = Array.from({ length: count }, (_, i) => payloadOf(kind, recipient, i + 1, receiver));
+    const enqueued = await this.queue.enqueue(kind, payloads);
+    const what = count === 1 ? `${kind} ${enqueued[0]!.slice(0, 8)} was` : `${count} × ${kind} were`;
+    this.story.tell('plain', `${what} enqueued.`, count === 1 ? enqueued[0] : undefined);
+    return { enqueued, stats: await this.stats.now() };
+  }
+
+  @Post('reclaim')
+  @HttpCode(200)
+  async reclaim(): Promise<{ reclaimed: string[]; stats: StatsView }> {
+    const reclaimed = await this.queue.reclaim();
+    if (reclaimed.length === 0) this.story.tell('plain', 'A sweep by hand found no claim that had run out.');
+    return { reclaimed, stats: await this.stats.now() };
+  }
+
+  /** Stops the workers, deletes all jobs, and counts from zero. */
+  @Post('reset')
+  @HttpCode(200)
+  async reset(): Promise<{ stats: StatsView }> {
+    await this.pool.stop(RESET_STOP_MS);
+    await this.queue.purge();
+    await this.totals.reset();
+    this.pool.processedTotal = 0;
+    this.story.tell('plain', 'Reset: the workers are stopped, all jobs are deleted, the counters are zero.');
+    return { stats: await this.stats.now() };
+  }
+}

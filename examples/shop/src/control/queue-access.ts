@@ -1,0 +1,80 @@
+import { Injectable, ServiceUnavailableException } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import { JobQueueService, type JobQueue, type JobRecord, type JobStatus, type QueueStats } from 'nest-job-queue';
+import { settings } from '../settings.js';
+
+const PATIENCE_MS = 3_000;
+const AWAY = 'Redis does not answer. Nothing is lost: the shop goes on when it does.';
+
+/** The queue of the control page; where Redis is away every question is answered with 503, soon. */
+@Injectable()
+export class QueueAccess {
+  readonly name = settings.queue;
+  private readonly queue: JobQueue;
+
+  constructor(private readonly jobs: JobQueueService) {
+    this.queue = jobs.queue(this.name);
+  }
+
+  get client(): Redis {
+    return this.queue.connection.client as Redis;
+  }
+
+  get ready(): boolean {
+    return this.client.status === 'ready';
+  }
+
+  stats(): Promise<QueueStats> {
+    return this.ask(() => this.queue.stats());
+  }
+
+  list(status: JobStatus, offset: number, limit: number): Promise<JobRecord[]> {
+    return this.ask(() => this.queue.list(status, { offset, limit }));
+  }
+
+  async enqueue(name: string, payloads: unknown[]): Promise<string[]> {
+    const jobs = payloads.map((payload) => ({ payload }));
+    const handles = await this.ask(() => this.jobs.enqueueMany(name, jobs, { queue: this.name }));
+    return handles.map(({ id }) => id);
+  }
+
+  /** Takes back all claims that have run out. */
+  async reclaim(): Promise<string[]> {
+    const ids: string[] = [];
+    for (;;) {
+      const { reclaimed, more } = await this.ask(() => this.queue.reclaim());
+      ids.push(...reclaimed.map(({ id }) => id));
+      if (!more) return ids;
+    }
+  }
+
+  purge(): Promise<number> {
+    return this.ask(() => this.queue.purge({ confirm: this.name }), 60_000);
+  }
+
+  /** In how many ms the claims of these jobs run out; undefined for those of a foreign client. */
+  async claimsEndIn(ids: string[]): Promise<(number | undefined)[]> {
+    if (ids.length === 0) return [];
+    const { keys } = await this.queue.scripts();
+    const [[seconds, micros], ends] = await this.ask(() =>
+      Promise.all([this.client.time(), this.client.zmscore(keys.claims, ...ids)]),
+    );
+    const now = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+    return ends.map((end) => (end === null ? undefined : Number(end) - now));
+  }
+
+  async ask<Answer>(question: () => Promise<Answer>, patienceMs = PATIENCE_MS): Promise<Answer> {
+    if (!this.ready) throw new ServiceUnavailableException(AWAY);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => reject(new ServiceUnavailableException(AWAY)), patienceMs);
+    });
+    try {
+      return await Promise.race([question(), late]);
+    } catch (error) {
+      throw this.ready ? error : new ServiceUnavailableException(AWAY);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

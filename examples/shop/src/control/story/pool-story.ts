@@ -1,0 +1,60 @@
+import { Injectable } from '@nestjs/common';
+import { settings } from '../../settings.js';
+import type { PoolEvent } from '../pool/pool-event.js';
+import { WorkerPool } from '../pool/worker-pool.js';
+import { nameOf } from './name-of.js';
+import { Story } from './story.js';
+
+/** Tells what happens to the worker processes. */
+@Injectable()
+export class PoolStory {
+  constructor(
+    private readonly story: Story,
+    pool: WorkerPool,
+  ) {
+    pool.events.subscribe((event) => this.hear(event));
+  }
+
+  private hear(event: PoolEvent): void {
+    const { worker } = event;
+    switch (event.type) {
+      case 'ready':
+        return this.story.tell('plain', `${worker} (process ${event.pid}) is ready to work.`);
+      case 'stopped':
+        return this.story.tell('plain', `${worker} has stopped; it left nothing unfinished.`);
+      case 'silent':
+        return this.story.tell('warn', `${worker} has not answered for too long: it is killed and replaced.`);
+      case 'began':
+        if (event.job.attempt === 1) return;
+        return this.story.tellOften(
+          'again',
+          'plain',
+          `${worker} takes ${nameOf(event.job)}: attempt ${event.job.attempt}.`,
+          event.job.id,
+          'were taken once more.',
+        );
+      case 'hangs':
+        return this.story.tell(
+          'bad',
+          `${worker} hangs in the middle of ${nameOf(event.job)}, its whole process: no heartbeat any more. The claim ${runsOut()}.`,
+          event.job.id,
+        );
+      case 'killed':
+        return this.story.tell('bad', `${worker} was killed (SIGKILL)${during(event.job)}`, event.job?.id);
+      case 'died':
+        // A kill by the button has been told.
+        if (event.how === 'SIGKILL') return;
+        return this.story.tell('bad', `${worker} died (${event.how})${during(event.job)}`, event.job?.id);
+      case 'started':
+        return;
+    }
+  }
+}
+
+function during(job: { id: string; name: string } | undefined): string {
+  return job ? ` in the middle of ${nameOf(job)}. Nobody tells Redis; the claim ${runsOut()}.` : '; it had no job.';
+}
+
+function runsOut(): string {
+  return `runs out within ${settings.visibilityMs / 1_000} s`;
+}

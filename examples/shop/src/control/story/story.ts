@@ -1,0 +1,51 @@
+import { Injectable } from '@nestjs/common';
+
+export type Tone = 'plain' | 'good' | 'bad' | 'warn';
+
+/** One line of what happened, in words. */
+export interface StoryLine {
+  n: number;
+  at: number;
+  tone: Tone;
+  text: string;
+  /** The job that it is about. */
+  job?: string;
+}
+
+const KEPT = 60;
+/** How many lines of a topic are told one by one within a second; what is beyond is told as a number. */
+const ONE_BY_ONE = 3;
+
+/** What happened, in words, bounded: a thousand jobs a second make a line a second. */
+@Injectable()
+export class Story {
+  readonly lines: StoryLine[] = [];
+  private n = 0;
+  private readonly bursts = new Map<string, { told: number; more: number }>();
+
+  tell(tone: Tone, text: string, job?: string): void {
+    this.lines.push({ n: ++this.n, at: Date.now(), tone, text, job });
+    if (this.lines.length > KEPT) this.lines.shift();
+  }
+
+  /** Tells what may happen very often. `summary` says the same of many: "… and 12 more were completed". */
+  tellOften(topic: string, tone: Tone, text: string, job: string, summary: string): void {
+    const burst = this.bursts.get(topic);
+    if (!burst) {
+      this.bursts.set(topic, { told: 1, more: 0 });
+      setTimeout(() => this.endBurst(topic, tone, summary), 1_000).unref();
+    } else if (burst.told >= ONE_BY_ONE) {
+      burst.more += 1;
+      return;
+    } else {
+      burst.told += 1;
+    }
+    this.tell(tone, text, job);
+  }
+
+  private endBurst(topic: string, tone: Tone, summary: string): void {
+    const { more } = this.bursts.get(topic)!;
+    this.bursts.delete(topic);
+    if (more > 0) this.tell(tone, `… and ${more} more ${summary}`);
+  }
+}

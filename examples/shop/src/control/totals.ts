@@ -1,0 +1,31 @@
+import { Injectable } from '@nestjs/common';
+import { QueueAccess } from './queue-access.js';
+
+type Totals = Record<string, number>;
+
+/** The queue counts for ever; the page counts from the last reset. What was counted by then is kept in Redis. */
+@Injectable()
+export class TotalsSinceReset {
+  private zero: Totals | undefined;
+
+  constructor(private readonly queue: QueueAccess) {}
+
+  async since(totals: Totals): Promise<Totals> {
+    this.zero ??= JSON.parse((await this.queue.client.get(this.key)) ?? '{}') as Totals;
+    const counted = Object.entries(totals).map(([name, count]) => {
+      const before = this.zero?.[name] ?? 0;
+      // Less than before: Redis has lost its data, and counts from zero itself.
+      return [name, count >= before ? count - before : count];
+    });
+    return Object.fromEntries(counted) as Totals;
+  }
+
+  async reset(): Promise<void> {
+    this.zero = (await this.queue.stats()).totals;
+    await this.queue.client.set(this.key, JSON.stringify(this.zero));
+  }
+
+  private get key(): string {
+    return `shop:${this.queue.name}:zero`;
+  }
+}

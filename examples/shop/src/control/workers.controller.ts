@@ -1,0 +1,65 @@
+import { Body, Controller, HttpCode, NotFoundException, Post } from '@nestjs/common';
+import { z } from 'zod';
+import { ZodBody } from '../http/zod-body.pipe.js';
+import { fraction, wholeNumber } from './pattern-numbers.js';
+import type { StatsView } from './pattern-views.js';
+import { WorkerPool } from './pool/worker-pool.js';
+import { StatsService } from './stats.service.js';
+
+const conditionFields = {
+  work_latency_ms: wholeNumber(0, 60_000).optional(),
+  fail_rate: fraction().optional(),
+  hang_rate: fraction().optional(),
+};
+const startSchema = z.object({ size: wholeNumber(0, 8).optional(), ...conditionFields });
+const configureSchema = z.object(conditionFields);
+const killSchema = z.object({ worker: z.string().max(50).optional() });
+
+@Controller('workers')
+export class WorkersController {
+  constructor(
+    private readonly pool: WorkerPool,
+    private readonly stats: StatsService,
+  ) {}
+
+  /** As in the pattern's demo, what is not given goes back to its default. */
+  @Post('start')
+  @HttpCode(200)
+  start(@Body(new ZodBody(startSchema)) body: z.infer<typeof startSchema>): Promise<StatsView> {
+    const { size = 2, work_latency_ms: latencyMs = 400, fail_rate: failRate = 0, hang_rate: hangRate = 0 } = body;
+    this.pool.configure({ latencyMs, failRate, hangRate });
+    this.pool.resize(size);
+    return this.stats.now();
+  }
+
+  /** Answers at once; a worker finishes the job that it has. */
+  @Post('stop')
+  @HttpCode(200)
+  stop(): Promise<StatsView> {
+    void this.pool.stop();
+    return this.stats.now();
+  }
+
+  @Post('configure')
+  @HttpCode(200)
+  configure(@Body(new ZodBody(configureSchema)) body: z.infer<typeof configureSchema>): Promise<StatsView> {
+    const { work_latency_ms, fail_rate, hang_rate } = body;
+    const { latencyMs, failRate, hangRate } = this.pool.conditions;
+    this.pool.configure({
+      latencyMs: work_latency_ms ?? latencyMs,
+      failRate: fail_rate ?? failRate,
+      hangRate: hang_rate ?? hangRate,
+    });
+    return this.stats.now();
+  }
+
+  /** SIGKILL to a worker: the named one, else one that is in the middle of a job. */
+  @Post('kill')
+  @HttpCode(200)
+  async kill(@Body(new ZodBody(killSchema)) { worker }: z.infer<typeof killSchema>) {
+    const killed = this.pool.kill(worker);
+    if (!killed)
+      throw new NotFoundException(worker === undefined ? 'No worker runs.' : `No worker ${worker} runs.`);
+    return { killed: killed.name, pid: killed.pid, job: killed.job?.id ?? null, stats: await this.stats.now() };
+  }
+}

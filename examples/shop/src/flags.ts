@@ -1,0 +1,67 @@
+import { parseArgs } from 'node:util';
+
+const USAGE = `Usage: main.js [flags]
+  --host HOST            where to listen (127.0.0.1)
+  --port PORT            (3000)
+  --redis-host HOST      (localhost; REDIS_URL names the whole address)
+  --redis-port PORT      (6379)
+  --visibility-ms MS     how long a claim lasts (5000)
+  --reclaim-ms MS        how often expired claims are taken back; 0: only when asked (5000)
+  --workers N            worker processes at the start, 0 to 8 (2)
+  --queue-name NAME      (jobs)`;
+
+export interface Flags {
+  host: string;
+  port: string;
+  workers: number;
+}
+
+/**
+ * Reads the command line. What all processes of the shop must know goes to the environment, which workers inherit.
+ *
+ * @throws Error that says what was expected
+ */
+export function readFlags(args: string[], env = process.env): Flags {
+  const text = { type: 'string' } as const;
+  const { values } = withUsage(() =>
+    parseArgs({
+      args,
+      options: {
+        host: text,
+        port: text,
+        'redis-host': text,
+        'redis-port': text,
+        'visibility-ms': text,
+        'reclaim-ms': text,
+        workers: text,
+        'queue-name': text,
+      },
+    }),
+  );
+  const number = (flag: keyof typeof values, from: number, to: number) => {
+    const value = values[flag];
+    if (value !== undefined && !(/^\d+$/.test(value) && Number(value) >= from && Number(value) <= to)) {
+      throw new Error(`--${flag}: expected a whole number from ${from} to ${to}, found "${value}".\n${USAGE}`);
+    }
+    return value;
+  };
+  if (values['redis-host'] !== undefined || values['redis-port'] !== undefined) {
+    env.REDIS_URL = `redis://${values['redis-host'] ?? 'localhost'}:${number('redis-port', 1, 65_535) ?? 6379}`;
+  }
+  env.SHOP_VISIBILITY_MS = number('visibility-ms', 100, 3_600_000) ?? env.SHOP_VISIBILITY_MS ?? '';
+  env.SHOP_RECLAIM_MS = number('reclaim-ms', 0, 3_600_000) ?? env.SHOP_RECLAIM_MS ?? '';
+  env.SHOP_QUEUE = values['queue-name'] ?? env.SHOP_QUEUE ?? '';
+  return {
+    host: values.host ?? env.HOST ?? '127.0.0.1',
+    port: number('port', 0, 65_535) ?? env.PORT ?? '3000',
+    workers: Number(number('workers', 0, 8) ?? 2),
+  };
+}
+
+function withUsage<Result>(parse: () => Result): Result {
+  try {
+    return parse();
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\n${USAGE}`, { cause: error });
+  }
+}

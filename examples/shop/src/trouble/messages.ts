@@ -1,0 +1,19 @@
+/** How the work goes: set on the control page, met by every job of the four kinds before its work. */
+export interface Conditions {
+  latencyMs: number;
+  /** From 0 to 1: how many of the attempts fail. */
+  failRate: number;
+  /** From 0 to 1: how many of the attempts freeze their process. */
+  hangRate: number;
+}
+
+/** What the control page tells a worker process. */
+export type ToWorker = { type: 'conditions'; conditions: Conditions } | { type: 'ping' };
+
+/** What a worker process tells the control page. */
+export type FromWorker =
+  | { type: 'ready' }
+  | { type: 'pong' }
+  | { type: 'began'; id: string; name: string; attempt: number }
+  | { type: 'hangs'; id: string; name: string }
+  | { type: 'ended'; id: string; completed: boolean };

@@ -1,0 +1,76 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { Injectable, Logger } from '@nestjs/common';
+import type { Job } from 'nest-job-queue';
+import type { Conditions, FromWorker, ToWorker } from './messages.js';
+
+const NONE: Conditions = { latencyMs: 0, failRate: 0, hangRate: 0 };
+
+/**
+ * The trouble that the control page makes: slow work, failing work, and work that never ends. A process that the page
+ * did not start has none.
+ */
+@Injectable()
+export class Trouble {
+  private readonly logger = new Logger(Trouble.name);
+  private conditions: Conditions = process.env.SHOP_CONDITIONS
+    ? (JSON.parse(process.env.SHOP_CONDITIONS) as Conditions)
+    : NONE;
+
+  constructor() {
+    if (process.send) {
+      process.on('message', (message: ToWorker) => this.hear(message));
+    }
+  }
+
+  /** Runs a job's work, unless its attempt is drawn to fail or to hang. */
+  async around<Result>(job: Job, work: () => Promise<Result>): Promise<Result> {
+    const { latencyMs, failRate, hangRate } = this.conditions;
+    const draw = Math.random();
+    const { id, name, attempt } = job;
+    void tell({ type: 'began', id, name, attempt });
+    try {
+      if (draw < hangRate) {
+        await this.freeze(id, name);
+      }
+      await wait(latencyMs, undefined, { signal: job.signal });
+      if (draw < hangRate + failRate) {
+        throw new Error('Failed on purpose: the failure rate of the control page.');
+      }
+      const result = await work();
+      void tell({ type: 'ended', id, completed: true });
+      return result;
+    } catch (error) {
+      void tell({ type: 'ended', id, completed: false });
+      throw error;
+    }
+  }
+
+  /**
+   * Stops the whole process in its tracks, as an endless loop or a deadlock would: no heartbeat, no answer, no exit at
+   * SIGTERM. Its claim runs out, another process takes the job over, and whoever watches this one must kill it.
+   */
+  private async freeze(id: string, name: string): Promise<void> {
+    this.logger.warn(`${id}: hangs, and this process with it`);
+    await tell({ type: 'hangs', id, name });
+    const cell = new Int32Array(new SharedArrayBuffer(4));
+    // Not for ever where the shop that started this process is gone: nobody would be left to kill it.
+    for (const parent = process.ppid; process.ppid === parent;) Atomics.wait(cell, 0, 0, 1_000);
+    process.kill(process.pid, 'SIGKILL');
+  }
+
+  private hear(message: ToWorker): void {
+    if (message.type === 'conditions') {
+      this.conditions = message.conditions;
+    } else {
+      void tell({ type: 'pong' });
+    }
+  }
+}
+
+/** Resolves when the message is on its way; nobody may be there to hear it. */
+export function tell(message: FromWorker): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.connected && process.send) process.send(message, undefined, undefined, () => resolve());
+    else resolve();
+  });
+}
