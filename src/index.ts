@@ -57,7 +57,13 @@ export { Job } from './worker/job.js';
 export { defineHandler, type TypedHandlerFunction } from './worker/define-handler.js';
 export type { Handler, HandlerFunction, HandlerOptions } from './worker/handler.js';
 export type { WorkerEvent, WorkerEventListener } from './worker/worker-event.js';
-export { HandlerTimeoutError, ShutdownError } from './worker/worker-errors.js';
+export {
+  HandlerTimeoutError,
+  ShutdownError,
+  ThreadCrashedError,
+  ThreadTerminatedError,
+} from './worker/worker-errors.js';
+export type { ThreadJob } from './worker/thread-job.js';
 export { JobQueueModule, type JobQueueModuleAsyncOptions, type JobQueueModuleExtras } from './job-queue.module.js';
 export type {
   JobQueueModuleOptions,
@@ -66,6 +72,7 @@ export type {
   ReclaimSchedule,
 } from './nest/job-queue.options.js';
 export { JobHandler, type JobHandlerOptions } from './nest/job-handler.decorator.js';
+export type { ThreadOptions } from './nest/thread-option.js';
 export { RecurringJob, type RecurringJobOptions } from './nest/recurring-job.decorator.js';
 export type { JobSchedules, UpsertScheduleOptions } from './nest/job-schedules.js';
 export { OnJobEvent, type JobEventType, type OnJobEventOptions } from './nest/on-job-event.decorator.js';

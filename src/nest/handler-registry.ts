@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { backoffSchema } from '../queue/backoff.js';
@@ -8,9 +9,11 @@ import { jobDefaultFields } from '../queue/new-job.js';
 import { duration, wholeNumber } from '../queue/options.js';
 import { checked as checkedBySchema, handlerDefaults } from '../worker/define-handler.js';
 import type { Handler, HandlerFunction } from '../worker/handler.js';
+import { ThreadPool } from '../worker/thread-pool.js';
 import { DeclaredSchedules } from './declared-schedules.js';
 import { HandlerExplorer, type FoundHandler } from './handler-explorer.js';
 import { QueueRegistry } from './queue-registry.js';
+import { resolveThread } from './thread-option.js';
 
 const QUEUE_OPTIONS = ['concurrency', 'visibilityMs'] as const;
 
@@ -21,6 +24,7 @@ const optionsSchema = z.strictObject(
     queue: z.string({ error: "expected a queue's name" }).optional(),
     concurrency: wholeNumber(1, 100_000).optional(),
     visibilityMs: duration(100).optional(),
+    thread: z.unknown().optional(),
   },
   { error: 'expected an object of handler options' },
 );
@@ -31,6 +35,7 @@ export class HandlerRegistry {
   private readonly byQueue = new Map<string, Map<string, FoundHandler & { handler: Handler }>>();
   /** What the handlers let recur. */
   readonly schedules: DeclaredSchedules;
+  private readonly threadPools: ThreadPool[] = [];
   private bound = false;
 
   constructor(
@@ -53,6 +58,11 @@ export class HandlerRegistry {
       found.forEach((each) => this.schedules.add(queueOfHandler(each), each));
       this.bound = true;
     }
+  }
+
+  /** Ends the threads that handlers run in. */
+  async close(): Promise<void> {
+    await Promise.all(this.threadPools.map((pool) => pool.close()));
   }
 
   /** The queues that have handlers here. */
@@ -97,10 +107,15 @@ export class HandlerRegistry {
     const { subject, name, options, definition } = found;
     checkJobName(name);
     const checked = checkOptions(subject, optionsSchema, options);
-    const { queue: _queue, concurrency: _concurrency, visibilityMs: _visibilityMs, ...handlerOptions } = checked;
+    const {
+      queue: _queue,
+      concurrency: _concurrency,
+      visibilityMs: _visibilityMs,
+      thread: _thread,
+      ...handlerOptions
+    } = checked;
     const queue = queueOfHandler(found);
     checkQueueName(queue);
-    const instance = usable(found);
     const handlers = this.byQueue.get(queue) ?? new Map<string, FoundHandler & { handler: Handler }>();
     const other = handlers.get(name);
     if (other) {
@@ -111,13 +126,31 @@ export class HandlerRegistry {
         'Is a class provided in two modules? Provide it in one and export it.',
       );
     }
-    // Looked up at each call, so that a method that a test replaces is the one that runs.
-    const handle: HandlerFunction = (job) => (instance[found.method] as HandlerFunction).call(instance, job);
+    const handle = this.functionOf(found);
     const handler = definition
       ? { ...handlerOptions, ...handlerDefaults(definition), handle: checkedBySchema(definition, handle) }
       : { ...handlerOptions, handle };
     handlers.set(name, { ...found, handler });
     this.byQueue.set(queue, handlers);
+  }
+
+  private functionOf(found: FoundHandler): HandlerFunction {
+    const { subject, method, options } = found;
+    if (options?.thread === undefined) {
+      const instance = usable(found);
+      // Looked up at each call, so that a method that a test replaces is the one that runs.
+      return (job) => (instance[method] as HandlerFunction).call(instance, job);
+    }
+    if (found.instance?.[method] !== undefined) {
+      throw new InvalidOptionError(
+        `${subject}.thread`,
+        `a class without ${String(method)}, since the file does the work`,
+        `${String(method)} beside it`,
+      );
+    }
+    const pool = new ThreadPool(resolveThread(`${subject}.thread`, options.thread));
+    this.threadPools.push(pool);
+    return pool.handle;
   }
 
   /** A handler may speak for a queue that nobody shares with it; a shared queue has its options in one place. */
@@ -134,7 +167,8 @@ export class HandlerRegistry {
       );
     }
     if (!shared) {
-      const { concurrency, visibilityMs } = found.options;
+      const { thread, visibilityMs } = found.options;
+      const { concurrency = thread === undefined ? undefined : availableParallelism() } = found.options;
       this.queues.configure(queue, { concurrency, visibilityMs });
     }
     this.queues.queue(queue);

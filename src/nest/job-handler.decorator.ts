@@ -2,6 +2,7 @@ import { JobDefinition } from '../queue/define-job.js';
 import { InvalidOptionError } from '../queue/errors.js';
 import type { TypedHandlerFunction } from '../worker/define-handler.js';
 import type { HandlerOptions } from '../worker/handler.js';
+import type { ThreadOptions } from './thread-option.js';
 
 // A fixed text, so that it is found whichever copy of the package a class was decorated with.
 const HANDLER_METADATA = 'nest-job-queue:handlers';
@@ -14,6 +15,14 @@ export interface JobHandlerOptions extends HandlerOptions {
   concurrency?: number;
   /** How long a claim lasts unless the worker extends it, in ms. Default 30,000. In a shared queue: an option of the queue. */
   visibilityMs?: number;
+  /**
+   * Runs the jobs in threads, so that work for the processor leaves the event loop and the heartbeats alone: a file, as a
+   * file URL or an absolute path, whose default export is the handler, a function of a ThreadJob. The class is then
+   * without `handle`, and `concurrency` is by default the number of processors.
+   *
+   * @example @JobHandler('render', { thread: new URL('./render.worker.js', import.meta.url) })
+   */
+  thread?: string | URL | ThreadOptions;
 }
 
 /** What a decorator recorded; checked when the app boots. */
@@ -55,6 +64,10 @@ export interface TypedHandlerDecorator<Definition extends JobDefinition> {
  *   handle(job: Job<PayloadOf<typeof SendEmail>>) { … }
  * }
  */
+export function JobHandler(
+  definition: JobDefinition,
+  options: JobHandlerOptions & Required<Pick<JobHandlerOptions, 'thread'>>,
+): ClassDecorator;
 export function JobHandler<Definition extends JobDefinition>(
   definition: Definition,
   options?: JobHandlerOptions,

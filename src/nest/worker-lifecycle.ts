@@ -162,6 +162,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     const { shutdownTimeoutMs } = this.options;
     this.drainBy = performance.now() + shutdownTimeoutMs;
     await Promise.all([this.current?.stop(), this.reclaim.stop(shutdownTimeoutMs)]);
+    await this.handlers.close();
   }
 
   async onApplicationShutdown(): Promise<void> {

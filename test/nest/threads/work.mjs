@@ -1,0 +1,61 @@
+// The handler of the tests of threads: does what the payload says.
+import { isMainThread, threadId } from 'node:worker_threads';
+
+let jobsHere = 0;
+
+/** @param {import('nest-job-queue').ThreadJob<Record<string, never>>} job */
+export default async function work(job) {
+  jobsHere++;
+  switch (job.payload.do) {
+    case 'describe': {
+      const { id, name, queue, attempt, maxAttempts, fence } = job;
+      const dates = [job.enqueuedAt instanceof Date, job.claimedAt instanceof Date];
+      return { id, name, queue, attempt, maxAttempts, fence, dates, isMainThread, threadId, jobsHere };
+    }
+    case 'report':
+      await job.progress({ percent: 40 });
+      await job.log('half way');
+      return 'reported';
+    case 'spin': {
+      // The event loop of this thread does not turn at all.
+      const end = Date.now() + job.payload.ms;
+      while (Date.now() < end);
+      return 'spun';
+    }
+    case 'throw':
+      throw new RangeError('out of range');
+    case 'give up': {
+      class NonRetryableError extends Error {}
+      throw new (class Rejected extends NonRetryableError {
+        name = 'Rejected';
+      })('never again');
+    }
+    case 'snooze':
+      return job.attempt > 1 || job.fence > job.payload.fence ? 'awake' : job.snooze(1);
+    case 'exit':
+      return process.exit(3);
+    case 'stray error':
+      setImmediate(() => {
+        throw new Error('stray');
+      });
+      return new Promise(() => undefined);
+    case 'fill memory': {
+      const all = [];
+      for (;;) all.push(Array.from({ length: 10_000 }, () => Math.random()));
+    }
+    case 'obey':
+      await job.progress('waiting');
+      return new Promise((_, reject) => {
+        job.signal.addEventListener('abort', () => {
+          reject(new Error(`stopped because of ${job.signal.reason.name}: ${job.signal.reason.message}`));
+        });
+      });
+    case 'ignore':
+      await job.progress('waiting');
+      for (;;);
+    case 'no data':
+      return () => 'a function';
+    default:
+      throw new Error(`unknown: ${JSON.stringify(job.payload)}`);
+  }
+}
