@@ -87,7 +87,8 @@ describe('a reply that is lost', () => {
       expect(await other.get(id)).toMatchObject({ status: 'completed', attempts: expected.at(-1) });
       expect(await other.stats()).toMatchObject({ completed: 1, pending: 0, scheduled: 0, processing: 0 });
       expect((await other.stats()).totals.completed).toBe(1);
-      expect(worker.count('lost')).toBe(0);
+      // A job that came back and was claimed anew before the repeat no longer tells how its last claim ended.
+      expect(worker.count('lost')).toBeLessThanOrEqual(script === 'fail' || script === 'release' ? 1 : 0);
     },
   );
 
@@ -119,17 +120,18 @@ describe('a half-open connection', () => {
   });
 
   it('is replaced also where new ones keep silent for a while', async () => {
-    const { proxy, queue, other } = await behindProxy();
-    const worker = await startWorker(queue, () => undefined, { sweepIntervalMs: 1_000 });
+    const { proxy, redis, queue, other } = await behindProxy();
+    const worker = await startWorker(queue);
     await other.enqueue('before');
     await worker.event('completed');
-    proxy.pause();
-    const made = proxy.connections.made;
-    await eventually(() => proxy.connections.made > made); // and this one keeps silent too
+    await idle(redis);
+    const { made } = proxy.connections;
+    proxy.pause((request) => request === '' || isWait(request));
+    await eventually(() => proxy.connections.made > made); // accepted, and silent
     proxy.heal();
     await other.enqueue('after');
-    await worker.event('completed', 2, { timeoutMs: 18_000 });
-  }, 30_000);
+    await worker.event('completed', 2);
+  });
 
   it('for commands does not cost a running job its claim', async () => {
     const { proxy, redis, queue, other } = await behindProxy({ visibilityMs: 6_000 });
