@@ -7,7 +7,7 @@
 --@include lib/take_out
 local id = ARGV[1]
 local key = job .. id
-local status, unique_key = unpack(redis.call('HMGET', key, 'status', 'unique'))
+local status, unique_key, window = unpack(redis.call('HMGET', key, 'status', 'unique', 'window'))
 if not status then
   return 'missing'
 end
@@ -25,6 +25,10 @@ else
 end
 if unique_key and redis.call('HGET', unique, unique_key) == id then
   redis.call('HDEL', unique, unique_key)
+end
+if window and redis.call('HGET', unique, window) == id then
+  redis.call('HDEL', unique, window)
+  redis.call('ZREM', windows, window)
 end
 redis.call('UNLINK', key)
 return 'removed'

@@ -16,6 +16,7 @@ local function write_options(key, options)
     add('options', options.worker or '{}') -- tells claim and complete that this is no plain job
   end
   add('request', options.request)
+  add('window', type(options.unique_for) == 'number' and options.unique)
   if #fields > 0 then
     redis.call('HSET', key, unpack(fields))
   end

@@ -1,4 +1,5 @@
--- Unique keys. Each names its owner, the id of a job; an owner that is terminal or gone is taken over.
+-- Unique keys. Each names its owner, the id of a job; an owner that is terminal or gone is taken over, but for a key
+-- that is held for a time.
 -- resolve_unique(options): nil when the way is free; else 'kept' or 'replace' and the owner's id.
 -- own_unique(id, options): makes the job the owner. Needs: job, unique, windows, now.
 local function resolve_unique(options)
@@ -11,7 +12,7 @@ local function resolve_unique(options)
   local held_until = redis.call('ZSCORE', windows, options.unique)
   local held
   if held_until and tonumber(held_until) > now then
-    held = status
+    held = true -- the time holds, however the job ended, and after its hash has gone
   elseif options.unique_for == 'pending' then
     held = waiting
   elseif options.unique_for == 'unfinished' then

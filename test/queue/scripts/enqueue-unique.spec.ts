@@ -42,6 +42,19 @@ describe('enqueue.lua: unique keys', () => {
     expect(await q.add('b', windowKey)).toEqual({ id: 'b', outcome: 'new' });
   });
 
+  it('held for a time: kept also when the hash of the job has gone before, and freed by its removal', async () => {
+    const q = testQueue();
+    const forAnHour = { unique: 'k', unique_for: 3_600_000 };
+    const job = await q.addAndClaim('a', forAnHour);
+    await q.run(q.scripts.complete([{ ...job, result: '1' }]));
+    await q.redis.del(q.keys.job('a'));
+    expect(await q.add('b', forAnHour)).toEqual({ id: 'a', outcome: 'kept' });
+    await q.redis.zadd(q.keys.windows, 1, 'k');
+    expect((await q.add('c', forAnHour)).outcome).toBe('new');
+    await q.run(q.scripts.remove('c'));
+    expect((await q.add('d', forAnHour)).outcome).toBe('new');
+  });
+
   it('an owner whose hash is gone is taken over', async () => {
     const q = testQueue();
     await q.redis.hset(q.keys.unique, 'k', 'gone');
