@@ -185,7 +185,12 @@ export class QueueScripts {
     const { deadLetterAgeMs, completedHistory, failedHistory, cancelledHistory, deadLetterCap } = this.options;
     const ages = [deadLetterAgeMs, 10 * WORKER_SEEN_MS, UNDECLARED_AGE_MS];
     const caps = [completedHistory, failedHistory, cancelledHistory, deadLetterCap];
-    return call('tidy', this.keys.standard, [limit, ...ages, ...caps, FALLEN_TTL_MS], (reply) => Number(reply) === 1);
+    return call(
+      'tidy',
+      this.keys.standard,
+      [limit, ...ages, ...caps, FALLEN_TTL_MS],
+      (reply) => Number(reply) === 1,
+    );
   }
 
   announce(worker: string, serves: boolean, policies: readonly Policy[] = []): ScriptCall<void> {
