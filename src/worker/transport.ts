@@ -70,10 +70,20 @@ export class Transport {
     }
     const limitMs = this.longestTripMs + (first ? first.seconds * 1_000 : 0);
     try {
-      return await supervised(this.client, limitMs, this.runner.runTogether(calls, first));
+      const trip = supervised(this.client, limitMs, this.runner.runTogether(calls, first));
+      return await (first ? this.untilGivenUp(trip) : trip);
     } catch (error) {
       return allFailed(calls, error as Error);
     }
+  }
+
+  /** The wait's connection is closed with it. A trip over the application's own may still be answered, and is heard. */
+  private untilGivenUp<Answer>(answer: Promise<Answer>): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const end = () => reject(new Error('the worker is being stopped'));
+      this.pauses.add(end);
+      answer.then(resolve, reject).finally(() => this.pauses.delete(end));
+    });
   }
 
   private async connected(): Promise<void> {
