@@ -5,6 +5,8 @@ export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
   testMatch: ['<rootDir>/test/**/*.spec.ts'],
+  // In a browser: see jest.browser.config.mjs.
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/browser/'],
   extensionsToTreatAsEsm: ['.ts'],
   // Transpile only, for speed; `npm run typecheck` finds the type errors.
   transform: {

@@ -88,7 +88,10 @@ function onSlider(slider) {
       setTimeout(() => held.delete(slider.id), 1_000),
     );
   };
-  held.set(slider.id, setTimeout(apply, 200));
+  held.set(
+    slider.id,
+    setTimeout(() => void apply(), 200),
+  );
 }
 
 function fields(...names) {

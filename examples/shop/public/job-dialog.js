@@ -32,7 +32,7 @@ async function load(id) {
   const body = byId('job-body');
   try {
     const job = await getJson(`/jobs/${encodeURIComponent(id)}`);
-    const made = job.status === 'completed' ? await whatItMade(job) : undefined;
+    const made = job.status === 'completed' ? await madeBy(job) : undefined;
     if (open?.id !== id) return;
     open.job = job;
     byId('job-title').textContent = `${job.name} ${shortId(id)}`;
@@ -73,6 +73,15 @@ function factsOf(job) {
     parts.push(el('h3', {}, 'Attempts that did not complete'), el('ul', { className: 'attempt-log' }, ...lines));
   }
   return parts;
+}
+
+/** Another client may have completed the job, and made nothing. */
+async function madeBy(job) {
+  try {
+    return await whatItMade(job);
+  } catch (error) {
+    return el('p', { className: 'hint' }, error.message);
+  }
 }
 
 async function whatItMade({ id, name, payload }) {

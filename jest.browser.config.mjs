@@ -1,0 +1,13 @@
+// The tests of the control page in a real browser: `npm run test:browser`. They need Chromium, so `npm test` leaves them out.
+import base from './jest.config.mjs';
+
+/** @type {import('jest').Config} */
+export default {
+  ...base,
+  roots: ['<rootDir>/test/browser'],
+  testMatch: ['<rootDir>/test/browser/**/*.spec.ts'],
+  testPathIgnorePatterns: ['/node_modules/'],
+  testTimeout: 60_000,
+  // Each file starts an app of several processes and a browser.
+  maxWorkers: 1,
+};

@@ -1,0 +1,167 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { JobQueue } from 'nest-job-queue';
+import {
+  getJson,
+  numberOf,
+  openPage,
+  postForm,
+  says,
+  slide,
+  startShop,
+  type ControlPage,
+  type RunningShop,
+} from '../support/browser.js';
+import { connect } from '../support/redis.js';
+import { eventually } from '../support/wait.js';
+
+let shop: RunningShop;
+let page: ControlPage;
+
+beforeAll(async () => {
+  shop = await startShop();
+}, 240_000);
+
+beforeEach(async () => {
+  await postForm(`${shop.url}/reset`);
+  await postForm(`${shop.url}/workers/start`, { size: '2', work_latency_ms: '0' });
+  page = await openPage(shop.url);
+});
+
+afterEach(async () => {
+  expect(page.complaints).toEqual([]);
+  await page.context().close();
+});
+
+async function enqueue(kind: string, count: number) {
+  await page.getByLabel('Kind').selectOption(kind);
+  await page.getByLabel('How many').first().fill(String(count));
+  await page.getByRole('button', { name: 'Enqueue' }).click();
+}
+
+const workers = () => page.locator('#workers li');
+
+/** Opens the newest completed job of a kind from its row. */
+async function openMade(kind: string) {
+  await enqueue(kind, 1);
+  await page.locator('.completed .rows li', { hasText: kind }).getByRole('button').first().click();
+  await says(page, '#job-body h3', 'What it made');
+  return page.locator('#job-body');
+}
+
+describe('jobs', () => {
+  it('are enqueued, several of each kind, and all are completed', async () => {
+    await enqueue('all', 3);
+    await says(page, '#answer', '12 jobs enqueued.');
+    await eventually(async () => (await numberOf(page, 'Completed')) === 12, { timeoutMs: 20_000 });
+    expect(await numberOf(page, 'Enqueued')).toBe(12);
+    await says(page, '.completed .range', '1 to 5 of 12');
+    expect(await page.locator('.completed .rows li').first().textContent()).toMatch(/attempt 1.*"recipient":"ada@/);
+    await eventually(() => page.locator('#depths canvas, #totals canvas').count());
+  });
+
+  it('show the mail that they sent', async () => {
+    const made = await openMade('email');
+    expect(await made.locator('.mail').textContent()).toMatch(
+      /shop@shop\.example.*ada@example\.com.*Your order no\. 1/,
+    );
+  });
+
+  it('show the request of their webhook, and that its signature was checked', async () => {
+    const made = (await (await openMade('webhook')).textContent())!;
+    expect(made).toMatch(/The receiver checked the signature/);
+    expect(made).toMatch(/Signaturet=\d+,v1=[0-9a-f]{64}/);
+    expect(made).toMatch(/"event":"order\.paid"/);
+  });
+
+  it('show their thumbnail beside its original', async () => {
+    const made = await openMade('thumbnail');
+    const widths = () =>
+      made
+        .locator('img')
+        .evaluateAll((images) =>
+          images.map((image) => (image as unknown as { naturalWidth: number }).naturalWidth),
+        );
+    await eventually(async () => !(await widths()).includes(0));
+    expect(await widths()).toEqual([1_600, 240]);
+  });
+
+  it('show their invoice as a PDF', async () => {
+    const made = await openMade('invoice');
+    const href = await made.getByRole('link', { name: 'Open the PDF' }).getAttribute('href');
+    expect(await made.locator('iframe').getAttribute('src')).toBe(href);
+    const pdf = await fetch(shop.url + href);
+    expect((await pdf.text()).slice(0, 4)).toBe('%PDF');
+  });
+});
+
+describe('the worker pool', () => {
+  it('changes its size, latency, failure rate and hang rate while it works', async () => {
+    await slide(page, 'size', 4);
+    await eventually(async () => (await workers().count()) === 4);
+    await slide(page, 'work_latency_ms', 1_200);
+    await slide(page, 'fail_rate', 0.25);
+    await slide(page, 'hang_rate', 0.1);
+    const expected = { workers_running: 4, work_latency_ms: 1_200, fail_rate: 0.25, hang_rate: 0.1 };
+    await eventually(async () => {
+      const stats = await getJson<Record<string, number>>(`${shop.url}/stats`);
+      return Object.entries(expected).every(([name, value]) => stats[name] === value);
+    });
+    await slide(page, 'size', 1);
+    await eventually(async () => (await workers().count()) === 1, { timeoutMs: 15_000 });
+  });
+
+  it('follows what somebody else sets', async () => {
+    await postForm(`${shop.url}/workers/configure`, { fail_rate: '0.5' });
+    await says(page, 'output[for=fail_rate]', '50 %');
+  });
+
+  it('stops, so that jobs wait, and starts again', async () => {
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await eventually(async () => (await workers().count()) === 0, { timeoutMs: 15_000 });
+    await enqueue('email', 2);
+    await says(page, '.pending .range', '1 to 2 of 2');
+    await page.getByRole('button', { name: 'Start' }).click();
+    await eventually(async () => (await numberOf(page, 'Completed')) === 2, { timeoutMs: 20_000 });
+  });
+
+  it('makes attempts fail at the rate that is set, and says why', async () => {
+    await slide(page, 'fail_rate', 1);
+    await says(page, 'output[for=fail_rate]', '100 %');
+    await postForm(`${shop.url}/workers/configure`, { fail_rate: '1' });
+    await enqueue('email', 1);
+    await says(page, '.failed .rows li', /attempt 3.*Failed on purpose/);
+    expect(await numberOf(page, 'Given up')).toBe(1);
+    await page.locator('.failed .rows li').getByRole('button').first().click();
+    await says(page, '#job-body .attempt-log li', /1: error Failed on purpose/);
+  });
+});
+
+describe('the page', () => {
+  it('resets: no jobs, no workers, zero totals', async () => {
+    await enqueue('email', 3);
+    await eventually(async () => (await numberOf(page, 'Completed')) === 3, { timeoutMs: 20_000 });
+    await page.getByRole('button', { name: 'Reset' }).click();
+    await says(page, '#answer', 'All jobs are deleted');
+    await eventually(async () => (await numberOf(page, 'Completed')) === 0);
+    expect(await numberOf(page, 'Enqueued')).toBe(0);
+    expect(await workers().count()).toBe(0);
+  });
+
+  it('shows 100,000 jobs a page at a time, over one stream and no request for each', async () => {
+    await postForm(`${shop.url}/workers/stop`);
+    const queue = new JobQueue(connect({}, shop.redis.url), 'jobs');
+    for (let batch = 0; batch < 20; batch++) {
+      await queue.enqueueMany(Array.from({ length: 5_000 }, (_, i) => ({ payload: { i }, name: 'email' })));
+    }
+    await says(page, '.pending .range', '1 to 5 of 100,000');
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(request.url()));
+    await page.getByRole('button', { name: 'Waiting: next jobs' }).click();
+    await says(page, '.pending .range', '6 to 10 of 100,000');
+    await says(page, '.pending .rows li', '{"i":5}');
+    expect(requests).toHaveLength(1);
+    expect(await page.locator('.pending .rows li').count()).toBe(5);
+    await page.getByRole('button', { name: 'Reset' }).click();
+    await says(page, '.pending .range', /^0$/);
+  });
+});

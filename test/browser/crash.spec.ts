@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import {
+  getJson,
+  numberOf,
+  openPage,
+  postForm,
+  says,
+  slide,
+  startShop,
+  type ControlPage,
+  type RunningShop,
+} from '../support/browser.js';
+import { eventually } from '../support/wait.js';
+
+let shop: RunningShop;
+let page: ControlPage;
+
+interface JobView {
+  status: string;
+  attempts: number;
+  errors: { attempt: number; outcome: string; worker: string | null }[];
+}
+
+beforeAll(async () => {
+  shop = await startShop(['--workers', '2']);
+  page = await openPage(shop.url);
+  await eventually(async () => (await page.locator('#workers li[data-state=ready]').count()) === 2, {
+    timeoutMs: 20_000,
+  });
+}, 240_000);
+
+afterAll(() => expect(page.complaints).toEqual([]));
+
+it('shows a crash from beginning to end on one screen: killed, the claim runs out, back, completed', async () => {
+  await page.getByRole('button', { name: 'Crash a worker and watch' }).click();
+  await says(page, '#crash-steps li', /Its claim runs out in \d\.\d s/);
+  expect(await page.locator('.processing .note').textContent()).toMatch(/claim/);
+  await says(page, '#crash-steps li', 'Completed. Nothing was lost.', 40_000);
+  const steps = await page.locator('#crash-steps li').allTextContents();
+  expect(steps.map((step) => step.replace(/worker-\d+/, 'W').replace(/email \w+/, 'J'))).toEqual([
+    'J is enqueued.',
+    'W works on it.',
+    'W is killed in the middle of it. Nobody tells Redis.',
+    'Its claim ran out.',
+    'The job is back at the front of the queue.',
+    'W works on it: attempt 2.',
+    'Completed. Nothing was lost.',
+  ]);
+  const story = (await page.locator('#story').textContent())!;
+  expect(story).toMatch(/completed after all.*attempt 2.*claim of email \w+ ran out.*killed \(SIGKILL\)/);
+});
+
+it('kills the process that its button names, with SIGKILL, and a new one takes its place', async () => {
+  await slide(page, 'work_latency_ms', 3_000);
+  await says(page, 'output[for=work_latency_ms]', '3.0 s');
+  await eventually(
+    async () => (await getJson<{ work_latency_ms: number }>(`${shop.url}/stats`)).work_latency_ms === 3_000,
+  );
+  const { enqueued } = await postForm<{ enqueued: string[] }>(`${shop.url}/enqueue`, { kind: 'invoice' });
+  const row = page.locator('#workers li', { hasText: `invoice ${enqueued[0]!.slice(0, 8)}` });
+  await row.waitFor();
+  const [, name, pid] = /(worker-\d+) (\d+)/.exec((await row.textContent())!)!;
+  await row.getByRole('button', { name: `Kill ${name}` }).click();
+  await eventually(() => isGone(Number(pid)));
+  await says(page, '#story li', `${name} was killed (SIGKILL) in the middle of invoice`);
+  await eventually(async () => (await job(enqueued[0]!)).status === 'completed', { timeoutMs: 30_000 });
+  expect(await job(enqueued[0]!)).toMatchObject({ attempts: 2, errors: [{ attempt: 1, outcome: 'crash' }] });
+  expect(await page.locator('#workers li').count()).toBe(2);
+  expect(await page.locator('#workers li', { hasText: name! + ' ' }).count()).toBe(0);
+});
+
+it('hangs for real: a silent process loses its job to another, and is killed and replaced', async () => {
+  const taken = await numberOf(page, 'Taken back');
+  await slide(page, 'work_latency_ms', 0);
+  await postForm(`${shop.url}/workers/configure`, { hang_rate: '1', work_latency_ms: '0' });
+  const { enqueued } = await postForm<{ enqueued: string[] }>(`${shop.url}/enqueue`, { kind: 'email' });
+  await page.locator('#workers li[data-state=hanging]').first().waitFor();
+  await postForm(`${shop.url}/workers/configure`, { hang_rate: '0' });
+  await eventually(async () => (await job(enqueued[0]!)).status === 'completed', { timeoutMs: 30_000 });
+  expect((await job(enqueued[0]!)).errors[0]).toMatchObject({ outcome: 'crash' });
+  await eventually(async () => (await numberOf(page, 'Taken back')) > taken);
+  await says(page, '#story li', /has not answered for too long: it is killed and replaced/, 30_000);
+  await eventually(async () => (await page.locator('#workers li[data-state=ready]').count()) === 2, {
+    timeoutMs: 20_000,
+  });
+});
+
+it('leaves no process behind when it is stopped', async () => {
+  const texts = await page.locator('#workers .who').allTextContents();
+  const pids = texts.map((text) => Number(/\d+$/.exec(text)![0]));
+  expect(pids).toHaveLength(2);
+  expect(await shop.process.kill('SIGTERM')).toBe(0);
+  for (const pid of pids) await eventually(() => isGone(pid));
+  await says(page, '#away', 'The shop does not answer.');
+  page.complaints.length = 0;
+});
+
+function job(id: string): Promise<JobView> {
+  return getJson<JobView>(`${shop.url}/jobs/${id}`);
+}
+
+function isGone(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch {
+    return true;
+  }
+}

@@ -1,0 +1,101 @@
+import { request } from 'node:http';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { JobQueue } from 'nest-job-queue';
+import { openPage, postForm, says, startShop, type ControlPage, type RunningShop } from '../support/browser.js';
+import { connect } from '../support/redis.js';
+
+const HOSTILE = `"><img src=x onerror="window.taken=1"><script>window.taken=1</script><b>bold</b>\u202e{{7*7}}`;
+
+let shop: RunningShop;
+let page: ControlPage;
+let jobs: JobQueue;
+
+beforeAll(async () => {
+  shop = await startShop(['--workers', '2']);
+  jobs = new JobQueue(connect({}, shop.redis.url), 'jobs');
+  page = await openPage(shop.url);
+}, 240_000);
+
+afterAll(() => jobs.close());
+
+/** What a hostile text would have made of the page, had it been taken for HTML. */
+async function expectUnharmed() {
+  expect(await page.evaluate('window.taken')).toBeUndefined();
+  expect(await page.locator('img[src=x], main b, dialog b, main script').count()).toBe(0);
+  expect(page.complaints).toEqual([]);
+}
+
+it('shows hostile recipients, payloads, names, results and errors as text', async () => {
+  await page.getByLabel('For whom').fill(HOSTILE);
+  await page.getByRole('button', { name: 'Enqueue' }).click();
+  await says(page, '.completed .payload', '<script>window.taken=1</script>');
+  await postForm(`${shop.url}/workers/stop`);
+  await page.locator('#workers:empty').waitFor({ state: 'attached' });
+  await jobs.purge({ confirm: 'jobs' });
+  const completed = await jobs.enqueue({ [HOSTILE]: 1 }, { name: 'email' });
+  const claim = await jobs.claim();
+  expect(claim!.id).toBe(completed.id);
+  await jobs.complete(claim!, { html: HOSTILE });
+  const failing = await jobs.enqueue({ kind: HOSTILE }, { name: 'webhook' });
+  await jobs.fail((await jobs.claim())!, new Error(HOSTILE), { final: true });
+  await says(page, '.failed .outcome', '<img src=x');
+  await expectUnharmed();
+  for (const [list, id] of [
+    ['completed', completed.id],
+    ['failed', failing.id],
+  ] as const) {
+    await page.locator(`.${list} li[data-job="${id}"] .open`).click();
+    await says(page, '#job-body pre', '<script>');
+    await expectUnharmed();
+    await page.getByRole('button', { name: 'Close' }).click();
+  }
+});
+
+it('shows a job whose payload is not JSON, and one of a megabyte, in a bounded row', async () => {
+  const redis = connect({}, shop.redis.url);
+  await redis.hset('queue:jobs:job:broken', {
+    id: 'broken',
+    name: 'email',
+    payload: `{"x":${HOSTILE}`,
+    status: 'pending',
+  });
+  await redis.lpush('queue:jobs:pending', 'broken');
+  const big = await jobs.enqueue({ text: 'x'.repeat(1_000_000) }, { name: 'email' });
+  await says(page, '.pending li[data-job=broken]', '<img src=x');
+  const row = page.locator(`.pending li[data-job="${big.id}"]`);
+  await row.waitFor();
+  expect((await row.textContent())!.length).toBeLessThan(400);
+  await expectUnharmed();
+});
+
+it('refuses what another site sends through the browser of a visitor, and foreign names of a loopback server', async () => {
+  const { port } = new URL(shop.url);
+  const status = (method: string, headers: Record<string, string>) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const asked = request({
+        port,
+        host: '127.0.0.1',
+        path: method === 'GET' ? '/jobs' : '/reset',
+        method,
+        headers,
+      });
+      asked.once('response', (response) => resolve(response.resume().statusCode)).once('error', reject);
+      asked.end();
+    });
+  expect(await status('POST', { origin: 'https://evil.example' })).toBe(403);
+  expect(await status('POST', { origin: 'null' })).toBe(403);
+  expect(await status('POST', { origin: 'http://evil.example', host: 'evil.example' })).toBe(403);
+  expect(await status('GET', { host: `evil.example:${port}` })).toBe(403);
+  expect(await status('GET', { host: `localhost:${port}` })).toBe(200);
+  expect(await status('POST', { origin: shop.url, host: new URL(shop.url).host })).toBe(200);
+});
+
+it('listens on loopback only, and lets no script in but its own', async () => {
+  expect(new URL(shop.url).hostname).toBe('127.0.0.1');
+  const policy = (await fetch(shop.url)).headers.get('content-security-policy')!;
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).not.toContain('unsafe');
+  for (const path of ['/page/..%2fsrc%2fmain.ts', '/page/main.ts', '/page/constructor', '/page/package.json']) {
+    expect([path, (await fetch(shop.url + path)).status]).toEqual([path, 404]);
+  }
+});

@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import sharp from 'sharp';
+import { openPage, postForm, says, startShop, type ControlPage, type RunningShop } from '../support/browser.js';
+import { eventually } from '../support/wait.js';
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url));
+const PHONE = { width: 390, height: 844 };
+
+let shop: RunningShop;
+let page: ControlPage;
+
+beforeAll(async () => {
+  shop = await startShop(['--workers', '3']);
+  const first = await openPage(shop.url);
+  await eventually(async () => (await first.locator('#workers li[data-state=ready]').count()) === 3, {
+    timeoutMs: 20_000,
+  });
+  await postForm(`${shop.url}/workers/configure`, { fail_rate: '1' });
+  await postForm(`${shop.url}/enqueue`, { kind: 'webhook', count: '2', recipient: 'grace@example.com' });
+  await says(first, '.failed .range', '1 to 2 of 2');
+  await postForm(`${shop.url}/workers/configure`, { fail_rate: '0', work_latency_ms: '1000' });
+  for (const kind of ['email', 'webhook', 'thumbnail', 'invoice']) {
+    await postForm(`${shop.url}/enqueue`, { kind, count: '2', recipient: 'ada@example.com' });
+  }
+  await says(first, '.completed .range', /of 1[0-4]/, 40_000);
+  await first.context().close();
+}, 240_000);
+
+afterEach(() => page.context().close());
+
+/** Writes a picture for the README where SCREENSHOTS is set; a test run changes no files. */
+async function picture(name: string) {
+  if (!process.env.SCREENSHOTS) return;
+  const taken = await page.screenshot({ animations: 'disabled' });
+  // 64 colours are enough for text and lines, and a quarter of the size.
+  await sharp(taken).png({ palette: true, colours: 64, dither: 0 }).toFile(join(IMAGES, name));
+}
+
+async function violations() {
+  // By evaluate and not by a script element, which the page's policy refuses.
+  await page.evaluate(readFileSync(AXE, 'utf8'));
+  const found = (await page.evaluate(`axe.run(document, { resultTypes: ['violations'] })
+    .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 120)).join(' | ')))`)) as string[];
+  return found;
+}
+
+const openFirst = (list: string, kind: string) =>
+  page.locator(`.${list} .rows li`, { hasText: kind }).getByRole('button').first().click();
+
+describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+  it('is clean under axe-core, with a job open too', async () => {
+    page = await openPage(shop.url, { colorScheme });
+    await says(page, '.completed .range', 'of');
+    expect(await violations()).toEqual([]);
+    await openFirst('failed', 'webhook');
+    await says(page, '#job-body .attempt-log li', 'Failed on purpose');
+    expect(await violations()).toEqual([]);
+  });
+
+  it('is clean and not wider than a phone', async () => {
+    page = await openPage(shop.url, { colorScheme, viewport: PHONE });
+    await says(page, '.completed .range', 'of');
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width);
+    expect(await violations()).toEqual([]);
+    await openFirst('completed', 'invoice');
+    await says(page, '#job-body h3', 'What it made');
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width);
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.locator('#job').waitFor({ state: 'hidden' });
+    await page.evaluate('scrollTo(0, 0)');
+    if (colorScheme === 'dark') await picture('control-page-phone.png');
+  });
+});
+
+it('is used by keyboard: sliders by arrows, a row by Enter, closed by Escape, with the focus back on the row', async () => {
+  page = await openPage(shop.url);
+  await page.keyboard.press('Tab');
+  expect(await page.evaluate('document.activeElement.className')).toBe('skip');
+  await page.getByLabel('Fails').focus();
+  await page.keyboard.press('ArrowRight');
+  await eventually(async () => {
+    const stats = (await (await fetch(`${shop.url}/stats`)).json()) as { fail_rate: number };
+    return stats.fail_rate === 0.05;
+  });
+  await page.keyboard.press('ArrowLeft');
+  const row = page.locator('.completed .open').first();
+  await row.focus();
+  await page.keyboard.press('Enter');
+  await says(page, '#job-title', /\w/);
+  await page.keyboard.press('Escape');
+  await page.locator('#job').waitFor({ state: 'hidden' });
+  // Snapshots came meanwhile; they must not take the focus away.
+  expect(await row.evaluate((node) => node === node.ownerDocument.activeElement)).toBe(true);
+});
+
+it('looks as in the README', async () => {
+  page = await openPage(shop.url, { viewport: { width: 1360, height: 1010 } });
+  await postForm(`${shop.url}/workers/configure`, { work_latency_ms: '1000', fail_rate: '0' });
+  await page.getByRole('button', { name: 'Crash a worker and watch' }).click();
+  await says(page, '#crash-steps li', 'is killed', 30_000);
+  await postForm(`${shop.url}/enqueue`, { kind: 'thumbnail', count: '12', recipient: 'ada@example.com' });
+  await says(page, '.pending .range', /of \d/);
+  await says(page, '#crash-steps li', 'Completed. Nothing was lost.', 40_000);
+  await picture('control-page.png');
+  await openFirst('completed', 'thumbnail');
+  await says(page, '#job-body h3', 'What it made');
+  await eventually(() =>
+    page
+      .locator('#job img')
+      .evaluateAll((all) => all.every((each) => (each as unknown as { complete: boolean }).complete)),
+  );
+  await picture('control-page-job.png');
+});

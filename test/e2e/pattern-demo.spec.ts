@@ -1,0 +1,185 @@
+// A script written for the demo server of the Redis documentation's job-queue pattern, run against the shop.
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { startOwnRedis, type OwnRedis } from '../support/own-redis.js';
+import { buildShop, shopData, startProcess } from '../support/shop.js';
+import { eventually } from '../support/wait.js';
+
+jest.setTimeout(60_000);
+
+const STATS = {
+  enqueued_total: expect.any(Number),
+  completed_total: expect.any(Number),
+  failed_total: expect.any(Number),
+  reclaimed_total: expect.any(Number),
+  pending_depth: expect.any(Number),
+  processing_depth: expect.any(Number),
+  completed_depth: expect.any(Number),
+  failed_depth: expect.any(Number),
+  visibility_ms: 1_000,
+  workers_running: expect.any(Number),
+  worker_processed_total: expect.any(Number),
+  work_latency_ms: expect.any(Number),
+  fail_rate: expect.any(Number),
+  hang_rate: expect.any(Number),
+};
+const ID = expect.stringMatching(/^[0-9a-f]{16}$/);
+
+type Stats = Record<keyof typeof STATS, number>;
+interface ListedJob {
+  id: string;
+  status: string;
+  attempts: number;
+  payload: Record<string, unknown>;
+  result: unknown;
+  last_error: string | null;
+}
+type Jobs = Record<'pending' | 'processing' | 'completed' | 'failed', ListedJob[]>;
+
+let redis: OwnRedis;
+let url: string;
+
+beforeAll(async () => {
+  buildShop();
+  redis = await startOwnRedis();
+  const { hostname, port } = new URL(redis.url);
+  const flags = {
+    host: '127.0.0.1',
+    port: '0',
+    'redis-host': hostname,
+    'redis-port': port,
+    'visibility-ms': '1000',
+  };
+  const more = { workers: '0', 'queue-name': 'demo', 'reclaim-ms': '0' };
+  const args = Object.entries({ ...flags, ...more }).flatMap(([name, value]) => [`--${name}`, value]);
+  const env = { SHOP_DATA: shopData(), REDIS_URL: '' };
+  const shop = startProcess('node', ['examples/shop/dist/main.js', ...args], env);
+  url = (await shop.prints(/The shop is open: (\S+)/))[1]!;
+  // The shop's own first jobs are not the demo's.
+  await eventually(async () => (await get<Stats>('/stats')).pending_depth === 4);
+  await post('/reset');
+}, 180_000);
+
+async function get<Answer>(path: string): Promise<Answer> {
+  const response = await fetch(url + path);
+  expect([path, response.status]).toEqual([path, 200]);
+  return (await response.json()) as Answer;
+}
+
+async function post<Answer>(path: string, form: Record<string, string> = {}): Promise<Answer> {
+  const response = await fetch(url + path, { method: 'POST', body: new URLSearchParams(form) });
+  expect([path, response.status]).toEqual([path, 200]);
+  return (await response.json()) as Answer;
+}
+
+describe('the demo of the pattern', () => {
+  it('serves a page', async () => {
+    const response = await fetch(url);
+    expect(response.headers.get('content-type')).toMatch(/^text\/html/);
+  });
+
+  it('counts from zero, with no workers', async () => {
+    const stats = await get<Stats>('/stats');
+    expect(stats).toEqual(STATS);
+    expect(stats).toMatchObject({
+      enqueued_total: 0,
+      pending_depth: 0,
+      workers_running: 0,
+      worker_processed_total: 0,
+    });
+  });
+
+  it('enqueues 1 to 50 jobs of a kind, and lists them with exactly these fields', async () => {
+    const kinds = ['email', 'webhook', 'thumbnail', 'invoice'];
+    for (const kind of kinds) {
+      const { enqueued, stats } = await post<{ enqueued: string[]; stats: Stats }>('/enqueue', {
+        kind,
+        recipient: 'alice@example.com',
+        count: '2',
+      });
+      expect(enqueued).toEqual([ID, ID]);
+      expect(stats).toEqual(STATS);
+    }
+    const jobs = await get<Jobs>('/jobs');
+    expect(Object.keys(jobs)).toEqual(['pending', 'processing', 'completed', 'failed']);
+    expect(jobs.pending).toHaveLength(8);
+    expect(jobs.pending[0]).toEqual({
+      id: ID,
+      status: 'pending',
+      attempts: 0,
+      payload: expect.objectContaining({ kind: 'email', recipient: 'alice@example.com', n: 1 }),
+      result: null,
+      last_error: null,
+    });
+    expect((await post<{ enqueued: string[] }>('/enqueue')).enqueued).toHaveLength(1);
+    expect((await post<{ enqueued: string[] }>('/enqueue', { count: '1000' })).enqueued).toHaveLength(50);
+    expect((await post<{ enqueued: string[] }>('/enqueue', { count: 'x' })).enqueued).toHaveLength(1);
+    await post('/reset');
+  });
+
+  it('starts workers, which complete the jobs', async () => {
+    await post('/enqueue', { kind: 'thumbnail', recipient: 'alice@example.com', count: '3' });
+    const started = await post<Stats>('/workers/start', { work_latency_ms: '0' });
+    expect(started).toEqual(STATS);
+    expect(started).toMatchObject({ workers_running: 2, work_latency_ms: 0, fail_rate: 0, hang_rate: 0 });
+    await eventually(async () => (await get<Stats>('/stats')).worker_processed_total === 3, { timeoutMs: 20_000 });
+    const { completed } = await get<Jobs>('/jobs');
+    expect(completed[0]).toMatchObject({
+      status: 'completed',
+      attempts: 1,
+      result: { width: 240 },
+      last_error: null,
+    });
+  });
+
+  it('configures workers while they run, within the bounds', async () => {
+    expect(await post<Stats>('/workers/configure', { fail_rate: '1' })).toMatchObject({
+      fail_rate: 1,
+      hang_rate: 0,
+    });
+    const { enqueued } = await post<{ enqueued: string[] }>('/enqueue');
+    await eventually(async () => (await get<Stats>('/stats')).failed_total === 1, { timeoutMs: 20_000 });
+    const { failed } = await get<Jobs>('/jobs');
+    expect(failed).toMatchObject([
+      { id: enqueued[0], status: 'failed', attempts: 3, last_error: expect.any(String) },
+    ]);
+    expect(await post<Stats>('/workers/configure', { fail_rate: '7', hang_rate: '-1' })).toMatchObject({
+      fail_rate: 1,
+      hang_rate: 0,
+    });
+    await post('/workers/configure', { fail_rate: '0' });
+  });
+
+  it('reclaims what a hanging worker holds, once its claim has run out', async () => {
+    await post('/workers/start', { size: '1', hang_rate: '1' });
+    const { enqueued } = await post<{ enqueued: string[] }>('/enqueue');
+    await eventually(async () => (await get<Jobs>('/jobs')).processing.length === 1, { timeoutMs: 20_000 });
+    // The worker that hangs is replaced; its replacement must not hang with the same job.
+    await post('/workers/configure', { hang_rate: '0' });
+    const { reclaimed, stats } = await eventually(async () => {
+      const answer = await post<{ reclaimed: string[]; stats: Stats }>('/reclaim');
+      return answer.reclaimed.length > 0 && answer;
+    });
+    expect(reclaimed).toEqual(enqueued);
+    expect(stats).toEqual(STATS);
+    expect(stats.reclaimed_total).toBe(1);
+    await eventually(async () => (await get<Stats>('/stats')).completed_total === 4, { timeoutMs: 30_000 });
+  });
+
+  it('stops workers, and resets: no jobs, zero totals', async () => {
+    expect(await post<Stats>('/workers/stop')).toMatchObject({ workers_running: 0 });
+    await post('/enqueue', { count: '2' });
+    expect((await get<Stats>('/stats')).pending_depth).toBe(2);
+    const { stats } = await post<{ stats: Stats }>('/reset');
+    expect(stats).toEqual(STATS);
+    const { visibility_ms: _, work_latency_ms, fail_rate, hang_rate, ...counted } = stats;
+    expect(Object.values(counted).every((count) => count === 0)).toBe(true);
+    expect({ work_latency_ms, fail_rate, hang_rate }).toEqual({ work_latency_ms: 400, fail_rate: 0, hang_rate: 0 });
+    expect(await get<Jobs>('/jobs')).toEqual({ pending: [], processing: [], completed: [], failed: [] });
+  });
+
+  it('refuses a flag that makes no sense, and says what was expected', async () => {
+    const shop = startProcess('node', ['examples/shop/dist/main.js', '--workers', '9'], {});
+    expect(await shop.exited).toBe(2);
+    expect(shop.output).toContain('--workers: expected a whole number from 0 to 8, found "9"');
+  });
+});

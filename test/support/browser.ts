@@ -1,0 +1,93 @@
+// The control page in a headless Chromium, beside a shop and a Redis of the test file's own.
+import { existsSync } from 'node:fs';
+import { afterAll, expect } from '@jest/globals';
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { startOwnRedis, type OwnRedis } from './own-redis.js';
+import { buildShop, shopData, startProcess, type ShopProcess } from './shop.js';
+
+const ARGS =
+  '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
+
+let browser: Browser | undefined;
+
+afterAll(() => browser?.close());
+
+export interface RunningShop {
+  url: string;
+  redis: OwnRedis;
+  process: ShopProcess;
+}
+
+/** Starts a shop whose claims run out soon; `flags` are those of its command line. */
+export async function startShop(flags: string[] = []): Promise<RunningShop> {
+  buildShop();
+  // What was written survives a restart.
+  const redis = await startOwnRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
+  const env = { SHOP_DATA: shopData(), PORT: '0', REDIS_URL: redis.url };
+  const defaults = ['--visibility-ms', '2000', '--reclaim-ms', '1000'];
+  const process = startProcess('node', ['examples/shop/dist/main.js', ...defaults, ...flags], env);
+  const [, url] = await process.prints(/The shop is open: (\S+)/);
+  return { url: url!, redis, process };
+}
+
+export interface ControlPage extends Page {
+  /** What the page complained about: errors of scripts, and what its policy refused. */
+  complaints: string[];
+}
+
+/** Opens the control page and waits until it is live. */
+export async function openPage(url: string, options: BrowserContextOptions = {}): Promise<ControlPage> {
+  browser ??= await chromium.launch({ executablePath: chromiumPath(), args: ARGS.split(' ') });
+  const context = await browser.newContext({ viewport: { width: 1360, height: 1000 }, ...options });
+  const page = Object.assign(await context.newPage(), { complaints: [] as string[] });
+  page.setDefaultTimeout(20_000);
+  page.on('pageerror', (error) => page.complaints.push(error.message));
+  page.on('console', (message) => {
+    // The browser notes every answer that is not 200; what the page makes of it is what tests look at.
+    const answered = message.text().startsWith('Failed to load resource');
+    if (message.type() === 'error' && !answered) page.complaints.push(message.text());
+  });
+  await page.goto(url);
+  await says(page, '#connection', 'Live');
+  return page;
+}
+
+/** Waits until an element's text matches. */
+export async function says(page: Page, selector: string, text: string | RegExp, timeout = 20_000): Promise<void> {
+  const matches =
+    typeof text === 'string'
+      ? page.locator(selector, { hasText: text })
+      : page.locator(selector).filter({ hasText: text });
+  await matches.first().waitFor({ state: 'visible', timeout });
+}
+
+/** The number of a tile: `Completed`. */
+export async function numberOf(page: Page, name: string): Promise<number> {
+  const text = await page.locator('#numbers div', { hasText: name }).locator('dd').textContent();
+  return Number(text!.replaceAll(',', ''));
+}
+
+/** Sets a slider as a hand on the arrow keys does, in one go. */
+export async function slide(page: Page, id: string, value: number): Promise<void> {
+  await page.locator(`#${id}`).fill(String(value));
+}
+
+export async function getJson<Answer>(url: string): Promise<Answer> {
+  const response = await fetch(url);
+  expect(response.status).toBe(200);
+  return (await response.json()) as Answer;
+}
+
+export async function postForm<Answer>(url: string, fields: Record<string, string> = {}): Promise<Answer> {
+  const response = await fetch(url, { method: 'POST', body: new URLSearchParams(fields) });
+  expect([url, response.status]).toEqual([url, 200]);
+  return (await response.json()) as Answer;
+}
+
+function chromiumPath(): string {
+  const path = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+  if (!existsSync(path)) {
+    throw new Error(`No Chromium at ${path}: apt-get install chromium, or set CHROMIUM_PATH.`);
+  }
+  return path;
+}
