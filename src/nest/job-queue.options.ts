@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { checkOptions } from '../queue/check-options.js';
 import { InvalidOptionError } from '../queue/errors.js';
 import { checkQueueName, show } from '../queue/names.js';
-import { duration, queueOptionFields, wholeNumber, type QueueOptions } from '../queue/options.js';
+import { duration, queueOptionFields, wholeNumber, type QueueOptions, timerDuration } from '../queue/options.js';
 import { isRedisClient, type RedisClient } from '../queue/redis-client.js';
 import { given, withoutDefaults } from './given.js';
 
@@ -93,7 +93,7 @@ const optionsSchema = z.strictObject(
     concurrency: wholeNumber(1, 100_000).optional(),
     worker: boolean().default(true),
     reclaim: z.unknown().optional(),
-    shutdownTimeoutMs: duration(1).default(10_000),
+    shutdownTimeoutMs: timerDuration(1).default(10_000),
     requireRedis: z.unknown().optional(),
   },
   { error: 'expected an object of options' },
@@ -102,7 +102,7 @@ const optionsSchema = z.strictObject(
 // Checked by themselves and not as a union, so that an error can name the key and suggest the one that was meant.
 const reclaimSchema = z.strictObject(
   {
-    everyMs: duration(100).optional(),
+    everyMs: timerDuration(100).optional(),
     cron: z
       .custom<string>((value) => typeof value === 'string' && CronTime.validateCronExpression(value).valid, {
         error: "expected a cron expression such as '*/10 * * * * *'",
