@@ -46,8 +46,9 @@ it('shows a crash from beginning to end on one screen: killed, the claim runs ou
     'W works on it: attempt 2.',
     'Completed. Nothing was lost.',
   ]);
-  const story = (await page.locator('#story').textContent())!;
-  expect(story).toMatch(/completed after all.*attempt 2.*claim of email \w+ ran out.*killed \(SIGKILL\)/);
+  // The newest first.
+  const order = /completed after all.*attempt 2.*claim of email \w+ ran out.*killed \(SIGKILL\)/;
+  expect(await page.locator('#story').textContent()).toMatch(order);
 });
 
 it('kills the process that its button names, with SIGKILL, and a new one takes its place', async () => {

@@ -85,7 +85,7 @@ export async function postForm<Answer>(url: string, fields: Record<string, strin
 }
 
 function chromiumPath(): string {
-  const path = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+  const path = process.env.CHROMIUM_PATH || '/usr/bin/chromium';
   if (!existsSync(path)) {
     throw new Error(`No Chromium at ${path}: apt-get install chromium, or set CHROMIUM_PATH.`);
   }

@@ -12,6 +12,7 @@ import { StatsService } from './stats.service.js';
 import { PoolStory } from './story/pool-story.js';
 import { QueueStory } from './story/queue-story.js';
 import { Story } from './story/story.js';
+import { Troubles } from './story/troubles.js';
 import { TotalsSinceReset } from './totals.js';
 import { WorkersController } from './workers.controller.js';
 
@@ -26,6 +27,7 @@ import { WorkersController } from './workers.controller.js';
     SnapshotService,
     History,
     Story,
+    Troubles,
     PoolStory,
     QueueStory,
     { provide: APP_GUARD, useClass: SameOriginGuard },

@@ -1,15 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { settings } from '../../settings.js';
 import type { PoolEvent } from '../pool/pool-event.js';
+import type { CurrentJob } from '../pool/worker-process.js';
 import { WorkerPool } from '../pool/worker-pool.js';
 import { nameOf } from './name-of.js';
 import { Story } from './story.js';
+import { Troubles } from './troubles.js';
 
 /** Tells what happens to the worker processes. */
 @Injectable()
 export class PoolStory {
   constructor(
     private readonly story: Story,
+    private readonly troubles: Troubles,
     pool: WorkerPool,
   ) {
     pool.events.subscribe((event) => this.hear(event));
@@ -25,14 +28,7 @@ export class PoolStory {
       case 'silent':
         return this.story.tell('warn', `${worker} has not answered for too long: it is killed and replaced.`);
       case 'began':
-        if (event.job.attempt === 1) return;
-        return this.story.tellOften(
-          'again',
-          'plain',
-          `${worker} takes ${nameOf(event.job)}: attempt ${event.job.attempt}.`,
-          event.job.id,
-          'were taken once more.',
-        );
+        return this.tellAgain(worker, event.job);
       case 'hangs':
         return this.story.tell(
           'bad',
@@ -48,6 +44,14 @@ export class PoolStory {
       case 'started':
         return;
     }
+  }
+
+  private tellAgain(worker: string, job: CurrentJob): void {
+    if (job.attempt === 1) return;
+    const line = `${worker} takes ${nameOf(job)}: attempt ${job.attempt}.`;
+    this.troubles.after(job.id, job.attempt - 1, () =>
+      this.story.tellOften('again', 'plain', line, job.id, 'were taken once more.'),
+    );
   }
 }
 

@@ -4,19 +4,17 @@ import type { JobEvent } from 'nest-job-queue';
 import { QueueAccess } from '../queue-access.js';
 import { nameOf } from './name-of.js';
 import { Story } from './story.js';
-
-/** For how many jobs it is remembered that they had trouble. */
-const REMEMBERED = 1_000;
+import { Troubles } from './troubles.js';
 
 /** Tells what happens to jobs, by the events that the queue publishes, and when Redis goes and comes back. */
 @Injectable()
 export class QueueStory implements OnApplicationBootstrap, OnApplicationShutdown {
   private subscriber: Redis | undefined;
-  private readonly troubled = new Set<string>();
   private away = false;
 
   constructor(
     private readonly story: Story,
+    private readonly troubles: Troubles,
     private readonly queue: QueueAccess,
   ) {}
 
@@ -50,33 +48,27 @@ export class QueueStory implements OnApplicationBootstrap, OnApplicationShutdown
       this.story.tellOften(`${event.status}:${tone}`, tone, text, event.id, summary);
     switch (event.status) {
       case 'completed':
-        if (this.troubled.delete(event.id))
+        if (this.troubles.forget(event.id))
           tell('good', `${job} is completed after all.`, 'were completed after all.');
         else tell('plain', `${job} is completed.`, 'were completed.');
         return;
       case 'retry':
-        this.remember(event.id);
-        return tell('warn', `${job} failed; it will be tried again.`, 'failed and will be tried again.');
+        tell('warn', `${job} failed; it will be tried again.`, 'failed and will be tried again.');
+        return this.troubles.happened(event.id);
       case 'reclaimed':
-        this.remember(event.id);
-        return tell(
+        tell(
           'warn',
           `The claim of ${job} ran out: it is back at the front of the queue.`,
           'claims ran out; their jobs are back.',
         );
+        return this.troubles.happened(event.id);
       case 'failed':
-        this.troubled.delete(event.id);
+        this.troubles.forget(event.id);
         return tell(
           'bad',
           `${job} is given up: its attempts are used up. It is a dead letter now.`,
           'were given up.',
         );
     }
-  }
-
-  private remember(id: string): void {
-    this.troubled.add(id);
-    const [oldest] = this.troubled;
-    if (this.troubled.size > REMEMBERED && oldest !== undefined) this.troubled.delete(oldest);
   }
 }

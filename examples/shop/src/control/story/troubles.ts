@@ -1,0 +1,46 @@
+import { Injectable } from '@nestjs/common';
+
+/** For how many jobs it is remembered. */
+const REMEMBERED = 1_000;
+
+/** Which jobs had trouble, and how often: attempts that failed, claims that ran out. */
+@Injectable()
+export class Troubles {
+  private readonly jobs = new Map<string, { count: number; waiting?: { count: number; tell: () => void } }>();
+
+  happened(id: string): void {
+    const job = this.of(id);
+    job.count += 1;
+    const { waiting } = job;
+    if (waiting && job.count >= waiting.count) {
+      job.waiting = undefined;
+      waiting.tell();
+    }
+  }
+
+  /**
+   * Tells at once, or after the trouble that came before it: workers and Redis report on different ways, and what is
+   * told must be in the order in which it happened.
+   */
+  after(id: string, count: number, tell: () => void): void {
+    const job = this.of(id);
+    if (job.count >= count) tell();
+    else job.waiting = { count, tell };
+  }
+
+  /** Whether a job that ended had any. */
+  forget(id: string): boolean {
+    return this.jobs.delete(id);
+  }
+
+  private of(id: string) {
+    let job = this.jobs.get(id);
+    if (!job) {
+      job = { count: 0 };
+      this.jobs.set(id, job);
+      const [oldest] = this.jobs.keys();
+      if (this.jobs.size > REMEMBERED && oldest !== undefined) this.jobs.delete(oldest);
+    }
+    return job;
+  }
+}
