@@ -61,39 +61,11 @@ local function replace(owner, id, payload, options)
   place(owner, options)
 end
 
--- Plain jobs, whose ids were drawn at random, were added together or not at all: where neither the first nor the last
--- of them is known none is, and each need not be asked for.
-local function any_plain_known()
-  local known = 0
-  for _, range in ipairs({ { 1, #ARGV, 4 }, { #ARGV - 3, 1, -4 } }) do
-    for i = range[1], range[2], range[3] do
-      if ARGV[i + 3] == '' then
-        known = known + redis.call('EXISTS', job .. ARGV[i])
-        break
-      end
-    end
-  end
-  return known > 0
-end
-local plain_known
-
-local function is_known(key, options)
-  if not options then
-    if plain_known == nil then
-      plain_known = any_plain_known()
-    end
-    if not plain_known then
-      return false
-    end
-  end
-  return redis.call('EXISTS', key) == 1
-end
-
 for i = 1, #ARGV, 4 do
   local id, options = ARGV[i], ARGV[i + 3] ~= '' and cjson.decode(ARGV[i + 3])
   local key, index = job .. id, (i + 3) / 4
   local verdict, standing
-  if is_known(key, options) then
+  if redis.call('EXISTS', key) == 1 then
     local repeated = not (options and options.request) or redis.call('HGET', key, 'request') == options.request
     verdict, standing = repeated and 'repeated' or 'exists', id
   elseif options and options.unique then

@@ -1,6 +1,25 @@
+import { z } from 'zod';
+import { storedBackoffSchema } from './backoff.js';
 import type { AttemptRecord, ClaimedJob, JobRecord, JobStatus, RefusedJob, WorkerOptions } from './job.js';
 
 const NO_OPTIONS: { value: WorkerOptions; broken?: string } = { value: Object.freeze({}) };
+
+/** What a worker reads of stored options; a fault in them must stop their job, not the worker. */
+const workerOptionsSchema = z.looseObject({
+  maxAttempts: z.number().optional(),
+  backoff: storedBackoffSchema.optional(),
+  timeoutMs: z
+    .number()
+    .min(1)
+    .max(2 ** 31 - 1)
+    .optional(),
+  keepResult: z.boolean().optional(),
+  resultTtlMs: z.number().min(1).optional(),
+});
+
+function decodeWorkerOptions(value: unknown): WorkerOptions | undefined {
+  return workerOptionsSchema.safeParse(value).data;
+}
 
 const REFUSALS: Record<string, { name: string; message: string }> = {
   missing: { name: 'BrokenJob', message: 'The job hash is missing: it was deleted or has expired.' },
@@ -43,14 +62,15 @@ export function decodeClaim(
     }
     const payload = parse(values[i + 2] as string);
     const options = values[i + 6] ? parse(values[i + 6] as string) : NO_OPTIONS;
-    if (payload.broken !== undefined || options.broken !== undefined) {
-      const what = payload.broken === undefined ? 'The options are' : 'The payload is';
-      const text = (payload.broken ?? options.broken)!.slice(0, 200);
-      answer.refused.push({ id, token, fence, error: { name: 'BrokenJob', message: `${what} not JSON: ${text}` } });
+    const workerOptions = options === NO_OPTIONS ? NO_OPTIONS.value : decodeWorkerOptions(options.value);
+    if (payload.broken !== undefined || workerOptions === undefined) {
+      const what = payload.broken === undefined ? 'The options are not those of a job' : 'The payload is not JSON';
+      const text = String(payload.broken ?? values[i + 6]).slice(0, 200);
+      answer.refused.push({ id, token, fence, error: { name: 'BrokenJob', message: `${what}: ${text}` } });
       continue;
     }
-    const name = (values[i + 1] as string | null) ?? kindOf(payload.value) ?? queue;
-    const workerOptions = options.value as WorkerOptions;
+    const storedName = values[i + 1] as string | null;
+    const name = storedName ?? kindOf(payload.value) ?? queue;
     answer.jobs.push({
       id,
       name,
@@ -64,6 +84,7 @@ export function decodeClaim(
       claimedAtMs,
       options: workerOptions,
       plain: options === NO_OPTIONS && Number(values[i + 3]) === 1,
+      ...(storedName === null && { nameless: true }),
     });
   }
   return answer;

@@ -117,12 +117,25 @@ export class JobTimeoutError extends JobQueueError {
 /** Thrown by a handler: the job fails at once, whatever attempts are left. */
 export class NonRetryableError extends JobQueueError {}
 
-/** Thrown by a handler: the job comes back after `delayMs` without having used an attempt. */
+const YEAR_MS = 31_536_000_000;
+
+/**
+ * Thrown by a handler: the job comes back after `delayMs` (0 to a year) without having used an attempt.
+ *
+ * @throws InvalidOptionError for a delay that is no such number, which then fails the attempt
+ */
 export class RetryLaterError extends JobQueueError {
   constructor(
     readonly delayMs: number,
     message = `retry in ${delayMs} ms`,
   ) {
     super(message);
+    if (!(delayMs >= 0 && delayMs <= YEAR_MS)) {
+      throw new InvalidOptionError(
+        'delayMs of a retry or snooze',
+        'a number of ms from 0 to a year',
+        String(delayMs),
+      );
+    }
   }
 }

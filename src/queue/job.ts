@@ -32,6 +32,8 @@ export interface ClaimedJob<Payload = unknown> {
   readonly options: WorkerOptions;
   /** True for a first attempt without options; it can be settled at the least cost. */
   readonly plain: boolean;
+  /** Set where the producer stored no name, and it was found in the payload. */
+  readonly nameless?: boolean;
 }
 
 /** What a settle needs to know of a claim. */

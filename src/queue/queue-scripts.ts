@@ -1,6 +1,6 @@
 import { decodeClaim, decodeJob, type ClaimAnswer } from './decode-job.js';
 import { decodeStats } from './decode-stats.js';
-import type { ClaimRef, JobRecord, JobStatus, QueueStats, StoredError } from './job.js';
+import type { ClaimedJob, ClaimRef, JobRecord, JobStatus, QueueStats, StoredError } from './job.js';
 import type { QueueKeys } from './keys.js';
 import type { ResolvedQueueOptions } from './options.js';
 import type { ScriptArgument, ScriptCall, ScriptName } from './script-runner.js';
@@ -191,6 +191,11 @@ export class QueueScripts {
       [limit, ...ages, ...caps, FALLEN_TTL_MS],
       (reply) => Number(reply) === 1,
     );
+  }
+
+  /** Answers whether the name was written. */
+  name({ id, token, name }: Pick<ClaimedJob, 'id' | 'token' | 'name'>): ScriptCall<boolean> {
+    return call('name', this.keys.standard, [id, token, name], (reply) => Number(reply) === 1);
   }
 
   announce(worker: string, serves: boolean, policies: readonly Policy[] = []): ScriptCall<void> {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { JobQueueError } from './errors.js';
 import { luaScripts } from './lua.generated.js';
 import type { RedisClient } from './redis-client.js';
 
@@ -23,6 +24,13 @@ export interface BlockingWait {
 
 /** The outcome of one call of several that travelled together. */
 export type Settled<Answer> = { ok: true; answer: Answer } | { ok: false; error: Error };
+
+/** A reply that is not what its script returns. Asking again would bring the same. */
+export class ReplyDecodeError extends JobQueueError {
+  constructor(script: ScriptName, cause: unknown) {
+    super(`The reply of the script ${script} cannot be read: ${(cause as Error).message}`, { cause });
+  }
+}
 
 const shas = Object.fromEntries(
   Object.entries(luaScripts).map(([name, text]) => [name, createHash('sha1').update(text).digest('hex')]),
@@ -96,7 +104,7 @@ function settle(call: ScriptCall<unknown>, reply: [Error | null, unknown] | unde
   try {
     return { ok: true, answer: call.decode(value) };
   } catch (failure) {
-    return { ok: false, error: failure as Error };
+    return { ok: false, error: new ReplyDecodeError(call.script, failure) };
   }
 }
 

@@ -7,6 +7,7 @@ const INTERVAL_MS = 10_000;
 /** Says which queues this worker serves, so that an operator can be told "12 waiting, no worker". */
 export class Announcer {
   private timer: NodeJS.Timeout | undefined;
+  private ended = false;
 
   constructor(
     private readonly worker: string,
@@ -17,6 +18,9 @@ export class Announcer {
   /** Resolves when the server was told: the limits of the handlers must be known there before the first claim. */
   async start(): Promise<void> {
     await this.runOnce();
+    if (this.ended) {
+      return; // a stop came while the server kept us waiting
+    }
     this.timer = setInterval(() => void this.runOnce(), INTERVAL_MS);
   }
 
@@ -32,6 +36,7 @@ export class Announcer {
 
   /** Ends without a word to the server, which forgets a silent worker by itself. */
   abandon(): void {
+    this.ended = true;
     clearInterval(this.timer);
   }
 
@@ -40,7 +45,7 @@ export class Announcer {
       this.lanes.map((lane) =>
         runSupervised(
           lane.queue,
-          lane.scripts.announce(this.worker, serves, serves ? lane.policies : []),
+          lane.scripts.announce(this.worker, serves, serves ? lane.limits : []),
           INTERVAL_MS,
         ).catch((error: Error) => {
           this.logger.warn(`Announcing this worker to queue "${lane.name}" failed: ${error.message}`);

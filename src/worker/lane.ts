@@ -56,6 +56,9 @@ export class Lane implements AttemptOwner {
   /** Set while no new jobs are to be claimed: a local pause, or a stop. */
   closed = false;
   private resting = false;
+  /** The limits of all handlers, for the server to know. */
+  readonly limits: readonly Policy[];
+  /** Those that differ from the queue's, for claims. */
   readonly policies: readonly Policy[];
 
   constructor(
@@ -66,13 +69,14 @@ export class Lane implements AttemptOwner {
     private readonly observer: LaneObserver,
   ) {
     const { maxAttempts, maxCrashes } = queue.options;
-    this.policies = [...handlers]
-      .filter(([, handler]) => handler.maxAttempts ?? handler.maxCrashes)
-      .map(([name, handler]) => ({
-        name,
-        maxAttempts: handler.maxAttempts ?? maxAttempts,
-        maxCrashes: handler.maxCrashes ?? maxCrashes,
-      }));
+    this.limits = [...handlers].map(([name, handler]) => ({
+      name,
+      maxAttempts: handler.maxAttempts ?? maxAttempts,
+      maxCrashes: handler.maxCrashes ?? maxCrashes,
+    }));
+    this.policies = this.limits.filter(
+      (limit) => limit.maxAttempts !== maxAttempts || limit.maxCrashes !== maxCrashes,
+    );
   }
 
   get name(): string {
@@ -130,6 +134,26 @@ export class Lane implements AttemptOwner {
       const attempt = new Attempt(job, handler, this);
       this.running.add(attempt);
       this.observer.emit?.({ type: 'started', job: attempt.job });
+      if (job.nameless) {
+        void this.startNamed(attempt);
+      } else {
+        attempt.start();
+      }
+    }
+  }
+
+  /** Stores the name first, so that the limits of the handler hold also where it kills its worker. */
+  private async startNamed(attempt: Attempt): Promise<void> {
+    try {
+      await this.queue.runner.run(this.scripts.name(attempt.claim));
+    } catch (error) {
+      this.observer.warn(
+        `The name of job ${attempt.id} of queue "${this.name}" was not stored: ${(error as Error).message}`,
+      );
+    }
+    if (attempt.isEnded) {
+      this.idle(attempt); // a stop or a lost claim came first: the handler does not start any more
+    } else {
       attempt.start();
     }
   }

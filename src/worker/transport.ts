@@ -1,6 +1,12 @@
 import type { JobQueueLogger } from '../queue/logger.js';
 import type { RedisClient } from '../queue/redis-client.js';
-import type { BlockingWait, ScriptCall, ScriptRunner, Settled } from '../queue/script-runner.js';
+import {
+  ReplyDecodeError,
+  type BlockingWait,
+  type ScriptCall,
+  type ScriptRunner,
+  type Settled,
+} from '../queue/script-runner.js';
 import { cut, LONGEST_TRIP_MS, supervised } from './supervised.js';
 
 const FIRST_PAUSE_MS = 50;
@@ -8,7 +14,7 @@ const LONGEST_PAUSE_MS = 2_000;
 
 /** Errors that pass by themselves: the server is starting, failing over, busy, or full. */
 const PASSING =
-  /^(LOADING|READONLY|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|OOM|NOREPLICAS|MISCONF|UNBLOCKED|MOVED|ASK)\b/;
+  /^(LOADING|READONLY|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|OOM|NOREPLICAS|MISCONF|UNBLOCKED|MOVED|ASK|NOAUTH|WRONGPASS|NOPERM)\b/;
 
 /**
  * Carries script calls to Redis until they are answered, through outages of any length. Every call of a worker can be
@@ -94,7 +100,11 @@ export class Transport {
     if (this.given) {
       return;
     }
-    if (this.wasConnected) {
+    if (this.client.status === 'end') {
+      this.logger.error(
+        'The Redis client was closed and does not connect again: this worker does nothing any more.',
+      );
+    } else if (this.wasConnected) {
       this.logger.warn('The connection to Redis is lost; the worker goes on when it is back.');
     }
     await new Promise<void>((resolve) => {
@@ -132,5 +142,8 @@ function allFailed(calls: ScriptCall<unknown>[], error: Error): Settled<unknown>
 }
 
 function mayPass(outcome: Settled<unknown>): outcome is { ok: false; error: Error } {
-  return !outcome.ok && (outcome.error.name !== 'ReplyError' || PASSING.test(outcome.error.message));
+  if (outcome.ok || outcome.error instanceof ReplyDecodeError) {
+    return false;
+  }
+  return outcome.error.name !== 'ReplyError' || PASSING.test(outcome.error.message);
 }

@@ -12,7 +12,11 @@ describe('a job that cannot run', () => {
       /payload is not JSON: \{"to":/,
       (queue, id) => set(queue, id, 'payload', '{"to":'),
     ],
-    ['whose options are not JSON', /options are not JSON/, (queue, id) => set(queue, id, 'options', 'nonsense')],
+    [
+      'whose options are not JSON',
+      /options are not those of a job: nonsense/,
+      (queue, id) => set(queue, id, 'options', 'nonsense'),
+    ],
     ['that was not started in time', /expiresInMs/, (queue, id) => set(queue, id, 'expires_at_ms', '1')],
     ['whose attempts another client used up', /used up/, (queue, id) => set(queue, id, 'attempts', '3')],
   ])('%s is a dead letter, and the one behind it runs', async (_, reason, spoil) => {

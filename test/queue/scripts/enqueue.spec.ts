@@ -139,3 +139,18 @@ describe('enqueue.lua', () => {
     },
   );
 });
+
+describe('enqueue.lua: repeated after some of its jobs have gone', () => {
+  it('I1, I3: adds no job again that is still known', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b', 'c');
+    const claims = await q.claim(3);
+    const others = claims.filter(({ id }) => id !== 'b');
+    await q.run(q.scripts.complete(others.map((job) => ({ ...job, result: '' }))));
+    await q.redis.del(q.keys.job('a'), q.keys.job('c'));
+    await q.addAll('a', 'b', 'c');
+    expect(await q.pending()).toEqual(['a', 'c']);
+    expect(await q.status('b')).toBe('processing');
+    q.broken = true; // a and c are in the history and pending: the documented window of a repeat
+  });
+});
