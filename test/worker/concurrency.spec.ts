@@ -4,11 +4,17 @@ import type { Job } from '../../src/worker/job.js';
 import { newQueue, startWorker } from '../support/workers.js';
 import { eventually, gate } from '../support/wait.js';
 
-/** Counts how many handlers run at once, in all and by queue. */
+/**
+ * Counts how many handlers run at once, in all and by queue. The first wait for each other until as many run as should:
+ * jobs come in two trips, and those of one could be done before the other's arrive.
+ */
 class Load {
   most = 0;
+  private readonly reached = gate();
   private readonly now = new Map<string, number>();
   readonly mostOf = new Map<string, number>();
+
+  constructor(private readonly expected: number) {}
 
   readonly handler = async (job: Job<never>): Promise<void> => {
     const running = (this.now.get(job.queue) ?? 0) + 1;
@@ -18,6 +24,10 @@ class Load {
       this.most,
       [...this.now.values()].reduce((a, b) => a + b),
     );
+    if (this.most >= this.expected) {
+      this.reached.open();
+    }
+    await this.reached.promise;
     await new Promise((resolve) => setImmediate(resolve));
     this.now.set(job.queue, this.now.get(job.queue)! - 1);
   };
@@ -27,7 +37,7 @@ describe('concurrency', () => {
   it.each([1, 3, 10])('%i of a queue is reached, and never exceeded', async (perQueue) => {
     const queue = newQueue();
     await fill(queue, 300);
-    const load = new Load();
+    const load = new Load(perQueue);
     const worker = await startWorker(queue, load.handler, { perQueue });
     await worker.event('completed', 300);
     expect(load.most).toBe(perQueue);
@@ -35,7 +45,7 @@ describe('concurrency', () => {
 
   it('is never exceeded while jobs come, fail, and are retried', async () => {
     const queue = newQueue({ maxAttempts: 3 });
-    const load = new Load();
+    const load = new Load(4);
     const worker = await startWorker(
       queue,
       async (job: Job<never>) => {
@@ -54,7 +64,7 @@ describe('concurrency', () => {
   it('of the process caps all its queues together', async () => {
     const queues = Array.from({ length: 6 }, () => newQueue());
     await Promise.all(queues.map((queue) => fill(queue, 50)));
-    const load = new Load();
+    const load = new Load(5);
     const list = queues.map((queue) => ({ queue, concurrency: 4, handlers: { [queue.name]: load.handler } }));
     const worker = await startWorker(list, undefined, { concurrency: 5 });
     await worker.event('completed', 300);
