@@ -37,8 +37,7 @@ describe('a job without a name', () => {
 
   it('is set aside where its options are no options, and blocks nothing', async () => {
     const queue = newQueue();
-    const handle = () => 1;
-    const worker = await startWorker([{ queue, handlers: { email: { handle } } }]);
+    const worker = await startWorker([{ queue, handlers: { email: () => 1 } }]);
     const broken = await produceLikeThePattern(queue, { options: 'null' });
     const good = await produceLikeThePattern(queue);
     await worker.event('completed');
