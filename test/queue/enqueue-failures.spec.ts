@@ -1,11 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { EnqueueError, RedisOutOfMemoryError, RedisUnsuitableError } from '../../src/queue/errors.js';
 import { JobQueue } from '../../src/queue/job-queue.js';
-import { connect, testRedisUrl } from '../support/redis.js';
+import { connect } from '../support/redis.js';
 import { coreQueue } from '../support/core-queue.js';
 import { startOwnRedis } from '../support/own-redis.js';
 import { keysLike } from '../support/redis-reads.js';
-import { startFakeRedis, startProxy } from '../support/tcp-proxy.js';
+import { startFakeRedis } from '../support/fake-redis.js';
+import { FaultProxy } from '../support/fault-proxy.js';
 
 /** A client of a server that may be away, quiet about it. */
 function unreliable(url: string, options = {}) {
@@ -61,13 +62,13 @@ describe('an enqueue that fails', () => {
   });
 
   it('waits for a connection that comes in time', async () => {
-    const proxy = await startProxy(testRedisUrl());
+    const proxy = await FaultProxy.start();
     const { queue } = coreQueue({}, unreliable(proxy.url, { lazyConnect: true }));
     expect((await queue.enqueue('hello')).outcome).toBe('new');
   });
 
   it('I3: is unknown where the answer was lost; repeated with its id it adds nothing', async () => {
-    const proxy = await startProxy(testRedisUrl());
+    const proxy = await FaultProxy.start();
     const { queue, state } = coreQueue({ enqueueTimeoutMs: 300 }, unreliable(proxy.url));
     await queue.enqueue('first', { id: 'first' });
     const lost = proxy.loseReplies();
@@ -85,7 +86,7 @@ describe('an enqueue that fails', () => {
   });
 
   it('I3: whose reply was lost with the connection is sent again by the client, and stands once', async () => {
-    const proxy = await startProxy(testRedisUrl());
+    const proxy = await FaultProxy.start();
     const { queue, state } = coreQueue({ enqueueTimeoutMs: 10_000 }, unreliable(proxy.url));
     await queue.enqueue('first', { id: 'first' });
     const lost = proxy.loseReplies();

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JobQueue } from '../../src/queue/job-queue.js';
 import { coreQueue } from '../support/core-queue.js';
-import { connect, testRedisUrl } from '../support/redis.js';
-import { startProxy, type Proxy } from '../support/tcp-proxy.js';
+import { connect } from '../support/redis.js';
+import { FaultProxy } from '../support/fault-proxy.js';
 
 async function behindProxy() {
-  const proxy = await startProxy(testRedisUrl());
+  const proxy = await FaultProxy.start();
   const client = connect({ retryStrategy: () => 20, maxRetriesPerRequest: null }, proxy.url);
   client.on('error', () => undefined);
   const { queue, state } = coreQueue({}, client);
@@ -15,7 +15,7 @@ async function behindProxy() {
 
 /** Runs one call whose first reply is lost with the connection; the client sends it again. */
 async function withLostReply<Answer>(
-  { proxy, queue }: { proxy: Proxy; queue: JobQueue },
+  { proxy, queue }: { proxy: FaultProxy; queue: JobQueue },
   action: (queue: JobQueue) => Promise<Answer>,
 ): Promise<Answer> {
   const lost = proxy.loseReplies();

@@ -7,9 +7,9 @@ import {
   type JobQueueError,
 } from '../../src/queue/errors.js';
 import type { QueueOptions } from '../../src/queue/options.js';
-import { connect, testRedisUrl } from '../support/redis.js';
+import { connect } from '../support/redis.js';
 import { coreQueue, sameQueue } from '../support/core-queue.js';
-import { startProxy } from '../support/tcp-proxy.js';
+import { FaultProxy } from '../support/fault-proxy.js';
 
 /** Resolves when somebody listens to the events of a queue. */
 async function listened(channel: string): Promise<void> {
@@ -94,7 +94,7 @@ describe('results', () => {
   );
 
   it('its time limit holds when Redis is gone', async () => {
-    const proxy = await startProxy(testRedisUrl());
+    const proxy = await FaultProxy.start();
     const client = connect({ retryStrategy: () => 50 }, proxy.url);
     client.on('error', () => undefined);
     const { queue } = coreQueue({}, client);

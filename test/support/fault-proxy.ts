@@ -15,6 +15,8 @@ interface Link {
   server: Socket;
   /** Half-open: nothing passes any more, and nobody is told. */
   dead: boolean;
+  /** What it has asked lately, to tell it from others. */
+  lately: string;
 }
 
 interface Loss {
@@ -28,6 +30,7 @@ export class FaultProxy {
   private refusing = false;
   private delayMs = 0;
   private losses: Loss[] = [];
+  private onLostReply: (() => void) | undefined;
   private accepted = 0;
 
   private constructor(
@@ -76,13 +79,14 @@ export class FaultProxy {
    */
   pause(which: (requests: string) => boolean = () => true): void {
     this.swallowing = which('');
-    this.links.forEach((link) => (link.dead ||= which(this.seen.get(link) ?? '')));
+    this.links.forEach((link) => (link.dead ||= which(link.lately)));
   }
 
-  /** New connections work again. Those that a pause killed stay dead. */
+  /** New connections work again, and replies pass. Those that a pause killed stay dead. */
   heal(): void {
     this.swallowing = false;
     this.refusing = false;
+    this.onLostReply = undefined;
   }
 
   /** Everything that passes from now on takes so much longer, each way. */
@@ -98,13 +102,15 @@ export class FaultProxy {
     return new Promise((resolve) => this.losses.push({ request, done: resolve }));
   }
 
+  /** Loses all replies until `heal()`; requests reach the server. Resolves when it has answered a first one. */
+  loseReplies(): Promise<void> {
+    return new Promise((resolve) => (this.onLostReply = resolve));
+  }
+
   async close(): Promise<void> {
     this.cut();
     await new Promise((resolve) => this.listener.close(resolve));
   }
-
-  /** What each connection has asked lately, to tell them apart. */
-  private readonly seen = new Map<Link, string>();
 
   private connect(client: Socket): void {
     this.accepted++;
@@ -114,19 +120,20 @@ export class FaultProxy {
       return;
     }
     const server = createConnection(this.target);
-    const link: Link = { client, server, dead: this.swallowing };
+    const link: Link = { client, server, dead: this.swallowing, lately: '' };
     this.links.add(link);
     let losing: Loss | undefined;
     client.on('data', (chunk: Buffer) => {
       if (link.dead) return;
       const text = chunk.toString('latin1');
-      this.seen.set(link, text);
+      link.lately = text;
       const hit = this.losses.findIndex(({ request }) => text.includes(request));
       if (hit >= 0) [losing] = this.losses.splice(hit, 1);
       this.pass(link, server, chunk);
     });
     server.on('data', (chunk: Buffer) => {
       if (link.dead) return;
+      if (this.onLostReply) return this.onLostReply();
       if (!losing) return this.pass(link, client, chunk);
       link.dead = true; // the rest of the answer, which is under way, is lost with it
       const { done } = losing;
@@ -141,10 +148,7 @@ export class FaultProxy {
         client.destroy();
         server.destroy();
       }
-      if (client.destroyed) {
-        this.links.delete(link);
-        this.seen.delete(link);
-      }
+      if (client.destroyed) this.links.delete(link);
     };
     client.on('close', end);
     server.on('close', end);

@@ -1,0 +1,36 @@
+// A server of our own in the place of Redis, for answers that a real one would not give.
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { afterAll } from '@jest/globals';
+
+const open = new Set<() => Promise<void>>();
+
+afterAll(async () => {
+  await Promise.all([...open].map((close) => close()));
+  open.clear();
+});
+
+/** Answers each command, given as it came, by `answer`; null: never. */
+export async function startFakeRedis(answer: (command: string) => string | null): Promise<{ url: string }> {
+  const clients = new Set<Socket>();
+  const server = createServer((client) => {
+    clients.add(client);
+    client.on('error', () => undefined);
+    client.on('data', (chunk) => {
+      for (const command of String(chunk)
+        .split(/^\*\d+\r\n/m)
+        .slice(1)) {
+        const reply = answer(command);
+        if (reply !== null) client.write(reply);
+      }
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  open.add(async () => {
+    clients.forEach((client) => client.destroy());
+    server.close();
+    await once(server, 'close');
+  });
+  return { url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
