@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 export { JobQueue, type ClaimOptions } from './queue/job-queue.js';
 export { JobHandle, type ResultOptions } from './queue/job-handle.js';
+export type { CleanableStatus, CleanOptions } from './queue/clean.js';
 export { awaitAll, type ResultsOf } from './queue/await-all.js';
 export { DeadLetters, type DeadLetterFilter, type DeadLetterPage } from './queue/dead-letters.js';
 export {

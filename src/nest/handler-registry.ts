@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { backoffSchema } from '../queue/backoff.js';
 import { checkOptions } from '../queue/check-options.js';
+import type { JobDefinition } from '../queue/define-job.js';
 import { InvalidOptionError } from '../queue/errors.js';
 import { checkJobName, checkQueueName, show } from '../queue/names.js';
 import { jobDefaultFields } from '../queue/new-job.js';
@@ -74,6 +75,11 @@ export class HandlerRegistry {
   handlersOf(queue: string): Record<string, Handler> {
     const handlers = [...(this.byQueue.get(queue) ?? [])];
     return Object.fromEntries(handlers.map(([name, { handler }]) => [name, handler]));
+  }
+
+  /** The definition that the handler of a name in a queue is bound by; undefined where there is none. */
+  definitionOf(queue: string, name: string): JobDefinition | undefined {
+    return this.byQueue.get(queue)?.get(name)?.definition;
   }
 
   /**

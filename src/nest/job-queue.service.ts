@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { JobDefinition } from '../queue/define-job.js';
+import { clean } from '../queue/clean.js';
+import type { JobDefinition } from '../queue/define-job.js';
 import type { JobRecord, QueueStats } from '../queue/job.js';
 import { DeadLetters } from '../queue/dead-letters.js';
 import type { JobHandle, ResultOptions } from '../queue/job-handle.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { EnqueueOptions } from '../queue/new-job.js';
 import type { InputOf, OutputOf, StandardSchema } from '../queue/standard-schema.js';
+import { typedSource } from '../queue/typed-job.js';
 import { HandlerRegistry } from './handler-registry.js';
 import { JobEvents } from './job-events.js';
 import { JobSchedules } from './job-schedules.js';
@@ -19,8 +21,8 @@ export interface EnqueueJobOptions extends Omit<EnqueueOptions, 'name'> {
 }
 
 /**
- * Enqueues jobs and reads, cancels and counts them, by the name of the job: its queue is that of the handler in this
- * process, else the one named as the job. Whatever reads fails with a RedisUnsuitableError when Redis does not answer
+ * Enqueues jobs and reads, cancels and counts them, by the definition or the name of the job: its queue is that of the
+ * definition, else of the handler in this process, else the one named as the job. Whatever reads fails with a RedisUnsuitableError when Redis does not answer
  * within the queue's `enqueueTimeoutMs` (5,000).
  *
  * @example
@@ -113,59 +115,85 @@ export class JobQueueService {
     return this.queues.queue(name);
   }
 
-  /** All that is known of a job; null when nothing is. `name`: the job's or the queue's. */
-  async get<Payload = unknown, Result = unknown>(
-    name: string,
+  /**
+   * All that is known of a job, its payload and result as they are stored; null when nothing is.
+   *
+   * @param job its definition, its name, or the name of its queue
+   */
+  get<Payload extends StandardSchema, Result extends StandardSchema>(
+    job: JobDefinition<Payload, Result>,
     id: string,
-  ): Promise<JobRecord<Payload, Result> | null> {
-    return (await this.ask(name, (queue) => queue.get(id))) as JobRecord<Payload, Result> | null;
+  ): Promise<JobRecord<InputOf<Payload>, InputOf<Result>> | null>;
+  get<Payload = unknown, Result = unknown>(job: string, id: string): Promise<JobRecord<Payload, Result> | null>;
+  async get(job: string | JobDefinition, id: string): Promise<JobRecord | null> {
+    return this.ask(job, (queue) => queue.get(id));
   }
 
   /**
-   * Waits for a job's result. `name`: the job's or the queue's.
+   * Waits for a job's result.
    *
+   * @param job its definition, by whose schema the result is read, its name, or the name of its queue
    * @param options.timeoutMs how long to wait, in ms. Default 30,000
    * @throws JobFailedError, JobCancelledError, JobNotFoundError, JobTimeoutError
+   * @example const { messageId } = await jobs.result(SendEmail, id, { timeoutMs: 10_000 });
    */
-  async result<Result = unknown>(
-    name: string,
+  result<Payload extends StandardSchema, Result extends StandardSchema>(
+    job: JobDefinition<Payload, Result>,
+    id: string,
+    options?: ResultOptions,
+  ): Promise<OutputOf<Result>>;
+  result<Result = unknown>(job: string, id: string, options?: ResultOptions): Promise<Result>;
+  async result(
+    job: string | JobDefinition,
     id: string,
     { timeoutMs = 30_000, signal }: ResultOptions = {},
-  ): Promise<Result> {
-    return (await this.ask(name, (queue) => queue.result(id, { timeoutMs, signal }), timeoutMs)) as Result;
-  }
-
-  /** Cancels a job: one that waits at once; a running one has its signal aborted at the next heartbeat (`requested`). */
-  cancel(name: string, id: string): ReturnType<JobQueue['cancel']> {
-    return this.ask(name, (queue) => queue.cancel(id));
+  ): Promise<unknown> {
+    const read = (queue: JobQueue) => (typeof job === 'string' ? queue : typedSource(queue, job));
+    return this.ask(job, (queue) => read(queue).result(id, { timeoutMs, signal }), timeoutMs);
   }
 
   /**
-   * The dead letters of a queue, to list, redrive and discard. `name`: the job's or the queue's, of which it shows all.
+   * Cancels a job: one that waits at once; a running one has its signal aborted at the next heartbeat (`requested`).
    *
+   * @param job its definition, its name, or the name of its queue
+   */
+  async cancel(job: string | JobDefinition, id: string): ReturnType<JobQueue['cancel']> {
+    return this.ask(job, (queue) => queue.cancel(id));
+  }
+
+  /**
+   * The dead letters of a queue, to list, redrive and discard. An edited payload is checked by the definition, where one
+   * is given or a handler in this process is bound by one.
+   *
+   * @param job a definition, a job's name, or the name of the queue; it shows all of the queue
    * @example await jobs.deadLetters('email').redriveAll({ filter: { error: 'ECONNREFUSED' } });
    */
-  deadLetters(name: string): DeadLetters {
-    const target = this.target(name, undefined);
-    return new DeadLetters(target, (question) => this.askQueue(target, question));
+  deadLetters(job: string | JobDefinition): DeadLetters {
+    const target = this.target(job, undefined);
+    return new DeadLetters(target, {
+      ask: (question) => this.askQueue(target, question),
+      definitionOf: (name) =>
+        typeof job !== 'string' && job.name === name ? job : this.handlers.definitionOf(target.name, name),
+    });
   }
 
   /**
    * Deletes old jobs of one state, in bounded slices; see JobQueue.clean.
    *
-   * @param name the job's or the queue's
+   * @param job a definition, a job's name, or the name of the queue; it cleans the whole queue
    * @returns how many were deleted
    */
-  clean(name: string, ...[status, options]: Parameters<JobQueue['clean']>): Promise<number> {
-    return this.target(name, undefined).clean(status, options);
+  async clean(job: string | JobDefinition, ...[status, options]: Parameters<JobQueue['clean']>): Promise<number> {
+    const target = this.target(job, undefined);
+    return clean(target, status, options, (question) => this.askQueue(target, question));
   }
 
   /** Depths, ages and counters: of one queue, or of all that this process knows, by name. */
-  stats(name: string): Promise<QueueStats>;
+  stats(job: string | JobDefinition): Promise<QueueStats>;
   stats(): Promise<Record<string, QueueStats>>;
-  async stats(name?: string): Promise<QueueStats | Record<string, QueueStats>> {
-    if (name !== undefined) {
-      return this.ask(name, (queue) => queue.stats());
+  async stats(job?: string | JobDefinition): Promise<QueueStats | Record<string, QueueStats>> {
+    if (job !== undefined) {
+      return this.ask(job, (queue) => queue.stats());
     }
     const names = this.queues.all.map((queue) => queue.name);
     const stats = await Promise.all(names.map((each) => this.askQueue(this.queue(each), (queue) => queue.stats())));
@@ -173,13 +201,13 @@ export class JobQueueService {
   }
 
   /** Pauses a queue for the whole fleet: it takes jobs in and hands none out. False when it was paused already. */
-  pause(name: string): Promise<boolean> {
-    return this.ask(name, (queue) => queue.pause());
+  async pause(job: string | JobDefinition): Promise<boolean> {
+    return this.ask(job, (queue) => queue.pause());
   }
 
   /** Ends the pause of a queue. False when it was not paused. */
-  resume(name: string): Promise<boolean> {
-    return this.ask(name, (queue) => queue.resume());
+  async resume(job: string | JobDefinition): Promise<boolean> {
+    return this.ask(job, (queue) => queue.resume());
   }
 
   /** Lets this process claim nothing more, from one queue or from all; what runs goes on, other processes too. */
@@ -205,12 +233,12 @@ export class JobQueueService {
     return this.queue(queue ?? defined ?? this.handlers.queueOf(name));
   }
 
-  private async ask<Answer>(
-    name: string,
+  private ask<Answer>(
+    job: string | JobDefinition,
     question: (queue: JobQueue) => Promise<Answer>,
     waitMs = 0,
   ): Promise<Answer> {
-    return this.askQueue(this.target(name, undefined), question, waitMs);
+    return this.askQueue(this.target(job, undefined), question, waitMs);
   }
 
   private askQueue<Answer>(

@@ -2,12 +2,14 @@ import { z } from 'zod';
 import { checkOptions } from './check-options.js';
 import { DeadLetterScripts, type DeadLetterPlace, type DeadLetterQuery } from './dead-letter-scripts.js';
 import { decodeJob } from './decode-job.js';
+import { JobDefinition, type PayloadInput } from './define-job.js';
 import { InvalidOptionError } from './errors.js';
 import type { JobRecord } from './job.js';
 import { encodeJson } from './json.js';
 import { show } from './names.js';
 import { duration, wholeNumber } from './options.js';
 import type { QueueScripts } from './queue-scripts.js';
+import { readBySchema } from './read-by-schema.js';
 import type { ScriptCall, ScriptRunner } from './script-runner.js';
 
 /** The most dead letters that one script call looks at, and the most that one changes. */
@@ -44,6 +46,14 @@ interface DeadLetterQueue {
   get(id: string): Promise<JobRecord | null>;
 }
 
+/** What the place that dead letters are read from knows beside their queue. */
+export interface DeadLetterContext {
+  /** What every question to Redis goes through, for a time limit of the caller's. */
+  ask?<Answer>(question: () => Promise<Answer>): Promise<Answer>;
+  /** The definition of the jobs of a name, by which an edited payload is checked; undefined where none is known. */
+  definitionOf?(name: string): JobDefinition | undefined;
+}
+
 const text = z.string({ error: 'expected text' }).min(1, 'expected text of 1 to 2,000 characters');
 const filterFields = {
   name: text.optional(),
@@ -70,10 +80,9 @@ const redriveSchema = z.strictObject(
  * await queue.deadLetters.redriveAll({ filter: { error: 'ECONNREFUSED' } });
  */
 export class DeadLetters {
-  /** @param ask what every question to Redis goes through, for a time limit of the caller's */
   constructor(
     private readonly queue: DeadLetterQueue,
-    private readonly ask: <Answer>(question: () => Promise<Answer>) => Promise<Answer> = (question) => question(),
+    private readonly context: DeadLetterContext = {},
   ) {}
 
   /**
@@ -106,17 +115,41 @@ export class DeadLetters {
   /**
    * Sends one back to work, its attempts reset; its attempt log and last error stay for the record.
    *
+   * @param definition that of the job, by which the payload is checked. Through JobQueueService the definition of the
+   *   handler in this process is known by itself
    * @param options.payload takes the place of the stored payload
    * @returns false when there is no dead letter of that id
-   * @throws InvalidPayloadError, InvalidOptionError: nothing was changed
+   * @throws InvalidPayloadError with the path of the fault, InvalidOptionError: nothing was changed
    * @example await queue.deadLetters.redrive(id, { payload: { ...job.payload, to: 'ada@example.com' } });
+   * @example await queue.deadLetters.redrive(SendEmail, id, { payload: { to: 'ada@example.com' } });
    */
-  async redrive(id: string, options: { payload?: unknown } = {}): Promise<boolean> {
+  async redrive<Definition extends JobDefinition>(
+    definition: Definition,
+    id: string,
+    options?: { payload?: PayloadInput<Definition> },
+  ): Promise<boolean>;
+  async redrive(id: string, options?: { payload?: unknown }): Promise<boolean>;
+  async redrive(first: string | JobDefinition, ...rest: unknown[]): Promise<boolean> {
+    const given = first instanceof JobDefinition ? first : undefined;
+    const [id, options = {}] = (given ? rest : [first, ...rest]) as [string, { payload?: unknown }?];
     checkOptions('deadLetters.redrive', redriveSchema, options);
-    const { maxPayloadBytes } = this.queue.options;
-    const payload = 'payload' in options ? encodeJson('payload', options.payload, maxPayloadBytes) : undefined;
+    const payload = 'payload' in options ? await this.editedPayload(id, options.payload, given) : undefined;
     const scripts = await this.ask(() => this.queue.scripts());
     return (await this.ask(() => this.queue.runner.run(scripts.redrive([id], payload)))) === 1;
+  }
+
+  /** JSON of a payload, checked in the form in which the handler of the job will find it. */
+  private async editedPayload(id: string, payload: unknown, given: JobDefinition | undefined): Promise<string> {
+    const json = encodeJson('payload', payload, this.queue.options.maxPayloadBytes);
+    const name = given || this.context.definitionOf ? (await this.get(id))?.name : undefined;
+    if (given && name !== undefined && given.name !== name) {
+      throw new InvalidOptionError('deadLetters.redrive', `the definition of ${show(name)}`, show(given.name));
+    }
+    const definition = given ?? (name === undefined ? undefined : this.context.definitionOf?.(name));
+    if (definition) {
+      await readBySchema('payload', definition.payload, JSON.parse(json));
+    }
+    return json;
   }
 
   /**
@@ -160,6 +193,10 @@ export class DeadLetters {
       }
       query = { ...query, untilMs: query.untilMs ?? nowMs, place: next };
     }
+  }
+
+  private ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+    return this.context.ask ? this.context.ask(question) : question();
   }
 
   private decode(hash: string[]): JobRecord {

@@ -1,4 +1,5 @@
 import { checkCount, checkMs } from './check-options.js';
+import { clean, type CleanableStatus, type CleanOptions } from './clean.js';
 import { Connection } from './connection.js';
 import { DeadLetters } from './dead-letters.js';
 import { decodeJobHash } from './decode-job.js';
@@ -132,28 +133,8 @@ export abstract class QueueOperator {
    * @throws InvalidOptionError
    * @example await queue.clean('completed', { olderThanMs: 60_000 });
    */
-  async clean(
-    status: Exclude<JobStatus, 'processing'>,
-    { olderThanMs = 0, limit = Number.MAX_SAFE_INTEGER }: { olderThanMs?: number; limit?: number } = {},
-  ): Promise<number> {
-    const cleanable = JOB_STATUSES.filter((each) => each !== 'processing');
-    if (!cleanable.includes(status)) {
-      throw new InvalidOptionError('clean status', cleanable.join(', '), show(status));
-    }
-    checkMs('olderThanMs', olderThanMs, 0, YEAR_MS);
-    checkCount('limit', limit, 1, Number.MAX_SAFE_INTEGER);
-    let total = 0;
-    for (const place of status === 'pending' ? (['prioritized', 'pending'] as const) : [status]) {
-      let next: number | undefined = 0;
-      while (next !== undefined && total < limit) {
-        const passed: number = next;
-        const slice = Math.min(SLICE, limit - total);
-        const answer = await this.call((scripts) => scripts.clean(place, olderThanMs, slice, passed));
-        total += answer.deleted;
-        next = answer.next;
-      }
-    }
-    return total;
+  async clean(status: CleanableStatus, options?: CleanOptions): Promise<number> {
+    return clean(this, status, options);
   }
 
   /** Sends dead letters back to work, their attempts reset, at most 1,000 in one call; answers how many. */

@@ -47,6 +47,8 @@ describe('without Redis at boot', () => {
     const jobs = app.get(JobQueueService);
     await expect(jobs.enqueue(name, null)).rejects.toMatchObject({ name: 'EnqueueError', outcome: 'not-sent' });
     await expect(jobs.get(name, 'x')).rejects.toThrow(RedisUnsuitableError);
+    await expect(jobs.clean(name, 'completed')).rejects.toThrow(RedisUnsuitableError);
+    await expect(jobs.deadLetters(name).redriveAll()).rejects.toThrow(RedisUnsuitableError);
     await expect(jobs.stats()).rejects.toThrow(`Redis at 127.0.0.1:${port} did not answer within 200 ms.`);
     const started = performance.now();
     await app.close();

@@ -88,6 +88,73 @@ describe('a definition through the module', () => {
     expect(await producer.cancel(elsewhere, other.id)).toBe('cancelled');
   });
 
+  it('is taken wherever a name is: get, result, cancel, clean, stats, pause and resume find its queue', async () => {
+    const queue = uniqueQueueName('mail');
+    const SendEmail = sendEmail(uniqueQueueName('email'), { queue });
+    const producer = (await startApp({})).get(JobQueueService);
+    const waiting = await producer.enqueue(SendEmail, { to: 'ada', at: 0 });
+    expect(await producer.stats(SendEmail)).toMatchObject({ pending: 1 });
+    expect(await producer.cancel(SendEmail, waiting.id)).toBe('cancelled');
+    expect((await producer.get(SendEmail, waiting.id))!.payload.to).toBe('ada');
+    expect(await producer.clean(SendEmail, 'cancelled')).toBe(1);
+    expect(await producer.pause(SendEmail)).toBe(true);
+    expect(await producer.resume(SendEmail)).toBe(true);
+    const { id } = await producer.enqueue(SendEmail, { to: 'ada', at: 0 });
+    await startApp({ providers: [handlerOf(SendEmail)] });
+    const { year } = await producer.result(SendEmail, id);
+    expect(year).toBe(1970);
+  });
+
+  it('reads the result of an id by its schema, as the handle of the enqueue does', async () => {
+    const Born = defineJob(uniqueQueueName('born'), {
+      payload: z.null(),
+      result: z.object({ at: z.coerce.date<Date | string>() }),
+    });
+    @JobHandler(Born)
+    class BornHandler {
+      handle(_job: Job<null>) {
+        return { at: new Date(0) };
+      }
+    }
+    const jobs = (await startApp({ providers: [BornHandler] })).get(JobQueueService);
+    const job = await jobs.enqueue(Born, null);
+    expect((await job.result()).at).toEqual(new Date(0));
+    expect((await jobs.result(Born, job.id)).at).toEqual(new Date(0));
+    expect(await jobs.result(Born.name, job.id)).toEqual({ at: '1970-01-01T00:00:00.000Z' });
+  });
+
+  it('checks an edited payload when a dead letter is redriven', async () => {
+    const SendEmail = sendEmail(uniqueQueueName('email'));
+    const jobs = (await startApp({ providers: [handlerOf(SendEmail)] })).get(JobQueueService);
+    const stored = await jobs.enqueue(SendEmail.name, { to: 5, at: 0 });
+    await expect(stored.result()).rejects.toThrow();
+    const redrive = (payload: unknown) => jobs.deadLetters(SendEmail.name).redrive(stored.id, { payload });
+    await expect(redrive({ to: 6, at: 0 })).rejects.toThrow(
+      new InvalidPayloadError('payload.to', 'string', '6').message,
+    );
+    expect(await stored.get()).toMatchObject({ status: 'failed', payload: { to: 5, at: 0 } });
+    expect(await redrive({ to: 'ada', at: 0 })).toBe(true);
+    expect(await stored.result()).toEqual({ year: 1970 });
+  });
+
+  it('checks it also in a process that has only the definition, for the jobs of its name', async () => {
+    const queue = uniqueQueueName('mail');
+    const SendEmail = sendEmail(uniqueQueueName('email'), { queue });
+    const jobs = (await startApp({})).get(JobQueueService);
+    for (const [id, name] of [
+      ['mine', SendEmail.name],
+      ['other', 'print'],
+    ] as const) {
+      await jobs.enqueue(name, {}, { queue, id });
+      const claim = (await jobs.queue(queue).claim())!;
+      await jobs.queue(queue).fail(claim, new Error('no'), { final: true });
+    }
+    const letters = jobs.deadLetters(SendEmail);
+    await expect(letters.redrive('mine', { payload: { to: 'ada' } })).rejects.toThrow(InvalidPayloadError);
+    expect(await letters.redrive('other', { payload: 'anything' })).toBe(true);
+    expect(await letters.redrive('mine')).toBe(true);
+  });
+
   it('sets its defaults over those of the handler', async () => {
     const SendEmail = sendEmail(uniqueQueueName('email'), { maxAttempts: 1 });
     @JobHandler(SendEmail, { maxAttempts: 9 })

@@ -72,6 +72,25 @@ export async function enqueues(jobs: JobQueueService, queue: JobQueue) {
   return [emailFits, sameFits, manyFits, namedFits, plainFits];
 }
 
+export async function reads(jobs: JobQueueService, queue: JobQueue) {
+  const result = await jobs.result(SendEmail, 'id', { timeoutMs: 5 });
+  const resultFits: Equal<typeof result, { messageId: string }> = true;
+  const email = (await jobs.get(SendEmail, 'id'))!;
+  const payloadFits: Equal<typeof email.payload.at, string | Date | undefined> = true;
+  const storedFits: Equal<NonNullable<typeof email.result>, { messageId: string }> = true;
+  const named = await jobs.result<{ ok: boolean }>('email', 'id');
+  const namedFits: Equal<typeof named, { ok: boolean }> = true;
+  const record = (await jobs.get<{ to: string }>('email', 'id'))!;
+  const recordFits: Equal<typeof record.payload, { to: string }> = true;
+  await jobs.cancel(SendEmail, 'id');
+  await jobs.deadLetters(SendEmail).redrive(SendEmail, 'id', { payload: { to: 'ada' } });
+  // @ts-expect-error a wrong field
+  await queue.deadLetters.redrive(SendEmail, 'id', { payload: { to: 5 } });
+  // @ts-expect-error the definition goes first
+  await jobs.result('id', SendEmail);
+  return [resultFits, payloadFits, storedFits, namedFits, recordFits];
+}
+
 @JobHandler(SendEmail, { concurrency: 5 })
 export class Fits {
   handle(job: Job<PayloadOf<typeof SendEmail>>) {

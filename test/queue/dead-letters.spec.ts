@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { defineJob } from '../../src/queue/define-job.js';
 import { InvalidOptionError, InvalidPayloadError } from '../../src/queue/errors.js';
 import type { JobQueue } from '../../src/queue/job-queue.js';
 import { coreQueue } from '../support/core-queue.js';
@@ -113,6 +115,30 @@ describe('dead letters refuse, and change nothing', () => {
     await bury(queue, 'a');
     const error = await queue.deadLetters.redrive('a', { payload: { n: 5n } }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(InvalidPayloadError);
+    expect((await queue.deadLetters.get('a'))!.payload).toEqual({ to: 'a' });
+  });
+});
+
+describe('an edited payload', () => {
+  const Email = defineJob('email', { payload: z.object({ to: z.string(), at: z.coerce.date<Date>().optional() }) });
+
+  it('is checked by the definition that is given, as the handler would find it', async () => {
+    const { queue } = coreQueue();
+    await bury(queue, 'a', 'no', 'email');
+    const bad = queue.deadLetters.redrive(Email, 'a', { payload: { to: 5 } as never });
+    await expect(bad).rejects.toThrow('payload.to: expected string, found 5.');
+    await expect(bad).rejects.toThrow(InvalidPayloadError);
+    expect((await queue.deadLetters.get('a'))!.payload).toEqual({ to: 'a' });
+    expect(await queue.deadLetters.redrive(Email, 'a', { payload: { to: 'b', at: new Date(0) } })).toBe(true);
+    expect((await queue.get('a'))!.payload).toEqual({ to: 'b', at: '1970-01-01T00:00:00.000Z' });
+    expect(await queue.deadLetters.redrive(Email, 'a', { payload: { to: 'b' } })).toBe(false);
+  });
+
+  it('is refused by the definition of another job', async () => {
+    const { queue } = coreQueue();
+    await bury(queue, 'a', 'no', 'print');
+    const other = queue.deadLetters.redrive(Email, 'a', { payload: { to: 'b' } });
+    await expect(other).rejects.toThrow('deadLetters.redrive: expected the definition of "print", found "email".');
     expect((await queue.deadLetters.get('a'))!.payload).toEqual({ to: 'a' });
   });
 });
