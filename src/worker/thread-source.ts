@@ -1,14 +1,17 @@
 /**
- * What runs inside a thread: loads the handler's file and runs one job at a time. A text, since a thread begins from a
- * file, and the place of one of ours is known neither in a bundle nor in the same way in both module formats.
+ * What runs inside a thread: loads the handler's file and runs one job at a time. A text, and not a file, whose place
+ * would be known neither in a bundle nor in the same way in both module formats; run as an ES module, since Node gives
+ * only to these the loaders that the process was started with.
  *
  * From the pool: `run` (run, job), `abort` (run, reason), `answer` (run, ask, error?). To it: `done` (run, result),
  * `failed` (run, error, unusable), and `progress` (value) and `log` (message), each with run and ask. `run` numbers the
  * jobs of a thread, `ask` the questions of a job, so that nothing of one job is taken for another's.
  */
-export const THREAD_SOURCE = `
-const { parentPort, workerData } = require('node:worker_threads');
-const { pathToFileURL } = require('node:url');
+const SOURCE = `
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import { inspect } from 'node:util';
+import { parentPort, workerData } from 'node:worker_threads';
 
 class ThreadJob {
   #run;
@@ -75,6 +78,7 @@ async function run(next, fields) {
 
 async function load(file) {
   // A loader for TypeScript may know require only.
+  const require = createRequire(file);
   const loaded = /\\.c?ts$/.test(file) && require.extensions['.ts'] ? require(file) : await import(pathToFileURL(file).href);
   // Of a CommonJS module that was compiled from an ES module, the default lies one deeper.
   const found = [loaded?.default?.default, loaded?.default, loaded].find((each) => typeof each === 'function');
@@ -89,7 +93,7 @@ function named(name, message) {
 }
 
 function plain(thrown) {
-  if (!(thrown instanceof Error)) return { name: 'Error', message: typeof thrown === 'string' ? thrown : require('node:util').inspect(thrown) };
+  if (!(thrown instanceof Error)) return { name: 'Error', message: typeof thrown === 'string' ? thrown : inspect(thrown) };
   const { name, message, stack, delayMs } = thrown;
   const text = { name: String(name), message: String(message), stack: String(stack) };
   return { ...text, kind: kindOf(thrown), delayMs: typeof delayMs === 'number' ? delayMs : undefined };
@@ -105,3 +109,6 @@ function kindOf(error) {
   return undefined;
 }
 `;
+
+/** Where a thread begins. */
+export const THREAD_URL = new URL(`data:text/javascript,${encodeURIComponent(SOURCE)}`);

@@ -1,7 +1,7 @@
 import { Worker as NodeThread, type ResourceLimits } from 'node:worker_threads';
 import { NonRetryableError, RetryLaterError } from '../queue/errors.js';
 import type { Job } from './job.js';
-import { THREAD_SOURCE } from './thread-source.js';
+import { THREAD_URL } from './thread-source.js';
 import { ThreadCrashedError, ThreadTerminatedError } from './worker-errors.js';
 
 /** How threads run a handler's jobs. */
@@ -47,7 +47,7 @@ export class Thread {
 
   constructor(private readonly settings: ThreadSettings) {
     const { file, resourceLimits } = settings;
-    this.thread = new NodeThread(THREAD_SOURCE, { eval: true, workerData: { file }, resourceLimits });
+    this.thread = new NodeThread(THREAD_URL, { workerData: { file }, resourceLimits });
     this.thread.on('message', (message: FromThread) => this.take(message));
     this.thread.on('messageerror', (error) => this.settle((run) => run.reject(error)));
     this.thread.on('error', (error) => (this.fault = error));
