@@ -1,0 +1,165 @@
+// The demo of the Streams article in its four processes, and each of the article's own bugs.
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { JobQueueModule, JobQueueService, type JobHandle } from 'nest-job-queue';
+import { Fibonacci, Sleep } from '../../examples/streams-article/src/jobs.js';
+import { startOwnRedis } from '../support/own-redis.js';
+import { connect } from '../support/redis.js';
+import { startProcess, type ShopProcess } from '../support/shop.js';
+import { eventually } from '../support/wait.js';
+
+// Four processes are started, on a machine that also runs the other tests.
+jest.setTimeout(120_000);
+
+const SOON = { timeoutMs: 60_000 };
+
+let env: Record<string, string>;
+let app: INestApplicationContext;
+let jobs: JobQueueService;
+let workers: ShopProcess;
+
+async function startWorkers(): Promise<void> {
+  // From TypeScript, as in development; the thread's file too.
+  const args = ['--import', './test/support/typescript.mjs', 'examples/streams-article/src/worker.ts'];
+  workers = startProcess('node', args, env);
+  await workers.prints(/All 4 worker processes run/);
+}
+
+async function running(job: JobHandle): Promise<void> {
+  await eventually(async () => (await job.get())?.status === 'processing');
+}
+
+/** When jobs ran, by the server's clock. */
+async function times(handles: JobHandle<unknown>[]): Promise<{ allAtOnce: boolean; took: number }> {
+  const records = await Promise.all(handles.map(async (job) => (await job.get())!));
+  const claimed = records.map(({ claimedAt }) => Number(claimedAt));
+  const completed = records.map(({ completedAt }) => Number(completedAt));
+  return {
+    allAtOnce: Math.max(...claimed) < Math.min(...completed),
+    took: Math.max(...completed) - Math.min(...claimed),
+  };
+}
+
+describe('the Streams article', () => {
+  beforeAll(async () => {
+    // The example's queues always have the same names.
+    const server = await startOwnRedis();
+    env = { REDIS_URL: server.url };
+    app = await NestFactory.createApplicationContext(
+      JobQueueModule.forRoot({ redis: connect({}, server.url), worker: false }),
+      { logger: false },
+    );
+    jobs = app.get(JobQueueService);
+    await startWorkers();
+  }, 60_000);
+
+  afterAll(() => app.close());
+
+  describe("the article's demo", () => {
+    it('sleeps in four processes at once: all in the time of the longest', async () => {
+      const handles = await jobs.enqueueMany(
+        Sleep,
+        [600, 800, 1_000, 1_200].map((ms) => ({ payload: { ms } })),
+      );
+      await Promise.all(handles.map((job) => job.result(SOON)));
+      const { allAtOnce, took } = await times(handles);
+      expect(allAtOnce).toBe(true);
+      expect(took).toBeLessThan(2_400); // one after the other: 3,600
+    });
+
+    it('calculates the Fibonacci numbers of the article and hands them to the caller', async () => {
+      const places = [100_000, 200_000, 300_000, 400_000];
+      const handles = await jobs.enqueueMany(
+        Fibonacci,
+        places.map((n) => ({ payload: { n } })),
+      );
+      const numbers = await Promise.all(handles.map((job) => job.result(SOON)));
+      expect(numbers.map((digits) => digits.length)).toEqual([20_899, 41_798, 62_696, 83_595]);
+      expect(numbers.map((digits, i) => digits === fibonacci(places[i]!).toString())).not.toContain(false);
+    });
+
+    it('raises the error of a job at the caller', async () => {
+      const job = await jobs.enqueue(Sleep, { ms: -1 });
+      await expect(job.result(SOON)).rejects.toMatchObject({
+        name: 'JobFailedError',
+        errorName: 'RangeError',
+        reason: 'nobody sleeps backwards',
+      });
+    });
+
+    it('stops when the running job is done, and runs after the restart what was enqueued meanwhile', async () => {
+      const last = await jobs.enqueue(Sleep, { ms: 800 });
+      await running(last);
+      expect(await workers.kill('SIGTERM')).toBe(0);
+      expect(await last.get()).toMatchObject({ status: 'completed', attempts: 1, interruptions: 0 });
+
+      const meanwhile = await jobs.enqueue(Fibonacci, { n: 90 });
+      expect(await meanwhile.get()).toMatchObject({ status: 'pending' });
+      await startWorkers();
+      expect(await meanwhile.result(SOON)).toBe('2880067194370816120');
+    });
+
+    it('is one command', async () => {
+      expect(await workers.kill('SIGTERM')).toBe(0);
+      const demo = startProcess('node', ['scripts/run-example.mjs', 'streams-article', '0.01'], env);
+      expect(await demo.exited).toBe(0);
+      expect(demo.output).toMatch(/sleep 10, 20, 30, 40 ms: \d+ ms in all/);
+      expect(demo.output).toMatch(/F\(4000\) = 39909473…\d{8}, 836 digits/);
+      expect(demo.output).toContain('An error comes to the caller: Job');
+      await startWorkers();
+    });
+  });
+
+  describe("the article's bugs are not here:", () => {
+    it('a failed job is tried again, then kept aside, and none stays unacknowledged', async () => {
+      const job = await jobs.enqueue(Sleep, { ms: -1 });
+      await expect(job.result(SOON)).rejects.toThrow();
+      const record = (await job.get())!;
+      expect(record).toMatchObject({ status: 'failed', attempts: 2, errors: 2 });
+      expect(record.attemptLog.map(({ outcome }) => outcome)).toEqual(['error', 'error']);
+      expect(await jobs.stats('sleep')).toMatchObject({ processing: 0, pending: 0, expiredClaims: 0 });
+    });
+
+    it('a job that nobody knows harms no worker', async () => {
+      const unknown = await jobs.enqueue('dance', null, { queue: 'sleep' });
+      await workers.prints(/has the name "dance", which no handler of this worker knows; it goes back/);
+      const known = await Promise.all([1, 2, 3, 4, 5].map(() => jobs.enqueue(Sleep, { ms: 1 })));
+      await Promise.all(known.map((job) => job.result(SOON)));
+      expect(workers.output).not.toMatch(/is started again/);
+      expect(await unknown.get()).toMatchObject({ status: 'scheduled' });
+      await jobs.cancel('sleep', unknown.id);
+    });
+
+    it('a result of nothing comes to the caller', async () => {
+      const job = await jobs.enqueue(Sleep, { ms: 1 });
+      expect(await job.result(SOON)).toBeUndefined();
+    });
+
+    it('a timeout is no result', async () => {
+      const job = await jobs.enqueue(Sleep, { ms: 500 });
+      await expect(job.result({ timeoutMs: 50 })).rejects.toMatchObject({ name: 'JobTimeoutError', timeoutMs: 50 });
+      expect(await job.result(SOON)).toBeUndefined(); // it went on
+    });
+
+    it('what is done does not pile up', async () => {
+      const many = await jobs.enqueueMany(
+        Sleep,
+        Array.from({ length: 150 }, () => ({ payload: { ms: 0 } })),
+      );
+      await Promise.all(many.map((job) => job.result(SOON)));
+      expect((await jobs.stats('sleep')).completed).toBe(100);
+    });
+  });
+});
+
+/** By doubling: another way than the example's. */
+function fibonacci(n: number): bigint {
+  let [current, next] = [0n, 1n];
+  for (const bit of n.toString(2)) {
+    const even = current * (2n * next - current);
+    const odd = current * current + next * next;
+    [current, next] = bit === '0' ? [even, odd] : [odd, even + odd];
+  }
+  return current;
+}
