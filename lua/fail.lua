@@ -5,7 +5,8 @@
 -- ARGV[1..8]: retention and limits, see lib/retention
 -- ARGV[9..] for each job: id, token, fence, message, error (JSON), final ('1': no retry), backoff in ms
 -- Returns, for each job: retry | failed | cancelled | lost.
--- Repeated: the token is empty and the fence equal; the status tells the first answer, nothing changes.
+-- Repeated: the token is empty and the fence equal, and the status tells the first answer; or the retry was claimed
+--   anew, and the attempt_log has the fence. Nothing changes.
 --@include lib/keys
 --@include lib/retention
 --@include lib/clock
@@ -53,6 +54,8 @@ for i = first, #ARGV, 7 do
     answers[#answers + 1] = fail(id, ARGV[i + 3], ARGV[i + 4], ARGV[i + 5] == '1', tonumber(ARGV[i + 6]))
   elseif current == '' and last_fence == fence then
     answers[#answers + 1] = first_answer[status] or 'lost'
+  elseif logged_outcome(id, fence) == 'error' then
+    answers[#answers + 1] = 'retry' -- and claimed anew since
   else
     answers[#answers + 1] = 'lost'
   end

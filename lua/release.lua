@@ -7,7 +7,8 @@
 -- ARGV[10..] for each job: id, token, fence, reason (interruption, snooze, unhandled), delay in ms (for
 --   unhandled: of the first time; doubled each time after, up to a minute)
 -- Returns, for each job: released | failed | cancelled | lost.
--- Repeated: the token is empty and the fence equal, so it counts as done and changes nothing.
+-- Repeated: the token is empty and the fence equal, or the attempt_log has the fence, so it counts as done and changes
+--   nothing.
 --@include lib/keys
 --@include lib/retention
 --@include lib/clock
@@ -52,22 +53,31 @@ local function release(id, reason, delay)
   return 'released'
 end
 
-local answers, current_claims = {}, {}
+local answers, current_claims, claim_of = {}, {}, {}
 for i = first + 1, #ARGV, 5 do
   local id, token, fence = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   local current, last_fence, status = unpack(read(job .. id, 'claim_token', 'fence', 'status'))
   local index = #answers + 1
   answers[index] = 'lost'
   if current == token and status == 'processing' then
-    current_claims[#current_claims + 1] =
-      { id = id, fence = tonumber(fence), reason = ARGV[i + 3], delay = tonumber(ARGV[i + 4]), index = index }
+    local claim = claim_of[id]
+    if not claim then
+      claim = { id = id, fence = tonumber(fence), reason = ARGV[i + 3], delay = tonumber(ARGV[i + 4]), indexes = {} }
+      claim_of[id], current_claims[#current_claims + 1] = claim, claim
+    end
+    claim.indexes[#claim.indexes + 1] = index
   elseif current == '' and last_fence == fence then
     answers[index] = first_answer[status] or 'lost'
+  elseif counters[logged_outcome(id, fence)] then
+    answers[index] = 'released' -- and claimed anew since
   end
 end
 -- The job claimed first must be claimed first again, so it is put to the front last.
 table.sort(current_claims, function(a, b) return a.fence > b.fence end)
 for _, claim in ipairs(current_claims) do
-  answers[claim.index] = release(claim.id, claim.reason, claim.delay)
+  local answer = release(claim.id, claim.reason, claim.delay)
+  for _, index in ipairs(claim.indexes) do
+    answers[index] = answer
+  end
 end
 return answers

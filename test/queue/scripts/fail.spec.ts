@@ -134,13 +134,22 @@ describe('fail.lua', () => {
     expect(await expectUnchanged(q, () => q.run(call))).toEqual([answer]);
   });
 
-  it('I2: repeated after the retry was claimed, it is lost and changes nothing', async () => {
+  it('I3: repeated after the retry was claimed anew it gives the first answer and changes nothing', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     const call = q.scripts.fail([failure(job)]);
     await q.run(call);
     await q.claim(1);
-    expect(await expectUnchanged(q, () => q.run(call))).toEqual(['lost']);
+    expect(await expectUnchanged(q, () => q.run(call))).toEqual(['retry']);
+  });
+
+  it('I2: after its claim was taken back and the job claimed anew, it is lost and changes nothing', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await q.expireClaims('a');
+    await q.run(q.scripts.reclaim(10, 1e15, 0));
+    await q.claim(1);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.fail([failure(job)])))).toEqual(['lost']);
   });
 });
 

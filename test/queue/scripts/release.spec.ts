@@ -109,4 +109,24 @@ describe('release.lua', () => {
     expect(await q.run(call)).toEqual([answer]);
     expect(await expectUnchanged(q, () => q.run(call))).toEqual([answer]);
   });
+
+  it('I3: a job twice in one batch is given back once, with one answer', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b');
+    const [a, b] = await q.claim(2);
+    const answers = await q.run(q.scripts.release([release(a!), release(b!), release(a!)]));
+    expect(answers).toEqual(['released', 'released', 'released']);
+    expect(await q.pending()).toEqual(['a', 'b']);
+    expect(await q.job('a')).toMatchObject({ attempts: '0', interruptions: '1' });
+    expect(await q.total('released')).toBe(2);
+  });
+
+  it('I3: repeated after the job was claimed anew it gives the first answer and changes nothing', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    const call = q.scripts.release([release(job)]);
+    await q.run(call);
+    await q.claim(1);
+    expect(await expectUnchanged(q, () => q.run(call))).toEqual(['released']);
+  });
 });
