@@ -9,7 +9,7 @@
 --@include lib/keys
 --@include lib/clock
 --@include lib/schedules
-local worker, declares, lease = ARGV[1], ARGV[2] == '1', tonumber(ARGV[3])
+local worker, declares, declaration_ms = ARGV[1], ARGV[2] == '1', tonumber(ARGV[3])
 
 local function declare(id, version, key)
   local current, source, held_by, held_until = unpack(redis.call('HMGET', key,
@@ -23,7 +23,7 @@ local function declare(id, version, key)
   if current ~= version then
     return 'held'
   end
-  redis.call('HSET', key, 'held_by', worker, 'held_until_ms', now + lease)
+  redis.call('HSET', key, 'held_by', worker, 'held_until_ms', now + declaration_ms)
   return 'declared'
 end
 

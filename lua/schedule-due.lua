@@ -10,7 +10,7 @@
 --@include lib/clock
 --@include lib/read
 --@include lib/schedules
-local limit, lease = tonumber(ARGV[1]), tonumber(ARGV[2])
+local limit, declaration_ms = tonumber(ARGV[1]), tonumber(ARGV[2])
 local due = redis.call('ZRANGE', ticks, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
 local reply = { now, -1, #due == 2 * limit and 1 or 0 }
 for i = 1, #due, 2 do
@@ -19,7 +19,7 @@ for i = 1, #due, 2 do
   if not version then
     redis.call('ZREM', ticks, id) -- its hash is gone
     redis.call('ZREM', declared, id)
-  elseif source == 'code' and not is_declared(id, lease) then
+  elseif source == 'code' and not is_declared(id, declaration_ms) then
     rest(id, key, at)
   else
     local n = #reply

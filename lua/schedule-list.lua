@@ -7,7 +7,7 @@
 --@include lib/keys
 --@include lib/clock
 --@include lib/schedules
-local one, offset, limit, lease = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local one, offset, limit, declaration_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local ids = one ~= '' and { one } or redis.call('ZRANGE', ticks, offset, offset + limit - 1)
 local schedules = {}
 for _, id in ipairs(ids) do
@@ -17,7 +17,7 @@ for _, id in ipairs(ids) do
       hash[#hash + 1], hash[#hash + 2] = field, value
     end
     add('id', id)
-    add('declared', is_declared(id, lease) and '1' or '0')
+    add('declared', is_declared(id, declaration_ms) and '1' or '0')
     local due = redis.call('ZSCORE', ticks, id)
     if due and due ~= 'inf' then
       add('due_at_ms', due)

@@ -15,7 +15,7 @@
 --@include lib/keys
 --@include lib/clock
 --@include lib/schedules
-local id, source, worker, next_due, lease = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local id, source, worker, next_due, declaration_ms = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local version, key = ARGV[6], schedule .. ARGV[1]
 local current, old_source, held_by, held_until, paused = unpack(redis.call('HMGET', key,
   'version', 'source', 'held_by', 'held_until_ms', 'paused_at_ms'))
@@ -28,7 +28,7 @@ local function own()
   redis.call('HSET', key, 'source', source)
   if source == 'code' then
     redis.call('ZADD', declared, now, id)
-    redis.call('HSET', key, 'held_by', worker, 'held_until_ms', now + lease)
+    redis.call('HSET', key, 'held_by', worker, 'held_until_ms', now + declaration_ms)
   else
     redis.call('ZREM', declared, id)
     redis.call('HDEL', key, 'held_by', 'held_until_ms')
@@ -36,7 +36,7 @@ local function own()
   wake_schedule(id, key)
 end
 
-if current and source == 'call' and old_source == 'code' and is_declared(id, lease) then
+if current and source == 'call' and old_source == 'code' and is_declared(id, declaration_ms) then
   return { 'declared', now }
 end
 if current == version then

@@ -1,11 +1,11 @@
 -- Schedules. One that rests (paused, or declared by nobody) has the score +inf in ticks, so that it is in nobody's way.
--- is_declared(id, lease): whether some process declared it within the last `lease` ms.
+-- is_declared(id, declaration_ms): whether some process declared it within the last `declaration_ms` ms.
 -- rest(id, key, due): stops a schedule that nobody declares; its hash remembers what was due.
 -- wake_schedule(id, key): ends that rest, with what was due then.
 -- Needs: ticks, declared, now.
-local function is_declared(id, lease)
+local function is_declared(id, declaration_ms)
   local seen = redis.call('ZSCORE', declared, id)
-  return seen and tonumber(seen) > now - lease
+  return seen and tonumber(seen) > now - declaration_ms
 end
 
 local function rest(id, key, due)
