@@ -132,8 +132,8 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     const options = { concurrency, shutdownTimeoutMs, sweepIntervalMs: 0, logger: this.logger, onEvent };
     const worker = new Worker(queues, options);
     this.current = worker;
-    await worker.start();
     this.paused.forEach((queue) => worker.pause(queue));
+    await worker.start();
     const served = queues.map(({ queue, concurrency: slots }) => `${queue.name} ×${slots}`);
     this.logger.log(`Worker ${worker.id} serves ${served.join(', ')}`);
   }

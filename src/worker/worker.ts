@@ -52,6 +52,8 @@ export class Worker {
   private sweeper: Sweeper | undefined;
   private announcer: Announcer | undefined;
   private readonly recurring: Recurring;
+  /** The names of the queues that this process is not to claim from. */
+  private readonly paused = new Set<string>();
   private starting: Promise<void> | undefined;
   private stopping: Promise<void> | undefined;
   private lastFetch: number | undefined;
@@ -107,14 +109,16 @@ export class Worker {
     return this.stopping;
   }
 
-  /** Stops claiming in this process, for one queue or for all; what runs goes on. */
+  /** Stops claiming in this process, for one queue or for all, also before the start; what runs goes on. */
   pause(queue?: string): void {
+    this.namesOf(queue).forEach((name) => this.paused.add(name));
     this.lanesOf(queue).forEach((lane) => (lane.closed = true));
     this.idleWaits.forEach((idleWait) => idleWait.interrupt());
   }
 
   /** Claims again. */
   resume(queue?: string): void {
+    this.namesOf(queue).forEach((name) => this.paused.delete(name));
     if (!this.stopping) {
       this.lanesOf(queue).forEach((lane) => {
         lane.closed = false;
@@ -132,6 +136,10 @@ export class Worker {
   /** How long ago Redis last answered a fetch, in ms; undefined before the first. */
   get sinceLastFetchMs(): number | undefined {
     return this.lastFetch === undefined ? undefined : Math.round(performance.now() - this.lastFetch);
+  }
+
+  private namesOf(queue: string | undefined): string[] {
+    return queue === undefined ? this.queues.map((each) => each.queue.name) : [queue];
   }
 
   private lanesOf(queue: string | undefined): Lane[] {
@@ -161,7 +169,9 @@ export class Worker {
     };
     for (const { queue, concurrency = 10, handlers } of this.queues) {
       const scripts = await queue.scripts();
-      this.lanes.push(new Lane(queue, scripts, concurrency, resolveHandlers(queue, handlers), observer));
+      const lane = new Lane(queue, scripts, concurrency, resolveHandlers(queue, handlers), observer);
+      lane.closed = this.paused.has(queue.name);
+      this.lanes.push(lane);
     }
     this.announcer = new Announcer(this.id, this.lanes, logger);
     await this.announcer.start();

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import type { JobQueue } from '../../src/queue/job-queue.js';
 import type { Job } from '../../src/worker/job.js';
 import { eventually, gate, sleep } from '../support/wait.js';
-import { connectionsOf, idle, namedConnection, newQueue, startWorker } from '../support/workers.js';
+import { connectionsOf, idle, namedConnection, newQueue, startWorker, TestWorker } from '../support/workers.js';
 
 const LONGER_THAN_A_WAIT_MS = 1_200;
 
@@ -18,6 +19,27 @@ describe('a local pause', () => {
     expect(await queue.get(id)).toMatchObject({ status: 'pending', attempts: 0, interruptions: 0 });
     worker.worker.resume();
     await worker.event('completed');
+  });
+
+  it('before the start holds, for one queue or all, until the resume', async () => {
+    const [paused, other] = [newQueue(), newQueue()];
+    const handlers = (queue: JobQueue) => ({ queue, handlers: { [queue.name]: () => undefined } });
+    const test = new TestWorker([handlers(paused), handlers(other)], {});
+    test.worker.pause(paused.name);
+    const { id } = await paused.enqueue({});
+    await other.enqueue({});
+    await test.worker.start();
+    await test.event('completed');
+    expect(await paused.get(id)).toMatchObject({ status: 'pending', attempts: 0, interruptions: 0 });
+    test.worker.resume(paused.name);
+    await test.event('completed', 1, { id });
+    const idle = new TestWorker([handlers(paused)], {});
+    idle.worker.pause();
+    await idle.worker.start();
+    idle.worker.resume();
+    await test.worker.stop();
+    await paused.enqueue({});
+    await idle.event('completed');
   });
 
   it('lets what runs go on', async () => {
