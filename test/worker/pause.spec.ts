@@ -6,6 +6,8 @@ import { connectionsOf, idle, namedConnection, newQueue, startWorker, TestWorker
 
 const LONGER_THAN_A_WAIT_MS = 1_200;
 
+const served = (queue: JobQueue) => ({ queue, handlers: { [queue.name]: () => undefined } });
+
 describe('a local pause', () => {
   it('touches no job from then on, not even for a moment, until the resume', async () => {
     const redis = namedConnection();
@@ -23,8 +25,7 @@ describe('a local pause', () => {
 
   it('before the start holds, for one queue or all, until the resume', async () => {
     const [paused, other] = [newQueue(), newQueue()];
-    const handlers = (queue: JobQueue) => ({ queue, handlers: { [queue.name]: () => undefined } });
-    const test = new TestWorker([handlers(paused), handlers(other)], {});
+    const test = new TestWorker([served(paused), served(other)], {});
     test.worker.pause(paused.name);
     const { id } = await paused.enqueue({});
     await other.enqueue({});
@@ -33,7 +34,7 @@ describe('a local pause', () => {
     expect(await paused.get(id)).toMatchObject({ status: 'pending', attempts: 0, interruptions: 0 });
     test.worker.resume(paused.name);
     await test.event('completed', 1, { id });
-    const idle = new TestWorker([handlers(paused)], {});
+    const idle = new TestWorker([served(paused)], {});
     idle.worker.pause();
     await idle.worker.start();
     idle.worker.resume();
