@@ -25,6 +25,7 @@ export type { Backoff, StoredBackoff } from './queue/backoff.js';
 export type { JobEvent } from './queue/event-subscriber.js';
 export type { JobQueueLogger } from './queue/logger.js';
 export type { RedisClient } from './queue/redis-client.js';
+export { RedisAuditError, type ServerFinding } from './queue/server-audit.js';
 export type {
   AttemptRecord,
   ClaimedJob,

@@ -8,6 +8,7 @@ import {
 import { DiscoveryModule, ModuleRef } from '@nestjs/core';
 import { InvalidOptionError } from './queue/errors.js';
 import { JobQueueHealthIndicator } from './health/job-queue.health.js';
+import { BootAudit } from './nest/boot-audit.js';
 import { HandlerExplorer } from './nest/handler-explorer.js';
 import { HandlerRegistry } from './nest/handler-registry.js';
 import { injectedQueueProviders } from './nest/inject-queue.decorator.js';
@@ -68,6 +69,12 @@ const providers: Provider[] = [
   HandlerRegistry,
   JobListeners,
   {
+    provide: BootAudit,
+    useFactory: ({ audit }: ResolvedModuleOptions, queues: QueueRegistry, logger: QuietLogger) =>
+      new BootAudit(audit, queues, logger),
+    inject: [RESOLVED_OPTIONS, QueueRegistry, QuietLogger],
+  },
+  {
     provide: ReclaimScheduler,
     useFactory: ({ reclaim }: ResolvedModuleOptions, queues: QueueRegistry, ref: ModuleRef, logger: QuietLogger) =>
       new ReclaimScheduler(reclaim, queues, ref, logger),
@@ -85,6 +92,7 @@ const providers: Provider[] = [
       ReclaimScheduler,
       QuietLogger,
       JobListeners,
+      BootAudit,
     ],
   },
   JobQueueService,

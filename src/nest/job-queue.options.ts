@@ -7,6 +7,7 @@ import { checkQueueName, show } from '../queue/names.js';
 import { duration, queueOptionFields, wholeNumber, type QueueOptions, timerDuration } from '../queue/options.js';
 import { isRedisClient, type RedisClient } from '../queue/redis-client.js';
 import { given, withoutDefaults } from './given.js';
+import { checkRedisOptions } from './redis-options.js';
 
 /** Injects what `forRoot` or `forRootAsync` was given. */
 export const JOB_QUEUE_OPTIONS = Symbol.for('nest-job-queue:options');
@@ -51,6 +52,12 @@ export interface JobQueueModuleOptions extends QueueOptions {
    * workers start when Redis is there.
    */
   requireRedis?: boolean | { timeoutMs: number };
+  /**
+   * What becomes of what endangers jobs on the server (eviction, no persistence, a replica, keys in the other spelling),
+   * which is looked for at boot: `warn` logs it, `error` refuses to boot with a RedisAuditError, `off` does not look.
+   * Default `warn`.
+   */
+  audit?: 'warn' | 'error' | 'off';
 }
 
 /** What a class given to `forRootAsync({ useClass })` or `useExisting` implements. */
@@ -69,6 +76,7 @@ export interface ResolvedModuleOptions {
   reclaim: ReclaimSchedule | false;
   shutdownTimeoutMs: number;
   requireRedis: { timeoutMs: number } | false;
+  audit: 'warn' | 'error' | 'off';
 }
 
 const boolean = () => z.boolean({ error: 'expected true or false' });
@@ -95,6 +103,7 @@ const optionsSchema = z.strictObject(
     reclaim: z.unknown().optional(),
     shutdownTimeoutMs: timerDuration(1).default(10_000),
     requireRedis: z.unknown().optional(),
+    audit: z.enum(['warn', 'error', 'off'], { error: "expected 'warn', 'error' or 'off'" }).default('warn'),
   },
   { error: 'expected an object of options' },
 );
@@ -127,7 +136,7 @@ const requireRedisSchema = z.strictObject(
  * @throws InvalidOptionError that names the option, what was expected and what was found
  */
 export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedModuleOptions {
-  const { redis, queues, concurrency, worker, reclaim, shutdownTimeoutMs, requireRedis, ...queueDefaults } =
+  const { redis, queues, concurrency, worker, reclaim, shutdownTimeoutMs, requireRedis, audit, ...queueDefaults } =
     checkOptions(FOR_ROOT, optionsSchema, options);
   Object.keys(queues).forEach(checkQueueName);
   return {
@@ -139,6 +148,7 @@ export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedMo
     reclaim: checkReclaim(reclaim),
     shutdownTimeoutMs,
     requireRedis: checkRequireRedis(requireRedis),
+    audit,
   };
 }
 
@@ -151,6 +161,9 @@ function checkRedis(redis: ResolvedModuleOptions['redis'] | undefined): Resolved
   }
   if (typeof value === 'object' && !isRedisClient(value) && typeof (value as { on?: unknown }).on === 'function') {
     throw new InvalidOptionError(subject, 'a client of ioredis', 'a client of another kind');
+  }
+  if (typeof value === 'object' && !isRedisClient(value)) {
+    checkRedisOptions(subject, value);
   }
   return value;
 }

@@ -1,6 +1,7 @@
 import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { JobQueueLogger } from '../queue/logger.js';
 import { Worker } from '../worker/worker.js';
+import type { BootAudit } from './boot-audit.js';
 import type { HandlerRegistry } from './handler-registry.js';
 import type { ResolvedModuleOptions } from './job-queue.options.js';
 import type { JobListeners } from './job-listeners.js';
@@ -34,6 +35,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     private readonly reclaim: ReclaimScheduler,
     private readonly logger: JobQueueLogger,
     private readonly listeners: JobListeners,
+    private readonly audit: BootAudit,
   ) {
     hooks.attach(this);
   }
@@ -59,7 +61,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     return this.current?.sinceLastFetchMs ?? Math.round(sinceStart);
   }
 
-  /** @throws InvalidOptionError for a bad handler; RedisUnsuitableError */
+  /** @throws InvalidOptionError for a bad handler; RedisUnsuitableError; RedisAuditError with `audit: 'error'` */
   async onModuleInit(): Promise<void> {
     try {
       this.handlers.bind();
@@ -79,7 +81,9 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       this.logger.warn(
         `Redis at ${this.redis.address} is not there. The app starts; its jobs follow when Redis is.`,
       );
+      return;
     }
+    await this.audit.run();
   }
 
   async start(): Promise<void> {
@@ -110,6 +114,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   private async startWhenReady(): Promise<void> {
     try {
       await this.redis.connection.whenReady();
+      await this.audit.run();
       if (!this.draining) {
         await this.startWorker();
       }

@@ -1,0 +1,123 @@
+import { describe, expect, it } from '@jest/globals';
+import { JobHandler, RedisAuditError, type JobQueueModuleOptions } from 'nest-job-queue';
+import { checkRedisOptions } from '../../src/nest/redis-options.js';
+import { startOwnRedis } from '../support/own-redis.js';
+import { connect, uniqueQueueName } from '../support/redis.js';
+import { compileApp, KeptLog, startApp } from './app.js';
+
+/** A server without fault, but for what the arguments say. */
+const SOUND = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--maxmemory-policy', 'noeviction'];
+
+function handlerOf(name: string) {
+  @JobHandler(name)
+  class Handler {
+    handle() {
+      return 'done';
+    }
+  }
+  return Handler;
+}
+
+/** What a boot says of the server, without the address. */
+async function warningsOf(jobs: JobQueueModuleOptions, name = uniqueQueueName()): Promise<string[]> {
+  const log = new KeptLog();
+  const app = await startApp({ jobs, log, providers: [handlerOf(name)] });
+  await app.close();
+  return log.lines.flatMap((line) => /^warn Redis at \S+: (.*)/.exec(line)?.[1] ?? []);
+}
+
+describe('the audit at boot', () => {
+  it('says nothing of a sound server', async () => {
+    const { url } = await startOwnRedis({ args: SOUND });
+    expect(await warningsOf({ redis: url })).toEqual([]);
+    const app = await compileApp({ jobs: { redis: url, audit: 'error' }, providers: [handlerOf('any')] });
+    await expect(app.init()).resolves.toBeDefined();
+  });
+
+  it.each([
+    [['--maxmemory-policy', 'allkeys-lru', '--maxmemory', '100mb'], 'expected noeviction, found allkeys-lru. '],
+    [['--maxmemory-policy', 'volatile-ttl'], 'found volatile-ttl, without effect while maxmemory is 0. '],
+    [
+      ['--appendonly', 'no', '--save', ''],
+      'persistence: expected appendonly yes, found appendonly no and no snapshots',
+    ],
+    [['--appendonly', 'no', '--save', '60 1'], 'found appendonly no and snapshots (save "60 1"). '],
+    [['--appendfsync', 'no'], 'persistence: expected appendfsync everysec or always, found appendfsync no. '],
+  ])('warns once of %j', async (args, text) => {
+    const { url } = await startOwnRedis({ args: [...SOUND, ...args] });
+    const warnings = await warningsOf({ redis: url });
+    expect(warnings).toEqual([expect.stringContaining(text)]);
+  });
+
+  it('warns of a replica, where nothing can be enqueued', async () => {
+    const master = await startOwnRedis({ args: SOUND });
+    const replica = await startOwnRedis({ args: [...SOUND, '--replicaof', master.host, String(master.port)] });
+    const log = new KeptLog();
+    const app = await startApp({ jobs: { redis: replica.url, worker: false }, log });
+    await app.close();
+    expect(log.lines).toContainEqual(
+      expect.stringContaining(
+        `role: expected a master, found a replica of ${master.host}:${master.port}. A replica`,
+      ),
+    );
+  });
+
+  it.each([true, false])('warns of jobs under the other spelling (hashTag: %j)', async (hashTag) => {
+    const { url } = await startOwnRedis({ args: SOUND });
+    const name = uniqueQueueName();
+    const other = hashTag ? name : `{${name}}`;
+    await connect({}, url).lpush(`queue:${other}:pending`, 'a');
+    expect(await warningsOf({ redis: url, hashTag }, name)).toEqual([
+      expect.stringContaining(
+        `keys of queue "${name}": expected keys spelled queue:${hashTag ? `{${name}}` : name}:pending, ` +
+          `found queue:${other}:pending. Jobs wait under the other spelling`,
+      ),
+    ]);
+  });
+
+  it("audit: 'off' looks for nothing", async () => {
+    const { url } = await startOwnRedis();
+    expect(await warningsOf({ redis: url, audit: 'off' })).toEqual([]);
+  });
+
+  it("audit: 'error' refuses the boot and lists what it found", async () => {
+    const { url, port } = await startOwnRedis({ args: ['--maxmemory-policy', 'allkeys-lru'] });
+    const app = await compileApp({ jobs: { redis: url, audit: 'error' }, providers: [handlerOf('any')] });
+    const refusal = (await app.init().catch((error: unknown) => error)) as RedisAuditError;
+    expect(refusal).toBeInstanceOf(RedisAuditError);
+    expect(refusal.message).toMatch(
+      new RegExp(`^Redis at 127.0.0.1:${port} endangers jobs:\n- maxmemory-policy: .*\n- persistence: .*`),
+    );
+    expect(refusal.findings).toMatchObject([
+      { subject: 'maxmemory-policy', expected: 'noeviction', remedy: expect.stringContaining('CONFIG SET') },
+      { subject: 'persistence', expected: 'appendonly yes' },
+    ]);
+  });
+
+  it('works for a user who may not ask for the configuration', async () => {
+    const { url, host, port } = await startOwnRedis({ args: [...SOUND, '--appendonly', 'no'] });
+    const acl = ['app', 'on', '>secret', '~*', '&*', '+@all', '-config'];
+    await connect({}, url).call('ACL', 'SETUSER', ...acl);
+    expect(await warningsOf({ redis: `redis://app:secret@${host}:${port}` })).toEqual([
+      expect.stringContaining('found appendonly no. When Redis crashes, jobs that were acknowledged are lost. Set'),
+    ]);
+  });
+});
+
+describe('options of ioredis', () => {
+  it.each([
+    [
+      { url: 'redis://user:pass@cache:6379' },
+      '.redis.url: expected an option of ioredis, found "url", which ioredis ignores.',
+    ],
+    [{ hots: 'cache' }, '.redis.hots: expected a known option, found "hots". Did you mean host?'],
+  ])('%j is refused, and does not connect to localhost', async (redis, text) => {
+    const app = compileApp({ jobs: { redis: redis as JobQueueModuleOptions['redis'] } });
+    await expect(app).rejects.toThrow(text);
+    await expect(app).rejects.not.toThrow('pass');
+  });
+
+  it('of every kind are taken', () => {
+    expect(() => checkRedisOptions('redis', { ...connect().options, tls: {} })).not.toThrow();
+  });
+});
