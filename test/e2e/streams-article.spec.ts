@@ -31,7 +31,7 @@ async function running(job: JobHandle): Promise<void> {
 }
 
 /** When jobs ran, by the server's clock. */
-async function times(handles: JobHandle<unknown>[]): Promise<{ allAtOnce: boolean; took: number }> {
+async function times(handles: JobHandle[]): Promise<{ allAtOnce: boolean; took: number }> {
   const records = await Promise.all(handles.map(async (job) => (await job.get())!));
   const claimed = records.map(({ claimedAt }) => Number(claimedAt));
   const completed = records.map(({ completedAt }) => Number(completedAt));

@@ -1,0 +1,16 @@
+import { Module } from '@nestjs/common';
+import { JobQueueModule } from 'nest-job-queue';
+import { SendEmailHandler } from './send-email.handler.js';
+
+// The article waits for 300 s before it takes a job back, and looks every minute. A worker that lives extends its
+// claims here, so the wait may be as short as one wants to watch.
+@Module({
+  imports: [
+    JobQueueModule.forRoot({
+      queues: { 'send-email': { visibilityMs: 1_000, concurrency: 1 } },
+      reclaim: { everyMs: 500 },
+    }),
+  ],
+  providers: [SendEmailHandler],
+})
+export class AppModule {}

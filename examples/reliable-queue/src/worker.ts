@@ -1,0 +1,4 @@
+import { runWorkers } from 'nest-job-queue';
+import { AppModule } from './app.module.js';
+
+await runWorkers(AppModule, { processes: 2, restartDelayMs: 100 });
