@@ -167,10 +167,12 @@ export class JobQueue extends QueueOperator {
     return { ...answer, again: answer.jobs.length === 0 && answer.refused.length > 0 };
   }
 
-  /** Ends a claim well. False when the claim was lost: the result was not stored. */
-  async complete(job: ClaimRef, result?: unknown): Promise<boolean> {
-    const json = result === undefined ? '' : encodeJson('result', result, this.options.maxPayloadBytes);
-    const lost = await this.call((scripts) => scripts.complete([{ ...claimOf(job), result: json }]));
+  /** Ends a claim well, by the job's own `keepResult` and `resultTtlMs`. False when the claim was lost: the result was not stored. */
+  async complete(job: ClaimRef & Partial<Pick<ClaimedJob, 'options'>>, result?: unknown): Promise<boolean> {
+    const { keepResult = true, resultTtlMs } = job.options ?? {};
+    const json =
+      result === undefined || !keepResult ? '' : encodeJson('result', result, this.options.maxPayloadBytes);
+    const lost = await this.call((scripts) => scripts.complete([{ ...claimOf(job), result: json, resultTtlMs }]));
     return lost.length === 0;
   }
 

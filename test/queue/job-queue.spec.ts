@@ -137,6 +137,18 @@ describe('JobQueue', () => {
     expect(await queue.get('a')).toBeNull();
   });
 
+  it('completes a job by its own keepResult and resultTtlMs', async () => {
+    const { queue, state } = coreQueue();
+    await queue.enqueue(1, { id: 'a', keepResult: false });
+    await queue.enqueue(1, { id: 'b', resultTtlMs: 60_000 });
+    for (const job of await queue.claimMany(2)) {
+      expect(await queue.complete(job, 'done')).toBe(true);
+    }
+    expect((await queue.get('a'))!.result).toBeUndefined();
+    expect((await queue.get('b'))!.result).toBe('done');
+    expect(await state.redis.pttl(state.keys.job('b'))).toBeLessThanOrEqual(60_000);
+  });
+
   it('I2: tells a settle under a lost claim from one that counts', async () => {
     const { queue, state } = coreQueue();
     await queue.enqueue('a', { id: 'a' });
