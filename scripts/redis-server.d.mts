@@ -14,6 +14,10 @@ export interface StartOptions {
   port?: number;
   /** More arguments of redis-server, after the defaults. */
   args?: string[];
+  /** The text of a configuration file, before the arguments: for Sentinel, which keeps its state there. */
+  config?: string;
+  /** Paths of PEM files: the server then speaks TLS only, and asks its clients for no certificate. */
+  tls?: { cert: string; key: string; ca: string };
   /** Working folder. Default: a temporary one, removed by stop(). */
   dir?: string;
   /** Do not print which Redis is used. Default: false. */

@@ -13,10 +13,12 @@ import {
   renameSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs';
 import { createConnection, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
@@ -53,7 +55,7 @@ export async function startRedisServer(options = {}) {
   let running;
   for (let attempt = 1; running === undefined; attempt++) {
     try {
-      running = await launch(binary, port, dir, ownDir, options.args ?? []);
+      running = await launch(binary, port, dir, ownDir, options);
     } catch (error) {
       // Between the choice of a free port and its use another process may take it.
       if (chosenPort === undefined && attempt < 5 && error.message.includes('Address already in use')) {
@@ -68,7 +70,7 @@ export async function startRedisServer(options = {}) {
   const server = {
     host: '127.0.0.1',
     port,
-    url: `redis://127.0.0.1:${port}`,
+    url: `${options.tls ? 'rediss' : 'redis'}://127.0.0.1:${port}`,
     source: binary.source,
     dir,
     get pid() {
@@ -82,7 +84,7 @@ export async function startRedisServer(options = {}) {
     /** Stops the server where it still runs and starts it again on the same port, in the same folder. */
     async restart() {
       await halt(running);
-      running = await launch(binary, port, dir, ownDir, options.args ?? []);
+      running = await launch(binary, port, dir, ownDir, options);
     },
     async stop() {
       await halt(running);
@@ -242,8 +244,16 @@ function whatToInstall() {
   );
 }
 
-async function launch(binary, port, dir, ownDir, args) {
-  const base = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no'];
+async function launch(binary, port, dir, ownDir, { args = [], config, tls }) {
+  const file = join(dir, 'redis.conf');
+  // A restart goes on with what the server itself has written there.
+  if (config !== undefined && !existsSync(file)) writeFileSync(file, config);
+  const listening = tls
+    ? ['--port', '0', '--tls-port', `${port}`, '--tls-cert-file', tls.cert, '--tls-key-file', tls.key]
+    : ['--port', `${port}`];
+  const base = [...(config === undefined ? [] : [file]), ...listening];
+  if (tls) base.push('--tls-ca-cert-file', tls.ca, '--tls-auth-clients', 'no');
+  base.push('--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no');
   // A group of its own: Ctrl-C in a terminal must not stop Redis before the app has drained.
   const child = spawn(binary.server, [...base, '--daemonize', 'no', ...args], {
     detached: true,
@@ -264,7 +274,7 @@ async function launch(binary, port, dir, ownDir, args) {
   if (child.pid !== undefined) running.watchdog = watch(child.pid, ownDir ? dir : '');
 
   const deadline = Date.now() + START_TIMEOUT_MS;
-  while (!(await answers(port, child.pid))) {
+  while (!(await answers(port, child.pid, tls))) {
     if (running.ended || running.failure !== undefined || Date.now() > deadline) {
       await halt(running);
       const reason = running.failure?.message ?? log.trim();
@@ -307,16 +317,17 @@ async function halt(running) {
 }
 
 /** Whether our Redis answers on this port, be it by an error such as NOAUTH. */
-function answers(port, pid) {
+function answers(port, pid, tls) {
   return new Promise((resolve) => {
-    const socket = createConnection({ host: '127.0.0.1', port });
+    const at = { host: '127.0.0.1', port };
+    const socket = tls ? connectTls({ ...at, rejectUnauthorized: false }) : createConnection(at);
     const done = (answer) => {
       socket.destroy();
       resolve(answer);
     };
     socket.setTimeout(1_000, () => done(false));
     socket.once('error', () => done(false));
-    socket.once('connect', () => socket.write('INFO server\r\n'));
+    socket.once(tls ? 'secureConnect' : 'connect', () => socket.write('INFO server\r\n'));
     let text = '';
     socket.on('data', (data) => {
       text += data;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { JobQueueError } from './errors.js';
 import { luaScripts } from './lua.generated.js';
-import type { RedisClient } from './redis-client.js';
+import { isCluster, type RedisClient } from './redis-client.js';
 
 export type ScriptName = keyof typeof luaScripts;
 export type ScriptArgument = string | number;
@@ -21,6 +21,8 @@ export interface BlockingWait {
   /** Told when the server refused the wait: then the calls behind it came at once, and nothing was waited for. */
   onRefusal?(error: Error): void;
 }
+
+type Reply = [Error | null, unknown] | undefined;
 
 /** The outcome of one call of several that travelled together. */
 export type Settled<Answer> = { ok: true; answer: Answer } | { ok: false; error: Error };
@@ -53,6 +55,19 @@ export class ScriptRunner {
     calls: { [Index in keyof Answers]: ScriptCall<Answers[Index]> },
     first?: BlockingWait,
   ): Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }> {
+    const replies = isCluster(this.client) ? await this.sendBySlot(calls, first) : await this.send(calls, first);
+    const settled = calls.map((call, i) => settle(call, replies[i]));
+    for (const [i, call] of calls.entries()) {
+      const outcome = settled[i]!;
+      if (!outcome.ok && isUnknownScript(outcome.error)) {
+        settled[i] = await this.settleByText(call);
+      }
+    }
+    return settled as { [Index in keyof Answers]: Settled<Answers[Index]> };
+  }
+
+  /** The replies to the calls, in their order. */
+  private async send(calls: readonly ScriptCall<unknown>[], first?: BlockingWait): Promise<Reply[]> {
     const pipeline = this.client.pipeline();
     if (first) {
       pipeline.bzpopmin(...first.keys, first.seconds);
@@ -65,15 +80,29 @@ export class ScriptRunner {
     if (refusal?.name === 'ReplyError') {
       first?.onRefusal?.(refusal);
     }
-    const skipped = first ? 1 : 0;
-    const settled = calls.map((call, i) => settle(call, replies[i + skipped]));
-    for (const [i, call] of calls.entries()) {
-      const outcome = settled[i]!;
-      if (!outcome.ok && isUnknownScript(outcome.error)) {
-        settled[i] = await this.settleByText(call);
-      }
+    return replies.slice(first ? 1 : 0);
+  }
+
+  /**
+   * The queues of a Cluster are on different masters, and a pipeline goes to one: each queue has its own. One that
+   * fails as a whole does not take the answers of the others with it. A wait is for queues of one slot only.
+   */
+  private async sendBySlot(calls: readonly ScriptCall<unknown>[], first?: BlockingWait): Promise<Reply[]> {
+    const bySlot = new Map<string, number[]>();
+    calls.forEach((call, i) => bySlot.set(slotOf(call), [...(bySlot.get(slotOf(call)) ?? []), i]));
+    if (first || bySlot.size <= 1) {
+      return this.send(calls, first);
     }
-    return settled as { [Index in keyof Answers]: Settled<Answers[Index]> };
+    const replies: Reply[] = [];
+    await Promise.all(
+      [...bySlot.values()].map(async (places) => {
+        const part = await this.send(places.map((i) => calls[i]!)).catch((error: Error) =>
+          places.map((): Reply => [error, undefined]),
+        );
+        places.forEach((i, at) => (replies[i] = part[at]));
+      }),
+    );
+    return replies;
   }
 
   private async settleByText(call: ScriptCall<unknown>): Promise<Settled<unknown>> {
@@ -96,7 +125,12 @@ export class ScriptRunner {
   }
 }
 
-function settle(call: ScriptCall<unknown>, reply: [Error | null, unknown] | undefined): Settled<unknown> {
+/** What all keys of one call share, by which a Cluster finds their slot. */
+function slotOf({ keys }: ScriptCall<unknown>): string {
+  return /\{(.+?)\}/.exec(keys[0] ?? '')?.[1] ?? '';
+}
+
+function settle(call: ScriptCall<unknown>, reply: Reply): Settled<unknown> {
   const [error, value] = reply ?? [new Error('the pipeline was not answered'), undefined];
   if (error) {
     return { ok: false, error };

@@ -1,0 +1,120 @@
+// A Cluster whose masters fail over and whose slots move while workers run.
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { JobQueue } from '../../src/queue/job-queue.js';
+import type { OwnRedis } from '../support/own-redis.js';
+import { uniqueQueueName } from '../support/redis.js';
+import { startCluster, type OwnCluster } from '../support/topologies.js';
+import { Traffic } from '../support/traffic.js';
+import { eventually } from '../support/wait.js';
+import { startWorker } from '../support/workers.js';
+
+let cluster: OwnCluster;
+const queues = new Set<JobQueue>();
+
+beforeAll(async () => {
+  cluster = await startCluster({ replicas: true });
+}, 30_000);
+
+afterEach(() => {
+  queues.forEach((queue) => queue.close());
+  queues.clear();
+});
+
+describe('a worker of several queues', () => {
+  it('serves them though they are on different masters', async () => {
+    const client = cluster.connect();
+    const several = ['a', 'b', 'c', 'd'].map((name) => newQueue(name, client));
+    expect(new Set(await Promise.all(several.map(ownerOf))).size).toBe(3);
+    const worker = await startWorker(
+      several.map((queue) => ({ queue, handlers: { [queue.name]: () => undefined } })),
+    );
+    for (const queue of several) await queue.enqueueMany(Array.from({ length: 20 }, () => ({ payload: 1 })));
+    await worker.event('completed', 80);
+    expect(worker.warnings).toEqual([]);
+  });
+});
+
+describe("the queue's slot that moves to another master", () => {
+  it('holds up jobs until it has moved, and loses and doubles none', async () => {
+    const queue = newQueue();
+    const runs = new Map<string, number>();
+    const worker = await startWorker(queue, ({ id }) => void runs.set(id, (runs.get(id) ?? 0) + 1));
+    const traffic = new Traffic(newQueue(queue.name));
+    await traffic.more(50);
+    const source = await ownerOf(queue);
+    const target = cluster.nodes.slice(0, 3).find((node) => node !== source)!;
+    await cluster.moveSlot(keyOf(queue), target, async () => {
+      const { keys } = await queue.scripts();
+      // Reads of one key are sent on to where it is (ASK) …
+      expect(await queue.get(traffic.acknowledged[0]!)).toMatchObject({ status: 'completed' });
+      // … and a script is refused as a whole: it names a key that never exists, so that it cannot run on half a queue.
+      const evaluating = cluster.node(source).eval('return 1', 2, keys.jobPrefix, keys.stats);
+      await expect(evaluating).rejects.toThrow(/^(TRYAGAIN|ASK)/);
+    });
+    expect(await ownerOf(queue)).toBe(target);
+    const movedAt = performance.now();
+    await worker.event('completed', worker.count('completed') + 1);
+    expect(performance.now() - movedAt).toBeLessThan(2_000);
+    await traffic.more(20);
+    await traffic.settle(cluster.node(target));
+    expect([...runs.values()].filter((count) => count !== 1)).toEqual([]);
+    expect(runs.size).toBe(traffic.acknowledged.length);
+  });
+});
+
+describe('the master of the queue that fails over', () => {
+  it('by CLUSTER FAILOVER loses nothing, and work goes on within 2 s', async () => {
+    await failOver((_, replica) => cluster.node(replica).call('CLUSTER', 'FAILOVER'));
+  }, 30_000);
+
+  it('because it is killed loses nothing that a replica had, and work goes on within 2 s', async () => {
+    await failOver((master) => master.kill());
+  }, 30_000);
+});
+
+/** Runs jobs through a failover that `begin` brings about; `WAIT` makes sure of each job before it counts. */
+async function failOver(begin: (master: OwnRedis, replica: OwnRedis) => Promise<unknown>): Promise<void> {
+  const queue = newQueue();
+  const worker = await startWorker(queue, () => undefined, { sweepIntervalMs: 300 });
+  const master = await ownerOf(queue);
+  const replica = await cluster.replicaOf(master);
+  const traffic = new Traffic(newQueue(queue.name), { secured: replicatedFrom(master, queue) });
+  await traffic.more(50);
+  await begin(master, replica);
+  await eventually(async () => (await ownerOf(queue).catch(() => master)) === replica, { what: 'a failover' });
+  const failedOverAt = performance.now();
+  await worker.event('completed', worker.count('completed') + 1);
+  expect(performance.now() - failedOverAt).toBeLessThan(2_000);
+  await traffic.more(30);
+  await traffic.settle(cluster.node(replica));
+}
+
+/** Whether what was acknowledged is on the replica; after a failover, whether the new master itself has acknowledged. */
+function replicatedFrom(master: OwnRedis, queue: JobQueue): () => Promise<boolean> {
+  let last = master;
+  return async () => {
+    const owner = await ownerOf(queue);
+    if (owner !== last) {
+      last = owner;
+      return false;
+    }
+    const node = cluster.node(owner);
+    await node.set(`probe:{${queue.name}}`, 1);
+    return owner !== master || (await node.wait(1, 500)) >= 1;
+  };
+}
+
+function newQueue(name = uniqueQueueName(), client = cluster.connect()): JobQueue {
+  // What was claimed is claimed anew where the failover lost how it ended.
+  const queue = new JobQueue(client, name, { visibilityMs: 1_500, maxAttempts: 10, maxCrashes: 10 });
+  queues.add(queue);
+  return queue;
+}
+
+function keyOf(queue: JobQueue): string {
+  return `queue:{${queue.name}}:wake`;
+}
+
+function ownerOf(queue: JobQueue): Promise<OwnRedis> {
+  return cluster.ownerOf(keyOf(queue));
+}

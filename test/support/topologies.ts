@@ -1,0 +1,227 @@
+// Redis as it stands in production: with replicas, under Sentinel, as a Cluster. Each is a test file's own, in
+// temporary folders, and has timeouts so short that a failover takes a second or two.
+import { afterAll } from '@jest/globals';
+import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
+import { freePort } from '../../scripts/redis-server.mjs';
+import { startOwnRedis, type OwnRedis } from './own-redis.js';
+import { connect } from './redis.js';
+import { eventually } from './wait.js';
+
+const FAST_REPLICATION = ['--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1'];
+const clients = new Set<Redis | Cluster>();
+
+afterAll(() => {
+  clients.forEach((client) => client.disconnect());
+  clients.clear();
+});
+
+/** A server that follows another; resolves when it has caught up. */
+export async function startReplica(master: OwnRedis, args: string[] = []): Promise<OwnRedis> {
+  const replica = await startOwnRedis({
+    args: [...FAST_REPLICATION, '--replicaof', '127.0.0.1', String(master.port), ...args],
+  });
+  const client = connect({}, replica.url);
+  await eventually(async () => (await client.info('replication')).includes('master_link_status:up'), {
+    what: 'a replica that follows its master',
+  });
+  return replica;
+}
+
+export interface SentinelSet {
+  master: OwnRedis;
+  replica: OwnRedis;
+  sentinels: { host: string; port: number }[];
+  /** A client that finds the master by the sentinels. */
+  connect(options?: RedisOptions): Redis;
+  /** Resolves when the sentinels have made the replica the master. */
+  switched(): Promise<void>;
+}
+
+/** A master, its replica, and three sentinels, two of which decide. */
+export async function startSentinelSet(): Promise<SentinelSet> {
+  const master = await startOwnRedis({ args: FAST_REPLICATION });
+  const replica = await startReplica(master);
+  const config = `
+    sentinel monitor jobs 127.0.0.1 ${master.port} 2
+    sentinel down-after-milliseconds jobs 300
+    sentinel failover-timeout jobs 3000
+  `;
+  const servers = await Promise.all([1, 2, 3].map(() => startOwnRedis({ config, args: ['--sentinel'] })));
+  const sentinels = servers.map(({ host, port }) => ({ host, port }));
+  const watcher = connect({}, servers[0]!.url);
+  await eventually(() => knowsOthers(watcher), { what: 'a sentinel that knows its peers and the replica' });
+  return {
+    master,
+    replica,
+    sentinels,
+    connect: (options = {}) => {
+      const client = new Redis({
+        sentinels,
+        name: 'jobs',
+        maxRetriesPerRequest: null,
+        disconnectTimeout: 100,
+        ...options,
+      });
+      client.on('error', () => undefined);
+      clients.add(client);
+      return client;
+    },
+    switched: async () => {
+      await eventually(async () => Number((await addressOfMaster(watcher))[1]) === replica.port, {
+        what: 'a failover by the sentinels',
+      });
+    },
+  };
+}
+
+async function knowsOthers(sentinel: Redis): Promise<boolean> {
+  const facts = (await sentinel.call('SENTINEL', 'MASTER', 'jobs')) as string[];
+  const fact = (name: string) => facts[facts.indexOf(name) + 1];
+  return fact('num-slaves') === '1' && fact('num-other-sentinels') === '2' && fact('flags') === 'master';
+}
+
+async function addressOfMaster(sentinel: Redis): Promise<string[]> {
+  return (await sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'jobs')) as string[];
+}
+
+export interface OwnCluster {
+  /** Three masters, and then their replicas, in the same order. */
+  nodes: OwnRedis[];
+  connect(options?: ClusterOptions): Cluster;
+  /** A client of one node, and of no other. */
+  node(server: OwnRedis): Redis;
+  /** The node that serves a key's slot now. */
+  ownerOf(key: string): Promise<OwnRedis>;
+  /** The replica that a master has. */
+  replicaOf(master: OwnRedis): Promise<OwnRedis>;
+  /** Moves a slot to another master while clients go on; `halfway` runs when half of its keys have moved. */
+  moveSlot(key: string, to: OwnRedis, halfway: () => Promise<void>): Promise<void>;
+}
+
+const SLOTS = 16_384;
+
+/** Three masters, each with a replica if so wished. */
+export async function startCluster({ replicas = false } = {}): Promise<OwnCluster> {
+  const nodes = await Promise.all(Array.from({ length: replicas ? 6 : 3 }, startNode));
+  const controls = new Map(nodes.map((server) => [server, connect({}, server.url)]));
+  const node = (server: OwnRedis) => controls.get(server)!;
+  const ids = await Promise.all(nodes.map(async (server) => String(await node(server).cluster('MYID'))));
+  const [first] = nodes;
+  for (const [i, server] of nodes.entries()) {
+    await node(server).call('CLUSTER', 'SET-CONFIG-EPOCH', i + 1);
+    if (i < 3) await node(server).call('CLUSTER', 'ADDSLOTSRANGE', ...range(i));
+    if (server !== first) await node(first!).call('CLUSTER', 'MEET', first!.host, server.port, busOf(server));
+  }
+  await eventually(async () => (await lines(node(first!))).length === nodes.length);
+  await Promise.all(
+    nodes.slice(3).map(async (server, i) => {
+      await eventually(async () => (await lines(node(server))).some((line) => line.startsWith(ids[i]!)));
+      await node(server).call('CLUSTER', 'REPLICATE', ids[i]!);
+    }),
+  );
+  await Promise.all(nodes.map((server) => eventually(() => isWhole(node(server)), { what: 'a whole cluster' })));
+  const slotOf = async (key: string): Promise<number> => {
+    const alive = nodes.find((server) => node(server).status === 'ready')!; // one that was killed answers nothing
+    return Number(await node(alive).call('CLUSTER', 'KEYSLOT', key));
+  };
+  const ownerOf = async (key: string): Promise<OwnRedis> => {
+    const slot = await slotOf(key);
+    for (const server of nodes) {
+      const held = await slotsOf(node(server)).catch(() => []); // one that is dead owns nothing
+      if (held.some(([from, to]) => from <= slot && slot <= to)) return server;
+    }
+    throw new Error(`no node serves the slot ${slot} of ${key}`);
+  };
+  return {
+    nodes,
+    node,
+    connect: (options = {}) => {
+      const client = new Cluster(
+        nodes.map(({ host, port }) => ({ host, port })),
+        {
+          clusterRetryStrategy: () => 100,
+          slotsRefreshTimeout: 2_000,
+          redisOptions: { disconnectTimeout: 100 },
+          ...options,
+        },
+      );
+      client.on('error', () => undefined);
+      clients.add(client);
+      return client;
+    },
+    ownerOf,
+    replicaOf: async (master) => {
+      const id = ids[nodes.indexOf(master)]!;
+      const line = (await lines(node(master))).find((each) => each.split(' ')[3] === id);
+      return nodes.find((each) => line?.includes(`:${each.port}@`)) ?? raise(`no replica of ${master.port}`);
+    },
+    moveSlot: async (key, to, halfway) => {
+      const slot = await slotOf(key);
+      const from = node(await ownerOf(key));
+      const [source, target] = [await from.cluster('MYID'), await node(to).cluster('MYID')];
+      await node(to).call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', source);
+      await from.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', target);
+      const move = async (count: number) => {
+        const keys = (await from.call('CLUSTER', 'GETKEYSINSLOT', slot, count)) as string[];
+        if (keys.length > 0) await from.call('MIGRATE', to.host, to.port, '', 0, 5_000, 'KEYS', ...keys);
+        return keys.length;
+      };
+      await move(Math.ceil(Number(await from.call('CLUSTER', 'COUNTKEYSINSLOT', slot)) / 2));
+      await halfway();
+      while ((await move(1_000)) > 0);
+      for (const each of [node(to), from]) await each.call('CLUSTER', 'SETSLOT', slot, 'NODE', target);
+    },
+  };
+}
+
+/** The ports of the cluster's bus, by server: the usual one, port + 10,000, may not exist. */
+const buses = new WeakMap<OwnRedis, number>();
+
+async function startNode(): Promise<OwnRedis> {
+  const bus = await freePort();
+  const clustered = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '600', '--cluster-port', String(bus)];
+  const server = await startOwnRedis({
+    args: [...clustered, '--cluster-config-file', 'nodes.conf', ...FAST_REPLICATION],
+  });
+  buses.set(server, bus);
+  return server;
+}
+
+function busOf(server: OwnRedis): number {
+  return buses.get(server)!;
+}
+
+function range(i: number): [number, number] {
+  const size = Math.ceil(SLOTS / 3);
+  return [i * size, Math.min(SLOTS, (i + 1) * size) - 1];
+}
+
+async function lines(node: Redis): Promise<string[]> {
+  return String(await node.cluster('NODES'))
+    .split('\n')
+    .filter(Boolean);
+}
+
+/** The slots that a node serves itself, as it sees it. */
+async function slotsOf(node: Redis): Promise<[number, number][]> {
+  if (node.status !== 'ready') return [];
+  const mine = (await lines(node)).find((line) => line.includes('myself'));
+  if (!mine?.includes('myself,master')) return [];
+  return mine
+    .split(' ')
+    .slice(8)
+    .filter((slots) => !slots.startsWith('['))
+    .map((slots) => slots.split('-').map(Number))
+    .map(([from, to = from]) => [from!, to!]);
+}
+
+async function isWhole(node: Redis): Promise<boolean> {
+  const all = await lines(node);
+  const info = String(await node.cluster('INFO'));
+  const follows = !(await node.info('replication')).includes('master_link_status:down');
+  return info.includes('cluster_state:ok') && follows && !all.some((line) => /handshake|fail/.test(line));
+}
+
+function raise(message: string): never {
+  throw new Error(message);
+}

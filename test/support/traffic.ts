@@ -1,0 +1,91 @@
+// A producer that goes on through faults, and holds the queue to what it acknowledged.
+import { expect } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { EnqueueError } from '../../src/queue/errors.js';
+import type { JobQueue } from '../../src/queue/job-queue.js';
+import type { EnqueueOptions } from '../../src/queue/new-job.js';
+import { ScriptRunner } from '../../src/queue/script-runner.js';
+import { violations } from './invariants.js';
+import { eventually, sleep } from './wait.js';
+
+export interface TrafficOptions {
+  /** How long to wait between two jobs, in ms. */
+  everyMs?: number;
+  /** Resolves when what was just acknowledged cannot be lost any more; by default nothing is waited for. */
+  secured?: () => Promise<boolean>;
+  enqueueOptions?: (i: number) => EnqueueOptions;
+}
+
+/** Enqueues jobs with ids of their own, one after the other, and repeats each until it is acknowledged. */
+export class Traffic {
+  readonly acknowledged: string[] = [];
+  /** What failed on the way, in words; each was repeated with the same id. */
+  readonly refusals: string[] = [];
+  private stopped = false;
+  private readonly running: Promise<void>;
+
+  constructor(
+    private readonly queue: JobQueue,
+    private readonly options: TrafficOptions = {},
+  ) {
+    this.running = this.run();
+  }
+
+  /** Resolves when so many more jobs are acknowledged. */
+  async more(count: number, timeoutMs = 15_000): Promise<void> {
+    const goal = this.acknowledged.length + count;
+    const what = () => `${count} more acknowledged jobs; refusals: ${this.refusals.slice(-3).join(' | ')}`;
+    await eventually(() => this.acknowledged.length >= goal, { timeoutMs, what: what() });
+  }
+
+  /** No job begins after this; resolves when the last is acknowledged. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    await this.running;
+  }
+
+  /**
+   * Stops, waits until nothing is left to do, and holds the final state to the promises: each acknowledged job has
+   * completed, and the invariants hold. `observer` reads the server that is in charge now.
+   */
+  async settle(observer: Redis, timeoutMs = 15_000): Promise<void> {
+    await this.stop();
+    const scripts = await this.queue.scripts();
+    const runner = new ScriptRunner(observer);
+    const left = async () => {
+      const { pending, scheduled, processing } = await runner.run(scripts.stats());
+      return pending + scheduled + processing;
+    };
+    await eventually(async () => (await left()) === 0, { timeoutMs, what: 'an empty queue' });
+    const states = await Promise.all(
+      this.acknowledged.map(async (id) => (await observer.hget(scripts.keys.job(id), 'status')) ?? 'gone'),
+    );
+    expect(this.acknowledged.filter((_, i) => states[i] !== 'completed')).toEqual([]);
+    expect(await violations(observer, scripts)).toEqual([]);
+  }
+
+  private async run(): Promise<void> {
+    const { everyMs = 5, secured = () => Promise.resolve(true) } = this.options;
+    for (let i = 0; !this.stopped; i++) {
+      const id = `t${i}`;
+      do {
+        await this.acknowledge(id, i);
+      } while (!(await secured().catch(() => false)));
+      this.acknowledged.push(id);
+      await sleep(everyMs);
+    }
+  }
+
+  private async acknowledge(id: string, i: number): Promise<void> {
+    for (;;) {
+      try {
+        await this.queue.enqueue({ i }, { ...this.options.enqueueOptions?.(i), id });
+        return;
+      } catch (error) {
+        if (!(error instanceof EnqueueError)) throw error;
+        this.refusals.push(`${error.outcome}: ${error.message}`);
+        await sleep(20);
+      }
+    }
+  }
+}
