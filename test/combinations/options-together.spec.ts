@@ -5,7 +5,7 @@ import { coreDriver } from './core-driver.js';
 import { nestDriver } from './nest-driver.js';
 import { HOUR, type Row } from './rows.js';
 import { Scene, type Driver } from './scene.js';
-import { tableOf } from './table.js';
+import { tableOf } from '../docs/table.js';
 
 const OPTIONS: Record<string, Row> = {
   '`delayMs`': { options: { delayMs: HOUR } },

@@ -5,7 +5,7 @@ import { coreDriver } from './core-driver.js';
 import { nestDriver } from './nest-driver.js';
 import { ROWS } from './rows.js';
 import { Scene } from './scene.js';
-import { tableOf } from './table.js';
+import { tableOf } from '../docs/table.js';
 
 const cells = tableOf('what happens');
 const known = cells.filter(([row, column]) => row in ROWS && column in COLUMNS);

@@ -1,0 +1,258 @@
+// The table of sizes and limits of docs/jobs.md: each number that it states is accepted, and the next one is refused
+// with a typed error, or cut, as the table says.
+import { describe, expect, it, jest } from '@jest/globals';
+import { InvalidOptionError, InvalidPayloadError } from '../../src/queue/errors.js';
+import { JobQueue } from '../../src/queue/job-queue.js';
+import { coreQueue } from '../support/core-queue.js';
+import { connect } from '../support/redis.js';
+import { newQueue, startWorker } from '../support/workers.js';
+import { tableOf } from './table.js';
+
+const DAY = 86_400_000;
+const limits = new Map(tableOf('limits').map(([thing, , said]) => [thing, said]));
+
+/** The numbers that the table states for a thing. */
+function stated(thing: string): number[] {
+  return [...limits.get(thing)!.matchAll(/\d[\d,]*/g)].map(([digits]) => Number(digits.replaceAll(',', '')));
+}
+
+type Refusal = typeof InvalidOptionError | typeof InvalidPayloadError;
+
+/** The value at the limit goes, the one beyond it is refused; nothing is written by what was refused. */
+async function bounded(at: () => unknown, beyond: () => unknown, refusal: Refusal = InvalidOptionError) {
+  await (async () => at())();
+  const refused = await (async () => beyond())().catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(refusal);
+}
+
+const text = (length: number) => 'x'.repeat(length);
+const nested = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth));
+
+/** Enqueues with one option at the limit and one beyond; both ends. */
+async function boundedOption(option: string, least: number, most: number) {
+  const { queue, state } = coreQueue();
+  for (const [at, beyond] of [
+    [least, least - 1],
+    [most, most + 1],
+  ]) {
+    const [good, bad] = [{ [option]: at }, { [option]: beyond }];
+    await bounded(
+      () => queue.enqueue(1, good),
+      () => queue.enqueue(2, bad),
+    );
+  }
+  expect(await state.total('enqueued')).toBe(2);
+}
+
+const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
+  'payload, result, progress': async (bytes, depth) => {
+    const queue = newQueue();
+    const [fits, over] = [text(bytes! - 2), text(bytes! - 1)]; // with its quotes
+    await bounded(
+      () => queue.enqueue(fits),
+      () => queue.enqueue(over),
+      InvalidPayloadError,
+    );
+    await bounded(
+      () => queue.enqueue(nested(depth!)),
+      () => queue.enqueue(nested(depth! + 1)),
+      InvalidPayloadError,
+    );
+    const [job] = await queue.claimMany(2);
+    await expect(queue.complete(job!, over)).rejects.toThrow(InvalidPayloadError);
+    expect(await queue.complete(job!, fits)).toBe(true);
+    const progressing = newQueue();
+    const { id } = await progressing.enqueue(1);
+    const worker = await startWorker(progressing, async (run) => {
+      await run.progress(fits);
+      await expect(run.progress(over)).rejects.toThrow(InvalidPayloadError);
+    });
+    await worker.event('completed');
+    expect((await progressing.get(id))!.progress).toBe(fits);
+  },
+  'job id': async (least, most) => {
+    const { queue } = coreQueue();
+    for (const [at, beyond] of [
+      [least!, least! - 1],
+      [most!, most! + 1],
+    ] as const) {
+      await bounded(
+        () => queue.enqueue(1, { id: text(at) }),
+        () => queue.enqueue(1, { id: text(beyond) }),
+      );
+    }
+    await bounded(
+      () => queue.enqueue(1, { id: 'aZ09_.:@-' }),
+      () => queue.enqueue(1, { id: 'a/b' }),
+    );
+  },
+  'queue name': async (least, most) => {
+    const redis = connect();
+    await bounded(
+      () => new JobQueue(redis, text(most!)),
+      () => new JobQueue(redis, text(most! + 1)),
+    );
+    await bounded(
+      () => new JobQueue(redis, text(least!)),
+      () => new JobQueue(redis, text(least! - 1)),
+    );
+    await bounded(
+      () => new JobQueue(redis, 'aZ09_.:@-/'),
+      () => new JobQueue(redis, 'a{b}'),
+    );
+  },
+  'job name': async (least, most) => {
+    const { queue } = coreQueue();
+    for (const [at, beyond] of [
+      [least!, least! - 1],
+      [most!, most! + 1],
+    ] as const) {
+      await bounded(
+        () => queue.enqueue(1, { name: text(at) }),
+        () => queue.enqueue(1, { name: text(beyond) }),
+      );
+    }
+  },
+  'schedule id': async (least, most) => {
+    const { queue } = coreQueue();
+    for (const [at, beyond] of [
+      [least!, least! - 1],
+      [most!, most! + 1],
+    ] as const) {
+      await bounded(
+        () => queue.schedules.upsert(text(at), { everyMs: DAY }),
+        () => queue.schedules.upsert(text(beyond), { everyMs: DAY }),
+      );
+    }
+    expect(await queue.schedules.list()).toHaveLength(2);
+  },
+  'unique key': async (least, most) => {
+    const { queue } = coreQueue();
+    for (const [at, beyond] of [
+      [least!, least! - 1],
+      [most!, most! + 1],
+    ] as const) {
+      await bounded(
+        () => queue.enqueue(1, { unique: { key: text(at), for: 'pending' } }),
+        () => queue.enqueue(1, { unique: { key: text(beyond), for: 'pending' } }),
+      );
+    }
+  },
+  priority: (least, most) => boundedOption('priority', least!, most!),
+  '`maxAttempts`, `maxCrashes`': async (least, most) => {
+    await boundedOption('maxAttempts', least!, most!);
+    await boundedOption('maxCrashes', least!, most!);
+  },
+  durations: async (days) => {
+    const year = 365 * DAY;
+    for (const option of ['delayMs', 'expiresInMs', 'resultTtlMs']) {
+      await boundedOption(option, option === 'delayMs' ? 0 : 1, year);
+    }
+    const { queue } = coreQueue();
+    const unique = (ms: number) => ({ unique: { key: `${ms}`, for: { ms } } });
+    await bounded(
+      () => queue.enqueue(1, unique(year)),
+      () => queue.enqueue(1, unique(year + 1)),
+    );
+    await bounded(
+      () => queue.enqueue(1, { backoff: year }),
+      () => queue.enqueue(1, { backoff: year + 1 }),
+    );
+    await bounded(
+      () => queue.enqueue(1, { timeoutMs: days! * DAY }),
+      () => queue.enqueue(1, { timeoutMs: (days! + 1) * DAY }),
+    );
+  },
+  'attempts kept': async (most) => {
+    const { queue } = coreQueue({ maxAttempts: 1_000 });
+    const { id } = await queue.enqueue(1);
+    for (let i = 0; i <= most!; i++) {
+      await queue.fail((await queue.claim())!, new Error('no'));
+    }
+    const { attemptLog, attempts } = (await queue.get(id))!;
+    expect(attemptLog.map(({ attempt }) => attempt)).toEqual(Array.from({ length: most! }, (_, i) => i + 2));
+    expect(attempts).toBe(most! + 1);
+  },
+  log: async (lines, length) => {
+    const queue = newQueue();
+    const { id } = await queue.enqueue(1);
+    const worker = await startWorker(queue, async (job) => {
+      for (let i = 0; i <= lines!; i++) {
+        await job.log(`${i} `.padEnd(length! + 1, 'x'));
+      }
+    });
+    await worker.event('completed');
+    const { log } = (await queue.get(id))!;
+    expect(log).toHaveLength(lines!);
+    expect(log[0]!.message).toBe('1 '.padEnd(length!, 'x'));
+  },
+  'error kept': async (message, stack) => {
+    const { queue } = coreQueue();
+    const { id } = await queue.enqueue(1, { maxAttempts: 2 });
+    const error = Object.assign(new Error(text(message! + 1)), { stack: text(stack! + 1) });
+    await queue.fail((await queue.claim())!, error);
+    const kept = (await queue.get(id))!.attemptLog[0]!.error!;
+    expect([kept.message, kept.stack]).toEqual([`${text(message!)}…`, `${text(stack!)}…`]);
+    const whole = Object.assign(new Error(text(message!)), { stack: text(stack!) });
+    await queue.fail((await queue.claim())!, whole);
+    expect((await queue.get(id))!.attemptLog[1]!.error).toMatchObject({
+      message: whole.message,
+      stack: whole.stack,
+    });
+  },
+  'one page of a list, one `claimMany`, ids of one `redrive`': async (most) => {
+    const { queue } = coreQueue();
+    const ids = Array.from({ length: most! + 1 }, (_, i) => `job-${i}`);
+    await bounded(
+      () => queue.list('pending', { limit: most }),
+      () => queue.list('pending', { limit: most! + 1 }),
+    );
+    await bounded(
+      () => queue.deadLetters.list({ limit: most }),
+      () => queue.deadLetters.list({ limit: most! + 1 }),
+    );
+    await bounded(
+      () => queue.schedules.list({ limit: most }),
+      () => queue.schedules.list({ limit: most! + 1 }),
+    );
+    await bounded(
+      () => queue.claimMany(most!),
+      () => queue.claimMany(most! + 1),
+    );
+    await bounded(
+      () => queue.redrive(ids.slice(1)),
+      () => queue.redrive(ids),
+    );
+  },
+  'one atomic step of an enqueue': async (jobs, megabytes) => {
+    const { queue } = coreQueue();
+    await queue.enqueue('warm');
+    const sent = jest.spyOn(queue.runner, 'run');
+    const many = (count: number, payload: string) => Array.from({ length: count }, () => ({ payload }));
+    await queue.enqueueMany(many(jobs!, 'small'));
+    expect(sent.mock.calls).toHaveLength(1);
+    await queue.enqueueMany(many(jobs! + 1, 'small'));
+    expect(sent.mock.calls).toHaveLength(3);
+    await queue.enqueueMany(many(10, text((megabytes! * 1_000_000) / 5)));
+    expect(sent.mock.calls).toHaveLength(5);
+  },
+  'a repeated enqueue is recognised': async () => {
+    const { queue } = coreQueue({ completedHistory: 10 });
+    expect((await queue.enqueue(1, { id: 'a' })).outcome).toBe('new');
+    await queue.complete((await queue.claim())!);
+    expect((await queue.enqueue(1, { id: 'a' })).outcome).toBe('existing');
+    await queue.remove('a');
+    expect((await queue.enqueue(1, { id: 'a' })).outcome).toBe('new');
+  },
+};
+
+describe('docs/jobs.md states the limit of', () => {
+  it.each([...limits])('%s: %s', async (thing) => {
+    expect(CASES).toHaveProperty([thing]);
+    await CASES[thing]!(...stated(thing));
+  });
+
+  it('nothing else', () => {
+    expect([...limits.keys()]).toEqual(Object.keys(CASES));
+  });
+});
