@@ -47,15 +47,15 @@ async function boundedOption(option: string, least: number, most: number) {
 const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
   'payload, result, progress': async (bytes, depth) => {
     const queue = newQueue();
-    const [fits, over] = [text(bytes! - 2), text(bytes! - 1)]; // with its quotes
+    const [fits, over] = [text(bytes - 2), text(bytes - 1)]; // with its quotes
     await bounded(
       () => queue.enqueue(fits),
       () => queue.enqueue(over),
       InvalidPayloadError,
     );
     await bounded(
-      () => queue.enqueue(nested(depth!)),
-      () => queue.enqueue(nested(depth! + 1)),
+      () => queue.enqueue(nested(depth)),
+      () => queue.enqueue(nested(depth + 1)),
       InvalidPayloadError,
     );
     const [job] = await queue.claimMany(2);
@@ -73,8 +73,8 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
   'job id': async (least, most) => {
     const { queue } = coreQueue();
     for (const [at, beyond] of [
-      [least!, least! - 1],
-      [most!, most! + 1],
+      [least, least - 1],
+      [most, most + 1],
     ] as const) {
       await bounded(
         () => queue.enqueue(1, { id: text(at) }),
@@ -89,12 +89,12 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
   'queue name': async (least, most) => {
     const redis = connect();
     await bounded(
-      () => new JobQueue(redis, text(most!)),
-      () => new JobQueue(redis, text(most! + 1)),
+      () => new JobQueue(redis, text(most)),
+      () => new JobQueue(redis, text(most + 1)),
     );
     await bounded(
-      () => new JobQueue(redis, text(least!)),
-      () => new JobQueue(redis, text(least! - 1)),
+      () => new JobQueue(redis, text(least)),
+      () => new JobQueue(redis, text(least - 1)),
     );
     await bounded(
       () => new JobQueue(redis, 'aZ09_.:@-/'),
@@ -104,8 +104,8 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
   'job name': async (least, most) => {
     const { queue } = coreQueue();
     for (const [at, beyond] of [
-      [least!, least! - 1],
-      [most!, most! + 1],
+      [least, least - 1],
+      [most, most + 1],
     ] as const) {
       await bounded(
         () => queue.enqueue(1, { name: text(at) }),
@@ -116,8 +116,8 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
   'schedule id': async (least, most) => {
     const { queue } = coreQueue();
     for (const [at, beyond] of [
-      [least!, least! - 1],
-      [most!, most! + 1],
+      [least, least - 1],
+      [most, most + 1],
     ] as const) {
       await bounded(
         () => queue.schedules.upsert(text(at), { everyMs: DAY }),
@@ -129,8 +129,8 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
   'unique key': async (least, most) => {
     const { queue } = coreQueue();
     for (const [at, beyond] of [
-      [least!, least! - 1],
-      [most!, most! + 1],
+      [least, least - 1],
+      [most, most + 1],
     ] as const) {
       await bounded(
         () => queue.enqueue(1, { unique: { key: text(at), for: 'pending' } }),
@@ -138,10 +138,10 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
       );
     }
   },
-  priority: (least, most) => boundedOption('priority', least!, most!),
+  priority: (least, most) => boundedOption('priority', least, most),
   '`maxAttempts`, `maxCrashes`': async (least, most) => {
-    await boundedOption('maxAttempts', least!, most!);
-    await boundedOption('maxCrashes', least!, most!);
+    await boundedOption('maxAttempts', least, most);
+    await boundedOption('maxCrashes', least, most);
   },
   durations: async (days) => {
     const year = 365 * DAY;
@@ -159,41 +159,41 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
       () => queue.enqueue(1, { backoff: year + 1 }),
     );
     await bounded(
-      () => queue.enqueue(1, { timeoutMs: days! * DAY }),
-      () => queue.enqueue(1, { timeoutMs: (days! + 1) * DAY }),
+      () => queue.enqueue(1, { timeoutMs: days * DAY }),
+      () => queue.enqueue(1, { timeoutMs: (days + 1) * DAY }),
     );
   },
   'attempts kept': async (most) => {
     const { queue } = coreQueue({ maxAttempts: 1_000 });
     const { id } = await queue.enqueue(1);
-    for (let i = 0; i <= most!; i++) {
+    for (let i = 0; i <= most; i++) {
       await queue.fail((await queue.claim())!, new Error('no'));
     }
     const { attemptLog, attempts } = (await queue.get(id))!;
-    expect(attemptLog.map(({ attempt }) => attempt)).toEqual(Array.from({ length: most! }, (_, i) => i + 2));
-    expect(attempts).toBe(most! + 1);
+    expect(attemptLog.map(({ attempt }) => attempt)).toEqual(Array.from({ length: most }, (_, i) => i + 2));
+    expect(attempts).toBe(most + 1);
   },
   log: async (lines, length) => {
     const queue = newQueue();
     const { id } = await queue.enqueue(1);
     const worker = await startWorker(queue, async (job) => {
-      for (let i = 0; i <= lines!; i++) {
-        await job.log(`${i} `.padEnd(length! + 1, 'x'));
+      for (let i = 0; i <= lines; i++) {
+        await job.log(`${i} `.padEnd(length + 1, 'x'));
       }
     });
     await worker.event('completed');
     const { log } = (await queue.get(id))!;
-    expect(log).toHaveLength(lines!);
-    expect(log[0]!.message).toBe('1 '.padEnd(length!, 'x'));
+    expect(log).toHaveLength(lines);
+    expect(log[0]!.message).toBe('1 '.padEnd(length, 'x'));
   },
   'error kept': async (message, stack) => {
     const { queue } = coreQueue();
     const { id } = await queue.enqueue(1, { maxAttempts: 2 });
-    const error = Object.assign(new Error(text(message! + 1)), { stack: text(stack! + 1) });
+    const error = Object.assign(new Error(text(message + 1)), { stack: text(stack + 1) });
     await queue.fail((await queue.claim())!, error);
     const kept = (await queue.get(id))!.attemptLog[0]!.error!;
-    expect([kept.message, kept.stack]).toEqual([`${text(message!)}…`, `${text(stack!)}…`]);
-    const whole = Object.assign(new Error(text(message!)), { stack: text(stack!) });
+    expect([kept.message, kept.stack]).toEqual([`${text(message)}…`, `${text(stack)}…`]);
+    const whole = Object.assign(new Error(text(message)), { stack: text(stack) });
     await queue.fail((await queue.claim())!, whole);
     expect((await queue.get(id))!.attemptLog[1]!.error).toMatchObject({
       message: whole.message,
@@ -202,22 +202,22 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
   },
   'one page of a list, one `claimMany`, ids of one `redrive`': async (most) => {
     const { queue } = coreQueue();
-    const ids = Array.from({ length: most! + 1 }, (_, i) => `job-${i}`);
+    const ids = Array.from({ length: most + 1 }, (_, i) => `job-${i}`);
     await bounded(
       () => queue.list('pending', { limit: most }),
-      () => queue.list('pending', { limit: most! + 1 }),
+      () => queue.list('pending', { limit: most + 1 }),
     );
     await bounded(
       () => queue.deadLetters.list({ limit: most }),
-      () => queue.deadLetters.list({ limit: most! + 1 }),
+      () => queue.deadLetters.list({ limit: most + 1 }),
     );
     await bounded(
       () => queue.schedules.list({ limit: most }),
-      () => queue.schedules.list({ limit: most! + 1 }),
+      () => queue.schedules.list({ limit: most + 1 }),
     );
     await bounded(
-      () => queue.claimMany(most!),
-      () => queue.claimMany(most! + 1),
+      () => queue.claimMany(most),
+      () => queue.claimMany(most + 1),
     );
     await bounded(
       () => queue.redrive(ids.slice(1)),
@@ -229,11 +229,11 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
     await queue.enqueue('warm');
     const sent = jest.spyOn(queue.runner, 'run');
     const many = (count: number, payload: string) => Array.from({ length: count }, () => ({ payload }));
-    await queue.enqueueMany(many(jobs!, 'small'));
+    await queue.enqueueMany(many(jobs, 'small'));
     expect(sent.mock.calls).toHaveLength(1);
-    await queue.enqueueMany(many(jobs! + 1, 'small'));
+    await queue.enqueueMany(many(jobs + 1, 'small'));
     expect(sent.mock.calls).toHaveLength(3);
-    await queue.enqueueMany(many(10, text((megabytes! * 1_000_000) / 5)));
+    await queue.enqueueMany(many(10, text((megabytes * 1_000_000) / 5)));
     expect(sent.mock.calls).toHaveLength(5);
   },
   'a repeated enqueue is recognised': async () => {
