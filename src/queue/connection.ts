@@ -1,3 +1,4 @@
+import type { RedisOptions } from 'ioredis';
 import { RedisUnsuitableError } from './errors.js';
 import { silentLogger, type JobQueueLogger } from './logger.js';
 import { isCluster, type RedisClient } from './redis-client.js';
@@ -99,8 +100,12 @@ export class Connection {
     await this.inspect();
   }
 
-  /** A connection of its own to the same server, for calls that block or subscribe. The caller closes it. */
-  duplicate(purpose: string): RedisClient {
+  /**
+   * A connection of its own to the same server, for calls that block or subscribe. The caller closes it.
+   *
+   * @param own options in which it differs, but for a Cluster, which replaces its connections by itself
+   */
+  duplicate(purpose: string, own: RedisOptions = {}): RedisClient {
     // A blocking call outlives any commandTimeout, and a worker must outlive any outage.
     const overrides = {
       maxRetriesPerRequest: null,
@@ -114,7 +119,7 @@ export class Connection {
           ...overrides,
           redisOptions: { ...this.client.options.redisOptions, ...overrides },
         })
-      : this.client.duplicate(overrides);
+      : this.client.duplicate({ ...overrides, ...own });
     copy.on('error', (error: Error) => this.logger.warn(`Redis connection (${purpose}): ${error.message}`));
     return copy;
   }

@@ -1,5 +1,6 @@
 import type { Connection } from './connection.js';
 import { EnqueueError, RedisOutOfMemoryError } from './errors.js';
+import { RedisPermissionError } from './permission-error.js';
 import type { EnqueueAnswer, NewJob } from './queue-scripts.js';
 
 /** One script call adds at most this many jobs, and at most about so much payload: it must not hold up the server. */
@@ -27,6 +28,8 @@ export class Enqueuer {
     private readonly connection: Connection,
     private readonly timeoutMs: number,
     private readonly deliver: (jobs: NewJob[]) => Promise<EnqueueAnswer[]>,
+    /** What must be there before anything is sent, beside the connection. */
+    private readonly prepare?: () => Promise<void>,
   ) {}
 
   enqueue(job: NewJob): Promise<EnqueueAnswer> {
@@ -35,10 +38,6 @@ export class Enqueuer {
         process.nextTick(() => this.flush());
       }
     });
-  }
-
-  enqueueAll(jobs: readonly NewJob[]): Promise<EnqueueAnswer[]> {
-    return Promise.all(jobs.map((job) => this.enqueue(job)));
   }
 
   private flush(): void {
@@ -64,6 +63,9 @@ export class Enqueuer {
       if (!this.connection.ready || !this.connection.facts) {
         await deadline.limit(this.connection.whenReady());
       }
+      if (this.prepare) {
+        await deadline.limit(this.prepare());
+      }
       sent = true;
       const answers = await deadline.limit(this.deliver(jobs));
       slice.forEach((each, i) => each.resolve(answers[i]!));
@@ -84,7 +86,7 @@ export class Enqueuer {
       );
     }
     // An error that Redis itself answered is an answer: the script did not run to its first write.
-    const refused = error.name === 'ReplyError';
+    const refused = error.name === 'ReplyError' || error instanceof RedisPermissionError;
     const ids = jobs.map((job) => job.id);
     return new EnqueueError(sent && !refused ? 'unknown' : 'not-sent', this.queue, ids, error.message, {
       cause: error,

@@ -2,6 +2,8 @@ import { hostname } from 'node:os';
 import { backoffDelay } from './backoff.js';
 import { checkCount, checkMs } from './check-options.js';
 import { JobDefinition } from './define-job.js';
+import { durableEnqueuer, requireReplicas } from './durable-enqueuer.js';
+import { DurableLine } from './durable-line.js';
 import { Enqueuer } from './enqueuer.js';
 import { InvalidOptionError } from './errors.js';
 import { EventSubscriber } from './event-subscriber.js';
@@ -44,6 +46,7 @@ type Untyped<Payload> = Payload extends JobDefinition ? never : Payload;
  */
 export class JobQueue extends QueueOperator {
   private readonly enqueuer: Enqueuer;
+  private durable: Enqueuer | undefined;
   private waker: Waker | undefined;
   private readonly identity = `${hostname()}:${process.pid}`;
   private claims = 0;
@@ -65,7 +68,7 @@ export class JobQueue extends QueueOperator {
    *
    * @returns a handle: the id, whether the job is new, and its result
    * @throws InvalidPayloadError, InvalidOptionError: nothing was written. EnqueueError: says whether it was sent.
-   *   RedisOutOfMemoryError: nothing was written.
+   *   RedisOutOfMemoryError: nothing was written. DurabilityTimeoutError: the job is there, without the replicas asked for.
    * @example await queue.enqueue({ to: 'ada@example.com' }, { delayMs: 5_000 });
    * @example await queue.enqueue(SendEmail, { to: 'ada@example.com' }); // of defineJob: the compiler knows both sides
    */
@@ -83,10 +86,10 @@ export class JobQueue extends QueueOperator {
     if (first instanceof JobDefinition) {
       const made = newTypedJob(this.name, first, second, third, maxPayloadBytes);
       const typed = made instanceof Promise ? await made : made;
-      return this.handleOf(typed, await this.enqueuer.enqueue(typed), typedSource(this, first));
+      return this.add(typed, typedSource(this, first));
     }
     const job = newJob(this.name, first, second as EnqueueOptions | undefined, maxPayloadBytes);
-    return this.handleOf(job, await this.enqueuer.enqueue(job));
+    return this.add(job);
   }
 
   /**
@@ -116,13 +119,30 @@ export class JobQueue extends QueueOperator {
     });
     const jobs = allOf(made);
     const encoded = Array.isArray(jobs) ? jobs : await jobs;
-    const answers = await this.enqueuer.enqueueAll(encoded);
     const source = typed ? typedSource(this, first) : this;
-    return encoded.map((job, i) => this.handleOf(job, answers[i]!, source));
+    const answers = await Promise.all(encoded.map((job) => this.enqueuerOf(job).enqueue(job)));
+    const handles = encoded.map((job, i) => this.handleOf(job, answers[i]!, source));
+    if (this.durable) {
+      requireReplicas(this, handles, answers);
+    }
+    return handles;
   }
 
-  private handleOf<Result>(job: NewJob, answer: EnqueueAnswer, source: JobSource = this): JobHandle<Result> {
+  private async add<Result>(job: NewJob, source: JobSource = this): Promise<JobHandle<Result>> {
+    const answer = await this.enqueuerOf(job).enqueue(job);
+    const handle = this.handleOf<Result>(job, answer, source);
+    if (answer.replication) {
+      requireReplicas(this, [handle], [answer]);
+    }
+    return handle;
+  }
+
+  private handleOf<Result>(job: NewJob, answer: EnqueueAnswer, source: JobSource): JobHandle<Result> {
     return new JobHandle(answer.id, job.name, this.name, answer.outcome, source);
+  }
+
+  private enqueuerOf({ durability = this.options.durability }: NewJob): Enqueuer {
+    return durability === 'memory' ? this.enqueuer : (this.durable ??= durableEnqueuer(this));
   }
 
   /** Claims the next job; null when there is none within `timeoutMs`. */
@@ -225,6 +245,9 @@ export class JobQueue extends QueueOperator {
     this.closed = true;
     this.waker?.close();
     EventSubscriber.of(this.connection).closeIdle();
+    if (this.durable) {
+      DurableLine.of(this.connection).closeIdle();
+    }
   }
 }
 

@@ -5,7 +5,7 @@ import { InvalidOptionError } from './errors.js';
 import { randomId } from './job-id.js';
 import { encodeJson } from './json.js';
 import { checkJobId, checkJobName, show } from './names.js';
-import { duration, timerDuration, wholeNumber } from './options.js';
+import { duration, durabilitySchema, timerDuration, wholeNumber, type Durability } from './options.js';
 import type { NewJob } from './queue-scripts.js';
 
 /** Options of one enqueue. */
@@ -32,6 +32,8 @@ export interface EnqueueOptions {
   expiresInMs?: number;
   /** One job at a time for a key: while one waits, while one is unfinished, or for so many ms. */
   unique?: UniqueOptions;
+  /** Whether the enqueue waits until replicas have the job. Default: the queue's. */
+  durability?: Durability;
   /** Whether the handler's result is stored. Default: the handler's, else true. */
   keepResult?: boolean;
   /** How long the completed job can be read, in ms. Default: the handler's, else the queue's. */
@@ -88,6 +90,7 @@ const enqueueOptionsSchema = z.strictObject(
     backoff: storedBackoffSchema.optional(),
     expiresInMs: optional(duration(1)),
     unique: uniqueSchema.optional(),
+    durability: durabilitySchema.optional(),
   },
   { error: 'expected an object of enqueue options' },
 );
@@ -120,7 +123,8 @@ export function newJob(
       `both (${checked.delayMs}, ${show(String(checked.runAt))})`,
     );
   }
-  return { id: id ?? randomId(), name, payload: json, options: encodeOptions(checked) };
+  const job = { id: id ?? randomId(), name, payload: json, options: encodeOptions(checked) };
+  return checked.durability ? { ...job, durability: checked.durability } : job;
 }
 
 /** The JSON that `lua/enqueue.lua` reads; '' where nothing is asked for, so that a plain job pays nothing. */

@@ -27,6 +27,11 @@ export function wholeNumber(min: number, max: number, unit = '') {
   );
 }
 
+/** Where a job must be before its enqueue is answered. */
+export type Durability = 'memory' | 'replica';
+
+export const durabilitySchema = z.enum(['memory', 'replica'], { error: "expected 'memory' or 'replica'" });
+
 /** Options of one queue. What belongs to the queue is here; what belongs to a worker's use of it is in WorkerQueue. */
 export interface QueueOptions {
   /** How long a claim lasts unless the worker extends it, in ms. Default 30,000. */
@@ -57,6 +62,15 @@ export interface QueueOptions {
   foreignVisibilityMs?: number;
   /** How long an enqueue may take, in ms, before it fails with an EnqueueError. Default 5,000. */
   enqueueTimeoutMs?: number;
+  /**
+   * When an enqueue is answered: once the master has the job in memory (`memory`), or once `replicas` replicas have it
+   * too (`replica`), which one enqueue can ask for by itself. Default `memory`.
+   */
+  durability?: Durability;
+  /** How many replicas must have a job, for `durability: 'replica'`. Default 1. */
+  replicas?: number;
+  /** How long to wait for them, in ms, before the enqueue fails with a DurabilityTimeoutError. Default 1,000. */
+  durabilityTimeoutMs?: number;
   /** What every key begins with. Default `queue`. */
   prefix?: string;
   /** Wraps the name in braces so that a queue is one slot. Default: only on a Redis Cluster. */
@@ -84,6 +98,9 @@ export const queueOptionFields = {
     .default('listened'),
   foreignVisibilityMs: duration(100).optional(),
   enqueueTimeoutMs: timerDuration(1).default(5_000),
+  durability: durabilitySchema.default('memory'),
+  replicas: wholeNumber(1, 100).default(1),
+  durabilityTimeoutMs: wholeNumber(1, 3_600_000, ' ms').default(1_000),
   prefix: z
     .string({ error: 'expected text' })
     .regex(/^[\w.:-]{1,64}$/, 'expected 1 to 64 of A-Z a-z 0-9 _ . : -')

@@ -2,7 +2,7 @@ import { decodeClaim, decodeJob, type ClaimAnswer } from './decode-job.js';
 import { decodeStats } from './decode-stats.js';
 import type { ClaimedJob, ClaimRef, JobRecord, JobStatus, QueueStats, StoredError } from './job.js';
 import type { QueueKeys } from './keys.js';
-import type { ResolvedQueueOptions } from './options.js';
+import type { Durability, ResolvedQueueOptions } from './options.js';
 import type { ScriptArgument, ScriptCall, ScriptName } from './script-runner.js';
 
 /** How long a hash lives once its id fell off the history, in ms: time enough to fetch a result that was just announced. */
@@ -25,6 +25,7 @@ export interface NewJob {
   payload: string;
   /** JSON of what the script reads, or '' for a plain job. */
   options: string;
+  durability?: Durability; // where it differs from the queue's
 }
 
 export interface EnqueueAnswer {
@@ -32,6 +33,8 @@ export interface EnqueueAnswer {
   id: string;
   /** `existing`: the id was known. `kept`, `replaced`: another job owns the unique key. */
   outcome: 'new' | 'existing' | 'kept' | 'replaced';
+  /** How many replicas had it in time, and why that could not be learned; only where it was asked for. */
+  replication?: { acknowledged: number; failure: Error | undefined };
 }
 
 export interface ClaimRequest {

@@ -54,7 +54,7 @@ it('the quickstart is short, compiles, runs a job and stops', async () => {
   const code = quickstart();
   expect(code.trim().split('\n').length).toBeLessThan(40);
   const main = compile(code);
-  const redis = await startOwnRedis();
+  const redis = await startOwnRedis({ args: ['--appendonly', 'yes'] }); // else the audit at boot warns
   const port = await freePort();
   const app = startProcess(process.execPath, [main], { REDIS_URL: redis.url, PORT: String(port) });
   await app.prints(/Nest application successfully started/);

@@ -1,0 +1,79 @@
+import type { Connection } from './connection.js';
+import { DurableLine } from './durable-line.js';
+import { Enqueuer } from './enqueuer.js';
+import { JobQueueError } from './errors.js';
+import type { JobHandle } from './job-handle.js';
+import type { ResolvedQueueOptions } from './options.js';
+import type { EnqueueAnswer, QueueScripts } from './queue-scripts.js';
+
+/**
+ * An enqueue with `durability: 'replica'` was not acknowledged by enough replicas in time. The jobs are there: the master
+ * has them, workers run them. They are lost only if the master fails before a replica has them.
+ */
+export class DurabilityTimeoutError extends JobQueueError {
+  constructor(
+    readonly queue: string,
+    /** Of all jobs of the call, to read them, to await their results, or to cancel them. */
+    readonly handles: readonly JobHandle[],
+    /** How many replicas were asked for. */
+    readonly replicas: number,
+    /** How many had acknowledged the jobs. */
+    readonly acknowledged: number,
+    readonly timeoutMs: number,
+    options?: ErrorOptions,
+  ) {
+    const ids = handles.map(({ id }) => id);
+    const which = `${ids.length === 1 ? 'Job' : `${ids.length} jobs,`} ${ids.slice(0, 3).join(', ')}`;
+    const reason = options?.cause ? ` (${(options.cause as Error).message})` : '';
+    super(
+      `${which}: expected ${replicas} replica(s) of Redis to have what was enqueued to "${queue}" within ${timeoutMs} ms, ` +
+        `found ${acknowledged}${reason}. The master has it and it will run: do not enqueue it again without its id. ` +
+        `It is lost only if the master fails before a replica has it.`,
+      options,
+    );
+  }
+
+  get jobIds(): string[] {
+    return this.handles.map(({ id }) => id);
+  }
+}
+
+/** The queue that jobs are added to. */
+interface DurableQueue {
+  readonly name: string;
+  readonly options: ResolvedQueueOptions;
+  readonly connection: Connection;
+  scripts(): Promise<QueueScripts>;
+}
+
+/** An enqueuer whose answers come when replicas have the jobs, or say how many had them in time. */
+export function durableEnqueuer(queue: DurableQueue): Enqueuer {
+  const { replicas, durabilityTimeoutMs: timeoutMs, enqueueTimeoutMs: answerMs } = queue.options;
+  const line = DurableLine.of(queue.connection);
+  // Twice the wait: an enqueue may have to let another one's pass before its own begins.
+  return new Enqueuer(
+    queue.name,
+    queue.connection,
+    answerMs + 2 * timeoutMs,
+    async (jobs) => {
+      const scripts = await queue.scripts();
+      return line.send(scripts.enqueue(jobs), scripts.keys.stats, { replicas, timeoutMs, answerMs });
+    },
+    () => line.ready(),
+  );
+}
+
+/** @throws DurabilityTimeoutError when fewer replicas than were asked for acknowledged one of the jobs in time */
+export function requireReplicas(
+  { name, options: { replicas, durabilityTimeoutMs } }: Pick<DurableQueue, 'name' | 'options'>,
+  handles: readonly JobHandle[],
+  answers: readonly EnqueueAnswer[],
+): void {
+  const seen = answers.flatMap(({ replication }) => replication ?? []);
+  const acknowledged = Math.min(...seen.map((each) => each.acknowledged));
+  if (seen.length > 0 && acknowledged < replicas) {
+    const failure = seen.find((each) => each.failure)?.failure;
+    const options = failure && { cause: failure };
+    throw new DurabilityTimeoutError(name, handles, replicas, acknowledged, durabilityTimeoutMs, options);
+  }
+}
