@@ -83,6 +83,7 @@ async function strays(redis: Redis, { keys }: QueueScripts, seen: Map<string, st
     const id = key.slice(keys.jobPrefix.length);
     const place = seen.get(id);
     const ttl = await redis.pttl(key);
+    if (ttl === -2) continue; // it has expired meanwhile
     if (place === undefined && (ttl < 0 || ttl > 10_000)) {
       faults.push(`I1: ${id} is nowhere, and lives on (${ttl} ms)`);
     }

@@ -1,0 +1,263 @@
+// Decides from what was written down and what is in Redis at the end whether the invariants I1 to I8 held.
+import {
+  ADDED,
+  CANCEL_ASKED,
+  CANCELLED,
+  DOUBT,
+  FINAL,
+  LATER,
+  NOT_ADDED,
+  OPEN,
+  PLANTED,
+  REMOVE_ASKED,
+  REMOVED,
+  RESCHEDULED,
+  type Facts,
+  type Jobs,
+} from './facts.js';
+import { sharedJobs } from './shared-jobs.js';
+import type { Snapshot, StoredJob } from './snapshot.js';
+import { MAX_ATTEMPTS, MAX_CRASHES } from './workload.js';
+
+/** The server's clock and the machine's monotonic one are set apart by corrections, in ms. */
+const CLOCK_TOLERANCE_MS = 50;
+
+export interface Verdict {
+  violations: string[];
+  /** Jobs enqueued, recurring ones included. */
+  jobs: number;
+  completed: number;
+  deadLetters: number;
+  cancelled: number;
+  /** Jobs whose enqueue was never answered, and of which nothing was seen. */
+  unanswered: number;
+  attempts: number;
+  /** Handlers that ended well although another attempt of the same job did too: allowed, at least once. */
+  doubles: number;
+  lost: number;
+}
+
+/** A pure function of its arguments. */
+export function check(facts: Facts, snapshot: Snapshot): Verdict {
+  const verdict: Verdict = {
+    violations: [...snapshot.faults],
+    jobs: 0,
+    completed: 0,
+    deadLetters: snapshot.jobs.filter(({ place }) => place === 'dead').length,
+    cancelled: snapshot.totals.cancelled ?? 0,
+    unanswered: 0,
+    attempts: 0,
+    doubles: 0,
+    lost: 0,
+  };
+  const stored = byJob(facts, snapshot, verdict);
+  const shared = sharedJobs(facts, snapshot);
+  for (const [process, jobs] of facts.jobs) {
+    for (let number = 0; number < jobs.count; number++) {
+      const name = `${process}:${number}`;
+      const sight = new Sight(name, jobs, number, stored.get(name), verdict);
+      sight.count();
+      if (jobs.forgotten) sight.isForgotten();
+      else if (shared.names.has(name)) sight.hasBounds();
+      else sight.holds();
+    }
+  }
+  verdict.violations.push(...shared.violations(stored));
+  verdict.violations.push(...repeatedClaims(facts), ...early(facts), ...outOfOrder(facts), ...recurring(facts));
+  verdict.violations.push(...miscounts(facts, snapshot, verdict));
+  return verdict;
+}
+
+/** The jobs in Redis by their names; none may be there twice. */
+function byJob(facts: Facts, snapshot: Snapshot, { violations }: Verdict): Map<string, StoredJob> {
+  const stored = new Map<string, StoredJob>();
+  for (const job of snapshot.jobs) {
+    const { work, place } = job;
+    if (work) {
+      const name = `${work.p}:${work.n}`;
+      const other = stored.get(name);
+      if (other) violations.push(`I3: job ${name} is there twice, as ${other.id} and as ${job.id}`);
+      stored.set(name, job);
+    } else if (place === 'waiting' || place === 'processing') {
+      violations.push(`I1: ${job.id} still waits at the end (${place})`);
+    } else if (place === 'dead' && !facts.plantedIds.has(job.id)) {
+      violations.push(`I7: ${job.id} is a dead letter without a payload, and nobody broke it: ${job.lastError}`);
+    }
+  }
+  return stored;
+}
+
+/** One job, as the records and Redis show it. */
+class Sight {
+  private readonly state: number;
+  private readonly marks: number;
+  private readonly completions: number;
+
+  constructor(
+    private readonly name: string,
+    private readonly jobs: Jobs,
+    private readonly number: number,
+    private readonly stored: StoredJob | undefined,
+    private readonly verdict: Verdict,
+  ) {
+    this.state = jobs.state[number]!;
+    this.marks = jobs.marks[number]!;
+    this.completions = jobs.completions[number]!;
+  }
+
+  count(): void {
+    const { verdict } = this;
+    const oks = this.jobs.oks[this.number]!;
+    verdict.attempts += this.jobs.starts[this.number]!;
+    verdict.doubles += Math.max(0, oks - 1);
+    if (this.state === OPEN && this.jobs.starts[this.number] === 0 && !this.stored) verdict.unanswered++;
+    if (this.state === ADDED) verdict.jobs++;
+  }
+
+  isForgotten(): void {
+    if (this.stored) this.fault('I1', `was lost with the server's data, and is ${this.stored.place}`);
+  }
+
+  holds(): void {
+    this.hasBounds();
+    if (this.completions > 1) this.fault('I2', `was completed ${this.completions} times`);
+    if (this.state === NOT_ADDED) this.isNotThere();
+    else if (this.state === 0) this.isUnheardOf();
+    else if (this.stored) this.isInItsPlace(this.stored);
+    else if (this.state !== OPEN) this.hasEnded();
+    if (this.has(CANCELLED) && this.completions > 0) this.fault('I1', 'was cancelled and completed');
+    if (this.has(REMOVED) && (this.stored || this.jobs.starts[this.number])) {
+      this.fault('I1', 'was removed and is there');
+    }
+  }
+
+  hasBounds(): void {
+    const { mostAttempts, lastFence, completedFence } = this.jobs;
+    if (mostAttempts[this.number]! > MAX_ATTEMPTS) {
+      this.fault('I6', `had attempt ${mostAttempts[this.number]} of ${MAX_ATTEMPTS}`);
+    }
+    // A later claim ends the earlier one: its completion is stale, or the claim was of a job that had ended.
+    if (this.completions > 0 && lastFence[this.number]! > completedFence[this.number]!) {
+      const [last, done] = [lastFence[this.number], completedFence[this.number]];
+      this.fault('I2', `was completed by the claim with fence ${done}, and claimed with fence ${last}`);
+    }
+  }
+
+  private isNotThere(): void {
+    if (this.stored || this.jobs.starts[this.number]! > 0) {
+      this.fault('I3', 'is there although its producer was told that it was not added');
+    }
+  }
+
+  private isUnheardOf(): void {
+    if (this.stored || this.jobs.starts[this.number]! > 0) this.fault('I1', 'is there and was never enqueued');
+  }
+
+  private isInItsPlace({ place, resultFence, attempts, crashes, lastError }: StoredJob): void {
+    if (place === 'completed') {
+      const done = this.jobs.completedFence[this.number]!;
+      if (this.jobs.oks[this.number] === 0) this.fault('I2', 'is completed and no handler of it returned');
+      if (this.completions > 0 && resultFence !== done) {
+        this.fault('I2', `has the result of the claim ${resultFence}, and ${done} was told that it was completed`);
+      }
+      return;
+    }
+    if (this.completions > 0) this.fault('I1', `was completed and is ${place}`);
+    if (place === 'processing') this.fault('I1', 'is still claimed at the end');
+    if (place === 'waiting' && !this.has(LATER)) this.fault('I1', 'still waits at the end');
+    if (place === 'cancelled' && !this.has(CANCEL_ASKED)) this.fault('I1', 'was cancelled by nobody');
+    if (place === 'dead' && !this.has(FINAL | PLANTED) && attempts < MAX_ATTEMPTS && crashes < MAX_CRASHES) {
+      this.fault('I6', `is a dead letter after ${attempts} attempts and ${crashes} crashes: ${lastError}`);
+    }
+  }
+
+  private hasEnded(): void {
+    if (this.completions > 0 || this.has(DOUBT | CANCEL_ASKED | CANCELLED | REMOVE_ASKED | PLANTED)) return;
+    this.verdict.lost++;
+    this.fault('I1', `is lost: acknowledged, started ${this.jobs.starts[this.number]} times, and nowhere`);
+  }
+
+  private has(marks: number): boolean {
+    return (this.marks & marks) !== 0;
+  }
+
+  private fault(invariant: string, what: string): void {
+    this.verdict.violations.push(`${invariant}: job ${this.name} ${what}`);
+  }
+}
+
+function repeatedClaims(facts: Facts): string[] {
+  return [...facts.fences]
+    .filter(([, fences]) => new Set(fences).size < fences.length)
+    .map(([name, fences]) => `I3: job ${name} was started twice under one claim (fences ${fences.join(', ')})`);
+}
+
+function early(facts: Facts): string[] {
+  const faults: string[] = [];
+  for (const [name, dueMs] of facts.dueMs) {
+    const startedMs = facts.startedMs.get(name) ?? Infinity;
+    const [process, number] = name.split(':').map(Number);
+    const moved = facts.jobs.get(process!)!.marks[number!]! & RESCHEDULED;
+    if (!moved && startedMs < dueMs - CLOCK_TOLERANCE_MS) {
+      faults.push(`I5: job ${name} started ${dueMs - startedMs} ms before it was due`);
+    }
+  }
+  return faults;
+}
+
+/** First attempts come in the order of the enqueues. One whose first claim was lost on the way has none. */
+function outOfOrder(facts: Facts): string[] {
+  const faults: string[] = [];
+  for (const [process, attempts] of facts.firstAttempts) {
+    const seen = new Set<number>();
+    let latest = -1;
+    for (const [number] of attempts.toSorted(([, a], [, b]) => a - b)) {
+      if (!seen.has(number) && number < latest) faults.push(`I8: job ${process}:${number} started after ${latest}`);
+      seen.add(number);
+      latest = Math.max(latest, number);
+    }
+  }
+  return faults;
+}
+
+function recurring(facts: Facts): string[] {
+  return [...facts.ticks]
+    .filter(([, { completions }]) => completions > 1)
+    .map(([id, { completions }]) => `I2: the recurring job ${id} was completed ${completions} times`);
+}
+
+/** The counters of the server against what was written down, and against each other. */
+function miscounts(facts: Facts, { totals, jobs }: Snapshot, verdict: Verdict): string[] {
+  const faults: string[] = [];
+  const between = (what: string, found: number, least: number, most: number) => {
+    if (found < least || found > most) faults.push(`I1: ${what} is ${found}, expected ${least} to ${most}`);
+  };
+  const total = (name: string) => totals[name] ?? 0;
+  let [open, completed, doubts, removed, maybeRemoved] = [0, 0, 0, 0, 0];
+  for (const each of facts.jobs.values()) {
+    for (let number = 0; number < each.count && !each.forgotten; number++) {
+      const marks = each.marks[number]!;
+      if (each.state[number] === OPEN) open++;
+      completed += each.completions[number]!;
+      if (each.completions[number] === 0 && marks & DOUBT) doubts++;
+      if (marks & REMOVED) removed++;
+      else if (marks & REMOVE_ASKED) maybeRemoved++;
+    }
+  }
+  for (const { completions, doubts: open_ } of facts.ticks.values()) {
+    verdict.jobs++;
+    completed += completions;
+    if (completions === 0 && open_.size > 0) doubts++;
+  }
+  verdict.completed = completed + doubts;
+  const places = (place: string) => jobs.filter((job) => job.place === place).length;
+  const forgotten = [...facts.jobs.values()].some((each) => each.forgotten);
+  if (!forgotten) {
+    between('enqueued_total', total('enqueued'), verdict.jobs, verdict.jobs + open);
+    between('completed_total', total('completed'), completed, completed + doubts);
+  }
+  between('failed_total', total('failed'), places('dead') + total('redriven'), places('dead') + total('redriven'));
+  const ended = total('completed') + total('cancelled') + places('dead') + places('waiting') + places('processing');
+  between('enqueued_total less what ended or waits', total('enqueued') - ended, removed, removed + maybeRemoved);
+  return faults;
+}

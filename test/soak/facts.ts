@@ -1,0 +1,243 @@
+// What the histories say of each job, in a few bytes a job: a million of them must fit.
+import type { Entry, EnqueueOutcome, Settlement, Verb } from './history.js';
+
+/** What became of an enqueue: called and not answered, added, put into the place of a job that waited, or not added. */
+export const OPEN = 1;
+export const ADDED = 2;
+export const REPLACED = 3;
+export const NOT_ADDED = 4;
+
+/** What was done to a job, or may have been. */
+export const CANCEL_ASKED = 1;
+export const CANCELLED = 2;
+export const REMOVE_ASKED = 4;
+export const REMOVED = 8;
+export const RESCHEDULED = 16;
+export const PLANTED = 32;
+export const DOUBT = 64;
+export const FINAL = 128;
+export const LATER = 256;
+export const REDRIVEN = 512;
+
+const GROWTH = 1.5;
+
+/** The jobs of one producing process, by number. */
+export class Jobs {
+  count = 0;
+  forgotten = false;
+  state = new Uint8Array(1_024);
+  marks = new Uint16Array(1_024);
+  starts = new Uint16Array(1_024);
+  oks = new Uint8Array(1_024);
+  completions = new Uint8Array(1_024);
+  mostAttempts = new Uint8Array(1_024);
+  firstFence = new Float64Array(1_024);
+  lastFence = new Float64Array(1_024);
+  completedFence = new Float64Array(1_024);
+
+  reach(number: number): void {
+    this.count = Math.max(this.count, number + 1);
+    if (number < this.state.length) return;
+    const size = Math.ceil((number + 1) * GROWTH);
+    this.state = grown(this.state, new Uint8Array(size));
+    this.marks = grown(this.marks, new Uint16Array(size));
+    this.starts = grown(this.starts, new Uint16Array(size));
+    this.oks = grown(this.oks, new Uint8Array(size));
+    this.completions = grown(this.completions, new Uint8Array(size));
+    this.mostAttempts = grown(this.mostAttempts, new Uint8Array(size));
+    this.firstFence = grown(this.firstFence, new Float64Array(size));
+    this.lastFence = grown(this.lastFence, new Float64Array(size));
+    this.completedFence = grown(this.completedFence, new Float64Array(size));
+  }
+}
+
+function grown<Numbers extends Uint8Array | Uint16Array | Float64Array>(old: Numbers, larger: Numbers): Numbers {
+  larger.set(old);
+  return larger;
+}
+
+/** Takes the entries of all files, file by file; those of producers first. */
+export class Facts {
+  readonly jobs = new Map<number, Jobs>();
+  /** The first attempts of jobs whose order is promised, by the process that enqueued them. */
+  readonly firstAttempts = new Map<number, [number: number, fence: number][]>();
+  /** Jobs by the id that several enqueues share. */
+  readonly sharers = new Map<string, Set<string>>();
+  /** Fences of jobs that were started more than once. */
+  readonly fences = new Map<string, number[]>();
+  /** When a job may start at the earliest, and when it did. */
+  readonly dueMs = new Map<string, number>();
+  readonly startedMs = new Map<string, number>();
+  /** Attempts of recurring jobs: id to completions. */
+  readonly ticks = new Map<string, { completions: number; doubts: Set<number> }>();
+  readonly plantedIds = new Set<string>();
+  readonly faults: { kind: string; beganMs: number; healedMs: number }[] = [];
+  /** Ms of the monotonic clock at which some job was completed. */
+  readonly activeMs = new Set<number>();
+  /** Settlements that were sent, perhaps, and not answered: `process:number:fence`. */
+  private readonly open = new Set<string>();
+  private readonly lost = new Set<string>();
+  private process = 0;
+  private nowMs = 0;
+
+  readonly add = (entry: Entry): void => {
+    switch (entry[0]) {
+      case 'process':
+        this.process = entry[1];
+        if (entry[2] === 'fifo-producer') this.firstAttempts.set(entry[1], []);
+        return;
+      case 'time':
+        this.nowMs = entry[1];
+        return;
+      case 'enqueue':
+        return this.of(this.process, entry[1] + entry[2] - 1, (jobs) => {
+          jobs.state.fill(OPEN, entry[1], entry[1] + entry[2]);
+        });
+      case 'kind':
+        return this.kind(entry[1], entry[2], entry[3]);
+      case 'enqueued':
+        return this.of(this.process, entry[1], ({ state }) => state.fill(ADDED, entry[1], entry[1] + entry[2]));
+      case 'answer':
+        return this.answer(entry[1], entry[2], entry[3]);
+      case 'start':
+        return this.start(entry[1], entry[2], entry[3], entry[4], entry[5]);
+      case 'ok':
+        return this.ok(entry[1], entry[2], entry[3]);
+      case 'ran':
+        this.start(entry[1], entry[2], entry[3], entry[4]);
+        return this.ok(entry[1], entry[2], entry[4]);
+      case 'tick':
+        return this.tick(entry[1], entry[2], entry[3]);
+      case 'call':
+        return this.call(entry[1], entry[2], entry[3]);
+      case 'answered':
+        return this.answered(entry[1], entry[2], entry[3], entry[4]);
+      case 'plant':
+        this.plantedIds.add(entry[4]);
+        return this.mark(entry[2], entry[3], PLANTED);
+      case 'forgotten':
+        entry[1].forEach((process) => this.of(process, 0, (jobs) => (jobs.forgotten = true)));
+        return;
+      case 'fault':
+        this.faults.push({ kind: entry[1], beganMs: this.nowMs, healedMs: this.nowMs });
+        return;
+      case 'healed':
+        this.faults.at(-1)!.healedMs = this.nowMs;
+        return;
+      default:
+        return this.settled(...entry);
+    }
+  };
+
+  /** Ends the reading: what is open now stays so. */
+  finish(): void {
+    for (const key of this.open) {
+      const [process, number] = key.split(':').map(Number);
+      this.mark(process!, number!, DOUBT);
+    }
+    this.open.clear();
+    this.lost.clear();
+  }
+
+  private of(process: number, number: number, change: (jobs: Jobs) => unknown): void {
+    let jobs = this.jobs.get(process);
+    if (!jobs) this.jobs.set(process, (jobs = new Jobs()));
+    jobs.reach(number);
+    change(jobs);
+  }
+
+  private mark(process: number, number: number, mark: number): void {
+    this.of(process, number, ({ marks }) => (marks[number]! |= mark));
+  }
+
+  private kind(number: number, kind: string, delayMs: number): void {
+    if (kind === 'final' || kind === 'fatal') this.mark(this.process, number, FINAL);
+    if (kind === 'later') this.mark(this.process, number, LATER);
+    else if (delayMs > 0) this.dueMs.set(`${this.process}:${number}`, this.nowMs + delayMs);
+  }
+
+  private answer(number: number, outcome: EnqueueOutcome, id: string): void {
+    if (outcome === 'unknown') {
+      this.of(this.process, number, ({ state }) => (state[number] = OPEN));
+      return;
+    }
+    const states = {
+      new: ADDED,
+      existing: ADDED,
+      replaced: REPLACED,
+      kept: NOT_ADDED,
+      'not-sent': NOT_ADDED,
+      refused: NOT_ADDED,
+    };
+    this.of(this.process, number, ({ state }) => (state[number] = states[outcome]));
+    if (states[outcome] !== NOT_ADDED && id !== '') this.share(id, this.process, number);
+  }
+
+  share(id: string, process: number, number: number): void {
+    let sharers = this.sharers.get(id);
+    if (!sharers) this.sharers.set(id, (sharers = new Set()));
+    sharers.add(`${process}:${number}`);
+  }
+
+  private start(process: number, number: number, attempt: number, fence: number, id?: string): void {
+    const key = `${process}:${number}`;
+    this.of(process, number, (jobs) => {
+      if (++jobs.starts[number]! === 1) {
+        jobs.firstFence[number] = fence;
+      } else {
+        const fences = this.fences.get(key);
+        if (fences) fences.push(fence);
+        else this.fences.set(key, [jobs.firstFence[number]!, fence]);
+      }
+      jobs.lastFence[number] = Math.max(jobs.lastFence[number]!, fence);
+      jobs.mostAttempts[number] = Math.max(jobs.mostAttempts[number]!, attempt);
+    });
+    if (id !== undefined) this.share(id, process, number);
+    if (attempt === 1) {
+      this.firstAttempts.get(process)?.push([number, fence]);
+    }
+    if (this.dueMs.has(key)) {
+      this.startedMs.set(key, Math.min(this.startedMs.get(key) ?? Infinity, this.nowMs));
+    }
+  }
+
+  private ok(process: number, number: number, fence: number): void {
+    this.of(process, number, (jobs) => jobs.oks[number]!++);
+    const key = `${process}:${number}:${fence}`;
+    if (!this.lost.delete(key)) this.open.add(key);
+  }
+
+  private settled(what: Settlement, process: number, number: number, fence: number): void {
+    const key = `${process}:${number}:${fence}`;
+    const wasOpen = this.open.delete(key);
+    if (what === 'completed') {
+      this.activeMs.add(this.nowMs);
+      this.of(process, number, (jobs) => {
+        jobs.completions[number]!++;
+        jobs.completedFence[number] = Math.max(jobs.completedFence[number]!, fence);
+      });
+    } else if (what === 'lost' && !wasOpen) {
+      this.lost.add(key);
+    } else if (what === 'cancelled') {
+      this.mark(process, number, CANCELLED);
+    }
+  }
+
+  private tick(what: 'start' | 'ok' | Settlement, id: string, fence: number): void {
+    let tick = this.ticks.get(id);
+    if (!tick) this.ticks.set(id, (tick = { completions: 0, doubts: new Set() }));
+    if (what === 'ok') tick.doubts.add(fence);
+    else tick.doubts.delete(fence);
+    if (what === 'completed') tick.completions++;
+  }
+
+  private call(verb: Verb, process: number, number: number): void {
+    const marks = { cancel: CANCEL_ASKED, remove: REMOVE_ASKED, redrive: REDRIVEN, reschedule: RESCHEDULED };
+    this.mark(process, number, marks[verb]);
+  }
+
+  private answered(verb: Verb, process: number, number: number, answer: string): void {
+    if (verb === 'cancel' && answer === 'cancelled') this.mark(process, number, CANCELLED);
+    if (verb === 'remove' && answer === 'removed') this.mark(process, number, REMOVED);
+  }
+}

@@ -1,0 +1,192 @@
+// The faults themselves. Each resolves when what it broke works again, and only the queue has yet to recover.
+import type { Redis } from 'ioredis';
+import type { RunningRedis } from '../../scripts/redis-server.mjs';
+import type { JobQueue } from '../../src/queue/job-queue.js';
+import type { Fleet, Slot } from './fleet.js';
+import type { HistoryWriter } from './history.js';
+import type { FaultKind, PlannedFault } from './plan.js';
+import type { Work } from './workload.js';
+
+const HOUR_MS = 3_600_000;
+const VISIBILITY_MS = 3_000;
+
+export interface Scene {
+  fleet: Fleet;
+  /** A connection that no fault is aimed at. */
+  admin: Redis;
+  /** Undefined where it is not ours. */
+  server: RunningRedis | undefined;
+  queue: JobQueue;
+  history: HistoryWriter;
+}
+
+type Fault = (scene: Scene, planned: PlannedFault) => Promise<void>;
+
+export const FAULTS: Record<FaultKind, Fault> = {
+  kill: async ({ fleet }, planned) => {
+    const slot = victim(fleet.workers, planned);
+    await fleet.kill(slot);
+    await fleet.start(slot);
+  },
+
+  freeze: async ({ fleet }, planned) => {
+    const { child } = victim(fleet.workers, planned);
+    child!.kill('SIGSTOP');
+    await sleep(strength(planned, VISIBILITY_MS + 500, VISIBILITY_MS + 2_500));
+    child!.kill('SIGCONT');
+  },
+
+  block: async ({ fleet }, planned) => {
+    const ms = strength(planned, VISIBILITY_MS + 500, VISIBILITY_MS + 2_500);
+    fleet.order(victim(fleet.workers, planned), { type: 'block', ms });
+    await sleep(ms);
+  },
+
+  'kill-producer': async ({ fleet }, planned) => {
+    const slot = victim(fleet.producers, planned);
+    await fleet.kill(slot);
+    await fleet.start(slot);
+  },
+
+  'rolling-restart': async ({ fleet }) => {
+    for (const slot of fleet.workers) {
+      await fleet.stop(slot);
+      await fleet.start(slot);
+    }
+  },
+
+  'clock-off': async ({ fleet }, planned) => {
+    const slot = victim(fleet.slots, planned);
+    slot.clockOffMs = planned.strength < 0.5 ? HOUR_MS : -HOUR_MS;
+    await fleet.stop(slot);
+    await fleet.start(slot);
+  },
+
+  cut: async ({ fleet }, planned) => {
+    for (const { proxy } of victims(fleet, planned)) proxy?.refuse();
+    await sleep(strength(planned, 0, 2_000));
+    for (const { proxy } of victims(fleet, planned)) proxy?.heal();
+  },
+
+  'half-open': async ({ fleet }, planned) => {
+    for (const { proxy } of victims(fleet, planned)) proxy?.pause();
+    await sleep(strength(planned, 500, 3_000));
+    // New connections pass again; those that were there stay dead, and nobody is told.
+    for (const { proxy } of victims(fleet, planned)) proxy?.heal();
+  },
+
+  slow: async ({ fleet }, planned) => {
+    for (const { proxy } of victims(fleet, planned)) proxy?.delay(strength(planned, 50, 500));
+    await sleep(4_000);
+    for (const { proxy } of victims(fleet, planned)) {
+      proxy?.cut(); // what is still on its way would be overtaken by what comes after
+      proxy?.delay(0);
+    }
+  },
+
+  'lost-replies': async ({ fleet }, planned) => {
+    for (let round = 0; round < 5; round++) {
+      await Promise.race([
+        Promise.all(victims(fleet, planned).map(async ({ proxy }) => proxy?.loseReplyTo('evalsha'))),
+        sleep(1_000),
+      ]);
+    }
+  },
+
+  'client-kill': async ({ fleet, admin }) => {
+    const names = new Set(fleet.slots.map(({ name }) => name));
+    for (const line of String(await admin.client('LIST')).split('\n')) {
+      const [, id] = /^id=(\d+)/.exec(line) ?? [];
+      const [, name] = / name=(\S+)/.exec(line) ?? [];
+      if (id && name && names.has(name)) await admin.client('KILL', 'ID', id);
+    }
+  },
+
+  'delete-hash': (scene, planned) =>
+    plant(scene, planned, 'deleted', async ({ admin }, key) => void (await admin.unlink(key))),
+
+  'break-hash': async (scene, planned) => {
+    await plant(scene, planned, 'another type', async ({ admin }, key) => void (await admin.set(key, 'broken')));
+    await plant(scene, planned, 'no payload', async ({ admin }, key) => void (await admin.hdel(key, 'payload')));
+    await plant(
+      scene,
+      planned,
+      'no JSON',
+      async ({ admin }, key) => void (await admin.hset(key, 'payload', '{"p":')),
+    );
+  },
+
+  'script-flush': async ({ admin }) => {
+    await admin.script('FLUSH');
+  },
+
+  'redis-kill': async ({ server }, planned) => {
+    await server!.kill('SIGKILL');
+    await sleep(strength(planned, 0, 3_000));
+    await server!.restart();
+  },
+
+  'redis-freeze': async ({ server }, planned) => {
+    await server!.kill('SIGSTOP');
+    await sleep(strength(planned, 1_000, VISIBILITY_MS + 2_000));
+    await server!.kill('SIGCONT');
+  },
+
+  'out-of-memory': async ({ admin }, planned) => {
+    await admin.config('SET', 'maxmemory-policy', 'noeviction');
+    await admin.config('SET', 'maxmemory', '1mb');
+    await sleep(strength(planned, 1_000, 3_000));
+    await admin.config('SET', 'maxmemory', '0');
+  },
+
+  readonly: async ({ admin }, planned) => {
+    // The replica of a server that is not there: it keeps its data and refuses writes.
+    await admin.replicaof('127.0.0.1', '1');
+    await sleep(strength(planned, 500, 3_000));
+    await admin.replicaof('NO', 'ONE');
+  },
+};
+
+/** Breaks the hashes of some jobs that wait or run, and writes down whose. */
+async function plant(
+  { admin, queue, history, ...rest }: Scene,
+  planned: PlannedFault,
+  what: string,
+  harm: (scene: Scene, key: string) => Promise<void>,
+): Promise<void> {
+  const { keys } = await queue.scripts();
+  const ids = [...(await admin.lrange(keys.pending, 0, 4)), ...(await admin.zrange(keys.claims, 0, '2'))];
+  for (const id of ids.slice(0, strength(planned, 2, ids.length))) {
+    const work = parse(await admin.hget(keys.job(id), 'payload').catch(() => null));
+    // A job that shares its unique key with others would take the blame for them.
+    if (typeof work?.p !== 'number' || work.kind === 'unique') continue;
+    history.add(['plant', what, work.p, work.n!, id]);
+    await history.written();
+    await harm({ admin, queue, history, ...rest }, keys.job(id));
+  }
+}
+
+function parse(text: string | null): Partial<Work> | null {
+  try {
+    return JSON.parse(text ?? 'null') as Partial<Work> | null;
+  } catch {
+    return null;
+  }
+}
+
+function victim(slots: readonly Slot[], planned: PlannedFault): Slot {
+  return slots[Math.floor(planned.victim * slots.length)]!;
+}
+
+/** One line, or all of them. */
+function victims({ slots }: Fleet, planned: PlannedFault): readonly Slot[] {
+  return planned.strength < 0.5 ? slots : [victim(slots, planned)];
+}
+
+function strength(planned: PlannedFault, least: number, most: number): number {
+  return Math.round(least + planned.strength * (most - least));
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,149 @@
+// The processes of a run and the lines between them and Redis.
+import { fork, type ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { FaultProxy } from '../support/fault-proxy.js';
+import { within } from '../support/wait.js';
+import { monotonicMs } from './history.js';
+import type { Order, ProcessOptions, Report, Role } from './process-options.js';
+import type { Resources } from './resources.js';
+
+const START_MS = 30_000;
+const STOP_MS = 30_000;
+
+/** A place in the fleet: one process at a time, always over the same line. */
+export interface Slot {
+  readonly name: string;
+  readonly role: Role;
+  readonly proxy: FaultProxy | undefined;
+  readonly redisUrl: string;
+  child: ChildProcess | undefined;
+  number: number;
+  clockOffMs: number;
+  /** When Redis last answered a fetch of its worker, by the monotonic clock. */
+  fetchedAtMs: number;
+  done: boolean;
+}
+
+export interface FleetOptions {
+  redisUrl: string;
+  /** The folder of the histories. */
+  folder: string;
+  queue: string;
+  seed: number;
+  proxied: boolean;
+  common: Pick<ProcessOptions, 'concurrency' | 'batch' | 'rate' | 'backlog' | 'jobs' | 'load'>;
+}
+
+export class Fleet {
+  readonly slots: Slot[] = [];
+  /** What processes had open after they had closed everything. */
+  readonly leaks: string[] = [];
+  /** The numbers of all producers so far. */
+  readonly producerNumbers: number[] = [];
+  private numbers = 0;
+
+  constructor(
+    private readonly options: FleetOptions,
+    private readonly resources: Resources,
+  ) {
+    // One that is frozen would outlive the runner.
+    process.once('exit', () => this.slots.forEach(({ child }) => child?.kill('SIGKILL')));
+  }
+
+  async add(role: Role, name: string): Promise<Slot> {
+    const { redisUrl, proxied } = this.options;
+    const proxy = proxied ? await FaultProxy.start(redisUrl) : undefined;
+    const slot: Slot = {
+      name,
+      role,
+      proxy,
+      redisUrl: proxy?.url ?? redisUrl,
+      child: undefined,
+      number: 0,
+      clockOffMs: 0,
+      fetchedAtMs: 0,
+      done: false,
+    };
+    this.slots.push(slot);
+    await this.start(slot);
+    return slot;
+  }
+
+  get workers(): Slot[] {
+    return this.slots.filter(({ role }) => role.endsWith('worker'));
+  }
+
+  get producers(): Slot[] {
+    return this.slots.filter(({ role }) => role.endsWith('producer'));
+  }
+
+  async start(slot: Slot): Promise<void> {
+    slot.number = ++this.numbers;
+    if (slot.role.endsWith('producer')) this.producerNumbers.push(slot.number);
+    const { folder, queue, seed, common } = this.options;
+    const options: ProcessOptions = {
+      ...common,
+      role: slot.role,
+      number: slot.number,
+      slot: slot.name,
+      redisUrl: slot.redisUrl,
+      queue,
+      history: join(folder, `${slot.role}-${slot.number}.jsonl`),
+      log: join(folder, `${slot.role}-${slot.number}.log`),
+      seed: seed * 1_000 + slot.number,
+      clockOffMs: slot.clockOffMs,
+    };
+    const root = join(import.meta.dirname, '../..');
+    const child = fork(join(import.meta.dirname, 'process.ts'), [JSON.stringify(options)], {
+      cwd: root,
+      execArgv: ['--expose-gc', '--enable-source-maps', '--import', join(import.meta.dirname, 'register.mjs')],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    slot.child = child;
+    const ready = new Promise<void>((resolve, reject) => {
+      child.on('message', (report: Report) => (report.type === 'ready' ? resolve() : this.hear(slot, report)));
+      child.once('exit', (code, signal) => reject(new Error(`${slot.name} ended: ${code ?? signal}`)));
+    });
+    await within(START_MS, `the start of ${slot.name}`, ready);
+  }
+
+  order(slot: Slot, order: Order): void {
+    slot.child?.send(order);
+  }
+
+  /** Asks a process to end, and waits for it. */
+  async stop(slot: Slot): Promise<void> {
+    const { child } = slot;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = exitOf(child);
+    this.order(slot, { type: 'stop' });
+    await within(STOP_MS, `the end of ${slot.name}`, exited);
+  }
+
+  async kill(slot: Slot): Promise<void> {
+    const exited = exitOf(slot.child!);
+    slot.child!.kill('SIGKILL');
+    await exited;
+  }
+
+  async close(): Promise<void> {
+    for (const { child, proxy } of this.slots) {
+      child?.kill('SIGKILL');
+      await proxy?.close();
+    }
+  }
+
+  private hear(slot: Slot, report: Report): void {
+    if (report.type === 'pulse') slot.fetchedAtMs = monotonicMs() - report.fetchAgoMs;
+    else if (report.type === 'sample') this.resources.add(slot.name, report);
+    else if (report.type === 'done') slot.done = true;
+    else if (report.type === 'stopped' && report.open.length > 0) {
+      this.leaks.push(`${slot.name}: ${report.open.join(', ')}`);
+    }
+  }
+}
+
+function exitOf(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => child.once('exit', () => resolve()));
+}

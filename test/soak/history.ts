@@ -1,0 +1,100 @@
+// What the processes of a run write down: one append-only file each, one JSON array a line. A call stands in it before it
+// is made and its answer after it came, so a process that was killed leaves a call without an answer: it may have happened.
+import { closeSync, createReadStream, openSync, writeSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+
+/** How an enqueue was answered. After `not-sent` and `refused` nothing was written; `unknown` is repeated with its id. */
+export type EnqueueOutcome = 'new' | 'existing' | 'kept' | 'replaced' | 'not-sent' | 'refused' | 'unknown';
+
+/** What a worker was told of the settlement of one attempt. */
+export type Settlement = 'completed' | 'retry' | 'failed' | 'cancelled' | 'released' | 'lost';
+
+export type Verb = 'cancel' | 'remove' | 'redrive' | 'reschedule';
+
+/** A job is named by the process that enqueued it and its number there: what it is called before Redis knows of it. */
+export type Entry =
+  | ['process', process: number, role: string]
+  /** The time of what follows, in ms of the machine's monotonic clock, which all processes share. */
+  | ['time', ms: number]
+  | ['enqueue', first: number, count: number]
+  /** What is special about one of them. */
+  | ['kind', number: number, kind: string, delayMs: number]
+  /** All of them are new. */
+  | ['enqueued', first: number, count: number]
+  | ['answer', number: number, outcome: EnqueueOutcome, id: string]
+  /** `id` only where several enqueues may share it. */
+  | ['start', process: number, number: number, attempt: number, fence: number, id?: string]
+  /** The handler returned; its result is about to be sent. */
+  | ['ok', process: number, number: number, fence: number]
+  /** `start` and `ok` in one. */
+  | ['ran', process: number, number: number, attempt: number, fence: number]
+  | [Settlement, process: number, number: number, fence: number]
+  /** An attempt of a recurring job. */
+  | ['tick', what: 'start' | 'ok' | Settlement, id: string, fence: number]
+  | ['call', verb: Verb, process: number, number: number]
+  | ['answered', verb: Verb, process: number, number: number, answer: string]
+  /** A hash that the run deleted or broke on purpose. */
+  | ['plant', what: string, process: number, number: number, id: string]
+  /** The data of the server are gone on purpose, and with them all jobs of these processes. */
+  | ['forgotten', processes: number[]]
+  | ['fault', kind: string]
+  | ['healed', kind: string];
+
+/** Ms of the machine's monotonic clock: the same in every process, whatever is done to its `Date`. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n);
+}
+
+export class HistoryWriter {
+  private readonly file: number;
+  private lines: string[] = [];
+  private writing: Promise<void> | undefined;
+
+  constructor(path: string, number: number, role: string) {
+    this.file = openSync(path, 'a');
+    this.add(['process', number, role]);
+    this.flush();
+  }
+
+  /** Notes an entry; it is in the file with the end of this turn of the event loop. */
+  add(entry: Entry): void {
+    this.lines.push(JSON.stringify(entry));
+    this.writing ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.flush();
+        resolve();
+      });
+    });
+  }
+
+  /** Resolves when all entries so far are in the file, where a SIGKILL does not reach them. */
+  async written(): Promise<void> {
+    await this.writing;
+  }
+
+  close(): void {
+    this.flush();
+    closeSync(this.file);
+  }
+
+  private flush(): void {
+    this.writing = undefined;
+    if (this.lines.length > 0) {
+      writeSync(this.file, `["time",${monotonicMs()}]\n${this.lines.join('\n')}\n`);
+      this.lines = [];
+    }
+  }
+}
+
+/** Reads a file entry by entry. A last line that a killed process left torn is none. */
+export async function readHistory(path: string, visit: (entry: Entry) => void): Promise<void> {
+  for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
+    let entry: Entry;
+    try {
+      entry = JSON.parse(line) as Entry;
+    } catch {
+      continue;
+    }
+    visit(entry);
+  }
+}

@@ -1,0 +1,47 @@
+// npm run soak -- --minutes N --seed S [--redis URL]    faults for so long, drawn from the seed
+// npm run soak -- --jobs N [--seed S] [--redis URL]     a load of so many jobs through four workers
+// npm run soak -- --forget [--seed S]                   Redis without persistence is killed in the middle
+import { rmSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { passes, reportOf } from './report.js';
+import { run, type RunOptions } from './run.js';
+
+/** From this many minutes or jobs on the use of memory can be judged. */
+const LONG_MINUTES = 10;
+const MANY_JOBS = 500_000;
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '5' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
+    redis: { type: 'string' },
+    jobs: { type: 'string', default: '0' },
+    forget: { type: 'boolean', default: false },
+    keep: { type: 'boolean', default: false },
+  },
+});
+const options: RunOptions = {
+  seed: numberOf('seed', values.seed),
+  minutes: numberOf('minutes', values.minutes),
+  redisUrl: values.redis,
+  jobs: numberOf('jobs', values.jobs),
+  persistence: values.forget ? 'memory' : 'aof',
+  say: (line) => console.log(line),
+};
+process.once('SIGINT', () => process.exit(130));
+const judgeGrowth =
+  !values.forget && (options.jobs >= MANY_JOBS || (options.jobs === 0 && options.minutes >= LONG_MINUTES));
+const outcome = await run(options);
+reportOf(outcome, judgeGrowth).forEach((line) => console.log(line));
+const held = passes(outcome, judgeGrowth);
+if (held && !values.keep) rmSync(outcome.folder, { recursive: true });
+process.exit(held ? 0 : 1);
+
+function numberOf(name: string, text: string): number {
+  const value = Number(text);
+  if (!(value >= 0)) {
+    console.error(`--${name}: expected a number from 0, found ${text}`);
+    process.exit(2);
+  }
+  return value;
+}

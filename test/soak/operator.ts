@@ -1,0 +1,120 @@
+// An operator of a run: looks at jobs and acts on some of them, one call after the other.
+import { JobQueue } from '../../src/queue/job-queue.js';
+import type { JobRecord, JobStatus } from '../../src/queue/job.js';
+import type { Verb } from './history.js';
+import type { Stop, Tools } from './process.js';
+import { Random } from './random.js';
+import { queueOptions, type Work } from './workload.js';
+
+const PAUSE_MS = 300;
+const SCHEDULES = { 'each-second': { everyMs: 1_000 }, 'each-half': { everyMs: 500 } };
+
+export async function startOperator(tools: Tools): Promise<Stop> {
+  const queue = new JobQueue(tools.redis, tools.options.queue, queueOptions(tools.options.load));
+  const operator = new Operator(tools, queue);
+  const stopping = new AbortController();
+  const loop = (async () => {
+    while (!stopping.signal.aborted) {
+      await operator.act().catch((error: Error) => tools.logger.warn(error.message));
+      await sleep(tools.options.load ? 500 : 100);
+    }
+  })();
+  return async () => {
+    stopping.abort();
+    await loop;
+    await operator.end();
+    queue.close();
+  };
+}
+
+class Operator {
+  private readonly random: Random;
+  private scheduled = false;
+
+  constructor(
+    private readonly tools: Tools,
+    private readonly queue: JobQueue,
+  ) {
+    this.random = new Random(tools.options.seed);
+  }
+
+  async act(): Promise<void> {
+    if (!this.scheduled) await this.schedule();
+    const { random } = this;
+    const spot = random.next();
+    if (spot < 0.35) await this.cancel(random.pick(['scheduled', 'processing', 'pending'] as const));
+    else if (spot < 0.55) await this.redrive();
+    else if (spot < 0.65)
+      await this.onOne('scheduled', 'reschedule', (id) => this.queue.reschedule(id, { delayMs: 0 }));
+    else if (spot < 0.75) await this.removeLater();
+    else if (spot < 0.8) await this.pause();
+    else await this.queue.stats();
+  }
+
+  /** What is paused or due for ever must not stand in the way of the end. Asked until it is answered. */
+  async end(): Promise<void> {
+    for (;;) {
+      try {
+        await this.queue.resume();
+        for (const id of Object.keys(SCHEDULES)) await this.queue.schedules.remove(id);
+        return;
+      } catch (error) {
+        this.tools.logger.warn((error as Error).message);
+        await sleep(200);
+      }
+    }
+  }
+
+  private async schedule(): Promise<void> {
+    for (const [id, recurrence] of Object.entries(SCHEDULES)) await this.queue.schedules.upsert(id, recurrence);
+    this.scheduled = true;
+  }
+
+  /** Taking a job out of a long line is slow for the server, so those are left alone. */
+  private async cancel(status: JobStatus): Promise<void> {
+    if (status === 'pending' && (await this.queue.stats()).pending > 500) return;
+    await this.onOne(status, 'cancel', (id) => this.queue.cancel(id));
+  }
+
+  private async redrive(): Promise<void> {
+    // What fails for good at once would only come back.
+    await this.onOne('failed', 'redrive', (id) => this.queue.redrive([id]));
+  }
+
+  /** Only what nobody else touches: a job that is removed is not seen again, however it ended before. */
+  private async removeLater(): Promise<void> {
+    const total = (await this.queue.stats()).scheduled;
+    const page = await this.queue.list('scheduled', { offset: Math.max(0, total - 20), limit: 20 });
+    const later = page.filter((job) => (job.payload as Work | undefined)?.kind === 'later');
+    if (later.length > 0) await this.call('remove', this.random.pick(later), (id) => this.queue.remove(id));
+  }
+
+  private async pause(): Promise<void> {
+    await this.queue.pause();
+    await sleep(PAUSE_MS);
+    await this.queue.resume();
+  }
+
+  private async onOne(status: JobStatus, verb: Verb, act: (id: string) => Promise<unknown>): Promise<void> {
+    const page = await this.queue.list(status, { limit: 20 });
+    const jobs = page.filter((job) => isWork(job.payload) && job.payload.kind !== 'later');
+    if (jobs.length > 0) await this.call(verb, this.random.pick(jobs), act);
+  }
+
+  private async call(verb: Verb, job: JobRecord, act: (id: string) => Promise<unknown>): Promise<void> {
+    const { p, n } = job.payload as Work;
+    const { history } = this.tools;
+    history.add(['call', verb, p, n]);
+    await history.written();
+    history.add(['answered', verb, p, n, String(await act(job.id))]);
+    await history.written();
+  }
+}
+
+function isWork(payload: unknown): payload is Work {
+  return typeof (payload as Work | null | undefined)?.p === 'number';
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,39 @@
+// What a process of a run is told when it is started, and what it says back.
+
+export type Role = 'worker' | 'fifo-worker' | 'producer' | 'fifo-producer' | 'operator';
+
+export interface ProcessOptions {
+  role: Role;
+  /** Names it in the history. */
+  number: number;
+  /** Who it is for the server's eyes. */
+  slot: string;
+  redisUrl: string;
+  queue: string;
+  history: string;
+  log: string;
+  seed: number;
+  /** How far its `Date` is off. */
+  clockOffMs: number;
+  concurrency: number;
+  /** For a producer: jobs in a batch, how many jobs a second, how many at most wait, and how many in all (0: no end). */
+  batch: number;
+  rate: number;
+  backlog: number;
+  jobs: number;
+  load: boolean;
+}
+
+/** From the runner. */
+export type Order = { type: 'stop' } | { type: 'block'; ms: number };
+
+/** To the runner. */
+export type Report =
+  | { type: 'ready' }
+  /** How long ago Redis last answered a fetch of this worker. */
+  | { type: 'pulse'; fetchAgoMs: number }
+  | { type: 'sample'; heap: number; rss: number; timers: number; sockets: number; listeners: number }
+  /** A producer has enqueued all of its jobs. */
+  | { type: 'done' }
+  /** What still was open after all had been closed. */
+  | { type: 'stopped'; open: string[] };

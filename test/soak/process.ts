@@ -1,0 +1,86 @@
+// A process of a run: `node --import ./test/soak/register.mjs test/soak/process.ts OPTIONS`.
+import { appendFileSync } from 'node:fs';
+import { Redis } from 'ioredis';
+import type { JobQueueLogger } from '../../src/queue/logger.js';
+import { shiftClock } from './clock.js';
+import { HistoryWriter, monotonicMs } from './history.js';
+import { startOperator } from './operator.js';
+import type { Order, ProcessOptions, Report } from './process-options.js';
+import { startFifoProducer, startProducer } from './producer.js';
+import { startFifoWorker, startWorkerRole } from './worker-role.js';
+
+/** What every role is given. */
+export interface Tools {
+  options: ProcessOptions;
+  redis: Redis;
+  history: HistoryWriter;
+  logger: JobQueueLogger;
+  report: (report: Report) => void;
+}
+
+/** What a role gives back: the way to end it. */
+export type Stop = () => Promise<void>;
+
+const ROLES: Record<ProcessOptions['role'], (tools: Tools) => Promise<Stop>> = {
+  worker: startWorkerRole,
+  'fifo-worker': startFifoWorker,
+  producer: startProducer,
+  'fifo-producer': startFifoProducer,
+  operator: startOperator,
+};
+
+const SAMPLE_MS = 2_000;
+const options = JSON.parse(process.argv[2]!) as ProcessOptions;
+if (options.clockOffMs !== 0) shiftClock(options.clockOffMs);
+const note = (message: string) => appendFileSync(options.log, `${monotonicMs()} ${message}\n`);
+const report = (message: Report) => void process.send?.(message, undefined, undefined, () => undefined);
+process.on('uncaughtExceptionMonitor', (error) => note(String(error.stack)));
+
+const redis = new Redis(options.redisUrl, {
+  connectionName: options.slot,
+  maxRetriesPerRequest: null,
+  retryStrategy: (times) => Math.min(50 * times, 1_000),
+  // A line that keeps silent is given up by who waits for an answer; workers do so by themselves.
+  ...(options.role.endsWith('worker') ? {} : { commandTimeout: 3_000, socketTimeout: 4_000 }),
+});
+redis.on('error', (error) => note(error.message));
+const history = new HistoryWriter(options.history, options.number, options.role);
+const logger = { log: () => undefined, warn: note, error: note };
+const stop = await ROLES[options.role]({ options, redis, history, logger, report });
+const sampling = setInterval(sample, SAMPLE_MS);
+process.on('message', (order: Order) => void (order.type === 'block' ? block(order.ms) : leave()));
+// Without the runner there is nobody to work for.
+process.on('disconnect', () => process.exit());
+report({ type: 'ready' });
+
+function sample(): void {
+  globalThis.gc?.();
+  const { heapUsed, rss } = process.memoryUsage();
+  const resources = process.getActiveResourcesInfo();
+  const count = (what: RegExp) => resources.filter((each) => what.test(each)).length;
+  const listeners = redis.eventNames().reduce((sum, name) => sum + redis.listenerCount(name), 0);
+  report({
+    type: 'sample',
+    heap: heapUsed,
+    rss,
+    timers: count(/Timeout/),
+    sockets: count(/TCPSocket|TCPConnect/),
+    listeners,
+  });
+}
+
+function block(ms: number): void {
+  const end = monotonicMs() + ms;
+  while (monotonicMs() < end);
+}
+
+async function leave(): Promise<void> {
+  clearInterval(sampling);
+  await stop();
+  await history.written();
+  history.close();
+  redis.disconnect();
+  await new Promise((resolve) => setTimeout(resolve, 100).unref() && setImmediate(() => setTimeout(resolve, 50)));
+  const open = process.getActiveResourcesInfo().filter((each) => /TCP|Timeout|Worker/.test(each));
+  process.send!({ type: 'stopped', open }, () => process.exit());
+}

@@ -1,0 +1,58 @@
+// The verdict of a run, in figures.
+import type { Outcome } from './run.js';
+
+const MOST_SHOWN = 40;
+
+/** Lines to print. */
+export function reportOf(outcome: Outcome, judgeGrowth: boolean): string[] {
+  const { jobs, seconds, violations, growth } = outcome;
+  const lines = [
+    '',
+    `seed ${outcome.seed}: ${jobs} jobs in ${seconds.toFixed(0)} s (${Math.round(jobs / seconds)} a second)`,
+    `  completed ${outcome.completed}, dead letters ${outcome.deadLetters}, cancelled ${outcome.cancelled}, ` +
+      `enqueues never answered and never done ${outcome.unanswered}`,
+    `  attempts ${outcome.attempts}, double executions ${outcome.doubles} (allowed), losses ${outcome.lost}`,
+    ...table(
+      ['fault', 'times', 'longest stall', 'workers back'],
+      outcome.recoveries.map(({ kind, count, stallMs, backMs }) => [kind, `${count}`, ms(stallMs), ms(backMs)]),
+    ),
+    ...table(
+      ['process', 'median of', '1st quarter', '2nd', '3rd', '4th', '4th / 2nd'],
+      growth.map(({ who, what, quarters, ratio, grows }) => [
+        who,
+        what,
+        ...quarters.map((each) => amount(what, each)),
+        `${ratio.toFixed(2)}${grows ? (judgeGrowth ? ' grows' : ' (not judged)') : ''}`,
+      ]),
+    ),
+    ...violations.slice(0, MOST_SHOWN),
+    ...(violations.length > MOST_SHOWN ? [`… and ${violations.length - MOST_SHOWN} more`] : []),
+  ];
+  const growing = judgeGrowth ? growth.filter(({ grows }) => grows).length : 0;
+  const held = passes(outcome, judgeGrowth);
+  return [
+    ...lines,
+    held
+      ? `VERDICT seed ${outcome.seed}: held`
+      : `VERDICT seed ${outcome.seed}: FAILED (${violations.length} violations, ${growing} growing)`,
+  ];
+}
+
+export function passes({ violations, growth }: Outcome, judgeGrowth: boolean): boolean {
+  return violations.length === 0 && !(judgeGrowth && growth.some(({ grows }) => grows));
+}
+
+function table(head: string[], rows: string[][]): string[] {
+  const all = [head, ...rows];
+  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
+  return ['', ...all.map((row) => `  ${row.map((cell, i) => cell.padEnd(widths[i]!)).join('  ')}`.trimEnd())];
+}
+
+function ms(value: number): string {
+  return Number.isFinite(value) ? `${Math.round(value)} ms` : 'never';
+}
+
+function amount(what: string, value: number): string {
+  if (!Number.isFinite(value)) return '-';
+  return what === 'heap' || what === 'memory' ? `${(value / 1_048_576).toFixed(1)} MB` : `${value}`;
+}

@@ -1,0 +1,64 @@
+// What processes and the server use, by quarters of a run: what grows for ever shows between the second and the last.
+
+export interface Sample {
+  heap: number;
+  rss: number;
+  timers: number;
+  sockets: number;
+  listeners: number;
+}
+
+export interface Growth {
+  who: string;
+  what: string;
+  /** The medians of the four quarters. */
+  quarters: number[];
+  /** The last against the second. */
+  ratio: number;
+  grows: boolean;
+}
+
+/** More than this is growth; a handful of timers or listeners is not. */
+const MOST_GROWTH = 1.1;
+const SLACK: Record<string, number> = { heap: 1_000_000, memory: 1_000_000, timers: 15, sockets: 2, listeners: 15 };
+
+export class Resources {
+  private readonly samples = new Map<string, { at: number; values: Record<string, number> }[]>();
+
+  add(who: string, { heap, timers, sockets, listeners }: Sample): void {
+    this.note(who, { heap, timers, sockets, listeners });
+  }
+
+  addServer(memory: number, connections: number): void {
+    this.note('Redis', { memory, sockets: connections });
+  }
+
+  /** One line for each figure of each process, of a run that lasted from `begin` to `end` by performance.now(). */
+  growth(begin: number, end: number): Growth[] {
+    const lines: Growth[] = [];
+    for (const [who, samples] of this.samples) {
+      for (const what of Object.keys(samples[0]!.values)) {
+        const quarters = [0, 1, 2, 3].map((quarter) => {
+          const from = begin + ((end - begin) * quarter) / 4;
+          const inside = samples.filter(({ at }) => at >= from && at < from + (end - begin) / 4);
+          return median(inside.map(({ values }) => values[what]!));
+        });
+        const [, second = NaN, , last = NaN] = quarters;
+        const ratio = last / second;
+        const grows = ratio > MOST_GROWTH && last - second > (SLACK[what] ?? 0);
+        lines.push({ who, what, quarters, ratio, grows });
+      }
+    }
+    return lines;
+  }
+
+  private note(who: string, values: Record<string, number>): void {
+    const samples = this.samples.get(who) ?? [];
+    samples.push({ at: performance.now(), values });
+    this.samples.set(who, samples);
+  }
+}
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+}

@@ -1,0 +1,102 @@
+// What is in Redis when all is over.
+import type { Redis } from 'ioredis';
+import type { JobQueue } from '../../src/queue/job-queue.js';
+import { violations } from '../support/invariants.js';
+import { keysLike } from '../support/redis-reads.js';
+import type { Work } from './workload.js';
+
+export type Place = 'waiting' | 'processing' | 'completed' | 'cancelled' | 'dead';
+
+export interface StoredJob {
+  id: string;
+  place: Place;
+  /** Undefined for a recurring job, and where the hash holds no payload that can be read. */
+  work?: Work;
+  attempts: number;
+  crashes: number;
+  /** What the handler returned: the fence of its attempt. */
+  resultFence?: number;
+  lastError: string;
+}
+
+export interface Snapshot {
+  jobs: StoredJob[];
+  /** Counters of all queues together. */
+  totals: Record<string, number>;
+  /** What is wrong in itself, see test/support/invariants.ts, and keys that should not be there. */
+  faults: string[];
+}
+
+export async function takeSnapshot(redis: Redis, queues: readonly JobQueue[]): Promise<Snapshot> {
+  const snapshot: Snapshot = { jobs: [], totals: {}, faults: [] };
+  for (const queue of queues) {
+    const scripts = await queue.scripts();
+    snapshot.faults.push(...(await violations(redis, scripts)), ...(await leftovers(redis, queue)));
+    for (const [name, count] of Object.entries((await queue.stats()).totals)) {
+      snapshot.totals[name] = (snapshot.totals[name] ?? 0) + count;
+    }
+    const { keys } = scripts;
+    const places: [Place, string[]][] = [
+      ['waiting', await redis.lrange(keys.pending, 0, -1)],
+      ['waiting', await redis.zrange(keys.prioritized, 0, '-1')],
+      ['waiting', await redis.zrange(keys.scheduled, 0, '-1')],
+      ['processing', await redis.zrange(keys.claims, 0, '-1')],
+      ['completed', await redis.lrange(keys.completed, 0, -1)],
+      ['cancelled', await redis.lrange(keys.cancelled, 0, -1)],
+      ['dead', await redis.zrange(keys.dead, 0, '-1')],
+    ];
+    for (const [place, ids] of places) {
+      for (let i = 0; i < ids.length; i += 500) {
+        snapshot.jobs.push(...(await readJobs(redis, place, ids.slice(i, i + 500), (id) => keys.job(id))));
+      }
+    }
+  }
+  return snapshot;
+}
+
+async function readJobs(redis: Redis, place: Place, ids: string[], keyOf: (id: string) => string) {
+  const pipeline = redis.pipeline();
+  for (const id of ids) pipeline.hmget(keyOf(id), 'payload', 'attempts', 'crashes', 'result', 'last_error');
+  const replies = (await pipeline.exec()) ?? [];
+  return ids.map((id, i): StoredJob => {
+    const [payload, attempts, crashes, result, lastError] = (replies[i]?.[1] ?? []) as (string | null)[];
+    return {
+      id,
+      place,
+      ...workOf(payload),
+      attempts: Number(attempts ?? 0),
+      crashes: Number(crashes ?? 0),
+      ...(result ? { resultFence: Number(result) } : {}),
+      lastError: lastError ?? '',
+    };
+  });
+}
+
+function workOf(payload: string | null | undefined): { work?: Work } {
+  try {
+    const work = JSON.parse(payload ?? 'null') as Partial<Work> | null;
+    return typeof work?.p === 'number' ? { work: work as Work } : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Keys that nothing will ever take away, and unique keys that nobody holds. */
+async function leftovers(redis: Redis, queue: JobQueue): Promise<string[]> {
+  const { keys } = await queue.scripts();
+  const known = new Set(Object.values(keys).filter((each) => typeof each === 'string'));
+  const base = keys.jobPrefix.slice(0, -'job:'.length);
+  const faults: string[] = [];
+  for (const key of await keysLike(redis, `${base}*`)) {
+    if (known.has(key) || key.startsWith(keys.jobPrefix)) continue;
+    if ((await redis.pttl(key)) === -1) faults.push(`left over: ${key} would stay for ever`);
+  }
+  for (const [key, owner] of Object.entries(await redis.hgetall(keys.unique))) {
+    const status = await redis.hget(keys.job(owner), 'status');
+    const waits = status === 'pending' || status === 'scheduled';
+    if (!waits && (await redis.zscore(keys.windows, key)) === null) {
+      faults.push(`left over: the unique key ${key} is held by ${owner}, which is ${status ?? 'gone'}`);
+    }
+  }
+  return faults;
+}

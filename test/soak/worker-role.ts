@@ -1,0 +1,168 @@
+// A worker of a run: acts out what the payload says, and writes down each attempt and what became of it.
+import { NonRetryableError } from '../../src/queue/errors.js';
+import { JobQueue } from '../../src/queue/job-queue.js';
+import type { Job } from '../../src/worker/job.js';
+import type { WorkerEvent } from '../../src/worker/worker-event.js';
+import { Worker } from '../../src/worker/worker.js';
+import type { Stop, Tools } from './process.js';
+import { Random } from './random.js';
+import { queueOptions, type Work } from './workload.js';
+
+/** How many of the claimed jobs are dropped, as by a process that dies with them. */
+const DESERTED_SHARE = 0.001;
+const DESERT_MS = 500;
+const PULSE_MS = 100;
+
+export async function startWorkerRole(tools: Tools): Promise<Stop> {
+  const random = new Random(tools.options.seed);
+  const deserter = new Deserter(tools);
+  const stop = await start(tools, tools.options.queue, tools.options.concurrency, (job) => {
+    deserter.claimed++;
+    return act(job, tools, random);
+  });
+  deserter.start();
+  return async () => {
+    await deserter.stop();
+    await stop();
+  };
+}
+
+/** One worker, one job at a time: the order of the enqueues is the order of the starts. */
+export function startFifoWorker(tools: Tools): Promise<Stop> {
+  return start(tools, `${tools.options.queue}-fifo`, 1, (job) => act(job, tools, new Random(0)));
+}
+
+async function start(
+  { options, redis, history, logger, report }: Tools,
+  name: string,
+  concurrency: number,
+  handle: (job: Job<Work>) => Promise<unknown>,
+): Promise<Stop> {
+  const queue = new JobQueue(redis, name, queueOptions(options.load));
+  const onEvent = ({ type, job }: WorkerEvent) => {
+    if (type === 'started' || type === 'stuck') return;
+    const work = job.payload as Partial<Work> | null;
+    if (work?.p === undefined) history.add(['tick', type, job.id, job.fence]);
+    else history.add([type, work.p, work.n!, job.fence]);
+  };
+  const worker = new Worker([{ queue, concurrency, handlers: { [name]: (job) => handle(job as Job<Work>) } }], {
+    sweepIntervalMs: 1_000,
+    shutdownTimeoutMs: 5_000,
+    logger,
+    onEvent,
+  });
+  await worker.start();
+  const pulse = setInterval(() => {
+    if (worker.sinceLastFetchMs !== undefined) report({ type: 'pulse', fetchAgoMs: worker.sinceLastFetchMs });
+  }, PULSE_MS);
+  return async () => {
+    clearInterval(pulse);
+    await worker.stop();
+    queue.close();
+  };
+}
+
+async function act(job: Job<Work>, { history, options }: Tools, random: Random): Promise<unknown> {
+  const { id, attempt, fence } = job;
+  const work = job.payload as Partial<Work> | null;
+  if (work?.p === undefined) {
+    history.add(['tick', 'start', id, fence]);
+    history.add(['tick', 'ok', id, fence]);
+    await history.written();
+    return fence;
+  }
+  const { p, n, kind } = work as Work;
+  if (options.load && kind === 'plain') {
+    history.add(['ran', p, n, attempt, fence]);
+  } else {
+    history.add(kind === 'unique' ? ['start', p, n, attempt, fence, id] : ['start', p, n, attempt, fence]);
+    await history.written();
+    await behave(job, random);
+    history.add(['ok', p, n, fence]);
+  }
+  // A result that is in Redis and not in the file would look like one that nobody made.
+  await history.written();
+  return fence;
+}
+
+async function behave(job: Job<Work>, random: Random): Promise<void> {
+  switch (job.payload.kind) {
+    case 'error':
+      if (job.attempt === 1) throw new Error('fails once');
+      return;
+    case 'fatal':
+      throw new Error('fails always');
+    case 'final':
+      throw new NonRetryableError('fails for good');
+    case 'snooze':
+      return random.chance(0.5) ? job.snooze(200) : undefined;
+    case 'progress':
+      await job.progress({ half: 1 });
+      await job.log('half of it');
+      return;
+    case 'slow':
+      // Longer than the visibility timeout: the heartbeat must keep the claim.
+      return wait(random.between(1_000, 4_500), job.signal);
+    default:
+      // Most are done at once; some are still at it when a fault comes.
+      if (random.chance(0.03)) return wait(random.between(50, 500), job.signal);
+      return random.chance(0.3) ? wait(random.between(1, 5), job.signal) : undefined;
+  }
+}
+
+function wait(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      reject(signal.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', end);
+      resolve();
+    }, ms);
+    if (signal.aborted) end();
+    else signal.addEventListener('abort', end, { once: true });
+  });
+}
+
+/** Claims jobs by hand and never settles them: what a process leaves behind that dies in the middle of its work. */
+class Deserter {
+  claimed = 0;
+  private deserted = 0;
+  private timer: NodeJS.Timeout | undefined;
+  private busy: Promise<void> = Promise.resolve();
+  private readonly queue: JobQueue;
+
+  constructor(private readonly tools: Tools) {
+    this.queue = new JobQueue(tools.redis, tools.options.queue, queueOptions(tools.options.load));
+  }
+
+  start(): void {
+    this.timer = setInterval(() => void (this.busy = this.desert()), DESERT_MS);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await Promise.race([this.busy, new Promise((resolve) => setTimeout(resolve, 1_000).unref())]);
+    this.queue.close();
+  }
+
+  private async desert(): Promise<void> {
+    const count = Math.floor(this.claimed * DESERTED_SHARE) - this.deserted;
+    if (count <= 0) return;
+    this.deserted += count;
+    try {
+      for (const { payload, attempt, fence, id } of await this.queue.claimMany(Math.min(count, 100))) {
+        const work = payload as Partial<Work> | null;
+        if (work?.p === undefined) this.tools.history.add(['tick', 'start', id, fence]);
+        else this.tools.history.add(['start', work.p, work.n!, attempt, fence, ...idOf(work as Work, id)]);
+      }
+    } catch (error) {
+      this.tools.logger.warn(`claim by hand: ${(error as Error).message}`);
+    }
+  }
+}
+
+function idOf({ kind }: Work, id: string): [] | [string] {
+  return kind === 'unique' ? [id] : [];
+}
