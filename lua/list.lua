@@ -1,6 +1,6 @@
 #!lua flags=no-writes,allow-oom
 -- One page of the jobs in one state, with their hashes; ids whose hash is gone are passed over, and in a history those
--- whose id is in use again.
+-- whose id is in use again. One that has ended again stands there twice: it is shown in its newest place.
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1] state: pending (next to be claimed first), scheduled (next due first), processing (next to expire first),
 --   completed, failed, cancelled (newest first); ARGV[2] offset; ARGV[3] the most to return
@@ -43,10 +43,11 @@ local pages = {
 }
 
 local ended = state == 'completed' or state == 'failed' or state == 'cancelled'
-local jobs = {}
+local jobs, shown = {}, {}
 for _, id in ipairs(pages[state]()) do
   local hash = redis.call('HGETALL', job .. id)
-  if #hash > 0 and (not ended or redis.call('HGET', job .. id, 'status') == state) then
+  if #hash > 0 and not shown[id] and (not ended or redis.call('HGET', job .. id, 'status') == state) then
+    shown[id] = true
     jobs[#jobs + 1] = hash
   end
 end

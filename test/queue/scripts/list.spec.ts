@@ -33,6 +33,16 @@ describe('list.lua', () => {
     expect(await ids(q, 'pending', 100)).toEqual([]);
   });
 
+  it('shows a job once whose id was used again and ended again', async () => {
+    const q = testQueue();
+    q.broken = true; // its id stands in the history twice
+    for (const _time of [1, 2]) {
+      await q.redis.del(q.keys.job('daily'));
+      await q.addAndClaim('daily').then((job) => q.run(q.scripts.complete([{ ...job, result: '' }])));
+    }
+    expect(await ids(q, 'completed')).toEqual(['daily']);
+  });
+
   it('shows claims of ours by expiry, then those of foreign clients', async () => {
     const q = testQueue();
     await q.addAll('a', 'b', 'c', 'f1', 'f2');
