@@ -1,0 +1,58 @@
+// Random sequences of everything that can be done with a queue, on the real Redis and by the rules in test/model/rules.
+// After every step the answers and all that can be seen must be equal. A failure is shrunk to a short sequence and printed
+// with what brings it back: MODEL_SEED, MODEL_PATH and MODEL_REPLAY. MODEL_RUNS makes more of them.
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { connect, uniqueQueueName } from '../support/redis.js';
+import { RealQueue } from './real-queue.js';
+import { QueueModel } from './rules/queue-model.js';
+import { claims, settles } from './steps/consume.js';
+import { operations, timePasses } from './steps/operate.js';
+import { enqueues } from './steps/produce.js';
+import { recurs } from './steps/recur.js';
+import type { Step } from './step.js';
+
+const RUNS = Number(process.env.MODEL_RUNS ?? 45);
+const SEED = Number(process.env.MODEL_SEED ?? 1);
+const LONGEST = 60;
+
+/** Sequences of some steps, each as often as its weight says. */
+function sequences(weights: [number, fc.Arbitrary<Step>][]) {
+  const steps = weights.flatMap(([weight, arbitrary]) => Array.from({ length: weight }, () => arbitrary));
+  return fc.commands(steps, {
+    maxCommands: LONGEST,
+    size: 'max',
+    ...(process.env.MODEL_REPLAY !== undefined && { replayPath: process.env.MODEL_REPLAY }),
+  });
+}
+
+const kinds: [string, [number, fc.Arbitrary<Step>][]][] = [
+  ['jobs', [[5, enqueues], [5, claims], [6, settles], [3, operations], [3, timePasses]]], // prettier-ignore
+  ['operators', [[4, enqueues], [2, claims], [2, settles], [5, operations], [2, timePasses]]], // prettier-ignore
+  ['schedules', [[1, enqueues], [2, claims], [2, settles], [1, operations], [1, timePasses], [6, recurs]]], // prettier-ignore
+];
+
+describe('the queue does what the rules say, whatever the sequence', () => {
+  it.each(kinds)(
+    'of %s',
+    async (_kind, weights) => {
+      const redis = connect();
+      const property = fc.asyncProperty(sequences(weights), async (steps) => {
+        const real = new RealQueue(redis, uniqueQueueName('model'));
+        try {
+          const model = new QueueModel();
+          await fc.asyncModelRun(() => ({ model, real }), steps);
+          expect(await real.violations(model)).toEqual([]);
+        } finally {
+          await real.close();
+        }
+      });
+      await fc.assert(property, {
+        seed: SEED,
+        numRuns: Math.ceil(RUNS / kinds.length),
+        ...(process.env.MODEL_PATH !== undefined && { path: process.env.MODEL_PATH }),
+      });
+    },
+    RUNS * 10_000,
+  );
+});

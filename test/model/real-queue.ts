@@ -1,0 +1,58 @@
+// The queue under test, on the real Redis, and the time that passes there.
+import type { Redis } from 'ioredis';
+import type { ClaimedJob } from '../../src/queue/job.js';
+import { JobQueue } from '../../src/queue/job-queue.js';
+import { violations } from '../support/invariants.js';
+import { TestQueue } from '../support/queue-state.js';
+import { letTimePass } from './time.js';
+import { LIMITS, type QueueModel } from './rules/queue-model.js';
+
+export class RealQueue {
+  readonly queue: JobQueue;
+  readonly state: TestQueue;
+  /** All claims that it handed out, as the consumer holds them. */
+  readonly claimed: ClaimedJob[] = [];
+  /** What was done and answered, for the reader of a failure. */
+  readonly story: string[] = [];
+  private last = 0;
+
+  constructor(redis: Redis, name: string) {
+    this.queue = new JobQueue(redis, name, LIMITS);
+    this.state = new TestQueue(redis, LIMITS, name);
+  }
+
+  /** The server's clock, once it shows another ms than at the last step: so what happens in two steps has two times. */
+  async nextMoment(): Promise<number> {
+    let now = await this.state.now();
+    while (now <= this.last) {
+      now = await this.state.now();
+    }
+    return now;
+  }
+
+  async endMoment(): Promise<void> {
+    this.last = await this.state.now();
+  }
+
+  letTimePass(ms: number): Promise<void> {
+    return letTimePass(this.state, ms);
+  }
+
+  /**
+   * What is wrong with the state in Redis by itself, without the model. An id that is in use again after its job was
+   * forgotten still stands in the history of that job.
+   */
+  async violations(model: QueueModel): Promise<string[]> {
+    const faults = await violations(this.state.redis, this.state.scripts);
+    const all = [...model.histories.completed, ...model.histories.cancelled];
+    const again = all.filter((id, i) => model.jobs.get(id)?.status !== 'completed' || all.indexOf(id) !== i);
+    return faults.filter((fault) => !again.some((id) => fault.startsWith(`I1: ${id} is in `)));
+  }
+
+  async close(): Promise<void> {
+    await this.queue.purge({ confirm: this.queue.name });
+    this.queue.close();
+    const left = Object.keys(await this.state.snapshot());
+    await Promise.all(left.map((key) => this.state.redis.del(this.state.keys.jobPrefix.replace(/job:$/, key))));
+  }
+}

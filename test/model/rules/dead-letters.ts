@@ -1,0 +1,38 @@
+// Dead letters: which a filter means, and the two ways out.
+import type { ModelJob } from './job.js';
+import { dropOne } from './operate.js';
+import { deadLetters, toBack } from './places.js';
+import type { QueueModel } from './queue-model.js';
+
+/** The dead letters that a filter means: a text in the last error, in either case. */
+export function matching(model: QueueModel, error: string | undefined): ModelJob[] {
+  return deadLetters(model).filter((job) => !error || job.lastError!.toLowerCase().includes(error.toLowerCase()));
+}
+
+/** Back to work with all attempts; the record of the old ones stays. A unique key is held again where nobody else does. */
+export function redrive(model: QueueModel, ids: readonly string[], payload?: unknown): number {
+  const letters = ids.flatMap((id) => model.jobs.get(id) ?? []).filter((job) => job.status === 'failed');
+  for (const job of letters) {
+    dropOne(model.histories.failed, job.id);
+    Object.assign(job, { attempts: 0, errors: 0, crashes: 0, cancelRequested: false, expiresAt: undefined });
+    job.payload = payload === undefined ? job.payload : payload;
+    if (job.unique !== undefined && !model.owners.has(job.unique)) {
+      model.owners.set(job.unique, job.id);
+    }
+    toBack(model, job);
+    job.readyAt = model.now;
+  }
+  model.count('redriven', letters.length);
+  return letters.length;
+}
+
+/** For good. */
+export function discard(model: QueueModel, ids: readonly string[]): number {
+  const letters = ids.flatMap((id) => model.jobs.get(id) ?? []).filter((job) => job.status === 'failed');
+  for (const job of letters) {
+    dropOne(model.histories.failed, job.id);
+    model.jobs.delete(job.id);
+  }
+  model.count('discarded', letters.length);
+  return letters.length;
+}

@@ -1,0 +1,55 @@
+// How a job ends. Each end clears the claim, frees the unique key if the job still owns it, and counts.
+import type { ModelJob } from './job.js';
+import { deadLetters } from './places.js';
+import { FALLEN_TTL_MS, LIMITS, type QueueModel } from './queue-model.js';
+
+export function endCompleted(model: QueueModel, job: ModelJob, result: unknown): void {
+  end(model, job, 'completed');
+  job.result = result;
+  job.lastError = undefined;
+  job.forgottenAt = model.now + LIMITS.resultTtlMs;
+  remember(model, 'completed', job.id, LIMITS.completedHistory);
+}
+
+export function endCancelled(model: QueueModel, job: ModelJob): void {
+  end(model, job, 'cancelled');
+  job.forgottenAt = model.now + LIMITS.resultTtlMs;
+  remember(model, 'cancelled', job.id, LIMITS.cancelledHistory);
+}
+
+/** A dead letter is kept until somebody redrives or discards it, or there are too many. */
+export function bury(model: QueueModel, job: ModelJob, reason: string): void {
+  end(model, job, 'failed');
+  job.lastError = reason;
+  remember(model, 'failed', job.id, LIMITS.failedHistory);
+  const excess = deadLetters(model).length - LIMITS.deadLetterCap;
+  deadLetters(model)
+    .slice(0, Math.max(0, excess))
+    .forEach((oldest) => model.jobs.delete(oldest.id));
+}
+
+function end(model: QueueModel, job: ModelJob, status: 'completed' | 'failed' | 'cancelled'): void {
+  job.status = status;
+  job.token = '';
+  job.endedAt = model.now;
+  freeUnique(model, job);
+  model.count(status);
+}
+
+export function freeUnique(model: QueueModel, job: ModelJob): void {
+  if (job.unique !== undefined && model.owners.get(job.unique) === job.id) {
+    model.owners.delete(job.unique);
+  }
+}
+
+/** The newest ids are kept; a job whose id falls off is forgotten soon. */
+function remember(model: QueueModel, status: keyof QueueModel['histories'], id: string, cap: number): void {
+  const history = model.histories[status];
+  history.unshift(id);
+  for (const fallen of history.splice(cap)) {
+    const job = model.jobs.get(fallen);
+    if (job?.forgottenAt !== undefined) {
+      job.forgottenAt = Math.min(job.forgottenAt, model.now + FALLEN_TTL_MS);
+    }
+  }
+}

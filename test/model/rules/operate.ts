@@ -1,0 +1,147 @@
+// What operators do with jobs from outside.
+import { endCancelled, freeUnique } from './ends.js';
+import { isWaiting } from './enqueue.js';
+import type { ModelJob } from './job.js';
+import { takeOut, toBack, toLater } from './places.js';
+import type { QueueModel } from './queue-model.js';
+
+/** A job that waits at once; a running one when its holder hears of it. */
+export function cancel(model: QueueModel, id: string): 'cancelled' | 'requested' | 'finished' | 'missing' {
+  const job = model.jobs.get(id);
+  if (!job) {
+    return 'missing';
+  }
+  if (isWaiting(job)) {
+    takeOut(model, job);
+    endCancelled(model, job);
+    return 'cancelled';
+  }
+  if (job.status === 'processing') {
+    job.cancelRequested = true;
+    return 'requested';
+  }
+  return job.status === 'cancelled' ? 'cancelled' : 'finished';
+}
+
+/** With all its traces: also a unique key that it holds for a time. */
+export function remove(model: QueueModel, id: string): 'removed' | 'processing' | 'missing' {
+  const job = model.jobs.get(id);
+  if (!job) {
+    return 'missing';
+  }
+  if (job.status === 'processing') {
+    return 'processing';
+  }
+  if (job.window !== undefined && model.owners.get(job.window) === id) {
+    model.owners.delete(job.window);
+    model.windows.delete(job.window);
+  }
+  if (!isWaiting(job)) {
+    dropOne(model.histories[job.status as 'completed'], id);
+  }
+  destroy(model, job);
+  return 'removed';
+}
+
+export function reschedule(
+  model: QueueModel,
+  id: string,
+  delayMs: number,
+): 'scheduled' | 'pending' | 'refused' | 'missing' {
+  const job = model.jobs.get(id);
+  if (!job) {
+    return 'missing';
+  }
+  if (!isWaiting(job)) {
+    return 'refused';
+  }
+  takeOut(model, job);
+  if (delayMs > 0) {
+    toLater(job, model.now + delayMs);
+    return 'scheduled';
+  }
+  toBack(model, job);
+  job.readyAt = model.now;
+  return 'pending';
+}
+
+/** False when it was paused already. */
+export function pause(model: QueueModel): boolean {
+  const changes = model.pausedAt === undefined;
+  model.pausedAt ??= model.now;
+  return changes;
+}
+
+export function resume(model: QueueModel): boolean {
+  const changes = model.pausedAt !== undefined;
+  model.pausedAt = undefined;
+  return changes;
+}
+
+/** Deletes old jobs of one state: by their end, by when they became claimable, scheduled ones by their enqueue. */
+export function clean(model: QueueModel, status: Cleanable, olderThanMs: number): number {
+  const old = model.inState(status).filter((job) => ageStart(job) <= model.now - olderThanMs);
+  if (status === 'completed' || status === 'cancelled') {
+    return cleanHistory(model, status, old);
+  }
+  for (const job of old) {
+    dropOne(model.histories.failed, job.id);
+    destroy(model, job);
+  }
+  return old.length;
+}
+
+export type Cleanable = 'pending' | 'scheduled' | 'completed' | 'failed' | 'cancelled';
+
+/** Only jobs that stand in the history; ids before them whose job is forgotten go along. */
+function cleanHistory(model: QueueModel, status: 'completed' | 'cancelled', old: ModelJob[]): number {
+  const history = model.histories[status];
+  let deleted = 0;
+  while (history.length > 0) {
+    const job = model.jobs.get(history.at(-1)!);
+    if (job?.status === status && !old.includes(job)) {
+      break;
+    }
+    history.pop();
+    if (job?.status === status) {
+      destroy(model, job);
+      deleted += 1;
+    }
+  }
+  return deleted;
+}
+
+function ageStart(job: ModelJob): number {
+  if (job.status === 'scheduled') {
+    return job.enqueuedAt;
+  }
+  return job.status === 'pending' ? (job.readyAt ?? job.enqueuedAt) : job.endedAt!;
+}
+
+/** All jobs, in every state, and what only belongs to jobs. Counters, a pause and the schedules stay. */
+export function purge(model: QueueModel): number {
+  const inHistories = new Set([...model.histories.completed, ...model.histories.cancelled]);
+  const standing = [...model.jobs.values()].filter(
+    (job) => isWaiting(job) || job.status === 'processing' || job.status === 'failed' || inHistories.has(job.id),
+  );
+  standing.forEach((job) => model.jobs.delete(job.id));
+  model.pending = [];
+  Object.values(model.histories).forEach((history) => history.splice(0));
+  model.owners.clear();
+  model.windows.clear();
+  return standing.length;
+}
+
+function destroy(model: QueueModel, job: ModelJob): void {
+  takeOut(model, job);
+  freeUnique(model, job);
+  model.jobs.delete(job.id);
+}
+
+/** Takes an id out of a list, the first time it stands there. */
+export function dropOne(list: string[], id: string): void {
+  const at = list.indexOf(id);
+  if (at >= 0) {
+    list.splice(at, 1);
+  }
+}

@@ -1,0 +1,86 @@
+// The state of a queue, without Redis. The files beside this one are the rules, one family of verbs each; together they
+// say what the queue is to do.
+import type { JobStatus } from '../../../src/queue/job.js';
+import type { ModelJob } from './job.js';
+import type { ModelSchedule } from './schedules.js';
+
+/** The options of the queue under test: small, so that every limit is met. */
+export const LIMITS = {
+  visibilityMs: 10 * 60_000,
+  maxAttempts: 3,
+  maxCrashes: 2,
+  resultTtlMs: 40 * 60_000,
+  completedHistory: 3,
+  failedHistory: 2,
+  cancelledHistory: 3,
+  deadLetterCap: 4,
+};
+
+/** How long a job is kept whose id fell off its history, in ms. */
+export const FALLEN_TTL_MS = 10_000;
+
+/** What a claim handed out; settles name it, also when it is long over. */
+export interface Ticket {
+  id: string;
+  token: string;
+  fence: number;
+  backoffMs: number | undefined;
+}
+
+export class QueueModel {
+  /** Now, by the server's clock and the time that the test let pass. */
+  now = 0;
+  /** How much time the test let pass, in ms. */
+  passed = 0;
+
+  readonly jobs = new Map<string, ModelJob>();
+  /** The line of the jobs without a priority, next to be claimed first. */
+  pending: string[] = [];
+  /** Newest first. An id stays after its job was forgotten. */
+  readonly histories: Record<'completed' | 'failed' | 'cancelled', string[]> = {
+    completed: [],
+    failed: [],
+    cancelled: [],
+  };
+  /** Unique key → id of its owner; and until when a key is held for a time. */
+  readonly owners = new Map<string, string>();
+  readonly windows = new Map<string, number>();
+  readonly schedules = new Map<string, ModelSchedule>();
+  readonly totals: Record<string, number> = {};
+  pausedAt: number | undefined;
+  /** The counter behind fences and ranks. */
+  sequence = 0;
+
+  /** All claims that were handed out, and all ids that were ever in use: for the steps to pick from. */
+  readonly tickets: Ticket[] = [];
+  readonly ids: string[] = [];
+
+  count(total: string, by = 1): void {
+    if (by > 0) {
+      this.totals[total] = (this.totals[total] ?? 0) + by;
+    }
+  }
+
+  add(job: ModelJob): ModelJob {
+    this.jobs.set(job.id, job);
+    if (!this.ids.includes(job.id)) {
+      this.ids.push(job.id);
+    }
+    return job;
+  }
+
+  /** The jobs of one state, in any order. */
+  inState(status: JobStatus): ModelJob[] {
+    return [...this.jobs.values()].filter((job) => job.status === status);
+  }
+
+  /** Time goes on, and what is past its time is forgotten. */
+  setNow(now: number): void {
+    this.now = now;
+    for (const job of this.jobs.values()) {
+      if (job.forgottenAt !== undefined && job.forgottenAt <= now) {
+        this.jobs.delete(job.id);
+      }
+    }
+  }
+}

@@ -1,0 +1,131 @@
+// Recurring jobs: a schedule has a next due time; a tick enqueues one job and sets the next.
+import { ask, holderOf, own } from './enqueue.js';
+import { freshJob } from './job.js';
+import { toBack } from './places.js';
+import type { QueueModel } from './queue-model.js';
+
+export interface ScheduleSettings {
+  everyMs: number;
+  payload: unknown;
+  overlap: boolean;
+  onMissed: 'skip' | 'once';
+  missedAfterMs: number;
+  priority?: number;
+}
+
+export interface ModelSchedule extends ScheduleSettings {
+  id: string;
+  /** Undefined while it rests. */
+  dueAt: number | undefined;
+  lastTickAt?: number;
+  lastJobId?: string;
+  ticks: number;
+  skipped: number;
+}
+
+/** The next whole multiple of the period since 1970, by the clock of the server alone. */
+function nextDue(model: QueueModel, everyMs: number): number {
+  const serverNow = model.now - model.passed;
+  return (Math.floor(serverNow / everyMs) + 1) * everyMs + model.passed;
+}
+
+/** An equal definition changes nothing; a changed one keeps a tick that is due, and a pause. */
+export function upsert(
+  model: QueueModel,
+  id: string,
+  settings: ScheduleSettings,
+): 'created' | 'changed' | 'unchanged' {
+  const known = model.schedules.get(id);
+  if (!known) {
+    model.schedules.set(id, { ...settings, id, dueAt: nextDue(model, settings.everyMs), ticks: 0, skipped: 0 });
+    return 'created';
+  }
+  if (Object.entries(settings).every(([name, value]) => known[name as keyof ScheduleSettings] === value)) {
+    return 'unchanged';
+  }
+  Object.assign(known, settings);
+  if (known.dueAt !== undefined && known.dueAt > model.now) {
+    known.dueAt = nextDue(model, settings.everyMs);
+  }
+  return 'changed';
+}
+
+export function pauseSchedule(model: QueueModel, id: string): 'paused' | 'missing' {
+  const schedule = model.schedules.get(id);
+  if (!schedule) {
+    return 'missing';
+  }
+  schedule.dueAt = undefined;
+  return 'paused';
+}
+
+/** What was missed meanwhile is not made up. */
+export function resumeSchedule(model: QueueModel, id: string): 'resumed' | 'missing' {
+  const schedule = model.schedules.get(id);
+  if (!schedule) {
+    return 'missing';
+  }
+  schedule.dueAt ??= nextDue(model, schedule.everyMs);
+  return 'resumed';
+}
+
+export function removeSchedule(model: QueueModel, id: string): 'removed' | 'missing' {
+  return model.schedules.delete(id) ? 'removed' : 'missing';
+}
+
+/** @param jobId the id that was drawn */
+export function runNow(
+  model: QueueModel,
+  queue: string,
+  id: string,
+  jobId: string,
+): { id: string; outcome: 'new' | 'kept' } | 'missing' {
+  const schedule = model.schedules.get(id);
+  return schedule ? enqueueJob(model, queue, schedule, jobId) : 'missing';
+}
+
+/** A schedule without overlap enqueues nothing while its last job is unfinished. */
+function enqueueJob(model: QueueModel, queue: string, schedule: ModelSchedule, jobId: string) {
+  const unique = { key: `schedule:${schedule.id}`, for: 'unfinished' } as const;
+  const holder = schedule.overlap ? undefined : holderOf(model, unique);
+  if (holder !== undefined) {
+    return { id: holder, outcome: 'kept' as const };
+  }
+  const job = model.add(freshJob(jobId, queue, schedule.payload, model.now));
+  job.schedule = schedule.id;
+  ask(model, job, { priority: schedule.priority, ...(!schedule.overlap && { unique }) });
+  if (!schedule.overlap) {
+    own(model, jobId, unique);
+  }
+  toBack(model, job);
+  job.readyAt = model.now;
+  model.count('enqueued');
+  return { id: jobId, outcome: 'new' as const };
+}
+
+/** However late, all that was due until now is one tick; one that is too late is made once or left out. */
+export function tick(model: QueueModel, queue: string): { enqueued: number; skipped: number } {
+  const due = [...model.schedules.values()]
+    .filter((schedule) => schedule.dueAt !== undefined && schedule.dueAt <= model.now)
+    .toSorted((a, b) => a.dueAt! - b.dueAt! || (a.id < b.id ? -1 : 1));
+  const report = { enqueued: 0, skipped: 0 };
+  for (const schedule of due) {
+    report[make(model, queue, schedule)] += 1;
+  }
+  return report;
+}
+
+function make(model: QueueModel, queue: string, schedule: ModelSchedule): 'enqueued' | 'skipped' {
+  const dueAt = schedule.dueAt!;
+  schedule.dueAt = nextDue(model, schedule.everyMs);
+  let outcome: 'enqueued' | 'skipped' = 'skipped';
+  if (schedule.onMissed === 'once' || model.now - dueAt <= schedule.missedAfterMs) {
+    // The server knows nothing of the time that the test let pass.
+    const job = enqueueJob(model, queue, schedule, `${schedule.id}:${dueAt - model.passed}`);
+    schedule.lastTickAt = dueAt;
+    schedule.lastJobId = job.id;
+    outcome = job.outcome === 'kept' ? 'skipped' : 'enqueued';
+  }
+  schedule[outcome === 'enqueued' ? 'ticks' : 'skipped'] += 1;
+  return outcome;
+}

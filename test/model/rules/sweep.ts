@@ -1,0 +1,65 @@
+// What the sweep does: claims that expired are taken back, and what has outlived its use is tidied away.
+import { bury, endCancelled } from './ends.js';
+import type { ModelJob } from './job.js';
+import { processing, toFront } from './places.js';
+import { LIMITS, type QueueModel } from './queue-model.js';
+import { logAttempt } from './settle.js';
+
+export interface ReclaimSays {
+  reclaimed: { id: string; status: string }[];
+  more: boolean;
+}
+
+/** The latest expiry first, and within one call the latest claim first: so the first that was claimed ends up in front. */
+export function reclaim(model: QueueModel, limit: number): ReclaimSays {
+  const expired = processing(model).filter((job) => job.claimExpiresAt! <= model.now);
+  const taken = expired.toReversed().slice(0, limit);
+  const reclaimed = taken
+    .toSorted((a, b) => b.fence! - a.fence!)
+    .map((job) => ({ id: job.id, status: crash(model, job) }));
+  return { reclaimed, more: taken.length === limit };
+}
+
+/** A crash counts, and so does the attempt. The fence is raised, so that the old holder's settle finds nothing. */
+function crash(model: QueueModel, job: ModelJob): 'pending' | 'failed' | 'cancelled' {
+  const maxCrashes = job.maxCrashes ?? LIMITS.maxCrashes;
+  const maxAttempts = job.maxAttempts ?? LIMITS.maxAttempts;
+  const reason = `claim expired (worker ${job.worker})`;
+  model.count('reclaimed');
+  logAttempt(job, 'crash');
+  job.token = '';
+  job.fence = ++model.sequence;
+  job.crashes += 1;
+  if (job.cancelRequested) {
+    endCancelled(model, job);
+    return 'cancelled';
+  }
+  if (job.crashes >= maxCrashes) {
+    bury(model, job, `${reason}: it crashed its worker ${job.crashes} times (maxCrashes ${maxCrashes})`);
+    return 'failed';
+  }
+  if (job.attempts >= maxAttempts) {
+    bury(model, job, `${reason} on attempt ${job.attempts} (maxAttempts ${maxAttempts})`);
+    return 'failed';
+  }
+  toFront(model, job);
+  return 'pending';
+}
+
+/** Ids of forgotten jobs at the ends of the histories go, and keys whose time is over, unless their owner holds them still. */
+export function tidy(model: QueueModel): void {
+  for (const [key, end] of model.windows) {
+    const owner = model.owners.get(key);
+    if (end <= model.now) {
+      model.windows.delete(key);
+      if (owner !== undefined && model.jobs.get(owner)?.unique !== key) {
+        model.owners.delete(key);
+      }
+    }
+  }
+  for (const history of Object.values(model.histories)) {
+    while (history.length > 0 && !model.jobs.has(history.at(-1)!)) {
+      history.pop();
+    }
+  }
+}

@@ -1,0 +1,55 @@
+// One step of a sequence: the same verb on the real queue and by the rules. The answers must be equal, and after it all
+// that can be observed.
+import { expect } from '@jest/globals';
+import type fc from 'fast-check';
+import { foundState, ruledState } from './observed.js';
+import type { RealQueue } from './real-queue.js';
+import type { QueueModel } from './rules/queue-model.js';
+
+interface Verb<Answer> {
+  /** Acts on the real queue. Picks (a job, a claim) are by the model, which knows what there is. */
+  does: (real: RealQueue, model: QueueModel) => Promise<Answer>;
+  /** What the rules say. It is shown the answer for what was drawn at random: new ids and tokens. */
+  says: (model: QueueModel, found: Answer, real: RealQueue) => unknown;
+  /** Whether the step makes sense now. */
+  when?: (model: QueueModel) => boolean;
+}
+
+export type Step = fc.AsyncCommand<QueueModel, RealQueue>;
+
+export function step<Answer>(text: string, { does, says, when = () => true }: Verb<Answer>): Step {
+  return {
+    check: (model) => when(model),
+    toString: () => text,
+    async run(model, real) {
+      model.setNow((await real.nextMoment()) + model.passed);
+      const found = await does(real, model);
+      await real.endMoment();
+      real.story.push(`${text} -> ${JSON.stringify(found)}`);
+      await told(real, async () => {
+        expect({ answer: found }).toEqual({ answer: says(model, found, real) });
+        expect(await foundState(real, model)).toEqual(ruledState(model));
+      });
+    },
+  };
+}
+
+/** A failure tells what was done before. */
+async function told(real: RealQueue, check: () => Promise<void>): Promise<void> {
+  try {
+    await check();
+  } catch (failure) {
+    const story = real.story.map((line, i) => `  ${i + 1}. ${line}`).join('\n');
+    throw new Error(
+      `After these steps the queue is not as the rules say:\n${story}\n${(failure as Error).message}`,
+      {
+        cause: failure,
+      },
+    );
+  }
+}
+
+/** Picks one of a list by any number; the larger the list, the later ones rarely matter, so from the end. */
+export function pick<Item>(items: readonly Item[], number: number): Item {
+  return items[items.length - 1 - (number % items.length)]!;
+}

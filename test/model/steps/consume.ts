@@ -1,0 +1,129 @@
+// Claim, and what the holder of a claim does; also of one that is long over.
+import fc from 'fast-check';
+import { claim } from '../rules/claim.js';
+import type { Ticket } from '../rules/queue-model.js';
+import { complete, extend, fail, log, progress, release } from '../rules/settle.js';
+import { pick, step, type Step } from '../step.js';
+import type { RealQueue } from '../real-queue.js';
+import { MINUTE } from './units.js';
+
+export const claims: fc.Arbitrary<Step> = fc.integer({ min: 1, max: 3 }).map((count) =>
+  step(`claim(${count})`, {
+    does: async (real) => {
+      const jobs = await real.queue.claimMany(count, { worker: 'ada' });
+      real.claimed.push(...jobs);
+      return jobs.map(({ id, name, payload, attempt, maxAttempts, fence }) => {
+        return { id, name, payload, attempt, maxAttempts, fence };
+      });
+    },
+    says: (model, found, real) => claim(model, count, 'ada', (id) => tokenOf(real, found.length, id)),
+  }),
+);
+
+/** The token that the claimer drew; of a job that was set aside at once it is nobody's. */
+function tokenOf(real: RealQueue, claimed: number, id: string): string {
+  const newest = claimed > 0 ? real.claimed.slice(-claimed) : [];
+  return newest.find((job) => job.id === id)?.token ?? 'set aside';
+}
+
+/** Mostly one of the newest claims. */
+const which = fc.oneof({ weight: 4, arbitrary: fc.nat(2) }, { weight: 1, arbitrary: fc.nat(30) });
+
+function onClaim<Answer>(
+  text: string,
+  number: number,
+  does: (real: RealQueue, ticket: Ticket) => Promise<Answer>,
+  says: (model: Parameters<typeof complete>[0], ticket: Ticket) => Answer,
+): Step {
+  return step(`${text} of claim -${number + 1}`, {
+    when: (model) => model.tickets.length > 0,
+    does: (real, model) => does(real, pick(model.tickets, number)),
+    says: (model) => says(model, pick(model.tickets, number)),
+  });
+}
+
+/** The claim as the consumer got it, which knows more than the rules need. */
+function held(real: RealQueue, ticket: Ticket) {
+  return real.claimed.find((job) => job.token === ticket.token && job.id === ticket.id)!;
+}
+
+const completes = fc.tuple(which, fc.constantFrom(undefined, { sent: true }, 0)).map(([number, result]) =>
+  onClaim(
+    `complete(${JSON.stringify(result)})`,
+    number,
+    (real, ticket) => real.queue.complete(held(real, ticket), result),
+    (model, ticket) => complete(model, ticket, result),
+  ),
+);
+
+const failures = fc.constantFrom<{ final?: boolean; delayMs?: number }>(
+  {},
+  {},
+  { final: true },
+  { delayMs: 0 },
+  { delayMs: 30 * MINUTE },
+);
+const fails = fc
+  .tuple(which, fc.constantFrom('ECONNREFUSED', 'no such user'), failures)
+  .map(([number, message, options]) =>
+    onClaim(
+      `fail(${message}, ${JSON.stringify(options)})`,
+      number,
+      (real, ticket) => real.queue.fail(held(real, ticket), new Error(message), options),
+      (model, ticket) => fail(model, ticket, message, options),
+    ),
+  );
+
+const releases = fc.tuple(which, fc.constantFrom(0, 0, 30 * MINUTE)).map(([number, delayMs]) =>
+  onClaim(
+    `release(${delayMs / MINUTE} min)`,
+    number,
+    (real, ticket) => real.queue.release(held(real, ticket), { delayMs }),
+    (model, ticket) => release(model, ticket, delayMs),
+  ),
+);
+
+const extensions = which.map((number) =>
+  onClaim(
+    'extend(20 min)',
+    number,
+    (real, ticket) => real.queue.extend(held(real, ticket), 20 * MINUTE),
+    (model, ticket) => extend(model, ticket, 20 * MINUTE),
+  ),
+);
+
+const advances = fc.tuple(which, fc.nat(100)).map(([number, percent]) =>
+  onClaim(
+    `progress(${percent})`,
+    number,
+    async (real, ticket) => {
+      const scripts = await real.queue.scripts();
+      return real.queue.runner.run(scripts.progress(ticket, JSON.stringify({ percent })));
+    },
+    (model, ticket) => progress(model, ticket, { percent }),
+  ),
+);
+
+const logs = fc
+  .tuple(which, fc.array(fc.constantFrom('one', 'two\n', '%s"'), { minLength: 1, maxLength: 3 }))
+  .map(([number, lines]) =>
+    onClaim(
+      `log(${JSON.stringify(lines)})`,
+      number,
+      async (real, ticket) => {
+        const scripts = await real.queue.scripts();
+        const texts = lines.map((line) => JSON.stringify(line));
+        return real.queue.runner.run(scripts.log(ticket, 3, texts));
+      },
+      (model, ticket) => log(model, ticket, 3, lines),
+    ),
+  );
+
+export const settles: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: completes },
+  { weight: 4, arbitrary: fails },
+  { weight: 3, arbitrary: releases },
+  { weight: 2, arbitrary: extensions },
+  { weight: 1, arbitrary: advances },
+  { weight: 1, arbitrary: logs },
+);

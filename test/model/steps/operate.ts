@@ -1,0 +1,159 @@
+// What operators and the sweep do; and time that passes.
+import fc from 'fast-check';
+import { discard, matching, redrive } from '../rules/dead-letters.js';
+import { cancel, clean, pause, purge, remove, reschedule, resume } from '../rules/operate.js';
+import { promote } from '../rules/places.js';
+import type { QueueModel } from '../rules/queue-model.js';
+import { reclaim, tidy } from '../rules/sweep.js';
+import { pick, step, type Step } from '../step.js';
+import type { RealQueue } from '../real-queue.js';
+import { MINUTE } from './units.js';
+
+const which = fc.nat(12);
+
+function onJob<Answer>(
+  text: string,
+  number: number,
+  does: (real: RealQueue, id: string) => Promise<Answer>,
+  says: (model: QueueModel, id: string) => unknown,
+): Step {
+  return step(`${text} of job -${number + 1}`, {
+    when: (model) => model.ids.length > 0,
+    does: (real, model) => does(real, pick(model.ids, number)),
+    says: (model) => says(model, pick(model.ids, number)),
+  });
+}
+
+const onOne = fc
+  .tuple(which, fc.constantFrom('cancel', 'cancel', 'remove', 'discard', 'redrive'))
+  .map(([number, verb]) => {
+    switch (verb) {
+      case 'cancel':
+        return onJob('cancel', number, (real, id) => real.queue.cancel(id), cancel);
+      case 'remove':
+        return onJob('remove', number, (real, id) => real.queue.remove(id), remove);
+      case 'discard':
+        return onJob(
+          'discard',
+          number,
+          (real, id) => real.queue.deadLetters.discard(id),
+          (model, id) => discard(model, [id]) === 1,
+        );
+      default:
+        return onJob(
+          'redrive with a payload',
+          number,
+          (real, id) => real.queue.deadLetters.redrive(id, { payload: 'mended' }),
+          (model, id) => redrive(model, [id], 'mended') === 1,
+        );
+    }
+  });
+
+const reschedules = fc.tuple(which, fc.constantFrom(0, 30 * MINUTE)).map(([number, delayMs]) =>
+  onJob(
+    `reschedule(${delayMs / MINUTE} min)`,
+    number,
+    (real, id) => real.queue.reschedule(id, { delayMs }),
+    (model, id) => reschedule(model, id, delayMs),
+  ),
+);
+
+const redrives = fc.array(which, { minLength: 1, maxLength: 4 }).map((numbers) => {
+  const idsOf = (model: QueueModel) => numbers.map((number) => pick(model.ids, number));
+  return step(`redrive of jobs ${numbers.map((number) => `-${number + 1}`).join(' ')}`, {
+    when: (model) => model.ids.length > 0,
+    does: (real, model) => real.queue.redrive(idsOf(model)),
+    says: (model) => redrive(model, [...new Set(idsOf(model))]),
+  });
+});
+
+const deadLetters = fc
+  .tuple(fc.constantFrom('list', 'list', 'redriveAll', 'discardAll'), fc.constantFrom(undefined, 'econn', 'worker'))
+  .map(([verb, error]) =>
+    step(`deadLetters.${verb}(${error ?? ''})`, {
+      does: async (real) => {
+        const filter = error === undefined ? {} : { error };
+        const letters = real.queue.deadLetters;
+        return verb === 'list'
+          ? (await letters.list(filter)).jobs.map(({ id }) => id)
+          : letters[verb as 'redriveAll']({ filter });
+      },
+      says: (model) => {
+        const ids = matching(model, error).map(({ id }) => id);
+        return verb === 'list'
+          ? ids.toReversed()
+          : verb === 'redriveAll'
+            ? redrive(model, ids)
+            : discard(model, ids);
+      },
+    }),
+  );
+
+const pauses = fc.constantFrom(
+  step('pause', { does: (real) => real.queue.pause(), says: pause }),
+  step('resume', { does: (real) => real.queue.resume(), says: resume }),
+  step('resume', { does: (real) => real.queue.resume(), says: resume }),
+);
+
+const cleans = fc
+  .tuple(
+    fc.constantFrom('pending', 'scheduled', 'completed', 'failed', 'cancelled' as const),
+    fc.constantFrom(0, 32 * MINUTE),
+  )
+  .map(([status, olderThanMs]) =>
+    step(`clean(${status}, ${olderThanMs / MINUTE} min)`, {
+      does: (real) => real.queue.clean(status as 'pending', { olderThanMs }),
+      says: (model) => clean(model, status as 'pending', olderThanMs),
+    }),
+  );
+
+const purges = fc.constant(
+  step('purge', { does: (real) => real.queue.purge({ confirm: real.queue.name }), says: purge }),
+);
+
+export const operations: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 6, arbitrary: onOne },
+  { weight: 2, arbitrary: reschedules },
+  { weight: 2, arbitrary: redrives },
+  { weight: 2, arbitrary: deadLetters },
+  { weight: 2, arbitrary: pauses },
+  { weight: 2, arbitrary: cleans },
+  { weight: 1, arbitrary: purges },
+);
+
+const passes = fc.constantFrom(3, 12, 12, 22, 47, 95).map((minutes) =>
+  step(`${minutes} min pass`, {
+    does: (real) => real.letTimePass(minutes * MINUTE),
+    says: (model) => {
+      model.passed += minutes * MINUTE;
+      model.setNow(model.now + minutes * MINUTE);
+    },
+  }),
+);
+
+const reclaims = fc.constantFrom(1, 2, 500).map((limit) =>
+  step(`reclaim(${limit})`, {
+    does: (real) => real.queue.reclaim({ limit }),
+    says: (model) => reclaim(model, limit),
+  }),
+);
+
+const sweeps = fc.constantFrom(
+  step('promote(2)', {
+    does: async (real) => real.queue.runner.run((await real.queue.scripts()).promote(2)),
+    says: (model) => promote(model, 2),
+  }),
+  step('tidy', {
+    does: async (real) => real.queue.runner.run((await real.queue.scripts()).tidy(500)),
+    says: (model) => {
+      tidy(model);
+      return false;
+    },
+  }),
+);
+
+export const timePasses: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: passes },
+  { weight: 3, arbitrary: reclaims },
+  { weight: 2, arbitrary: sweeps },
+);

@@ -1,0 +1,87 @@
+// Enqueue and enqueueMany with every option.
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import type { EnqueueOptions } from '../../../src/queue/new-job.js';
+import type { RealQueue } from '../real-queue.js';
+import { enqueue, type ModelEnqueueOptions } from '../rules/enqueue.js';
+import type { QueueModel } from '../rules/queue-model.js';
+import { step, type Step } from '../step.js';
+import { MINUTE } from './units.js';
+
+const rarely = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined, freq: 2 });
+
+const unique = fc.record(
+  {
+    key: fc.constantFrom('red', 'blue'),
+    for: fc.oneof(fc.constantFrom('pending', 'unfinished'), fc.constant({ ms: 25 * MINUTE })),
+    onConflict: fc.constantFrom('keep', 'replace'),
+  },
+  { requiredKeys: ['key', 'for'] },
+) as fc.Arbitrary<NonNullable<EnqueueOptions['unique']>>;
+
+const start = fc.oneof(
+  { weight: 5, arbitrary: fc.constant({}) },
+  { weight: 1, arbitrary: fc.record({ delayMs: fc.constantFrom(0, 30 * MINUTE, 60 * MINUTE) }) },
+  { weight: 1, arbitrary: fc.record({ runAtOffsetMs: fc.constantFrom(-10 * MINUTE, 45 * MINUTE) }) },
+);
+
+const options: fc.Arbitrary<ModelEnqueueOptions> = fc
+  .tuple(
+    start,
+    fc.record({
+      id: rarely(fc.constantFrom('a', 'b', 'c')),
+      name: fc.option(fc.constantFrom('mail', 'bill'), { nil: undefined, freq: 1 }),
+      priority: rarely(fc.constantFrom(1, 5, 5, 1_000)),
+      maxAttempts: rarely(fc.constantFrom(1, 2)),
+      maxCrashes: rarely(fc.constantFrom(1, 3)),
+      backoff: rarely(fc.constant(30 * MINUTE)),
+      expiresInMs: rarely(fc.constant(20 * MINUTE)),
+      unique: rarely(unique),
+    }),
+  )
+  .map(([when, rest]) => given({ ...when, ...rest }));
+
+const payload = fc.oneof(fc.integer({ min: 1, max: 99 }), fc.constantFrom('text', null, { to: ['ada'] }));
+const job = fc.tuple(payload, options);
+
+export const enqueues: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 6, arbitrary: job.map((one) => enqueueStep([one], 'enqueue')) },
+  {
+    weight: 1,
+    arbitrary: fc.array(job, { minLength: 2, maxLength: 4 }).map((many) => enqueueStep(many, 'enqueueMany')),
+  },
+);
+
+function enqueueStep(jobs: [unknown, ModelEnqueueOptions][], verb: 'enqueue' | 'enqueueMany'): Step {
+  return step(`${verb}(${jobs.map(told).join(', ')})`, {
+    does: async (real) => (await enqueueIt(real, jobs, verb)).map(({ id, outcome }) => ({ id, outcome })),
+    says: (model, found, real) =>
+      found.map((each, i) => ruled(model, real, jobs[i]!, each.outcome === 'new' ? each.id : randomUUID())),
+  });
+}
+
+function ruled(model: QueueModel, real: RealQueue, [value, asked]: [unknown, ModelEnqueueOptions], drawn: string) {
+  return enqueue(model, real.queue.name, asked.id ?? drawn, value, asked);
+}
+
+async function enqueueIt(real: RealQueue, jobs: [unknown, ModelEnqueueOptions][], verb: 'enqueue' | 'enqueueMany') {
+  const now = await real.state.now();
+  const requests = jobs.map(([value, asked]) => ({ payload: value, ...optionsOf(asked, now) }));
+  if (verb === 'enqueueMany') {
+    return real.queue.enqueueMany(requests);
+  }
+  return [await real.queue.enqueue(jobs[0]![0], optionsOf(jobs[0]![1], now))];
+}
+
+/** The model knows a start time by its distance from now. */
+function optionsOf({ runAtOffsetMs, ...rest }: ModelEnqueueOptions, now: number): EnqueueOptions {
+  return runAtOffsetMs === undefined ? rest : { ...rest, runAt: now + runAtOffsetMs };
+}
+
+function given<Options extends object>(asked: Options): Options {
+  return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined)) as Options;
+}
+
+function told([value, asked]: [unknown, ModelEnqueueOptions]): string {
+  return JSON.stringify(value) + (Object.keys(asked).length > 0 ? ` ${JSON.stringify(asked)}` : '');
+}

@@ -1,0 +1,104 @@
+// Schedules, and the moment at which one falls due.
+import fc from 'fast-check';
+import { ScheduleNotFoundError } from '../../../src/queue/errors.js';
+import {
+  pauseSchedule,
+  removeSchedule,
+  resumeSchedule,
+  runNow,
+  tick,
+  upsert,
+  type ScheduleSettings,
+} from '../rules/schedules.js';
+import { step, type Step } from '../step.js';
+import { TestSchedules } from '../../support/schedules.js';
+import { MINUTE } from './units.js';
+
+const DAY = 24 * 60 * MINUTE;
+const ids = fc.constantFrom('report', 'sweep');
+
+const settings: fc.Arbitrary<ScheduleSettings> = fc.record({
+  // Long enough that none falls due by itself.
+  everyMs: fc.constantFrom(364 * DAY, 365 * DAY),
+  payload: fc.constantFrom('daily', 'weekly'),
+  overlap: fc.boolean(),
+  onMissed: fc.constantFrom('skip', 'once'),
+  missedAfterMs: fc.constant(30 * MINUTE),
+  priority: fc.constantFrom(undefined, undefined, 5),
+});
+
+const upserts = fc.tuple(ids, settings).map(([id, asked]) =>
+  step(`schedules.upsert(${id}, ${JSON.stringify(asked)})`, {
+    does: (real) => {
+      const { everyMs, ...rest } = asked;
+      return real.queue.schedules.upsert(id, { everyMs }, rest);
+    },
+    says: (model) => upsert(model, id, asked),
+  }),
+);
+
+const falls = fc.tuple(ids, fc.constantFrom(1, 1, 45)).map(([id, minutes]) =>
+  step(`schedule ${id} is due since ${minutes} min`, {
+    when: (model) => model.schedules.get(id)?.dueAt !== undefined,
+    does: (real) => new TestSchedules(real.state).makeDue(id, minutes * MINUTE),
+    says: (model, due) => {
+      model.schedules.get(id)!.dueAt = due + model.passed;
+      return due;
+    },
+  }),
+);
+
+const ticks = fc.constant(
+  step('schedules.tick', {
+    does: async (real) => {
+      const { enqueued, skipped, faults } = await real.queue.schedules.tick();
+      return { enqueued, skipped, faults };
+    },
+    says: (model, _, real) => ({ ...tick(model, real.queue.name), faults: [] }),
+  }),
+);
+
+const runs = ids.map((id) =>
+  step(`schedules.runNow(${id})`, {
+    does: async (real) => {
+      try {
+        const job = await real.queue.schedules.runNow(id);
+        return { id: job.id, outcome: job.outcome };
+      } catch (error) {
+        if (error instanceof ScheduleNotFoundError) {
+          return 'missing';
+        }
+        throw error;
+      }
+    },
+    says: (model, found, real) => runNow(model, real.queue.name, id, typeof found === 'string' ? '' : found.id),
+  }),
+);
+
+const changes = fc.tuple(ids, fc.constantFrom('pause', 'resume', 'remove')).map(([id, verb]) => {
+  switch (verb) {
+    case 'pause':
+      return step(`schedules.pause(${id})`, {
+        does: (real) => real.queue.schedules.pause(id),
+        says: (model) => pauseSchedule(model, id),
+      });
+    case 'resume':
+      return step(`schedules.resume(${id})`, {
+        does: (real) => real.queue.schedules.resume(id),
+        says: (model) => resumeSchedule(model, id),
+      });
+    default:
+      return step(`schedules.remove(${id})`, {
+        does: (real) => real.queue.schedules.remove(id),
+        says: (model) => removeSchedule(model, id),
+      });
+  }
+});
+
+export const recurs: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 3, arbitrary: upserts },
+  { weight: 4, arbitrary: falls },
+  { weight: 4, arbitrary: ticks },
+  { weight: 2, arbitrary: runs },
+  { weight: 2, arbitrary: changes },
+);
