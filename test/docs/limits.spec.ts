@@ -26,6 +26,8 @@ async function bounded(at: () => unknown, beyond: () => unknown, refusal: Refusa
 }
 
 const text = (length: number) => 'x'.repeat(length);
+const uniqueFor = (ms: number) => ({ unique: { key: 'k', for: { ms } } });
+const many = (count: number, payload: string) => Array.from({ length: count }, () => ({ payload }));
 const nested = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth));
 
 /** Enqueues with one option at the limit and one beyond; both ends. */
@@ -149,10 +151,9 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
       await boundedOption(option, option === 'delayMs' ? 0 : 1, year);
     }
     const { queue } = coreQueue();
-    const unique = (ms: number) => ({ unique: { key: `${ms}`, for: { ms } } });
     await bounded(
-      () => queue.enqueue(1, unique(year)),
-      () => queue.enqueue(1, unique(year + 1)),
+      () => queue.enqueue(1, uniqueFor(year)),
+      () => queue.enqueue(1, uniqueFor(year + 1)),
     );
     await bounded(
       () => queue.enqueue(1, { backoff: year }),
@@ -228,7 +229,6 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
     const { queue } = coreQueue();
     await queue.enqueue('warm');
     const sent = jest.spyOn(queue.runner, 'run');
-    const many = (count: number, payload: string) => Array.from({ length: count }, () => ({ payload }));
     await queue.enqueueMany(many(jobs, 'small'));
     expect(sent.mock.calls).toHaveLength(1);
     await queue.enqueueMany(many(jobs + 1, 'small'));
