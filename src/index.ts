@@ -95,3 +95,4 @@ export { WorkerBootError } from './processes/boot-error.js';
 export type { RunWorkersOptions } from './processes/options.js';
 export type { WorkerProcesses, WorkerProcessStatus, WorkersEnd } from './processes/worker-processes.js';
 export type { WorkerProcessState } from './processes/worker-process.js';
+export type { WorkerProcessEnded, WorkerProcessEvent } from './processes/process-event.js';

@@ -14,11 +14,11 @@ export interface ProcessEnd {
  * Starts the entry file once more, by this process's own means: the same arguments, and the same options of Node, so
  * that a loader for TypeScript works there too.
  */
-export function forkEntry(entry: string, name: string): ChildProcess {
+export function forkEntry(entry: string, name: string, env: Record<string, string>): ChildProcess {
   return fork(entry, process.argv.slice(2), {
     // A debugger's port can be had once only.
     execArgv: process.execArgv.map((arg) => arg.replace(/^--inspect(-brk|-wait)?(=.*)?$/, '--inspect=0')),
-    env: { ...process.env, [PROCESS_NAME]: name },
+    env: { ...process.env, ...env, [PROCESS_NAME]: name },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
 }

@@ -8,7 +8,7 @@ import { codeFile } from '../nest/code-file.js';
 
 /** Options of `runWorkers`. */
 export interface RunWorkersOptions {
-  /** How many worker processes. Default: as many as the machine has processors. */
+  /** How many worker processes; 0: none until a `resize`. Default: as many as the machine has processors. */
   processes?: number;
   /** What the processes are called, with a number behind it. Default `worker`: `worker-1`, `worker-2`, … */
   name?: string;
@@ -17,6 +17,11 @@ export interface RunWorkersOptions {
    * that this process was started with.
    */
   entry?: string | URL;
+  /**
+   * What the environment of the processes has beside that of this one; a function is asked at each start. Default:
+   * nothing.
+   */
+  env?: Record<string, string> | ((name: string) => Record<string, string>);
   /** How long the processes may take to stop, in ms, before they are killed. Longer than the app's `shutdownTimeoutMs`. Default 15,000. */
   stopTimeoutMs?: number;
   /** How long a process that ended waits for its restart, in ms; doubled each time in a row. Default 500. */
@@ -42,9 +47,11 @@ export interface RunWorkersOptions {
   logger?: LoggerService | LogLevel[] | false;
 }
 
+const MOST_PROCESSES = 1_000;
+
 const optionsSchema = z.strictObject(
   {
-    processes: wholeNumber(1, 1_000).optional(),
+    processes: wholeNumber(0, MOST_PROCESSES).optional(),
     name: z
       .string({ error: 'expected text' })
       .regex(/^[\w.-]{1,64}$/, 'expected 1 to 64 of A-Z a-z 0-9 _ . -')
@@ -53,6 +60,12 @@ const optionsSchema = z.strictObject(
       .custom<string | URL>((value) => typeof value === 'string' || value instanceof URL, {
         error: 'expected a file URL or an absolute path',
       })
+      .optional(),
+    env: z
+      .custom<NonNullable<RunWorkersOptions['env']>>(
+        (value) => typeof value === 'function' || (typeof value === 'object' && value !== null),
+        { error: 'expected an object of text, or a function that returns one' },
+      )
       .optional(),
     stopTimeoutMs: timerDuration(1).default(15_000),
     restartDelayMs: timerDuration(0).default(500),
@@ -93,4 +106,13 @@ export function resolveRunWorkersOptions(options: RunWorkersOptions): ResolvedRu
     // Node itself finds what is named without an extension, as Nest's command line does it.
     entry: checked.entry === undefined ? String(entry) : codeFile('runWorkers.entry', entry),
   };
+}
+
+/** @throws InvalidOptionError */
+export function checkResize(processes: number, options: { stopTimeoutMs?: number }): void {
+  const schema = z.strictObject({
+    processes: wholeNumber(0, MOST_PROCESSES),
+    stopTimeoutMs: timerDuration(1).optional(),
+  });
+  checkOptions('resize', schema, { ...options, processes });
 }

@@ -1,10 +1,11 @@
-import type { ChildProcess } from 'node:child_process';
+import type { ChildProcess, Serializable } from 'node:child_process';
 import { Logger } from '@nestjs/common';
 import { WorkerBootError } from './boot-error.js';
 import { describeEnd, endOf, forkEntry, type ProcessEnd } from './fork-entry.js';
 import { LogStream } from './log-stream.js';
 import { fromChild, pack, type FromChild, type ReportedError, type ToChild } from './messages.js';
 import type { ResolvedRunWorkersOptions } from './options.js';
+import type { WorkerProcessEvent } from './process-event.js';
 import { Pulse } from './pulse.js';
 
 /**
@@ -16,6 +17,7 @@ export type WorkerProcessState = 'starting' | 'running' | 'waiting' | 'stopping'
 /** What a supervised process tells its supervisor. */
 export interface ProcessOwner {
   changed(): void;
+  tell(event: WorkerProcessEvent): void;
   gaveUp(error: WorkerBootError): void;
 }
 
@@ -53,8 +55,8 @@ export class WorkerProcess {
   }
 
   start(): void {
-    const { entry, bootTimeoutMs, hangTimeoutMs } = this.options;
-    const child = forkEntry(entry, this.name);
+    const { entry, env, bootTimeoutMs, hangTimeoutMs } = this.options;
+    const child = forkEntry(entry, this.name, (typeof env === 'function' ? env(this.name) : env) ?? {});
     this.child = child;
     this.state = 'starting';
     this.listens = false;
@@ -70,9 +72,12 @@ export class WorkerProcess {
       const message = fromChild(received);
       if (message) {
         this.take(message);
+      } else {
+        this.owner.tell({ type: 'message', name: this.name, pid: child.pid, message: received });
       }
     });
     this.ended = endOf(child).then((end) => this.onEnd(end));
+    this.owner.tell({ type: 'started', name: this.name, pid: child.pid });
     this.owner.changed();
   }
 
@@ -93,6 +98,12 @@ export class WorkerProcess {
       this.logger.error(`${this.name} (${this.pid}) is killed: ${reason}`);
       this.child.kill('SIGKILL');
     }
+  }
+
+  /** Hands the app in it a message: `process.on('message')`. */
+  post(message: Serializable): void {
+    // A channel that closes just now is no fault: the end of the process follows.
+    this.child?.send(message, () => undefined);
   }
 
   private async end(timeoutMs: number): Promise<boolean> {
@@ -132,6 +143,7 @@ export class WorkerProcess {
         this.bootFailures = 0;
         if (this.state === 'starting') {
           this.state = 'running';
+          this.owner.tell({ type: 'running', name: this.name, pid: this.pid });
           this.owner.changed();
         }
         break;
@@ -147,27 +159,35 @@ export class WorkerProcess {
     clearTimeout(this.timer);
     this.pulse?.stop();
     const pid = this.pid;
+    const stopped = this.state === 'stopping';
     this.child = undefined;
-    if (this.state === 'stopping') {
+    let restartInMs: number | undefined;
+    if (stopped) {
       this.clean = end.code === 0;
-      return;
+    } else {
+      this.state = 'waiting';
+      restartInMs = this.afterDeath(this.killedFor ? `was killed: ${this.killedFor}` : describeEnd(end), pid);
     }
+    const { name, killedFor, failed: error } = this;
+    this.owner.tell({ type: 'ended', name, pid, ...end, stopped, killedFor, error, restartInMs });
+    this.owner.changed();
+  }
+
+  /** Gives up, or starts it again after a while, which is answered, in ms. */
+  private afterDeath(outcome: string, pid: number | undefined): number | undefined {
     const ran = this.runningSince === undefined ? undefined : performance.now() - this.runningSince;
-    const outcome = this.killedFor ? `was killed: ${this.killedFor}` : describeEnd(end);
     if (ran === undefined) {
       this.bootFailures++;
     }
     this.endsInARow = ran !== undefined && ran >= this.options.stableMs ? 1 : this.endsInARow + 1;
-    this.state = 'waiting';
     if (this.bootFailures >= this.options.maxBootFailures) {
       this.owner.gaveUp(new WorkerBootError(this.name, this.bootFailures, outcome, this.failed));
-    } else {
-      this.restart(`${this.name} (${pid ?? 'no process'}) ${outcome}`);
+      return undefined;
     }
-    this.owner.changed();
+    return this.restart(`${this.name} (${pid ?? 'no process'}) ${outcome}`);
   }
 
-  private restart(what: string): void {
+  private restart(what: string): number {
     const { restartDelayMs, longestRestartDelayMs } = this.options;
     const delay = Math.min(longestRestartDelayMs, restartDelayMs * 2 ** Math.min(30, this.endsInARow - 1));
     const why = this.failed ? `: ${this.failed.name}: ${this.failed.message}` : '';
@@ -176,10 +196,10 @@ export class WorkerProcess {
       this.restarts++;
       this.start();
     }, delay);
+    return delay;
   }
 
   private send(message: ToChild): void {
-    // A channel that closes just now is no fault: the end of the process follows.
-    this.child?.send(pack(message), () => undefined);
+    this.post(pack(message));
   }
 }

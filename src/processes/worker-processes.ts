@@ -1,7 +1,11 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import type { Serializable } from 'node:child_process';
 import { Logger } from '@nestjs/common';
+import { Subject, type Observable } from 'rxjs';
+import { GuardedObservable } from '../nest/guarded-observable.js';
 import type { WorkerBootError } from './boot-error.js';
-import type { ResolvedRunWorkersOptions } from './options.js';
+import { checkResize, type ResolvedRunWorkersOptions } from './options.js';
+import type { WorkerProcessEvent } from './process-event.js';
+import { ReadyFile } from './ready-file.js';
 import { WorkerProcess, type WorkerProcessState } from './worker-process.js';
 
 /** One worker process as it is now. */
@@ -30,12 +34,19 @@ export interface WorkersEnd {
  * @example
  * const workers = await runWorkers(AppModule, { processes: 4, ownsProcess: false });
  * workers.status(); // [{ name: 'worker-1', pid: 4711, state: 'running', restarts: 0 }, …]
+ * workers.events.subscribe((event) => console.log(event)); // { type: 'ended', name: 'worker-2', signal: 'SIGKILL', … }
+ * await workers.resize(2);
  * await workers.stop();
  */
 export class WorkerProcesses {
   /** Resolves when all have ended, because of `stop()`, of a signal, or because they were given up. */
   readonly ended: Promise<WorkersEnd>;
-  private readonly processes: WorkerProcess[];
+  /** What happens to the processes, from the subscription on; completes when all have ended. */
+  readonly events: Observable<WorkerProcessEvent>;
+  private readonly subject = new Subject<WorkerProcessEvent>();
+  /** In the order of their numbers. */
+  private readonly processes: WorkerProcess[] = [];
+  private readonly readyFile: ReadyFile;
   private readonly logger = new Logger('Workers');
   private resolveEnded!: (end: WorkersEnd) => void;
   private stopping = false;
@@ -48,18 +59,21 @@ export class WorkerProcesses {
     this.ended = new Promise((resolve) => {
       this.resolveEnded = resolve;
     });
-    this.setReadyFile(false);
-    const owner = { changed: () => this.onChange(), gaveUp: (error: WorkerBootError) => this.giveUp(error) };
-    this.processes = Array.from(
-      { length: options.processes },
-      (_, i) => new WorkerProcess(`${options.name}-${i + 1}`, options, owner),
+    this.events = new GuardedObservable(
+      (error) => this.logger.error(`A listener to events of worker processes failed: ${String(error)}`),
+      (subscriber) => {
+        const subscription = this.subject.subscribe(subscriber);
+        return () => subscription.unsubscribe();
+      },
     );
-    this.processes.forEach((each) => each.start());
+    this.readyFile = new ReadyFile(options.readyFile);
+    this.readyFile.set(false);
+    this.grow(options.processes);
   }
 
   /** Whether the worker of every process runs now. */
   get ready(): boolean {
-    return this.processes.every(({ state }) => state === 'running');
+    return !this.stopping && this.wanted.every(({ state }) => state === 'running');
   }
 
   /**
@@ -90,11 +104,50 @@ export class WorkerProcesses {
     return this.processes.map(({ name, pid, state, restarts }) => ({ name, pid, state, restarts }));
   }
 
+  /**
+   * Makes it so many processes: starts what is missing, stops those with the highest numbers. After `stop()` it does
+   * nothing.
+   *
+   * @param options.stopTimeoutMs how long those too many may take. Default: that of `runWorkers`
+   * @returns once those too many have ended; the new ones may still boot then, see `whenReady`
+   * @throws InvalidOptionError
+   */
+  async resize(processes: number, options: { stopTimeoutMs?: number } = {}): Promise<void> {
+    checkResize(processes, options);
+    if (this.stopping) {
+      return;
+    }
+    const { stopTimeoutMs = this.options.stopTimeoutMs } = options;
+    const ends = this.wanted.slice(processes).map((each) => this.remove(each, stopTimeoutMs));
+    this.grow(processes);
+    this.onChange();
+    await Promise.all(ends);
+  }
+
+  /**
+   * Kills one process (SIGKILL), in the middle of whatever it does. A new one takes its place, unless it is stopping.
+   *
+   * @returns whether there was one of that name alive
+   */
+  killOne(name: string): boolean {
+    const alive = this.processes.find((each) => each.name === name && each.pid !== undefined);
+    alive?.kill('this was asked for');
+    return alive !== undefined;
+  }
+
+  /**
+   * Sends a message to the app in one process, or in each; there `process.on('message', …)` gets it, once it listens.
+   * The way back is `process.send(…)` there and `events` here.
+   */
+  send(message: Serializable, name?: string): void {
+    this.processes.filter((each) => name === undefined || each.name === name).forEach((each) => each.post(message));
+  }
+
   /** Stops all: running handlers may finish within `stopTimeoutMs`, what is left then is killed. */
   async stop(): Promise<WorkersEnd> {
     if (!this.stopping) {
       this.stopping = true;
-      this.setReadyFile(false);
+      this.readyFile.set(false);
       void this.end();
       this.onChange();
     }
@@ -107,12 +160,40 @@ export class WorkerProcesses {
     this.processes.forEach((each) => each.kill('this was asked for'));
   }
 
+  /** Those that are to stay. */
+  private get wanted(): WorkerProcess[] {
+    return this.processes.filter(({ state }) => state !== 'stopping' && state !== 'stopped');
+  }
+
+  private grow(size: number): void {
+    for (let number = 1; this.wanted.length < size; number++) {
+      const name = `${this.options.name}-${number}`;
+      // One that still stops has its name to itself.
+      if (!this.processes.some((each) => each.name === name)) {
+        const added = new WorkerProcess(name, this.options, {
+          changed: () => this.onChange(),
+          tell: (event) => this.subject.next(event),
+          gaveUp: (error) => this.giveUp(error),
+        });
+        this.processes.splice(number - 1, 0, added);
+        added.start();
+      }
+    }
+  }
+
+  private async remove(excess: WorkerProcess, stopTimeoutMs: number): Promise<void> {
+    await excess.stop(stopTimeoutMs);
+    this.processes.splice(this.processes.indexOf(excess), 1);
+  }
+
   private async end(): Promise<void> {
-    const clean = await Promise.all(this.processes.map((each) => each.stop(this.options.stopTimeoutMs)));
-    const unclean = this.processes.filter((_, i) => !clean[i]).map(({ name }) => name);
+    const processes = [...this.processes];
+    const clean = await Promise.all(processes.map((each) => each.stop(this.options.stopTimeoutMs)));
+    const unclean = processes.filter((_, i) => !clean[i]).map(({ name }) => name);
     this.logger.log(
       `All worker processes have ended${unclean.length > 0 ? `, not in order: ${unclean.join(', ')}` : ''}`,
     );
+    this.subject.complete();
     this.resolveEnded({ exitCode: unclean.length > 0 || this.error ? 1 : 0, unclean, error: this.error });
   }
 
@@ -127,24 +208,11 @@ export class WorkerProcesses {
   private onChange(): void {
     if (!this.stopping && this.ready !== this.wasReady) {
       this.wasReady = this.ready;
-      this.setReadyFile(this.ready);
-      if (this.ready) {
-        this.logger.log(`All ${this.processes.length} worker processes run`);
+      this.readyFile.set(this.ready);
+      if (this.ready && this.wanted.length > 0) {
+        this.logger.log(`All ${this.wanted.length} worker processes run`);
       }
     }
     this.waiting.forEach((look) => look());
-  }
-
-  private setReadyFile(exists: boolean): void {
-    const { readyFile } = this.options;
-    try {
-      if (readyFile !== undefined && exists) {
-        writeFileSync(readyFile, '');
-      } else if (readyFile !== undefined) {
-        rmSync(readyFile, { force: true });
-      }
-    } catch (error) {
-      this.logger.error(`The ready file cannot be changed: ${(error as Error).message}`);
-    }
   }
 }

@@ -193,8 +193,8 @@ async function refused(options: object): Promise<string> {
 }
 
 it('refuses bad options', async () => {
-  expect(await refused({ processes: 0 })).toBe(
-    'runWorkers.processes: expected a whole number from 1 to 1000, found 0.',
+  expect(await refused({ processes: -1 })).toBe(
+    'runWorkers.processes: expected a whole number from 0 to 1000, found -1.',
   );
   expect(await refused({ proceses: 4 })).toContain('Did you mean');
   expect(await refused({ hangTimeoutMs: 10 })).toContain('runWorkers.hangTimeoutMs: expected 0 or');

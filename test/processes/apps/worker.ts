@@ -3,7 +3,7 @@ import { Module } from '@nestjs/common';
 import { type Job, JobHandler, JobQueueModule, runWorkers, type RunWorkersOptions } from 'nest-job-queue';
 
 interface Order {
-  do: 'answer' | 'log' | 'block' | 'exit' | 'wait';
+  do: 'answer' | 'log' | 'block' | 'exit' | 'wait' | 'tell';
   ms?: number;
 }
 
@@ -27,6 +27,9 @@ class Handler {
       await new Promise((resolve) => setTimeout(resolve, payload.ms));
       console.log('the job is done');
     }
+    if (payload.do === 'tell') {
+      process.send!({ greeting: process.env.TEST_GREETING });
+    }
     return { pid: process.pid, args: process.argv.slice(2) };
   }
 }
@@ -49,6 +52,10 @@ class AppModule {
     }
   }
 }
+
+process.on('message', (message: { ask?: string }) => {
+  if (message.ask !== undefined) process.send!({ asked: message.ask });
+});
 
 const options = JSON.parse(process.env.TEST_OPTIONS ?? '{}') as RunWorkersOptions;
 const workers = await runWorkers(AppModule, { processes: 2, restartDelayMs: 10, ...options });

@@ -1,0 +1,27 @@
+import type { ReportedError } from './messages.js';
+
+/** What happens to a worker process; `name` is that of its place, such as `worker-2`, `pid` that of the process. */
+export type WorkerProcessEvent =
+  /** `started`: was forked, and boots. `running`: its worker claims jobs. */
+  | { type: 'started' | 'running'; name: string; pid: number | undefined }
+  | WorkerProcessEnded
+  /** The app in it called `process.send(message)`. */
+  | { type: 'message'; name: string; pid: number | undefined; message: unknown };
+
+/** A worker process has ended. */
+export interface WorkerProcessEnded {
+  type: 'ended';
+  name: string;
+  pid: number | undefined;
+  /** The exit code; null where a signal ended it. */
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  /** Whether it was told to stop. */
+  stopped: boolean;
+  /** Why the supervisor killed it, where it did. */
+  killedFor?: string;
+  /** What its boot failed with. */
+  error?: ReportedError;
+  /** In how many ms it is started again; undefined where it is not. */
+  restartInMs?: number;
+}

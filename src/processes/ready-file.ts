@@ -1,0 +1,25 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { Logger } from '@nestjs/common';
+
+/** A file that exists while all is ready, for a probe. */
+export class ReadyFile {
+  private readonly logger = new Logger('Workers');
+
+  /** @param path undefined: there is none */
+  constructor(private readonly path: string | undefined) {}
+
+  set(exists: boolean): void {
+    if (this.path === undefined) {
+      return;
+    }
+    try {
+      if (exists) {
+        writeFileSync(this.path, '');
+      } else {
+        rmSync(this.path, { force: true });
+      }
+    } catch (error) {
+      this.logger.error(`The ready file cannot be changed: ${(error as Error).message}`);
+    }
+  }
+}

@@ -1,0 +1,170 @@
+// What a program does with the worker processes that it supervises: the supervisor is this process.
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import {
+  InvalidOptionError,
+  JobQueue,
+  runWorkers,
+  type RunWorkersOptions,
+  type WorkerProcessEvent,
+  type WorkerProcesses,
+} from 'nest-job-queue';
+import { connect, testRedisUrl, uniqueQueueName } from '../support/redis.js';
+import { eventually } from '../support/wait.js';
+import { isAlive } from './workers-app.js';
+
+// Each test starts several apps, on a machine that also runs the other tests.
+jest.setTimeout(90_000);
+
+const SOON = { timeoutMs: 40_000 };
+const LOADER = fileURLToPath(new URL('../support/typescript.mjs', import.meta.url));
+
+let workers: WorkerProcesses;
+let queue: JobQueue;
+let events: WorkerProcessEvent[];
+
+afterEach(() => workers?.stop());
+
+async function start(options: RunWorkersOptions = {}): Promise<void> {
+  queue = new JobQueue(connect(), uniqueQueueName());
+  const env = { REDIS_URL: testRedisUrl(), TEST_QUEUE: queue.name, NODE_OPTIONS: `--import ${LOADER}` };
+  workers = await runWorkers(class {}, {
+    processes: 0,
+    entry: new URL('./apps/worker.js', import.meta.url),
+    ownsProcess: false,
+    restartDelayMs: 10,
+    logger: false,
+    env,
+    ...options,
+    ...(typeof options.env === 'function' && {
+      env: (name) => ({ ...env, ...(options.env as (name: string) => Record<string, string>)(name) }),
+    }),
+  });
+  events = [];
+  workers.events.subscribe((event) => events.push(event));
+}
+
+const names = () => workers.status().map(({ name }) => name);
+const pidOf = (name: string) => workers.status().find((each) => each.name === name)!.pid!;
+const happened = (type: string) => eventually(() => events.find((event) => event.type === type), SOON);
+
+describe('a resize', () => {
+  it('starts what is missing, and stops those with the highest numbers when they are done', async () => {
+    await start();
+    await workers.resize(3);
+    expect(names()).toEqual(['worker-1', 'worker-2', 'worker-3']);
+    expect(workers.ready).toBe(false);
+    expect(await workers.whenReady()).toBe(true);
+
+    const jobs = await Promise.all([1, 2, 3].map(() => queue.enqueue({ do: 'wait', ms: 400 })));
+    await eventually(async () => (await queue.stats()).processing === 3);
+    const [first, ...others] = workers.status().map(({ pid }) => pid!);
+    await workers.resize(1);
+    expect(names()).toEqual(['worker-1']);
+    expect([first!, ...others].map(isAlive)).toEqual([true, false, false]);
+    for (const job of jobs) {
+      await job.result(SOON);
+      expect(await job.get()).toMatchObject({ attempts: 1, interruptions: 0 });
+    }
+    expect(workers.ready).toBe(true);
+    const ends = events.filter((event) => event.type === 'ended');
+    expect(ends).toMatchObject([
+      { stopped: true, code: 0 },
+      { stopped: true, code: 0 },
+    ]);
+  });
+
+  it('kills what is not in time, and gives no name twice', async () => {
+    await start();
+    await workers.resize(1);
+    await workers.whenReady();
+    await queue.enqueue({ do: 'block' }, { maxAttempts: 1 });
+    await eventually(async () => (await queue.stats()).processing === 1);
+    const stopped = workers.resize(0, { stopTimeoutMs: 1_000 });
+    expect(workers.status()).toMatchObject([{ name: 'worker-1', state: 'stopping' }]);
+    void workers.resize(1);
+    expect(names()).toEqual(['worker-1', 'worker-2']);
+    await stopped;
+    expect(names()).toEqual(['worker-2']);
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'ended', signal: 'SIGKILL', killedFor: 'it did not stop within 1000 ms' }),
+    );
+  });
+
+  it('takes only what makes sense, and does nothing after the stop', async () => {
+    await start();
+    await expect(workers.resize(-1)).rejects.toThrow(InvalidOptionError);
+    await expect(workers.resize(1.5)).rejects.toThrow('resize.processes: expected a whole number from 0');
+    await workers.stop();
+    await workers.resize(2);
+    expect(workers.status()).toEqual([]);
+    expect(workers.ready).toBe(false);
+  });
+});
+
+it('kills one by name, and starts another in its place', async () => {
+  await start();
+  await workers.resize(2);
+  await workers.whenReady();
+  const [before, other] = [pidOf('worker-1'), pidOf('worker-2')];
+  expect(workers.killOne('worker-1')).toBe(true);
+  expect(await happened('ended')).toMatchObject({
+    name: 'worker-1',
+    pid: before,
+    signal: 'SIGKILL',
+    stopped: false,
+    killedFor: 'this was asked for',
+    restartInMs: 10,
+  });
+  await eventually(() => workers.ready, SOON);
+  expect(pidOf('worker-1')).not.toBe(before);
+  expect(pidOf('worker-2')).toBe(other);
+  expect(workers.killOne('worker-7')).toBe(false);
+});
+
+describe('the events', () => {
+  it('tell the life of each process, in order', async () => {
+    await start();
+    await workers.resize(1);
+    await workers.whenReady();
+    await queue.enqueue({ do: 'exit' }, { maxAttempts: 1 });
+    await eventually(() => events.length >= 5, SOON);
+    expect(events.map(({ type }) => type)).toEqual(['started', 'running', 'ended', 'started', 'running']);
+    expect(events[2]).toMatchObject({ name: 'worker-1', code: 7, signal: null, stopped: false, restartInMs: 10 });
+    expect(events[0]!.pid).toBe(events[1]!.pid);
+    expect(events[3]!.pid).not.toBe(events[2]!.pid);
+  });
+
+  it('tell what a boot failed with', async () => {
+    await start({ env: () => ({ TEST_FAIL_BOOT: '1' }), maxBootFailures: 1 });
+    await workers.resize(1);
+    expect(await happened('ended')).toMatchObject({
+      code: 1,
+      error: { name: 'TypeError', message: 'no such thing' },
+    });
+    expect((await workers.ended).error).toMatchObject({ name: 'WorkerBootError' });
+  });
+
+  it('go on when a listener throws', async () => {
+    await start();
+    workers.events.subscribe(() => {
+      throw new Error('a bug of the listener');
+    });
+    await workers.resize(1);
+    await workers.whenReady();
+    expect(events.map(({ type }) => type)).toEqual(['started', 'running']);
+  });
+});
+
+it('passes messages to the apps in them and back, and gives each an environment', async () => {
+  await start({ env: (name) => ({ TEST_GREETING: `I am ${name}` }) });
+  await workers.resize(1);
+  await workers.whenReady();
+  await (await queue.enqueue({ do: 'tell' })).result(SOON);
+  expect(await happened('message')).toMatchObject({ name: 'worker-1', message: { greeting: 'I am worker-1' } });
+  workers.send({ ask: 'all' });
+  workers.send({ ask: 'one' }, 'worker-1');
+  workers.send({ ask: 'nobody' }, 'worker-2');
+  await eventually(() => events.filter(({ type }) => type === 'message').length === 3, SOON);
+  expect(events.slice(-2)).toMatchObject([{ message: { asked: 'all' } }, { message: { asked: 'one' } }]);
+});
