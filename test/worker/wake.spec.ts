@@ -144,6 +144,17 @@ describe('a delayed job', () => {
     await setup.worker.event('completed', 2);
   });
 
+  it('that is brought forward wakes a worker that sleeps for its old time', async () => {
+    const setup = await idleWorker();
+    const { id } = await setup.queue.enqueue('later', { delayMs: 900 });
+    await idle(setup.redis);
+    const begun = performance.now();
+    await setup.queue.reschedule(id, { delayMs: 50 });
+    await setup.worker.event('started');
+    expect(performance.now() - begun).toBeLessThan(400);
+    await setup.worker.event('completed');
+  });
+
   it('is promoted though all are busy, and started when one is free', async () => {
     const queue = newQueue();
     const busy = gate();

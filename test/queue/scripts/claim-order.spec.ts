@@ -74,6 +74,21 @@ describe('claim.lua: priorities', () => {
     expect((await q.claim(3)).map((job) => job.id)).toEqual(['high', 'low', 'plain']);
   });
 
+  it('I8: keeps the order within a priority at both ends of its range, also very late in the life of a queue', async () => {
+    const q = testQueue();
+    await q.redis.set(q.keys.sequence, 2 ** 40 - 1_000);
+    const lines = [1_000, 999, 2, 1].map((priority) => Array.from({ length: 20 }, (_, i) => `${priority}-${i}`));
+    for (let i = 0; i < 20; i++) {
+      for (const line of lines) await q.add(line[i]!, { priority: Number(line[i]!.split('-')[0]) });
+    }
+    expect(await q.ranked(q.keys.prioritized)).toEqual(lines.flat());
+    const claimed = (await q.claim(80)).map((job) => job.id);
+    for (const line of lines) {
+      // Urgent lines let others pass now and then; within a line nobody passes.
+      expect(claimed.filter((id) => line.includes(id))).toEqual(line);
+    }
+  });
+
   it('gives about every tenth claim to the plain jobs while urgent ones wait', async () => {
     const q = testQueue();
     for (let i = 0; i < 200; i++) await q.add(`urgent-${i}`, { priority: 9 });

@@ -1,0 +1,53 @@
+// A wait of 0 has no end, and a server may round a tiny one down to it: a queue that waits so sleeps for ever.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { coreQueue } from '../support/core-queue.js';
+import { connect } from '../support/redis.js';
+import { namedConnection, newQueue, startWorker } from '../support/workers.js';
+
+/** What a server is asked to wait, in seconds, by wake key. */
+const waits = new Map<string, number[]>();
+let monitor: Redis;
+
+beforeAll(async () => {
+  monitor = await connect().monitor();
+  monitor.on('monitor', (_time: string, [command, ...args]: string[]) => {
+    if (command!.toLowerCase() === 'bzpopmin') {
+      const seconds = Number(args.pop());
+      args.forEach((key) => waits.set(key, [...(waits.get(key) ?? []), seconds]));
+    }
+  });
+});
+
+afterAll(() => monitor.disconnect());
+
+function expectBounded(seconds: readonly number[] | undefined): void {
+  expect(seconds!.length).toBeGreaterThan(0);
+  expect(Math.min(...seconds!)).toBeGreaterThanOrEqual(0.001);
+  expect(Math.max(...seconds!)).toBeLessThanOrEqual(5);
+}
+
+describe('a wait for jobs has an end, however soon or late the next job is due', () => {
+  it('of a worker', async () => {
+    const queue = newQueue({}, namedConnection());
+    const worker = await startWorker(queue);
+    for (let round = 1; round <= 40; round++) {
+      await queue.enqueue(round, { delayMs: 1 + (round % 7) });
+      await worker.event('completed', round);
+    }
+    await queue.enqueue('late', { delayMs: 86_400_000, id: 'late' });
+    await queue.enqueue('now');
+    await worker.event('completed', 41);
+    expectBounded(waits.get((await queue.scripts()).keys.wake));
+  });
+
+  it('of a manual consumer', async () => {
+    const { queue, state } = coreQueue();
+    for (let round = 1; round <= 10; round++) {
+      await queue.enqueue(round, { delayMs: 1 + (round % 7) });
+      expect(await queue.complete((await queue.claim({ timeoutMs: 5_000 }))!)).toBe(true);
+    }
+    expect(await queue.claim({ timeoutMs: 1 })).toBeNull();
+    expectBounded(waits.get(state.keys.wake));
+  });
+});
