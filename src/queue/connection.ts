@@ -1,6 +1,7 @@
 import type { RedisOptions } from 'ioredis';
 import { RedisUnsuitableError } from './errors.js';
 import { silentLogger, type JobQueueLogger } from './logger.js';
+import { explainRefusal } from './permission-error.js';
 import { isCluster, type RedisClient } from './redis-client.js';
 
 const OLDEST_REDIS = [7, 0] as const;
@@ -64,7 +65,9 @@ export class Connection {
   }
 
   private async ask(): Promise<ServerFacts> {
-    const info = await this.client.info('server');
+    const info = await this.client.info('server').catch((error: unknown) => {
+      throw explainRefusal(error);
+    });
     const version = /^(?:redis|valkey)_version:(\S+)/m.exec(info)?.[1] ?? '0.0';
     const [major = 0, minor = 0] = version.split('.').map(Number);
     if (major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1])) {

@@ -1,4 +1,5 @@
 import type { Connection } from './connection.js';
+import { explainRefusal } from './permission-error.js';
 import type { RedisClient } from './redis-client.js';
 
 /** What scripts publish when a job changes: the pattern's `id` and `status`, and the job's name where it has one. */
@@ -32,7 +33,11 @@ export class EventSubscriber {
 
   private constructor(private readonly connection: Connection) {}
 
-  /** Listens on a channel; resolves, once the server has confirmed it, with the function that ends it. */
+  /**
+   * Listens on a channel; resolves, once the server has confirmed it, with the function that ends it.
+   *
+   * @throws RedisPermissionError when the Redis user may not subscribe to it
+   */
   async listen(channel: string, listener: Listener): Promise<() => void> {
     clearTimeout(this.closing);
     const client = (this.client ??= this.open());
@@ -42,7 +47,12 @@ export class EventSubscriber {
       this.listeners.set(channel, listeners);
     }
     listeners.add(listener);
-    await client.subscribe(channel);
+    try {
+      await client.subscribe(channel);
+    } catch (error) {
+      this.leave(channel, listener);
+      throw explainRefusal(error);
+    }
     return () => this.leave(channel, listener);
   }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { JobQueueError } from './errors.js';
 import { luaScripts } from './lua.generated.js';
+import { explainRefusal } from './permission-error.js';
 import { isCluster, type RedisClient } from './redis-client.js';
 
 export type ScriptName = keyof typeof luaScripts;
@@ -78,7 +79,7 @@ export class ScriptRunner {
     const replies = (await pipeline.exec()) ?? [];
     const refusal = first && replies[0]?.[0];
     if (refusal?.name === 'ReplyError') {
-      first?.onRefusal?.(refusal);
+      first?.onRefusal?.(explainRefusal(refusal) as Error);
     }
     return replies.slice(first ? 1 : 0);
   }
@@ -118,9 +119,17 @@ export class ScriptRunner {
       return await this.client.evalsha(shas[call.script], call.keys.length, ...call.keys, ...call.args);
     } catch (error) {
       if (!isUnknownScript(error)) {
-        throw error;
+        throw explainRefusal(error);
       }
-      return this.client.eval(luaScripts[call.script], call.keys.length, ...call.keys, ...call.args);
+      return this.evaluateText(call);
+    }
+  }
+
+  private async evaluateText(call: ScriptCall<unknown>): Promise<unknown> {
+    try {
+      return await this.client.eval(luaScripts[call.script], call.keys.length, ...call.keys, ...call.args);
+    } catch (error) {
+      throw explainRefusal(error);
     }
   }
 }
@@ -133,7 +142,7 @@ function slotOf({ keys }: ScriptCall<unknown>): string {
 function settle(call: ScriptCall<unknown>, reply: Reply): Settled<unknown> {
   const [error, value] = reply ?? [new Error('the pipeline was not answered'), undefined];
   if (error) {
-    return { ok: false, error };
+    return { ok: false, error: explainRefusal(error) as Error };
   }
   try {
     return { ok: true, answer: call.decode(value) };

@@ -8,6 +8,7 @@ import type { RedisClient } from './redis-client.js';
 export class Waker {
   private client: RedisClient | undefined;
   private waiting: Promise<void> | undefined;
+  private endRest: (() => void) | undefined;
 
   constructor(
     private readonly connection: Connection,
@@ -25,6 +26,17 @@ export class Waker {
   close(): void {
     this.client?.disconnect();
     this.client = undefined;
+    this.endRest?.();
+  }
+
+  private rest(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.endRest = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
   private async block(ms: number): Promise<void> {
@@ -36,6 +48,8 @@ export class Waker {
     } catch (error) {
       if (this.client) {
         this.connection.logger.warn(`Waiting for jobs was cut: ${(error as Error).message}`);
+        // A server that refuses the wait does so at once, and the caller would ask without a pause.
+        await this.rest(ms);
       }
     } finally {
       clearTimeout(cut);

@@ -7,6 +7,7 @@ import { randomId } from '../queue/job-id.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import { wholeNumber } from '../queue/options.js';
 import type { RedisClient } from '../queue/redis-client.js';
+import { requireRights } from '../queue/rights.js';
 import { ScriptRunner } from '../queue/script-runner.js';
 import { Announcer } from './announcer.js';
 import { FetchLoop } from './fetch-loop.js';
@@ -95,7 +96,7 @@ export class Worker {
    * Begins to claim. Resolves when the server was found suitable and the loops run; while the server is away it waits,
    * until a stop.
    *
-   * @throws RedisUnsuitableError
+   * @throws RedisUnsuitableError; RedisPermissionError that names what the Redis user may not do
    */
   start(): Promise<void> {
     this.starting ??= this.begin();
@@ -169,6 +170,7 @@ export class Worker {
     };
     for (const { queue, concurrency = 10, handlers } of this.queues) {
       const scripts = await queue.scripts();
+      await requireRights(this.connection, scripts.keys);
       const lane = new Lane(queue, scripts, concurrency, resolveHandlers(queue, handlers), observer);
       lane.closed = this.paused.has(queue.name);
       this.lanes.push(lane);

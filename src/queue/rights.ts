@@ -1,0 +1,41 @@
+import type { Connection } from './connection.js';
+import { RedisPermissionError } from './permission-error.js';
+import type { QueueKeys } from './keys.js';
+import { ScriptRunner, type ScriptCall } from './script-runner.js';
+
+/** Every command that a script calls. `test/queue/scripts/rights.spec.ts` holds the list against the scripts. */
+export const SCRIPT_COMMANDS = (
+  'exists get hdel hexists hget hgetall hincrby hmget hset hsetnx incr incrby lindex llen lpush lrange lrem persist ' +
+  'pexpire publish pubsub rpop rpush set time unlink zadd zcard zcount zpopmin zrange zrem zremrangebyscore zscore'
+).split(' ');
+
+/** Asks which of the commands are refused to the user of the connection. */
+export function rightsCall(keys: QueueKeys, commands: readonly string[] = SCRIPT_COMMANDS): ScriptCall<string[]> {
+  return {
+    script: 'rights',
+    keys: [keys.jobPrefix, keys.events],
+    args: commands,
+    decode: (reply) => reply as string[],
+  };
+}
+
+/**
+ * Makes sure, before the first job, that no script will be refused halfway. Says nothing where the server does not answer.
+ *
+ * @throws RedisPermissionError that names what the user of the connection may not do
+ */
+export async function requireRights({ client }: Connection, keys: QueueKeys): Promise<void> {
+  const refused = await new ScriptRunner(client).run(rightsCall(keys)).catch((error: Error) => {
+    if (error instanceof RedisPermissionError) {
+      throw error;
+    }
+    return []; // what does not answer now is asked again by every trip
+  });
+  if (refused.length > 0) {
+    throw new RedisPermissionError(
+      refused.map((command) =>
+        command === 'publish' ? `the command publish on the channel ${keys.events}` : `the command ${command}`,
+      ),
+    );
+  }
+}

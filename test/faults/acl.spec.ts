@@ -1,0 +1,201 @@
+// A Redis user who may do what a queue needs, and nothing else; and what happens where a right is missing.
+import { inspect } from 'node:util';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { JobHandler, JobQueueHealthIndicator, JobQueueService, RecurringJob } from 'nest-job-queue';
+import { RedisPermissionError } from '../../src/queue/permission-error.js';
+import type { Job } from '../../src/worker/job.js';
+import { KeptLog, startApp } from '../nest/app.js';
+import { createUser, MINIMAL_RIGHTS } from '../support/acl.js';
+import { startOwnRedis, type OwnRedis } from '../support/own-redis.js';
+import { connect, uniqueQueueName } from '../support/redis.js';
+import { eventually, sleep } from '../support/wait.js';
+import { leaveBroken, newQueue, startWorker } from '../support/workers.js';
+
+let server: OwnRedis;
+let admin: Redis;
+beforeAll(async () => {
+  server = await startOwnRedis({ args: ['--appendonly', 'yes'] });
+  admin = connect({}, server.url);
+});
+const user = (rights = MINIMAL_RIGHTS) => createUser(admin, server.url, rights);
+
+describe('a user with the minimal rights', () => {
+  it('carries a whole life of jobs', async () => {
+    await admin.call('ACL', 'LOG', 'RESET');
+    const queue = newQueue({ backoff: { type: 'fixed', delayMs: 1 } }, await user());
+    leaveBroken(queue); // the invariants are read by another
+    newQueue({}, admin, queue.name);
+    const worker = await startWorker(
+      queue,
+      async (job: Job) => {
+        await job.progress(50);
+        await job.log('half');
+        if (job.payload === 'fails' || (job.payload === 'retried' && job.attempt === 1)) throw new Error('no');
+        return job.payload;
+      },
+      { sweepIntervalMs: 100 },
+    );
+    const result = (await queue.enqueue('plain')).result();
+    expect(await result).toBe('plain');
+    await queue.enqueueMany([{ payload: 'batch' }, { payload: 'prior', priority: 5 }]);
+    await queue.enqueue('late', { delayMs: 20, unique: { key: 'k', for: 'unfinished' } });
+    await (await queue.enqueue('retried')).result();
+    const dead = await queue.enqueue('fails', { maxAttempts: 1 });
+    await expect(dead.result()).rejects.toThrow('no');
+    await queue.deadLetters.redrive(dead.id);
+    await worker.event('failed', 2);
+    await queue.deadLetters.discard(dead.id);
+    await queue.schedules.upsert('tick', { everyMs: 1_000 });
+    await queue.schedules.remove('tick');
+    const { id } = await queue.enqueue('cancelled', { delayMs: 60_000 });
+    await queue.reschedule(id, { delayMs: 50_000 });
+    await queue.cancel(id);
+    await queue.pause();
+    await queue.resume();
+    await eventually(async () => (await queue.stats()).completed === 5);
+    await queue.purge({ confirm: queue.name });
+    await worker.worker.stop();
+    expect((await queue.list('completed')).length).toBe(0);
+    expect(await admin.call('ACL', 'LOG')).toEqual([]);
+  });
+
+  it('carries the Nest module, its events, its schedules and its health', async () => {
+    await user();
+    await admin.call('ACL', 'LOG', 'RESET');
+    const name = uniqueQueueName();
+    @JobHandler(name)
+    class Handler {
+      handle() {
+        return 'done';
+      }
+    }
+    @JobHandler(`${name}-often`)
+    @RecurringJob({ everyMs: 200 })
+    class Often {
+      handle() {}
+    }
+    const log = new KeptLog();
+    const redis = server.url.replace('//', '//queue:pw@');
+    const app = await startApp({ jobs: { redis, reclaim: { everyMs: 100 } }, providers: [Handler, Often], log });
+    const jobs = app.get(JobQueueService);
+    const seen: string[] = [];
+    const listening = jobs.events.subscribe(({ status }) => void seen.push(status));
+    expect(await (await jobs.enqueue(name, null)).result()).toBe('done');
+    await eventually(() => seen.includes('completed'));
+    listening.unsubscribe();
+    const health = app.get(JobQueueHealthIndicator);
+    expect(await health.check('jobs', { requireWorker: true })).toMatchObject({ jobs: { status: 'up' } });
+    await sleep(250); // a sweep or two
+    await app.close();
+    expect(log.lines.filter((line) => !line.startsWith('log'))).toEqual([]);
+    // The boot audit asks for the configuration where it may, and does without where it may not.
+    const refused = (await admin.call('ACL', 'LOG')) as string[][];
+    expect(refused.map((entry) => entry[entry.indexOf('object') + 1])).toEqual(['config|get']);
+  });
+});
+
+describe('a missing right', () => {
+  it('of a command that a script calls stops a worker before its first job, by name', async () => {
+    const queue = newQueue({}, await user(`${MINIMAL_RIGHTS} -zrem -publish`));
+    leaveBroken(queue);
+    const starting = startWorker(queue);
+    await expect(starting).rejects.toThrow(RedisPermissionError);
+    await expect(starting).rejects.toMatchObject({
+      missing: [`the command publish on the channel queue:${queue.name}:events`, 'the command zrem'],
+    });
+  });
+
+  it('to run scripts refuses an enqueue, by name, and nothing was written', async () => {
+    const queue = newQueue({}, await user(`${MINIMAL_RIGHTS} -evalsha`));
+    leaveBroken(queue);
+    await expect(queue.enqueue({})).rejects.toMatchObject({
+      outcome: 'not-sent',
+      message: expect.stringContaining('found refused: the command evalsha'),
+    });
+    await expect(queue.stats()).rejects.toThrow('the command evalsha');
+    expect(await admin.keys(`queue:${queue.name}:*`)).toEqual([]);
+  });
+
+  it('to the keys of another prefix is named', async () => {
+    const queue = newQueue({ prefix: 'other' }, await user());
+    leaveBroken(queue);
+    await expect(queue.stats()).rejects.toThrow("found refused: the queue's keys");
+  });
+
+  it('to ask the server what it is keeps an app from booting', async () => {
+    await user(`${MINIMAL_RIGHTS} -info`);
+    const warn = jest.spyOn(console, 'warn').mockImplementation(() => undefined); // ioredis speaks for itself here
+    const redis = server.url.replace('//', '//queue:pw@');
+    await expect(startApp({ jobs: { redis } })).rejects.toThrow('found refused: the command info');
+    warn.mockRestore();
+  });
+
+  it('to subscribe fails a wait for a result, by name', async () => {
+    const queue = newQueue({}, await user(`${MINIMAL_RIGHTS} -subscribe`));
+    leaveBroken(queue);
+    const job = await queue.enqueue({});
+    await expect(job.result()).rejects.toThrow('found refused: the command subscribe');
+  });
+
+  it('to block lets a worker look once a second, and say so once', async () => {
+    const queue = newQueue({}, await user(`${MINIMAL_RIGHTS} -bzpopmin`));
+    leaveBroken(queue);
+    const worker = await startWorker(queue);
+    const before = await callsSoFar();
+    await sleep(1_500);
+    expect((await callsSoFar()) - before).toBeLessThan(20);
+    await queue.enqueue({});
+    const begun = performance.now();
+    await worker.event('completed');
+    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect(worker.warnings).toHaveLength(1);
+    expect(worker.warnings[0]).toContain('found refused: the command bzpopmin');
+  });
+
+  it('to block does not make a manual claim ask without a pause', async () => {
+    const queue = newQueue({}, await user(`${MINIMAL_RIGHTS} -bzpopmin`));
+    leaveBroken(queue);
+    await queue.stats();
+    const before = await callsSoFar();
+    expect(await queue.claim({ timeoutMs: 600 })).toBeNull();
+    expect((await callsSoFar()) - before).toBeLessThan(20);
+  });
+
+  it('that is taken away under way stops the work, and no job is lost when it is granted again', async () => {
+    const queue = newQueue({}, await user());
+    leaveBroken(queue);
+    const worker = await startWorker(queue);
+    const other = newQueue({}, admin, queue.name);
+    await admin.call('ACL', 'SETUSER', 'queue', '-evalsha');
+    await other.enqueue({});
+    await eventually(() => worker.warnings.some((line) => line.includes('the command evalsha')));
+    await admin.call('ACL', 'SETUSER', 'queue', '+evalsha');
+    await worker.event('completed');
+  });
+});
+
+describe('credentials', () => {
+  it('are in no log line, no error and no health report', async () => {
+    await user();
+    const log = new KeptLog();
+    const redis = server.url.replace('//', '//queue:top-secret@');
+    const app = await startApp({ jobs: { redis, enqueueTimeoutMs: 200 }, log });
+    const jobs = app.get(JobQueueService);
+    const errors = await Promise.all([
+      jobs.enqueue('email', null).catch((error: unknown) => error),
+      jobs.stats().catch((error: unknown) => error),
+      jobs.get('email', 'x').catch((error: unknown) => error),
+    ]);
+    const health = await app.get(JobQueueHealthIndicator).check();
+    expect(health.jobQueue.status).toBe('down');
+    expect(log.lines.join('\n')).toContain('WRONGPASS');
+    await app.close();
+    const told = inspect([log.lines, errors, health], { depth: Infinity, showHidden: true });
+    expect(told).not.toContain('top-secret');
+  });
+});
+
+async function callsSoFar(): Promise<number> {
+  return Number(/total_commands_processed:(\d+)/.exec(await admin.info('stats'))![1]);
+}

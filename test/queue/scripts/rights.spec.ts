@@ -1,0 +1,45 @@
+import { describe, expect, it } from '@jest/globals';
+import { luaScripts } from '../../../src/queue/lua.generated.js';
+import { QueueKeys } from '../../../src/queue/keys.js';
+import { rightsCall, SCRIPT_COMMANDS } from '../../../src/queue/rights.js';
+import { ScriptRunner } from '../../../src/queue/script-runner.js';
+import { createUser } from '../../support/acl.js';
+import { startOwnRedis } from '../../support/own-redis.js';
+import { connect } from '../../support/redis.js';
+
+const keys = new QueueKeys('jobs');
+const everything = 'on nopass ~queue:* &queue:* -@all +@all';
+
+describe('rights', () => {
+  it('asks for every command that a script calls, and for no other', () => {
+    const called = Object.values(luaScripts).flatMap((text) =>
+      [...text.matchAll(/redis\.p?call\(\s*'(\w+)'/g)].map(([, command]) => command!.toLowerCase()),
+    );
+    expect([...new Set(called)].toSorted()).toEqual(SCRIPT_COMMANDS.toSorted());
+    const dynamic = Object.values(luaScripts).flatMap((text) => text.match(/redis\.p?call\(\s*[^'\s]/g) ?? []);
+    expect(dynamic).toEqual([]);
+  });
+
+  it('finds each command that is refused, and no other', async () => {
+    const server = await startOwnRedis();
+    const admin = connect({}, server.url);
+    const user = await createUser(admin, server.url, everything);
+    const runner = new ScriptRunner(user);
+    expect(await runner.run(rightsCall(keys))).toEqual([]);
+    for (const command of SCRIPT_COMMANDS) {
+      await admin.call('ACL', 'SETUSER', 'queue', `-${command}`);
+      expect(await runner.run(rightsCall(keys))).toEqual([command]);
+      await admin.call('ACL', 'SETUSER', 'queue', `+${command}`);
+    }
+  });
+
+  it('finds a channel that is refused', async () => {
+    const server = await startOwnRedis();
+    const user = await createUser(connect({}, server.url), server.url, 'on nopass ~queue:* resetchannels +@all');
+    expect(await new ScriptRunner(user).run(rightsCall(keys))).toEqual(['publish']);
+  });
+
+  it('finds nothing where the user may do everything', async () => {
+    expect(await new ScriptRunner(connect()).run(rightsCall(keys))).toEqual([]);
+  });
+});
