@@ -53,6 +53,7 @@ export {
   RetryLaterError,
   ScheduleNotFoundError,
 } from './queue/errors.js';
+export { RedisPermissionError } from './queue/permission-error.js';
 export { Worker } from './worker/worker.js';
 export type { WorkerOptions, WorkerQueue } from './worker/worker-options.js';
 export type { DeclaredSchedule } from './worker/recurring.js';
