@@ -3,6 +3,7 @@ import { clean } from '../queue/clean.js';
 import type { JobDefinition } from '../queue/define-job.js';
 import type { JobRecord, QueueStats } from '../queue/job.js';
 import { DeadLetters } from '../queue/dead-letters.js';
+import type { DoctorReport } from '../queue/doctor-report.js';
 import type { JobHandle, ResultOptions } from '../queue/job-handle.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { EnqueueOptions } from '../queue/new-job.js';
@@ -186,6 +187,16 @@ export class JobQueueService {
   async clean(job: string | JobDefinition, ...[status, options]: Parameters<JobQueue['clean']>): Promise<number> {
     const target = this.target(job, undefined);
     return clean(target, status, options, (question) => this.askQueue(target, question));
+  }
+
+  /**
+   * Audits a queue, and mends it where asked; see JobQueue.doctor.
+   *
+   * @param name the job's or the queue's
+   * @example const { counts, findings } = await jobs.doctor('email', { mend: true });
+   */
+  doctor(name: string, ...[options]: Parameters<JobQueue['doctor']>): Promise<DoctorReport> {
+    return this.target(name, undefined).doctor(options);
   }
 
   /** Depths, ages and counters: of one queue, or of all that this process knows, by name. */

@@ -1,8 +1,11 @@
-import { checkCount, checkMs } from './check-options.js';
+import { z } from 'zod';
+import { checkCount, checkMs, checkOptions } from './check-options.js';
 import { clean, type CleanableStatus, type CleanOptions } from './clean.js';
 import { Connection } from './connection.js';
 import { DeadLetters } from './dead-letters.js';
 import { decodeJobHash } from './decode-job.js';
+import type { DoctorReport } from './doctor-report.js';
+import { Doctor } from './doctor.js';
 import { InvalidOptionError } from './errors.js';
 import { EventSubscriber } from './event-subscriber.js';
 import { JOB_STATUSES, type JobRecord, type JobStatus, type QueueStats } from './job.js';
@@ -21,6 +24,11 @@ export const SLICE = 500;
 /** The most jobs that one call of a method hands out. */
 export const LARGEST_PAGE = 1_000;
 export const YEAR_MS = 365 * 86_400_000;
+
+const doctorSchema = z.strictObject(
+  { mend: z.boolean({ error: 'expected true or false' }).default(false) },
+  { error: 'expected an object with mend' },
+);
 
 /**
  * What operators do with a queue: look into it, and act on its jobs from outside. A JobQueue is one, and adds what
@@ -186,6 +194,23 @@ export abstract class QueueOperator {
         return total;
       }
     }
+  }
+
+  /**
+   * Audits the queue, beside live traffic: jobs that are in no place or in two, ids without a job, stuck unique keys,
+   * wrong counters and the like. It works in small steps, and its cost grows with the number of keys in the database.
+   *
+   * With `mend` it brings to rights what it finds. No job is deleted: what is in doubt goes to the dead letters.
+   *
+   * @param options.mend default false: nothing is changed
+   * @throws InvalidOptionError
+   * @example
+   * const { counts } = await queue.doctor(); // { orphan: 2 }
+   * await queue.doctor({ mend: true });
+   */
+  async doctor(options: { mend?: boolean } = {}): Promise<DoctorReport> {
+    const { mend } = checkOptions('doctor', doctorSchema, options);
+    return new Doctor(this.name, this.connection.client, this.runner, await this.scripts(), mend).run();
   }
 
   protected async call<Answer>(build: (scripts: QueueScripts) => ScriptCall<Answer>): Promise<Answer> {

@@ -80,7 +80,7 @@ export type ReleaseOutcome = 'released' | 'failed' | 'cancelled' | 'lost';
  * KEYS and ARGV or the shape of a reply; what each script does is said in its header.
  */
 export class QueueScripts {
-  private readonly retention: readonly ScriptArgument[];
+  readonly retention: readonly ScriptArgument[];
 
   constructor(
     readonly keys: QueueKeys,

@@ -1,0 +1,42 @@
+#!lua flags=allow-oom
+-- Decides about suspects, each as it stands at this moment, and mends them where asked: a job goes where its status or
+-- its one place says; what is in doubt goes to the dead letters with the reason; no job is deleted.
+-- Searching an id in a list is O(its length): a call ends when it has passed over its budget of entries.
+-- KEYS: the standard keys, see lib/keys
+-- ARGV[1..8]: retention and limits, see lib/retention
+-- ARGV[9] '1' to mend; ARGV[10] visibility in ms; ARGV[11] budget in list entries; ARGV[12..] ids
+-- Returns how many were judged; then for each fault: id, kind, found, expected. Repeated: judges anew.
+--@include lib/keys
+--@include lib/retention
+--@include lib/clock
+--@include lib/read
+--@include lib/rank
+--@include lib/events
+--@include lib/history
+--@include lib/places
+--@include lib/ends
+--@include lib/standing
+--@include lib/mend
+local mending, visibility, budget = ARGV[first] == '1', tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2])
+local judged, answer = 0, { 0 }
+
+for i = first + 3, #ARGV do
+  local id = ARGV[i]
+  local at = standing_of(id, #redis.call('LPOS', pending, id, 'COUNT', 0), #redis.call('LPOS', processing, id, 'COUNT', 0))
+  at.in_failed = at.status == 'failed' and redis.call('LPOS', failed, id)
+  local kind, found, expected = fault_of(at)
+  if kind then
+    local n = #answer
+    answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = id, kind, found, expected
+    if mending then
+      mend(at, found, visibility)
+    end
+  end
+  judged = judged + 1
+  budget = budget - redis.call('LLEN', pending) - redis.call('LLEN', processing) - 1
+  if budget <= 0 then
+    break
+  end
+end
+answer[1] = judged
+return answer

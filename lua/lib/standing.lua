@@ -1,0 +1,75 @@
+-- standing_of(id, pending_times, processing_times): what a job's hash says, and in which places its id stands; how often
+-- it is in the two lists is for the caller to know.
+-- fault_of(at): nil where all is well, else kind, what was found, what was expected.
+-- A claim of a client of the pattern is written in two steps and looked after by the sweep: it is no fault.
+-- Needs: keys, now.
+local longest_claim = 365 * 86400000
+local status_in = { pending = 'pending', prioritized = 'pending', scheduled = 'scheduled', claims = 'processing',
+  processing = 'processing', dead = 'failed' }
+
+local function standing_of(id, pending_times, processing_times)
+  local at = { id = id, key = job .. id, places = {} }
+  local hash = redis.pcall('HMGET', at.key, 'status', 'payload', 'claim_token', 'priority', 'rank', 'due_at_ms',
+    'failed_at_ms')
+  if hash.err then
+    at.other = redis.call('TYPE', at.key).ok
+  else
+    at.status, at.payload, at.token, at.priority = hash[1], hash[2], hash[3], hash[4]
+    at.rank, at.due, at.failed_at = hash[5], hash[6], hash[7]
+    at.hash = at.status or at.payload or redis.call('EXISTS', at.key) == 1
+    at.ttl = at.hash and redis.call('PTTL', at.key)
+  end
+  at.expiry = tonumber(redis.call('ZSCORE', claims, id) or nil)
+  local function stands(place, times)
+    for _ = 1, times do
+      at.places[#at.places + 1] = place
+    end
+  end
+  stands('claims', at.expiry and 1 or 0)
+  stands('prioritized', redis.call('ZSCORE', prioritized, id) and 1 or 0)
+  stands('scheduled', redis.call('ZSCORE', scheduled, id) and 1 or 0)
+  stands('dead', redis.call('ZSCORE', dead, id) and 1 or 0)
+  stands('pending', pending_times)
+  stands('processing', processing_times)
+  return at
+end
+
+local function fault_outside(at)
+  if at.status == 'completed' or at.status == 'cancelled' then
+    if at.ttl == -1 then
+      return 'lifetime', 'no expiry', 'an expiry, since it is ' .. at.status
+    end
+  elseif not (at.status == 'failed' and at.in_failed) then
+    return 'orphan', 'status ' .. (at.status or 'none') .. ', in no place', 'in a place'
+  end
+end
+
+local function fault_of(at)
+  if not at.hash then
+    if at.other then
+      return 'ghost', 'a ' .. at.other .. ' in the place of the hash', 'a hash'
+    elseif #at.places > 0 then
+      return 'ghost', 'in ' .. table.concat(at.places, ' and ') .. ', without a hash', 'a hash'
+    end
+    return nil
+  end
+  if #at.places == 0 then
+    return fault_outside(at)
+  end
+  local place, claimed = at.places[1], at.token and at.token ~= ''
+  if #at.places > 1 then
+    return 'double', 'in ' .. table.concat(at.places, ' and '), 'in one place'
+  elseif place == 'processing' then
+    return nil
+  elseif at.status ~= status_in[place] then
+    return 'status', at.status or 'none', status_in[place] .. ', since it is in ' .. place
+  elseif place == 'claims' and not claimed then
+    return 'token', 'none', 'a claim token, since it is in claims'
+  elseif place ~= 'claims' and claimed then
+    return 'token', 'a claim token', 'none, since it is in ' .. place
+  elseif place == 'claims' and at.expiry > now + longest_claim then
+    return 'claim', 'an expiry that never comes', 'an expiry'
+  elseif at.ttl >= 0 then
+    return 'lifetime', 'expires in ' .. at.ttl .. ' ms', 'no expiry, since it is in ' .. place
+  end
+end

@@ -1,0 +1,30 @@
+/**
+ * Tells, slice by slice of a list that grows at its head meanwhile, which ids come for the first time, and which stand in
+ * the list a second time. What was enqueued since the last slice moves ids that were seen into the next one.
+ */
+export class PendingWalk {
+  private readonly seen = new Set<string>();
+  private last: readonly string[] = [];
+
+  take(ids: readonly string[]): { fresh: string[]; again: string[] } {
+    const moved = this.movedInto(ids);
+    const fresh: string[] = [];
+    const again: string[] = [];
+    for (const id of ids.slice(moved)) {
+      (this.seen.has(id) ? again : fresh).push(id);
+      this.seen.add(id);
+    }
+    this.last = ids;
+    return { fresh, again };
+  }
+
+  /** How many ids at the beginning of the slice are the end of the last one. */
+  private movedInto(ids: readonly string[]): number {
+    if (ids.every((id) => this.seen.has(id)) && ids.length === this.last.length) {
+      return ids.length; // more came than a slice holds
+    }
+    const moved = ids.lastIndexOf(this.last.at(-1) ?? '') + 1;
+    const end = this.last.slice(this.last.length - moved);
+    return moved > 0 && ids.slice(0, moved).every((id, i) => id === end[i]) ? moved : 0;
+  }
+}

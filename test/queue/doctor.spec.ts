@@ -1,0 +1,395 @@
+import { describe, expect, it } from '@jest/globals';
+import type { DoctorKind } from '../../src/queue/doctor-report.js';
+import type { JobQueue } from '../../src/queue/job-queue.js';
+import { coreQueue } from '../support/core-queue.js';
+import { expectUnchanged, type TestQueue } from '../support/queue-state.js';
+import { newQueue, startWorker } from '../support/workers.js';
+
+interface Planted {
+  name: string;
+  plant: (state: TestQueue) => Promise<unknown>;
+  kind: DoctorKind;
+  subject?: string;
+  found: string | RegExp;
+  expected: string | RegExp;
+  /** Where the job `a` is after mending. */
+  after?: string;
+}
+
+async function claimed(state: TestQueue) {
+  return state.addAndClaim('a');
+}
+
+const planted: Planted[] = [
+  {
+    name: 'a pending job in no place',
+    plant: async (state) => [await state.addAll('a', 'b'), await state.redis.lrem(state.keys.pending, 0, 'a')],
+    kind: 'orphan',
+    found: 'status pending, in no place',
+    expected: 'in a place',
+    after: 'pending',
+  },
+  {
+    name: 'an urgent job in no place',
+    plant: async (state) => [await state.add('a', { priority: 5 }), await state.redis.del(state.keys.prioritized)],
+    kind: 'orphan',
+    found: 'status pending, in no place',
+    expected: 'in a place',
+    after: 'prioritized',
+  },
+  {
+    name: 'a scheduled job in no place',
+    plant: async (state) => [
+      await state.add('a', { delay_ms: 60_000 }),
+      await state.redis.del(state.keys.scheduled),
+    ],
+    kind: 'orphan',
+    found: 'status scheduled, in no place',
+    expected: 'in a place',
+    after: 'scheduled',
+  },
+  {
+    name: 'a claimed job in no place',
+    plant: async (state) => [await claimed(state), await state.redis.del(state.keys.claims)],
+    kind: 'orphan',
+    found: 'status processing, in no place',
+    expected: 'in a place',
+    after: 'claims',
+  },
+  {
+    name: 'a dead letter in no place',
+    plant: async (state) => {
+      const job = await claimed(state);
+      const error = { name: 'Error', message: 'no' };
+      await state.run(state.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
+      await state.redis.del(state.keys.dead, state.keys.failed);
+      await state.redis.pexpire(state.keys.job('a'), 60_000);
+    },
+    kind: 'orphan',
+    found: 'status failed, in no place',
+    expected: 'in a place',
+    after: 'dead',
+  },
+  {
+    name: 'a job of an unknown status in no place',
+    plant: (state) => state.redis.hset(state.keys.job('a'), { id: 'a', payload: '1', status: 'lost', name: 'x' }),
+    kind: 'orphan',
+    found: 'status lost, in no place',
+    expected: 'in a place',
+    after: 'dead',
+  },
+  ...(['pending', 'processing'] as const).map((list): Planted => ({
+    name: `an id without a job in ${list}`,
+    plant: (state) => state.redis.lpush(state.keys[list], 'a'),
+    kind: 'ghost',
+    found: `in ${list}, without a hash`,
+    expected: 'a hash',
+    after: 'dead',
+  })),
+  ...(['prioritized', 'scheduled', 'claims', 'dead'] as const).map((set): Planted => ({
+    name: `an id without a job in ${set}`,
+    plant: (state) => state.redis.zadd(state.keys[set], Date.now() + 60_000, 'a'),
+    kind: 'ghost',
+    found: `in ${set}, without a hash`,
+    expected: 'a hash',
+    after: set === 'dead' ? 'none' : 'dead',
+  })),
+  {
+    name: 'a key of another type in the place of a job',
+    plant: (state) => state.redis.set(state.keys.job('a'), 'text'),
+    kind: 'ghost',
+    found: 'a string in the place of the hash',
+    expected: 'a hash',
+    after: 'none',
+  },
+  {
+    name: 'a pending job twice in the line',
+    plant: async (state) => [await state.addAll('a', 'b'), await state.redis.rpush(state.keys.pending, 'a')],
+    kind: 'double',
+    found: 'in pending and pending',
+    expected: 'in one place',
+    after: 'pending',
+  },
+  {
+    name: 'a claimed job that waits too',
+    plant: async (state) => [await claimed(state), await state.redis.lpush(state.keys.pending, 'a')],
+    kind: 'double',
+    found: 'in claims and pending',
+    expected: 'in one place',
+    after: 'claims',
+  },
+  {
+    name: 'a scheduled job that is a dead letter too',
+    plant: async (state) => [
+      await state.add('a', { delay_ms: 60_000 }),
+      await state.redis.zadd(state.keys.dead, Date.now(), 'a'),
+    ],
+    kind: 'double',
+    found: 'in scheduled and dead',
+    expected: 'in one place',
+    after: 'scheduled',
+  },
+  {
+    name: 'a pending job that claims to be processed',
+    plant: async (state) => [
+      await state.add('a'),
+      await state.redis.hset(state.keys.job('a'), 'status', 'processing'),
+    ],
+    kind: 'status',
+    found: 'processing',
+    expected: 'pending, since it is in pending',
+    after: 'pending',
+  },
+  {
+    name: 'a claimed job without a token',
+    plant: async (state) => [await claimed(state), await state.redis.hset(state.keys.job('a'), 'claim_token', '')],
+    kind: 'token',
+    found: 'none',
+    expected: 'a claim token, since it is in claims',
+    after: 'pending',
+  },
+  {
+    name: 'a scheduled job with a token',
+    plant: async (state) => [
+      await state.add('a', { delay_ms: 60_000 }),
+      await state.redis.hset(state.keys.job('a'), 'claim_token', 'x'),
+    ],
+    kind: 'token',
+    found: 'a claim token',
+    expected: 'none, since it is in scheduled',
+    after: 'scheduled',
+  },
+  {
+    name: 'a claim that never expires',
+    plant: async (state) => [await claimed(state), await state.redis.zadd(state.keys.claims, '+inf', 'a')],
+    kind: 'claim',
+    found: 'an expiry that never comes',
+    expected: 'an expiry',
+    after: 'claims',
+  },
+  {
+    name: 'a scheduled job that would expire',
+    plant: async (state) => [
+      await state.add('a', { delay_ms: 60_000 }),
+      await state.redis.pexpire(state.keys.job('a'), 60_000),
+    ],
+    kind: 'lifetime',
+    found: /^expires in \d+ ms$/,
+    expected: 'no expiry, since it is in scheduled',
+    after: 'scheduled',
+  },
+  {
+    name: 'a completed job that would live for ever',
+    plant: async (state) => {
+      const job = await claimed(state);
+      await state.run(state.scripts.complete([{ ...job, result: '' }]));
+      await state.redis.persist(state.keys.job('a'));
+    },
+    kind: 'lifetime',
+    found: 'no expiry',
+    expected: 'an expiry, since it is completed',
+    after: 'none',
+  },
+  {
+    name: 'a unique key of a job that is gone',
+    plant: (state) => state.redis.hset(state.keys.unique, 'order-1', 'gone'),
+    kind: 'unique',
+    subject: 'order-1',
+    found: 'held by gone, which does not exist',
+    expected: 'held by an unfinished job',
+  },
+  {
+    name: 'a unique key of a job that has ended',
+    plant: async (state) => {
+      const job = await claimed(state);
+      await state.run(state.scripts.complete([{ ...job, result: '' }]));
+      await state.redis.hset(state.keys.unique, 'order-1', 'a');
+    },
+    kind: 'unique',
+    subject: 'order-1',
+    found: 'held by a, which is completed',
+    expected: 'held by an unfinished job',
+  },
+  {
+    name: 'a counter that is no number',
+    plant: (state) => state.redis.hset(state.keys.stats, 'enqueued_total', 'many'),
+    kind: 'counter',
+    subject: 'enqueued_total',
+    found: 'many',
+    expected: 'a whole number from 0',
+  },
+  {
+    name: 'a counter lower than what can be seen',
+    plant: async (state) => {
+      const job = await claimed(state);
+      await state.run(state.scripts.complete([{ ...job, result: '' }]));
+      await state.redis.del(state.keys.stats);
+    },
+    kind: 'counter',
+    subject: 'completed_total',
+    found: '0',
+    expected: 'a whole number from 1',
+  },
+];
+
+async function placesOf(state: TestQueue, id: string): Promise<string> {
+  const { keys, redis } = state;
+  const sets = ['claims', 'prioritized', 'scheduled', 'dead'] as const;
+  const lists = ['pending', 'processing'] as const;
+  const scores = await Promise.all(sets.map((set) => redis.zscore(keys[set], id)));
+  const spots = await Promise.all(lists.map((list) => redis.lpos(keys[list], id)));
+  return (
+    [...sets.filter((_, i) => scores[i] !== null), ...lists.filter((_, i) => spots[i] !== null)].join() || 'none'
+  );
+}
+
+function text(value: string | RegExp): unknown {
+  return typeof value === 'string' ? value : expect.stringMatching(value);
+}
+
+describe('the doctor', () => {
+  it.each(planted)('finds and mends $name', async ({ plant, kind, subject = 'a', found, expected, after }) => {
+    const { queue, state } = coreQueue();
+    await plant(state);
+    const finding = { kind, subject, found: text(found), expected: text(expected) };
+    const looked = await expectUnchanged(state, () => queue.doctor());
+    expect(looked).toMatchObject({ queue: queue.name, counts: { [kind]: 1 } });
+    expect(looked.findings).toEqual([{ ...finding, mended: false }]);
+    expect((await queue.doctor({ mend: true })).findings).toEqual([{ ...finding, mended: true }]);
+    expect((await queue.doctor()).findings).toEqual([]);
+    if (after) {
+      expect(await placesOf(state, 'a')).toBe(after);
+    }
+  });
+
+  it('finds and mends the memory of a claim that would stay for ever', async () => {
+    const { queue, state } = coreQueue();
+    await claimed(state);
+    const key = state.keys.batch('worker-1:0');
+    await state.redis.persist(key);
+    const finding = { kind: 'batch', subject: key, found: 'no expiry', expected: 'that of its claims' };
+    expect((await queue.doctor()).findings).toEqual([{ ...finding, mended: false }]);
+    await queue.doctor({ mend: true });
+    expect(await state.redis.pttl(key)).toBeGreaterThan(0);
+  });
+
+  it('gives an orphan that is mended to a worker, and refuses the settle of the claim that it had', async () => {
+    const { queue, state } = coreQueue();
+    const stale = await claimed(state);
+    await state.redis.hset(state.keys.job('a'), 'claim_token', '');
+    await queue.doctor({ mend: true });
+    const job = (await queue.claim())!;
+    expect(job).toMatchObject({ id: 'a', payload: {} });
+    expect(await queue.complete(stale, 1)).toBe(false);
+    expect(await queue.complete(job, 1)).toBe(true);
+  });
+
+  it('sends what is in doubt to the dead letters, with the reason', async () => {
+    const { queue, state } = coreQueue();
+    await state.redis.hset(state.keys.job('a'), { id: 'a', payload: '1', status: 'lost', name: 'x' });
+    await queue.doctor({ mend: true });
+    expect(await queue.get('a')).toMatchObject({
+      status: 'failed',
+      lastError: 'The doctor could not tell where this job belongs: status lost, in no place.',
+    });
+  });
+
+  it('does not take jobs of clients of the Redis pattern for faults', async () => {
+    const { queue, state } = coreQueue();
+    const { keys, redis } = state;
+    await redis.hset(keys.job('moved'), {
+      id: 'moved',
+      payload: '1',
+      status: 'pending',
+      attempts: 0,
+      claim_token: '',
+    });
+    await redis.lpush(keys.processing, 'moved');
+    await redis.hset(keys.job('failed'), { id: 'failed', payload: '1', status: 'failed', claim_token: 'x' });
+    await redis.pexpire(keys.job('failed'), 60_000);
+    await redis.lpush(keys.failed, 'failed');
+    state.broken = true; // as the pattern's clients leave it until the next sweep
+    expect((await queue.doctor()).findings).toEqual([]);
+  });
+
+  it('leaves a unique key that is held for a time to the sweep', async () => {
+    const { queue, state } = coreQueue();
+    await state.add('a', { unique: 'k', unique_for: 60_000 });
+    await queue.remove('a');
+    await state.redis.hset(state.keys.unique, 'k', 'a');
+    await state.redis.zadd(state.keys.windows, Date.now() + 60_000, 'k');
+    expect((await queue.doctor()).findings).toEqual([]);
+  });
+
+  it.each([{ mend: 'yes' }, { fix: true }])('refuses the options %j', async (options) => {
+    const { queue } = coreQueue();
+    await expect(queue.doctor(options as never)).rejects.toThrow(/^doctor\./);
+  });
+});
+
+describe('beside live traffic', () => {
+  it('finds nothing in a busy queue of 10,000 jobs, and mends nothing', async () => {
+    const queue = newQueue();
+    await fill(queue, 10_000);
+    const worker = await startWorker(queue, ({ attempt }) => {
+      if (attempt === 1 && Math.random() < 0.2) throw new Error('again');
+    });
+    const producing = new AbortController();
+    const producer = produce(queue, producing.signal);
+    for (let i = 0; i < 3; i++) {
+      const report = await queue.doctor({ mend: i > 0 });
+      expect(report).toMatchObject({ counts: {}, findings: [] });
+      expect(report.checked).toBeGreaterThan(0);
+    }
+    producing.abort();
+    await producer;
+    expect(worker.count('completed')).toBeGreaterThan(0);
+  }, 60_000);
+
+  it('works in steps of at most 100 jobs, at a cost that grows with the queue and no faster', async () => {
+    const { queue } = coreQueue();
+    await fill(queue, 1_000);
+    const small = await cost(queue);
+    await fill(queue, 3_000);
+    const large = await cost(queue);
+    expect(Math.max(...small.ids, ...large.ids)).toBeLessThanOrEqual(100);
+    expect(large.ids.reduce((sum, n) => sum + n, 0)).toBe(4 * small.ids.reduce((sum, n) => sum + n, 0));
+  });
+});
+
+async function fill(queue: JobQueue, count: number): Promise<void> {
+  await queue.enqueueMany(
+    Array.from({ length: count }, (_, i) => ({
+      payload: { i },
+      ...(i % 10 === 1 && { priority: 3 }),
+      ...(i % 10 === 2 && { delayMs: 60_000 }),
+    })),
+  );
+}
+
+/** Enqueues on, jobs of every sort, until it is told to stop. */
+async function produce(queue: JobQueue, signal: AbortSignal): Promise<void> {
+  for (let i = 0; !signal.aborted; i++) {
+    const handle = await queue.enqueue(
+      { i },
+      i % 3 === 0 ? { delayMs: 50 } : i % 3 === 1 ? { priority: i % 7 } : {},
+    );
+    if (i % 5 === 0) {
+      await queue.cancel(handle.id);
+    }
+  }
+}
+
+/** How many ids each script call of one audit looked at. */
+async function cost(queue: JobQueue): Promise<{ ids: number[] }> {
+  const ids: number[] = [];
+  const run = queue.runner.run.bind(queue.runner);
+  queue.runner.run = (call) => {
+    if (call.script === 'doctorLook') ids.push(call.args.length);
+    if (call.script === 'doctorJudge') ids.push(call.args.length - 11);
+    return run(call);
+  };
+  await queue.doctor();
+  queue.runner.run = run;
+  return { ids };
+}
