@@ -36,7 +36,7 @@ it('the supervisor resizes, kills one, hears of it, and stops all', async () => 
   process.env.NODE_OPTIONS = `--import ${LOADER}`;
   Logger.overrideLogger(false);
   interface Example {
-    nightShift(module: Type, entry: URL): Promise<{ running: number; ends: string[]; exitCode: number }>;
+    nightShift: (module: Type, entry: URL) => Promise<{ running: number; ends: string[]; exitCode: number }>;
   }
   const { nightShift } = (await loadExample('processes.md', 'steering')) as unknown as Example;
   expect(await nightShift(class {}, pathToFileURL(entry))).toEqual({
