@@ -70,14 +70,14 @@ export class Enqueuer {
       const answers = await deadline.limit(this.deliver(jobs));
       slice.forEach((each, i) => each.resolve(answers[i]!));
     } catch (error) {
-      const failure = this.explain(error as Error, jobs, sent);
-      slice.forEach((each) => each.reject(failure));
+      // Each caller learns of its own job, and not of those that travelled with it.
+      slice.forEach((each) => each.reject(this.explain(error as Error, each.job, sent)));
     } finally {
       deadline.clear();
     }
   }
 
-  private explain(error: Error, jobs: NewJob[], sent: boolean): Error {
+  private explain(error: Error, { id }: NewJob, sent: boolean): Error {
     if (error.message.startsWith('OOM')) {
       return new RedisOutOfMemoryError(
         `Enqueue to "${this.queue}" was refused: Redis is out of memory (maxmemory). Nothing was written. Free memory, ` +
@@ -87,8 +87,7 @@ export class Enqueuer {
     }
     // An error that Redis itself answered is an answer: the script did not run to its first write.
     const refused = error.name === 'ReplyError' || error instanceof RedisPermissionError;
-    const ids = jobs.map((job) => job.id);
-    return new EnqueueError(sent && !refused ? 'unknown' : 'not-sent', this.queue, ids, error.message, {
+    return new EnqueueError(sent && !refused ? 'unknown' : 'not-sent', this.queue, [id], error.message, {
       cause: error,
     });
   }

@@ -4,6 +4,7 @@ import { checkCount, checkMs } from './check-options.js';
 import { JobDefinition } from './define-job.js';
 import { durableEnqueuer, requireReplicas } from './durable-enqueuer.js';
 import { DurableLine } from './durable-line.js';
+import { answersOfAll } from './enqueue-all.js';
 import { Enqueuer } from './enqueuer.js';
 import { InvalidOptionError } from './errors.js';
 import { EventSubscriber } from './event-subscriber.js';
@@ -120,7 +121,8 @@ export class JobQueue extends QueueOperator {
     const jobs = allOf(made);
     const encoded = Array.isArray(jobs) ? jobs : await jobs;
     const source = typed ? typedSource(this, first) : this;
-    const answers = await Promise.all(encoded.map((job) => this.enqueuerOf(job).enqueue(job)));
+    const sent = encoded.map((job) => this.enqueuerOf(job).enqueue(job));
+    const answers = await answersOfAll(this.name, encoded, sent);
     const handles = encoded.map((job, i) => this.handleOf(job, answers[i]!, source));
     if (this.durable) {
       requireReplicas(this, handles, answers);

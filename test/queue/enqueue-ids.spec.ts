@@ -1,0 +1,42 @@
+// Which ids a failed enqueue names: what its caller needs to repeat the call, whatever else was on the way with it.
+import { describe, expect, it } from '@jest/globals';
+import type { EnqueueError } from '../../src/queue/errors.js';
+import { coreQueue } from '../support/core-queue.js';
+import { FaultProxy } from '../support/fault-proxy.js';
+import { connect } from '../support/redis.js';
+
+async function silentQueue() {
+  const proxy = await FaultProxy.start();
+  const client = connect({ retryStrategy: () => 20, maxRetriesPerRequest: null }, proxy.url);
+  client.on('error', () => undefined);
+  const { queue, state } = coreQueue({ enqueueTimeoutMs: 500 }, client);
+  await queue.stats();
+  return { proxy, queue, state };
+}
+
+const failure = (action: Promise<unknown>) =>
+  action.then(
+    () => undefined,
+    (error: unknown) => error as EnqueueError,
+  );
+
+describe('an enqueue that fails', () => {
+  it('names its own job, and not those that travelled with it', async () => {
+    const { proxy, queue, state } = await silentQueue();
+    const lost = proxy.loseReplies();
+    const failures = Promise.all([failure(queue.enqueue('a')), failure(queue.enqueue('b'))]);
+    await lost;
+    const [a, b] = await failures;
+    expect([a!.jobIds, b!.jobIds].flat()).toEqual(await state.pending());
+    expect(a!.jobIds).toHaveLength(1);
+  });
+
+  it('names all jobs of a call in their order, though it was sent in several steps', async () => {
+    const { proxy, queue, state } = await silentQueue();
+    const lost = proxy.loseReplies();
+    const failed = failure(queue.enqueueMany(Array.from({ length: 1_100 }, (_, payload) => ({ payload }))));
+    await lost;
+    expect(await failed).toMatchObject({ outcome: 'unknown' });
+    expect((await failed)!.jobIds).toEqual(await state.pending());
+  });
+});
