@@ -105,7 +105,7 @@ async function behave(job: Job<Work>, random: Random): Promise<void> {
       return wait(random.between(1_000, 4_500), job.signal);
     default:
       // Most are done at once; some are still at it when a fault comes.
-      if (random.chance(0.03)) return wait(random.between(50, 500), job.signal);
+      if (random.chance(0.1)) return wait(random.between(50, 500), job.signal);
       return random.chance(0.3) ? wait(random.between(1, 5), job.signal) : undefined;
   }
 }
