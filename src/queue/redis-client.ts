@@ -12,3 +12,20 @@ export function isRedisClient(value: unknown): value is RedisClient {
   const { isCluster: cluster, duplicate, evalsha } = (value ?? {}) as Partial<Redis>;
   return typeof cluster === 'boolean' && typeof duplicate === 'function' && typeof evalsha === 'function';
 }
+
+/** How long a connection that was made anew is kept, in ms, also where it leads to a replica again. */
+const KEPT_MS = 500;
+
+const left = new WeakMap<RedisClient, number>();
+
+/**
+ * Leaves a server that has become a replica, and connects anew: behind the same address, or by Sentinel, is the new
+ * master. The connection to the old one would stay for ever. A Cluster tells its clients itself where to go.
+ */
+export function leaveReplica(client: RedisClient): void {
+  const now = performance.now();
+  if (!isCluster(client) && client.status === 'ready' && now - (left.get(client) ?? -Infinity) > KEPT_MS) {
+    left.set(client, now);
+    client.disconnect(true);
+  }
+}

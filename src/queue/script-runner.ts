@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { JobQueueError } from './errors.js';
 import { luaScripts } from './lua.generated.js';
 import { explainRefusal } from './permission-error.js';
-import { isCluster, type RedisClient } from './redis-client.js';
+import { isCluster, leaveReplica, type RedisClient } from './redis-client.js';
 
 export type ScriptName = keyof typeof luaScripts;
 export type ScriptArgument = string | number;
@@ -58,6 +58,9 @@ export class ScriptRunner {
   ): Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }> {
     const replies = isCluster(this.client) ? await this.sendBySlot(calls, first) : await this.send(calls, first);
     const settled = calls.map((call, i) => settle(call, replies[i]));
+    if (replies.some((reply) => isReadOnly(reply?.[0]))) {
+      leaveReplica(this.client);
+    }
     for (const [i, call] of calls.entries()) {
       const outcome = settled[i]!;
       if (!outcome.ok && isUnknownScript(outcome.error)) {
@@ -119,7 +122,7 @@ export class ScriptRunner {
       return await this.client.evalsha(shas[call.script], call.keys.length, ...call.keys, ...call.args);
     } catch (error) {
       if (!isUnknownScript(error)) {
-        throw explainRefusal(error);
+        throw this.explain(error);
       }
       return this.evaluateText(call);
     }
@@ -129,8 +132,16 @@ export class ScriptRunner {
     try {
       return await this.client.eval(luaScripts[call.script], call.keys.length, ...call.keys, ...call.args);
     } catch (error) {
-      throw explainRefusal(error);
+      throw this.explain(error);
     }
+  }
+
+  /** What an error means, once what follows from it is done. */
+  private explain(error: unknown): unknown {
+    if (isReadOnly(error)) {
+      leaveReplica(this.client);
+    }
+    return explainRefusal(error);
   }
 }
 
@@ -149,6 +160,10 @@ function settle(call: ScriptCall<unknown>, reply: Reply): Settled<unknown> {
   } catch (failure) {
     return { ok: false, error: new ReplyDecodeError(call.script, failure) };
   }
+}
+
+function isReadOnly(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('READONLY');
 }
 
 function isUnknownScript(error: unknown): boolean {

@@ -35,7 +35,7 @@ export class FaultProxy {
 
   private constructor(
     private readonly listener: Server,
-    private readonly target: { host: string; port: number },
+    private target: { host: string; port: number },
   ) {
     listener.on('connection', (client) => this.connect(client));
   }
@@ -87,6 +87,12 @@ export class FaultProxy {
     this.swallowing = false;
     this.refusing = false;
     this.onLostReply = undefined;
+  }
+
+  /** New connections lead to another server; those that exist stay where they are. */
+  retarget(url: string): void {
+    const { hostname, port } = new URL(url);
+    this.target = { host: hostname, port: Number(port) };
   }
 
   /** Everything that passes from now on takes so much longer, each way. */

@@ -1,5 +1,5 @@
 // A producer that goes on through faults, and holds the queue to what it acknowledged.
-import { expect } from '@jest/globals';
+import { afterEach, expect } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { EnqueueError } from '../../src/queue/errors.js';
 import type { JobQueue } from '../../src/queue/job-queue.js';
@@ -8,11 +8,20 @@ import { ScriptRunner } from '../../src/queue/script-runner.js';
 import { violations } from './invariants.js';
 import { eventually, sleep } from './wait.js';
 
+const running = new Set<Traffic>();
+
+afterEach(() => {
+  running.forEach((traffic) => traffic.halt());
+  running.clear();
+});
+
 export interface TrafficOptions {
   /** How long to wait between two jobs, in ms. */
   everyMs?: number;
   /** Resolves when what was just acknowledged cannot be lost any more; by default nothing is waited for. */
   secured?: () => Promise<boolean>;
+  /** What the ids begin with. Default `t`. */
+  prefix?: string;
   enqueueOptions?: (i: number) => EnqueueOptions;
 }
 
@@ -22,12 +31,14 @@ export class Traffic {
   /** What failed on the way, in words; each was repeated with the same id. */
   readonly refusals: string[] = [];
   private stopped = false;
+  private halted = false;
   private readonly running: Promise<void>;
 
   constructor(
     private readonly queue: JobQueue,
     private readonly options: TrafficOptions = {},
   ) {
+    running.add(this);
     this.running = this.run();
   }
 
@@ -36,6 +47,12 @@ export class Traffic {
     const goal = this.acknowledged.length + count;
     const what = () => `${count} more acknowledged jobs; refusals: ${this.refusals.slice(-3).join(' | ')}`;
     await eventually(() => this.acknowledged.length >= goal, { timeoutMs, what: what() });
+  }
+
+  /** No job begins after this, and none is repeated. */
+  halt(): void {
+    this.stopped = true;
+    this.halted = true;
   }
 
   /** No job begins after this; resolves when the last is acknowledged. */
@@ -65,19 +82,19 @@ export class Traffic {
   }
 
   private async run(): Promise<void> {
-    const { everyMs = 5, secured = () => Promise.resolve(true) } = this.options;
+    const { everyMs = 5, prefix = 't', secured = () => Promise.resolve(true) } = this.options;
     for (let i = 0; !this.stopped; i++) {
-      const id = `t${i}`;
+      const id = `${prefix}${i}`;
       do {
         await this.acknowledge(id, i);
-      } while (!(await secured().catch(() => false)));
+      } while (!this.halted && !(await secured().catch(() => false)));
       this.acknowledged.push(id);
       await sleep(everyMs);
     }
   }
 
   private async acknowledge(id: string, i: number): Promise<void> {
-    for (;;) {
+    while (!this.halted) {
       try {
         await this.queue.enqueue({ i }, { ...this.options.enqueueOptions?.(i), id });
         return;

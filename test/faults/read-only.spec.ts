@@ -1,0 +1,83 @@
+// A server that refuses to write: it was made a replica while clients were on it, as in a failover behind one address.
+import { describe, expect, it } from '@jest/globals';
+import { JobHandler, JobQueueHealthIndicator } from 'nest-job-queue';
+import { startApp } from '../nest/app.js';
+import { FaultProxy } from '../support/fault-proxy.js';
+import { startOwnRedis } from '../support/own-redis.js';
+import { connect, uniqueQueueName } from '../support/redis.js';
+import { startReplica } from '../support/topologies.js';
+import { Traffic } from '../support/traffic.js';
+import { eventually } from '../support/wait.js';
+import { leaveBroken, newQueue, startWorker } from '../support/workers.js';
+
+describe('a master that becomes a replica', () => {
+  it('and a master again loses nothing, and work goes on within 2 s', async () => {
+    const server = await startOwnRedis();
+    const admin = connect({}, server.url);
+    const queue = newQueue({}, connect({}, server.url));
+    const worker = await startWorker(queue);
+    const traffic = new Traffic(newQueue({}, connect({}, server.url), queue.name));
+    await traffic.more(30);
+    const other = await startOwnRedis();
+    // It keeps its data for as long as it cannot reach the new master.
+    await other.kill('SIGSTOP');
+    await admin.replicaof('127.0.0.1', other.port);
+    await eventually(() => traffic.refusals.length > 3);
+    expect(traffic.refusals.at(-1)).toMatch(/^not-sent: .*READONLY/);
+    await admin.replicaof('NO', 'ONE');
+    const backAt = performance.now();
+    await worker.event('completed', worker.count('completed') + 1);
+    expect(performance.now() - backAt).toBeLessThan(2_000);
+    await traffic.more(20);
+    await traffic.settle(admin);
+  });
+
+  it('for good is left for the new master behind the same address within 2 s', async () => {
+    const old = await startOwnRedis();
+    const heir = await startReplica(old);
+    const proxy = await FaultProxy.start(old.url);
+    const client = connect({ maxRetriesPerRequest: null }, proxy.url);
+    const queue = newQueue({}, client);
+    leaveBroken(queue);
+    const worker = await startWorker(queue);
+    const producer = newQueue({}, connect({}, proxy.url), queue.name);
+    leaveBroken(producer);
+    const traffic = new Traffic(producer);
+    await traffic.more(30);
+    // The address leads to the new master from now on; connections that exist stay where they are.
+    await traffic.stop();
+    await connect({}, old.url).wait(1, 1_000);
+    await connect({}, heir.url).replicaof('NO', 'ONE');
+    await connect({}, old.url).replicaof('127.0.0.1', heir.port);
+    proxy.retarget(heir.url);
+    const switchedAt = performance.now();
+    const after = new Traffic(newQueue({}, connect({}, proxy.url), queue.name), { prefix: 'after' });
+    await worker.event('completed', worker.count('completed') + 1);
+    expect(performance.now() - switchedAt).toBeLessThan(2_000);
+    await after.more(10);
+    await after.settle(connect({}, heir.url));
+    // The old producer is refused once, which takes it to the new master too.
+    await producer.enqueue({}).catch((error: Error) => expect(error.message).toContain('READONLY'));
+    expect(await producer.enqueue({})).toMatchObject({ outcome: 'new' });
+  });
+
+  it('turns health red beyond its threshold, and green after', async () => {
+    const server = await startOwnRedis();
+    const admin = connect({}, server.url);
+    const name = uniqueQueueName();
+    @JobHandler(name)
+    class Handler {
+      handle() {}
+    }
+    const app = await startApp({ jobs: { redis: server.url }, providers: [Handler] });
+    const health = app.get(JobQueueHealthIndicator);
+    const status = async () => (await health.check('jobs', { maxSinceLastFetchMs: 1_500 })).jobs.status;
+    expect(await status()).toBe('up');
+    const other = await startOwnRedis();
+    await other.kill('SIGSTOP');
+    await admin.replicaof('127.0.0.1', other.port);
+    await eventually(async () => (await status()) === 'down');
+    await admin.replicaof('NO', 'ONE');
+    await eventually(async () => (await status()) === 'up', { timeoutMs: 4_000 });
+  });
+});

@@ -1,0 +1,65 @@
+// A server that speaks TLS only.
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { JobHandler, JobQueueHealthIndicator, JobQueueService } from 'nest-job-queue';
+import { KeptLog, startApp } from '../nest/app.js';
+import { makeCertificates, type Certificates } from '../support/certificates.js';
+import { startOwnRedis, type OwnRedis } from '../support/own-redis.js';
+import { connect, uniqueQueueName } from '../support/redis.js';
+import { newQueue, startWorker } from '../support/workers.js';
+
+let server: OwnRedis;
+let certificates: Certificates;
+beforeAll(async () => {
+  certificates = makeCertificates();
+  server = await startOwnRedis({ tls: certificates.files, args: ['--appendonly', 'yes'] });
+});
+
+function handler(name: string) {
+  @JobHandler(name)
+  class Handler {
+    handle() {
+      return 'done';
+    }
+  }
+  return Handler;
+}
+
+describe('a server that speaks TLS only', () => {
+  it('carries all connections of a worker: commands, waiting, events', async () => {
+    const queue = newQueue({}, connect({ tls: { ca: certificates.ca } }, server.url));
+    const worker = await startWorker(queue, () => 'done');
+    expect(await (await queue.enqueue({})).result()).toBe('done');
+    expect(worker.warnings).toEqual([]);
+    expect(server.url).toMatch(/^rediss:/);
+    const plain = connect({ retryStrategy: () => null }, server.url.replace('rediss', 'redis'));
+    plain.on('error', () => undefined);
+    await expect(plain.ping()).rejects.toThrow();
+  });
+
+  it('carries the Nest module and its health', async () => {
+    const name = uniqueQueueName();
+    const log = new KeptLog();
+    const { host, port } = server;
+    const app = await startApp({
+      jobs: { redis: { host, port, tls: { ca: certificates.ca } } },
+      providers: [handler(name)],
+      log,
+    });
+    expect(await (await app.get(JobQueueService).enqueue(name, null)).result()).toBe('done');
+    expect(await app.get(JobQueueHealthIndicator).check('jobs')).toMatchObject({ jobs: { status: 'up' } });
+    expect(log.lines.filter((line) => !line.startsWith('log'))).toEqual([]);
+  });
+
+  it('whose certificate is not trusted gets no job, and the app says why', async () => {
+    const name = uniqueQueueName();
+    const log = new KeptLog();
+    const app = await startApp({
+      jobs: { redis: server.url, enqueueTimeoutMs: 200 },
+      providers: [handler(name)],
+      log,
+    });
+    await expect(app.get(JobQueueService).enqueue(name, null)).rejects.toMatchObject({ outcome: 'not-sent' });
+    expect(log.lines.join('\n')).toMatch(/self-signed certificate/);
+    expect(await app.get(JobQueueHealthIndicator).check('jobs')).toMatchObject({ jobs: { status: 'down' } });
+  });
+});
