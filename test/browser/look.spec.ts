@@ -17,7 +17,7 @@ let page: ControlPage;
 beforeAll(async () => {
   shop = await startShop(['--workers', '3']);
   const first = await openPage(shop.url);
-  await eventually(async () => (await first.locator('#workers li[data-state=ready]').count()) === 3, {
+  await eventually(async () => (await first.locator('#workers li[data-state=running]').count()) === 3, {
     timeoutMs: 20_000,
   });
   await postForm(`${shop.url}/workers/configure`, { fail_rate: '1' });

@@ -227,12 +227,12 @@ describe('a worker process', () => {
       signature(begun.body, Number(/^t=(\d+)/.exec(String(begun.headers['x-shop-signature']))![1])),
     );
 
-    const second = await startWorker();
     await first.kill('SIGKILL');
     await begun.aborted;
     // As if the visibility timeout had passed.
     expect(await redis.zadd('queue:jobs:claims', 'XX', 'CH', 1, job.id)).toBe(1);
 
+    const second = await startWorker();
     const again = await receiver.next();
     expect(JSON.parse(again.body)).toMatchObject({ id: job.id, attempt: 2 });
     const stopped = timed(() => second.kill('SIGTERM'));

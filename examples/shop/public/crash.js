@@ -25,17 +25,17 @@ async function begin() {
 export function watchCrash({ redis, lists, workers }) {
   if (!show || !redis) return;
   const { id } = show;
-  const worker = workers.find((each) => each.job?.id === id && each.state === 'ready');
+  const worker = workers.find((each) => each.job?.id === id && each.state === 'running');
   const running = lists.processing.jobs.find((job) => job.id === id);
   if (show.stage === 'waits' && worker && worker.job.forMs > 600) {
     show.stage = 'killing';
-    show.victim = worker.name;
+    show.victim = worker.pid;
     step('taken', `${worker.name} works on it.`);
     void run(undefined, () => kill(worker.name));
   } else if (show.stage === 'killed') {
     if (running?.claimEndsInMs > 0) step('claim', `Its claim runs out in ${seconds(running.claimEndsInMs)}.`);
     else if (running) step('claim', 'Its claim has run out; the next sweep takes it back.');
-    if (lists.pending.jobs.some((job) => job.id === id) || (worker && worker.name !== show.victim)) {
+    if (lists.pending.jobs.some((job) => job.id === id) || (worker && worker.pid !== show.victim)) {
       show.stage = 'back';
       step('claim', 'Its claim ran out.');
       step('back', 'The job is back at the front of the queue.');

@@ -1,13 +1,19 @@
 import { run } from './actions.js';
 import { byId, el, keyed, post, seconds, setText, shortId } from './dom.js';
 
-const STATES = { starting: 'starts …', ready: 'idle', hanging: 'hangs', stopping: 'stops …' };
+const STATES = {
+  starting: 'starts …',
+  running: 'idle',
+  hanging: 'hangs',
+  waiting: 'is replaced …',
+  stopping: 'stops …',
+};
 
 export function showWorkers(workers) {
   keyed(byId('workers'), workers, (worker) => worker.name, make, update);
 }
 
-function make({ name, pid }) {
+function make({ name }) {
   const state = el('span', { className: 'does' });
   const kill = el('button', { type: 'button', className: 'kill', 'aria-label': `Kill ${name}` }, 'Kill');
   kill.addEventListener('click', () =>
@@ -16,18 +22,21 @@ function make({ name, pid }) {
       return `${name} is killed.`;
     }),
   );
-  const row = el('li', {}, el('span', { className: 'who' }, name, el('small', {}, ` ${pid ?? ''}`)), state, kill);
+  const process = el('small', {});
+  const row = el('li', {}, el('span', { className: 'who' }, name, process), state, kill);
+  row.process = process;
   row.state = state;
   row.kill = kill;
   return row;
 }
 
-function update(row, { state, job }) {
-  row.dataset.state = job && state === 'ready' ? 'busy' : state;
+function update(row, { pid, state, job }) {
+  row.dataset.state = job && state === 'running' ? 'busy' : state;
+  setText(row.process, pid === undefined ? '' : ` ${pid}`);
   const about = job && `${job.name} ${shortId(job.id)}, ${seconds(job.forMs)}`;
   setText(
     row.state,
-    about && state !== 'starting' ? (state === 'ready' ? about : `${STATES[state]} ${about}`) : STATES[state],
+    about && state !== 'starting' ? (state === 'running' ? about : `${STATES[state]} ${about}`) : STATES[state],
   );
-  row.kill.disabled = state === 'stopping';
+  row.kill.disabled = state === 'stopping' || pid === undefined;
 }

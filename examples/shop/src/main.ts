@@ -28,7 +28,7 @@ app.use((_request: unknown, response: { setHeader(name: string, value: string): 
 // Exits with 0 once the workers are drained, instead of by the signal.
 app.enableShutdownHooks(['SIGINT', 'SIGTERM'], { useProcessExit: true });
 await app.listen(port, flags.host);
-app.get(WorkerPool).resize(flags.workers);
+void app.get(WorkerPool).resize(flags.workers);
 
 const url = await app.getUrl();
 console.log(whatToTry(url));

@@ -1,11 +1,6 @@
-// The same modules as an application context: handlers, no HTTP. Start as many of these as there is work for.
-import { NestFactory } from '@nestjs/core';
+// The same modules without HTTP: the handlers, in a supervised process. The control page starts as many of these as it
+// is told to; by hand (npm run start:worker) this is one more, with a supervisor of its own.
+import { runWorkers } from 'nest-job-queue';
 import { AppModule } from './app.module.js';
-import { tell } from './trouble/trouble.js';
 
-// A worker of the control page's pool ends with the shop that started it, however that ends.
-process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
-
-const app = await NestFactory.createApplicationContext(AppModule);
-app.enableShutdownHooks(['SIGINT', 'SIGTERM'], { useProcessExit: true });
-await tell({ type: 'ready' });
+await runWorkers(AppModule, { processes: 1 });

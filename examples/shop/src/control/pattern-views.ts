@@ -15,7 +15,7 @@ export function statsView(stats: QueueStats, totals: Record<string, number>, poo
     completed_depth: stats.completed,
     failed_depth: stats.failed,
     visibility_ms: settings.visibilityMs,
-    workers_running: pool.running.length,
+    workers_running: pool.running,
     worker_processed_total: pool.processedTotal,
     work_latency_ms: pool.conditions.latencyMs,
     fail_rate: pool.conditions.failRate,

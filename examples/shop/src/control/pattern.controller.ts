@@ -87,7 +87,7 @@ export class PatternController {
   @Post('reset')
   @HttpCode(200)
   async reset(): Promise<{ stats: StatsView }> {
-    await this.pool.stop(RESET_STOP_MS);
+    await this.pool.resize(0, RESET_STOP_MS);
     await this.queue.purge();
     await this.totals.reset();
     this.pool.processedTotal = 0;

@@ -28,7 +28,7 @@ export class WorkersController {
   start(@Body(new ZodBody(startSchema)) body: z.infer<typeof startSchema>): Promise<StatsView> {
     const { size = 2, work_latency_ms: latencyMs = 400, fail_rate: failRate = 0, hang_rate: hangRate = 0 } = body;
     this.pool.configure({ latencyMs, failRate, hangRate });
-    this.pool.resize(size);
+    void this.pool.resize(size);
     return this.stats.now();
   }
 
@@ -36,7 +36,7 @@ export class WorkersController {
   @Post('stop')
   @HttpCode(200)
   stop(): Promise<StatsView> {
-    void this.pool.stop();
+    void this.pool.resize(0);
     return this.stats.now();
   }
 

@@ -8,12 +8,13 @@ export interface Conditions {
 }
 
 /** What the control page tells a worker process. */
-export type ToWorker = { type: 'conditions'; conditions: Conditions } | { type: 'ping' };
+export interface ToWorker {
+  type: 'conditions';
+  conditions: Conditions;
+}
 
 /** What a worker process tells the control page. */
 export type FromWorker =
-  | { type: 'ready' }
-  | { type: 'pong' }
   | { type: 'began'; id: string; name: string; attempt: number }
   | { type: 'hangs'; id: string; name: string }
   | { type: 'ended'; id: string; completed: boolean };

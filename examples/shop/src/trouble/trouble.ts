@@ -18,7 +18,7 @@ export class Trouble {
 
   constructor() {
     if (process.send) {
-      process.on('message', (message: ToWorker) => this.hear(message));
+      process.on('message', (message: Partial<ToWorker>) => this.hear(message));
     }
   }
 
@@ -58,17 +58,15 @@ export class Trouble {
     process.kill(process.pid, 'SIGKILL');
   }
 
-  private hear(message: ToWorker): void {
-    if (message.type === 'conditions') {
-      this.conditions = message.conditions;
-    } else {
-      void tell({ type: 'pong' });
+  private hear({ type, conditions }: Partial<ToWorker>): void {
+    if (type === 'conditions' && conditions) {
+      this.conditions = conditions;
     }
   }
 }
 
 /** Resolves when the message is on its way; nobody may be there to hear it. */
-export function tell(message: FromWorker): Promise<void> {
+function tell(message: FromWorker): Promise<void> {
   return new Promise((resolve) => {
     if (process.connected && process.send) process.send(message, undefined, undefined, () => resolve());
     else resolve();

@@ -68,7 +68,7 @@ export class SnapshotService {
 
   workers() {
     const now = Date.now();
-    return this.pool.workers.map(({ name, pid, state, job, processed }) => ({
+    return this.pool.list().map(({ name, pid, state, job, processed }) => ({
       name,
       pid,
       state,

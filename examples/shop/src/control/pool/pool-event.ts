@@ -1,8 +1,17 @@
-import type { CurrentJob } from './worker-process.js';
+/** What a worker works on, as it said itself. */
+export interface CurrentJob {
+  id: string;
+  name: string;
+  attempt: number;
+  since: number;
+}
 
 /** What happens in the pool, for whoever tells it. `worker` is the name, as `worker-2`. */
 export type PoolEvent =
-  | { type: 'started' | 'ready' | 'stopped' | 'silent'; worker: string; pid?: number }
+  | { type: 'ready'; worker: string; pid?: number }
+  | { type: 'stopped'; worker: string }
   | { type: 'began' | 'hangs'; worker: string; job: CurrentJob }
-  | { type: 'killed'; worker: string; pid?: number; job?: CurrentJob }
+  | { type: 'killed'; worker: string; job?: CurrentJob }
+  /** Killed by its supervisor, because it hung or did not stop in time. */
+  | { type: 'silent'; worker: string; why: string; job?: CurrentJob }
   | { type: 'died'; worker: string; how: string | number; job?: CurrentJob };

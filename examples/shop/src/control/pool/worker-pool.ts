@@ -1,136 +1,143 @@
-import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { runWorkers, type WorkerProcessEnded, type WorkerProcessEvent, type WorkerProcesses } from 'nest-job-queue';
 import { Subject } from 'rxjs';
+import { AppModule } from '../../app.module.js';
 import { settings } from '../../settings.js';
 import type { Conditions, FromWorker } from '../../trouble/messages.js';
+import { Activity } from './activity.js';
 import type { PoolEvent } from './pool-event.js';
-import { WorkerProcess } from './worker-process.js';
 
 /** A little more than a worker's own `shutdownTimeoutMs`. */
 const STOP_MS = 6_000;
-const ASK_EVERY_MS = 1_000;
-/** How long after a crash its replacement starts; twice as long after each that did not even get ready. */
-const RESTART_MS = 500;
-const LONGEST_RESTART_MS = 10_000;
 
-/** Worker processes: as many as are wanted, a new one for each that dies, and all under the same conditions. */
+export type PoolWorker = ReturnType<WorkerPool['list']>[number];
+
+/**
+ * The worker processes of the page, by `runWorkers`: as many as are wanted, a new one for each that dies or hangs, and
+ * all under the same conditions.
+ */
 @Injectable()
-export class WorkerPool implements OnModuleDestroy {
+export class WorkerPool implements OnModuleInit, OnModuleDestroy {
   readonly events = new Subject<PoolEvent>();
   conditions: Conditions = { latencyMs: 400, failRate: 0, hangRate: 0 };
   /** How many jobs all workers so far have completed. */
   processedTotal = 0;
-  private wanted = 0;
-  private started = 0;
-  private failedStarts = 0;
-  private restart: NodeJS.Timeout | undefined;
-  private readonly processes = new Set<WorkerProcess>();
-  private readonly watch = setInterval(() => this.askAll(), ASK_EVERY_MS);
-
   /** How many there are to be. */
-  get size(): number {
-    return this.wanted;
+  size = 0;
+  private processes!: WorkerProcesses;
+  /** By pid. */
+  private readonly activities = new Map<number | undefined, Activity>();
+
+  async onModuleInit(): Promise<void> {
+    this.processes = await runWorkers(AppModule, {
+      processes: 0,
+      entry: new URL('../../worker.js', import.meta.url),
+      // This process serves the page, too: it stops them itself.
+      ownsProcess: false,
+      stopTimeoutMs: STOP_MS,
+      // Somebody watches: each crash is followed by a restart soon, and by the next try where that fails.
+      stableMs: 0,
+      longestRestartDelayMs: 10_000,
+      maxBootFailures: 1_000,
+      // By then the claim of its job is long with another.
+      hangTimeoutMs: Math.max(5_000, 2 * settings.visibilityMs),
+      env: () => ({
+        SHOP_WORKS: 'yes',
+        // One job at a time, as the workers of the Redis pattern: a crash takes no more than one job with it.
+        SHOP_CONCURRENCY: '1',
+        SHOP_CONDITIONS: JSON.stringify(this.conditions),
+      }),
+    });
+    this.processes.events.subscribe((event) => this.hear(event));
   }
 
-  get workers(): WorkerProcess[] {
-    return [...this.processes];
+  list() {
+    return this.processes.status().map(({ name, pid, state }) => {
+      const { job, processed, hangs } = this.activities.get(pid) ?? new Activity();
+      return { name, pid, state: hangs && state === 'running' ? ('hanging' as const) : state, job, processed };
+    });
   }
 
-  get running(): WorkerProcess[] {
-    return this.workers.filter((each) => each.running);
+  /** How many the pool counts on. */
+  get running(): number {
+    return this.processes.status().filter(({ state }) => state !== 'stopping').length;
   }
 
-  /** Makes it `size` workers: starts what is missing, stops the youngest that are too many. */
-  resize(size: number): void {
-    this.wanted = size;
-    this.failedStarts = 0;
-    clearTimeout(this.restart);
-    this.fill();
-    for (const each of this.running.slice(size)) void each.stop(STOP_MS);
+  /** Makes it `size` workers: starts what is missing, stops those with the highest numbers that are too many. */
+  async resize(size: number, stopTimeoutMs = STOP_MS): Promise<void> {
+    this.size = size;
+    const resized = this.processes.resize(size, { stopTimeoutMs });
+    // One that hangs would not hear that it is to stop.
+    for (const each of this.list()) {
+      if (each.state === 'stopping' && this.activities.get(each.pid)?.hangs) this.killNow(each);
+    }
+    await resized;
   }
 
   configure(change: Partial<Conditions>): void {
     this.conditions = { ...this.conditions, ...change };
-    for (const each of this.workers) each.tell({ type: 'conditions', conditions: this.conditions });
-  }
-
-  /** Resolves when all have ended; those that need longer than `timeoutMs` are killed. */
-  async stop(timeoutMs = STOP_MS): Promise<void> {
-    this.wanted = 0;
-    clearTimeout(this.restart);
-    await Promise.all(this.workers.map((each) => each.stop(timeoutMs)));
+    this.processes.send({ type: 'conditions', conditions: this.conditions });
   }
 
   /** Kills a worker in the middle of its work: the named one, else one that has a job. */
-  kill(name?: string): WorkerProcess | undefined {
-    const { running } = this;
+  kill(name?: string): PoolWorker | undefined {
+    const alive = this.list().filter(({ pid, state }) => pid !== undefined && state !== 'stopping');
     const victim =
-      name === undefined
-        ? (running.find((each) => each.job) ?? running[0])
-        : running.find((each) => each.name === name);
-    if (victim) {
-      victim.kill();
-      this.events.next({ type: 'killed', worker: victim.name, pid: victim.pid, job: victim.job });
-    }
+      name === undefined ? (alive.find(({ job }) => job) ?? alive[0]) : alive.find((each) => each.name === name);
+    if (victim) this.killNow(victim);
     return victim;
   }
 
   /** While the HTTP server still listens: a webhook that is under way can arrive. */
   async onModuleDestroy(): Promise<void> {
-    clearInterval(this.watch);
-    await this.stop();
+    await this.resize(0);
+    await this.processes.stop();
     this.events.complete();
   }
 
-  private fill(): void {
-    while (this.running.length < this.wanted) this.start();
+  private killNow({ name, pid, job }: PoolWorker): void {
+    this.activityOf(pid).killed = true;
+    this.processes.killOne(name);
+    this.events.next({ type: 'killed', worker: name, job });
   }
 
-  private start(): void {
-    const name = `worker-${++this.started}`;
-    const worker: WorkerProcess = new WorkerProcess(name, this.conditions, (message) => this.hear(worker, message));
-    this.processes.add(worker);
-    this.events.next({ type: 'started', worker: name, pid: worker.pid });
-    void worker.exited.then((how) => this.end(worker, how));
-  }
-
-  private hear(worker: WorkerProcess, message: FromWorker): void {
-    const { name, pid, job } = worker;
-    if (message.type === 'ready') {
-      this.failedStarts = 0;
-      this.events.next({ type: 'ready', worker: name, pid });
-    } else if (message.type === 'began' || message.type === 'hangs') {
-      if (job) this.events.next({ type: message.type, worker: name, job });
-    } else if (message.type === 'ended' && message.completed) {
-      this.processedTotal += 1;
+  private hear(event: WorkerProcessEvent): void {
+    const { name: worker, pid } = event;
+    if (event.type === 'running') {
+      this.events.next({ type: 'ready', worker, pid });
+    } else if (event.type === 'message') {
+      this.hearMessage(worker, pid, event.message as FromWorker);
+    } else if (event.type === 'ended') {
+      this.end(event);
     }
   }
 
-  private end(worker: WorkerProcess, how: string | number): void {
-    this.processes.delete(worker);
-    const { name, job } = worker;
-    // Code 0: it was asked to end, by us or by Ctrl-C in the terminal that we share.
-    if (worker.state === 'stopping' || how === 0) {
-      this.events.next({ type: 'stopped', worker: name });
-      return;
+  private hearMessage(worker: string, pid: number | undefined, message: FromWorker): void {
+    const activity = this.activityOf(pid);
+    activity.hear(message);
+    const { job } = activity;
+    if (message.type === 'ended') {
+      this.processedTotal += message.completed ? 1 : 0;
+    } else if (job) {
+      this.events.next({ type: message.type, worker, job });
     }
-    this.events.next({ type: 'died', worker: name, how, job });
-    this.failedStarts = worker.state === 'starting' ? this.failedStarts + 1 : 0;
-    clearTimeout(this.restart);
-    const delay = Math.min(LONGEST_RESTART_MS, RESTART_MS * 2 ** this.failedStarts);
-    this.restart = setTimeout(() => this.fill(), delay);
   }
 
-  /** A worker that answers nothing for two visibility timeouts hangs: its job is long with another, so it is replaced. */
-  private askAll(): void {
-    const patience = Math.max(5, Math.ceil((2 * settings.visibilityMs) / ASK_EVERY_MS));
-    for (const worker of this.running) {
-      if (worker.state === 'starting') continue;
-      if (worker.unanswered > patience) {
-        this.events.next({ type: 'silent', worker: worker.name });
-        worker.kill();
-      } else {
-        worker.ask();
-      }
+  private end({ name: worker, pid, code, signal, stopped, killedFor }: WorkerProcessEnded): void {
+    const { job, killed } = this.activityOf(pid);
+    this.activities.delete(pid);
+    if (killed) return; // has been told
+    if (killedFor !== undefined) this.events.next({ type: 'silent', worker, why: killedFor, job });
+    else if (stopped && code === 0) this.events.next({ type: 'stopped', worker });
+    else this.events.next({ type: 'died', worker, how: signal ?? code ?? 'could not be started', job });
+  }
+
+  private activityOf(pid: number | undefined): Activity {
+    let activity = this.activities.get(pid);
+    if (!activity) {
+      activity = new Activity();
+      this.activities.set(pid, activity);
     }
+    return activity;
   }
 }

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { settings } from '../../settings.js';
-import type { PoolEvent } from '../pool/pool-event.js';
-import type { CurrentJob } from '../pool/worker-process.js';
+import type { CurrentJob, PoolEvent } from '../pool/pool-event.js';
 import { WorkerPool } from '../pool/worker-pool.js';
 import { nameOf } from './name-of.js';
 import { Story } from './story.js';
@@ -26,7 +25,7 @@ export class PoolStory {
       case 'stopped':
         return this.story.tell('plain', `${worker} has stopped; it left nothing unfinished.`);
       case 'silent':
-        return this.story.tell('warn', `${worker} has not answered for too long: it is killed and replaced.`);
+        return this.story.tell('warn', `${worker} was killed by its supervisor: ${event.why}.`, event.job?.id);
       case 'began':
         return this.tellAgain(worker, event.job);
       case 'hangs':
@@ -38,11 +37,7 @@ export class PoolStory {
       case 'killed':
         return this.story.tell('bad', `${worker} was killed (SIGKILL)${during(event.job)}`, event.job?.id);
       case 'died':
-        // A kill by the button has been told.
-        if (event.how === 'SIGKILL') return;
         return this.story.tell('bad', `${worker} died (${event.how})${during(event.job)}`, event.job?.id);
-      case 'started':
-        return;
     }
   }
 

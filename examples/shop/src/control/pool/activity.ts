@@ -1,0 +1,25 @@
+import type { FromWorker } from '../../trouble/messages.js';
+import type { CurrentJob } from './pool-event.js';
+
+/** What the pool knows of a worker process beside its status: what the process said itself. */
+export class Activity {
+  job: CurrentJob | undefined;
+  /** How many jobs it completed. */
+  processed = 0;
+  hangs = false;
+  /** By the button of the page. */
+  killed = false;
+
+  hear(message: FromWorker): void {
+    if (message.type === 'began') {
+      const { id, name, attempt } = message;
+      // A report is made beside the jobs of the page; the page shows these.
+      this.job = { id, name, attempt, since: Date.now() };
+    } else if (message.type === 'hangs') {
+      this.hangs = true;
+    } else {
+      this.job = undefined;
+      this.processed += message.completed ? 1 : 0;
+    }
+  }
+}
