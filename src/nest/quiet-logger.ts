@@ -1,24 +1,28 @@
 import { Logger } from '@nestjs/common';
 import type { JobQueueLogger } from '../queue/logger.js';
+import { printable } from '../queue/printable.js';
 
 const QUIET_MS = 10_000;
 const MOST_REMEMBERED = 200;
 
-/** Nest's logger, with the same warning or error at most once in ten seconds: an outage must not flood the log. */
+/**
+ * Nest's logger, with the same warning or error at most once in ten seconds: an outage must not flood the log. Nest prints
+ * a text as it is, so control characters in it are spelled out here: ids, names and errors may come from anybody.
+ */
 export class QuietLogger implements JobQueueLogger {
   private readonly logger = new Logger('JobQueue');
   private readonly said = new Map<string, { at: number; held: number }>();
 
   log(message: string): void {
-    this.logger.log(message);
+    this.logger.log(printable(message));
   }
 
   warn(message: string): void {
-    this.say(message, (text) => this.logger.warn(text));
+    this.say(message, (text) => this.logger.warn(printable(text)));
   }
 
   error(message: string): void {
-    this.say(message, (text) => this.logger.error(text));
+    this.say(message, (text) => this.logger.error(printable(text)));
   }
 
   private say(message: string, print: (text: string) => void): void {

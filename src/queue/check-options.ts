@@ -23,7 +23,7 @@ export function checkOptions<Schema extends z.ZodType>(
   if (issue.code === 'unrecognized_keys') {
     const key = issue.keys[0]!;
     throw new InvalidOptionError(
-      `${path}.${key}`,
+      `${path}.${key.slice(0, 80)}`,
       'a known option',
       show(key),
       suggest(key, knownKeys(schema, issue.path)),

@@ -1,3 +1,5 @@
+import { printable } from './printable.js';
+
 /** The base of every error this library throws, so that an application can tell ours from its own. */
 export class JobQueueError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -15,7 +17,7 @@ export class InvalidOptionError extends JobQueueError {
     readonly found: string,
     hint = '',
   ) {
-    super(`${subject}: expected ${expected}, found ${found}.${hint && ` ${hint}`}`);
+    super(printable(`${subject}: expected ${expected}, found ${found}.${hint && ` ${hint}`}`));
   }
 }
 
@@ -27,7 +29,7 @@ export class InvalidPayloadError extends JobQueueError {
     readonly expected: string,
     readonly found: string,
   ) {
-    super(`${path}: expected ${expected}, found ${found}.`);
+    super(printable(`${path}: expected ${expected}, found ${found}.`));
   }
 }
 
@@ -73,7 +75,7 @@ export class JobFailedError extends JobQueueError {
     /** The name of the last attempt's error, such as `TypeError`. */
     readonly errorName: string,
   ) {
-    super(`Job ${jobId} failed after ${attempts} attempt(s): ${errorName}: ${reason}`);
+    super(printable(`Job ${jobId} failed after ${attempts} attempt(s): ${errorName}: ${reason}`));
   }
 }
 

@@ -1,7 +1,11 @@
 import { InvalidPayloadError } from './errors.js';
 import { show } from './names.js';
+import { storeError } from './store-error.js';
 
 const MAX_DEPTH = 200;
+
+/** The most characters of a path that an error shows: its keys may come from anybody. */
+const LONGEST_PATH = 200;
 
 /**
  * Encodes a value that a job carries. Unlike `JSON.stringify` it refuses what would change silently on the way:
@@ -12,25 +16,42 @@ const MAX_DEPTH = 200;
  * @throws InvalidPayloadError with the path of the fault
  */
 export function encodeJson(subject: string, value: unknown, maxBytes: number): string {
-  checkValue(subject, value, 0);
+  check(subject, value);
   const json = stringify(subject, value);
   // A UTF-16 unit takes at most 3 bytes, so most payloads are known to fit without being measured.
   if (json.length * 3 > maxBytes && Buffer.byteLength(json) > maxBytes) {
-    throw new InvalidPayloadError(subject, `at most ${maxBytes} bytes of JSON`, `${Buffer.byteLength(json)} bytes`);
+    throw fault(subject, `at most ${maxBytes} bytes of JSON`, `${Buffer.byteLength(json)} bytes`);
   }
   return json;
 }
 
-/** A `toJSON` may throw, or give what JSON cannot carry; only here that shows. */
+/** A getter, a proxy or a `toJSON` of the application may throw anything. */
+function check(subject: string, value: unknown): void {
+  try {
+    checkValue(subject, value, 0);
+  } catch (error) {
+    throw error instanceof InvalidPayloadError ? error : unreadable(subject, error);
+  }
+}
+
+function unreadable(subject: string, error: unknown): InvalidPayloadError {
+  const { message } = storeError(error);
+  return fault(subject, 'a value that JSON can carry', `one that throws (${message.slice(0, 200)})`);
+}
+
+function fault(path: string, expected: string, found: string): InvalidPayloadError {
+  return new InvalidPayloadError(path.slice(0, LONGEST_PATH), expected, found);
+}
+
 function stringify(subject: string, value: unknown): string {
   let json: string | undefined;
   try {
     json = JSON.stringify(value) as string | undefined;
   } catch (error) {
-    throw new InvalidPayloadError(subject, 'a value that JSON can carry', `one that throws (${String(error)})`);
+    throw unreadable(subject, error);
   }
   if (json === undefined) {
-    throw new InvalidPayloadError(subject, 'a value that JSON can carry', show(value));
+    throw fault(subject, 'a value that JSON can carry', show(value));
   }
   return json;
 }
@@ -43,28 +64,40 @@ function checkValue(path: string, value: unknown, depth: number): void {
       return;
     case 'number':
       if (!Number.isFinite(value)) {
-        throw new InvalidPayloadError(path, 'a finite number', String(value));
+        throw fault(path, 'a finite number', String(value));
       }
       return;
     case 'object':
       if (value !== null && typeof (value as { toJSON?: unknown }).toJSON !== 'function') {
         checkObject(path, value, depth);
-      } else if (value instanceof Date && Number.isNaN(value.getTime())) {
-        throw new InvalidPayloadError(path, 'a valid Date', 'an invalid one');
+      } else if (value !== null) {
+        checkConverted(path, value as { toJSON(key: string): unknown }, depth);
       }
       return;
     default:
-      throw new InvalidPayloadError(path, 'a value that JSON can carry', describe(value));
+      throw fault(path, 'a value that JSON can carry', describe(value));
+  }
+}
+
+/** JSON takes what `toJSON` gives as it is: a `toJSON` of the answer is not asked again. */
+function checkConverted(path: string, value: { toJSON(key: string): unknown }, depth: number): void {
+  if (value instanceof Date) {
+    if (Number.isNaN(value.getTime())) {
+      throw fault(path, 'a valid Date', 'an invalid one');
+    }
+    return;
+  }
+  const converted = value.toJSON('');
+  if (typeof converted === 'object' && converted !== null) {
+    checkObject(path, converted, depth);
+  } else {
+    checkValue(path, converted, depth);
   }
 }
 
 function checkObject(path: string, value: object, depth: number): void {
   if (depth === MAX_DEPTH) {
-    throw new InvalidPayloadError(
-      path.slice(0, 100),
-      `nesting of at most ${MAX_DEPTH}`,
-      'a deeper one, or a cycle',
-    );
+    throw fault(path, `nesting of at most ${MAX_DEPTH}`, 'a deeper one, or a cycle');
   }
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) {
@@ -73,7 +106,7 @@ function checkObject(path: string, value: object, depth: number): void {
     return;
   }
   if (value instanceof Map || value instanceof Set) {
-    throw new InvalidPayloadError(path, 'a plain object or array', `a ${value.constructor.name}`);
+    throw fault(path, 'a plain object or array', `a ${value.constructor.name}`);
   }
   for (const key of Object.keys(value)) {
     const field = (value as Record<string, unknown>)[key];

@@ -35,7 +35,7 @@ export function show(value: unknown): string {
   if (typeof value === 'object' && value !== null) {
     return Array.isArray(value)
       ? `an array of ${value.length}`
-      : `an object with ${Object.keys(value).slice(0, 5).join(', ') || 'no keys'}`;
+      : `an object with ${Object.keys(value).slice(0, 5).join(', ').slice(0, 80) || 'no keys'}`;
   }
   return String(value);
 }

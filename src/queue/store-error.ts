@@ -33,5 +33,6 @@ function safeString(value: unknown): string {
 }
 
 function cut(whole: string, length: number): string {
-  return whole.length > length ? `${whole.slice(0, length)}…` : whole;
+  // Redis keeps UTF-8, which has no half of a character.
+  return (whole.length > length ? `${whole.slice(0, length)}…` : whole).replace(/\p{Surrogate}/gu, '\uFFFD');
 }

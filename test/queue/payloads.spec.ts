@@ -29,8 +29,12 @@ describe('a payload that JSON cannot carry is refused with its path, and nothing
     ['a Set', 'payload', () => new Set([1])],
     ['undefined alone', 'payload', () => undefined],
     ['what becomes undefined', 'payload', () => ({ toJSON: () => undefined })],
-    ['a toJSON that gives a BigInt', 'payload', () => ({ at: { toJSON: () => 5n } })],
+    ['a toJSON that gives a BigInt', 'payload.at', () => ({ at: { toJSON: () => 5n } })],
     ['a toJSON that throws', 'payload', () => ({ toJSON: () => { throw new Error('no'); } })], // prettier-ignore
+    ['a toJSON that gives NaN', 'payload.at.ms', () => ({ at: { toJSON: () => ({ ms: Number.NaN }) } })],
+    ['a nested toJSON that throws', 'payload', () => ({ at: [{ toJSON: () => { throw new Error('no'); } }] })], // prettier-ignore
+    ['a getter that throws', 'payload', () => ({ get to() { throw new Error('no'); } })], // prettier-ignore
+    ['a proxy that throws', 'payload', () => new Proxy({}, { ownKeys: () => { throw new Error('no'); } })], // prettier-ignore
     ['a date that is none', 'payload.at', () => ({ at: new Date(Number.NaN) })],
   ])('%s', async (_what, path, payload) => {
     const { queue, state } = coreQueue();
