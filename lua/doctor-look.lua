@@ -13,7 +13,8 @@ for _, id in ipairs(ARGV) do
   local verdict
   if #at.places == 0 then
     local ended = (at.status == 'completed' or at.status == 'cancelled') and at.ttl >= 0
-    verdict = not ended and ((at.hash or at.other) and 'nowhere' or 'absent')
+    local unwell = at.status == 'pending' and (at.ttl >= 0 or at.token and at.token ~= '')
+    verdict = not ended and (unwell and 'odd' or (at.hash or at.other) and 'nowhere' or 'absent')
   elseif fault_of(at) then
     verdict = 'odd'
   end

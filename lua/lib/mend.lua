@@ -20,15 +20,18 @@ local function right_place(at)
   return at.status == 'scheduled' and 'scheduled' or 'dead'
 end
 
-local function leave_places(id, but)
+local function leave_places(at, but)
   local sets = { claims = claims, prioritized = prioritized, scheduled = scheduled, dead = dead }
   for place, set in pairs(sets) do
     if place ~= but then
-      redis.call('ZREM', set, id)
+      redis.call('ZREM', set, at.id)
     end
   end
-  redis.call('LREM', pending, 0, id)
-  redis.call('LREM', processing, 0, id)
+  for _, place in ipairs(at.places) do -- asked first, since LREM is O(length of the list)
+    if place == 'pending' or place == 'processing' then
+      redis.call('LREM', place == 'pending' and pending or processing, 0, at.id)
+    end
+  end
 end
 
 -- The claim's time starts anew: a worker that lives extends it, one that is gone loses it to the sweep.
@@ -48,7 +51,7 @@ local function stand_dead(at, found)
 end
 
 local function end_for_good(at)
-  leave_places(at.id)
+  leave_places(at)
   if redis.call('PTTL', at.key) == -1 then
     redis.call('PEXPIRE', at.key, result_ttl)
   end
@@ -56,7 +59,7 @@ end
 
 local function lay_ghost(at)
   local only_dead = #at.places == 1 and at.places[1] == 'dead'
-  leave_places(at.id)
+  leave_places(at)
   redis.call('UNLINK', at.key)
   if #at.places > 0 and not only_dead then
     bury(at.id, 'The job hash is missing: it was deleted or has expired.')
@@ -72,7 +75,7 @@ local function mend(at, found, visibility)
   local place = right_place(at)
   redis.call('PERSIST', at.key)
   if place == 'claims' then
-    leave_places(at.id, place)
+    leave_places(at, place)
     return stand_claimed(at, visibility)
   end
   -- As when a claim ends: a settle of one that was current until now must be refused.
@@ -81,7 +84,7 @@ local function mend(at, found, visibility)
     redis.call('HSET', at.key, 'status', status_in[place])
     return
   end
-  leave_places(at.id, place)
+  leave_places(at, place)
   if place == 'dead' then
     stand_dead(at, found)
   elseif place == 'scheduled' then

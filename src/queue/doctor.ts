@@ -1,6 +1,6 @@
 import { DoctorNotes, type DoctorReport } from './doctor-report.js';
 import { DoctorScripts, type Look } from './doctor-scripts.js';
-import { PendingWalk } from './pending-walk.js';
+import { ListWalk } from './list-walk.js';
 import type { QueueScripts } from './queue-scripts.js';
 import { isCluster, type RedisClient } from './redis-client.js';
 import type { ScriptCall, ScriptRunner } from './script-runner.js';
@@ -35,8 +35,7 @@ export class Doctor {
 
   async run(): Promise<DoctorReport> {
     await this.lookAtJobs();
-    await this.lookAtPending();
-    await this.lookAtProcessing();
+    await this.lookAtLists();
     await this.lookAtSets();
     this.strays.forEach((_, id) => this.suspects.add(id));
     await this.judge([...this.suspects]);
@@ -76,26 +75,24 @@ export class Doctor {
     }
   }
 
-  private async lookAtPending(): Promise<void> {
-    const walk = new PendingWalk();
+  private async lookAtLists(): Promise<void> {
+    const { pending, processing } = this.keys;
+    const line = new ListWalk();
+    await this.lookAtList(pending, line, (status) => status === 'pending');
+    // A claim of a client of the pattern is written in two steps, so that its status may be of before.
+    await this.lookAtList(processing, new ListWalk(), () => true, line);
+  }
+
+  private async lookAtList(key: string, walk: ListWalk, fits: (status: string) => boolean, other?: ListWalk) {
     for (let offset = 0; ; offset += SLICE) {
-      const ids = await this.client.lrange(this.keys.pending, offset, offset + SLICE - 1);
+      const ids = await this.client.lrange(key, offset, offset + SLICE - 1);
       if (ids.length === 0) {
         return;
       }
       const { fresh, again } = walk.take(ids);
-      again.forEach((id) => this.suspects.add(id));
-      await this.meet(fresh, (status) => status === 'pending');
-    }
-  }
-
-  private async lookAtProcessing(): Promise<void> {
-    for (let offset = 0; ; offset += SLICE) {
-      const ids = await this.client.lrange(this.keys.processing, offset, offset + SLICE - 1);
-      if (ids.length === 0) {
-        return;
-      }
-      await this.meet(ids, () => true);
+      const twice = fresh.filter((id) => other?.has(id));
+      [...again, ...twice].forEach((id) => this.suspects.add(id));
+      await this.meet(fresh, fits);
     }
   }
 

@@ -111,6 +111,14 @@ const planted: Planted[] = [
     after: 'pending',
   },
   {
+    name: 'a pending job that is in processing too',
+    plant: async (state) => [await state.add('a'), await state.redis.lpush(state.keys.processing, 'a')],
+    kind: 'double',
+    found: 'in pending and processing',
+    expected: 'in one place',
+    after: 'pending',
+  },
+  {
     name: 'a claimed job that waits too',
     plant: async (state) => [await claimed(state), await state.redis.lpush(state.keys.pending, 'a')],
     kind: 'double',
@@ -166,6 +174,14 @@ const planted: Planted[] = [
     found: 'an expiry that never comes',
     expected: 'an expiry',
     after: 'claims',
+  },
+  {
+    name: 'a pending job that would expire',
+    plant: async (state) => [await state.addAll('a', 'b'), await state.redis.pexpire(state.keys.job('a'), 60_000)],
+    kind: 'lifetime',
+    found: /^expires in \d+ ms$/,
+    expected: 'no expiry, since it is in pending',
+    after: 'pending',
   },
   {
     name: 'a scheduled job that would expire',

@@ -1,9 +1,9 @@
 import { expect, it } from '@jest/globals';
-import { PendingWalk } from '../../src/queue/pending-walk.js';
+import { ListWalk } from '../../src/queue/list-walk.js';
 
 /** What a walk makes of these slices, one after the other. */
 function walk(...slices: string[]): { fresh: string; again: string } {
-  const steps = new PendingWalk();
+  const steps = new ListWalk();
   const takes = slices.map((slice) => steps.take(slice.split('')));
   return {
     fresh: takes.map(({ fresh }) => fresh.join('')).join(' '),

@@ -2,7 +2,7 @@
  * Tells, slice by slice of a list that grows at its head meanwhile, which ids come for the first time, and which stand in
  * the list a second time. What was enqueued since the last slice moves ids that were seen into the next one.
  */
-export class PendingWalk {
+export class ListWalk {
   private readonly seen = new Set<string>();
   private last: readonly string[] = [];
 
@@ -16,6 +16,11 @@ export class PendingWalk {
     }
     this.last = ids;
     return { fresh, again };
+  }
+
+  /** Whether an id was met so far. */
+  has(id: string): boolean {
+    return this.seen.has(id);
   }
 
   /** How many ids at the beginning of the slice are the end of the last one. */
