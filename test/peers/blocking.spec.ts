@@ -2,15 +2,19 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { coreQueue } from '../support/core-queue.js';
+import { startOwnRedis } from '../support/own-redis.js';
 import { connect } from '../support/redis.js';
-import { namedConnection, newQueue, startWorker } from '../support/workers.js';
+import { newQueue, startWorker } from '../support/workers.js';
 
 /** What a server is asked to wait, in seconds, by wake key. */
 const waits = new Map<string, number[]>();
+let url: string;
 let monitor: Redis;
 
 beforeAll(async () => {
-  monitor = await connect().monitor();
+  // A server of its own: what others send to the shared one is no business of a monitor.
+  ({ url } = await startOwnRedis());
+  monitor = await connect({}, url).monitor();
   monitor.on('monitor', (_time: string, [command, ...args]: string[]) => {
     if (command!.toLowerCase() === 'bzpopmin') {
       const seconds = Number(args.pop());
@@ -29,7 +33,7 @@ function expectBounded(seconds: readonly number[] | undefined): void {
 
 describe('a wait for jobs has an end, however soon or late the next job is due', () => {
   it('of a worker', async () => {
-    const queue = newQueue({}, namedConnection());
+    const queue = newQueue({}, connect({}, url));
     const worker = await startWorker(queue);
     for (let round = 1; round <= 40; round++) {
       await queue.enqueue(round, { delayMs: 1 + (round % 7) });
@@ -42,12 +46,12 @@ describe('a wait for jobs has an end, however soon or late the next job is due',
   });
 
   it('of a manual consumer', async () => {
-    const { queue, state } = coreQueue();
+    const { queue } = coreQueue({}, connect({}, url));
     for (let round = 1; round <= 10; round++) {
       await queue.enqueue(round, { delayMs: 1 + (round % 7) });
       expect(await queue.complete((await queue.claim({ timeoutMs: 5_000 }))!)).toBe(true);
     }
     expect(await queue.claim({ timeoutMs: 1 })).toBeNull();
-    expectBounded(waits.get(state.keys.wake));
+    expectBounded(waits.get((await queue.scripts()).keys.wake));
   });
 });
