@@ -16,8 +16,8 @@ describe('a master that becomes a replica', () => {
     const admin = connect({}, server.url);
     const queue = newQueue({}, connect({}, server.url));
     const worker = await startWorker(queue);
-    const traffic = new Traffic(newQueue({}, connect({}, server.url), queue.name));
-    await traffic.more(30);
+    const traffic = new Traffic(newQueue({}, connect({}, server.url), queue.name), { everyMs: 20 });
+    await traffic.more(10);
     const other = await startOwnRedis();
     // It keeps its data for as long as it cannot reach the new master.
     await other.kill('SIGSTOP');
@@ -28,7 +28,7 @@ describe('a master that becomes a replica', () => {
     const backAt = performance.now();
     await worker.event('completed', worker.count('completed') + 1);
     expect(performance.now() - backAt).toBeLessThan(2_000);
-    await traffic.more(20);
+    await traffic.more(10);
     await traffic.settle(admin);
   });
 
@@ -42,8 +42,8 @@ describe('a master that becomes a replica', () => {
     const worker = await startWorker(queue);
     const producer = newQueue({}, connect({}, proxy.url), queue.name);
     leaveBroken(producer);
-    const traffic = new Traffic(producer);
-    await traffic.more(30);
+    const traffic = new Traffic(producer, { everyMs: 20 });
+    await traffic.more(10);
     // The address leads to the new master from now on; connections that exist stay where they are.
     await traffic.stop();
     await connect({}, old.url).wait(1, 1_000);
@@ -51,7 +51,7 @@ describe('a master that becomes a replica', () => {
     await connect({}, old.url).replicaof('127.0.0.1', heir.port);
     proxy.retarget(heir.url);
     const switchedAt = performance.now();
-    const after = new Traffic(newQueue({}, connect({}, proxy.url), queue.name), { prefix: 'after' });
+    const after = new Traffic(newQueue({}, connect({}, proxy.url), queue.name), { prefix: 'after', everyMs: 20 });
     await worker.event('completed', worker.count('completed') + 1);
     expect(performance.now() - switchedAt).toBeLessThan(2_000);
     await after.more(10);

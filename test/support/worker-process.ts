@@ -27,6 +27,8 @@ export interface WorkerProcessOptions {
   workMs: number;
   deaf?: boolean;
   redisUrl?: string;
+  /** Stands at the end of each of its scripts, so that they are another version of them. */
+  scriptComment?: string;
 }
 
 export interface ProcessEvent {
@@ -89,10 +91,15 @@ export class WorkerProcess {
 
 const SCRIPT = `
 import { Redis } from 'ioredis';
-import { JobQueue } from './queue/job-queue.js';
-import { Worker } from './worker/worker.js';
+import { luaScripts } from './queue/lua.generated.js';
 
-const { redisUrl, queue: name, queueOptions, workerOptions, workMs, deaf } = JSON.parse(process.argv[2]);
+const { scriptComment, redisUrl, queue: name, queueOptions, workerOptions, workMs, deaf } = JSON.parse(process.argv[2]);
+if (scriptComment) {
+  for (const script of Object.keys(luaScripts)) luaScripts[script] += '-- ' + scriptComment + '\\n';
+}
+// Only now: the digests are made when the module is loaded.
+const { JobQueue } = await import('./queue/job-queue.js');
+const { Worker } = await import('./worker/worker.js');
 const say = (event) => process.stdout.write(JSON.stringify(event) + '\\n');
 const redis = new Redis(redisUrl, { maxRetriesPerRequest: null });
 redis.on('error', () => {});
