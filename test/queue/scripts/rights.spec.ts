@@ -1,9 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { luaScripts } from '../../../src/queue/lua.generated.js';
 import { QueueKeys } from '../../../src/queue/keys.js';
 import { rightsCall, SCRIPT_COMMANDS } from '../../../src/queue/rights.js';
 import { ScriptRunner } from '../../../src/queue/script-runner.js';
-import { createUser } from '../../support/acl.js';
+import { createUser, MINIMAL_RIGHTS } from '../../support/acl.js';
 import { startOwnRedis } from '../../support/own-redis.js';
 import { connect } from '../../support/redis.js';
 
@@ -18,6 +19,12 @@ describe('rights', () => {
     expect([...new Set(called)].toSorted()).toEqual(SCRIPT_COMMANDS.toSorted());
     const dynamic = Object.values(luaScripts).flatMap((text) => text.match(/redis\.p?call\(\s*[^'\s]/g) ?? []);
     expect(dynamic).toEqual([]);
+  });
+
+  it('is documented', () => {
+    const text = readFileSync(new URL('../../../docs/reliability.md', import.meta.url), 'utf8');
+    const [, rights] = /```\nACL SETUSER queue on >password ([^`]+)```/.exec(text)!;
+    expect(rights!.trim().split(/\s+/).toSorted()).toEqual(MINIMAL_RIGHTS.split(' ').toSorted());
   });
 
   it('finds each command that is refused, and no other', async () => {
