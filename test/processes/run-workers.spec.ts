@@ -57,7 +57,7 @@ describe('worker processes', () => {
 });
 
 describe('a worker process that', () => {
-  it('is killed (SIGKILL) is replaced; its job comes back', async () => {
+  it('is killed (SIGKILL) is replaced, and jobs go on', async () => {
     const app = startWorkers();
     const [first] = await firstStatus(app);
     process.kill(first!.pid!, 'SIGKILL');
