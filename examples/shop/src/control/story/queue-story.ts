@@ -1,38 +1,28 @@
-import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import type { Redis } from 'ioredis';
-import type { JobEvent } from 'nest-job-queue';
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { JobQueueService, type FleetJobEvent } from 'nest-job-queue';
 import { QueueAccess } from '../queue-access.js';
 import { nameOf } from './name-of.js';
 import { Story } from './story.js';
 import { Troubles } from './troubles.js';
 
-/** Tells what happens to jobs, by the events that the queue publishes, and when Redis goes and comes back. */
+/** Tells what happens to jobs, in whatever process, and when Redis goes and comes back. */
 @Injectable()
-export class QueueStory implements OnApplicationBootstrap, OnApplicationShutdown {
-  private subscriber: Redis | undefined;
+export class QueueStory implements OnApplicationBootstrap {
   private away = false;
 
   constructor(
     private readonly story: Story,
     private readonly troubles: Troubles,
     private readonly queue: QueueAccess,
+    private readonly jobs: JobQueueService,
   ) {}
 
   onApplicationBootstrap(): void {
-    const { client } = this.queue;
+    const { client, name } = this.queue;
     client.on('close', () => this.onRedis(true));
     client.on('ready', () => this.onRedis(false));
-    this.subscriber = client.duplicate();
-    // Told by the client of the queue.
-    this.subscriber.on('error', () => undefined);
-    this.subscriber.on('message', (_channel: string, message: string) =>
-      this.hear(JSON.parse(message) as JobEvent),
-    );
-    this.subscriber.subscribe(`queue:${this.queue.name}:events`).catch(() => undefined);
-  }
-
-  onApplicationShutdown(): void {
-    this.subscriber?.disconnect();
+    // Ends with the app.
+    this.jobs.events.where({ queue: name }).subscribe((event) => this.hear(event));
   }
 
   private onRedis(away: boolean): void {
@@ -42,7 +32,7 @@ export class QueueStory implements OnApplicationBootstrap, OnApplicationShutdown
     else this.story.tell('good', 'Redis is back. The work goes on.');
   }
 
-  private hear(event: JobEvent): void {
+  private hear(event: FleetJobEvent): void {
     const job = nameOf(event);
     const tell = (tone: 'plain' | 'good' | 'bad' | 'warn', text: string, summary: string) =>
       this.story.tellOften(`${event.status}:${tone}`, tone, text, event.id, summary);
