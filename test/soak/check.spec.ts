@@ -100,6 +100,7 @@ describe('the checker of histories', () => {
       unanswered: 0,
       attempts: 8,
       doubles: 0,
+      refused: 0,
       lost: 0,
     });
   });
@@ -129,7 +130,7 @@ describe('the checker of histories', () => {
     const run = cleanRun();
     const at = run.files.worker!.findIndex((entry) => String(entry) === `start,${PRODUCER},0,1,10`);
     run.files.worker!.splice(at, 0, ['start', PRODUCER, 0, 1, 9], ['ok', PRODUCER, 0, 9], ['lost', PRODUCER, 0, 9]);
-    expect(verdictOf(run)).toMatchObject({ violations: [], doubles: 1 });
+    expect(verdictOf(run)).toMatchObject({ violations: [], doubles: 1, refused: 1 });
   });
 
   it('judges jobs together that share an id', () => {

@@ -34,6 +34,8 @@ export interface Verdict {
   attempts: number;
   /** Handlers that ended well although another attempt of the same job did too: allowed, at least once. */
   doubles: number;
+  /** Claims that were lost to the visibility timeout, and whose worker was told so. */
+  refused: number;
   lost: number;
 }
 
@@ -48,6 +50,7 @@ export function check(facts: Facts, snapshot: Snapshot): Verdict {
     unanswered: 0,
     attempts: 0,
     doubles: 0,
+    refused: facts.refused,
     lost: 0,
   };
   const stored = byJob(facts, snapshot, verdict);

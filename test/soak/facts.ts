@@ -70,6 +70,8 @@ export class Facts {
   readonly startedMs = new Map<string, number>();
   /** Attempts of recurring jobs: id to completions. */
   readonly ticks = new Map<string, { completions: number; doubts: Set<number> }>();
+  /** Settlements that came too late and were refused. */
+  refused = 0;
   readonly plantedIds = new Set<string>();
   readonly faults: { kind: string; beganMs: number; healedMs: number }[] = [];
   /** Ms of the monotonic clock at which some job was completed. */
@@ -210,6 +212,7 @@ export class Facts {
   private settled(what: Settlement, process: number, number: number, fence: number): void {
     const key = `${process}:${number}:${fence}`;
     const wasOpen = this.open.delete(key);
+    if (what === 'lost') this.refused++;
     if (what === 'completed') {
       this.activeMs.add(this.nowMs);
       this.of(process, number, (jobs) => {

@@ -11,7 +11,8 @@ export function reportOf(outcome: Outcome, judgeGrowth: boolean): string[] {
     `seed ${outcome.seed}: ${jobs} jobs in ${seconds.toFixed(0)} s (${Math.round(jobs / seconds)} a second)`,
     `  completed ${outcome.completed}, dead letters ${outcome.deadLetters}, cancelled ${outcome.cancelled}, ` +
       `enqueues never answered and never done ${outcome.unanswered}`,
-    `  attempts ${outcome.attempts}, double executions ${outcome.doubles} (allowed), losses ${outcome.lost}`,
+    `  attempts ${outcome.attempts}, claims lost and refused ${outcome.refused}, ` +
+      `double executions ${outcome.doubles} (allowed), losses ${outcome.lost}`,
     ...table(
       ['fault', 'times', 'longest stall', 'workers back'],
       outcome.recoveries.map(({ kind, count, stallMs, backMs }) => [kind, `${count}`, ms(stallMs), ms(backMs)]),

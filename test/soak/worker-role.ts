@@ -102,7 +102,7 @@ async function behave(job: Job<Work>, random: Random): Promise<void> {
       return;
     case 'slow':
       // Longer than the visibility timeout: the heartbeat must keep the claim.
-      return wait(random.between(1_000, 4_500), job.signal);
+      return wait(random.between(1_000, 4_500), random.chance(0.5) ? job.signal : undefined);
     default:
       // Most are done at once; some are still at it when a fault comes.
       if (random.chance(0.1)) return wait(random.between(50, 500), job.signal);
@@ -110,18 +110,19 @@ async function behave(job: Job<Work>, random: Random): Promise<void> {
   }
 }
 
-function wait(ms: number, signal: AbortSignal): Promise<void> {
+/** Without a signal it is deaf: it works on though its claim is lost. */
+function wait(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {
       clearTimeout(timer);
-      reject(signal.reason as Error);
+      reject(signal!.reason as Error);
     };
     const timer = setTimeout(() => {
-      signal.removeEventListener('abort', end);
+      signal?.removeEventListener('abort', end);
       resolve();
     }, ms);
-    if (signal.aborted) end();
-    else signal.addEventListener('abort', end, { once: true });
+    if (signal?.aborted) end();
+    else signal?.addEventListener('abort', end, { once: true });
   });
 }
 

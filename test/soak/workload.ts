@@ -41,7 +41,7 @@ export const MIX: Mix = {
   error: 0.01,
   fatal: 0.002,
   final: 0.001,
-  slow: 0.004,
+  slow: 0.02,
   progress: 0.01,
   snooze: 0.005,
   delayed: 0.05,
