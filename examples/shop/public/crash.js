@@ -30,7 +30,7 @@ export function watchCrash({ redis, lists, workers }) {
   if (show.stage === 'waits' && worker && worker.job.forMs > 600) {
     show.stage = 'killing';
     show.victim = worker.pid;
-    step('taken', `${worker.name} works on it.`);
+    step('taken', `${nameOf(worker)} works on it.`);
     void run(undefined, () => kill(worker.name));
   } else if (show.stage === 'killed') {
     if (running?.claimEndsInMs > 0) step('claim', `Its claim runs out in ${seconds(running.claimEndsInMs)}.`);
@@ -43,7 +43,7 @@ export function watchCrash({ redis, lists, workers }) {
   }
   if (show.stage === 'back' && worker) {
     show.again = true;
-    step('again', `${worker.name} works on it: attempt ${worker.job.attempt}.`);
+    step('again', `${nameOf(worker)} works on it: attempt ${worker.job.attempt}.`);
   } else if (show.stage === 'back' && (show.again || lists.completed.jobs.some((job) => job.id === id))) {
     void run(undefined, () => look(id));
   }
@@ -67,6 +67,11 @@ async function kill(victim) {
   const { work_latency_ms, fail_rate, hang_rate } = before;
   await post('/workers/configure', { work_latency_ms, fail_rate, hang_rate });
   return `${victim} is killed.`;
+}
+
+/** A new process has the name of the one whose place it takes. */
+function nameOf({ name, pid }) {
+  return `${name} (process ${pid})`;
 }
 
 function step(name, text, tone = '') {
