@@ -1,7 +1,8 @@
 // Turns lua/*.lua into one TypeScript module, src/queue/lua.generated.ts, so that the scripts work the same in
 // the ES build, the CommonJS build, under jest and inside a bundle, where no file can be read at run time.
 //
-// A line `--@include lib/name` is replaced by lua/lib/name.lua (one level). Comments and blank lines are dropped.
+// A line `--@include lib/name` is replaced by lua/lib/name.lua, once in a script; a library may include others.
+// Comments and blank lines are dropped.
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +11,7 @@ const INCLUDE = /^--@include lib\/([a-z0-9_-]+)$/;
 
 /**
  * Reads a folder of Lua scripts and returns their texts ready for SCRIPT LOAD, by camel-cased file name.
- * Throws, naming the file, for a library that is missing, that includes another or that nobody includes.
+ * Throws, naming the file, for a library that is missing, that is included twice or that nobody includes.
  */
 export function readLuaScripts(dir) {
   const libs = readLibs(join(dir, 'lib'));
@@ -60,8 +61,6 @@ function readLibs(dir) {
   if (!existsSync(dir)) return libs;
   for (const file of luaFiles(dir)) {
     const text = readFileSync(join(dir, file), 'utf8');
-    if (text.includes('@include'))
-      throw new Error(`${dir}/${file}: a library cannot include another (one level only)`);
     if (text.startsWith('#!'))
       throw new Error(`${dir}/${file}: a #! line belongs into the script, not into a library`);
     libs.set(basename(file, '.lua'), text);
@@ -73,10 +72,16 @@ function embed(file, text, libs, included) {
   const [first = '', ...rest] = text.split(/\r?\n/);
   const flags = first.startsWith('#!') ? `${first.trimEnd()}\n` : '';
   const lines = flags === '' ? [first, ...rest] : rest;
-  const own = new Set();
+  const expanded = expand(file, lines, flags === '' ? 1 : 2, { libs, included, own: new Set() });
+  // Redis reads the flags only from the very first line.
+  return flags + stripComments(file, expanded);
+}
+
+/** Lines with their includes put in place; `first` is the number of the first. */
+function expand(file, lines, first, { libs, included, own }) {
   const expanded = lines.map((line, index) => {
     const name = INCLUDE.exec(line)?.[1];
-    const at = `${file}:${index + (flags === '' ? 1 : 2)}`;
+    const at = `${file}:${index + first}`;
     if (name === undefined) {
       if (line.includes('@include'))
         throw new Error(`${at}: expected exactly "--@include lib/name", found "${line}"`);
@@ -87,10 +92,9 @@ function embed(file, text, libs, included) {
     if (own.has(name)) throw new Error(`${at}: lib/${name}.lua is already included`);
     own.add(name);
     included.add(name);
-    return lib;
+    return expand(`lib/${name}.lua`, lib.split(/\r?\n/), 1, { libs, included, own });
   });
-  // Redis reads the flags only from the very first line.
-  return flags + stripComments(file, expanded.join('\n'));
+  return expanded.join('\n');
 }
 
 function luaFiles(dir) {

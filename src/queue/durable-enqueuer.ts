@@ -4,7 +4,8 @@ import { Enqueuer } from './enqueuer.js';
 import { JobQueueError } from './errors.js';
 import type { JobHandle } from './job-handle.js';
 import type { ResolvedQueueOptions } from './options.js';
-import type { EnqueueAnswer, QueueScripts } from './queue-scripts.js';
+import type { EnqueueAnswer } from './hot-path-scripts.js';
+import type { QueueScripts } from './queue-scripts.js';
 
 /**
  * An enqueue with `durability: 'replica'` was not acknowledged by enough replicas in time. The jobs are there: the master

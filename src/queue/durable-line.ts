@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Connection } from './connection.js';
 import { luaScripts } from './lua.generated.js';
-import type { EnqueueAnswer } from './queue-scripts.js';
+import type { EnqueueAnswer } from './hot-path-scripts.js';
 import type { ScriptCall } from './script-runner.js';
 
 /** How many replicas must have a job, and how long to wait for them. */

@@ -1,5 +1,5 @@
 import { EnqueueError } from './errors.js';
-import type { EnqueueAnswer, NewJob } from './queue-scripts.js';
+import type { EnqueueAnswer, NewJob } from './hot-path-scripts.js';
 
 /**
  * The answers to the jobs of one call, which may travel in several steps.

@@ -1,7 +1,7 @@
 import type { Connection } from './connection.js';
 import { EnqueueError, RedisOutOfMemoryError } from './errors.js';
 import { RedisPermissionError } from './permission-error.js';
-import type { EnqueueAnswer, NewJob } from './queue-scripts.js';
+import type { EnqueueAnswer, NewJob } from './hot-path-scripts.js';
 
 /** One script call adds at most this many jobs, and at most about so much payload: it must not hold up the server. */
 const SLICE_JOBS = 500;

@@ -151,4 +151,8 @@ export class QueueKeys {
       this.batch(claimer),
     ];
   }
+
+  forExchange(claimer: string): string[] {
+    return [...this.forClaim(claimer), this.completed, this.stats, this.unique, this.events];
+  }
 }

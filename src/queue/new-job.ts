@@ -6,7 +6,7 @@ import { randomId } from './job-id.js';
 import { encodeJson } from './json.js';
 import { checkJobId, checkJobName, show } from './names.js';
 import { duration, durabilitySchema, timerDuration, wholeNumber, type Durability } from './options.js';
-import type { NewJob } from './queue-scripts.js';
+import type { NewJob } from './hot-path-scripts.js';
 
 /** Options of one enqueue. */
 export interface EnqueueOptions {

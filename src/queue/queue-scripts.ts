@@ -1,12 +1,10 @@
-import { decodeClaim, decodeJob, type ClaimAnswer } from './decode-job.js';
+import { decodeJob } from './decode-job.js';
 import { decodeStats } from './decode-stats.js';
+import { FALLEN_TTL_MS, HotPathScripts, type Policy } from './hot-path-scripts.js';
 import type { ClaimedJob, ClaimRef, JobRecord, JobStatus, QueueStats, StoredError } from './job.js';
 import type { QueueKeys } from './keys.js';
-import type { Durability, ResolvedQueueOptions } from './options.js';
+import type { ResolvedQueueOptions } from './options.js';
 import type { ScriptArgument, ScriptCall, ScriptName } from './script-runner.js';
-
-/** How long a hash lives once its id fell off the history, in ms: time enough to fetch a result that was just announced. */
-const FALLEN_TTL_MS = 10_000;
 
 /** How long ago a worker may have announced itself and still counts, in ms. */
 const WORKER_SEEN_MS = 30_000;
@@ -16,49 +14,6 @@ const UNDECLARED_AGE_MS = 86_400_000;
 
 /** How often a job whose name no worker knows is offered before it is a dead letter; with the delays of the worker about 8 minutes. */
 const MAX_UNHANDLED = 10;
-
-/** A job to enqueue, encoded. */
-export interface NewJob {
-  id: string;
-  name: string;
-  /** JSON. */
-  payload: string;
-  /** JSON of what the script reads, or '' for a plain job. */
-  options: string;
-  durability?: Durability; // where it differs from the queue's
-}
-
-export interface EnqueueAnswer {
-  /** The id of the job that stands: the new one, or the one that was there. */
-  id: string;
-  /** `existing`: the id was known. `kept`, `replaced`: another job owns the unique key. */
-  outcome: 'new' | 'existing' | 'kept' | 'replaced';
-  /** How many replicas had it in time, and why that could not be learned; only where it was asked for. */
-  replication?: { acknowledged: number; failure: Error | undefined };
-}
-
-export interface ClaimRequest {
-  count: number;
-  token: string;
-  worker: string;
-  /** Which of the worker's claim streams this is; each has one claim under way at a time. */
-  stream: string;
-  /** Limits by job name, for handlers that have their own. */
-  policies?: readonly Policy[];
-}
-
-/** The limits of a handler that has its own. */
-export interface Policy {
-  name: string;
-  maxAttempts: number;
-  maxCrashes: number;
-}
-
-export interface Completion extends ClaimRef {
-  /** JSON, or '' for none. */
-  result: string;
-  resultTtlMs?: number;
-}
 
 export interface Failure extends ClaimRef {
   error: StoredError;
@@ -79,13 +34,11 @@ export type ReleaseOutcome = 'released' | 'failed' | 'cancelled' | 'lost';
  * One method per script of `lua/`: builds its call and says what the reply means. Nothing else knows the order of
  * KEYS and ARGV or the shape of a reply; what each script does is said in its header.
  */
-export class QueueScripts {
+export class QueueScripts extends HotPathScripts {
   readonly retention: readonly ScriptArgument[];
 
-  constructor(
-    readonly keys: QueueKeys,
-    readonly options: ResolvedQueueOptions,
-  ) {
+  constructor(keys: QueueKeys, options: ResolvedQueueOptions) {
+    super(keys, options);
     this.retention = [
       options.failedHistory,
       options.cancelledHistory,
@@ -96,34 +49,6 @@ export class QueueScripts {
       options.maxAttempts,
       options.maxCrashes,
     ];
-  }
-
-  enqueue(jobs: readonly NewJob[]): ScriptCall<EnqueueAnswer[]> {
-    const args = jobs.flatMap((job) => [job.id, job.name, job.payload, job.options]);
-    return call('enqueue', this.keys.forEnqueue, args, (reply) =>
-      decodeEnqueue(jobs, reply as (number | string)[]),
-    );
-  }
-
-  claim({ count, token, worker, stream, policies = [] }: ClaimRequest): ScriptCall<ClaimAnswer> {
-    const { visibilityMs, maxAttempts } = this.options;
-    const byName = policies.flatMap((policy) => [policy.name, policy.maxAttempts]);
-    const maxAttemptsOf = (name: string) =>
-      policies.find((policy) => policy.name === name)?.maxAttempts ?? maxAttempts;
-    const args = [count, visibilityMs, token, worker, maxAttempts, ...byName];
-    return call('claim', this.keys.forClaim(`${worker}:${stream}`), args, (reply) =>
-      decodeClaim(reply, this.keys.queue, token, maxAttemptsOf),
-    );
-  }
-
-  /** Answers the positions, from 0, of the claims that were lost. */
-  complete(completions: readonly Completion[]): ScriptCall<number[]> {
-    const { completedHistory, resultTtlMs, events } = this.options;
-    const args: ScriptArgument[] = [completedHistory, FALLEN_TTL_MS, events, resultTtlMs];
-    for (const done of completions) {
-      args.push(done.id, done.token, done.fence, done.result, done.resultTtlMs ?? '', done.plain ? '1' : '');
-    }
-    return call('complete', this.keys.forComplete, args, (reply) => (reply as number[]).map((index) => index - 1));
   }
 
   fail(failures: readonly Failure[]): ScriptCall<FailOutcome[]> {
@@ -147,16 +72,6 @@ export class QueueScripts {
       [...this.retention, MAX_UNHANDLED, ...args],
       (reply) => reply as ReleaseOutcome[],
     );
-  }
-
-  /** Answers only the claims that need attention. */
-  extend(claims: readonly Pick<ClaimRef, 'id' | 'token'>[], visibilityMs = this.options.visibilityMs) {
-    const args = claims.flatMap(({ id, token }) => [id, token]);
-    return call('extend', this.keys.forExtend, [visibilityMs, ...args], (reply) => {
-      const notices = reply as string[];
-      const ids = (notice: string) => notices.filter((_, i) => notices[i + 1] === notice && i % 2 === 0);
-      return { lost: ids('lost'), cancelRequested: ids('cancel') };
-    });
   }
 
   /** @param gapMs a gap between sweeps that means the server was away; @param waitMs how long to wait after one */
@@ -287,14 +202,4 @@ function call<Answer>(
   decode: (reply: unknown) => Answer,
 ): ScriptCall<Answer> {
   return { script, keys, args, decode };
-}
-
-function decodeEnqueue(jobs: readonly NewJob[], reply: readonly (number | string)[]): EnqueueAnswer[] {
-  const answers = jobs.map((job): EnqueueAnswer => ({ id: job.id, outcome: 'new' }));
-  const outcomes = { exists: 'existing', kept: 'kept', replace: 'replaced' } as const;
-  for (let i = 0; i < reply.length; i += 3) {
-    const outcome = outcomes[reply[i + 1] as keyof typeof outcomes];
-    answers[Number(reply[i]) - 1] = { id: String(reply[i + 2]), outcome };
-  }
-  return answers;
 }

@@ -1,8 +1,10 @@
-import type { ClaimAnswer } from '../queue/decode-job.js';
 import { randomId } from '../queue/job-id.js';
 import type { JobQueueLogger } from '../queue/logger.js';
+import type { ClaimRequest } from '../queue/hot-path-scripts.js';
+import type { FailOutcome, Failure, Release, ReleaseOutcome } from '../queue/queue-scripts.js';
 import type { ScriptCall, Settled } from '../queue/script-runner.js';
-import type { Lane } from './lane.js';
+import type { Attempt } from './attempt.js';
+import type { Lane, Settling } from './lane.js';
 import type { Transport } from './transport.js';
 
 /** How many round trips may be under way, so that Redis works on one while Node works on another. */
@@ -15,9 +17,9 @@ const MOST_PER_CALL = 500;
 const REST_AFTER_FAULT_MS = 1_000;
 
 /** A call with what to do with its outcome. */
-interface Errand<Answer = unknown> {
-  call: ScriptCall<Answer>;
-  done(outcome: Settled<Answer>): void;
+interface Errand {
+  call: ScriptCall<unknown>;
+  done: (outcome: Settled<unknown>) => void;
 }
 
 /**
@@ -73,79 +75,98 @@ export class FetchLoop {
   private async travel(stream: string, errands: Errand[]): Promise<void> {
     const outcomes = await this.transport.carry(errands.map(({ call }) => call));
     this.freeStreams.push(stream);
-    errands.forEach((errand, i) => errand.done(outcomes[i]!));
+    errands.forEach(({ done }, i) => done(outcomes[i]!));
     this.onTrip(); // only now do the lanes know whether they are idle
     this.schedule();
   }
 
+  /** What each lane has to send: its settlements, and a claim for what is free, which takes the completions along. */
   private collect(stream: string): Errand[] {
-    const errands: Errand[] = [];
-    for (const lane of this.lanes) {
-      this.addSettlements(lane, errands);
-    }
-    this.addClaims(stream, errands);
-    return errands;
-  }
-
-  private addSettlements(lane: Lane, errands: Errand[]): void {
-    if (!lane.hasSettlements) {
-      return;
-    }
-    const { completions, failures, releases } = lane.takeSettlements(MOST_PER_CALL);
-    const add = <Answer>(count: number, call: () => ScriptCall<Answer>, confirm: (answer: Answer) => void) => {
-      if (count > 0) {
-        errands.push({
-          call: call(),
-          done: (outcome) => this.conclude(lane, outcome, (answer) => confirm(answer as Answer)),
-        });
+    const claims = this.shareOfClaims();
+    return this.lanes.flatMap((lane) => {
+      const { completions, failures, releases } = lane.takeSettlements(MOST_PER_CALL);
+      const count = claims.get(lane) ?? 0;
+      const errands: Errand[] = [];
+      if (failures.length > 0) {
+        errands.push(this.fail(lane, failures));
       }
-    };
-    add(
-      completions.length,
-      () => lane.scripts.complete(completions),
-      (lost) => lane.confirmCompletions(completions, lost),
-    );
-    add(
-      failures.length,
-      () => lane.scripts.fail(failures.map((each) => each.settlement)),
-      (outcomes) => lane.confirmFailures(failures, outcomes),
-    );
-    add(
-      releases.length,
-      () => lane.scripts.release(releases.map((each) => each.settlement)),
-      (outcomes) => lane.confirmReleases(releases, outcomes),
-    );
+      if (releases.length > 0) {
+        errands.push(this.release(lane, releases));
+      }
+      if (completions.length > 0 && count > 0) {
+        errands.push(this.exchange(lane, completions, count, stream));
+      } else if (completions.length > 0) {
+        errands.push(this.complete(lane, completions));
+      } else if (count > 0) {
+        errands.push(this.claim(lane, count, stream));
+      }
+      return errands;
+    });
   }
 
-  /** Claims for the hungry lanes, each trip beginning with another, so that the process's own limit is shared fairly. */
-  private addClaims(stream: string, errands: Errand[]): void {
+  /** How many to claim for whom: each trip begins with another lane, so that the process's own limit is shared fairly. */
+  private shareOfClaims(): Map<Lane, number> {
+    const claims = new Map<Lane, number>();
     const hungry = this.lanes.filter((lane) => lane.hungry && lane.free > 0);
-    if (hungry.length === 0 || this.capacity() <= 0) {
-      return; // a turn in which nothing can be claimed is nobody's turn
+    let capacity = this.capacity();
+    if (hungry.length === 0 || capacity <= 0) {
+      return claims; // a turn in which nothing can be claimed is nobody's turn
     }
     this.turn = (this.turn + 1) % hungry.length;
     for (let i = 0; i < hungry.length; i++) {
       const lane = hungry[(this.turn + i) % hungry.length]!;
-      const share = Math.ceil(this.capacity() / (hungry.length - i));
+      const share = Math.ceil(capacity / (hungry.length - i));
       const count = Math.min(lane.free, share, Math.ceil(lane.concurrency / TRIPS), MOST_PER_CALL);
-      if (count > 0) {
-        errands.push(this.claim(lane, count, stream));
-      }
+      claims.set(lane, count);
+      capacity -= count;
     }
+    return claims;
+  }
+
+  private complete(lane: Lane, completions: Attempt[]): Errand {
+    const confirm = (lost: number[]) => lane.confirmCompletions(completions, lost);
+    return errand(lane.scripts.complete(completions), (outcome) => this.conclude(lane, outcome, confirm));
+  }
+
+  private fail(lane: Lane, failures: Settling<Failure>[]): Errand {
+    const call = lane.scripts.fail(failures.map(({ settlement }) => settlement));
+    const confirm = (outcomes: FailOutcome[]) => lane.confirmFailures(failures, outcomes);
+    return errand(call, (outcome) => this.conclude(lane, outcome, confirm));
+  }
+
+  private release(lane: Lane, releases: Settling<Release>[]): Errand {
+    const call = lane.scripts.release(releases.map(({ settlement }) => settlement));
+    const confirm = (outcomes: ReleaseOutcome[]) => lane.confirmReleases(releases, outcomes);
+    return errand(call, (outcome) => this.conclude(lane, outcome, confirm));
   }
 
   private claim(lane: Lane, count: number, stream: string): Errand {
+    return errand(lane.scripts.claim(this.reserve(lane, count, stream)), (outcome) => {
+      this.conclude(lane, outcome, (answer) => lane.take(answer, count));
+      if (!outcome.ok) {
+        lane.giveUpClaim(count);
+      }
+    });
+  }
+
+  private exchange(lane: Lane, completions: Attempt[], count: number, stream: string): Errand {
+    const call = lane.scripts.exchange(completions, this.reserve(lane, count, stream));
+    return errand(call, (outcome) => {
+      this.conclude(lane, outcome, ({ lost, claimed }) => {
+        lane.confirmCompletions(completions, lost);
+        lane.take(claimed, count);
+      });
+      if (!outcome.ok) {
+        // Either half may be at fault: while the lane rests the completions travel alone.
+        lane.giveUpClaim(count);
+        lane.takeBack(completions);
+      }
+    });
+  }
+
+  private reserve(lane: Lane, count: number, stream: string): ClaimRequest {
     lane.claiming += count;
-    const request = { count, token: randomId(), worker: this.worker, stream, policies: lane.policies };
-    return {
-      call: lane.scripts.claim(request),
-      done: (outcome) => {
-        this.conclude(lane, outcome as Settled<ClaimAnswer>, (answer) => lane.take(answer, count));
-        if (!outcome.ok) {
-          lane.giveUpClaim(count);
-        }
-      },
-    };
+    return { count, token: randomId(), worker: this.worker, stream, policies: lane.policies };
   }
 
   /** An error that does not pass is a fault of the data or of the setup: it is said, and the queue rests for a moment. */
@@ -157,4 +178,8 @@ export class FetchLoop {
     this.logger.error(`Queue "${lane.name}": ${outcome.error.message}`);
     lane.rest(REST_AFTER_FAULT_MS);
   }
+}
+
+function errand<Answer>(call: ScriptCall<Answer>, done: (outcome: Settled<Answer>) => void): Errand {
+  return { call, done: (outcome) => done(outcome as Settled<Answer>) };
 }

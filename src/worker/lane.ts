@@ -3,14 +3,8 @@ import type { ClaimedJob } from '../queue/job.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import { encodeJson } from '../queue/json.js';
 import type { ClaimAnswer } from '../queue/decode-job.js';
-import type {
-  FailOutcome,
-  Failure,
-  Policy,
-  QueueScripts,
-  Release,
-  ReleaseOutcome,
-} from '../queue/queue-scripts.js';
+import type { Policy } from '../queue/hot-path-scripts.js';
+import type { FailOutcome, Failure, QueueScripts, Release, ReleaseOutcome } from '../queue/queue-scripts.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
 import type { Handler } from './handler.js';
 import type { WorkerEvent } from './worker-event.js';
@@ -22,7 +16,7 @@ const LONGEST_LOG_LINE = 1_000;
 const UNHANDLED_DELAY_MS = 1_000;
 
 /** A settlement on its way, with the attempt it belongs to (none for a job that was refused or is unhandled). */
-interface Settling<Settlement> {
+export interface Settling<Settlement> {
   settlement: Settlement;
   attempt?: Attempt;
 }
@@ -199,6 +193,11 @@ export class Lane implements AttemptOwner {
       failures: this.failures.splice(0, most),
       releases: this.releases.splice(0, most),
     };
+  }
+
+  /** Completions that could not be sent as they were; they wait for the next trip. */
+  takeBack(completions: readonly Attempt[]): void {
+    this.completions.unshift(...completions);
   }
 
   /** What became of completions: the positions of those whose claim was lost. */

@@ -13,6 +13,17 @@ describe('embed-lua', () => {
     });
   });
 
+  it('puts a library where another includes it', () => {
+    const dir = folderWith({
+      'claim.lua': '--@include lib/claiming\nreturn claim()\n',
+      'lib/claiming.lua': 'local function claim()\n--@include lib/now\n  return now\nend\n',
+      'lib/now.lua': "local now = redis.call('TIME')[1]\n",
+    });
+    expect(readLuaScripts(dir).claim).toBe(
+      "local function claim()\nlocal now = redis.call('TIME')[1]\n  return now\nend\nreturn claim()\n",
+    );
+  });
+
   it('keeps the line of flags first', () => {
     const dir = folderWith({ 'settle.lua': '#!lua flags=allow-oom\n-- header\nreturn 1\n' });
     expect(readLuaScripts(dir).settle).toBe('#!lua flags=allow-oom\nreturn 1\n');
@@ -28,9 +39,14 @@ describe('embed-lua', () => {
     ['a missing library', { 'a.lua': '--@include lib/gone\n' }, /a\.lua:1: there is no lib\/gone\.lua/],
     ['an unused library', { 'a.lua': 'return 1\n', 'lib/b.lua': 'x()\n' }, /lib\/b\.lua: no script includes it/],
     [
-      'an include inside a library',
-      { 'a.lua': '--@include lib/b\n', 'lib/b.lua': '--@include lib/c\n' },
-      /lib\/b\.lua: a library cannot include/,
+      'a missing library of a library',
+      { 'a.lua': '--@include lib/b\n', 'lib/b.lua': 'x()\n--@include lib/c\n' },
+      /lib\/b\.lua:2: there is no lib\/c\.lua/,
+    ],
+    [
+      'libraries that include each other',
+      { 'a.lua': '--@include lib/b\n', 'lib/b.lua': '--@include lib/c\n', 'lib/c.lua': '--@include lib/b\n' },
+      /lib\/c\.lua:1: .*already/,
     ],
     [
       'an include of another form',

@@ -34,13 +34,13 @@ describe('a local pause', () => {
     expect(await paused.get(id)).toMatchObject({ status: 'pending', attempts: 0, interruptions: 0 });
     test.worker.resume(paused.name);
     await test.event('completed', 1, { id });
-    const idle = new TestWorker([served(paused)], {});
-    idle.worker.pause();
-    await idle.worker.start();
-    idle.worker.resume();
+    const resting = new TestWorker([served(paused)], {});
+    resting.worker.pause();
+    await resting.worker.start();
+    resting.worker.resume();
     await test.worker.stop();
     await paused.enqueue({});
-    await idle.event('completed');
+    await resting.event('completed');
   });
 
   it('lets what runs go on', async () => {

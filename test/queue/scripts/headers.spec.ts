@@ -25,6 +25,11 @@ function read(file: string) {
   };
 }
 
+/** The libraries that a script includes, with those that these include. */
+function librariesOf({ includes }: ReturnType<typeof read>): ReturnType<typeof read>[] {
+  return includes.map((name) => read(`${name}.lua`)).flatMap((library) => [library, ...librariesOf(library)]);
+}
+
 function numbers(text: string, pattern: RegExp): number[] {
   return [...new Set([...text.matchAll(pattern)].map((match) => Number(match[1])))].toSorted((a, b) => a - b);
 }
@@ -45,7 +50,7 @@ function documented(header: string, name: 'KEYS' | 'ARGV') {
 
 describe.each(scripts)('lua/%s', (file) => {
   const script = read(file);
-  const included = script.includes.map((name) => read(`${name}.lua`));
+  const included = librariesOf(script);
 
   it('says what it does, what it returns and what a repeated call does', () => {
     expect(script.header).toMatch(/^-- [A-Z].*[a-z]/);
@@ -131,10 +136,13 @@ describe('lua/lib', () => {
     expect(keys[list].map((key) => key.slice('queue:jobs:'.length))).toEqual(headerKeys(name));
   });
 
-  it('the keys of claim are sent in the order of its header', () => {
-    const keys = new QueueKeys('jobs').forClaim('w');
+  it.each([
+    ['claim', 'forClaim'],
+    ['exchange', 'forExchange'],
+  ] as const)('the keys of %s are sent in the order of its header', (name, list) => {
+    const keys = new QueueKeys('jobs')[list]('w');
     expect(keys.map((key) => key.slice('queue:jobs:'.length).replace(/^batch:w$/, 'batch'))).toEqual(
-      headerKeys('claim'),
+      headerKeys(name),
     );
   });
 });

@@ -1,0 +1,84 @@
+-- claim_jobs(): claims up to count jobs for a worker; answers what lua/claim.lua returns. First moves what is due. One
+-- claim in five passes over the most urgent jobs, so that a priority starves nobody for ever.
+-- Needs: job, pending, prioritized, scheduled, claims, wake, settings, sequence, batch, count, visibility, token, worker,
+-- first_limit and last_limit (where the limits by job name stand in ARGV), now, now_text, read.
+local function claim_jobs()
+  local reply = { now, -1 }
+
+  local function hand_over(id, name, payload, attempts, fence, enqueued_at, options, refusal)
+    local n = #reply
+    reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = id, name, payload, attempts
+    reply[n + 5], reply[n + 6], reply[n + 7], reply[n + 8] = fence, enqueued_at, options, refusal
+  end
+
+  -- The memory of the last batch is its token, then a line for each id, with the refusal behind a tab where there is one.
+  local last = redis.call('GET', batch)
+  if last and string.sub(last, 1, #token + 1) == token .. '\n' then
+    for id, refusal in string.gmatch(last, '\n([^\n\t]+)\t?([^\n]*)') do
+      local current, name, payload, attempts, fence, enqueued_at, options = unpack(read(job .. id,
+        'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options'))
+      if current == token then
+        hand_over(id, name, payload, tonumber(attempts), tonumber(fence), enqueued_at, options, refusal)
+      end
+    end
+    return reply
+  end
+
+  local ids, more, due_waits
+  if redis.call('EXISTS', settings, scheduled, prioritized) == 0 then
+    ids = redis.call('RPOP', pending, count) or {}
+    more = #ids == count and redis.call('LLEN', pending) > 0
+  else
+    -- Included here, and not above, so that a queue of plain jobs does not pay for what it does not use.
+--@include lib/rank
+--@include lib/promote
+--@include lib/take
+    local soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
+    if soonest[2] and tonumber(soonest[2]) <= now then
+      promote(math.max(count, 100))
+      soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
+    end
+    if redis.call('HEXISTS', settings, 'paused_at_ms') == 1 then
+      return reply
+    end
+    ids, more = take(count)
+    if soonest[2] then
+      reply[2] = math.max(0, tonumber(soonest[2]) - now)
+      due_waits = reply[2] == 0
+    end
+  end
+  if #ids == 0 then
+    return reply
+  end
+
+  local fence = redis.call('INCRBY', sequence, #ids) - #ids
+  local expiry = string.format('%d', now + visibility)
+  local expiries, remembered = {}, { token }
+  for i, id in ipairs(ids) do
+    local key = job .. id
+    local hash = read(key, 'name', 'payload', 'attempts', 'enqueued_at_ms', 'options')
+    local name, payload, options = hash[1], hash[2], hash[5]
+    local attempts = tonumber(hash[3]) or 0
+    local refusal = ''
+    if attempts > 0 or options or not payload then
+--@include lib/refusal
+      refusal = refusal_of(key, name, payload, attempts)
+    end
+    if refusal ~= 'ended' then
+      attempts = refusal == '' and attempts + 1 or attempts
+      redis.call('HSET', key, 'status', 'processing', 'attempts', string.format('%d', attempts), 'claim_token', token,
+        'claimed_at_ms', now_text, 'fence', string.format('%d', fence + i), 'worker', worker)
+      expiries[#expiries + 1], expiries[#expiries + 2] = expiry, id
+      remembered[#remembered + 1] = refusal == '' and id or id .. '\t' .. refusal
+      hand_over(id, name, payload, attempts, fence + i, hash[4], options, refusal)
+    end
+  end
+  if #expiries > 0 then
+    redis.call('ZADD', claims, unpack(expiries))
+    redis.call('SET', batch, table.concat(remembered, '\n'), 'PX', ARGV[2])
+  end
+  if more or due_waits then
+    redis.call('ZADD', wake, 0, '1')
+  end
+  return reply
+end

@@ -1,0 +1,176 @@
+import { decodeClaim, type ClaimAnswer } from './decode-job.js';
+import type { ClaimRef } from './job.js';
+import type { QueueKeys } from './keys.js';
+import type { Durability, ResolvedQueueOptions } from './options.js';
+import type { ScriptArgument, ScriptCall } from './script-runner.js';
+
+/** How long a hash lives once its id fell off the history, in ms: time enough to fetch a result that was just announced. */
+export const FALLEN_TTL_MS = 10_000;
+
+/** A job to enqueue, encoded. */
+export interface NewJob {
+  id: string;
+  name: string;
+  /** JSON. */
+  payload: string;
+  /** JSON of what the script reads, or '' for a plain job. */
+  options: string;
+  durability?: Durability; // where it differs from the queue's
+}
+
+export interface EnqueueAnswer {
+  /** The id of the job that stands: the new one, or the one that was there. */
+  id: string;
+  /** `existing`: the id was known. `kept`, `replaced`: another job owns the unique key. */
+  outcome: 'new' | 'existing' | 'kept' | 'replaced';
+  /** How many replicas had it in time, and why that could not be learned; only where it was asked for. */
+  replication?: { acknowledged: number; failure: Error | undefined };
+}
+
+export interface ClaimRequest {
+  count: number;
+  token: string;
+  worker: string;
+  /** Which of the worker's claim streams this is; each has one claim under way at a time. */
+  stream: string;
+  /** Limits by job name, for handlers that have their own. */
+  policies?: readonly Policy[];
+}
+
+/** The limits of a handler that has its own. */
+export interface Policy {
+  name: string;
+  maxAttempts: number;
+  maxCrashes: number;
+}
+
+export interface Completion extends ClaimRef {
+  /** JSON, or '' for none. */
+  result: string;
+  resultTtlMs?: number;
+}
+
+export interface ExchangeAnswer {
+  /** The positions, from 0, of the completions whose claim was lost. */
+  lost: number[];
+  claimed: ClaimAnswer;
+}
+
+export interface ExtendAnswer {
+  /** Ids of jobs whose claim is no longer the caller's. */
+  lost: string[];
+  cancelRequested: string[];
+}
+
+/**
+ * The scripts that every job passes, with keys of their own: one method each builds its call and says what the reply
+ * means; what each script does is said in its header in `lua/`.
+ */
+export class HotPathScripts {
+  constructor(
+    readonly keys: QueueKeys,
+    readonly options: ResolvedQueueOptions,
+  ) {}
+
+  enqueue(jobs: readonly NewJob[]): ScriptCall<EnqueueAnswer[]> {
+    return {
+      script: 'enqueue',
+      keys: this.keys.forEnqueue,
+      args: jobs.flatMap((job) => [job.id, job.name, job.payload, job.options]),
+      decode: (reply) => decodeEnqueue(jobs, reply as (number | string)[]),
+    };
+  }
+
+  claim(request: ClaimRequest): ScriptCall<ClaimAnswer> {
+    return {
+      script: 'claim',
+      keys: this.keys.forClaim(claimerOf(request)),
+      args: [...this.claimArguments(request), ...limitArguments(request)],
+      decode: (reply) => this.decodeClaim(request, reply),
+    };
+  }
+
+  /** Answers the positions, from 0, of the claims that were lost. */
+  complete(completions: readonly Completion[]): ScriptCall<number[]> {
+    return {
+      script: 'complete',
+      keys: this.keys.forComplete,
+      args: [...this.completeArguments, ...completions.flatMap(completionArguments)],
+      decode: decodeLost,
+    };
+  }
+
+  /** Completes and claims in one call, and answers both. */
+  exchange(completions: readonly Completion[], request: ClaimRequest): ScriptCall<ExchangeAnswer> {
+    const limits = limitArguments(request);
+    const settings = [...this.claimArguments(request), ...this.completeArguments, limits.length];
+    return {
+      script: 'exchange',
+      keys: this.keys.forExchange(claimerOf(request)),
+      args: [...settings, ...limits, ...completions.flatMap(completionArguments)],
+      decode: (reply) => {
+        const [lost, claimed] = reply as [unknown, unknown];
+        return { lost: decodeLost(lost), claimed: this.decodeClaim(request, claimed) };
+      },
+    };
+  }
+
+  /** Answers only the claims that need attention. */
+  extend(
+    claims: readonly Pick<ClaimRef, 'id' | 'token'>[],
+    visibilityMs = this.options.visibilityMs,
+  ): ScriptCall<ExtendAnswer> {
+    return {
+      script: 'extend',
+      keys: this.keys.forExtend,
+      args: [visibilityMs, ...claims.flatMap(({ id, token }) => [id, token])],
+      decode: (reply) => {
+        const notices = reply as string[];
+        const ids = (notice: string) => notices.filter((_, i) => notices[i + 1] === notice && i % 2 === 0);
+        return { lost: ids('lost'), cancelRequested: ids('cancel') };
+      },
+    };
+  }
+
+  private claimArguments({ count, token, worker }: ClaimRequest): ScriptArgument[] {
+    const { visibilityMs, maxAttempts } = this.options;
+    return [count, visibilityMs, token, worker, maxAttempts];
+  }
+
+  private get completeArguments(): ScriptArgument[] {
+    const { completedHistory, events, resultTtlMs } = this.options;
+    return [completedHistory, FALLEN_TTL_MS, events, resultTtlMs];
+  }
+
+  private decodeClaim({ token, policies }: ClaimRequest, reply: unknown): ClaimAnswer {
+    const maxAttemptsOf = (name: string) =>
+      policies?.find((policy) => policy.name === name)?.maxAttempts ?? this.options.maxAttempts;
+    return decodeClaim(reply, this.keys.queue, token, maxAttemptsOf);
+  }
+}
+
+function claimerOf({ worker, stream }: ClaimRequest): string {
+  return `${worker}:${stream}`;
+}
+
+function limitArguments({ policies = [] }: ClaimRequest): ScriptArgument[] {
+  return policies.flatMap((policy) => [policy.name, policy.maxAttempts]);
+}
+
+function completionArguments({ id, token, fence, result, resultTtlMs, plain }: Completion): ScriptArgument[] {
+  return [id, token, fence, result, resultTtlMs ?? '', plain ? '1' : ''];
+}
+
+function decodeLost(reply: unknown): number[] {
+  return (reply as number[]).map((index) => index - 1);
+}
+
+function decodeEnqueue(jobs: readonly NewJob[], reply: readonly (number | string)[]): EnqueueAnswer[] {
+  const answers = jobs.map((job): EnqueueAnswer => ({ id: job.id, outcome: 'new' }));
+  const outcomes = { exists: 'existing', kept: 'kept', replace: 'replaced' } as const;
+  for (let i = 0; i < reply.length; i += 3) {
+    const outcome = outcomes[reply[i + 1] as keyof typeof outcomes];
+    answers[Number(reply[i]) - 1] = { id: String(reply[i + 2]), outcome };
+  }
+  return answers;
+}
