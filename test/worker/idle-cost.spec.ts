@@ -46,7 +46,7 @@ describe('an idle worker', () => {
     await worker.event('completed');
     const perSecond = await commandsPerSecond(admin);
     expect(perSecond.sent).toBeLessThanOrEqual(6);
-    expect(worker.warnings).toEqual([expect.stringMatching(/NOPERM.*once a second/)]);
+    expect(worker.warnings).toEqual([expect.stringMatching(/bzpopmin.*once a second/)]);
     const begun = performance.now();
     await queue.enqueue({});
     await worker.event('completed', 2);
