@@ -32,8 +32,8 @@ type ListenerDecorator = <Method extends (event: never) => unknown>(
  * `retry`, `failed`, `cancelled`, `released`, `lost`, `stuck`. It is called with a WorkerEvent once Redis has taken in
  * the change. A listener that throws, or whose promise rejects, is logged and harms nothing; nothing waits for it.
  *
- * A job that could not be handed to a handler (expired, broken) has no such event: `JobQueueService.events` tells of it,
- * and of the whole fleet.
+ * A job that could not be handed to a handler has no `started`: `failed`, `cancelled` or `released` come alone, with the
+ * reason as the error, in the process that refused it. `JobQueueService.events` tells of the whole fleet.
  *
  * A wrong type, an unknown option or a request-scoped provider stops the app's boot with an InvalidOptionError.
  *

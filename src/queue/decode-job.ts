@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { storedBackoffSchema } from './backoff.js';
-import type { AttemptRecord, ClaimedJob, JobRecord, JobStatus, RefusedJob, WorkerOptions } from './job.js';
+import type {
+  AttemptRecord,
+  ClaimedJob,
+  JobRecord,
+  JobStatus,
+  RefusedJob,
+  StoredError,
+  WorkerOptions,
+} from './job.js';
 
 const NO_OPTIONS: { value: WorkerOptions; broken?: string } = { value: Object.freeze({}) };
 
@@ -55,39 +63,47 @@ export function decodeClaim(
   for (let i = 2; i < values.length; i += CLAIM_FIELDS) {
     const id = values[i] as string;
     const fence = Number(values[i + 4]);
-    const refusal = REFUSALS[values[i + 7] as string];
-    if (refusal) {
-      answer.refused.push({ id, token, fence, error: refusal });
-      continue;
-    }
-    const payload = parse(values[i + 2] as string);
+    const payload = parse((values[i + 2] ?? undefined) as string | undefined);
     const options = values[i + 6] ? parse(values[i + 6] as string) : NO_OPTIONS;
     const workerOptions = options === NO_OPTIONS ? NO_OPTIONS.value : decodeWorkerOptions(options.value);
-    if (payload.broken !== undefined || workerOptions === undefined) {
-      const what = payload.broken === undefined ? 'The options are not those of a job' : 'The payload is not JSON';
-      const text = String(payload.broken ?? values[i + 6]).slice(0, 200);
-      answer.refused.push({ id, token, fence, error: { name: 'BrokenJob', message: `${what}: ${text}` } });
-      continue;
-    }
     const storedName = values[i + 1] as string | null;
     const name = storedName ?? kindOf(payload.value) ?? queue;
-    answer.jobs.push({
+    const job: ClaimedJob = {
       id,
       name,
       queue,
       payload: payload.value,
       attempt: Number(values[i + 3]),
-      maxAttempts: workerOptions.maxAttempts ?? maxAttemptsOf(name),
+      maxAttempts: workerOptions?.maxAttempts ?? maxAttemptsOf(name),
       fence,
       token,
       enqueuedAtMs: Number(values[i + 5] ?? 0),
       claimedAtMs,
-      options: workerOptions,
+      options: workerOptions ?? NO_OPTIONS.value,
       plain: options === NO_OPTIONS && Number(values[i + 3]) === 1,
       ...(storedName === null && { nameless: true }),
-    });
+    };
+    const refusal = REFUSALS[values[i + 7] as string] ?? brokenness(payload, workerOptions, values[i + 6]);
+    if (refusal) {
+      answer.refused.push({ id, token, fence, error: refusal, job });
+    } else {
+      answer.jobs.push(job);
+    }
   }
   return answer;
+}
+
+/** Why a job cannot be handed over as it is stored; undefined where it can. */
+function brokenness(
+  payload: { broken?: string },
+  options: WorkerOptions | undefined,
+  stored: unknown,
+): StoredError | undefined {
+  if (payload.broken === undefined && options) {
+    return undefined;
+  }
+  const what = payload.broken === undefined ? 'The options are not those of a job' : 'The payload is not JSON';
+  return { name: 'BrokenJob', message: `${what}: ${String(payload.broken ?? stored).slice(0, 200)}` };
 }
 
 /** A producer that follows the Redis pattern stores no name; its demo puts it in the payload's `kind`. */

@@ -47,6 +47,8 @@ export interface ClaimRef {
 /** A claimed job that must not run; the claimer settles it as failed, with this reason. */
 export interface RefusedJob extends ClaimRef {
   readonly error: StoredError;
+  /** As far as it can be read: the payload of a broken one is undefined. */
+  readonly job: ClaimedJob;
 }
 
 /** An error as it is kept with a job. */

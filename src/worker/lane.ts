@@ -7,6 +7,7 @@ import type { Policy } from '../queue/hot-path-scripts.js';
 import type { FailOutcome, Failure, QueueScripts, Release, ReleaseOutcome } from '../queue/queue-scripts.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
 import type { Handler } from './handler.js';
+import { Job } from './job.js';
 import type { WorkerEvent } from './worker-event.js';
 
 const LOG_LINES = 100;
@@ -15,10 +16,11 @@ const LONGEST_LOG_LINE = 1_000;
 /** The delay of a job that no handler here knows, in ms; the script doubles it each time, up to a minute. */
 const UNHANDLED_DELAY_MS = 1_000;
 
-/** A settlement on its way, with the attempt it belongs to (none for a job that was refused or is unhandled). */
+/** A settlement on its way, with the attempt it belongs to, or with the job that no handler was given, and why. */
 export interface Settling<Settlement> {
   settlement: Settlement;
   attempt?: Attempt;
+  refused?: { job: ClaimedJob; error: Error };
 }
 
 /** What a lane tells the worker. */
@@ -94,9 +96,10 @@ export class Lane implements AttemptOwner {
     this.claiming -= asked;
     this.hungry = answer.jobs.length + answer.refused.length >= asked;
     this.nextDueInMs = answer.nextDueInMs;
-    for (const { error, ...claim } of answer.refused) {
+    for (const { error, job, ...claim } of answer.refused) {
       this.observer.warn(`Job ${claim.id} of queue "${this.name}" cannot run: ${error.message}`);
-      this.failures.push({ settlement: { ...claim, error, final: true, backoffMs: 0 } });
+      const refused = { job, error: Object.assign(new Error(error.message), { name: error.name }) };
+      this.failures.push({ settlement: { ...claim, error, final: true, backoffMs: 0 }, refused });
     }
     for (const job of answer.jobs) {
       this.run(job);
@@ -154,10 +157,12 @@ export class Lane implements AttemptOwner {
 
   /** A job that no handler here knows goes back, delayed, for a worker that does; the queue gives up after ten times. */
   private refuseUnknownName(job: ClaimedJob): void {
-    this.observer.warn(
-      `Job ${job.id} of queue "${this.name}" has the name "${job.name}", which no handler of this worker knows; it goes back.`,
-    );
-    this.releases.push({ settlement: { ...refOf(job), reason: 'unhandled', delayMs: UNHANDLED_DELAY_MS } });
+    const why = `has the name "${job.name}", which no handler of this worker knows`;
+    this.observer.warn(`Job ${job.id} of queue "${this.name}" ${why}; it goes back.`);
+    this.releases.push({
+      settlement: { ...refOf(job), reason: 'unhandled', delayMs: UNHANDLED_DELAY_MS },
+      refused: { job, error: new Error(`The job ${why}.`) },
+    });
     this.observer.changed();
   }
 
@@ -213,18 +218,23 @@ export class Lane implements AttemptOwner {
   }
 
   confirmFailures(failures: readonly Settling<Failure>[], outcomes: readonly FailOutcome[]): void {
-    failures.forEach(({ attempt }, i) => this.reportOutcome(attempt, outcomes[i]!));
+    failures.forEach((settling, i) => this.reportOutcome(settling, outcomes[i]!));
   }
 
   confirmReleases(releases: readonly Settling<Release>[], outcomes: readonly ReleaseOutcome[]): void {
-    releases.forEach(({ attempt }, i) => this.reportOutcome(attempt, outcomes[i]!));
+    releases.forEach((settling, i) => this.reportOutcome(settling, outcomes[i]!));
   }
 
-  private reportOutcome(attempt: Attempt | undefined, outcome: FailOutcome | ReleaseOutcome): void {
+  private reportOutcome(
+    { attempt, refused }: Settling<Failure | Release>,
+    outcome: FailOutcome | ReleaseOutcome,
+  ): void {
     if (attempt && outcome === 'lost') {
       this.reportLost(attempt);
     } else if (attempt) {
       this.observer.emit?.({ type: outcome, job: attempt.job, error: attempt.outcome });
+    } else if (refused && outcome !== 'lost') {
+      this.observer.emit?.({ type: outcome, job: new Job(refused.job, this), error: refused.error });
     }
   }
 

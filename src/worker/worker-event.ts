@@ -3,12 +3,13 @@ import type { Job } from './job.js';
 /** What happened to a job in this worker process. */
 export interface WorkerEvent {
   /**
-   * `started`, then how the attempt ended. `lost`: the claim was taken back while the job ran. `stuck`: the handler
+   * `started`, then how the attempt ended. A job that no handler was given (expired, broken, cancelled before, of a name
+   * that none knows) has no `started`: only `failed`, `cancelled` or `released`, with the reason as the error. `lost`: the claim was taken back while the job ran. `stuck`: the handler
    * goes on although its signal was aborted.
    */
   type: 'started' | 'completed' | 'retry' | 'failed' | 'cancelled' | 'released' | 'lost' | 'stuck';
   job: Job;
-  /** What the handler threw. */
+  /** What the handler threw, or why none was called. */
   error?: unknown;
   /** What the handler returned. */
   result?: unknown;

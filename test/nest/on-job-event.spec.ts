@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Injectable, Scope } from '@nestjs/common';
 import {
+  defineJob,
   InvalidOptionError,
   Job,
   JobHandler,
@@ -10,8 +11,9 @@ import {
   type OnJobEventOptions,
   type WorkerEvent,
 } from 'nest-job-queue';
+import { z } from 'zod';
 import { uniqueQueueName } from '../support/redis.js';
-import { eventually } from '../support/wait.js';
+import { eventually, sleep } from '../support/wait.js';
 import { compileApp, KeptLog, startApp } from './app.js';
 
 /** A handler that fails the payload `no`, retries `later`, and completes the others. */
@@ -61,6 +63,31 @@ describe('@OnJobEvent', () => {
       ['listener', 'failed', 2, 'no'],
     ]);
     await app.close();
+  });
+
+  it('tells of jobs that were refused before a handler ran, and of those whose stored payload does not fit', async () => {
+    const Email = defineJob(uniqueQueueName('email'), { payload: z.object({ to: z.string() }) });
+    const seen: string[] = [];
+    @Injectable()
+    class Emails {
+      @JobHandler(Email)
+      send(_job: Job<{ to: string }>) {}
+
+      @OnJobEvent('failed', { name: Email.name })
+      failed({ job, error }: WorkerEvent) {
+        seen.push(`${job.id}: ${(error as Error).message}`);
+      }
+    }
+    const producer = (await startApp({})).get(JobQueueService);
+    await producer.enqueue(Email, { to: 'ada' }, { id: 'late', expiresInMs: 1 });
+    await producer.enqueue(Email.name, { to: 5 }, { id: 'bad' });
+    await sleep(5);
+    await startApp({ providers: [Emails] });
+    await eventually(() => seen.length === 2);
+    expect(seen.toSorted()).toEqual([
+      'bad: payload.to: expected string, found 5.',
+      'late: The job was not started within its expiresInMs.',
+    ]);
   });
 
   it('is filtered by queue and by name', async () => {

@@ -45,4 +45,29 @@ describe('events', () => {
     await worker.worker.stop();
     expect(await queue.stats()).toMatchObject({ pending: 0, processing: 0, workers: 0 });
   });
+
+  it('tell also of jobs that were refused before a handler ran, with the reason', async () => {
+    const queue = newQueue();
+    const redis = queue.connection.client;
+    const { keys } = await queue.scripts();
+    await queue.enqueue('late', { id: 'expired', expiresInMs: 60_000 });
+    await redis.hset(keys.job('expired'), 'expires_at_ms', 1);
+    await queue.enqueue('text', { id: 'broken' });
+    await redis.hset(keys.job('broken'), 'payload', '{not json');
+    await queue.enqueue('cancelled', { id: 'cancelled', maxAttempts: 2 });
+    await redis.hset(keys.job('cancelled'), 'cancel_requested_at_ms', 1);
+    await queue.enqueue('whose', { id: 'unknown', name: 'nobody' });
+    const worker = await startWorker(queue);
+    for (const [id, type, error] of [
+      ['expired', 'failed', 'JobExpired: The job was not started within its expiresInMs.'],
+      ['broken', 'failed', 'BrokenJob: The payload is not JSON: {not json'],
+      ['cancelled', 'cancelled', 'JobCancelled: The job was cancelled before it started.'],
+      ['unknown', 'released', 'Error: The job has the name "nobody", which no handler of this worker knows.'],
+    ] as const) {
+      const event = await worker.event(type, 1, { id });
+      expect(String(event.error)).toBe(error);
+      expect(event.job).toMatchObject({ id, queue: queue.name, name: id === 'unknown' ? 'nobody' : queue.name });
+    }
+    expect(worker.count('started')).toBe(0);
+  });
 });
