@@ -30,6 +30,7 @@ const ROLES: Record<ProcessOptions['role'], (tools: Tools) => Promise<Stop>> = {
 };
 
 const SAMPLE_MS = 2_000;
+const CLOSE_MS = 3_000;
 const options = JSON.parse(process.argv[2]!) as ProcessOptions;
 if (options.clockOffMs !== 0) shiftClock(options.clockOffMs);
 const note = (message: string) => appendFileSync(options.log, `${monotonicMs()} ${message}\n`);
@@ -80,7 +81,16 @@ async function leave(): Promise<void> {
   await history.written();
   history.close();
   redis.disconnect();
-  await new Promise((resolve) => setTimeout(resolve, 100).unref() && setImmediate(() => setTimeout(resolve, 50)));
-  const open = process.getActiveResourcesInfo().filter((each) => /TCP|Timeout|Worker/.test(each));
+  const open = await whatStays();
   process.send!({ type: 'stopped', open }, () => process.exit());
+}
+
+/** What is still open when everything has had the time to close: a socket waits for the other side, for a while. */
+async function whatStays(): Promise<string[]> {
+  const end = monotonicMs() + CLOSE_MS;
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const open = process.getActiveResourcesInfo().filter((each) => /TCP|Timeout|Worker/.test(each));
+    if (open.length === 0 || monotonicMs() > end) return open;
+  }
 }

@@ -121,6 +121,8 @@ function wait(ms: number, signal?: AbortSignal): Promise<void> {
       signal?.removeEventListener('abort', end);
       resolve();
     }, ms);
+    // One that is deaf may outlive its worker: it is no leak of the worker's.
+    timer.unref();
     if (signal?.aborted) end();
     else signal?.addEventListener('abort', end, { once: true });
   });
