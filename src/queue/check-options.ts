@@ -2,6 +2,9 @@ import type { z } from 'zod';
 import { InvalidOptionError } from './errors.js';
 import { show } from './names.js';
 
+/** How many letters a mistyped option may be off to be recognised. */
+const MAX_DISTANCE = 3;
+
 /**
  * Checks options against their schema and fills in defaults.
  *
@@ -79,9 +82,10 @@ function valueOf(schema: unknown): unknown {
 
 function suggest(word: string, known: string[]): string {
   const near = known
+    .filter((each) => Math.abs(each.length - word.length) <= MAX_DISTANCE) // the distance is no less; a word may be huge
     .map((each) => ({ each, distance: editDistance(word.toLowerCase(), each.toLowerCase()) }))
     .toSorted((a, b) => a.distance - b.distance)[0];
-  return near && near.distance <= 3
+  return near && near.distance <= MAX_DISTANCE
     ? `Did you mean ${near.each}?`
     : known.length > 0
       ? `Known: ${known.join(', ')}.`
