@@ -13,7 +13,7 @@
 -- Returns the indexes (from 1) of the claims that were lost: not current, and not completed by this very claim.
 -- Repeated: the token is empty and the fence equal, so it counts as done and changes nothing.
 local job, claims, completed, stats, unique, events = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local completed_history, fallen_ttl, publish, result_ttl = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local completed_history, fallen_ttl, publish, result_ttl = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
 --@include lib/clock
 --@include lib/events
 --@include lib/history

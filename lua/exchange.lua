@@ -22,7 +22,7 @@ local job, pending, prioritized, scheduled, claims = KEYS[1], KEYS[2], KEYS[3], 
 local wake, settings, sequence, batch = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local completed, stats, unique, events = KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local completed_history, fallen_ttl, publish, result_ttl = tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8], ARGV[9]
+local completed_history, fallen_ttl, publish, result_ttl = tonumber(ARGV[6]), ARGV[7], ARGV[8], ARGV[9]
 local first_limit, last_limit = 11, 10 + tonumber(ARGV[10])
 --@include lib/clock
 --@include lib/read

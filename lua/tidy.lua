@@ -12,7 +12,7 @@
 --@include lib/clock
 local limit, dead_age = tonumber(ARGV[1]), tonumber(ARGV[2])
 local worker_age, schedule_age = tonumber(ARGV[3]), tonumber(ARGV[4])
-local dead_letter_cap, fallen_ttl = tonumber(ARGV[8]), tonumber(ARGV[9])
+local dead_letter_cap, fallen_ttl = tonumber(ARGV[8]), ARGV[9]
 local more = 0
 
 local function trim(list)

@@ -26,7 +26,7 @@ local function claim_jobs()
 
   local ids, more, due_waits
   if redis.call('EXISTS', settings, scheduled, prioritized) == 0 then
-    ids = redis.call('RPOP', pending, count) or {}
+    ids = redis.call('RPOP', pending, ARGV[1]) or {}
     more = #ids == count and redis.call('LLEN', pending) > 0
   else
     -- Included here, and not above, so that a queue of plain jobs does not pay for what it does not use.
@@ -51,7 +51,7 @@ local function claim_jobs()
     return reply
   end
 
-  local fence = redis.call('INCRBY', sequence, #ids) - #ids
+  local fence = redis.call('INCRBY', sequence, string.format('%d', #ids)) - #ids
   local expiry = string.format('%d', now + visibility)
   local expiries, remembered = {}, { token }
   for i, id in ipairs(ids) do
@@ -78,7 +78,7 @@ local function claim_jobs()
     redis.call('SET', batch, table.concat(remembered, '\n'), 'PX', ARGV[2])
   end
   if more or due_waits then
-    redis.call('ZADD', wake, 0, '1')
+    redis.call('ZADD', wake, '0', '1')
   end
   return reply
 end

@@ -36,7 +36,7 @@ local function complete_jobs(first)
   end
   if #done > 0 then
     redis.call('ZREM', claims, unpack(done))
-    redis.call('HINCRBY', stats, 'completed_total', #done)
+    redis.call('HINCRBY', stats, 'completed_total', string.format('%d', #done))
     remember(completed, done, completed_history)
   end
   return lost

@@ -8,7 +8,7 @@ local function remember(list, ids, cap)
   local length = redis.call('LPUSH', list, unpack(ids))
   local excess = math.min(length - cap, 2 * #ids + 100)
   if excess > 0 then
-    for _, id in ipairs(redis.call('RPOP', list, excess)) do
+    for _, id in ipairs(redis.call('RPOP', list, string.format('%d', excess))) do
       redis.call('PEXPIRE', job .. id, fallen_ttl, 'XX', 'LT')
     end
   end
