@@ -1,10 +1,11 @@
-// npm run bench -- [--quick] [--only ID]… [--json FILE] [--rounds N] [--growth [--plots DIR]]
+// npm run bench -- [--quick] [--only ID]… [--json FILE] [--rounds N] [--guard] [--growth [--plots DIR]]
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { describeMachine, openContestants } from './contestants.mjs';
 import { Fleet } from './fleet.mjs';
 import { runGrowth } from './growth/growth.mjs';
+import { aboveLimits } from './limits.mjs';
 import { measures } from './measures/index.mjs';
 import { addDerived, selectMeasures, takeSamples, warmUp } from './rounds.mjs';
 import { buildReport, printSettings, printTable } from './report.mjs';
@@ -16,6 +17,7 @@ const { values: options } = parseArgs({
     only: { type: 'string', multiple: true },
     json: { type: 'string' },
     rounds: { type: 'string' },
+    guard: { type: 'boolean', default: false },
     growth: { type: 'boolean', default: false },
     plots: { type: 'string', default: 'results' },
   },
@@ -47,7 +49,9 @@ try {
     const report = buildReport(context, selected, samples);
     printTable(report, samples);
     if (options.json) await writeFile(path(options.json), `${JSON.stringify(report, null, 2)}\n`);
-    if (samples.errors.length > 0) process.exitCode = 1;
+    const failures = options.guard ? aboveLimits(report.figures) : samples.errors;
+    for (const failure of failures) console.error(failure);
+    if (failures.length > 0) process.exitCode = 1;
   }
 } finally {
   await bench.fleet.stop();

@@ -30,7 +30,7 @@ async function prepareApp(core, { url, queue, keep, events }, { concurrency, han
 
   class BenchModule {}
   const queueOptions = { completedHistory: keep, events: events ? 'listened' : 'off' };
-  const jobQueue = JobQueueModule.forRoot({ redis: url, queues: { [queue]: queueOptions } });
+  const jobQueue = JobQueueModule.forRoot({ audit: 'off', redis: url, queues: { [queue]: queueOptions } });
   Module({ imports: [jobQueue], providers: [BenchHandler] })(BenchModule);
 
   let app;
