@@ -39,26 +39,36 @@ end
 
 local function take_out(id)
   if redis.call('ZREM', scheduled, id) + redis.call('ZREM', prioritized, id) > 0 or redis.call('LREM', pending, 1, id) > 0 then
-    return
+    return true
   end
   for i = #plain, 1, -1 do -- a job of this very batch
     if plain[i] == id then
       table.remove(plain, i)
+      return true
     end
   end
 end
 
--- The owner keeps its id and gets the new payload, options and place; it remembers by which id, for a repeat.
-local function replace(owner, id, payload, options)
+-- The owner keeps its id and starts anew with all that is asked for; it remembers by whom it was replaced, for a repeat:
+-- the request, or where there is none the id. What its claims left stays for their own repeats, so it is no plain job.
+local function replace(owner, id, name, payload, options)
   local key = job .. owner
-  if redis.call('HGET', key, 'replaced_by') == id then
-    return
+  local by = redis.call('HGET', key, 'replaced_by')
+  if by and (by == id or by == options.request) then
+    return 'replace'
   end
-  redis.call('HDEL', key, 'options', 'priority', 'rank', 'max_attempts', 'max_crashes', 'expires_at_ms', 'due_at_ms')
-  redis.call('HSET', key, 'payload', payload, 'status', 'pending', 'replaced_by', id)
+  if not take_out(owner) then
+    return 'kept' -- taken by a client of the pattern that has not written its claim yet
+  end
+  redis.call('HDEL', key, 'options', 'priority', 'rank', 'max_attempts', 'max_crashes', 'expires_at_ms', 'due_at_ms',
+    'crashes', 'errors', 'unhandled', 'cancel_requested_at_ms')
+  redis.call('HSET', key, 'name', name, 'payload', payload, 'status', 'pending', 'attempts', '0', 'claimed_at_ms', 0,
+    'ready_at_ms', now_text, 'replaced_by', options.request or id)
+  options.request = nil -- the owner's own stays, for a repeat of its enqueue
   write_options(key, options)
-  take_out(owner)
+  redis.call('HSETNX', key, 'options', '{}')
   place(owner, options)
+  return 'replace'
 end
 
 for i = 1, #ARGV, 4 do
@@ -72,7 +82,7 @@ for i = 1, #ARGV, 4 do
     verdict, standing = resolve_unique(options)
   end
   if verdict == 'replace' then
-    replace(standing, id, ARGV[i + 2], options)
+    verdict = replace(standing, id, ARGV[i + 1], ARGV[i + 2], options)
   end
   if not verdict then
     redis.call('HSET', key, 'id', id, 'name', ARGV[i + 1], 'payload', ARGV[i + 2], 'status', 'pending',

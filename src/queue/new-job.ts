@@ -44,7 +44,10 @@ export interface UniqueOptions {
   key: string;
   /** How long the key is held: until the job is claimed, until it ends, or for a time that starts at the enqueue. */
   for: 'pending' | 'unfinished' | { ms: number };
-  /** `keep`: the job that is there stands. `replace`: as long as it waits it gets the new payload and options. Default `keep`. */
+  /**
+   * `keep`: the job that is there stands. `replace`: as long as it waits it gets the new payload, name and options, and
+   * starts anew with all its attempts. Default `keep`.
+   */
   onConflict?: 'keep' | 'replace';
 }
 

@@ -51,12 +51,8 @@ function take(model: QueueModel, job: ModelJob, worker: string, token: string): 
 }
 
 function refusalOf(model: QueueModel, job: ModelJob): string | undefined {
-  if (job.expiresAt !== undefined && job.expiresAt <= model.now) {
-    return 'The job was not started within its expiresInMs.';
-  }
-  // Only after it was replaced by one with fewer attempts.
-  return job.attempts >= (job.maxAttempts ?? LIMITS.maxAttempts)
-    ? 'The attempts of the job were used up by another client.'
+  return job.expiresAt !== undefined && job.expiresAt <= model.now
+    ? 'The job was not started within its expiresInMs.'
     : undefined;
 }
 

@@ -28,7 +28,7 @@ export function enqueue(
   }
   const owner = options.unique && holderOf(model, options.unique);
   if (owner && options.unique!.onConflict === 'replace' && isWaiting(model.jobs.get(owner))) {
-    replace(model, model.jobs.get(owner)!, id, payload, options);
+    replace(model, model.jobs.get(owner)!, options.name ?? queue, payload, options);
     return { id: owner, outcome: 'replaced' };
   }
   if (owner) {
@@ -70,20 +70,17 @@ export function own(
   }
 }
 
-/** The owner stays, and gets the payload, the options and a new place. Its attempts stay; the repeat of an id changes nothing. */
+/** The owner keeps its id, and starts anew with all that is asked for. The record of its claims stays. */
 function replace(
   model: QueueModel,
   owner: ModelJob,
-  id: string,
+  name: string,
   payload: unknown,
   options: ModelEnqueueOptions,
 ): void {
-  if (owner.replacedBy === id) {
-    return;
-  }
   takeOut(model, owner);
-  owner.payload = payload;
-  owner.replacedBy = id;
+  Object.assign(owner, { name, payload, attempts: 0, errors: 0, crashes: 0, cancelRequested: false });
+  owner.readyAt = model.now;
   ask(model, owner, options);
   place(model, owner, options);
 }

@@ -19,8 +19,6 @@ export interface ModelJob {
   /** The unique key that it holds for a time. */
   window?: string;
   schedule?: string;
-  /** The id of the last enqueue that replaced it. */
-  replacedBy?: string;
 
   // Where it stands.
   enqueuedAt: number;

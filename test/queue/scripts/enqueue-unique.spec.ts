@@ -70,6 +70,7 @@ describe('enqueue.lua: unique keys', () => {
 
 describe('enqueue.lua: replace', () => {
   const replacing = { ...unfinishedKey, unique_replace: true };
+  const asked = (request: string) => ({ ...replacing, request });
 
   it('gives the waiting job the new payload, options and place, under its old id', async () => {
     const q = testQueue();
@@ -118,12 +119,51 @@ describe('enqueue.lua: replace', () => {
     expect(await expectUnchanged(q, () => q.add('b', replacing))).toEqual({ id: 'a', outcome: 'kept' });
   });
 
-  it('keeps the attempts of a job that waits for its retry', async () => {
+  it('starts a job anew that waits for its retry: with all attempts, and with no error left once it completes', async () => {
     const q = testQueue();
-    const job = await q.addAndClaim('a', replacing);
+    const inWindow = { ...windowKey, unique_replace: true };
+    const job = await q.addAndClaim('a', inWindow);
     const error = { name: 'Error', message: 'no' };
     await q.run(q.scripts.fail([{ ...job, error, final: false, backoffMs: 60_000 }]));
-    expect(await q.add('b', replacing, '"new"')).toEqual({ id: 'a', outcome: 'replaced' });
-    expect(await q.job('a')).toMatchObject({ attempts: '1', payload: '"new"', status: 'pending' });
+    expect(await q.add('b', { ...inWindow, max_attempts: 1 }, '"new"')).toEqual({ id: 'a', outcome: 'replaced' });
+    expect(await q.job('a')).toMatchObject({
+      attempts: '0',
+      payload: '"new"',
+      status: 'pending',
+      max_attempts: '1',
+    });
+    expect(await q.job('a')).not.toHaveProperty('errors');
+    expect(await q.add('c', inWindow, '"newer"')).toEqual({ id: 'a', outcome: 'replaced' });
+    const [again] = await q.claim(1);
+    expect(again).toMatchObject({ id: 'a', attempt: 1 });
+    await q.run(q.scripts.complete([{ ...again!, result: '' }]));
+    expect(await q.status('a')).toBe('completed');
+    expect(await q.job('a')).not.toHaveProperty('last_error');
+  });
+
+  it('gives the waiting job also another name', async () => {
+    const q = testQueue();
+    await q.add('a', replacing);
+    const jobs = [{ id: 'b', name: 'bill', payload: '2', options: JSON.stringify(replacing) }];
+    expect(await q.run(q.scripts.enqueue(jobs))).toEqual([{ id: 'a', outcome: 'replaced' }]);
+    expect(await q.job('a')).toMatchObject({ name: 'bill', payload: '2' });
+  });
+
+  it('replaces again by the same id where the caller chose it, and knows a repeat by its request', async () => {
+    const q = testQueue();
+    await q.add('a', asked('0'));
+    expect(await q.add('b', asked('1'), '"new"')).toEqual({ id: 'a', outcome: 'replaced' });
+    expect(await q.add('b', asked('2'), '"newer"')).toEqual({ id: 'a', outcome: 'replaced' });
+    expect(await q.field('a', 'payload')).toBe('"newer"');
+    await expectUnchanged(q, () => q.add('b', asked('2'), '"newer"'));
+    expect(await expectUnchanged(q, () => q.add('a', asked('0')))).toEqual({ id: 'a', outcome: 'new' });
+  });
+
+  it('I1: leaves a job that a client of the pattern is about to claim', async () => {
+    const q = testQueue();
+    await q.add('a', replacing);
+    await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
+    expect(await expectUnchanged(q, () => q.add('b', replacing))).toEqual({ id: 'a', outcome: 'kept' });
+    q.broken = true; // until that client writes its claim
   });
 });
