@@ -3,6 +3,7 @@ import { Connection } from '../queue/connection.js';
 import { RedisUnsuitableError } from '../queue/errors.js';
 import type { JobQueueLogger } from '../queue/logger.js';
 import { isCluster, isRedisClient, type RedisClient } from '../queue/redis-client.js';
+import { SHORTEST_TRIP_MS, supervised } from '../queue/supervised.js';
 import type { ResolvedModuleOptions } from './job-queue.options.js';
 
 /** How long a polite end of the connection may take, in ms. */
@@ -107,7 +108,8 @@ export class RedisConnection {
       // What the client would queue meanwhile could not be taken back.
       await this.limit(timeoutMs, this.connection.whenReady());
     }
-    return this.limit(timeoutMs + waitMs, ask());
+    const longestMs = timeoutMs + waitMs;
+    return this.limit(longestMs, supervised(this.client, Math.max(SHORTEST_TRIP_MS, longestMs), ask()));
   }
 
   /**

@@ -11,16 +11,17 @@ import { EventSubscriber } from './event-subscriber.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from './job.js';
 import { JobHandle, type JobSource } from './job-handle.js';
 import { randomId } from './job-id.js';
+import type { EnqueueAnswer, NewJob } from './hot-path-scripts.js';
 import { encodeJson } from './json.js';
 import { show } from './names.js';
 import { newJob, type EnqueueOptions } from './new-job.js';
 import type { QueueOptions } from './options.js';
 import { LARGEST_PAGE, QueueOperator, SLICE, YEAR_MS } from './queue-operator.js';
-import type { EnqueueAnswer, NewJob } from './hot-path-scripts.js';
 import type { FailOutcome, ReleaseOutcome } from './queue-scripts.js';
 import type { RedisClient } from './redis-client.js';
 import type { InputOf, OutputOf, StandardSchema } from './standard-schema.js';
 import { storeError } from './store-error.js';
+import { SHORTEST_TRIP_MS, supervised } from './supervised.js';
 import { newTypedJob, typedSource, type TypedEnqueueOptions } from './typed-job.js';
 import { Waker } from './waker.js';
 
@@ -60,8 +61,11 @@ export class JobQueue extends QueueOperator {
    */
   constructor(client: RedisClient, name: string, options: QueueOptions = {}) {
     super(client, name, options);
-    this.enqueuer = new Enqueuer(name, this.connection, this.options.enqueueTimeoutMs, (jobs) =>
-      this.call((scripts) => scripts.enqueue(jobs)),
+    const { enqueueTimeoutMs } = this.options;
+    const longestMs = Math.max(SHORTEST_TRIP_MS, enqueueTimeoutMs);
+    this.enqueuer = new Enqueuer(name, this.connection, enqueueTimeoutMs, (jobs) =>
+      // A process that only enqueues has nobody else to find out that its connection is dead.
+      supervised(client, longestMs, this.call((scripts) => scripts.enqueue(jobs))),
     );
   }
 

@@ -1,6 +1,6 @@
 import type { JobQueueLogger } from '../queue/logger.js';
 import type { Lane } from './lane.js';
-import { runSupervised } from './supervised.js';
+import { runSupervised } from './run-supervised.js';
 
 const INTERVAL_MS = 10_000;
 

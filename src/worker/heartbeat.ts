@@ -3,7 +3,7 @@ import type { JobQueueLogger } from '../queue/logger.js';
 import { LONGEST_TIMER_MS } from '../queue/options.js';
 import type { Attempt } from './attempt.js';
 import type { Lane } from './lane.js';
-import { runSupervised } from './supervised.js';
+import { runSupervised } from './run-supervised.js';
 
 const MOST_PER_CALL = 500;
 

@@ -1,7 +1,7 @@
 import type { JobQueue } from '../queue/job-queue.js';
 import type { JobQueueLogger } from '../queue/logger.js';
 import type { ScriptCall } from '../queue/script-runner.js';
-import { runSupervised } from './supervised.js';
+import { runSupervised } from './run-supervised.js';
 
 /** The most jobs that one script call of a sweep moves. */
 const SLICE = 200;

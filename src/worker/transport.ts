@@ -7,7 +7,8 @@ import {
   type ScriptRunner,
   type Settled,
 } from '../queue/script-runner.js';
-import { cut, LONGEST_TRIP_MS, supervised } from './supervised.js';
+import { cut, supervised } from '../queue/supervised.js';
+import { LONGEST_TRIP_MS } from './run-supervised.js';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;

@@ -92,15 +92,17 @@ describe('a reply that is lost', () => {
     },
   );
 
-  it('of a claim is not answered with other jobs', async () => {
+  it.each(['claim', 'exchange'] as const)('of %s is not answered with other jobs', async (script) => {
     const { proxy, queue, other } = await behindProxy();
     const order: unknown[] = [];
     await other.enqueueMany(Array.from({ length: 30 }, (_, payload) => ({ payload })));
-    const lost = proxy.loseReplyTo(shaOf('claim'));
+    const lost = proxy.loseReplyTo(shaOf(script));
     const worker = await startWorker(queue, (job: Job) => void order.push(job.payload), { perQueue: 1 });
     await lost;
     await worker.event('completed', 30);
     expect(order).toEqual(Array.from({ length: 30 }, (_, i) => i));
+    expect((await other.stats()).totals.completed).toBe(30);
+    expect(worker.count('lost')).toBe(0);
   });
 });
 
@@ -131,6 +133,18 @@ describe('a half-open connection', () => {
     proxy.heal();
     await other.enqueue('after');
     await worker.event('completed', 2);
+  });
+
+  it('of a process that only enqueues is replaced once an answer is overdue', async () => {
+    const { proxy, queue } = await behindProxy({ enqueueTimeoutMs: 1_000 });
+    await queue.enqueue('before');
+    proxy.pause();
+    const lost = await queue.enqueue('lost').catch((error: unknown) => error);
+    expect(lost).toMatchObject({ outcome: 'unknown' });
+    proxy.heal();
+    const begun = performance.now();
+    await queue.enqueue('after');
+    expect(performance.now() - begun).toBeLessThan(1_000);
   });
 
   it('for commands does not cost a running job its claim', async () => {

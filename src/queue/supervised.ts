@@ -1,12 +1,7 @@
-import type { JobQueue } from '../queue/job-queue.js';
-import type { RedisClient } from '../queue/redis-client.js';
-import type { ScriptCall } from '../queue/script-runner.js';
-
-/** How long an answer may take, in ms, before its connection is taken for dead and replaced. */
-export const LONGEST_TRIP_MS = 10_000;
+import type { RedisClient } from './redis-client.js';
 
 /** A server that is merely slow must not lose its connections: nothing is given less than this, in ms. */
-const SHORTEST_TRIP_MS = 1_000;
+export const SHORTEST_TRIP_MS = 1_000;
 
 /**
  * Waits for an answer of the server. When none comes in time the connection is replaced: a half-open one would keep
@@ -29,20 +24,6 @@ export async function supervised<Answer>(
   } finally {
     clearTimeout(timer);
   }
-}
-
-/**
- * Runs one script on the queue's own client, supervised.
- *
- * @param intervalMs how often this is done: an answer must be there before the next time
- */
-export function runSupervised<Answer>(
-  queue: JobQueue,
-  call: ScriptCall<Answer>,
-  intervalMs: number,
-): Promise<Answer> {
-  const limitMs = Math.min(LONGEST_TRIP_MS, Math.max(SHORTEST_TRIP_MS, intervalMs));
-  return supervised(queue.connection.client, limitMs, queue.runner.run(call));
 }
 
 /**
