@@ -30,16 +30,18 @@ local function is_old(id, ...)
   return false
 end
 
--- The oldest is last. An id whose hash is gone, or is in use again, only leaves the list.
+-- The oldest is last. An id whose hash is gone, or is in use again (also where it has ended again, and stands nearer to
+-- the front too), only leaves the list.
 local function clean_history(list, field)
   for _ = 1, limit do
     local id = redis.call('LINDEX', list, -1)
     local mine = id and redis.call('HGET', job .. id, 'status') == place
-    if not id or mine and not is_old(id, field) then
+    local old = mine and is_old(id, field)
+    if not id or mine and not old and redis.call('LPOS', list, id) == redis.call('LLEN', list) - 1 then
       return -1
     end
     redis.call('RPOP', list)
-    if mine then
+    if old then
       delete(id)
     end
   end

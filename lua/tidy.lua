@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
--- The sweep's housekeeping, so that nothing outlives its use: ids of expired hashes at the ends of the histories,
--- what is over a cap that was lowered, unique keys whose time is over, dead letters past their age, workers not seen for
--- long, schedules that were removed from the code; and where nothing is left to do, all but the counters and a pause.
+-- The sweep's housekeeping, so that nothing outlives its use: ids at the ends of the histories whose hash has expired or
+-- that are in use again, what is over a cap that was lowered, unique keys whose time is over, dead letters past their
+-- age, workers not seen for long, schedules that were removed from the code; and where nothing is left to do, all but
+-- the counters and a pause.
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1] the most entries to look at of each kind; ARGV[2] the age of a dead letter, in ms, or 0 for none
 -- ARGV[3] how long a silent worker is remembered, in ms; ARGV[4] how long a schedule that no code declares is, in ms
@@ -10,15 +11,25 @@
 -- Returns more: 1 when a kind used up its limit. Repeated: goes on.
 --@include lib/keys
 --@include lib/clock
+--@include lib/read
 local limit, dead_age = tonumber(ARGV[1]), tonumber(ARGV[2])
 local worker_age, schedule_age = tonumber(ARGV[3]), tonumber(ARGV[4])
 local dead_letter_cap, fallen_ttl = tonumber(ARGV[8]), ARGV[9]
 local more = 0
 
-local function trim(list)
+-- An id is in use again where its job is in another state, or has ended again and so stands nearer to the front too.
+local function in_use_again(list, state, id)
+  if read(job .. id, 'status')[1] ~= state then
+    return true
+  end
+  local newest = redis.call('LPOS', list, id, 'MAXLEN', 10000) -- half a millisecond
+  return newest and newest < redis.call('LLEN', list) - 1
+end
+
+local function trim(list, state)
   for _ = 1, limit do
     local oldest = redis.call('LINDEX', list, -1)
-    if not oldest or redis.call('EXISTS', job .. oldest) == 1 then
+    if not oldest or redis.call('EXISTS', job .. oldest) == 1 and not (state and in_use_again(list, state, oldest)) then
       return
     end
     redis.call('RPOP', list)
@@ -95,9 +106,9 @@ end_windows()
 if dead_age > 0 then
   age_out_dead_letters()
 end
-trim(completed)
-trim(failed)
-trim(cancelled)
+trim(completed, 'completed')
+trim(failed) -- where a client of the pattern put an id, it is for lua/adopt.lua to judge
+trim(cancelled, 'cancelled')
 forget_undeclared()
 redis.call('ZREMRANGEBYSCORE', workers, '-inf', now - worker_age)
 forget_what_is_idle()

@@ -1,5 +1,7 @@
 -- remember(list, ids, cap): puts ids on a capped history, newest first. A finished hash whose id falls off lives
--- fallen_ttl more; XX spares a hash without a TTL (a dead letter, or an id that is in use again).
+-- fallen_ttl more; XX spares a hash without a TTL (a dead letter, or an id that is in use again). Where a job with the
+-- same id has ended since, and the sweep has not come to its old place, it lives only so long too: to know it here would
+-- cost every job a look.
 -- The cut is bounded, so a cap that was lowered takes effect over several calls. Needs: job, fallen_ttl.
 local function remember(list, ids, cap)
   if #ids == 0 then

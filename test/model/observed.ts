@@ -36,6 +36,7 @@ export async function foundState(real: RealQueue, model: QueueModel) {
     pausedAt: instant(stats.pausedAt, model, model.pausedAt),
     order: Object.fromEntries(JOB_STATUSES.map((status, i) => [status, lists[i]!.map((job) => job.id)])),
     jobs: byId([...listed.values()].map((job) => foundJob(job, model))),
+    uniqueKeys: heldKeys(await real.state.redis.hgetall(real.state.keys.unique), model),
     schedules: byId(schedules.map((schedule) => foundSchedule(schedule, model))),
   };
 }
@@ -56,6 +57,7 @@ export function ruledState(model: QueueModel) {
     pausedAt: model.pausedAt,
     order,
     jobs: byId([...model.jobs.values()].map(ruledJob)),
+    uniqueKeys: heldKeys(Object.fromEntries(model.owners), model),
     schedules: byId([...model.schedules.values()].map(ruledSchedule)),
   };
 }
@@ -103,6 +105,13 @@ function ruledJob(job: ModelJob) {
     expiresAt: job.expiresAt,
     endedAt: ended ? job.endedAt : undefined,
   };
+}
+
+/** The unique keys of jobs that have not ended. What is left of one that has ended is nobody's business. */
+function heldKeys(owners: Record<string, string>, model: QueueModel): Record<string, string> {
+  const unfinished = (id: string) =>
+    ['pending', 'scheduled', 'processing'].includes(model.jobs.get(id)?.status ?? '');
+  return Object.fromEntries(Object.entries(owners).filter(([, id]) => unfinished(id)));
 }
 
 function endOf(job: JobRecord): Date | undefined {

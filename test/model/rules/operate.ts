@@ -93,22 +93,29 @@ export function clean(model: QueueModel, status: Cleanable, olderThanMs: number)
 
 export type Cleanable = 'pending' | 'scheduled' | 'completed' | 'failed' | 'cancelled';
 
-/** Only jobs that stand in the history; ids before them whose job is forgotten go along. */
+/** Only jobs that stand in the history; ids before them whose job is forgotten, or that are in use again, go along. */
 function cleanHistory(model: QueueModel, status: 'completed' | 'cancelled', old: ModelJob[]): number {
   const history = model.histories[status];
   let deleted = 0;
   while (history.length > 0) {
     const job = model.jobs.get(history.at(-1)!);
-    if (job?.status === status && !old.includes(job)) {
+    if (job?.status === status && !old.includes(job) && !inUseAgain(model, status)) {
       break;
     }
     history.pop();
-    if (job?.status === status) {
+    if (job?.status === status && old.includes(job)) {
       destroy(model, job);
       deleted += 1;
     }
   }
   return deleted;
+}
+
+/** Whether the oldest id of a history is in another state by now, or has ended again and so stands nearer to the front. */
+export function inUseAgain(model: QueueModel, status: keyof QueueModel['histories']): boolean {
+  const history = model.histories[status];
+  const id = history.at(-1)!;
+  return model.jobs.get(id)?.status !== status || history.indexOf(id) < history.length - 1;
 }
 
 function ageStart(job: ModelJob): number {

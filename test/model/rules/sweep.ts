@@ -1,6 +1,7 @@
 // What the sweep does: claims that expired are taken back, and what has outlived its use is tidied away.
 import { bury, endCancelled } from './ends.js';
 import type { ModelJob } from './job.js';
+import { inUseAgain } from './operate.js';
 import { processing, toFront } from './places.js';
 import { LIMITS, type QueueModel } from './queue-model.js';
 import { logAttempt } from './settle.js';
@@ -46,7 +47,10 @@ function crash(model: QueueModel, job: ModelJob): 'pending' | 'failed' | 'cancel
   return 'pending';
 }
 
-/** Ids of forgotten jobs at the ends of the histories go, and keys whose time is over, unless their owner holds them still. */
+/**
+ * At the ends of the histories ids of forgotten jobs and those in use again go; and keys whose time is over, unless their
+ * owner holds them still.
+ */
 export function tidy(model: QueueModel): void {
   for (const [key, end] of model.windows) {
     const owner = model.owners.get(key);
@@ -57,8 +61,10 @@ export function tidy(model: QueueModel): void {
       }
     }
   }
-  for (const history of Object.values(model.histories)) {
-    while (history.length > 0 && !model.jobs.has(history.at(-1)!)) {
+  for (const [status, history] of Object.entries(model.histories)) {
+    const isLeftOver = () =>
+      !model.jobs.has(history.at(-1)!) || (status !== 'failed' && inUseAgain(model, status as 'completed'));
+    while (history.length > 0 && isLeftOver()) {
       history.pop();
     }
   }

@@ -96,6 +96,15 @@ describe('clean.lua', () => {
     expect(await q.pending()).toEqual(['b']);
   });
 
+  it('goes on past the old place of a job whose id was used again and has ended again', async () => {
+    const q = testQueue();
+    await fill(q, 'completed');
+    await q.redis.lpush(q.keys.completed, 'a');
+    await q.redis.hset(q.keys.job('a'), 'completed_at_ms', await q.now());
+    expect(await q.run(q.scripts.clean('completed', HOUR, 100, 0))).toEqual({ deleted: 1, next: undefined });
+    expect(await q.redis.lrange(q.keys.completed, 0, -1)).toEqual(['a', 'c']);
+  });
+
   it.each(PLACES)('I3: changes nothing where %s is empty', async (place) => {
     const q = testQueue();
     expect(await expectUnchanged(q, () => q.run(q.scripts.clean(place, 0, 100, 0)))).toEqual({

@@ -20,6 +20,26 @@ describe('tidy.lua', () => {
     },
   );
 
+  it.each(['completed', 'cancelled'] as const)(
+    'drops the oldest ids of %s that are in use again, also where they have ended again',
+    async (history) => {
+      const q = testQueue();
+      const end = async (id: string) => {
+        await q.add(id);
+        const claimed = history === 'completed' ? await q.claim(1) : [];
+        await q.run(q.scripts.complete(claimed.map((job) => ({ ...job, result: '1' }))));
+        await q.run(q.scripts.cancel(id)); // of a job that has completed it changes nothing
+      };
+      for (const id of ['ends', 'waits']) await end(id);
+      await q.redis.del(q.keys.job('ends'), q.keys.job('waits'));
+      for (const id of ['other', 'ends']) await end(id);
+      await q.add('waits');
+      expect(await q.redis.lrange(q.keys[history], 0, -1)).toEqual(['ends', 'other', 'waits', 'ends']);
+      expect(await q.run(q.scripts.tidy(100))).toBe(false);
+      expect(await q.redis.lrange(q.keys[history], 0, -1)).toEqual(['ends', 'other']);
+    },
+  );
+
   it('I4: looks at a bounded number, and says that more is left', async () => {
     const q = testQueue();
     await q.redis.rpush(q.keys.completed, 'a', 'b', 'c');
