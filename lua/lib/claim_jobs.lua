@@ -1,24 +1,24 @@
 -- claim_jobs(): claims up to count jobs for a worker; answers what lua/claim.lua returns. First moves what is due. One
 -- claim in five passes over the most urgent jobs, so that a priority starves nobody for ever.
 -- Needs: job, pending, prioritized, scheduled, claims, wake, settings, sequence, batch, count, visibility, token, worker,
--- first_limit and last_limit (where the limits by job name stand in ARGV), now, now_text, read.
+-- isolates, first_limit and last_limit (where the limits by job name stand in ARGV), now, now_text, read.
 local function claim_jobs()
   local reply = { now, -1 }
 
-  local function hand_over(id, name, payload, attempts, fence, enqueued_at, options, refusal)
+  local function hand_over(id, name, payload, attempts, fence, enqueued_at, options, verdict)
     local n = #reply
     reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = id, name, payload, attempts
-    reply[n + 5], reply[n + 6], reply[n + 7], reply[n + 8] = fence, enqueued_at, options, refusal
+    reply[n + 5], reply[n + 6], reply[n + 7], reply[n + 8] = fence, enqueued_at, options, verdict
   end
 
-  -- The memory of the last batch is its token, then a line for each id, with the refusal behind a tab where there is one.
+  -- The memory of the last batch is its token, then a line for each id, with the verdict behind a tab where there is one.
   local last = redis.call('GET', batch)
   if last and string.sub(last, 1, #token + 1) == token .. '\n' then
-    for id, refusal in string.gmatch(last, '\n([^\n\t]+)\t?([^\n]*)') do
+    for id, verdict in string.gmatch(last, '\n([^\n\t]+)\t?([^\n]*)') do
       local current, name, payload, attempts, fence, enqueued_at, options = unpack(read(job .. id,
         'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options'))
       if current == token then
-        hand_over(id, name, payload, tonumber(attempts), tonumber(fence), enqueued_at, options, refusal)
+        hand_over(id, name, payload, tonumber(attempts), tonumber(fence), enqueued_at, options, verdict)
       end
     end
     return reply
@@ -59,18 +59,21 @@ local function claim_jobs()
     local hash = read(key, 'name', 'payload', 'attempts', 'enqueued_at_ms', 'options')
     local name, payload, options = hash[1], hash[2], hash[5]
     local attempts = tonumber(hash[3]) or 0
-    local refusal = ''
+    local verdict = ''
     if attempts > 0 or options or not payload then
---@include lib/refusal
-      refusal = refusal_of(key, name, payload, attempts)
+--@include lib/verdict
+      verdict = verdict_of(key, name, payload, attempts)
     end
-    if refusal ~= 'ended' then
-      attempts = refusal == '' and attempts + 1 or attempts
+    if verdict ~= 'ended' then
+      attempts = (verdict == '' or verdict == 'alone') and attempts + 1 or attempts
       redis.call('HSET', key, 'status', 'processing', 'attempts', string.format('%d', attempts), 'claim_token', token,
         'claimed_at_ms', now_text, 'fence', string.format('%d', fence + i), 'worker', worker)
+      if verdict == 'alone' then
+        redis.call('HSET', key, 'held', string.format('%d', fence + i))
+      end
       expiries[#expiries + 1], expiries[#expiries + 2] = expiry, id
-      remembered[#remembered + 1] = refusal == '' and id or id .. '\t' .. refusal
-      hand_over(id, name, payload, attempts, fence + i, hash[4], options, refusal)
+      remembered[#remembered + 1] = verdict == '' and id or id .. '\t' .. verdict
+      hand_over(id, name, payload, attempts, fence + i, hash[4], options, verdict)
     end
   end
   if #expiries > 0 then

@@ -82,6 +82,7 @@ export function decodeClaim(
       options: workerOptions ?? NO_OPTIONS.value,
       plain: options === NO_OPTIONS && Number(values[i + 3]) === 1,
       ...(storedName === null && { nameless: true }),
+      ...(values[i + 7] === 'alone' && { alone: true }),
     };
     const refusal = REFUSALS[values[i + 7] as string] ?? brokenness(payload, workerOptions, values[i + 6]);
     if (refusal) {

@@ -35,6 +35,8 @@ export interface ClaimRequest {
   stream: string;
   /** Limits by job name, for handlers that have their own. */
   policies?: readonly Policy[];
+  /** Whether the claimer runs a job on its last chance alone, and says so by `start`. */
+  isolates?: boolean;
 }
 
 /** The limits of a handler that has its own. */
@@ -132,9 +134,9 @@ export class HotPathScripts {
     };
   }
 
-  private claimArguments({ count, token, worker }: ClaimRequest): ScriptArgument[] {
+  private claimArguments({ count, token, worker, isolates }: ClaimRequest): ScriptArgument[] {
     const { visibilityMs, maxAttempts } = this.options;
-    return [count, visibilityMs, token, worker, maxAttempts];
+    return [count, visibilityMs, token, worker, maxAttempts, isolates ? '1' : ''];
   }
 
   private get completeArguments(): ScriptArgument[] {

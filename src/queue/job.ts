@@ -34,6 +34,8 @@ export interface ClaimedJob<Payload = unknown> {
   readonly plain: boolean;
   /** Set where the producer stored no name, and it was found in the payload. */
   readonly nameless?: boolean;
+  /** Set where another crash would bury the job: the worker holds it, and runs it alone. */
+  readonly alone?: boolean;
 }
 
 /** What a settle needs to know of a claim. */

@@ -116,6 +116,11 @@ export class QueueScripts extends HotPathScripts {
     return call('name', this.keys.standard, [id, token, name], (reply) => Number(reply) === 1);
   }
 
+  /** Says that a held job starts. Answers whether the claim is still current. */
+  start({ id, token }: Pick<ClaimedJob, 'id' | 'token'>): ScriptCall<boolean> {
+    return call('start', this.keys.standard, [id, token], (reply) => Number(reply) === 1);
+  }
+
   announce(worker: string, serves: boolean, policies: readonly Policy[] = []): ScriptCall<void> {
     const byName = policies.flatMap((policy) => [policy.name, `${policy.maxAttempts}:${policy.maxCrashes}`]);
     return call('announce', this.keys.standard, [worker, serves ? '1' : '0', ...byName], () => undefined);

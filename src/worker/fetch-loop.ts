@@ -166,7 +166,7 @@ export class FetchLoop {
 
   private reserve(lane: Lane, count: number, stream: string): ClaimRequest {
     lane.claiming += count;
-    return { count, token: randomId(), worker: this.worker, stream, policies: lane.policies };
+    return { count, token: randomId(), worker: this.worker, stream, policies: lane.policies, isolates: true };
   }
 
   /** An error that does not pass is a fault of the data or of the setup: it is said, and the queue rests for a moment. */

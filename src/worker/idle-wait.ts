@@ -155,7 +155,8 @@ export class IdleWait {
   private claim(lane: Lane) {
     const count = Math.min(lane.free, 500);
     lane.claiming += count;
-    const request = { count, token: randomId(), worker: this.worker, stream: 'wait', policies: lane.policies };
+    const { policies } = lane;
+    const request = { count, token: randomId(), worker: this.worker, stream: 'wait', policies, isolates: true };
     const done = (outcome: Settled<ClaimAnswer>) => {
       if (outcome.ok) {
         lane.take(outcome.answer, count);

@@ -8,6 +8,7 @@ import type { FailOutcome, Failure, QueueScripts, Release, ReleaseOutcome } from
 import { Attempt, type AttemptOwner } from './attempt.js';
 import type { Handler } from './handler.js';
 import { Job } from './job.js';
+import { tellStart } from './tell-start.js';
 import type { WorkerEvent } from './worker-event.js';
 
 const LOG_LINES = 100;
@@ -29,6 +30,8 @@ export interface LaneObserver {
   changed(): void;
   /** Absent while nobody listens, so that no event is made for nothing. */
   emit: ((event: WorkerEvent) => void) | undefined;
+  /** A job on its last chance is to begin when nothing else runs here. */
+  hold(lane: Lane, attempt: Attempt): void;
   warn(message: string): void;
 }
 
@@ -130,26 +133,37 @@ export class Lane implements AttemptOwner {
     } else {
       const attempt = new Attempt(job, handler, this);
       this.running.add(attempt);
-      this.observer.emit?.({ type: 'started', job: attempt.job });
-      if (job.nameless) {
-        void this.startNamed(attempt);
+      if (job.alone) {
+        this.observer.hold(this, attempt);
       } else {
-        attempt.start();
+        this.begin(attempt);
       }
     }
   }
 
-  /** Stores the name first, so that the limits of the handler hold also where it kills its worker. */
-  private async startNamed(attempt: Attempt): Promise<void> {
-    try {
-      await this.queue.runner.run(this.scripts.name(attempt.claim));
-    } catch (error) {
-      this.observer.warn(
-        `The name of job ${attempt.id} of queue "${this.name}" was not stored: ${(error as Error).message}`,
-      );
+  /** Starts the handler, unless a stop or a lost claim came first. */
+  begin(attempt: Attempt): void {
+    const { nameless, alone } = attempt.claim;
+    if (attempt.isEnded) {
+      this.idle(attempt);
+      return;
+    }
+    this.observer.emit?.({ type: 'started', job: attempt.job });
+    if (nameless || alone) {
+      void this.tellAndStart(attempt);
+    } else {
+      attempt.start();
+    }
+  }
+
+  private async tellAndStart(attempt: Attempt): Promise<void> {
+    const current = await tellStart(this, attempt.claim, (message) => this.observer.warn(message));
+    if (!current && !attempt.isEnded) {
+      attempt.lose();
+      this.reportLost(attempt);
     }
     if (attempt.isEnded) {
-      this.idle(attempt); // a stop or a lost claim came first: the handler does not start any more
+      this.idle(attempt);
     } else {
       attempt.start();
     }

@@ -56,3 +56,16 @@ export type ResolvedWorkerOptions = z.output<typeof optionsSchema>;
 export function resolveWorkerOptions(options: WorkerOptions): ResolvedWorkerOptions {
   return checkOptions('worker', optionsSchema, options);
 }
+
+/** Handlers as objects, with what they leave open taken from the queue. */
+export function resolveHandlers(queue: JobQueue, handlers: WorkerQueue['handlers']): Map<string, Handler> {
+  return new Map(
+    Object.entries(handlers).map(([name, handler]) => {
+      const resolved = typeof handler === 'function' ? { handle: handler } : handler;
+      return [
+        name,
+        { ...resolved, handle: (job) => resolved.handle(job), backoff: resolved.backoff ?? queue.options.backoff },
+      ];
+    }),
+  );
+}

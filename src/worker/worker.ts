@@ -4,22 +4,23 @@ import { checkOptions } from '../queue/check-options.js';
 import type { Connection } from '../queue/connection.js';
 import { InvalidOptionError } from '../queue/errors.js';
 import { randomId } from '../queue/job-id.js';
-import type { JobQueue } from '../queue/job-queue.js';
 import { wholeNumber } from '../queue/options.js';
 import type { RedisClient } from '../queue/redis-client.js';
 import { requireRights } from '../queue/rights.js';
 import { ScriptRunner } from '../queue/script-runner.js';
 import { Announcer } from './announcer.js';
+import type { Attempt } from './attempt.js';
 import { FetchLoop } from './fetch-loop.js';
-import type { Handler } from './handler.js';
 import { Heartbeat } from './heartbeat.js';
 import { IdleWait } from './idle-wait.js';
+import { Isolation } from './isolation.js';
 import { Lane } from './lane.js';
 import { Recurring } from './recurring.js';
 import { Sweeper } from './sweeper.js';
 import { Transport } from './transport.js';
 import type { WorkerEventListener } from './worker-event.js';
 import {
+  resolveHandlers,
   resolveWorkerOptions,
   type ResolvedWorkerOptions,
   type WorkerOptions,
@@ -53,6 +54,10 @@ export class Worker {
   private sweeper: Sweeper | undefined;
   private announcer: Announcer | undefined;
   private readonly recurring: Recurring;
+  private readonly isolation = new Isolation(
+    () => this.lanes,
+    () => this.onChange(),
+  );
   /** The names of the queues that this process is not to claim from. */
   private readonly paused = new Set<string>();
   private starting: Promise<void> | undefined;
@@ -150,6 +155,9 @@ export class Worker {
   /** Slots that the process's own limit leaves. */
   private readonly capacity = (): number => {
     const { concurrency } = this.options;
+    if (this.isolation.isActive) {
+      return 0;
+    }
     if (concurrency === undefined) {
       return Infinity;
     }
@@ -167,6 +175,10 @@ export class Worker {
       changed: () => this.onChange(),
       emit: this.listener(),
       warn: (message: string) => logger.warn(message),
+      hold: (lane: Lane, attempt: Attempt) => {
+        this.isolation.hold(lane, attempt);
+        this.idleWaits.forEach((idleWait) => idleWait.interrupt());
+      },
     };
     for (const { queue, concurrency = 10, handlers } of this.queues) {
       const scripts = await queue.scripts();
@@ -250,6 +262,7 @@ export class Worker {
   }
 
   private onChange(): void {
+    this.isolation.check();
     this.loop?.schedule();
     this.idleWaits.forEach((idleWait) => idleWait.check());
   }
@@ -260,6 +273,7 @@ export class Worker {
         lanes: () => this.lanes,
         quiesce: async () => {
           this.lanes.forEach((lane) => (lane.closed = true));
+          this.isolation.stop();
           const roles = [...this.idleWaits, this.sweeper, this.recurring];
           const stopped = Promise.all(roles.map(async (role) => role?.stop()));
           if (this.connection.ready) {
@@ -282,17 +296,4 @@ export class Worker {
     [...this.waitTransports, this.transport].forEach((transport) => transport?.giveUp());
     this.blockingClients.forEach((client) => client.disconnect());
   }
-}
-
-/** Handlers as objects, with what they leave open taken from the queue. */
-function resolveHandlers(queue: JobQueue, handlers: WorkerQueue['handlers']): Map<string, Handler> {
-  return new Map(
-    Object.entries(handlers).map(([name, handler]) => {
-      const resolved = typeof handler === 'function' ? { handle: handler } : handler;
-      return [
-        name,
-        { ...resolved, handle: (job) => resolved.handle(job), backoff: resolved.backoff ?? queue.options.backoff },
-      ];
-    }),
-  );
 }

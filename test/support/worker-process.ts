@@ -23,7 +23,7 @@ export interface WorkerProcessOptions {
   /** Options of the queue, of the worker, and of the handler, as JSON can carry them. */
   queueOptions?: object;
   workerOptions?: object;
-  /** How long the handler works, in ms; it ends at once when its signal aborts, unless it is `deaf`. */
+  /** How long the handler works, in ms; it ends at once when its signal aborts, unless it is `deaf`. A job with the payload `poison` kills it. */
   workMs: number;
   deaf?: boolean;
   redisUrl?: string;
@@ -82,6 +82,10 @@ export class WorkerProcess {
     return within(timeoutMs, what, coming).finally(() => this.waiting.delete(look!));
   }
 
+  get isDead(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
   /** Sends a signal; with SIGKILL it waits for the end. */
   async signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT' | 'SIGTERM'): Promise<void> {
     this.child.kill(signal);
@@ -106,6 +110,7 @@ redis.on('error', () => {});
 const queue = new JobQueue(redis, name, queueOptions);
 
 function handle(job) {
+  if (job.payload === 'poison') process.kill(process.pid, 'SIGKILL');
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       say({ type: 'worked', id: job.id, attempt: job.attempt });

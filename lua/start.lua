@@ -1,0 +1,12 @@
+#!lua flags=allow-oom
+-- Says that a job which its claim held starts now: until then the death of its worker is not its crash.
+-- KEYS: the standard keys, see lib/keys
+-- ARGV[1] id; ARGV[2] token
+-- Returns 1, or 0 when the claim is lost. Repeated: the same, and changes nothing.
+--@include lib/keys
+local key = job .. ARGV[1]
+if redis.call('HGET', key, 'claim_token') ~= ARGV[2] then
+  return 0
+end
+redis.call('HDEL', key, 'held')
+return 1

@@ -1,0 +1,82 @@
+import type { Attempt } from './attempt.js';
+import type { Lane } from './lane.js';
+import { ShutdownError } from './worker-errors.js';
+
+/**
+ * Runs jobs on their last chance, those that another crash would bury, one at a time and alone in this worker: nothing
+ * more is claimed, what runs may end, then the job starts. So one that kills its worker takes no other with it.
+ * Neither the wait nor the run stops the worker for longer than the visibility timeout; then it goes on beside.
+ */
+export class Isolation {
+  private readonly held: { lane: Lane; attempt: Attempt }[] = [];
+  private current: { lane: Lane; attempt: Attempt } | undefined;
+  /** Whether what runs has run for so long that it is not waited for. */
+  private waited = false;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly lanes: () => readonly Lane[],
+    private readonly changed: () => void,
+  ) {}
+
+  /** Whether nothing more is to be claimed. */
+  get isActive(): boolean {
+    return this.held.length > 0 || this.current !== undefined;
+  }
+
+  hold(lane: Lane, attempt: Attempt): void {
+    this.held.push({ lane, attempt });
+    if (!this.timer) {
+      this.limit(lane);
+    }
+  }
+
+  /** Begins the next job where its time has come; called whenever something began or ended here. */
+  check(): void {
+    if (this.current && !this.current.lane.running.has(this.current.attempt)) {
+      this.current = undefined;
+    }
+    if (this.current) {
+      return;
+    }
+    const [next] = this.held;
+    if (!next) {
+      this.rest();
+    } else if (this.isQuiet) {
+      this.held.shift();
+      this.current = next;
+      this.limit(next.lane);
+      next.lane.begin(next.attempt);
+    }
+  }
+
+  /** Gives back the jobs that have not begun. */
+  stop(): void {
+    for (const { lane, attempt } of this.held.splice(0)) {
+      attempt.interrupt(new ShutdownError());
+      lane.idle(attempt);
+    }
+  }
+
+  /** A claim under way may bring jobs that start at once, so it is waited for in any case. */
+  private get isQuiet(): boolean {
+    const lanes = this.lanes();
+    const running = lanes.reduce((sum, lane) => sum + lane.running.size, 0);
+    return lanes.every((lane) => lane.claiming === 0) && (this.waited || running === this.held.length);
+  }
+
+  private limit(lane: Lane): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.current = undefined;
+      this.waited = true;
+      this.changed();
+    }, lane.queue.options.visibilityMs).unref();
+  }
+
+  private rest(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.waited = false;
+  }
+}

@@ -1,0 +1,105 @@
+// A job that has crashed its workers, and that another crash would bury, runs alone.
+import { describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import type { JobQueue } from '../../src/queue/job-queue.js';
+import { gate, sleep, type Gate } from '../support/wait.js';
+import { newQueue, startWorker, type TestWorker } from '../support/workers.js';
+
+/** Long enough for an idle worker to start what was enqueued. */
+const LONGER_THAN_A_CLAIM_MS = 150;
+
+/** Enqueues jobs and lets two workers die with them; they stand at the front of the line. */
+async function onLastChance(queue: JobQueue, count = 1): Promise<string[]> {
+  const handles = await queue.enqueueMany(Array.from({ length: count }, () => ({ payload: {} })));
+  const { keys } = await queue.scripts();
+  for (let crashes = 0; crashes < 2; crashes++) {
+    for (const { id } of await queue.claimMany(count)) {
+      await (queue.connection.client as Redis).zadd(keys.claims, 'XX', 1, id);
+    }
+    await queue.reclaim();
+  }
+  return handles.map(({ id }) => id);
+}
+
+/** Handlers that end when their job's gate opens. */
+function gates() {
+  const byId = new Map<string, Gate>();
+  const of = (id: string) => byId.get(id) ?? byId.set(id, gate()).get(id)!;
+  return { handle: (job: { id: string }) => of(job.id).promise, open: (id: string) => of(id).open() };
+}
+
+const startedIn = (worker: TestWorker) =>
+  worker.events.filter(({ type }) => type === 'started').map(({ job }) => job.id);
+
+describe('a job on its last chance', () => {
+  it('begins when nothing else runs, and nothing else begins while it runs, in any queue of the worker', async () => {
+    const [queue, other] = [newQueue(), newQueue()];
+    const { handle, open } = gates();
+    const [suspect = ''] = await onLastChance(queue);
+    const first = await queue.enqueue({});
+    const serve = (each: JobQueue) => ({ queue: each, concurrency: 4, handlers: { [each.name]: handle } });
+    const worker = await startWorker([serve(queue), serve(other)]);
+    await worker.event('started', 1, { id: first.id });
+    const later = [await queue.enqueue({}), await other.enqueue({})];
+    await sleep(LONGER_THAN_A_CLAIM_MS);
+    expect(startedIn(worker)).toEqual([first.id]);
+    open(first.id);
+    await worker.event('started', 1, { id: suspect });
+    await sleep(LONGER_THAN_A_CLAIM_MS);
+    expect(startedIn(worker)).toEqual([first.id, suspect]);
+    open(suspect);
+    for (const { id } of later) {
+      await worker.event('started', 1, { id });
+      open(id);
+    }
+    expect(await queue.get(suspect)).toMatchObject({ status: 'completed', attempts: 3, crashes: 2 });
+  });
+
+  it('keeps the worker from other jobs no longer than the visibility timeout, before it begins and after', async () => {
+    const queue = newQueue({ visibilityMs: 300 });
+    const { handle, open } = gates();
+    const [suspect = ''] = await onLastChance(queue);
+    const first = await queue.enqueue({});
+    const worker = await startWorker(queue, handle, { perQueue: 4 });
+    await worker.event('started', 1, { id: first.id });
+    const later = await queue.enqueue({});
+    await worker.event('started', 1, { id: later.id });
+    expect(startedIn(worker)).toEqual([first.id, suspect, later.id]);
+    [suspect, first.id, later.id].forEach(open);
+    await worker.event('completed', 3);
+  });
+
+  it('waits for its turn among others of its kind', async () => {
+    const queue = newQueue();
+    const { handle, open } = gates();
+    const ids = await onLastChance(queue, 2);
+    const worker = await startWorker(queue, handle, { perQueue: 4 });
+    await worker.event('started');
+    await sleep(LONGER_THAN_A_CLAIM_MS);
+    expect(startedIn(worker)).toEqual(ids.slice(0, 1));
+    open(ids[0]!);
+    await worker.event('started', 2);
+    open(ids[1]!);
+    await worker.event('completed', 2);
+  });
+
+  it('is given back by a stop that comes first, and is not charged', async () => {
+    const queue = newQueue();
+    const { handle, open } = gates();
+    const [suspect = ''] = await onLastChance(queue);
+    const first = await queue.enqueue({});
+    const worker = await startWorker(queue, handle, { perQueue: 4 });
+    await worker.event('started', 1, { id: first.id });
+    const stopped = worker.worker.stop();
+    await worker.event('released', 1, { id: suspect });
+    open(first.id);
+    await stopped;
+    expect(startedIn(worker)).toEqual([first.id]);
+    expect(await queue.get(suspect)).toMatchObject({
+      status: 'pending',
+      attempts: 2,
+      crashes: 2,
+      interruptions: 1,
+    });
+  });
+});
