@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { clean } from '../queue/clean.js';
 import type { JobDefinition } from '../queue/define-job.js';
 import type { JobRecord, QueueStats } from '../queue/job.js';
 import { DeadLetters } from '../queue/dead-letters.js';
@@ -12,6 +11,7 @@ import { typedSource } from '../queue/typed-job.js';
 import { HandlerRegistry } from './handler-registry.js';
 import { JobEvents } from './job-events.js';
 import { JobSchedules } from './job-schedules.js';
+import { OperatorVerbs } from './operator-verbs.js';
 import { QueueRegistry } from './queue-registry.js';
 import { WorkerLifecycle } from './worker-lifecycle.js';
 
@@ -32,7 +32,7 @@ export interface EnqueueJobOptions extends Omit<EnqueueOptions, 'name'> {
  * const { messageId } = await job.result({ timeoutMs: 10_000 });
  */
 @Injectable()
-export class JobQueueService {
+export class JobQueueService extends OperatorVerbs {
   /** What happens to jobs in the whole fleet: an Observable, and for `for await`. */
   readonly events: JobEvents;
   /** The recurring jobs. */
@@ -47,6 +47,7 @@ export class JobQueueService {
     private readonly handlers: HandlerRegistry,
     private readonly lifecycle: WorkerLifecycle,
   ) {
+    super();
     this.events = new JobEvents(queues, queues.redis.connection.logger);
   }
 
@@ -154,15 +155,6 @@ export class JobQueueService {
   }
 
   /**
-   * Cancels a job: one that waits at once; a running one has its signal aborted at the next heartbeat (`requested`).
-   *
-   * @param job its definition, its name, or the name of its queue
-   */
-  async cancel(job: string | JobDefinition, id: string): ReturnType<JobQueue['cancel']> {
-    return this.ask(job, (queue) => queue.cancel(id));
-  }
-
-  /**
    * The dead letters of a queue, to list, redrive and discard. An edited payload is checked by the definition, where one
    * is given or a handler in this process is bound by one.
    *
@@ -176,17 +168,6 @@ export class JobQueueService {
       definitionOf: (name) =>
         typeof job !== 'string' && job.name === name ? job : this.handlers.definitionOf(target.name, name),
     });
-  }
-
-  /**
-   * Deletes old jobs of one state, in bounded slices; see JobQueue.clean.
-   *
-   * @param job a definition, a job's name, or the name of the queue; it cleans the whole queue
-   * @returns how many were deleted
-   */
-  async clean(job: string | JobDefinition, ...[status, options]: Parameters<JobQueue['clean']>): Promise<number> {
-    const target = this.target(job, undefined);
-    return clean(target, status, options, (question) => this.askQueue(target, question));
   }
 
   /**
@@ -211,16 +192,6 @@ export class JobQueueService {
     return Object.fromEntries(names.map((each, i) => [each, stats[i]!]));
   }
 
-  /** Pauses a queue for the whole fleet: it takes jobs in and hands none out. False when it was paused already. */
-  async pause(job: string | JobDefinition): Promise<boolean> {
-    return this.ask(job, (queue) => queue.pause());
-  }
-
-  /** Ends the pause of a queue. False when it was not paused. */
-  async resume(job: string | JobDefinition): Promise<boolean> {
-    return this.ask(job, (queue) => queue.resume());
-  }
-
   /** Lets this process claim nothing more, from one queue or from all; what runs goes on, other processes too. */
   pauseWorker(queue?: string): void {
     this.lifecycle.pauseWorker(queue);
@@ -239,20 +210,12 @@ export class JobQueueService {
     return this.lifecycle.drain();
   }
 
-  private target(job: string | JobDefinition, queue: string | undefined): JobQueue {
+  protected target(job: string | JobDefinition, queue: string | undefined): JobQueue {
     const [name, defined] = typeof job === 'string' ? [job] : [job.name, job.defaults.queue];
     return this.queue(queue ?? defined ?? this.handlers.queueOf(name));
   }
 
-  private ask<Answer>(
-    job: string | JobDefinition,
-    question: (queue: JobQueue) => Promise<Answer>,
-    waitMs = 0,
-  ): Promise<Answer> {
-    return this.askQueue(this.target(job, undefined), question, waitMs);
-  }
-
-  private askQueue<Answer>(
+  protected askQueue<Answer>(
     queue: JobQueue,
     question: (queue: JobQueue) => Promise<Answer>,
     waitMs = 0,

@@ -14,6 +14,7 @@ import { waitForResult } from './job-result.js';
 import { QueueKeys } from './keys.js';
 import { checkQueueName, show } from './names.js';
 import { resolveQueueOptions, type QueueOptions, type ResolvedQueueOptions } from './options.js';
+import { purge } from './purge.js';
 import { QueueScripts } from './queue-scripts.js';
 import type { RedisClient } from './redis-client.js';
 import { Schedules } from './schedules.js';
@@ -178,22 +179,8 @@ export abstract class QueueOperator {
    * @param options.confirm the queue's name, so that nobody does it by accident
    * @returns how many were deleted
    */
-  async purge({ confirm }: { confirm: string }): Promise<number> {
-    if (confirm !== this.name) {
-      throw new InvalidOptionError(
-        'purge confirm',
-        `the queue's name, ${JSON.stringify(this.name)}`,
-        show(confirm),
-      );
-    }
-    let total = 0;
-    for (;;) {
-      const { deleted, more } = await this.call((scripts) => scripts.purge(SLICE));
-      total += deleted;
-      if (!more) {
-        return total;
-      }
-    }
+  async purge(options: { confirm: string }): Promise<number> {
+    return purge(this, options);
   }
 
   /**

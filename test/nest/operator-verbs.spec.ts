@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { awaitAll, Job, JobHandler, JobQueueService } from 'nest-job-queue';
+import { awaitAll, defineJob, InvalidOptionError, Job, JobHandler, JobQueueService } from 'nest-job-queue';
+import { z } from 'zod';
 import { uniqueQueueName } from '../support/redis.js';
 import { startApp } from './app.js';
 
@@ -42,5 +43,25 @@ describe('through the service, by the name of the job', () => {
     expect(await jobs.clean(name, 'completed', { olderThanMs: 3_600_000 })).toBe(0);
     expect(await jobs.clean(name, 'completed')).toBe(2);
     expect(await jobs.stats(queue)).toMatchObject({ completed: 0 });
+  });
+
+  it('waiting jobs are listed, given another start and removed, and a queue is purged', async () => {
+    const SendLater = defineJob(uniqueQueueName(), { payload: z.number(), queue: uniqueQueueName('shared') });
+    const jobs = (await startApp({})).get(JobQueueService);
+    const [first, second] = await jobs.enqueueMany(
+      SendLater,
+      [1, 2, 3].map((payload) => ({ payload, delayMs: 60_000 })),
+    );
+    expect((await jobs.list(SendLater, 'scheduled', { limit: 2 })).map(({ id }) => id)).toEqual([
+      first!.id,
+      second!.id,
+    ]);
+    expect(await jobs.reschedule(SendLater, first!.id, { delayMs: 0 })).toBe('pending');
+    expect((await jobs.list(SendLater, 'pending')).map(({ id }) => id)).toEqual([first!.id]);
+    expect(await jobs.remove(SendLater, first!.id)).toBe('removed');
+    expect(await jobs.remove(SendLater, first!.id)).toBe('missing');
+    await expect(jobs.purge(SendLater, { confirm: SendLater.name })).rejects.toThrow(InvalidOptionError);
+    expect(await jobs.purge(SendLater, { confirm: second!.queue })).toBe(2);
+    expect(await jobs.stats(SendLater)).toMatchObject({ scheduled: 0, pending: 0 });
   });
 });

@@ -1,0 +1,39 @@
+import { InvalidOptionError } from './errors.js';
+import { show } from './names.js';
+import type { QueueScripts } from './queue-scripts.js';
+import type { ScriptRunner } from './script-runner.js';
+
+/** The most jobs that one script call deletes. */
+const SLICE = 500;
+
+/** The queue that is emptied. */
+interface PurgedQueue {
+  readonly name: string;
+  readonly runner: ScriptRunner;
+  scripts(): Promise<QueueScripts>;
+}
+
+/**
+ * Deletes all jobs of a queue, in bounded slices; see JobQueue.purge.
+ *
+ * @param ask what each question to Redis goes through, for a time limit of the caller's
+ * @throws InvalidOptionError
+ */
+export async function purge(
+  queue: PurgedQueue,
+  { confirm }: { confirm: string },
+  ask: <Answer>(question: () => Promise<Answer>) => Promise<Answer> = (question) => question(),
+): Promise<number> {
+  if (confirm !== queue.name) {
+    throw new InvalidOptionError('purge confirm', `the queue's name, ${JSON.stringify(queue.name)}`, show(confirm));
+  }
+  const scripts = await ask(() => queue.scripts());
+  let total = 0;
+  for (;;) {
+    const { deleted, more } = await ask(() => queue.runner.run(scripts.purge(SLICE)));
+    total += deleted;
+    if (!more) {
+      return total;
+    }
+  }
+}
