@@ -36,7 +36,7 @@ export class HandlerRegistry {
   private readonly byQueue = new Map<string, Map<string, FoundHandler & { handler: Handler }>>();
   /** What the handlers let recur. */
   readonly schedules: DeclaredSchedules;
-  private readonly threadPools: ThreadPool[] = [];
+  private readonly threadPools = new Map<ThreadPool, FoundHandler>();
   private bound = false;
 
   constructor(
@@ -61,9 +61,19 @@ export class HandlerRegistry {
     }
   }
 
-  /** Ends the threads that handlers run in. */
-  async close(): Promise<void> {
-    await Promise.all(this.threadPools.map((pool) => pool.close()));
+  /**
+   * Makes ready what the handlers in threads need.
+   *
+   * @throws InvalidOptionError where it is not there
+   */
+  async openThreads(): Promise<void> {
+    const pools = [...this.threadPools];
+    await Promise.all(pools.map(([pool, found]) => pool.open(this.queues.concurrencyOf(queueOfHandler(found)))));
+  }
+
+  /** Ends the threads that handlers run in; waits for their end for `timeoutMs` at most. */
+  async close(timeoutMs: number): Promise<void> {
+    await Promise.all([...this.threadPools.keys()].map((pool) => pool.close(timeoutMs)));
   }
 
   /** The queues that have handlers here. */
@@ -155,7 +165,7 @@ export class HandlerRegistry {
       );
     }
     const pool = new ThreadPool(resolveThread(`${subject}.thread`, options.thread));
-    this.threadPools.push(pool);
+    this.threadPools.set(pool, found);
     return pool.handle;
   }
 

@@ -18,7 +18,7 @@ export interface JobHandlerOptions extends HandlerOptions {
   /**
    * Runs the jobs in threads, so that work for the processor leaves the event loop and the heartbeats alone: a file, as a
    * file URL or an absolute path, whose default export is the handler, a function of a ThreadJob. The class is then
-   * without `handle`, and `concurrency` is by default the number of processors.
+   * without `handle`, and `concurrency` is by default the number of processors. Needs the package piscina.
    *
    * @example @JobHandler('render', { thread: new URL('./render.worker.js', import.meta.url) })
    */

@@ -4,7 +4,7 @@ import { checkOptions } from '../queue/check-options.js';
 import { InvalidOptionError } from '../queue/errors.js';
 import { show } from '../queue/names.js';
 import { timerDuration } from '../queue/options.js';
-import type { ThreadSettings } from '../worker/thread.js';
+import type { ThreadSettings } from '../worker/thread-pool.js';
 import { codeFile } from './code-file.js';
 
 /** How a handler's jobs run in threads. */
@@ -48,7 +48,7 @@ export function resolveThread(subject: string, thread: string | URL | ThreadOpti
     throw new InvalidOptionError(subject, 'a file URL, an absolute path, or { file, … }', show(thread));
   }
   const checked = checkOptions(subject, threadSchema, isFile(thread) ? { file: thread } : thread);
-  return { ...checked, file: codeFile(isFile(thread) ? subject : `${subject}.file`, checked.file) };
+  return { ...checked, subject, file: codeFile(isFile(thread) ? subject : `${subject}.file`, checked.file) };
 }
 
 function isFile(value: unknown): value is string | URL {

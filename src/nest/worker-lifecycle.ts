@@ -66,6 +66,9 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     try {
       this.handlers.bind();
       this.listeners.bind();
+      if (this.expected) {
+        await this.handlers.openThreads();
+      }
       await this.connect();
     } catch (error) {
       await this.redis.close();
@@ -167,12 +170,16 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     const { shutdownTimeoutMs } = this.options;
     this.drainBy = performance.now() + shutdownTimeoutMs;
     await Promise.all([this.current?.stop(), this.reclaim.stop(shutdownTimeoutMs)]);
-    await this.handlers.close();
+    await this.handlers.close(this.leftMs);
   }
 
   async onApplicationShutdown(): Promise<void> {
     await this.drain();
     this.queues.close();
-    await this.redis.close(Math.max(0, this.drainBy! - performance.now()));
+    await this.redis.close(this.leftMs);
+  }
+
+  private get leftMs(): number {
+    return Math.max(0, this.drainBy! - performance.now());
   }
 }

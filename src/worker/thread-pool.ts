@@ -1,77 +1,126 @@
+import type { ResourceLimits } from 'node:worker_threads';
+import type { Piscina } from 'piscina';
+import { InvalidOptionError } from '../queue/errors.js';
 import type { Job } from './job.js';
-import { Thread, type ThreadSettings } from './thread.js';
-import { ShutdownError } from './worker-errors.js';
+import { ThreadRun } from './thread-run.js';
+import { ShutdownError, ThreadCrashedError } from './worker-errors.js';
 
 /** How long a thread without a job is kept, in ms. */
 const IDLE_MS = 60_000;
-/** How long a close waits for the threads to end, in ms. */
-const CLOSE_MS = 500;
+
+/** How threads run a handler's jobs. */
+export interface ThreadSettings {
+  /** How errors name the option. */
+  subject: string;
+  /** The absolute path of the file whose default export is the handler. */
+  file: string;
+  /** How long a job may go on after its abort before its thread is terminated, in ms. */
+  graceMs: number;
+  resourceLimits?: ResourceLimits;
+}
 
 /**
- * The threads of one handler. There is no queue in it: each job that the worker runs at once has a thread, so their
- * number follows from the concurrency, and nothing is claimed that no thread has room for. Threads begin when jobs come.
+ * The threads of one handler: piscina's, as many as the jobs that the worker runs at once, so that nothing is claimed that
+ * no thread has room for. They begin when jobs come.
  */
 export class ThreadPool {
-  private readonly threads = new Set<Thread>();
-  private readonly idle = new Map<Thread, NodeJS.Timeout>();
+  private pool: Piscina | undefined;
+  private readonly runs = new Set<ThreadRun>();
+  private fault: unknown;
   private closed = false;
 
   constructor(private readonly settings: ThreadSettings) {}
 
-  /** A handler function: the same for the worker as one that runs in its own thread. */
-  readonly handle = async (job: Job): Promise<unknown> => {
-    const thread = this.take();
-    try {
-      return await thread.run(job);
-    } finally {
-      this.giveBack(thread);
-    }
-  };
-
-  /** Ends all threads, whatever they do; one that is inside native code ends when it comes back from there. */
-  async close(): Promise<void> {
-    this.closed = true;
-    this.idle.forEach((timer) => clearTimeout(timer));
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise((resolve) => {
-      timer = setTimeout(resolve, CLOSE_MS);
+  /** @throws InvalidOptionError where piscina is not installed, or the library is part of a bundle */
+  async open(threads: number): Promise<void> {
+    const { subject, resourceLimits } = this.settings;
+    const Threads = await loadPiscina(subject);
+    this.pool = new Threads({
+      filename: await entryFile(subject),
+      name: 'run',
+      minThreads: 0,
+      maxThreads: threads,
+      concurrentTasksPerWorker: 1,
+      idleTimeout: IDLE_MS,
+      resourceLimits,
+      // The event loop of a thread turns while it waits for a job, and what is left in it ends there.
+      atomics: 'disabled',
+      recordTiming: false,
     });
-    await Promise.race([
-      late,
-      Promise.all([...this.threads].map((thread) => thread.terminate(new ShutdownError()))),
-    ]);
-    clearTimeout(timer);
+    // First it is gone, then follows why, where it had no job. Without a listener such an error would end the process.
+    this.pool.on('workerDestroy', () => {
+      this.fault = undefined;
+      queueMicrotask(() => this.failStranded());
+    });
+    this.pool.on('error', (error) => (this.fault = error));
   }
 
-  private take(): Thread {
+  /** A handler function: the same for the worker as one that runs in its own thread. */
+  readonly handle = async (job: Job): Promise<unknown> => {
     if (this.closed) {
       throw new ShutdownError();
     }
-    // The one that was used last, so that those too many grow old.
-    for (const thread of [...this.idle.keys()].toReversed()) {
-      clearTimeout(this.idle.get(thread));
-      this.idle.delete(thread);
-      if (thread.usable) {
-        return thread;
+    const run = new ThreadRun(job, this.settings.graceMs);
+    this.runs.add(run);
+    try {
+      return await run.in(this.pool!, this.settings.file);
+    } catch (error) {
+      throw this.closed && error instanceof ThreadCrashedError ? new ShutdownError() : error;
+    } finally {
+      this.runs.delete(run);
+    }
+  };
+
+  /**
+   * Ends all threads, whatever they do, and waits for their end for `timeoutMs` at most: one that is inside native code
+   * ends when it comes back from there.
+   */
+  async close(timeoutMs: number): Promise<void> {
+    this.closed = true;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise((resolve) => {
+      timer = setTimeout(resolve, timeoutMs);
+    });
+    await Promise.race([late, this.pool?.destroy()]);
+    clearTimeout(timer);
+  }
+
+  /** Piscina lets a job wait for ever whose thread died while it started. There is none for it: it has crashed. */
+  private failStranded(): void {
+    for (const run of this.runs) {
+      if (!run.taken && this.pool!.queueSize > 0) {
+        run.fail(run.crash(this.fault));
       }
-      this.threads.delete(thread);
-    }
-    const thread = new Thread(this.settings);
-    this.threads.add(thread);
-    return thread;
-  }
-
-  private giveBack(thread: Thread): void {
-    if (thread.usable && !this.closed) {
-      this.idle.set(thread, setTimeout(() => this.end(thread), IDLE_MS).unref());
-    } else {
-      this.end(thread);
     }
   }
+}
 
-  private end(thread: Thread): void {
-    this.idle.delete(thread);
-    this.threads.delete(thread);
-    void thread.terminate();
+async function loadPiscina(subject: string): Promise<typeof Piscina> {
+  try {
+    return (await import('piscina')).Piscina;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (!code?.endsWith('MODULE_NOT_FOUND') || !message.includes("'piscina'")) {
+      throw error;
+    }
+    throw new InvalidOptionError(
+      subject,
+      'the package piscina, whose threads they are',
+      'none',
+      'Run: npm install piscina',
+    );
   }
+}
+
+async function entryFile(subject: string): Promise<string> {
+  const { file } = await import('./thread-entry.cjs');
+  if (!file?.endsWith('thread-entry.cjs')) {
+    throw new InvalidOptionError(
+      subject,
+      'the library as files, of which a thread loads one',
+      'it in a bundle',
+      'Mark nest-job-queue and piscina as external.',
+    );
+  }
+  return file;
 }

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { JobHandler, InvalidOptionError, JobQueueService, type JobHandlerOptions } from 'nest-job-queue';
 import { uniqueQueueName } from '../support/redis.js';
@@ -60,6 +63,13 @@ describe('a handler in threads', () => {
     expect(record!.log.map(({ message }) => message)).toEqual(['half way']);
   });
 
+  it('passes on what it did not wait for', async () => {
+    const { enqueue } = await startThreads();
+    const job = await enqueue({ do: 'report in passing' });
+    expect(await job.result(SOON)).toBe('reported');
+    expect(await job.get()).toMatchObject({ progress: 99 });
+  });
+
   it('runs as many jobs at once as its concurrency says, each in a thread', async () => {
     const { enqueue, queue } = await startThreads({ concurrency: 3 });
     const jobs = await Promise.all([1, 2, 3, 4].map(() => enqueue({ do: 'obey' })));
@@ -68,6 +78,13 @@ describe('a handler in threads', () => {
       return records.filter((record) => record?.progress === 'waiting').length === 3;
     });
     expect(await queue.stats()).toMatchObject({ processing: 3, pending: 1 });
+  });
+
+  it('never has more threads than its concurrency', async () => {
+    const { enqueue } = await startThreads({ concurrency: 2 });
+    const jobs = await Promise.all(Array.from({ length: 20 }, () => enqueue({ do: 'describe' })));
+    const found = (await Promise.all(jobs.map((job) => job.result(SOON)))) as { threadId: number }[];
+    expect(new Set(found.map(({ threadId }) => threadId)).size).toBeLessThanOrEqual(2);
   });
 
   it('leaves the event loop and the heartbeats alone while it is busy', async () => {
@@ -133,6 +150,38 @@ describe('a thread that dies', () => {
   });
 });
 
+it('a thread that dies without a job harms nothing', async () => {
+  const { run } = await startThreads({ concurrency: 1 });
+  expect(await run({ do: 'stray error afterwards' })).toBe('returned');
+  await eventually(async () => ((await run({ do: 'describe' })) as { jobsHere: number }).jobsHere === 1);
+});
+
+describe('a thread that does not even start', () => {
+  it('fails its own job, and so does the next', async () => {
+    const { run } = await startThreads({
+      maxAttempts: 1,
+      thread: { file: WORK, resourceLimits: { maxOldGenerationSizeMb: 1 } },
+    });
+    const crash = {
+      errorName: 'ThreadCrashedError',
+      reason: expect.stringMatching(/ERR_WORKER_OUT_OF_MEMORY|memory/),
+    };
+    await expect(run({ do: 'describe' })).rejects.toMatchObject(crash);
+    await expect(run({ do: 'describe' })).rejects.toMatchObject(crash);
+  });
+
+  it('does so where it fails to load its file, which the next tries again', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'threads-'));
+    const broken = join(folder, 'work.mjs');
+    writeFileSync(broken, 'throw new RangeError("not yet");');
+    const { run } = await startThreads({ thread: broken, concurrency: 1, maxAttempts: 1 });
+    await expect(run(null)).rejects.toMatchObject({ errorName: 'RangeError', reason: 'not yet' });
+    writeFileSync(broken, 'export default () => "now";');
+    expect(await run(null)).toBe('now');
+    rmSync(folder, { recursive: true });
+  });
+});
+
 describe('the abort of a job in a thread', () => {
   it('reaches its signal with the reason', async () => {
     const { enqueue, service, name } = await startThreads({ visibilityMs: 300 });
@@ -166,6 +215,15 @@ describe('the abort of a job in a thread', () => {
     await eventually(async () => (await job.get())?.progress === 'waiting');
     await within(3_000, 'the close', app.close());
   });
+});
+
+it('a thread inside native code holds up no shutdown', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'threads-'));
+  const { app, enqueue } = await startThreads({}, { shutdownTimeoutMs: 500 });
+  const job = await enqueue({ do: 'native code', until: join(folder, 'end') });
+  await eventually(async () => (await job.get())?.progress === 'waiting');
+  await within(3_000, 'the close', app.close());
+  writeFileSync(join(folder, 'end'), '');
 });
 
 /** What the boot of an app with such a handler fails with. */

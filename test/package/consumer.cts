@@ -1,6 +1,7 @@
 // A CommonJS app that installed the package (compiled and run by scripts/check-package.mjs).
 import assert = require('node:assert');
 import common = require('@nestjs/common');
+import core = require('@nestjs/core');
 import library = require('nest-job-queue');
 
 @library.JobHandler('email', { concurrency: 10 })
@@ -18,4 +19,23 @@ class AppModule {}
 
 const check: library.JobQueueHealthOptions = { requireWorker: true, maxOldestPendingAgeMs: 60_000 };
 assert.ok(AppModule && check && library.JobQueueHealthIndicator);
-console.log(`require: ${Object.keys(library).length} exports`);
+
+// The boot with a handler in threads finds what each thread begins with, though no Redis.
+@library.JobHandler('render', { thread: __filename })
+class RenderHandler {}
+
+@common.Module({
+  imports: [library.JobQueueModule.forRoot({ redis: { port: 1 } })],
+  providers: [RenderHandler],
+})
+class ThreadsModule {}
+
+async function boot() {
+  const app = await core.NestFactory.createApplicationContext(ThreadsModule, {
+    logger: false,
+    abortOnError: false,
+  });
+  await app.close();
+  console.log(`require: ${Object.keys(library).length} exports`);
+}
+void boot();

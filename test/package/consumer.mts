@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { Injectable, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
 import * as imported from 'nest-job-queue';
 import { InjectQueue, JobHandler, JobQueue, JobQueueModule, JobQueueService } from 'nest-job-queue';
 import type { Job, JobHandle, JobQueueModuleOptions, JobQueueOptionsFactory, QueueStats } from 'nest-job-queue';
@@ -61,5 +62,15 @@ JobQueueModule.forRoot({ concurency: 5 });
 // @ts-expect-error -- and one of a handler
 JobHandler('email', { timeout: 5 });
 assert.ok(AppModule);
+
+// The boot with a handler in threads finds what each thread begins with, though no Redis.
+@JobHandler('render', { thread: import.meta.url })
+class RenderHandler {}
+
+@Module({ imports: [JobQueueModule.forRoot({ redis: { port: 1 } })], providers: [RenderHandler] })
+class ThreadsModule {}
+
+const app = await NestFactory.createApplicationContext(ThreadsModule, { logger: false, abortOnError: false });
+await app.close();
 
 console.log(`import: ${Object.keys(imported).length} exports`);

@@ -1,7 +1,7 @@
-// runWorkers from the library's CommonJS build, in an app that is CommonJS. From TypeScript: run-workers.spec.ts; from the
+// runWorkers and threads from the library's CommonJS build, in an app that is CommonJS. From TypeScript: run-workers.spec.ts; from the
 // ES build: the examples of test/e2e.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from '@jest/globals';
@@ -27,22 +27,38 @@ class Handler {
 }
 JobHandler(process.env.TEST_QUEUE)(Handler);
 
+class ThreadHandler {}
+JobHandler(process.env.TEST_QUEUE + '-thread', { thread: require.resolve('./thread') })(ThreadHandler);
+
 class AppModule {}
-Module({ imports: [JobQueueModule.forRoot()], providers: [Handler] })(AppModule);
+Module({ imports: [JobQueueModule.forRoot()], providers: [Handler, ThreadHandler] })(AppModule);
 
 runWorkers(AppModule, { processes: 2 }).then((workers) => console.log('ready: ' + workers.status().length));
 `;
 
-it('the CommonJS build runs the handlers of a CommonJS app in processes', async () => {
+const THREAD = `
+const { isMainThread } = require('node:worker_threads');
+module.exports = (job) => ({ got: job.payload, isMainThread });
+`;
+
+it('the CommonJS build runs the handlers of a CommonJS app in processes and threads', async () => {
   const tsc = ['-p', 'tsconfig.cjs.json', '--noCheck', '--outDir', join(folder, 'library')];
   execFileSync(join(root, 'node_modules/.bin/tsc'), tsc, { cwd: root, stdio: 'inherit' });
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }');
   writeFileSync(join(folder, 'worker.js'), ENTRY);
+  // Not compiled: see scripts/mark-cjs.mjs.
+  copyFileSync(join(root, 'src/worker/thread-entry.cjs'), join(folder, 'library/worker/thread-entry.cjs'));
+  writeFileSync(join(folder, 'thread.js'), THREAD);
   const queue = new JobQueue(connect(), uniqueQueueName());
   const env = { REDIS_URL: testRedisUrl(), TEST_QUEUE: queue.name };
   const supervisor = startProcess('node', [join(folder, 'worker.js')], env);
   await supervisor.prints(/^ready: 2$/m);
   const job = await queue.enqueue('this');
   expect(await job.result({ timeoutMs: 40_000 })).toEqual({ got: 'this', in: 'function' });
+  const threads = new JobQueue(connect(), `${queue.name}-thread`);
+  const inThread = await threads.enqueue('that');
+  expect(await inThread.result({ timeoutMs: 40_000 })).toEqual({ got: 'that', isMainThread: false });
+  queue.close();
+  threads.close();
   expect(await supervisor.kill('SIGTERM')).toBe(0);
 }, 120_000);

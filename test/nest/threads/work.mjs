@@ -1,4 +1,5 @@
 // The handler of the tests of threads: does what the payload says.
+import { execFileSync } from 'node:child_process';
 import { isMainThread, threadId } from 'node:worker_threads';
 
 let jobsHere = 0;
@@ -15,6 +16,9 @@ export default async function work(job) {
     case 'report':
       await job.progress({ percent: 40 });
       await job.log('half way');
+      return 'reported';
+    case 'report in passing':
+      for (let n = 0; n < 100; n++) void job.progress(n);
       return 'reported';
     case 'spin': {
       // The event loop of this thread does not turn at all.
@@ -39,6 +43,14 @@ export default async function work(job) {
         throw new Error('stray');
       });
       return new Promise(() => undefined);
+    case 'stray error afterwards':
+      setTimeout(() => {
+        throw new Error('stray');
+      }, 50);
+      return 'returned';
+    case 'native code':
+      await job.progress('waiting');
+      return void execFileSync('sh', ['-c', 'until [ -e "$0" ]; do sleep 0.05; done', job.payload.until]);
     case 'fill memory': {
       const all = [];
       for (;;) all.push(Array.from({ length: 10_000 }, () => Math.random()));

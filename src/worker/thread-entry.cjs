@@ -1,0 +1,107 @@
+/**
+ * What runs inside a thread: loads the handler's file and runs the job that piscina hands over. CommonJS and not compiled,
+ * so that it is one file that runs in both builds and from the sources, knows its own place, and imports as Node does.
+ *
+ * All that a job and its thread tell each other goes over the job's own port. To the thread: `abort` (reason) and `answer`
+ * (ask, error?). From it: `progress` (ask, value), `log` (ask, message), and last `done` (result) or `failed` (error).
+ */
+'use strict';
+
+const { createRequire } = require('node:module');
+const { pathToFileURL } = require('node:url');
+const { inspect } = require('node:util');
+
+// Undefined in a bundle.
+exports.file = module.filename;
+
+let handler;
+
+exports.run = async ({ file, fields, port }) => {
+  try {
+    handler ??= await load(file);
+    const result = await handler(new ThreadJob(port, fields));
+    port.postMessage({ type: 'done', result });
+  } catch (error) {
+    port.postMessage({ type: 'failed', error: plain(error) });
+    // What failed to load is kept as failed: the next job is to try it in a new thread.
+    if (!handler) process.exit(1);
+  }
+};
+
+class ThreadJob {
+  #port;
+  #asks = new Map();
+  #asked = 0;
+  #controller = new AbortController();
+
+  constructor(port, fields) {
+    this.#port = port;
+    Object.assign(this, fields);
+    port.on('message', (message) => {
+      if (message.type === 'abort') this.#controller.abort(named(message.reason));
+      else this.#answer(message);
+    });
+  }
+  get signal() {
+    return this.#controller.signal;
+  }
+  progress(value) {
+    return this.#ask({ type: 'progress', value });
+  }
+  log(message) {
+    return this.#ask({ type: 'log', message });
+  }
+  snooze(delayMs) {
+    throw Object.assign(named({ name: 'RetryLaterError', message: `retry in ${delayMs} ms` }), { delayMs });
+  }
+  #ask(question) {
+    return new Promise((resolve, reject) => {
+      const ask = ++this.#asked;
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port is no window
+      this.#port.postMessage({ ...question, ask });
+      this.#asks.set(ask, { resolve, reject });
+    });
+  }
+  #answer({ ask, error }) {
+    const { resolve, reject } = this.#asks.get(ask);
+    this.#asks.delete(ask);
+    if (error) reject(named(error));
+    else resolve();
+  }
+}
+
+async function load(file) {
+  // A loader for TypeScript may know require only.
+  const requireIt = createRequire(file);
+  const byRequire = /\.c?ts$/.test(file) && requireIt.extensions['.ts'];
+  const loaded = byRequire ? requireIt(file) : await import(pathToFileURL(file).href);
+  // Of a CommonJS module that was compiled from an ES module, the default lies one deeper.
+  const found = [loaded?.default?.default, loaded?.default, loaded].find((each) => typeof each === 'function');
+  if (!found) throw new TypeError(`${file} has no function as its default export: export default (job) => …`);
+  return found;
+}
+
+function named({ name, message }) {
+  const error = new Error(message);
+  error.name = name;
+  return error;
+}
+
+function plain(thrown) {
+  if (!(thrown instanceof Error)) {
+    return { name: 'Error', message: typeof thrown === 'string' ? thrown : inspect(thrown) };
+  }
+  const [name, message, stack] = [thrown.name, thrown.message, thrown.stack].map(String);
+  const delayMs = typeof thrown.delayMs === 'number' ? thrown.delayMs : undefined;
+  return { name, message, stack, kind: kindOf(thrown), delayMs };
+}
+
+/** Which of the errors that say what becomes of the job it is, by name: a thread has classes of its own. */
+function kindOf(error) {
+  if (error.name === 'RetryLaterError') return error.name;
+  for (let each = error; each; each = Object.getPrototypeOf(each)) {
+    const name = each.constructor?.name;
+    if (name === 'NonRetryableError' || name === 'RetryLaterError') return name;
+  }
+  return undefined;
+}
