@@ -7,7 +7,7 @@ export function plot(title, axis, series) {
     animation: false,
     backgroundColor: '#ffffff',
     title: { text: title, subtext: 'µs of Redis CPU per processed job', left: 'center' },
-    legend: { bottom: 0 },
+    legend: { itemGap: 36, bottom: 0 },
     grid: { left: 60, right: 40, top: 70, bottom: 80 },
     xAxis: { type: 'log', name: axis, nameLocation: 'middle', nameGap: 28, axisLabel: { formatter: thousands } },
     yAxis: { type: 'value', min: 0 },

@@ -55,5 +55,5 @@ function ms(value: number): string {
 
 function amount(what: string, value: number): string {
   if (!Number.isFinite(value)) return '-';
-  return what === 'heap' || what === 'memory' ? `${(value / 1_048_576).toFixed(1)} MB` : `${value}`;
+  return what === 'heap' || what === 'memory' ? `${(value / 1_048_576).toFixed(1)} MB` : `${Math.round(value)}`;
 }

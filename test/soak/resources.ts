@@ -20,7 +20,13 @@ export interface Growth {
 
 /** More than this is growth; a handful of timers or listeners is not. */
 const MOST_GROWTH = 1.1;
-const SLACK: Record<string, number> = { heap: 1_000_000, memory: 1_000_000, timers: 15, sockets: 2, listeners: 15 };
+/** With fewer keys, what an empty server has says more than they do. */
+const FEWEST_KEYS = 5_000;
+
+/** What is shown for the reader, and judged by another figure. */
+const SHOWN_ONLY = new Set(['memory', 'keys']);
+
+const SLACK: Record<string, number> = { heap: 1_000_000, timers: 15, sockets: 2, listeners: 15 };
 
 export class Resources {
   private readonly samples = new Map<string, { at: number; values: Record<string, number> }[]>();
@@ -29,8 +35,13 @@ export class Resources {
     this.note(who, { heap, timers, sockets, listeners });
   }
 
-  addServer(memory: number, connections: number): void {
-    this.note('Redis', { memory, sockets: connections });
+  /**
+   * How much Redis has follows from how many jobs are kept: those that wait, the histories, and what has just ended, by
+   * the rate. What must not grow is how much it takes for each key; keys that stay behind are the checker's.
+   */
+  addServer(memory: number, keys: number, connections: number): void {
+    const perKey = keys > FEWEST_KEYS ? memory / keys : NaN;
+    this.note('Redis', { memory, keys, 'memory per key': perKey, sockets: connections });
   }
 
   /** One line for each figure of each process, of a run that lasted from `begin` to `end` by performance.now(). */
@@ -41,11 +52,11 @@ export class Resources {
         const quarters = [0, 1, 2, 3].map((quarter) => {
           const from = begin + ((end - begin) * quarter) / 4;
           const inside = samples.filter(({ at }) => at >= from && at < from + (end - begin) / 4);
-          return median(inside.map(({ values }) => values[what]!));
+          return median(inside.map(({ values }) => values[what]!).filter((value) => !Number.isNaN(value)));
         });
         const [, second = NaN, , last = NaN] = quarters;
         const ratio = last / second;
-        const grows = ratio > MOST_GROWTH && last - second > (SLACK[what] ?? 0);
+        const grows = !SHOWN_ONLY.has(what) && ratio > MOST_GROWTH && last - second > (SLACK[what] ?? 0);
         lines.push({ who, what, quarters, ratio, grows });
       }
     }

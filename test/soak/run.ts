@@ -205,12 +205,16 @@ async function readAll(folder: string): Promise<Facts> {
 
 async function sampleServer({ admin, fleet }: Scene, resources: Resources): Promise<void> {
   if (admin.status !== 'ready') return;
-  const [memory, clients] = await Promise.all([admin.info('memory'), admin.client('LIST')]).catch(() => ['', '']);
+  const [memory, keys, clients] = await Promise.all([
+    admin.info('memory'),
+    admin.dbsize(),
+    admin.client('LIST'),
+  ]).catch(() => ['', 0, ''] as const);
   const used = /used_memory:(\d+)/.exec(memory)?.[1];
   const ours = String(clients)
     .split('\n')
     .filter((line) => fleet.slots.some(({ name }) => line.includes(` name=${name} `)));
-  if (used) resources.addServer(Number(used), ours.length);
+  if (used) resources.addServer(Number(used), keys, ours.length);
 }
 
 async function leaveNothing(queues: readonly JobQueue[], admin: Redis): Promise<void> {
