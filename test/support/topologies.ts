@@ -105,7 +105,7 @@ export async function startCluster({ replicas = false } = {}): Promise<OwnCluste
   const nodes = await Promise.all(Array.from({ length: replicas ? 6 : 3 }, startNode));
   const controls = new Map(nodes.map((server) => [server, connect({}, server.url)]));
   const node = (server: OwnRedis) => controls.get(server)!;
-  const ids = await Promise.all(nodes.map(async (server) => String(await node(server).cluster('MYID'))));
+  const ids = await Promise.all(nodes.map(async (server) => node(server).cluster('MYID')));
   const [first] = nodes;
   for (const [i, server] of nodes.entries()) {
     await node(server).call('CLUSTER', 'SET-CONFIG-EPOCH', i + 1);
@@ -217,7 +217,7 @@ async function slotsOf(node: Redis): Promise<[number, number][]> {
 
 async function isWhole(node: Redis): Promise<boolean> {
   const all = await lines(node);
-  const info = String(await node.cluster('INFO'));
+  const info = await node.cluster('INFO');
   const follows = !(await node.info('replication')).includes('master_link_status:down');
   return info.includes('cluster_state:ok') && follows && !all.some((line) => /handshake|fail/.test(line));
 }

@@ -97,6 +97,9 @@ describe('claim.lua', () => {
   });
 });
 
+/** A refusal without the job, whose place in the claim differs. */
+const settled = ({ id, token, fence, error }: RefusedJob) => ({ id, token, fence, error });
+
 describe('claim.lua: repeated after a lost reply', () => {
   it('I3: the same token gets the same jobs and changes nothing', async () => {
     const q = testQueue();
@@ -114,7 +117,6 @@ describe('claim.lua: repeated after a lost reply', () => {
     await q.redis.hset(q.keys.job('a'), { expires_at_ms: 1, options: '{}' });
     const first = await q.run(q.claimCall(2, { token: 't1' }));
     const second = await expectUnchanged(q, () => q.run(q.claimCall(2, { token: 't1' })));
-    const settled = ({ job: _, ...rest }: RefusedJob) => rest;
     expect(second.refused.map(settled)).toEqual(first.refused.map(settled));
     expect(second.jobs.map((job) => job.id)).toEqual(['b']);
   });
