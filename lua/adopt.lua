@@ -69,7 +69,7 @@ end
 local function adopt_failures()
   local adopted = 0
   for _, id in ipairs(slice_of(failed, 'failed_cursor')) do
-    if redis.call('HGET', job .. id, 'status') == 'failed' and redis.call('ZADD', dead, 'NX', now, id) == 1 then
+    if read(job .. id, 'status')[1] == 'failed' and redis.call('ZADD', dead, 'NX', now, id) == 1 then
       redis.call('PERSIST', job .. id)
       redis.call('HSET', job .. id, 'failed_at_ms', now, 'claim_token', '')
       adopted = adopted + 1

@@ -14,7 +14,7 @@
 --@include lib/ends
 --@include lib/take_out
 local id = ARGV[first]
-local status = redis.call('HGET', job .. id, 'status')
+local status = read(job .. id, 'status')[1]
 if not status then
   return 'missing'
 end

@@ -44,7 +44,7 @@ local function matches(key)
   if name == '' and text_in == '' then
     return true
   end
-  local own_name, error = unpack(redis.call('HMGET', key, 'name', 'last_error'))
+  local own_name, error = unpack(redis.pcall('HMGET', key, 'name', 'last_error'))
   return (name == '' or own_name == name)
     and (text_in == '' or error and string.find(string.lower(error), text_in, 1, true) ~= nil)
 end
@@ -66,7 +66,8 @@ for i = from, to, 2 * step do
   looked, last_at, last_id = looked + 1, at, id
   if matches(job .. id) then
     found[#found + 1], found[#found + 2] = id, at
-    found[#found + 1] = with_hashes and redis.call('HGETALL', job .. id) or {}
+    local hash = with_hashes and redis.pcall('HGETALL', job .. id) or {}
+    found[#found + 1] = hash.err and {} or hash -- a key that is no hash
     if #found == 3 * most then
       break
     end

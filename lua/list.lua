@@ -46,7 +46,7 @@ local pages = {
 local ended = state == 'completed' or state == 'failed' or state == 'cancelled'
 local jobs, shown = {}, {}
 for _, id in ipairs(pages[state]()) do
-  local hash = redis.call('HGETALL', job .. id)
+  local hash = redis.pcall('HGETALL', job .. id) -- an error, which has no entries, where the key is no hash
   if #hash > 0 and not shown[id] and (not ended or redis.call('HGET', job .. id, 'status') == state) then
     shown[id] = true
     jobs[#jobs + 1] = hash

@@ -5,9 +5,10 @@
 -- Returns 1, or 0 when the claim is lost. Repeated: the lines stand twice.
 --@include lib/keys
 --@include lib/clock
+--@include lib/read
 local id, token, cap = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local key = job .. id
-local current, log = unpack(redis.call('HMGET', key, 'claim_token', 'log'))
+local current, log = unpack(read(key, 'claim_token', 'log'))
 if current ~= token then
   return 0
 end

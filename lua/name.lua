@@ -5,8 +5,9 @@
 -- ARGV[1] id; ARGV[2] token; ARGV[3] name
 -- Returns 1, or 0 when the claim is lost or the job has a name. Repeated: 0.
 --@include lib/keys
+--@include lib/read
 local key = job .. ARGV[1]
-if redis.call('HGET', key, 'claim_token') ~= ARGV[2] then
+if read(key, 'claim_token')[1] ~= ARGV[2] then
   return 0
 end
 return redis.call('HSETNX', key, 'name', ARGV[3])

@@ -4,9 +4,10 @@
 -- ARGV[1] id; ARGV[2] token; ARGV[3] progress (JSON); ARGV[4] publish (listened, always, off)
 -- Returns 1, or 0 when the claim is lost. Repeated: the same.
 --@include lib/keys
+--@include lib/read
 local id, token, publish = ARGV[1], ARGV[2], ARGV[4]
 --@include lib/events
-if redis.call('HGET', job .. id, 'claim_token') ~= token then
+if read(job .. id, 'claim_token')[1] ~= token then
   return 0
 end
 redis.call('HSET', job .. id, 'progress', ARGV[3])

@@ -14,6 +14,7 @@ local redriven = 0
 for i = 2, #ARGV do
   local id = ARGV[i]
   local key = job .. id
+  local priority, unique_key = unpack(read(key, 'priority', 'unique'))
   if redis.call('ZREM', dead, id) == 1 and redis.call('EXISTS', key) == 1 then
     redis.call('LREM', failed, 1, id)
     redis.call('HDEL', key, 'crashes', 'last_chance', 'errors', 'unhandled', 'failed_at_ms', 'expires_at_ms', 'cancel_requested_at_ms')
@@ -22,7 +23,6 @@ for i = 2, #ARGV do
       redis.call('HSET', key, 'payload', payload)
     end
     redis.call('HSETNX', key, 'options', '{}') -- no plain job any more: its completion clears last_error
-    local priority, unique_key = unpack(read(key, 'priority', 'unique'))
     if unique_key then
       redis.call('HSETNX', unique, unique_key, id)
     end

@@ -4,10 +4,11 @@
 -- ARGV[1] id
 -- Returns removed | processing (refused: cancel it first) | missing. Repeated: missing.
 --@include lib/keys
+--@include lib/read
 --@include lib/take_out
 local id = ARGV[1]
 local key = job .. id
-local status, unique_key, window = unpack(redis.call('HMGET', key, 'status', 'unique', 'window'))
+local status, unique_key, window = unpack(read(key, 'status', 'unique', 'window'))
 if not status then
   return 'missing'
 end

@@ -5,11 +5,12 @@
 -- Returns scheduled | pending | refused (it is not waiting) | missing. Repeated: the same, a delay counted anew.
 --@include lib/keys
 --@include lib/clock
+--@include lib/read
 --@include lib/rank
 --@include lib/places
 --@include lib/take_out
 local id = ARGV[1]
-local status, priority = unpack(redis.call('HMGET', job .. id, 'status', 'priority'))
+local status, priority = unpack(read(job .. id, 'status', 'priority'))
 if not status then
   return 'missing'
 end

@@ -4,8 +4,9 @@
 -- ARGV[1] id; ARGV[2] token
 -- Returns 1, or 0 when the claim is lost. Repeated: the same, and changes nothing.
 --@include lib/keys
+--@include lib/read
 local key = job .. ARGV[1]
-if redis.call('HGET', key, 'claim_token') ~= ARGV[2] then
+if read(key, 'claim_token')[1] ~= ARGV[2] then
   return 0
 end
 redis.call('HDEL', key, 'held')

@@ -7,7 +7,7 @@
 --@include lib/keys
 --@include lib/clock
 local function age_of(id)
-  local ready_at, enqueued_at = unpack(redis.call('HMGET', job .. id, 'ready_at_ms', 'enqueued_at_ms'))
+  local ready_at, enqueued_at = unpack(redis.pcall('HMGET', job .. id, 'ready_at_ms', 'enqueued_at_ms'))
   local since = tonumber(ready_at or enqueued_at)
   return since and math.max(0, now - since) or 0
 end

@@ -65,7 +65,7 @@ local function end_windows()
     redis.call('ZREM', windows, key)
     local owner = redis.call('HGET', unique, key)
     -- A job that holds the key until it ends may have taken it over since; then the key is not the window's to free.
-    if owner and redis.call('HGET', job .. owner, 'unique') ~= key then
+    if owner and read(job .. owner, 'unique')[1] ~= key then
       redis.call('HDEL', unique, key)
     end
   end

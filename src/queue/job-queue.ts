@@ -65,7 +65,11 @@ export class JobQueue extends QueueOperator {
     const longestMs = Math.max(SHORTEST_TRIP_MS, enqueueTimeoutMs);
     this.enqueuer = new Enqueuer(name, this.connection, enqueueTimeoutMs, (jobs) =>
       // A process that only enqueues has nobody else to find out that its connection is dead.
-      supervised(client, longestMs, this.call((scripts) => scripts.enqueue(jobs))),
+      supervised(
+        client,
+        longestMs,
+        this.call((scripts) => scripts.enqueue(jobs)),
+      ),
     );
   }
 

@@ -68,3 +68,64 @@ describe('I7: a job key that is no hash stops no batch', () => {
     expect(reclaimed).toContainEqual({ id: 'good', status: 'pending' });
   });
 });
+
+describe('I7: a job key that is no hash stops neither the sweep nor an operator', () => {
+  async function deadLetter(q: TestQueue, id: string): Promise<void> {
+    const job = await q.addAndClaim(id);
+    await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
+  }
+
+  it('adopt and tidy go on', async () => {
+    const q = testQueue();
+    await deadLetter(q, 'bad');
+    await corrupt(q, 'bad');
+    await q.redis.hset(q.keys.unique, 'key', 'bad');
+    await q.redis.zadd(q.keys.windows, 1, 'key');
+    await q.run(q.scripts.adopt(100));
+    await q.run(q.scripts.tidy(100));
+    expect(await q.redis.hexists(q.keys.unique, 'key')).toBe(0);
+  });
+
+  it('redrive passes it over, and takes it out of the dead letters', async () => {
+    const q = testQueue();
+    await deadLetter(q, 'bad');
+    await deadLetter(q, 'good');
+    await corrupt(q, 'bad');
+    expect(await q.run(q.scripts.redrive(['bad', 'good']))).toBe(1);
+    expect(await q.pending()).toEqual(['good']);
+  });
+
+  it.each([
+    ['cancel', (q: TestQueue) => q.scripts.cancel('bad'), 'missing'],
+    ['remove', (q: TestQueue) => q.scripts.remove('bad'), 'missing'],
+    ['reschedule', (q: TestQueue) => q.scripts.reschedule('bad', { delayMs: 1 }), 'missing'],
+  ] as const)('%s says that it is missing', async (_verb, call, answer) => {
+    const q = testQueue();
+    await q.addAll('bad');
+    await corrupt(q, 'bad');
+    expect(await q.run<unknown>(call(q))).toBe(answer);
+  });
+
+  it.each([
+    ['progress', (q: TestQueue) => q.scripts.progress({ id: 'bad', token: 't' }, '1')],
+    ['log', (q: TestQueue) => q.scripts.log({ id: 'bad', token: 't' }, 10, ['"line"'])],
+    ['name', (q: TestQueue) => q.scripts.name({ id: 'bad', token: 't', name: 'n' })],
+  ] as const)('%s says that the claim is not current', async (_verb, call) => {
+    const q = testQueue();
+    await q.addAll('bad');
+    await corrupt(q, 'bad');
+    expect(await q.run(call(q))).toBe(false);
+  });
+
+  it('stats, list and the list of dead letters look past it', async () => {
+    const q = testQueue();
+    await deadLetter(q, 'bad');
+    await deadLetter(q, 'good');
+    await q.addAll('waits');
+    await corrupt(q, 'bad');
+    await corrupt(q, 'waits');
+    expect((await q.run(q.scripts.stats())).pending).toBe(1);
+    expect((await q.run(q.scripts.list('failed', 0, 10))).map(({ id }) => id)).toEqual(['good']);
+    expect(await q.run(q.scripts.list('pending', 0, 10))).toEqual([]);
+  });
+});
