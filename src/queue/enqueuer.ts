@@ -7,6 +7,9 @@ import type { EnqueueAnswer, NewJob } from './hot-path-scripts.js';
 const SLICE_JOBS = 500;
 const SLICE_LENGTH = 1_000_000;
 
+/** How Redis 7 ends the message of an error that came up while a script ran. */
+const INSIDE_A_SCRIPT = /\bscript: [0-9a-f]{40}\b/;
+
 interface Waiting {
   job: NewJob;
   resolve(answer: EnqueueAnswer): void;
@@ -85,8 +88,9 @@ export class Enqueuer {
         { cause: error },
       );
     }
-    // An error that Redis itself answered is an answer: the script did not run to its first write.
-    const refused = error.name === 'ReplyError' || error instanceof RedisPermissionError;
+    // What Redis refuses before the script runs was not written; where the script itself failed, part of it may be.
+    const refused =
+      (error.name === 'ReplyError' && !INSIDE_A_SCRIPT.test(error.message)) || error instanceof RedisPermissionError;
     return new EnqueueError(sent && !refused ? 'unknown' : 'not-sent', this.queue, [id], error.message, {
       cause: error,
     });

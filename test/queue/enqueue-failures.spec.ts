@@ -99,6 +99,14 @@ describe('an enqueue that fails', () => {
     expect(await state.total('enqueued')).toBe(2);
   });
 
+  it('is unknown where the script failed in the middle', async () => {
+    const { queue, state } = coreQueue();
+    state.broken = true;
+    await state.redis.hset(state.keys.stats, 'enqueued_total', 'no number');
+    expect(await failure(queue.enqueue(1, { id: 'a' }))).toMatchObject({ outcome: 'unknown', jobIds: ['a'] });
+    expect(await state.pending()).toEqual(['a']);
+  });
+
   it('says that the server is too old, and is not sent', async () => {
     const info = bulk('# Server\r\nredis_version:6.2.14\r\nloading:0\r\n');
     const old = await startFakeRedis((command) => (/^info\r$/im.test(command) ? info : '+OK\r\n'));
