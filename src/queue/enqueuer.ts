@@ -90,7 +90,8 @@ export class Enqueuer {
     }
     // What Redis refuses before the script runs was not written; where the script itself failed, part of it may be.
     const refused =
-      (error.name === 'ReplyError' && !INSIDE_A_SCRIPT.test(error.message)) || error instanceof RedisPermissionError;
+      (error.name === 'ReplyError' && !INSIDE_A_SCRIPT.test(error.message)) ||
+      error instanceof RedisPermissionError;
     return new EnqueueError(sent && !refused ? 'unknown' : 'not-sent', this.queue, [id], error.message, {
       cause: error,
     });
