@@ -3,7 +3,7 @@ import type { JobDefinition } from '../queue/define-job.js';
 import type { JobRecord, QueueStats } from '../queue/job.js';
 import { DeadLetters } from '../queue/dead-letters.js';
 import type { DoctorReport } from '../queue/doctor-report.js';
-import type { JobHandle, ResultOptions } from '../queue/job-handle.js';
+import { checkResultOptions, type JobHandle, type ResultOptions } from '../queue/job-handle.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { EnqueueOptions } from '../queue/new-job.js';
 import type { InputOf, OutputOf, StandardSchema } from '../queue/standard-schema.js';
@@ -145,11 +145,8 @@ export class JobQueueService extends OperatorVerbs {
     options?: ResultOptions,
   ): Promise<OutputOf<Result>>;
   result<Result = unknown>(job: string, id: string, options?: ResultOptions): Promise<Result>;
-  async result(
-    job: string | JobDefinition,
-    id: string,
-    { timeoutMs = 30_000, signal }: ResultOptions = {},
-  ): Promise<unknown> {
+  async result(job: string | JobDefinition, id: string, options?: ResultOptions): Promise<unknown> {
+    const { timeoutMs, signal } = checkResultOptions(options);
     const read = (queue: JobQueue) => (typeof job === 'string' ? queue : typedSource(queue, job));
     return this.ask(job, (queue) => read(queue).result(id, { timeoutMs, signal }), timeoutMs);
   }

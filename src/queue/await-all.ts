@@ -1,4 +1,4 @@
-import { checkMs } from './check-options.js';
+import { checkKnown, checkMs } from './check-options.js';
 import type { JobHandle } from './job-handle.js';
 
 /** What the handles resolve with, in their order. */
@@ -12,13 +12,15 @@ export type ResultsOf<Handles extends readonly JobHandle[]> = {
  * For each job's own outcome: `Promise.allSettled(handles.map((job) => job.result()))`.
  *
  * @param options.timeoutMs how long to wait for all of them, in ms. Default 30,000
- * @throws JobFailedError, JobCancelledError, JobNotFoundError, JobTimeoutError, each with the id of its job
+ * @throws InvalidOptionError; JobFailedError, JobCancelledError, JobNotFoundError, JobTimeoutError, each with the id of its job
  * @example const results = await awaitAll(await jobs.enqueueMany('resize', images), { timeoutMs: 60_000 });
  */
 export async function awaitAll<const Handles extends readonly JobHandle[]>(
   handles: Handles,
-  { timeoutMs = 30_000 }: { timeoutMs?: number } = {},
+  options: { timeoutMs?: number } = {},
 ): Promise<ResultsOf<Handles>> {
+  checkKnown('awaitAll', options, ['timeoutMs']);
+  const { timeoutMs = 30_000 } = options;
   checkMs('timeoutMs', timeoutMs, 0, Infinity);
   const others = new AbortController();
   try {

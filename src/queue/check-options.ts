@@ -36,10 +36,38 @@ export function checkOptions<Schema extends z.ZodType>(
   throw new InvalidOptionError(path, issue.message.replace(/^.*?expected /, ''), show(found));
 }
 
+/**
+ * Checks that a call was given an object with no option that it does not know: one misspelled must not count as not
+ * given. The values are checked where they are used.
+ *
+ * @throws InvalidOptionError
+ */
+export function checkKnown(subject: string, options: unknown, known: readonly string[]): void {
+  if (typeof options !== 'object' || options === null) {
+    throw new InvalidOptionError(subject, `an object with ${known.join(', ')}`, show(options));
+  }
+  const other = Object.keys(options).find((key) => !known.includes(key));
+  if (other !== undefined) {
+    throw new InvalidOptionError(
+      `${subject}.${other.slice(0, 80)}`,
+      'a known option',
+      show(other),
+      suggest(other, known),
+    );
+  }
+}
+
 /** Checks a length of time given to a call, in ms. */
 export function checkMs(subject: string, value: number, min: number, max: number): void {
   if (typeof value !== 'number' || !(value >= min && value <= max)) {
     throw new InvalidOptionError(subject, `a number of ms from ${min} to ${max}`, show(value));
+  }
+}
+
+/** Checks a yes or no given to a call; undefined where it was not. */
+export function checkFlag(subject: string, value: boolean | undefined): void {
+  if (value !== undefined && typeof value !== 'boolean') {
+    throw new InvalidOptionError(subject, 'true or false', show(value));
   }
 }
 
@@ -80,7 +108,7 @@ function valueOf(schema: unknown): unknown {
   return (unwrap(schema) as { def?: { valueType?: unknown } })?.def?.valueType;
 }
 
-function suggest(word: string, known: string[]): string {
+function suggest(word: string, known: readonly string[]): string {
   const near = known
     .filter((each) => Math.abs(each.length - word.length) <= MAX_DISTANCE) // the distance is no less; a word may be huge
     .map((each) => ({ each, distance: editDistance(word.toLowerCase(), each.toLowerCase()) }))

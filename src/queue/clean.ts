@@ -1,4 +1,4 @@
-import { checkCount, checkMs } from './check-options.js';
+import { checkCount, checkKnown, checkMs } from './check-options.js';
 import { InvalidOptionError } from './errors.js';
 import { JOB_STATUSES, type JobStatus } from './job.js';
 import { show } from './names.js';
@@ -34,13 +34,15 @@ interface CleanedQueue {
 export async function clean(
   queue: CleanedQueue,
   status: CleanableStatus,
-  { olderThanMs = 0, limit = Number.MAX_SAFE_INTEGER }: CleanOptions = {},
+  options: CleanOptions = {},
   ask: <Answer>(question: () => Promise<Answer>) => Promise<Answer> = (question) => question(),
 ): Promise<number> {
   const cleanable = JOB_STATUSES.filter((each) => each !== 'processing');
   if (!cleanable.includes(status)) {
     throw new InvalidOptionError('clean status', cleanable.join(', '), show(status));
   }
+  checkKnown('clean', options, ['olderThanMs', 'limit']);
+  const { olderThanMs = 0, limit = Number.MAX_SAFE_INTEGER } = options;
   checkMs('olderThanMs', olderThanMs, 0, YEAR_MS);
   checkCount('limit', limit, 1, Number.MAX_SAFE_INTEGER);
   const scripts = await ask(() => queue.scripts());

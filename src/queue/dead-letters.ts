@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkOptions } from './check-options.js';
+import { checkKnown, checkOptions } from './check-options.js';
 import { DeadLetterScripts, type DeadLetterPlace, type DeadLetterQuery } from './dead-letter-scripts.js';
 import { decodeJob } from './decode-job.js';
 import { JobDefinition, type PayloadInput } from './define-job.js';
@@ -156,11 +156,14 @@ export class DeadLetters {
    * Sends all that match back to work, the oldest failure first, 100 at most in one step. What fails after the call
    * began is left alone.
    *
+   * @param options.filter default: all
    * @returns how many
+   * @throws InvalidOptionError
    */
-  async redriveAll({ filter = {} }: { filter?: DeadLetterFilter } = {}): Promise<number> {
+  async redriveAll(options: { filter?: DeadLetterFilter } = {}): Promise<number> {
+    const filter = filterOf('deadLetters.redriveAll', options);
     const scripts = await this.ask(() => this.queue.scripts());
-    return this.each('deadLetters.redriveAll', filter, (letters) =>
+    return this.each(filter, (letters) =>
       this.ask(() => this.queue.runner.run(scripts.redrive(letters.map(({ id }) => id)))),
     );
   }
@@ -170,20 +173,23 @@ export class DeadLetters {
     return (await this.call((scripts) => scripts.discard([{ id }]))) === 1;
   }
 
-  /** Deletes all that match for good, 100 at most in one step. What fails after the call began is left alone. */
-  async discardAll({ filter = {} }: { filter?: DeadLetterFilter } = {}): Promise<number> {
-    return this.each('deadLetters.discardAll', filter, (letters) =>
-      this.call((scripts) => scripts.discard(letters)),
-    );
+  /**
+   * Deletes all that match for good, 100 at most in one step. What fails after the call began is left alone.
+   *
+   * @param options.filter default: all
+   * @returns how many
+   * @throws InvalidOptionError
+   */
+  async discardAll(options: { filter?: DeadLetterFilter } = {}): Promise<number> {
+    const filter = filterOf('deadLetters.discardAll', options);
+    return this.each(filter, (letters) => this.call((scripts) => scripts.discard(letters)));
   }
 
   private async each(
-    subject: string,
     filter: DeadLetterFilter,
     change: (letters: { id: string; at: string }[]) => Promise<number>,
   ): Promise<number> {
-    const checked = checkOptions(`${subject}.filter`, filterSchema, filter);
-    let query: DeadLetterQuery = { ...checked, order: 'oldest' };
+    let query: DeadLetterQuery = { ...filter, order: 'oldest' };
     let total = 0;
     for (;;) {
       const { found, next, nowMs } = await this.call((scripts) => scripts.list(query, LOOKS, CHANGES, false));
@@ -209,6 +215,12 @@ export class DeadLetters {
       return this.queue.runner.run(build(new DeadLetterScripts(keys)));
     });
   }
+}
+
+/** A misspelled filter must be refused: without one, all dead letters are meant. */
+function filterOf(subject: string, options: { filter?: DeadLetterFilter }): DeadLetterFilter {
+  checkKnown(subject, options, ['filter']);
+  return checkOptions(`${subject}.filter`, filterSchema, options.filter === undefined ? {} : options.filter);
 }
 
 function placeOf(cursor: string): DeadLetterPlace {

@@ -1,4 +1,7 @@
+import { checkKnown, checkMs } from './check-options.js';
+import { InvalidOptionError } from './errors.js';
 import type { JobRecord } from './job.js';
+import { show } from './names.js';
 
 /** How long to wait for a result. */
 export interface ResultOptions {
@@ -6,6 +9,17 @@ export interface ResultOptions {
   timeoutMs?: number;
   /** Ends the wait, which rejects with the signal's reason. The job goes on. */
   signal?: AbortSignal;
+}
+
+/** @throws InvalidOptionError */
+export function checkResultOptions(options: ResultOptions = {}): ResultOptions & { timeoutMs: number } {
+  checkKnown('result', options, ['timeoutMs', 'signal']);
+  const { timeoutMs = 30_000, signal } = options;
+  checkMs('timeoutMs', timeoutMs, 0, Infinity);
+  if (signal !== undefined && typeof signal?.throwIfAborted !== 'function') {
+    throw new InvalidOptionError('signal', 'an AbortSignal', show(signal));
+  }
+  return { timeoutMs, signal };
 }
 
 /** Where a handle reads its job. */

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { backoffDelay } from './backoff.js';
-import { checkCount, checkMs } from './check-options.js';
+import { checkCount, checkFlag, checkKnown, checkMs } from './check-options.js';
 import { JobDefinition } from './define-job.js';
 import { durableEnqueuer, requireReplicas } from './durable-enqueuer.js';
 import { DurableLine } from './durable-line.js';
@@ -163,10 +163,9 @@ export class JobQueue extends QueueOperator {
   }
 
   /** Claims up to `count` jobs, at most 1,000; waits for the first as long as `timeoutMs` says. */
-  async claimMany(
-    count: number,
-    { timeoutMs = 0, worker = this.identity }: ClaimOptions = {},
-  ): Promise<ClaimedJob[]> {
+  async claimMany(count: number, options: ClaimOptions = {}): Promise<ClaimedJob[]> {
+    checkKnown('claim', options, ['timeoutMs', 'worker']);
+    const { timeoutMs = 0, worker = this.identity } = options;
     checkCount('count', count, 1, LARGEST_PAGE);
     checkMs('timeoutMs', timeoutMs, 0, Infinity);
     const deadline = Date.now() + timeoutMs;
@@ -218,6 +217,8 @@ export class JobQueue extends QueueOperator {
     error: unknown,
     options: { final?: boolean; delayMs?: number } = {},
   ): Promise<FailOutcome> {
+    checkKnown('fail', options, ['final', 'delayMs']);
+    checkFlag('final', options.final);
     checkMs('delayMs', options.delayMs ?? 0, 0, YEAR_MS);
     const backoffMs =
       options.delayMs ?? backoffDelay(job.options.backoff ?? this.options.backoff, job.attempt, error);
@@ -227,7 +228,9 @@ export class JobQueue extends QueueOperator {
   }
 
   /** Gives an unfinished job back, its attempt uncounted: to the front of the queue, or to come back after `delayMs`. */
-  async release(job: ClaimRef, { delayMs = 0 }: { delayMs?: number } = {}): Promise<ReleaseOutcome> {
+  async release(job: ClaimRef, options: { delayMs?: number } = {}): Promise<ReleaseOutcome> {
+    checkKnown('release', options, ['delayMs']);
+    const { delayMs = 0 } = options;
     checkMs('delayMs', delayMs, 0, YEAR_MS);
     const reason = delayMs > 0 ? 'snooze' : 'interruption';
     const [outcome] = await this.call((scripts) => scripts.release([{ ...claimOf(job), reason, delayMs }]));
@@ -242,10 +245,12 @@ export class JobQueue extends QueueOperator {
   }
 
   /** Takes back expired claims, one bounded slice. `more` says that expired claims are left. */
-  async reclaim({ limit = SLICE }: { limit?: number } = {}): Promise<{
+  async reclaim(options: { limit?: number } = {}): Promise<{
     reclaimed: { id: string; status: JobStatus }[];
     more: boolean;
   }> {
+    checkKnown('reclaim', options, ['limit']);
+    const { limit = SLICE } = options;
     checkCount('limit', limit, 1, LARGEST_PAGE);
     // Called by hand it takes at once: the wait after a gap is for sweeps that run by themselves.
     return this.call((scripts) => scripts.reclaim(limit, Number.MAX_SAFE_INTEGER, 0));

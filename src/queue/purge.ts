@@ -1,3 +1,4 @@
+import { checkKnown } from './check-options.js';
 import { InvalidOptionError } from './errors.js';
 import { show } from './names.js';
 import type { QueueScripts } from './queue-scripts.js';
@@ -21,9 +22,11 @@ interface PurgedQueue {
  */
 export async function purge(
   queue: PurgedQueue,
-  { confirm }: { confirm: string },
+  options: { confirm: string },
   ask: <Answer>(question: () => Promise<Answer>) => Promise<Answer> = (question) => question(),
 ): Promise<number> {
+  checkKnown('purge', options, ['confirm']);
+  const { confirm } = options;
   if (confirm !== queue.name) {
     throw new InvalidOptionError('purge confirm', `the queue's name, ${JSON.stringify(queue.name)}`, show(confirm));
   }

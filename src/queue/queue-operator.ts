@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkCount, checkMs, checkOptions } from './check-options.js';
+import { checkCount, checkKnown, checkMs, checkOptions } from './check-options.js';
 import { clean, type CleanableStatus, type CleanOptions } from './clean.js';
 import { Connection } from './connection.js';
 import { DeadLetters } from './dead-letters.js';
@@ -9,7 +9,7 @@ import { Doctor } from './doctor.js';
 import { InvalidOptionError } from './errors.js';
 import { EventSubscriber } from './event-subscriber.js';
 import { JOB_STATUSES, type JobRecord, type JobStatus, type QueueStats } from './job.js';
-import type { ResultOptions } from './job-handle.js';
+import { checkResultOptions, type ResultOptions } from './job-handle.js';
 import { waitForResult } from './job-result.js';
 import { QueueKeys } from './keys.js';
 import { checkQueueName, show } from './names.js';
@@ -83,13 +83,12 @@ export abstract class QueueOperator {
    *
    * @param options.limit at most 1,000. Default 50
    */
-  async list(
-    status: JobStatus,
-    { offset = 0, limit = 50 }: { offset?: number; limit?: number } = {},
-  ): Promise<JobRecord[]> {
+  async list(status: JobStatus, options: { offset?: number; limit?: number } = {}): Promise<JobRecord[]> {
     if (!JOB_STATUSES.includes(status)) {
       throw new InvalidOptionError('list status', JOB_STATUSES.join(', '), show(status));
     }
+    checkKnown('list', options, ['offset', 'limit']);
+    const { offset = 0, limit = 50 } = options;
     checkCount('offset', offset, 0, Number.MAX_SAFE_INTEGER);
     checkCount('limit', limit, 1, LARGEST_PAGE);
     return this.call((scripts) => scripts.list(status, offset, limit));
@@ -101,8 +100,8 @@ export abstract class QueueOperator {
   }
 
   /** Waits for a job's result; see JobHandle.result. */
-  async result(id: string, { timeoutMs = 30_000, signal }: ResultOptions = {}): Promise<unknown> {
-    checkMs('timeoutMs', timeoutMs, 0, Infinity);
+  async result(id: string, options: ResultOptions = {}): Promise<unknown> {
+    const { timeoutMs, signal } = checkResultOptions(options);
     const { keys } = await this.scripts();
     const subscriber = EventSubscriber.of(this.connection);
     const events = this.options.events !== 'off';

@@ -1,4 +1,4 @@
-import { checkCount } from './check-options.js';
+import { checkCount, checkKnown } from './check-options.js';
 import { InvalidOptionError, ScheduleNotFoundError } from './errors.js';
 import { JobHandle, type JobSource } from './job-handle.js';
 import { randomId } from './job-id.js';
@@ -67,7 +67,9 @@ export class Schedules {
   }
 
   /** One page of the schedules, the next due first, those at rest last. @param options.limit at most 1,000. Default 50 */
-  async list({ offset = 0, limit = 50 }: { offset?: number; limit?: number } = {}): Promise<ScheduleRecord[]> {
+  async list(options: { offset?: number; limit?: number } = {}): Promise<ScheduleRecord[]> {
+    checkKnown('schedules.list', options, ['offset', 'limit']);
+    const { offset = 0, limit = 50 } = options;
     checkCount('offset', offset, 0, Number.MAX_SAFE_INTEGER);
     checkCount('limit', limit, 1, LARGEST_PAGE);
     return this.call((scripts) => scripts.list(offset, limit));
@@ -129,7 +131,9 @@ export class Schedules {
    *
    * @param options.limit the most schedules to look at, at most 1,000. Default 100
    */
-  async tick({ limit = SLICE }: { limit?: number } = {}): Promise<TickReport> {
+  async tick(options: { limit?: number } = {}): Promise<TickReport> {
+    checkKnown('schedules.tick', options, ['limit']);
+    const { limit = SLICE } = options;
     checkCount('limit', limit, 1, LARGEST_PAGE);
     const { nowMs, nextDueInMs, more, due } = await this.call((scripts) => scripts.due(limit));
     const report: TickReport = { enqueued: 0, skipped: 0, nextDueInMs, more, faults: [] };

@@ -50,7 +50,7 @@ describe('through the service, by the name of the job', () => {
     const jobs = (await startApp({})).get(JobQueueService);
     const [first, second] = await jobs.enqueueMany(
       SendLater,
-      [1, 2, 3].map((payload) => ({ payload, delayMs: 60_000 })),
+      [1, 2, 3].map((payload) => ({ payload, delayMs: 60_000 * payload })),
     );
     expect((await jobs.list(SendLater, 'scheduled', { limit: 2 })).map(({ id }) => id)).toEqual([
       first!.id,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { awaitAll } from '../../src/queue/await-all.js';
 import { InvalidOptionError, InvalidPayloadError } from '../../src/queue/errors.js';
 import { JobQueue } from '../../src/queue/job-queue.js';
 import type { EnqueueOptions } from '../../src/queue/new-job.js';
@@ -137,12 +138,45 @@ describe('other calls refuse, and change nothing', () => {
     expect(await queue.get('a')).toMatchObject({ status: 'pending', attempts: 0 });
   });
 
+  // One that is misspelled must not count as not given: without a filter, all are meant.
+  it.each<[string, (queue: JobQueue) => Promise<unknown>]>([
+    [
+      'deadLetters.redriveAll.fliter',
+      (queue) => queue.deadLetters.redriveAll({ fliter: { error: 'x' } } as object),
+    ],
+    ['deadLetters.discardAll.error', (queue) => queue.deadLetters.discardAll({ error: 'x' } as object)],
+    ['deadLetters.discardAll.filter', (queue) => queue.deadLetters.discardAll({ filter: null } as never)],
+    ['deadLetters.discardAll', (queue) => queue.deadLetters.discardAll(null as never)],
+    ['clean.olderThan', (queue) => queue.clean('failed', { olderThan: 3_600_000 } as object)],
+    ['clean', (queue) => queue.clean('failed', 3_600_000 as never)],
+    ['purge', (queue) => queue.purge(null as never)],
+    ['list.limt', (queue) => queue.list('failed', { limt: 1 } as object)],
+    ['schedules.list.limt', (queue) => queue.schedules.list({ limt: 1 } as object)],
+    ['schedules.tick.limt', (queue) => queue.schedules.tick({ limt: 1 } as object)],
+    ['reclaim.count', (queue) => queue.reclaim({ count: 1 } as object)],
+    ['claim.timeout', (queue) => queue.claim({ timeout: 1 } as object)],
+    ['result.timeout', (queue) => queue.result('a', { timeout: 1 } as object)],
+    ['signal', (queue) => queue.result('a', { signal: 5 } as object)],
+    ['awaitAll.timeout', () => awaitAll([], { timeout: 1 } as object)],
+  ])('%s, which no option of the call is', async (subject, call) => {
+    const { queue } = coreQueue();
+    await queue.enqueue(1, { id: 'a' });
+    await queue.fail((await queue.claim())!, new Error('no'), { final: true });
+    const error = await failure(() => call(queue));
+    expect(error).toBeInstanceOf(InvalidOptionError);
+    expect(error.subject).toBe(subject);
+    expect(await queue.get('a')).toMatchObject({ status: 'failed' });
+  });
+
   it.each<[string, (queue: JobQueue, job: never) => Promise<unknown>]>([
     ['visibilityMs', (queue, job) => queue.extend(job, -1)],
     ['visibilityMs', (queue, job) => queue.extend(job, Number.NaN)],
     ['delayMs', (queue, job) => queue.release(job, { delayMs: -1 })],
     ['delayMs', (queue, job) => queue.fail(job, 'no', { delayMs: 'soon' as unknown as number })],
     ['delayMs', (queue, job) => queue.fail(job, 'no', { delayMs: Number.NaN })],
+    ['fail.finl', (queue, job) => queue.fail(job, 'no', { finl: true } as object)],
+    ['final', (queue, job) => queue.fail(job, 'no', { final: 'yes' } as object)],
+    ['release.delay', (queue, job) => queue.release(job, { delay: 5 } as object)],
     ['job.token', (queue, job) => queue.complete({ ...(job as object), token: '' } as never, 1)],
   ])('%s of a claimed job', async (subject, call) => {
     const { queue } = coreQueue();
