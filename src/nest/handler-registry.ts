@@ -1,13 +1,12 @@
 import { availableParallelism } from 'node:os';
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import { backoffSchema } from '../queue/backoff.js';
 import { checkOptions } from '../queue/check-options.js';
 import type { JobDefinition } from '../queue/define-job.js';
 import { InvalidOptionError } from '../queue/errors.js';
 import { checkJobName, checkQueueName, show } from '../queue/names.js';
-import { jobDefaultFields } from '../queue/new-job.js';
 import { duration, wholeNumber } from '../queue/options.js';
+import { handlerOptionFields } from '../worker/check-handlers.js';
 import { checked as checkedBySchema, handlerDefaults } from '../worker/define-handler.js';
 import type { Handler, HandlerFunction } from '../worker/handler.js';
 import { ThreadPool } from '../worker/thread-pool.js';
@@ -20,8 +19,7 @@ const QUEUE_OPTIONS = ['concurrency', 'visibilityMs'] as const;
 
 const optionsSchema = z.strictObject(
   {
-    ...jobDefaultFields,
-    backoff: backoffSchema.optional(),
+    ...handlerOptionFields,
     queue: z.string({ error: "expected a queue's name" }).optional(),
     concurrency: wholeNumber(1, 100_000).optional(),
     visibilityMs: duration(100).optional(),

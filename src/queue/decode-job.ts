@@ -22,7 +22,7 @@ const workerOptionsSchema = z.looseObject({
     .max(2 ** 31 - 1)
     .optional(),
   keepResult: z.boolean().optional(),
-  resultTtlMs: z.number().min(1).optional(),
+  resultTtlMs: z.int().min(1).optional(),
 });
 
 function decodeWorkerOptions(value: unknown): WorkerOptions | undefined {

@@ -200,6 +200,10 @@ export class JobQueue extends QueueOperator {
   /** Ends a claim well, by the job's own `keepResult` and `resultTtlMs`. False when the claim was lost: the result was not stored. */
   async complete(job: ClaimRef & Partial<Pick<ClaimedJob, 'options'>>, result?: unknown): Promise<boolean> {
     const { keepResult = true, resultTtlMs } = job.options ?? {};
+    if (resultTtlMs !== undefined) {
+      // The script must not meet it: Redis would refuse it when the rest is written already.
+      checkCount('job.options.resultTtlMs', resultTtlMs, 1, YEAR_MS);
+    }
     const json =
       result === undefined || !keepResult ? '' : encodeJson('result', result, this.options.maxPayloadBytes);
     const lost = await this.call((scripts) => scripts.complete([{ ...claimOf(job), result: json, resultTtlMs }]));

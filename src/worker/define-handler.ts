@@ -1,7 +1,9 @@
-import type { JobDefinition, PayloadOf, ResultInput } from '../queue/define-job.js';
-import { NonRetryableError } from '../queue/errors.js';
+import { JobDefinition, type PayloadOf, type ResultInput } from '../queue/define-job.js';
+import { InvalidOptionError, NonRetryableError } from '../queue/errors.js';
 import { encodeJson } from '../queue/json.js';
+import { show } from '../queue/names.js';
 import { readBySchema } from '../queue/read-by-schema.js';
+import { checkHandlerOptions } from './check-handlers.js';
 import type { Handler, HandlerFunction, HandlerOptions } from './handler.js';
 import type { Job } from './job.js';
 
@@ -15,6 +17,7 @@ export type TypedHandlerFunction<Definition extends JobDefinition> = (
  * with the path of the fault; a result that does not fit fails the attempt.
  *
  * @param options hold where neither the enqueue nor the definition said otherwise
+ * @throws InvalidOptionError
  * @example new Worker([{ queue, handlers: { [SendEmail.name]: defineHandler(SendEmail, (job) => send(job.payload)) } }]);
  */
 export function defineHandler<Definition extends JobDefinition>(
@@ -22,6 +25,14 @@ export function defineHandler<Definition extends JobDefinition>(
   handle: TypedHandlerFunction<Definition>,
   options: HandlerOptions = {},
 ): Handler {
+  if (!(definition instanceof JobDefinition)) {
+    throw new InvalidOptionError('defineHandler', 'a definition of defineJob', show(definition));
+  }
+  const subject = `defineHandler(${show(definition.name)})`;
+  if (typeof handle !== 'function') {
+    throw new InvalidOptionError(subject, 'a function', show(handle));
+  }
+  checkHandlerOptions(subject, options);
   return { ...options, ...handlerDefaults(definition), handle: checked(definition, handle) };
 }
 

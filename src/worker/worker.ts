@@ -1,15 +1,12 @@
 import { hostname } from 'node:os';
-import { z } from 'zod';
-import { checkOptions } from '../queue/check-options.js';
 import type { Connection } from '../queue/connection.js';
-import { InvalidOptionError } from '../queue/errors.js';
 import { randomId } from '../queue/job-id.js';
-import { wholeNumber } from '../queue/options.js';
 import type { RedisClient } from '../queue/redis-client.js';
 import { requireRights } from '../queue/rights.js';
 import { ScriptRunner } from '../queue/script-runner.js';
 import { Announcer } from './announcer.js';
 import type { Attempt } from './attempt.js';
+import { checkWorkerQueues } from './check-handlers.js';
 import { FetchLoop } from './fetch-loop.js';
 import { Heartbeat } from './heartbeat.js';
 import { IdleWait } from './idle-wait.js';
@@ -74,26 +71,7 @@ export class Worker {
   ) {
     this.options = resolveWorkerOptions(options);
     this.id = this.options.id ?? `${hostname().slice(0, 64)}:${process.pid}:${randomId().slice(0, 6)}`;
-    const [first] = queues;
-    if (!first) {
-      throw new InvalidOptionError('worker queues', 'at least one queue', 'none');
-    }
-    this.connection = first.queue.connection;
-    for (const { queue, concurrency = 10, handlers } of queues) {
-      checkOptions(`worker queue "${queue.name}"`, z.strictObject({ concurrency: wholeNumber(1, 100_000) }), {
-        concurrency,
-      });
-      if (queue.connection !== this.connection) {
-        throw new InvalidOptionError(
-          `worker queue "${queue.name}"`,
-          'the Redis client of the other queues',
-          'another one',
-        );
-      }
-      if (Object.keys(handlers).length === 0) {
-        throw new InvalidOptionError(`worker queue "${queue.name}".handlers`, 'at least one handler', 'none');
-      }
-    }
+    this.connection = checkWorkerQueues(queues);
     this.recurring = new Recurring(this.id, queues, this.options.logger);
   }
 

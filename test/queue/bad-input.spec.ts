@@ -177,6 +177,10 @@ describe('other calls refuse, and change nothing', () => {
     ['fail.finl', (queue, job) => queue.fail(job, 'no', { finl: true } as object)],
     ['final', (queue, job) => queue.fail(job, 'no', { final: 'yes' } as object)],
     ['release.delay', (queue, job) => queue.release(job, { delay: 5 } as object)],
+    [
+      'job.options.resultTtlMs',
+      (queue, job) => queue.complete({ ...(job as object), options: { resultTtlMs: 1.5 } } as never, 1),
+    ],
     ['job.token', (queue, job) => queue.complete({ ...(job as object), token: '' } as never, 1)],
   ])('%s of a claimed job', async (subject, call) => {
     const { queue } = coreQueue();

@@ -1,0 +1,86 @@
+// What a worker without Nest is given is checked before it starts, as Nest's decorators are.
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { defineJob, type JobDefinition } from '../../src/queue/define-job.js';
+import { InvalidOptionError } from '../../src/queue/errors.js';
+import { defineHandler } from '../../src/worker/define-handler.js';
+import type { HandlerOptions } from '../../src/worker/handler.js';
+import { Worker } from '../../src/worker/worker.js';
+import type { WorkerQueue } from '../../src/worker/worker-options.js';
+import { newQueue, startWorker } from '../support/workers.js';
+
+const handle = () => 'done';
+
+function refusal(action: () => unknown): InvalidOptionError {
+  try {
+    action();
+  } catch (error) {
+    expect(error).toBeInstanceOf(InvalidOptionError);
+    return error as InvalidOptionError;
+  }
+  throw new Error('it was accepted');
+}
+
+const BAD_OPTIONS: [string, unknown][] = [
+  ['resultTtlMs', { resultTtlMs: 1.5 }],
+  ['maxAttempts', { maxAttempts: 0 }],
+  ['maxCrashes', { maxCrashes: '3' }],
+  ['timeoutMs', { timeoutMs: -5 }],
+  ['keepResult', { keepResult: 'no' }],
+  ['backoff', { backoff: -1 }],
+  ['retries', { retries: 3 }],
+];
+
+describe('a worker refuses', () => {
+  it.each(BAD_OPTIONS)("a handler's %s in %j", (option, options) => {
+    const queue = newQueue();
+    const error = refusal(() => new Worker([{ queue, handlers: { a: { handle, ...(options as object) } } }]));
+    expect(error.subject).toBe(`worker queue "${queue.name}".handlers.a.${option}`);
+  });
+
+  it.each<[string, unknown]>([
+    ['.handlers.a', { handlers: { a: 5 } }],
+    ['.handlers.a', { handlers: { a: null } }],
+    ['.handlers.a.handle', { handlers: { a: {} } }],
+    ['.handlers', { handlers: {} }],
+    ['.handlers', { handlers: undefined }],
+    ['.concurrency', { handlers: { handle }, concurrency: 0 }],
+    ['.concurency', { handlers: { handle }, concurency: 5 }],
+    ['.schedules', { handlers: { handle }, schedules: 5 }],
+  ])('the queue option %s of %j', (option, options) => {
+    const queue = newQueue();
+    const error = refusal(() => new Worker([{ queue, ...(options as { handlers: WorkerQueue['handlers'] }) }]));
+    expect(error.subject).toBe(`worker queue "${queue.name}"${option}`);
+  });
+
+  it.each([[], {}, null, [null], [{ queue: 'jobs', handlers: { handle } }]])('the queues %j', (queues) => {
+    expect(refusal(() => new Worker(queues as never)).subject).toMatch(/^worker queue/);
+  });
+});
+
+describe('defineHandler refuses', () => {
+  const Send = defineJob('send', { payload: z.number() });
+
+  it.each(BAD_OPTIONS)('the option %s in %j', (option, options) => {
+    const error = refusal(() => defineHandler(Send, handle, options as HandlerOptions));
+    expect(error.subject).toBe(`defineHandler("send").${option}`);
+  });
+
+  it('what is no definition, and what is no function', () => {
+    expect(refusal(() => defineHandler('send' as unknown as JobDefinition, handle)).found).toBe('"send"');
+    expect(refusal(() => defineHandler(Send, 5 as never)).expected).toBe('a function');
+  });
+});
+
+it('takes an instance of a class, with fields of its own, and runs its method', async () => {
+  class Doubler {
+    readonly factor = 2;
+    readonly maxAttempts = 1;
+    handle(job: { payload: unknown }) {
+      return (job.payload as number) * this.factor;
+    }
+  }
+  const queue = newQueue();
+  await startWorker([{ queue, handlers: { [queue.name]: new Doubler() } }]);
+  expect(await (await queue.enqueue(21)).result()).toBe(42);
+});
