@@ -49,8 +49,9 @@ local function take_out(id)
   end
 end
 
--- The owner keeps its id and starts anew with all that is asked for; it remembers by whom it was replaced, for a repeat:
--- the request, or where there is none the id. What its claims left stays for their own repeats, so it is no plain job.
+-- The owner keeps its id and starts anew with all that is asked for, also how it holds the key; it remembers by whom it
+-- was replaced, for a repeat: the request, or where there is none the id. What its claims left stays for their own
+-- repeats, so it is no plain job.
 local function replace(owner, id, name, payload, options)
   local key = job .. owner
   local by = redis.call('HGET', key, 'replaced_by')
@@ -61,12 +62,13 @@ local function replace(owner, id, name, payload, options)
     return 'kept' -- taken by a client of the pattern that has not written its claim yet
   end
   redis.call('HDEL', key, 'options', 'priority', 'rank', 'max_attempts', 'max_crashes', 'expires_at_ms', 'due_at_ms',
-    'crashes', 'errors', 'unhandled', 'cancel_requested_at_ms')
+    'crashes', 'errors', 'unhandled', 'cancel_requested_at_ms', 'unique', 'unique_for', 'window')
   redis.call('HSET', key, 'name', name, 'payload', payload, 'status', 'pending', 'attempts', '0', 'claimed_at_ms', 0,
     'ready_at_ms', now_text, 'replaced_by', options.request or id)
   options.request = nil -- the owner's own stays, for a repeat of its enqueue
   write_options(key, options)
   redis.call('HSETNX', key, 'options', '{}')
+  own_unique(owner, options)
   place(owner, options)
   return 'replace'
 end

@@ -11,7 +11,10 @@ local function write_options(key, options)
   add('max_attempts', options.max_attempts)
   add('max_crashes', options.max_crashes)
   add('expires_at_ms', options.expires_in_ms and now + options.expires_in_ms)
-  add('unique', type(options.unique_for) == 'string' and options.unique)
+  if type(options.unique_for) == 'string' then
+    add('unique', options.unique)
+    add('unique_for', options.unique_for)
+  end
   if #fields > 0 or options.worker then
     add('options', options.worker or '{}') -- tells claim and complete that this is no plain job
   end

@@ -1,5 +1,6 @@
--- Unique keys. Each names its owner, the id of a job; an owner that is terminal or gone is taken over, but for a key
--- that is held for a time.
+-- Unique keys. Each names its owner, the id of a job, which holds it as it asked for itself (or as the job asked that
+-- replaced it): until it is claimed (pending), until it ends (unfinished), or for a time. An owner of the first two kinds
+-- says so in its hash (unique, unique_for); the time of the third stands in windows, since it outlives the hash.
 -- resolve_unique(options): nil when the way is free; else 'kept' or 'replace' and the owner's id.
 -- own_unique(id, options): makes the job the owner. Needs: job, unique, windows, now.
 local function resolve_unique(options)
@@ -7,16 +8,14 @@ local function resolve_unique(options)
   if not owner then
     return nil
   end
-  local status = redis.call('HGET', job .. owner, 'status')
-  local waiting = status == 'pending' or status == 'scheduled'
-  local held_until = redis.call('ZSCORE', windows, options.unique)
+  local status, key, kind, window = unpack(redis.call('HMGET', job .. owner, 'status', 'unique', 'unique_for', 'window'))
+  local waiting = (status == 'pending' or status == 'scheduled') and (key == options.unique or window == options.unique)
+  local held_until = tonumber(redis.call('ZSCORE', windows, options.unique) or nil)
   local held
-  if held_until and tonumber(held_until) > now then
-    held = true -- the time holds, however the job ended, and after its hash has gone
-  elseif options.unique_for == 'pending' then
-    held = waiting
-  elseif options.unique_for == 'unfinished' then
-    held = waiting or status == 'processing'
+  if held_until then
+    held = held_until > now -- however the job ended, and after its hash has gone
+  else
+    held = key == options.unique and (waiting or status == 'processing' and kind ~= 'pending')
   end
   if not held then
     return nil
@@ -29,6 +28,8 @@ local function own_unique(id, options)
     redis.call('HSET', unique, options.unique, id)
     if type(options.unique_for) == 'number' then
       redis.call('ZADD', windows, now + options.unique_for, options.unique)
+    else
+      redis.call('ZREM', windows, options.unique) -- the time of an owner before it
     end
   end
 end

@@ -26,9 +26,11 @@ export function enqueue(
   if (model.jobs.has(id)) {
     return { id, outcome: 'existing' };
   }
-  const owner = options.unique && holderOf(model, options.unique);
-  if (owner && options.unique!.onConflict === 'replace' && isWaiting(model.jobs.get(owner))) {
-    replace(model, model.jobs.get(owner)!, options.name ?? queue, payload, options);
+  const owner = options.unique && holderOf(model, options.unique.key);
+  const standing = owner === undefined ? undefined : model.jobs.get(owner);
+  const theirs = standing && [standing.unique, standing.window].includes(options.unique!.key);
+  if (owner && options.unique!.onConflict === 'replace' && theirs && isWaiting(standing)) {
+    replace(model, standing, options.name ?? queue, payload, options);
     return { id: owner, outcome: 'replaced' };
   }
   if (owner) {
@@ -45,18 +47,18 @@ export function enqueue(
 }
 
 /**
- * Who holds a unique key against this request: within its time its owner, whatever became of it; else the owner while
- * it waits (`pending`), or while it has not ended (`unfinished`).
+ * Who holds a unique key, as the holder asked for: within its time, whatever became of it; else while it waits
+ * (`pending`), or while it has not ended (`unfinished`).
  */
-export function holderOf(model: QueueModel, unique: NonNullable<EnqueueOptions['unique']>): string | undefined {
-  const owner = model.owners.get(unique.key);
+export function holderOf(model: QueueModel, key: string): string | undefined {
+  const owner = model.owners.get(key);
   const job = owner === undefined ? undefined : model.jobs.get(owner);
-  const inTime = (model.windows.get(unique.key) ?? 0) > model.now;
-  const held =
-    inTime ||
-    (unique.for === 'pending' && isWaiting(job)) ||
-    (unique.for === 'unfinished' && (isWaiting(job) || job?.status === 'processing'));
-  return held ? owner : undefined;
+  const until = model.windows.get(key);
+  if (until !== undefined) {
+    return until > model.now ? owner : undefined;
+  }
+  const runs = job?.status === 'processing' && job.uniqueFor === 'unfinished';
+  return job?.unique === key && (isWaiting(job) || runs) ? owner : undefined;
 }
 
 export function own(
@@ -67,6 +69,8 @@ export function own(
   model.owners.set(key, id);
   if (typeof time === 'object') {
     model.windows.set(key, model.now + time.ms);
+  } else {
+    model.windows.delete(key);
   }
 }
 
@@ -82,6 +86,7 @@ function replace(
   Object.assign(owner, { name, payload, attempts: 0, errors: 0, crashes: 0, cancelRequested: false });
   owner.readyAt = model.now;
   ask(model, owner, options);
+  own(model, owner.id, options.unique!);
   place(model, owner, options);
 }
 
@@ -91,11 +96,10 @@ export function ask(model: QueueModel, job: ModelJob, options: ModelEnqueueOptio
   job.maxCrashes = options.maxCrashes;
   job.backoffMs = options.backoff;
   job.expiresAt = options.expiresInMs === undefined ? undefined : model.now + options.expiresInMs;
-  if (typeof options.unique?.for === 'object') {
-    job.window = options.unique.key;
-  } else if (options.unique) {
-    job.unique = options.unique.key;
-  }
+  const { key, for: kind } = options.unique ?? {};
+  job.window = typeof kind === 'object' ? key : undefined;
+  job.unique = typeof kind === 'string' ? key : undefined;
+  job.uniqueFor = typeof kind === 'string' ? kind : undefined;
 }
 
 function place(model: QueueModel, job: ModelJob, options: ModelEnqueueOptions): void {

@@ -16,6 +16,7 @@ export interface ModelJob {
   expiresAt?: number;
   /** The unique key that it holds until it is claimed or ends. */
   unique?: string;
+  uniqueFor?: 'pending' | 'unfinished';
   /** The unique key that it holds for a time. */
   window?: string;
   schedule?: string;

@@ -68,7 +68,82 @@ describe('enqueue.lua: unique keys', () => {
   });
 });
 
+const kinds = { pending: pendingKey, unfinished: unfinishedKey, 'a time': windowKey };
+type Kind = keyof typeof kinds;
+const states = ['waiting', 'running', 'ended'] as const;
+
+/** What an enqueue finds; the kind of the one that asks decides nothing. */
+const found: Record<Kind, Record<(typeof states)[number], 'new' | 'kept'>> = {
+  pending: { waiting: 'kept', running: 'new', ended: 'new' },
+  unfinished: { waiting: 'kept', running: 'kept', ended: 'new' },
+  'a time': { waiting: 'kept', running: 'kept', ended: 'kept' },
+};
+
+/** A queue whose job a holds the key, in a state. */
+async function held(kind: Kind, state: (typeof states)[number]): Promise<TestQueue> {
+  const q = testQueue();
+  if (state === 'waiting') {
+    await q.add('a', kinds[kind]);
+    return q;
+  }
+  const job = await q.addAndClaim('a', kinds[kind]);
+  if (state === 'ended') await q.run(q.scripts.complete([{ ...job, result: '' }]));
+  return q;
+}
+
+/** That a job holds the key in its own way and in no other. */
+async function expectHolder(q: TestQueue, id: string, kind: Kind): Promise<void> {
+  expect(await q.redis.hget(q.keys.unique, 'k')).toBe(id);
+  const { unique, unique_for: heldFor, window } = await q.job(id);
+  const forATime = kind === 'a time';
+  expect([unique, heldFor, window]).toEqual(forATime ? [undefined, undefined, 'k'] : ['k', kind, undefined]);
+  expect(await q.redis.zcard(q.keys.windows)).toBe(forATime ? 1 : 0);
+}
+
+const names = Object.keys(kinds) as Kind[];
+const cases = names.flatMap((holder) =>
+  names.flatMap((asker) => states.map((state) => ({ holder, asker, state }))),
+);
+
+describe.each(cases)(
+  'a key held for $holder by a job that is $state, asked for $asker',
+  ({ holder, asker, state }) => {
+    it(`keep: ${found[holder][state]}`, async () => {
+      const q = await held(holder, state);
+      const { outcome } = await q.add('b', kinds[asker]);
+      expect(outcome).toBe(found[holder][state]);
+      await (outcome === 'new' ? expectHolder(q, 'b', asker) : expectHolder(q, 'a', holder));
+    });
+
+    it(`replace: ${state === 'waiting' ? 'replaced' : found[holder][state]}`, async () => {
+      const q = await held(holder, state);
+      const { outcome } = await q.add('b', { ...kinds[asker], unique_replace: true });
+      expect(outcome).toBe(state === 'waiting' ? 'replaced' : found[holder][state]);
+      await expectHolder(q, outcome === 'new' ? 'b' : 'a', outcome === 'kept' ? holder : asker);
+    });
+  },
+);
+
 describe('enqueue.lua: replace', () => {
+  it('starts the time of a key anew, so that the last word counts', async () => {
+    const q = testQueue();
+    const debounce = { ...windowKey, unique_replace: true, delay_ms: 60_000 };
+    await q.add('a', debounce);
+    await q.redis.zadd(q.keys.windows, (await q.now()) + 1_000, 'k');
+    expect(await q.add('b', debounce)).toEqual({ id: 'a', outcome: 'replaced' });
+    expect(Number(await q.redis.zscore(q.keys.windows, 'k'))).toBeGreaterThan((await q.now()) + 50_000);
+  });
+
+  it('leaves a job alone that took the id of an owner whose hash is gone', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a', windowKey);
+    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    await q.redis.del(q.keys.job('a'));
+    await q.redis.del(q.keys.completed);
+    await q.add('a');
+    expect(await q.add('b', { ...windowKey, unique_replace: true })).toEqual({ id: 'a', outcome: 'kept' });
+  });
+
   const replacing = { ...unfinishedKey, unique_replace: true };
   const asked = (request: string) => ({ ...replacing, request });
 
