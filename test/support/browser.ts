@@ -24,7 +24,7 @@ export async function startShop(flags: string[] = []): Promise<RunningShop> {
   // What was written survives a restart.
   const redis = await startOwnRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
   const env = { SHOP_DATA: shopData(), PORT: '0', REDIS_URL: redis.url };
-  const defaults = ['--visibility-ms', '2000', '--reclaim-ms', '1000'];
+  const defaults = ['--visibility-ms', '2000', '--reclaim-ms', '1000', '--workers', '2', '--first-jobs'];
   const process = startProcess('node', ['examples/shop/dist/main.js', ...defaults, ...flags], env);
   const [, url] = await process.prints(/The shop is open: (\S+)/);
   return { url: url!, redis, process };

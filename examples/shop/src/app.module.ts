@@ -4,6 +4,7 @@ import { EmailModule } from './email/email.module.js';
 import { HealthModule } from './health/health.module.js';
 import { InvoiceModule } from './invoice/invoice.module.js';
 import { JobsModule } from './jobs/jobs.module.js';
+import { OtherModule } from './other/other.module.js';
 import { ReportModule } from './report/report.module.js';
 import { settings } from './settings.js';
 import { StorageModule } from './storage/storage.module.js';
@@ -27,6 +28,7 @@ import { WebhookModule } from './webhook/webhook.module.js';
     ThumbnailModule,
     InvoiceModule,
     ReportModule,
+    OtherModule,
     JobsModule,
     HealthModule,
   ],

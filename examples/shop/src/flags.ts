@@ -1,23 +1,26 @@
 import { parseArgs } from 'node:util';
 
 const USAGE = `Usage: main.js [flags]
-  --host HOST            where to listen (127.0.0.1)
-  --port PORT            (3000)
+  --host HOST            where to listen (SHOP_HOST, else 127.0.0.1)
+  --port PORT            (PORT, else 3000)
   --redis-host HOST      (localhost; REDIS_URL names the whole address)
   --redis-port PORT      (6379)
   --visibility-ms MS     how long a claim lasts (5000)
-  --reclaim-ms MS        how often expired claims are taken back; 0: only when asked (5000)
-  --workers N            worker processes at the start, 0 to 8 (2)
-  --queue-name NAME      (jobs)`;
+  --reclaim-ms MS        how often expired claims are taken back; 0: only when asked (0)
+  --workers N            worker processes at the start, 0 to 8 (0)
+  --queue-name NAME      (jobs)
+  --first-jobs           enqueues a job of each kind at the start`;
 
 export interface Flags {
   host: string;
   port: string;
   workers: number;
+  firstJobs: boolean;
 }
 
 /**
  * Reads the command line. What all processes of the shop must know goes to the environment, which workers inherit.
+ * The defaults are those of the Redis pattern's demo server; `npm start` asks for more.
  *
  * @throws Error that says what was expected
  */
@@ -35,10 +38,11 @@ export function readFlags(args: string[], env = process.env): Flags {
         'reclaim-ms': text,
         workers: text,
         'queue-name': text,
+        'first-jobs': { type: 'boolean' },
       },
     }),
   );
-  const number = (flag: keyof typeof values, from: number, to: number) => {
+  const number = (flag: Exclude<keyof typeof values, 'first-jobs'>, from: number, to: number) => {
     const value = values[flag];
     if (value !== undefined && !(/^\d+$/.test(value) && Number(value) >= from && Number(value) <= to)) {
       throw new Error(`--${flag}: expected a whole number from ${from} to ${to}, found "${value}".\n${USAGE}`);
@@ -49,12 +53,14 @@ export function readFlags(args: string[], env = process.env): Flags {
     env.REDIS_URL = `redis://${values['redis-host'] ?? 'localhost'}:${number('redis-port', 1, 65_535) ?? 6379}`;
   }
   env.SHOP_VISIBILITY_MS = number('visibility-ms', 100, 3_600_000) ?? env.SHOP_VISIBILITY_MS ?? '';
-  env.SHOP_RECLAIM_MS = number('reclaim-ms', 0, 3_600_000) ?? env.SHOP_RECLAIM_MS ?? '';
+  env.SHOP_RECLAIM_MS = number('reclaim-ms', 0, 3_600_000) ?? env.SHOP_RECLAIM_MS ?? '0';
   env.SHOP_QUEUE = values['queue-name'] ?? env.SHOP_QUEUE ?? '';
   return {
-    host: values.host ?? env.HOST ?? '127.0.0.1',
+    // Not HOST: some shells export it, and the shop would be open to the network.
+    host: values.host ?? env.SHOP_HOST ?? '127.0.0.1',
     port: number('port', 0, 65_535) ?? env.PORT ?? '3000',
-    workers: Number(number('workers', 0, 8) ?? 2),
+    workers: Number(number('workers', 0, 8) ?? 0),
+    firstJobs: values['first-jobs'] ?? false,
   };
 }
 

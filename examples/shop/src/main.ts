@@ -1,8 +1,6 @@
 // The shop over HTTP, with its control page. The work is done by worker processes, which the page starts and stops.
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { JobQueueService } from 'nest-job-queue';
-import { enqueueFirstJobs } from './first-jobs.js';
 import { readFlags, type Flags } from './flags.js';
 import { choosePort } from './http/choose-port.js';
 import { whatToTry } from './http/what-to-try.js';
@@ -11,6 +9,7 @@ const flags = flagsOrExit();
 process.env.SHOP_WORKS = 'no';
 // After the flags are read: handlers name their queue as they are loaded.
 const { ShopModule } = await import('./shop.module.js');
+const { FirstJobs } = await import('./first-jobs.js');
 const { WorkerPool } = await import('./control/pool/worker-pool.js');
 const port = await choosePort(flags.port, flags.host);
 
@@ -32,7 +31,7 @@ void app.get(WorkerPool).resize(flags.workers);
 
 const url = await app.getUrl();
 console.log(whatToTry(url));
-await enqueueFirstJobs(app.get(JobQueueService), url);
+if (flags.firstJobs) await app.get(FirstJobs).enqueue(url);
 
 function flagsOrExit(): Flags {
   try {

@@ -1,23 +1,26 @@
 import { Body, Controller, Get, HttpCode, Post, Req } from '@nestjs/common';
 import type { Request } from 'express';
 import { z } from 'zod';
+import { ownUrl } from '../http/own-url.js';
 import { ZodBody } from '../http/zod-body.pipe.js';
+import { Storage } from '../storage/storage.js';
 import { wholeNumber } from './pattern-numbers.js';
 import { jobSummary, type StatsView } from './pattern-views.js';
-import { KINDS, payloadOf } from './payloads.js';
+import { nameOf, payloadOf } from './payloads.js';
 import { WorkerPool } from './pool/worker-pool.js';
 import { QueueAccess } from './queue-access.js';
 import { StatsService } from './stats.service.js';
 import { Story } from './story/story.js';
 import { TotalsSinceReset } from './totals.js';
 
+function textOr(fallback: string) {
+  const text = z.string().max(1_000).default('');
+  return text.transform((given) => given || fallback);
+}
+
 const enqueueSchema = z.object({
-  kind: z.enum(KINDS).default('email'),
-  recipient: z
-    .string()
-    .max(1_000)
-    .default('')
-    .transform((text) => text || 'user@example.com'),
+  kind: textOr('email'),
+  recipient: textOr('user@example.com'),
   count: wholeNumber(1, 50).optional(),
 });
 
@@ -36,6 +39,7 @@ export class PatternController {
     private readonly totals: TotalsSinceReset,
     private readonly pool: WorkerPool,
     private readonly story: Story,
+    private readonly storage: Storage,
   ) {}
 
   @Get('jobs')
@@ -66,11 +70,11 @@ export class PatternController {
     @Body(new ZodBody(enqueueSchema)) { kind, recipient, count = 1 }: z.infer<typeof enqueueSchema>,
     @Req() request: Request,
   ): Promise<{ enqueued: string[]; stats: StatsView }> {
-    // The port that was asked, not the Host header: nobody makes the shop call another server.
-    const receiver = `http://127.0.0.1:${request.socket.localPort}/webhooks/receiver`;
+    const receiver = `${ownUrl(request)}/webhooks/receiver`;
     const payloads = Array.from({ length: count }, (_, i) => payloadOf(kind, recipient, i + 1, receiver));
-    const enqueued = await this.queue.enqueue(kind, payloads);
-    const what = count === 1 ? `${kind} ${enqueued[0]!.slice(0, 8)} was` : `${count} × ${kind} were`;
+    const name = nameOf(kind);
+    const enqueued = await this.queue.enqueue(name, payloads);
+    const what = count === 1 ? `${name} ${enqueued[0]!.slice(0, 8)} was` : `${count} × ${name} were`;
     this.story.tell('plain', `${what} enqueued.`, count === 1 ? enqueued[0] : undefined);
     return { enqueued, stats: await this.stats.now() };
   }
@@ -83,12 +87,13 @@ export class PatternController {
     return { reclaimed, stats: await this.stats.now() };
   }
 
-  /** Stops the workers, deletes all jobs, and counts from zero. */
+  /** Stops the workers, deletes all jobs and what they made, and counts from zero. */
   @Post('reset')
   @HttpCode(200)
   async reset(): Promise<{ stats: StatsView }> {
     await this.pool.resize(0, RESET_STOP_MS);
     await this.queue.purge();
+    await this.storage.clear();
     await this.totals.reset();
     this.pool.processedTotal = 0;
     this.story.tell('plain', 'Reset: the workers are stopped, all jobs are deleted, the counters are zero.');

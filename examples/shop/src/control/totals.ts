@@ -12,17 +12,20 @@ export class TotalsSinceReset {
 
   async since(totals: Totals): Promise<Totals> {
     this.zero ??= JSON.parse((await this.queue.client.get(this.key)) ?? '{}') as Totals;
-    const counted = Object.entries(totals).map(([name, count]) => {
-      const before = this.zero?.[name] ?? 0;
-      // Less than before: Redis has lost its data, and counts from zero itself.
-      return [name, count >= before ? count - before : count];
-    });
+    // Less than at the reset: Redis has lost its data, and counts from zero itself.
+    if (Object.entries(this.zero).some(([name, before]) => (totals[name] ?? 0) < before)) await this.forget();
+    const counted = Object.entries(totals).map(([name, count]) => [name, count - (this.zero?.[name] ?? 0)]);
     return Object.fromEntries(counted) as Totals;
   }
 
   async reset(): Promise<void> {
     this.zero = (await this.queue.stats()).totals;
     await this.queue.client.set(this.key, JSON.stringify(this.zero));
+  }
+
+  private async forget(): Promise<void> {
+    this.zero = {};
+    await this.queue.client.del(this.key);
   }
 
   private get key(): string {

@@ -1,7 +1,8 @@
-import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Injectable, NotFoundException } from '@nestjs/common';
+import { settings } from '../settings.js';
 
 /**
  * What jobs make, as files in a temporary folder that all processes of the shop share (a bucket would do the same).
@@ -9,7 +10,8 @@ import { Injectable, NotFoundException } from '@nestjs/common';
  */
 @Injectable()
 export class Storage {
-  private readonly root = process.env.SHOP_DATA ?? join(tmpdir(), 'nest-job-queue-shop');
+  private readonly root =
+    process.env.SHOP_DATA ?? join(tmpdir(), `nest-job-queue-shop-${encodeURIComponent(settings.queue)}`);
 
   async write(folder: string, name: string, content: string | Uint8Array): Promise<void> {
     const path = this.path(folder, name);
@@ -42,6 +44,10 @@ export class Storage {
       .toSorted((a, b) => b.changedAt - a.changedAt)
       .slice(0, 50)
       .map(({ name }) => name);
+  }
+
+  async clear(): Promise<void> {
+    await rm(this.root, { recursive: true, force: true });
   }
 
   private path(folder: string, name: string): string {

@@ -40,7 +40,7 @@ export class ReceiverController {
     if (delivery.attempt <= failTimes) {
       throw new ServiceUnavailableException(`refused ${delivery.attempt} of ${failTimes} times, as asked`);
     }
-    const kept = { ...delivery, signature, verified: true, body: raw.toString(), receivedAt: new Date() };
+    const kept = { ...delivery, signature, body: raw.toString(), receivedAt: new Date() };
     await this.storage.write('webhooks', `${delivery.id}.json`, JSON.stringify(kept));
   }
 }

@@ -3,6 +3,7 @@ import type { Request } from 'express';
 import { JobQueueService } from 'nest-job-queue';
 import { z } from 'zod';
 import { accepted, type Accepted } from '../http/accepted.js';
+import { ownUrl } from '../http/own-url.js';
 import { ZodBody } from '../http/zod-body.pipe.js';
 import { Storage } from '../storage/storage.js';
 
@@ -28,13 +29,12 @@ export class WebhookController {
     @Body(new ZodBody(schema)) webhook: z.infer<typeof schema>,
     @Req() request: Request,
   ): Promise<Accepted> {
-    // The port that was asked, not the Host header: nobody makes the shop call another server.
-    const url = `http://127.0.0.1:${request.socket.localPort}/webhooks/receiver`;
+    const url = `${ownUrl(request)}/webhooks/receiver`;
     const job = await this.jobs.enqueue('webhook', { url, ...webhook });
     return accepted(job.id, 'webhooks');
   }
 
-  /** What the receiver got and verified. */
+  /** What the receiver got; what is not signed by the shop it refuses. */
   @Get(':id')
   async one(@Param('id') id: string): Promise<unknown> {
     return JSON.parse((await this.storage.read('webhooks', `${id}.json`)).toString());

@@ -54,11 +54,7 @@ export class QueueStory implements OnApplicationBootstrap {
         return this.troubles.happened(event.id);
       case 'failed':
         this.troubles.forget(event.id);
-        return tell(
-          'bad',
-          `${job} is given up: its attempts are used up. It is a dead letter now.`,
-          'were given up.',
-        );
+        return tell('bad', `${job} is given up: it is a dead letter now.`, 'were given up.');
     }
   }
 }
