@@ -10,6 +10,11 @@ async function corrupt(q: TestQueue, id: string): Promise<void> {
   q.broken = true;
 }
 
+async function deadLetter(q: TestQueue, id: string): Promise<void> {
+  const job = await q.addAndClaim(id);
+  await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
+}
+
 describe('I7: a job key that is no hash stops no batch', () => {
   it('claim refuses it and hands out the rest', async () => {
     const q = testQueue();
@@ -70,11 +75,6 @@ describe('I7: a job key that is no hash stops no batch', () => {
 });
 
 describe('I7: a job key that is no hash stops neither the sweep nor an operator', () => {
-  async function deadLetter(q: TestQueue, id: string): Promise<void> {
-    const job = await q.addAndClaim(id);
-    await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
-  }
-
   it('adopt and tidy go on', async () => {
     const q = testQueue();
     await deadLetter(q, 'bad');
