@@ -3,6 +3,7 @@ import { RedisUnsuitableError } from './errors.js';
 import { silentLogger, type JobQueueLogger } from './logger.js';
 import { explainRefusal } from './permission-error.js';
 import { isCluster, type RedisClient } from './redis-client.js';
+import { insist, superviseHandshake } from './supervised.js';
 
 const OLDEST_REDIS = [7, 0] as const;
 
@@ -65,7 +66,7 @@ export class Connection {
   }
 
   private async ask(): Promise<ServerFacts> {
-    const info = await this.client.info('server').catch((error: unknown) => {
+    const info = await insist(this.client, this.client.info('server')).catch((error: unknown) => {
       throw explainRefusal(error);
     });
     const version = /^(?:redis|valkey)_version:(\S+)/m.exec(info)?.[1] ?? '0.0';
@@ -93,7 +94,9 @@ export class Connection {
     }
     if (!this.ready) {
       this.becomingReady ??= new Promise((resolve) => {
+        const endSupervision = superviseHandshake(this.client);
         this.client.once('ready', () => {
+          endSupervision();
           this.becomingReady = undefined;
           resolve();
         });

@@ -3,6 +3,9 @@ import type { RedisClient } from './redis-client.js';
 /** A server that is merely slow must not lose its connections: nothing is given less than this, in ms. */
 export const SHORTEST_TRIP_MS = 1_000;
 
+/** How long a connection that was accepted may take to become ready, in ms, before it is taken for dead. */
+const LONGEST_HANDSHAKE_MS = 5_000;
+
 /**
  * Waits for an answer of the server. When none comes in time the connection is replaced: a half-open one would keep
  * silent for as long as the operating system believes in it, a quarter of an hour.
@@ -23,6 +26,43 @@ export async function supervised<Answer>(
     return await Promise.race([answer, overdue]);
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/**
+ * Replaces each connection of a client that is accepted and then keeps silent: it would never become ready, and never
+ * fail. Answers the way to end that.
+ */
+export function superviseHandshake(client: RedisClient, limitMs: number = LONGEST_HANDSHAKE_MS): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const begin = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => client.status === 'connect' && cut(client), limitMs).unref();
+  };
+  if (client.status === 'connect') {
+    begin();
+  }
+  client.on('connect', begin);
+  return () => {
+    clearTimeout(timer);
+    client.off('connect', begin);
+  };
+}
+
+/**
+ * Waits for an answer that the client asks for again by itself on each new connection, and replaces each that does not
+ * bring it.
+ */
+export async function insist<Answer>(
+  client: RedisClient,
+  answer: Promise<Answer>,
+  limitMs: number = LONGEST_HANDSHAKE_MS,
+): Promise<Answer> {
+  const supervision = setInterval(() => client.status === 'ready' && cut(client), limitMs).unref();
+  try {
+    return await answer;
+  } finally {
+    clearInterval(supervision);
   }
 }
 

@@ -7,7 +7,7 @@ import {
   type ScriptRunner,
   type Settled,
 } from '../queue/script-runner.js';
-import { cut, supervised } from '../queue/supervised.js';
+import { supervised, superviseHandshake } from '../queue/supervised.js';
 import { LONGEST_TRIP_MS } from './run-supervised.js';
 
 const FIRST_PAUSE_MS = 50;
@@ -109,13 +109,9 @@ export class Transport {
       this.logger.warn('The connection to Redis is lost; the worker goes on when it is back.');
     }
     await new Promise<void>((resolve) => {
-      // A connection that was accepted and then keeps silent never becomes ready, and never fails.
-      const supervision = setInterval(
-        () => this.client.status === 'connect' && cut(this.client),
-        this.longestTripMs,
-      );
+      const endSupervision = superviseHandshake(this.client, this.longestTripMs);
       const end = () => {
-        clearInterval(supervision);
+        endSupervision();
         this.client.off('ready', end);
         this.pauses.delete(end);
         resolve();

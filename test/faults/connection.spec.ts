@@ -147,6 +147,26 @@ describe('a half-open connection', () => {
     expect(performance.now() - begun).toBeLessThan(1_000);
   });
 
+  it('of a process that only enqueues is replaced also where new ones keep silent for a while', async () => {
+    const { proxy, queue } = await behindProxy({ enqueueTimeoutMs: 1_000 });
+    await queue.enqueue('before');
+    const { made } = proxy.connections;
+    proxy.pause();
+    await expect(queue.enqueue('lost')).rejects.toMatchObject({ outcome: 'unknown' });
+    await eventually(() => proxy.connections.made > made); // accepted, and silent
+    proxy.heal();
+    const enqueued = () => queue.enqueue('after').catch(() => undefined);
+    await eventually(enqueued, { timeoutMs: 7_000, what: 'an enqueue over a new connection' });
+  });
+
+  it('of a process that asks for the first time is replaced', async () => {
+    const { proxy, queue } = await behindProxy({ enqueueTimeoutMs: 1_000 });
+    proxy.pause((request) => request !== '');
+    await expect(queue.enqueue('first')).rejects.toMatchObject({ outcome: 'not-sent' });
+    const enqueued = () => queue.enqueue('second').catch(() => undefined);
+    await eventually(enqueued, { timeoutMs: 7_000, what: 'an enqueue over a new connection' });
+  });
+
   it('for commands does not cost a running job its claim', async () => {
     const { proxy, redis, queue, other } = await behindProxy({ visibilityMs: 6_000 });
     const finish = gate();
