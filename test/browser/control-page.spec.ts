@@ -18,7 +18,8 @@ let shop: RunningShop;
 let page: ControlPage;
 
 beforeAll(async () => {
-  shop = await startShop();
+  // No sweep but that of the button: the test of it must be the first to find an expired claim.
+  shop = await startShop(['--reclaim-ms', '0']);
 }, 240_000);
 
 beforeEach(async () => {
@@ -137,6 +138,24 @@ describe('the worker pool', () => {
 });
 
 describe('the page', () => {
+  it('takes back expired claims by hand, and says when there is none', async () => {
+    await postForm(`${shop.url}/workers/stop`);
+    await eventually(async () => (await workers().count()) === 0, { timeoutMs: 15_000 });
+    const takeBack = page.getByRole('button', { name: 'Take back expired claims' });
+    await takeBack.click();
+    await says(page, '#answer', 'No claim had run out.');
+    await enqueue('email', 1);
+    await says(page, '.pending .range', '1 to 1 of 1');
+    const redis = connect({}, shop.redis.url);
+    const claimed = await new JobQueue(redis, 'jobs').claim();
+    // As if the visibility timeout had passed.
+    expect(await redis.zadd('queue:jobs:claims', 'XX', 'CH', 1, claimed!.id)).toBe(1);
+    await takeBack.click();
+    await says(page, '#answer', '1 taken back.');
+    await says(page, '.pending .rows li', 'attempt 1, 1 crashed');
+    expect(await numberOf(page, 'Taken back')).toBe(1);
+  });
+
   it('resets: no jobs, no workers, zero totals', async () => {
     await enqueue('email', 3);
     await eventually(async () => (await numberOf(page, 'Completed')) === 3, { timeoutMs: 20_000 });
@@ -145,6 +164,30 @@ describe('the page', () => {
     await eventually(async () => (await numberOf(page, 'Completed')) === 0);
     expect(await numberOf(page, 'Enqueued')).toBe(0);
     expect(await workers().count()).toBe(0);
+  });
+
+  it('follows a job that is open when it is in none of the rows any more', async () => {
+    await postForm(`${shop.url}/workers/stop`);
+    await eventually(async () => (await workers().count()) === 0, { timeoutMs: 15_000 });
+    const queue = new JobQueue(connect({}, shop.redis.url), 'jobs');
+    const first = await queue.enqueue({}, { name: 'invoice' });
+    await page.locator(`.pending li[data-job="${first.id}"] .open`).click();
+    await says(page, '#job-body .facts', 'pending');
+    await queue.enqueueMany(Array.from({ length: 7 }, () => ({ payload: {}, name: 'invoice' })));
+    for (let i = 0; i < 8; i++) await queue.complete((await queue.claim())!);
+    await says(page, '.completed .range', '1 to 5 of 8');
+    expect(await page.locator(`li[data-job="${first.id}"]`).count()).toBe(0);
+    await says(page, '#job-body .facts', 'completed');
+  });
+
+  it('tells the story of a shop that was started anew from its beginning', async () => {
+    const told = await page.evaluate(`import('/page/story.js').then(({ showStory }) => {
+      const line = (n, at, text) => ({ n, at, tone: 'plain', text });
+      showStory([line(1, 1, 'before'), line(2, 2, 'before')]);
+      showStory([line(1, 3, 'after'), line(2, 4, 'after')]);
+      return [...document.querySelectorAll('#story li span')].map((span) => span.textContent);
+    })`);
+    expect(told).toEqual(['after', 'after']);
   });
 
   it('shows 100,000 jobs a page at a time, over one stream and no request for each', async () => {

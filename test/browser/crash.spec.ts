@@ -1,4 +1,6 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { JobQueue } from 'nest-job-queue';
 import {
   getJson,
   numberOf,
@@ -10,6 +12,7 @@ import {
   type ControlPage,
   type RunningShop,
 } from '../support/browser.js';
+import { connect } from '../support/redis.js';
 import { eventually } from '../support/wait.js';
 
 let shop: RunningShop;
@@ -88,6 +91,51 @@ it('hangs for real: a silent process loses its job to another, and is killed and
     timeoutMs: 20_000,
   });
 });
+
+it.each([
+  ['its job is deleted', 'The job was deleted.', deleteJobs],
+  ['the kill is refused', 'No worker to kill.', refuseKill],
+  ['its job is given up', 'Given up: it is a dead letter now.', () => Promise.resolve()],
+])(
+  'ends the show where %s, and works as before it',
+  async (_what, end, spoil) => {
+    // With a rate of 1 the job fails for good after the show has killed its first worker.
+    const before = { work_latency_ms: '100', fail_rate: '1', hang_rate: '0' };
+    await postForm(`${shop.url}/workers/configure`, before);
+    const show = page.getByRole('button', { name: 'Crash a worker and watch' });
+    await show.click();
+    await says(page, '#crash-steps li', 'is enqueued');
+    expect(await show.isDisabled()).toBe(true);
+    await spoil();
+    await says(page, '#crash-steps li', end, 40_000);
+    await eventually(() => show.isEnabled());
+    expect(await getJson(`${shop.url}/stats`)).toMatchObject({ work_latency_ms: 100, fail_rate: 1, hang_rate: 0 });
+    await page.unroute('**/workers/kill');
+    // The show asks for nothing any more, and what is said stays.
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    await page.getByRole('button', { name: 'Take back' }).click();
+    await says(page, '#answer', /No claim had run out|taken back/);
+    await setTimeout(1_500);
+    expect(asked).toEqual([`${shop.url}/reclaim`]);
+    await says(page, '#answer', /No claim had run out|taken back/);
+    page.removeAllListeners('request');
+    await eventually(async () => (await page.locator('#workers li[data-state=running]').count()) === 2, {
+      timeoutMs: 20_000,
+    });
+  },
+  90_000,
+);
+
+async function deleteJobs(): Promise<void> {
+  await new JobQueue(connect({}, shop.redis.url), 'jobs').purge({ confirm: 'jobs' });
+}
+
+async function refuseKill(): Promise<void> {
+  await page.route('**/workers/kill', (route) =>
+    route.fulfill({ status: 404, json: { message: 'No worker to kill.' } }),
+  );
+}
 
 it('leaves no process behind when it is stopped', async () => {
   const texts = await page.locator('#workers .who').allTextContents();

@@ -43,12 +43,13 @@ function on(id, action) {
   byId(id).addEventListener('click', (event) => void run(event.currentTarget, action));
 }
 
-/** One thing at a time for each button; what comes of it is said below. */
+/** One thing at a time for each button; what comes of it is said below, where there is something to say. */
 export async function run(button, action) {
   if (button?.ariaBusy === 'true') return;
   if (button) button.ariaBusy = 'true';
   try {
-    say(await action(), false);
+    const said = await action();
+    if (said !== undefined) say(said, false);
   } catch (error) {
     say(error.message, true);
   } finally {

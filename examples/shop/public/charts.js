@@ -74,10 +74,11 @@ function chartIn(id, lines) {
     [[], ...lines.map(() => [])],
     box,
   );
-  new ResizeObserver(() => {
+  const observer = new ResizeObserver(() => {
     if (box.clientWidth > 0 && box.clientWidth !== chart.width) chart.setSize(size());
-  }).observe(box);
-  return { chart, shown: [0, ...lines.map(([column]) => column)] };
+  });
+  observer.observe(box);
+  return { chart, observer, shown: [0, ...lines.map(([column]) => column)] };
 }
 
 function compact(value) {
@@ -86,7 +87,10 @@ function compact(value) {
 }
 
 dark.addEventListener('change', () => {
-  for (const { chart } of charts) chart.destroy();
+  for (const { chart, observer } of charts) {
+    observer.disconnect();
+    chart.destroy();
+  }
   charts = [];
   draw();
 });

@@ -43,6 +43,15 @@ export const shortId = (id) => id.slice(0, 8);
 export const count = (number) => number.toLocaleString('en');
 export const seconds = (ms) => `${(Math.max(0, ms) / 1000).toFixed(1)} s`;
 
+/** Throws an Error in words, with the `status` that was answered. */
+export async function getJson(path) {
+  const response = await fetch(path);
+  const answer = await response.json().catch(() => ({}));
+  if (response.ok) return answer;
+  const text = answer.message ?? `The shop answered ${response.status}.`;
+  throw Object.assign(new Error(text), { status: response.status });
+}
+
 /** The forms' way to the server, that of the pattern's demo. Throws an Error in words. */
 export async function post(path, fields = {}) {
   let response;

@@ -1,8 +1,10 @@
 // One job with all that is known of it, and what it made. Asked for when its row is opened, and again when it changes.
-import { byId, el, shortId } from './dom.js';
+import { byId, el, getJson, shortId } from './dom.js';
 
 const dialog = byId('job');
 const ENDED = new Set(['completed', 'failed', 'cancelled']);
+/** A job that is in none of the rows shown changes unseen: it is looked up this long after a snapshot. */
+const UNSEEN_MS = 1_000;
 let open;
 
 byId('job-close').addEventListener('click', () => dialog.close());
@@ -21,11 +23,19 @@ export function openJob(id) {
 
 /** While the job that is open has not ended, a change that the stream shows is looked up. */
 export function watchJob({ redis, lists }) {
-  if (!open?.job || !redis || ENDED.has(open.job.status)) return;
+  if (!open?.job || !redis || open.gone || ENDED.has(open.job.status)) return;
   const row = Object.values(lists)
     .flatMap(({ jobs }) => jobs)
     .find((job) => job.id === open.id);
-  if (row && (row.status !== open.job.status || row.attempts !== open.job.attempts)) void load(open.id);
+  if (!row) return lookLater(open);
+  if (row.status !== open.job.status || row.attempts !== open.job.attempts) void load(open.id);
+}
+
+function lookLater(job) {
+  job.timer ??= setTimeout(() => {
+    job.timer = undefined;
+    if (open === job) void load(job.id);
+  }, UNSEEN_MS);
 }
 
 async function load(id) {
@@ -38,15 +48,10 @@ async function load(id) {
     byId('job-title').textContent = `${job.name} ${shortId(id)}`;
     body.replaceChildren(...factsOf(job), ...(made ? [el('h3', {}, 'What it made'), made] : []));
   } catch (error) {
-    if (open?.id === id) body.replaceChildren(el('p', { className: 'bad' }, error.message));
+    if (open?.id !== id) return;
+    open.gone = error.status === 404;
+    body.replaceChildren(el('p', { className: 'bad' }, error.message));
   }
-}
-
-async function getJson(path) {
-  const response = await fetch(path);
-  const answer = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Error(answer.message ?? `The shop answered ${response.status}.`);
-  return answer;
 }
 
 function factsOf(job) {
@@ -120,15 +125,12 @@ function mail({ from, to, subject, text, receivedAt }) {
   );
 }
 
-function delivery({ body, signature, verified, receivedAt, attempt }) {
+function delivery({ body, signature, receivedAt, attempt }) {
   return el(
     'article',
     { className: 'made' },
-    el(
-      'p',
-      { className: verified ? 'good' : 'bad' },
-      verified ? '✓ The receiver checked the signature: it is the shop’s.' : '✗ The signature was not accepted.',
-    ),
+    // A request whose signature is not the shop's is refused, and not kept.
+    el('p', { className: 'good' }, '✓ The receiver checked the signature: it is the shop’s.'),
     definitions({
       Request: 'POST /webhooks/receiver',
       Signature: signature,

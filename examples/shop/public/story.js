@@ -7,22 +7,19 @@ const time = new Intl.DateTimeFormat('en', {
   second: '2-digit',
   hour12: false,
 });
-let last = 0;
+let last;
 
 export function showStory(lines) {
   const story = byId('story');
-  const newest = lines.at(-1)?.n ?? 0;
+  const newest = lines.length > 0 ? keyOf(lines.at(-1)) : undefined;
   if (newest === last) return;
-  // A shop that was started anew counts from one again.
-  if (newest < last) story.known?.clear();
   last = newest;
-  keyed(
-    story,
-    lines.toReversed(),
-    (line) => line.n,
-    make,
-    () => {},
-  );
+  keyed(story, lines.toReversed(), keyOf, make, () => {});
+}
+
+/** A shop that was started anew counts from one again. */
+function keyOf({ n, at }) {
+  return `${n}:${at}`;
 }
 
 function make({ at, tone, text, job }) {
