@@ -4,6 +4,7 @@ import {
   CANCEL_ASKED,
   CANCELLED,
   DOUBT,
+  FAILS,
   FINAL,
   LATER,
   NOT_ADDED,
@@ -11,17 +12,14 @@ import {
   PLANTED,
   REMOVE_ASKED,
   REMOVED,
-  RESCHEDULED,
   type Facts,
-  type Jobs,
 } from './facts.js';
 import { miscounts } from './counters.js';
+import type { Jobs } from './jobs.js';
+import { misordered } from './order.js';
 import { sharedJobs } from './shared-jobs.js';
 import type { Snapshot, StoredJob } from './snapshot.js';
 import { MAX_ATTEMPTS, MAX_CRASHES } from './workload.js';
-
-/** The server's clock and the machine's monotonic one are set apart by corrections, in ms. */
-const CLOCK_TOLERANCE_MS = 50;
 
 export interface Verdict {
   violations: string[];
@@ -67,7 +65,7 @@ export function check(facts: Facts, snapshot: Snapshot): Verdict {
     }
   }
   verdict.violations.push(...shared.violations(stored));
-  verdict.violations.push(...repeatedClaims(facts), ...early(facts), ...outOfOrder(facts), ...recurring(facts));
+  verdict.violations.push(...misordered(facts), ...recurring(facts));
   verdict.violations.push(...miscounts(facts, snapshot, verdict));
   return verdict;
 }
@@ -157,7 +155,8 @@ class Sight {
     if (this.stored || this.jobs.starts[this.number]! > 0) this.fault('I1', 'is there and was never enqueued');
   }
 
-  private isInItsPlace({ place, resultFence, attempts, crashes, lastError }: StoredJob): void {
+  private isInItsPlace(job: StoredJob): void {
+    const { place, resultFence } = job;
     if (place === 'completed') {
       const done = this.jobs.completedFence[this.number]!;
       if (this.jobs.oks[this.number] === 0) this.fault('I2', 'is completed and no handler of it returned');
@@ -170,8 +169,17 @@ class Sight {
     if (place === 'processing') this.fault('I1', 'is still claimed at the end');
     if (place === 'waiting' && !this.has(LATER)) this.fault('I1', 'still waits at the end');
     if (place === 'cancelled' && !this.has(CANCEL_ASKED)) this.fault('I1', 'was cancelled by nobody');
-    if (place === 'dead' && !this.has(FINAL | PLANTED) && attempts < MAX_ATTEMPTS && crashes < MAX_CRASHES) {
+    if (place === 'dead' && !this.has(PLANTED)) this.isRightlyDead(job);
+  }
+
+  /** By its crashes, by a failure that is final, or by the last attempt, if its attempts can fail at all. */
+  private isRightlyDead({ attempts, errors, crashes, lastError }: StoredJob): void {
+    const failed = this.has(FINAL) ? errors > 0 : this.has(FAILS) && attempts >= MAX_ATTEMPTS;
+    if (!failed && crashes < MAX_CRASHES) {
       this.fault('I6', `is a dead letter after ${attempts} attempts and ${crashes} crashes: ${lastError}`);
+    }
+    if (attempts !== errors + crashes) {
+      this.fault('I6', `had ${attempts} attempts, ${errors} errors and ${crashes} crashes`);
     }
   }
 
@@ -188,40 +196,6 @@ class Sight {
   private fault(invariant: string, what: string): void {
     this.verdict.violations.push(`${invariant}: job ${this.name} ${what}`);
   }
-}
-
-function repeatedClaims(facts: Facts): string[] {
-  return [...facts.fences]
-    .filter(([, fences]) => new Set(fences).size < fences.length)
-    .map(([name, fences]) => `I3: job ${name} was started twice under one claim (fences ${fences.join(', ')})`);
-}
-
-function early(facts: Facts): string[] {
-  const faults: string[] = [];
-  for (const [name, dueMs] of facts.dueMs) {
-    const startedMs = facts.startedMs.get(name) ?? Infinity;
-    const [process, number] = name.split(':').map(Number);
-    const moved = facts.jobs.get(process!)!.marks[number!]! & RESCHEDULED;
-    if (!moved && startedMs < dueMs - CLOCK_TOLERANCE_MS) {
-      faults.push(`I5: job ${name} started ${dueMs - startedMs} ms before it was due`);
-    }
-  }
-  return faults;
-}
-
-/** First attempts come in the order of the enqueues. One whose first claim was lost on the way has none. */
-function outOfOrder(facts: Facts): string[] {
-  const faults: string[] = [];
-  for (const [process, attempts] of facts.firstAttempts) {
-    const seen = new Set<number>();
-    let latest = -1;
-    for (const [number] of attempts.toSorted(([, a], [, b]) => a - b)) {
-      if (!seen.has(number) && number < latest) faults.push(`I8: job ${process}:${number} started after ${latest}`);
-      seen.add(number);
-      latest = Math.max(latest, number);
-    }
-  }
-  return faults;
 }
 
 function recurring(facts: Facts): string[] {

@@ -1,5 +1,6 @@
-// What the histories say of each job, in a few bytes a job: a million of them must fit.
+// What the histories say of each job.
 import type { Entry, EnqueueOutcome, Settlement, Verb } from './history.js';
+import { Jobs } from './jobs.js';
 
 /** What became of an enqueue: called and not answered, added, put into the place of a job that waited, or not added. */
 export const OPEN = 1;
@@ -15,45 +16,25 @@ export const REMOVED = 8;
 export const RESCHEDULED = 16;
 export const PLANTED = 32;
 export const DOUBT = 64;
+/** Its first failure is its last. */
 export const FINAL = 128;
 export const LATER = 256;
 export const REDRIVEN = 512;
+/** Each attempt of it may fail. */
+export const FAILS = 1_024;
 
-const GROWTH = 1.5;
-
-/** The jobs of one producing process, by number. */
-export class Jobs {
-  count = 0;
-  forgotten = false;
-  state = new Uint8Array(1_024);
-  marks = new Uint16Array(1_024);
-  starts = new Uint16Array(1_024);
-  oks = new Uint8Array(1_024);
-  completions = new Uint8Array(1_024);
-  mostAttempts = new Uint8Array(1_024);
-  firstFence = new Float64Array(1_024);
-  lastFence = new Float64Array(1_024);
-  completedFence = new Float64Array(1_024);
-
-  reach(number: number): void {
-    this.count = Math.max(this.count, number + 1);
-    if (number < this.state.length) return;
-    const size = Math.ceil((number + 1) * GROWTH);
-    this.state = grown(this.state, new Uint8Array(size));
-    this.marks = grown(this.marks, new Uint16Array(size));
-    this.starts = grown(this.starts, new Uint16Array(size));
-    this.oks = grown(this.oks, new Uint8Array(size));
-    this.completions = grown(this.completions, new Uint8Array(size));
-    this.mostAttempts = grown(this.mostAttempts, new Uint8Array(size));
-    this.firstFence = grown(this.firstFence, new Float64Array(size));
-    this.lastFence = grown(this.lastFence, new Float64Array(size));
-    this.completedFence = grown(this.completedFence, new Float64Array(size));
-  }
+export interface Claim {
+  fence: number;
+  /** When its handler was called, which is after the claim. */
+  startMs: number;
 }
 
-function grown<Numbers extends Uint8Array | Uint16Array | Float64Array>(old: Numbers, larger: Numbers): Numbers {
-  larger.set(old);
-  return larger;
+/** An attempt that was settled otherwise than by a completion. */
+export interface Settled {
+  what: Settlement;
+  fence: number;
+  /** When its handler had ended, which is before the settlement was sent. */
+  endMs: number;
 }
 
 /** Takes the entries of all files, file by file; those of producers first. */
@@ -63,8 +44,9 @@ export class Facts {
   readonly firstAttempts = new Map<number, [number: number, fence: number][]>();
   /** Jobs by the id that several enqueues share. */
   readonly sharers = new Map<string, Set<string>>();
-  /** Fences of jobs that were started more than once. */
-  readonly fences = new Map<string, number[]>();
+  /** The claims of jobs that were started more than once. */
+  readonly claims = new Map<string, Claim[]>();
+  readonly settlements = new Map<string, Settled[]>();
   /** When a job may start at the earliest, and when it did. */
   readonly dueMs = new Map<string, number>();
   readonly startedMs = new Map<string, number>();
@@ -76,8 +58,8 @@ export class Facts {
   readonly faults: { kind: string; beganMs: number; healedMs: number }[] = [];
   /** Ms of the monotonic clock at which some job was completed. */
   readonly activeMs = new Set<number>();
-  /** Settlements that were sent, perhaps, and not answered: `process:number:fence`. */
-  private readonly open = new Set<string>();
+  /** Settlements that were sent, perhaps, and not answered: `process:number:fence` to how and when the handler ended. */
+  private readonly open = new Map<string, { ok: boolean; endMs: number }>();
   private readonly lost = new Set<string>();
   private process = 0;
   private nowMs = 0;
@@ -105,6 +87,8 @@ export class Facts {
         return this.start(entry[1], entry[2], entry[3], entry[4], entry[5]);
       case 'ok':
         return this.ok(entry[1], entry[2], entry[3]);
+      case 'end':
+        return this.end(entry[1], entry[2], entry[3], false);
       case 'ran':
         this.start(entry[1], entry[2], entry[3], entry[4]);
         return this.ok(entry[1], entry[2], entry[4]);
@@ -133,9 +117,9 @@ export class Facts {
 
   /** Ends the reading: what is open now stays so. */
   finish(): void {
-    for (const key of this.open) {
+    for (const [key, { ok }] of this.open) {
       const [process, number] = key.split(':').map(Number);
-      this.mark(process!, number!, DOUBT);
+      if (ok) this.mark(process!, number!, DOUBT);
     }
     this.open.clear();
     this.lost.clear();
@@ -153,7 +137,9 @@ export class Facts {
   }
 
   private kind(number: number, kind: string, delayMs: number): void {
-    if (kind === 'final' || kind === 'fatal') this.mark(this.process, number, FINAL);
+    if (kind === 'final') this.mark(this.process, number, FINAL);
+    // To tell the progress is to ask Redis, which may fail.
+    if (kind === 'fatal' || kind === 'progress') this.mark(this.process, number, FAILS);
     if (kind === 'later') this.mark(this.process, number, LATER);
     else if (delayMs > 0) this.dueMs.set(`${this.process}:${number}`, this.nowMs + delayMs);
   }
@@ -186,10 +172,10 @@ export class Facts {
     this.of(process, number, (jobs) => {
       if (++jobs.starts[number]! === 1) {
         jobs.firstFence[number] = fence;
+        jobs.firstStartMs[number] = this.nowMs;
       } else {
-        const fences = this.fences.get(key);
-        if (fences) fences.push(fence);
-        else this.fences.set(key, [jobs.firstFence[number]!, fence]);
+        const first = { fence: jobs.firstFence[number]!, startMs: jobs.firstStartMs[number]! };
+        listOf(this.claims, key, first).push({ fence, startMs: this.nowMs });
       }
       jobs.lastFence[number] = Math.max(jobs.lastFence[number]!, fence);
       jobs.mostAttempts[number] = Math.max(jobs.mostAttempts[number]!, attempt);
@@ -205,13 +191,18 @@ export class Facts {
 
   private ok(process: number, number: number, fence: number): void {
     this.of(process, number, (jobs) => jobs.oks[number]!++);
+    this.end(process, number, fence, true);
+  }
+
+  private end(process: number, number: number, fence: number, ok: boolean): void {
     const key = `${process}:${number}:${fence}`;
-    if (!this.lost.delete(key)) this.open.add(key);
+    if (!this.lost.delete(key)) this.open.set(key, { ok, endMs: this.nowMs });
   }
 
   private settled(what: Settlement, process: number, number: number, fence: number): void {
     const key = `${process}:${number}:${fence}`;
-    const wasOpen = this.open.delete(key);
+    const end = this.open.get(key);
+    this.open.delete(key);
     if (what === 'lost') this.refused++;
     if (what === 'completed') {
       this.activeMs.add(this.nowMs);
@@ -219,10 +210,13 @@ export class Facts {
         jobs.completions[number]!++;
         jobs.completedFence[number] = Math.max(jobs.completedFence[number]!, fence);
       });
-    } else if (what === 'lost' && !wasOpen) {
-      this.lost.add(key);
-    } else if (what === 'cancelled') {
-      this.mark(process, number, CANCELLED);
+      return;
+    }
+    if (what === 'cancelled') this.mark(process, number, CANCELLED);
+    if (what === 'lost') {
+      if (!end) this.lost.add(key);
+    } else if (end) {
+      listOf(this.settlements, `${process}:${number}`).push({ what, fence, endMs: end.endMs });
     }
   }
 
@@ -243,4 +237,10 @@ export class Facts {
     if (verb === 'cancel' && answer === 'cancelled') this.mark(process, number, CANCELLED);
     if (verb === 'remove' && answer === 'removed') this.mark(process, number, REMOVED);
   }
+}
+
+function listOf<Item>(lists: Map<string, Item[]>, key: string, ...first: Item[]): Item[] {
+  let list = lists.get(key);
+  if (!list) lists.set(key, (list = first));
+  return list;
 }

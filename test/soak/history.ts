@@ -26,6 +26,8 @@ export type Entry =
   | ['start', process: number, number: number, attempt: number, fence: number, id?: string]
   /** The handler returned; its result is about to be sent. */
   | ['ok', process: number, number: number, fence: number]
+  /** The handler threw; what it comes to is about to be sent. */
+  | ['end', process: number, number: number, fence: number]
   /** `start` and `ok` in one. */
   | ['ran', process: number, number: number, attempt: number, fence: number]
   | [Settlement, process: number, number: number, fence: number]

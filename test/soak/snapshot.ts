@@ -13,6 +13,7 @@ export interface StoredJob {
   /** Undefined for a recurring job, and where the hash holds no payload that can be read. */
   work?: Work;
   attempts: number;
+  errors: number;
   crashes: number;
   /** What the handler returned: the fence of its attempt. */
   resultFence?: number;
@@ -56,15 +57,17 @@ export async function takeSnapshot(redis: Redis, queues: readonly JobQueue[]): P
 
 async function readJobs(redis: Redis, place: Place, ids: string[], keyOf: (id: string) => string) {
   const pipeline = redis.pipeline();
-  for (const id of ids) pipeline.hmget(keyOf(id), 'payload', 'attempts', 'crashes', 'result', 'last_error');
+  for (const id of ids)
+    pipeline.hmget(keyOf(id), 'payload', 'attempts', 'errors', 'crashes', 'result', 'last_error');
   const replies = (await pipeline.exec()) ?? [];
   return ids.map((id, i): StoredJob => {
-    const [payload, attempts, crashes, result, lastError] = (replies[i]?.[1] ?? []) as (string | null)[];
+    const [payload, attempts, errors, crashes, result, lastError] = (replies[i]?.[1] ?? []) as (string | null)[];
     return {
       id,
       place,
       ...workOf(payload),
       attempts: Number(attempts ?? 0),
+      errors: Number(errors ?? 0),
       crashes: Number(crashes ?? 0),
       ...(result ? { resultFence: Number(result) } : {}),
       lastError: lastError ?? '',

@@ -1,5 +1,5 @@
 // A worker of a run: acts out what the payload says, and writes down each attempt and what became of it.
-import { NonRetryableError } from '../../src/queue/errors.js';
+import { JobCancelledError, NonRetryableError } from '../../src/queue/errors.js';
 import { JobQueue } from '../../src/queue/job-queue.js';
 import type { Job } from '../../src/worker/job.js';
 import type { WorkerEvent } from '../../src/worker/worker-event.js';
@@ -77,7 +77,16 @@ async function act(job: Job<Work>, { history, options }: Tools, random: Random):
   } else {
     history.add(kind === 'unique' ? ['start', p, n, attempt, fence, id] : ['start', p, n, attempt, fence]);
     await history.written();
-    await behave(job, random);
+    try {
+      await behave(job, random);
+    } catch (error) {
+      // Where the claim was lost or the job given back, the attempt had ended before, and nothing is sent now.
+      if (!job.signal.aborted || job.signal.reason instanceof JobCancelledError) {
+        history.add(['end', p, n, fence]);
+        await history.written();
+      }
+      throw error;
+    }
     history.add(['ok', p, n, fence]);
   }
   // A result that is in Redis and not in the file would look like one that nobody made.

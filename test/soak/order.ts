@@ -1,0 +1,63 @@
+// What only the order of things shows: claims that run twice, settlements by a stale claim, early starts, a wrong order.
+import { RESCHEDULED, type Facts } from './facts.js';
+
+/** The server's clock and the machine's monotonic one are set apart by corrections, in ms. */
+const CLOCK_TOLERANCE_MS = 50;
+
+/** Those that are faults of I2, I3, I5 and I8. */
+export function misordered(facts: Facts): string[] {
+  return [...repeatedClaims(facts), ...staleSettlements(facts), ...early(facts), ...outOfOrder(facts)];
+}
+
+function repeatedClaims(facts: Facts): string[] {
+  return [...facts.claims]
+    .map(([name, claims]) => [name, claims.map(({ fence }) => fence)] as const)
+    .filter(([, fences]) => new Set(fences).size < fences.length)
+    .map(([name, fences]) => `I3: job ${name} was started twice under one claim (fences ${fences.join(', ')})`);
+}
+
+/**
+ * What is sent after a later claim has begun must be refused. A settlement may be answered late, so what counts is when
+ * its handler had ended. A job that is given back by a shutdown, its handler still at work, has no such end.
+ */
+function staleSettlements({ settlements, claims }: Facts): string[] {
+  const faults: string[] = [];
+  for (const [name, settled] of settlements) {
+    for (const { what, fence, endMs } of settled) {
+      const later = claims.get(name)?.find((claim) => claim.fence > fence && claim.startMs < endMs);
+      if (later) {
+        const claim = `by the claim with fence ${fence} after the claim ${later.fence} had begun`;
+        faults.push(`I2: job ${name} was settled as ${what} ${claim}`);
+      }
+    }
+  }
+  return faults;
+}
+
+function early(facts: Facts): string[] {
+  const faults: string[] = [];
+  for (const [name, dueMs] of facts.dueMs) {
+    const startedMs = facts.startedMs.get(name) ?? Infinity;
+    const [process, number] = name.split(':').map(Number);
+    const moved = facts.jobs.get(process!)!.marks[number!]! & RESCHEDULED;
+    if (!moved && startedMs < dueMs - CLOCK_TOLERANCE_MS) {
+      faults.push(`I5: job ${name} started ${dueMs - startedMs} ms before it was due`);
+    }
+  }
+  return faults;
+}
+
+/** First attempts come in the order of the enqueues. One whose first claim was lost on the way has none. */
+function outOfOrder(facts: Facts): string[] {
+  const faults: string[] = [];
+  for (const [process, attempts] of facts.firstAttempts) {
+    const seen = new Set<number>();
+    let latest = -1;
+    for (const [number] of attempts.toSorted(([, a], [, b]) => a - b)) {
+      if (!seen.has(number) && number < latest) faults.push(`I8: job ${process}:${number} started after ${latest}`);
+      seen.add(number);
+      latest = Math.max(latest, number);
+    }
+  }
+  return faults;
+}
