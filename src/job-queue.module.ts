@@ -76,9 +76,14 @@ const providers: Provider[] = [
   },
   {
     provide: ReclaimScheduler,
-    useFactory: ({ reclaim }: ResolvedModuleOptions, queues: QueueRegistry, ref: ModuleRef, logger: QuietLogger) =>
-      new ReclaimScheduler(reclaim, queues, ref, logger),
-    inject: [RESOLVED_OPTIONS, QueueRegistry, ModuleRef, QuietLogger],
+    useFactory: (
+      { reclaim }: ResolvedModuleOptions,
+      queues: QueueRegistry,
+      ref: ModuleRef,
+      logger: QuietLogger,
+      listeners: JobListeners,
+    ) => new ReclaimScheduler(reclaim, queues, ref, logger, listeners),
+    inject: [RESOLVED_OPTIONS, QueueRegistry, ModuleRef, QuietLogger, JobListeners],
   },
   {
     provide: WorkerLifecycle,

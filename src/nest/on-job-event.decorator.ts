@@ -33,7 +33,8 @@ type ListenerDecorator = <Method extends (event: never) => unknown>(
  * the change. A listener that throws, or whose promise rejects, is logged and harms nothing; nothing waits for it.
  *
  * A job that could not be handed to a handler has no `started`: `failed`, `cancelled` or `released` come alone, with the
- * reason as the error, in the process that refused it. `JobQueueService.events` tells of the whole fleet.
+ * reason as the error, in the process that refused it. So do `failed` and `cancelled` of a job that died with its worker:
+ * in the process whose sweep found it, whether or not it has handlers. `JobQueueService.events` tells of the whole fleet.
  *
  * A wrong type, an unknown option or a request-scoped provider stops the app's boot with an InvalidOptionError.
  *

@@ -3,6 +3,7 @@ import { SchedulerRegistry } from '@nestjs/schedule';
 import { CronJob, CronTime } from 'cron';
 import type { JobQueueLogger } from '../queue/logger.js';
 import { Sweeper } from '../worker/sweeper.js';
+import type { JobListeners } from './job-listeners.js';
 import type { ReclaimSchedule } from './job-queue.options.js';
 import type { QueueRegistry } from './queue-registry.js';
 
@@ -23,6 +24,7 @@ export class ReclaimScheduler {
     private readonly queues: QueueRegistry,
     private readonly moduleRef: ModuleRef,
     private readonly logger: JobQueueLogger,
+    private readonly listeners: Pick<JobListeners, 'listener'>,
   ) {}
 
   start(): void {
@@ -30,7 +32,7 @@ export class ReclaimScheduler {
       return;
     }
     const time = new ReclaimTime(this.schedule);
-    this.sweeper = new Sweeper(this.queues.all, time.periodMs, this.logger);
+    this.sweeper = new Sweeper(this.queues.all, time.periodMs, this.logger, this.listeners.listener);
     this.job = CronJob.from({
       name: RECLAIM_CRON_JOB,
       cronTime: time.expression,

@@ -1,7 +1,10 @@
 import type { JobQueue } from '../queue/job-queue.js';
 import type { JobQueueLogger } from '../queue/logger.js';
 import type { ScriptCall } from '../queue/script-runner.js';
+import { SHORTEST_TRIP_MS, supervised } from '../queue/supervised.js';
 import { runSupervised } from './run-supervised.js';
+import { tellEnds } from './sweep-events.js';
+import type { WorkerEventListener } from './worker-event.js';
 
 /** The most jobs that one script call of a sweep moves. */
 const SLICE = 200;
@@ -29,6 +32,8 @@ export class Sweeper {
     private readonly queues: readonly JobQueue[],
     readonly intervalMs: number,
     private readonly logger: JobQueueLogger,
+    /** Hears of each job that lost its worker for the last time; absent while nobody listens. */
+    private readonly emit?: WorkerEventListener,
   ) {}
 
   start(): void {
@@ -73,6 +78,7 @@ export class Sweeper {
         this.logger.warn(`Job ${id} of queue "${queue.name}" lost its worker: now ${status}.`),
       );
       report.reclaimed += reclaimed.length;
+      await this.tell(queue, reclaimed);
       return more;
     });
     await this.inSlices(async () => {
@@ -83,6 +89,17 @@ export class Sweeper {
     const { reclaimed, deadLetters } = await this.run(queue, scripts.adopt(SLICE));
     report.adopted += reclaimed + deadLetters;
     await this.inSlices(() => this.run(queue, scripts.tidy(SLICE)));
+  }
+
+  /** What cannot be told must not keep the sweep from its work. */
+  private async tell(queue: JobQueue, reclaimed: Parameters<typeof tellEnds>[1]): Promise<void> {
+    if (this.emit) {
+      try {
+        await supervised(queue.connection.client, SHORTEST_TRIP_MS, tellEnds(queue, reclaimed, this.emit));
+      } catch (error) {
+        this.logger.warn(`Events of queue "${queue.name}" were missed: ${(error as Error).message}`);
+      }
+    }
   }
 
   private run<Answer>(queue: JobQueue, call: ScriptCall<Answer>): Promise<Answer> {

@@ -182,7 +182,7 @@ export class Worker {
     this.heartbeats.forEach((heartbeat) => heartbeat.start());
     if (this.options.sweepIntervalMs > 0) {
       const queues = this.queues.map(({ queue }) => queue);
-      this.sweeper = new Sweeper(queues, this.options.sweepIntervalMs, logger);
+      this.sweeper = new Sweeper(queues, this.options.sweepIntervalMs, logger, this.listener());
       this.sweeper.start();
     }
     this.loop.schedule();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Injectable, Scope } from '@nestjs/common';
 import {
+  ClaimLostError,
   defineJob,
   InvalidOptionError,
   Job,
@@ -12,7 +13,7 @@ import {
   type WorkerEvent,
 } from 'nest-job-queue';
 import { z } from 'zod';
-import { uniqueQueueName } from '../support/redis.js';
+import { connect, uniqueQueueName } from '../support/redis.js';
 import { eventually, sleep } from '../support/wait.js';
 import { compileApp, KeptLog, startApp } from './app.js';
 
@@ -31,6 +32,37 @@ function handlerOf(name: string) {
 }
 
 describe('@OnJobEvent', () => {
+  it.each<['failed' | 'cancelled', string | undefined]>([
+    ['failed', 'WorkerCrash'],
+    ['cancelled', 'WorkerCrash'],
+  ])('tells of a job that died with its worker, %s, where the sweep runs', async (type, errorName) => {
+    const name = uniqueQueueName();
+    const seen: WorkerEvent[] = [];
+    @Injectable()
+    class Pager {
+      @OnJobEvent(['failed', 'cancelled', 'released', 'retry'], { name })
+      tell(event: WorkerEvent) {
+        seen.push(event);
+      }
+    }
+    const app = await startApp({ jobs: { worker: false, reclaim: false }, providers: [Pager] });
+    const queue = app.get(JobQueueService).queue(name);
+    const { id } = await queue.enqueue({ n: 1 }, { maxAttempts: type === 'failed' ? 1 : 3 });
+    await queue.claim();
+    if (type === 'cancelled') await queue.cancel(id);
+    await connect().zadd(`queue:${name}:claims`, 1, id);
+    const sweeping = await startApp({ jobs: { worker: false, reclaim: { everyMs: 100 } }, providers: [Pager] });
+    sweeping.get(JobQueueService).queue(name);
+    await eventually(() => seen.length > 0);
+    expect(seen).toHaveLength(1);
+    expect(seen[0]).toMatchObject({
+      type,
+      job: { id, name, queue: name, payload: { n: 1 }, attempt: 1 },
+      error: { name: errorName, message: expect.stringContaining('claim expired') },
+    });
+    await expect(seen[0]!.job.progress(1)).rejects.toThrow(ClaimLostError);
+  });
+
   it('calls the method in the process where it happened, with the provider as this', async () => {
     const name = uniqueQueueName();
     const seen: unknown[] = [];

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
 import type { Job } from '../../src/worker/job.js';
 import { newQueue, startWorker } from '../support/workers.js';
 
@@ -70,4 +71,16 @@ describe('events', () => {
     }
     expect(worker.count('started')).toBe(0);
   });
+});
+
+it('the sweep of a worker tells of a job that another worker died with', async () => {
+  const queue = newQueue({ maxAttempts: 1 });
+  const { id } = await queue.enqueue({ n: 1 });
+  await queue.claim();
+  const { keys } = await queue.scripts();
+  await (queue.connection.client as Redis).zadd(keys.claims, 1, id);
+  const worker = await startWorker(queue, () => 'done', { sweepIntervalMs: 50 });
+  const { job, error } = await worker.event('failed');
+  expect([job.id, job.payload, job.attempt]).toEqual([id, { n: 1 }, 1]);
+  expect(String(error)).toMatch(/^WorkerCrash: claim expired.*maxAttempts 1/);
 });
