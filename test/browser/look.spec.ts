@@ -1,13 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import sharp from 'sharp';
+import { violations } from '../support/axe.js';
 import { openPage, postForm, says, startShop, type ControlPage, type RunningShop } from '../support/browser.js';
 import { eventually } from '../support/wait.js';
 
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url));
 const PHONE = { width: 390, height: 844 };
 
@@ -41,14 +39,6 @@ async function picture(name: string) {
   await sharp(taken).png({ palette: true, colours: 64, dither: 0 }).toFile(join(IMAGES, name));
 }
 
-async function violations() {
-  // By evaluate and not by a script element, which the page's policy refuses.
-  await page.evaluate(readFileSync(AXE, 'utf8'));
-  const found = (await page.evaluate(`axe.run(document, { resultTypes: ['violations'] })
-    .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 120)).join(' | ')))`)) as string[];
-  return found;
-}
-
 const openFirst = (list: string, kind: string) =>
   page.locator(`.${list} .rows li`, { hasText: kind }).getByRole('button').first().click();
 
@@ -56,17 +46,17 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
   it('is clean under axe-core, with a job open too', async () => {
     page = await openPage(shop.url, { colorScheme });
     await says(page, '.completed .range', 'of');
-    expect(await violations()).toEqual([]);
+    expect(await violations(page)).toEqual([]);
     await openFirst('failed', 'webhook');
     await says(page, '#job-body .attempt-log li', 'Failed on purpose');
-    expect(await violations()).toEqual([]);
+    expect(await violations(page)).toEqual([]);
   });
 
   it('is clean and not wider than a phone', async () => {
     page = await openPage(shop.url, { colorScheme, viewport: PHONE });
     await says(page, '.completed .range', 'of');
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width);
-    expect(await violations()).toEqual([]);
+    expect(await violations(page)).toEqual([]);
     await openFirst('completed', 'invoice');
     await says(page, '#job-body h3', 'What it made');
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width);
@@ -107,6 +97,10 @@ it('looks as in the README', async () => {
   await says(page, '.pending .range', /of \d/);
   await says(page, '#crash-steps li', 'Completed. Nothing was lost.', 40_000);
   await picture('control-page.png');
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme });
+    expect(await violations(page)).toEqual([]);
+  }
   await openFirst('completed', 'thumbnail');
   await says(page, '#job-body h3', 'What it made');
   await eventually(() =>
@@ -116,3 +110,25 @@ it('looks as in the README', async () => {
   );
   await picture('control-page-job.png');
 });
+
+it('is used by keyboard alone: Enqueue, Kill and Reset are reached by Tab', async () => {
+  page = await openPage(shop.url);
+  await tabTo('Enqueue');
+  await page.keyboard.press('Enter');
+  await says(page, '#answer', '20 jobs enqueued.');
+  await tabTo('Kill worker-1');
+  await page.keyboard.press('Enter');
+  await says(page, '#answer', 'worker-1 is killed.');
+  await tabTo('Reset');
+  await page.keyboard.press('Space');
+  await says(page, '#answer', 'All jobs are deleted');
+});
+
+async function tabTo(name: string) {
+  const button = page.getByRole('button', { name });
+  for (let presses = 0; presses < 60; presses++) {
+    await page.keyboard.press('Tab');
+    if (await button.evaluate((node) => node === node.ownerDocument.activeElement)) return;
+  }
+  throw new Error(`Tab does not reach ${name}.`);
+}

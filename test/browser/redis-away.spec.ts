@@ -1,4 +1,5 @@
 import { beforeAll, expect, it } from '@jest/globals';
+import { violations } from '../support/axe.js';
 import {
   numberOf,
   openPage,
@@ -27,6 +28,7 @@ it('says that Redis is away, answers at once, and goes on when it is back, with 
   await shop.redis.kill('SIGKILL');
   await says(page, '#away', /Redis has not answered for \d+ s/);
   await says(page, '#connection', 'Redis is away');
+  expect(await violations(page)).toEqual([]);
   // What was there stays to be read, and the workers are seen.
   expect(await page.locator('.completed .rows li').count()).toBe(5);
   expect(await page.locator('#workers li').count()).toBe(2);
