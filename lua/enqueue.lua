@@ -9,12 +9,15 @@
 -- KEYS[7] sequence     string
 -- KEYS[8] unique       hash
 -- KEYS[9] windows      sorted set
+-- KEYS[10] replaced    prefix of the memories of replacements
 -- ARGV, for each job: id, name, payload (JSON), options ('' for a plain job, else JSON: delay_ms, run_at_ms,
 --   priority, max_attempts, max_crashes, expires_in_ms, unique, unique_for, unique_replace, request, worker)
 -- Returns, for each job that is not simply new: its index (from 1), exists | kept | replace, the id that stands.
 -- Repeated: a known id adds nothing. For an id chosen by the caller, options.request tells a repeat from a conflict.
+--   A replacement leaves no id of its own, so it is remembered for ten minutes.
 local job, pending, prioritized, scheduled, wake = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local stats, sequence, unique, windows = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local stats, sequence, unique, windows, replaced = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local memory_ms = 600000
 --@include lib/clock
 --@include lib/rank
 --@include lib/unique
@@ -49,28 +52,29 @@ local function take_out(id)
   end
 end
 
--- The owner keeps its id and starts anew with all that is asked for, also how it holds the key; it remembers by whom it
--- was replaced, for a repeat: the request, or where there is none the id. What its claims left stays for their own
--- repeats, so it is no plain job.
+-- The owner keeps its id and starts anew with all that is asked for, also how it holds the key. What its claims left stays for
+-- their own repeats, so it is no plain job.
 local function replace(owner, id, name, payload, options)
   local key = job .. owner
-  local by = redis.call('HGET', key, 'replaced_by')
-  if by and (by == id or by == options.request) then
-    return 'replace'
-  end
   if not take_out(owner) then
     return 'kept' -- taken by a client of the pattern that has not written its claim yet
   end
   redis.call('HDEL', key, 'options', 'priority', 'rank', 'max_attempts', 'max_crashes', 'expires_at_ms', 'due_at_ms',
     'crashes', 'errors', 'unhandled', 'cancel_requested_at_ms', 'unique', 'unique_for', 'window')
   redis.call('HSET', key, 'name', name, 'payload', payload, 'status', 'pending', 'attempts', '0', 'claimed_at_ms', 0,
-    'ready_at_ms', now_text, 'replaced_by', options.request or id)
+    'ready_at_ms', now_text)
+  redis.call('SET', replaced .. (options.request or id), owner, 'PX', memory_ms)
   options.request = nil -- the owner's own stays, for a repeat of its enqueue
   write_options(key, options)
   redis.call('HSETNX', key, 'options', '{}')
   own_unique(owner, options)
   place(owner, options)
   return 'replace'
+end
+
+-- The id of the job that this very enqueue has replaced before; by now it may run, or have ended.
+local function replaced_before(id, options)
+  return redis.call('GET', replaced .. id) or options.request and redis.call('GET', replaced .. options.request)
 end
 
 for i = 1, #ARGV, 4 do
@@ -81,10 +85,13 @@ for i = 1, #ARGV, 4 do
     local repeated = not (options and options.request) or redis.call('HGET', key, 'request') == options.request
     verdict, standing = repeated and 'repeated' or 'exists', id
   elseif options and options.unique then
-    verdict, standing = resolve_unique(options)
-  end
-  if verdict == 'replace' then
-    verdict = replace(standing, id, ARGV[i + 1], ARGV[i + 2], options)
+    standing = options.unique_replace and replaced_before(id, options)
+    if standing then
+      verdict = 'replace'
+    else
+      verdict, standing = resolve_unique(options)
+      verdict = verdict == 'replace' and replace(standing, id, ARGV[i + 1], ARGV[i + 2], options) or verdict
+    end
   end
   if not verdict then
     redis.call('HSET', key, 'id', id, 'name', ARGV[i + 1], 'payload', ARGV[i + 2], 'status', 'pending',

@@ -26,6 +26,8 @@ export class QueueKeys {
   readonly dead: string;
   readonly unique: string;
   readonly windows: string;
+  /** What the key of every memory of a replacement begins with; followed by the request, or the id, that replaced. */
+  readonly replacedPrefix: string;
   readonly stats: string;
   readonly sequence: string;
   readonly wake: string;
@@ -65,6 +67,7 @@ export class QueueKeys {
     this.dead = `${this.base}dead`;
     this.unique = `${this.base}unique`;
     this.windows = `${this.base}windows`;
+    this.replacedPrefix = `${this.base}replaced:`;
     this.stats = `${this.base}stats`;
     this.sequence = `${this.base}sequence`;
     this.wake = `${this.base}wake`;
@@ -113,6 +116,7 @@ export class QueueKeys {
       this.sequence,
       this.unique,
       this.windows,
+      this.replacedPrefix,
     ];
     this.forComplete = [this.jobPrefix, this.claims, this.completed, this.stats, this.unique, this.events];
     this.forExtend = [this.jobPrefix, this.claims];

@@ -188,6 +188,41 @@ describe('enqueue.lua: replace', () => {
     expect(await q.pending()).toEqual(['a', 'other']);
   });
 
+  it.each([
+    ['pending', 'running'],
+    ['pending', 'ended'],
+    ['unfinished', 'running'],
+    ['unfinished', 'ended'],
+    ['a time', 'running'],
+    ['a time', 'ended'],
+  ] as const)('I3: known also when the replaced job, held for %s, is %s by then', async (kind, state) => {
+    const q = testQueue();
+    const replacingKind = { ...kinds[kind], unique_replace: true };
+    await q.add('a', replacingKind);
+    const first = await q.add('b', replacingKind, '"new"');
+    const [job] = await q.claim(1);
+    if (state === 'ended') await q.run(q.scripts.complete([{ ...job!, result: '' }]));
+    expect(await expectUnchanged(q, () => q.add('b', replacingKind, '"new"'))).toEqual(first);
+  });
+
+  it('I3: known also after another replacement, whose word is the last', async () => {
+    const q = testQueue();
+    await q.add('a', asked('0'));
+    const first = await q.add('b', asked('1'), '"new"');
+    await q.add('c', asked('2'), '"last"');
+    expect(await expectUnchanged(q, () => q.add('b', asked('1'), '"new"'))).toEqual(first);
+    expect(await q.field('a', 'payload')).toBe('"last"');
+  });
+
+  it('is remembered for ten minutes and no longer', async () => {
+    const q = testQueue();
+    await q.add('a', replacing);
+    await q.add('b', replacing);
+    const life = await q.redis.pttl(`${q.keys.replacedPrefix}b`);
+    expect(life).toBeGreaterThan(590_000);
+    expect(life).toBeLessThanOrEqual(600_000);
+  });
+
   it('leaves a job that runs as it is', async () => {
     const q: TestQueue = testQueue();
     await q.addAndClaim('a', replacing);

@@ -149,5 +149,5 @@ describe('lua/lib', () => {
 
 function headerKeys(script: string): string[] {
   const { header } = read(`${script}.lua`);
-  return [...header.matchAll(/KEYS\[\d+\] (\w+) /g)].map((match) => match[1]!.replace(/^job$/, 'job:'));
+  return [...header.matchAll(/KEYS\[\d+\] (\w+) /g)].map((match) => match[1]!.replace(/^(job|replaced)$/, '$1:'));
 }
