@@ -28,6 +28,7 @@ const options: RunOptions = {
   persistence: values.forget ? 'memory' : 'aof',
   say: (line) => console.log(line),
 };
+if (options.redisUrl !== undefined) refuseUnfit(options.redisUrl, options.jobs > 0);
 process.once('SIGINT', () => process.exit(130));
 const judgeGrowth =
   !values.forget && (options.jobs >= MANY_JOBS || (options.jobs === 0 && options.minutes >= LONG_MINUTES));
@@ -44,4 +45,17 @@ function numberOf(name: string, text: string): number {
     process.exit(2);
   }
   return value;
+}
+
+/** Without faults there is no proxy, and TLS is as good as none. */
+function refuseUnfit(url: string, load: boolean): void {
+  const protocol = URL.canParse(url) ? new URL(url).protocol : 'none';
+  if (protocol === 'redis:' || (load && protocol === 'rediss:')) return;
+  console.error(
+    protocol === 'rediss:'
+      ? '--redis: expected redis://, found rediss://: faults pass through a proxy, which cannot read TLS; ' +
+          'give an address without TLS, or --jobs N for a load without faults'
+      : '--redis: expected redis://user:password@host:port/db, found another kind of address',
+  );
+  process.exit(2);
 }

@@ -35,23 +35,27 @@ export class FaultProxy {
 
   private constructor(
     private readonly listener: Server,
-    private target: { host: string; port: number },
+    private readonly given: URL,
+    private target = addressOf(given),
   ) {
     listener.on('connection', (client) => this.connect(client));
   }
 
-  /** Listens on a free port, for the shared server or for another. */
+  /** Listens on a free port, for the shared server or for another, whose URL begins with redis:// */
   static async start(target = testRedisUrl()): Promise<FaultProxy> {
     const listener = createServer();
-    const { hostname, port } = new URL(target);
-    const proxy = new FaultProxy(listener, { host: hostname, port: Number(port) });
+    const proxy = new FaultProxy(listener, new URL(target));
     open.add(proxy);
     await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
     return proxy;
   }
 
+  /** That of the server, its user, password and database included, but by way of the proxy. */
   get url(): string {
-    return `redis://127.0.0.1:${(this.listener.address() as { port: number }).port}`;
+    const url = new URL(this.given);
+    url.hostname = '127.0.0.1';
+    url.port = String((this.listener.address() as { port: number }).port);
+    return url.href;
   }
 
   /** How many connections are open, and how many were ever made. */
@@ -91,8 +95,7 @@ export class FaultProxy {
 
   /** New connections lead to another server; those that exist stay where they are. */
   retarget(url: string): void {
-    const { hostname, port } = new URL(url);
-    this.target = { host: hostname, port: Number(port) };
+    this.target = addressOf(new URL(url));
   }
 
   /** Everything that passes from now on takes so much longer, each way. */
@@ -168,4 +171,14 @@ export class FaultProxy {
     }
     setTimeout(() => !link.dead && !to.destroyed && to.write(chunk), this.delayMs);
   }
+}
+
+function addressOf({ protocol, hostname, port }: URL): { host: string; port: number } {
+  if (protocol !== 'redis:') {
+    throw new Error(
+      `The proxy of the faults expects a URL that begins with redis://, found ${protocol}//: ` +
+        'it cannot harm what it cannot read, and so not TLS',
+    );
+  }
+  return { host: hostname.replace(/^\[|\]$/g, '') || '127.0.0.1', port: Number(port || 6379) };
 }
