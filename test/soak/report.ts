@@ -19,28 +19,28 @@ export function reportOf(outcome: Outcome, judgeGrowth: boolean): string[] {
     ),
     ...table(
       ['process', 'median of', '1st quarter', '2nd', '3rd', '4th', '4th / 2nd'],
-      growth.map(({ who, what, quarters, ratio, grows }) => [
+      growth.map(({ who, what, quarters, ratio, verdict }) => [
         who,
         what,
         ...quarters.map((each) => amount(what, each)),
-        `${ratio.toFixed(2)}${grows ? (judgeGrowth ? ' grows' : ' (not judged)') : ''}`,
+        `${ratio.toFixed(2)}${verdict === 'steady' ? '' : judgeGrowth ? ` ${verdict}` : ' (not judged)'}`,
       ]),
     ),
     ...violations.slice(0, MOST_SHOWN),
     ...(violations.length > MOST_SHOWN ? [`… and ${violations.length - MOST_SHOWN} more`] : []),
   ];
-  const growing = judgeGrowth ? growth.filter(({ grows }) => grows).length : 0;
+  const unsteady = judgeGrowth ? growth.filter(({ verdict }) => verdict !== 'steady').length : 0;
   const held = passes(outcome, judgeGrowth);
   return [
     ...lines,
     held
       ? `VERDICT seed ${outcome.seed}: held`
-      : `VERDICT seed ${outcome.seed}: FAILED (${violations.length} violations, ${growing} growing)`,
+      : `VERDICT seed ${outcome.seed}: FAILED (${violations.length} violations, ${unsteady} figures grow or were not seen)`,
   ];
 }
 
 export function passes({ violations, growth }: Outcome, judgeGrowth: boolean): boolean {
-  return violations.length === 0 && !(judgeGrowth && growth.some(({ grows }) => grows));
+  return violations.length === 0 && !(judgeGrowth && growth.some(({ verdict }) => verdict !== 'steady'));
 }
 
 function table(head: string[], rows: string[][]): string[] {

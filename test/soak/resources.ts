@@ -15,7 +15,8 @@ export interface Growth {
   quarters: number[];
   /** The last against the second. */
   ratio: number;
-  grows: boolean;
+  /** `not seen`: there is a quarter without a sample, and so nothing to tell. */
+  verdict: 'steady' | 'grows' | 'not seen';
 }
 
 /** More than this is growth; a handful of timers or listeners is not. */
@@ -26,29 +27,38 @@ const FEWEST_KEYS = 5_000;
 /** What is shown for the reader, and judged by another figure. */
 const SHOWN_ONLY = new Set(['memory', 'keys']);
 
+/** What has no figure in a run with few keys. */
+const MAY_BE_UNSEEN = new Set(['memory per key']);
+
 const SLACK: Record<string, number> = { heap: 1_000_000, timers: 15, sockets: 2, listeners: 15 };
 
 export class Resources {
   private readonly samples = new Map<string, { at: number; values: Record<string, number> }[]>();
 
-  add(who: string, { heap, timers, sockets, listeners }: Sample): void {
-    this.note(who, { heap, timers, sockets, listeners });
+  /** @param at when, by performance.now() */
+  add(who: string, { heap, timers, sockets, listeners }: Sample, at = performance.now()): void {
+    this.note(who, at, { heap, timers, sockets, listeners });
   }
 
   /**
    * How much Redis has follows from how many jobs are kept: those that wait, the histories, and what has just ended, by
    * the rate. What must not grow is how much it takes for each key; keys that stay behind are the checker's.
    */
-  addServer(memory: number, keys: number, connections: number): void {
+  addServer(memory: number, keys: number, connections: number, at = performance.now()): void {
     const perKey = keys > FEWEST_KEYS ? memory / keys : NaN;
-    this.note('Redis', { memory, keys, 'memory per key': perKey, sockets: connections });
+    this.note('Redis', at, { memory, keys, 'memory per key': perKey, sockets: connections });
   }
 
-  /** One line for each figure of each process, of a run that lasted from `begin` to `end` by performance.now(). */
-  growth(begin: number, end: number): Growth[] {
+  /**
+   * One line for each figure of each process, of a run that lasted from `begin` to `end` by performance.now().
+   *
+   * @param processes who must have been seen
+   */
+  growth(begin: number, end: number, processes: readonly string[]): Growth[] {
     const lines: Growth[] = [];
-    for (const [who, samples] of this.samples) {
-      for (const what of Object.keys(samples[0]!.values)) {
+    for (const who of ['Redis', ...processes]) {
+      const samples = this.samples.get(who) ?? [];
+      for (const what of Object.keys(samples[0]?.values ?? { heap: NaN })) {
         const quarters = [0, 1, 2, 3].map((quarter) => {
           const from = begin + ((end - begin) * quarter) / 4;
           const inside = samples.filter(({ at }) => at >= from && at < from + (end - begin) / 4);
@@ -56,18 +66,24 @@ export class Resources {
         });
         const [, second = NaN, , last = NaN] = quarters;
         const ratio = last / second;
-        const grows = !SHOWN_ONLY.has(what) && ratio > MOST_GROWTH && last - second > (SLACK[what] ?? 0);
-        lines.push({ who, what, quarters, ratio, grows });
+        lines.push({ who, what, quarters, ratio, verdict: verdictOf(what, quarters) });
       }
     }
     return lines;
   }
 
-  private note(who: string, values: Record<string, number>): void {
+  private note(who: string, at: number, values: Record<string, number>): void {
     const samples = this.samples.get(who) ?? [];
-    samples.push({ at: performance.now(), values });
+    samples.push({ at, values });
     this.samples.set(who, samples);
   }
+}
+
+function verdictOf(what: string, quarters: readonly number[]): Growth['verdict'] {
+  if (SHOWN_ONLY.has(what)) return 'steady';
+  if (quarters.some(Number.isNaN) && !MAY_BE_UNSEEN.has(what)) return 'not seen';
+  const [, second = NaN, , last = NaN] = quarters;
+  return last / second > MOST_GROWTH && last - second > (SLACK[what] ?? 0) ? 'grows' : 'steady';
 }
 
 function median(values: number[]): number {

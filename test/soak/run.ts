@@ -82,7 +82,8 @@ export async function run(options: RunOptions): Promise<Outcome> {
     const facts = await readAll(folder);
     const verdict = check(facts, await takeSnapshot(admin, queues));
     verdict.violations.push(...stuck, ...backMs.flatMap(wedged), ...fleet.leaks.map((leak) => `leaked by ${leak}`));
-    const growth = resources.growth(workBegan, workEnded);
+    const processes = fleet.slots.map((slot) => slot.name);
+    const growth = resources.growth(workBegan, workEnded, processes);
     return { ...verdict, seed, seconds, folder, recoveries: recoveries(facts, endMs, backMs), growth };
   } finally {
     clearInterval(sampling);

@@ -1,0 +1,44 @@
+// The judge of resources: what cannot be told is no proof that nothing grows.
+import { describe, expect, it } from '@jest/globals';
+import { Resources, type Sample } from './resources.js';
+
+const STEADY: Sample = { heap: 20_000_000, rss: 60_000_000, timers: 5, sockets: 2, listeners: 3 };
+const QUARTER_MS = 1_000;
+
+describe('the judge of resources', () => {
+  it('passes what stays as it is', () => {
+    expect(judged([0, 1, 2, 3]).every(({ verdict }) => verdict === 'steady')).toBe(true);
+  });
+
+  it('finds what grows', () => {
+    expect(
+      judged([0, 1, 2, 3], (quarter) => ({ ...STEADY, heap: 20_000_000 + quarter * 5_000_000 })),
+    ).toContainEqual(expect.objectContaining({ what: 'heap', verdict: 'grows' }));
+  });
+
+  it.each([0, 1, 2, 3])('does not take a process for steady that was not seen in quarter %i', (missing) => {
+    const lines = judged([0, 1, 2, 3].filter((quarter) => quarter !== missing));
+    expect(lines.filter(({ who }) => who === 'worker').every(({ verdict }) => verdict === 'not seen')).toBe(true);
+  });
+
+  it('does not take a process for steady that was never seen', () => {
+    expect(judged([])).toContainEqual(expect.objectContaining({ who: 'worker', verdict: 'not seen' }));
+  });
+
+  it('does not ask for the memory of each key where there are few', () => {
+    expect(judged([0, 1, 2, 3])).toContainEqual(
+      expect.objectContaining({ what: 'memory per key', verdict: 'steady' }),
+    );
+  });
+});
+
+/** A run of four quarters, with a sample of the worker in each of these, and one of Redis in all. */
+function judged(quarters: number[], sampleOf: (quarter: number) => Sample = () => STEADY) {
+  const resources = new Resources();
+  for (const quarter of [0, 1, 2, 3]) {
+    const at = (quarter + 0.5) * QUARTER_MS;
+    resources.addServer(3_000_000, 100, 9, at);
+    if (quarters.includes(quarter)) resources.add('worker', sampleOf(quarter), at);
+  }
+  return resources.growth(0, 4 * QUARTER_MS, ['worker']);
+}
