@@ -65,14 +65,17 @@ describe('clean.lua', () => {
     expect(await exist(q, 'a', 'b', 'c')).toBe(0);
   });
 
-  it.each(['prioritized', 'scheduled'] as const)('goes on past what is young among %s', async (place) => {
-    const q = testQueue();
-    await fill(q, place);
-    await q.redis.hset(q.keys.job('a'), 'enqueued_at_ms', await q.now());
-    expect(await q.run(q.scripts.clean(place, HOUR, 1, 0))).toEqual({ deleted: 0, next: 1 });
-    expect(await q.run(q.scripts.clean(place, HOUR, 1, 1))).toEqual({ deleted: 1, next: 1 });
-    expect(await q.run(q.scripts.clean(place, HOUR, 2, 1))).toEqual({ deleted: 0, next: undefined });
-  });
+  it.each(['pending', 'prioritized', 'scheduled'] as const)(
+    'goes on past what is young among %s',
+    async (place) => {
+      const q = testQueue();
+      await fill(q, place);
+      await q.redis.hset(q.keys.job('a'), 'enqueued_at_ms', await q.now());
+      expect(await q.run(q.scripts.clean(place, HOUR, 1, 0))).toEqual({ deleted: 0, next: 1 });
+      expect(await q.run(q.scripts.clean(place, HOUR, 1, 1))).toEqual({ deleted: 1, next: 1 });
+      expect(await q.run(q.scripts.clean(place, HOUR, 2, 1))).toEqual({ deleted: 0, next: undefined });
+    },
+  );
 
   it('keeps the order of what stays in the line', async () => {
     const q = testQueue();
@@ -81,6 +84,19 @@ describe('clean.lua', () => {
     await q.redis.hset(q.keys.job('a'), 'ready_at_ms', await q.now()); // it was given back just now
     await q.run(q.scripts.clean('pending', HOUR, 100, 0));
     expect(await q.pending()).toEqual(['a', 'c', 'd']);
+  });
+
+  it('finds the old jobs in the line behind those that were given back just now', async () => {
+    const q = testQueue();
+    const ids = Array.from({ length: 20 }, (_, i) => `job-${i}`);
+    await q.addAll(...ids);
+    const then = (await q.now()) - 2 * HOUR;
+    for (const id of ids) await q.redis.hset(q.keys.job(id), 'enqueued_at_ms', then);
+    for (const id of ids.slice(0, 5)) await q.redis.hset(q.keys.job(id), 'ready_at_ms', await q.now());
+    expect(await q.run(q.scripts.clean('pending', HOUR, 5, 0))).toEqual({ deleted: 0, next: 5 });
+    expect(await q.run(q.scripts.clean('pending', HOUR, 5, 5))).toEqual({ deleted: 5, next: 5 });
+    expect(await q.run(q.scripts.clean('pending', HOUR, 100, 5))).toEqual({ deleted: 10, next: undefined });
+    expect(await q.pending()).toEqual(ids.slice(0, 5));
   });
 
   it('drops ids of a history whose hash is gone or is in use again, and counts them not', async () => {
