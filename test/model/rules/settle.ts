@@ -152,6 +152,13 @@ export function log(model: QueueModel, ticket: Ticket, keep: number, lines: read
   return job !== undefined;
 }
 
+/** Of 20 the oldest goes, first of those that gave the job back. */
 export function logAttempt(job: ModelJob, outcome: string): void {
-  job.outcomes = [...job.outcomes, { fence: job.fence!, outcome }].slice(-20);
+  if (job.outcomes.length === 20) {
+    const givenBack = job.outcomes.findIndex((each) =>
+      ['snooze', 'interruption', 'unhandled'].includes(each.outcome),
+    );
+    job.outcomes.splice(Math.max(0, givenBack), 1);
+  }
+  job.outcomes.push({ fence: job.fence!, outcome });
 }

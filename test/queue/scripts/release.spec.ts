@@ -25,6 +25,25 @@ describe('release.lua', () => {
     expect(await q.takeWake()).toBe(true);
   });
 
+  it('pushes no error out of the log of attempts, but an older one that counts as no attempt', async () => {
+    const q = testQueue();
+    const error = { name: 'Error', message: 'no' };
+    await q.add('a', { max_attempts: 100 });
+    for (let i = 0; i < 3; i++) {
+      const [job] = await q.claim(1);
+      await q.run(q.scripts.fail([{ ...job!, error, final: false, backoffMs: 0 }]));
+    }
+    for (const reason of ['interruption', 'unhandled', ...Array<'snooze'>(18).fill('snooze')] as const) {
+      const [job] = await q.claim(1);
+      await q.run(q.scripts.release([release(job!, { reason })]));
+      if (reason === 'unhandled') {
+        await q.makeDue('a');
+      }
+    }
+    const log = await q.attemptLog('a');
+    expect(log.map(({ outcome }) => outcome)).toEqual([...Array(3).fill('error'), ...Array(17).fill('snooze')]);
+  });
+
   it('I8: puts jobs back at the front in their old order, whatever the order of the call', async () => {
     const q = testQueue();
     await q.addAll('a', 'b', 'c', 'd');
