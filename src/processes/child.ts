@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { InvalidOptionError } from '../queue/errors.js';
 import { WorkerLifecycle } from '../nest/worker-lifecycle.js';
 import { ChildLogger } from './child-logger.js';
-import { PROCESS_NAME, pack, reportedError, toChild, type FromChild } from './messages.js';
+import { PROCESS_NAME, STOP_TIMEOUT, pack, reportedError, toChild, type FromChild } from './messages.js';
 
 /** How long a boot may go on after the process is told to stop, in ms. */
 const BOOT_END_MS = 1_000;
@@ -18,11 +18,13 @@ export function isWorkerProcess(): boolean {
 
 /**
  * What a worker process does: boots the app without HTTP, says when its worker runs, answers, and closes the app when
- * it is told to, gets a SIGTERM, or has no supervisor any more. Then the process ends.
+ * it is told to, gets a SIGTERM, or has no supervisor any more. Then the process ends, also where the app does not.
  */
 export async function runChild(module: EntryModule): Promise<never> {
-  delete process.env[PROCESS_NAME]; // what this process starts is no worker process of that supervisor
-  const child = new Child();
+  const child = new Child(Number(process.env[STOP_TIMEOUT]));
+  // What this process starts is no worker process of that supervisor.
+  delete process.env[PROCESS_NAME];
+  delete process.env[STOP_TIMEOUT];
   child.listen();
   await child.boot(module);
   return new Promise(() => undefined); // what stands behind `await runWorkers()` is for the supervisor
@@ -32,14 +34,16 @@ class Child {
   private booting: Promise<INestApplicationContext> | undefined;
   private stopping = false;
 
+  constructor(private readonly stopTimeoutMs: number) {}
+
   listen(): void {
     // The supervisor may be gone while this process still has something to say.
     process.stdout.on('error', () => undefined);
     process.stderr.on('error', () => undefined);
     // A terminal sends it to all processes; the supervisor decides.
     process.on('SIGINT', () => undefined);
-    process.on('SIGTERM', () => void this.stop());
-    process.on('disconnect', () => void this.stop());
+    process.on('SIGTERM', () => this.stopAlone());
+    process.on('disconnect', () => this.stopAlone());
     process.on('message', (received) => {
       const message = toChild(received);
       if (message?.type === 'ping') {
@@ -74,6 +78,16 @@ class Child {
       setTimeout(() => resolve(undefined), BOOT_END_MS);
     });
     return Promise.race([this.booting?.catch(() => undefined), late]);
+  }
+
+  /** Where the supervisor asks, it holds the deadline; here nobody else does. */
+  private stopAlone(): void {
+    send({ type: 'stopping' });
+    setTimeout(() => {
+      new ChildLogger().error(`The app did not close within ${this.stopTimeoutMs} ms`, undefined, 'Workers');
+      process.exit(1);
+    }, this.stopTimeoutMs);
+    void this.stop();
   }
 
   private async stop(): Promise<void> {

@@ -1,5 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
-import { PROCESS_NAME } from './messages.js';
+import { PROCESS_NAME, STOP_TIMEOUT } from './messages.js';
+import type { ResolvedRunWorkersOptions } from './options.js';
 
 /** How long the last output may take to arrive once a process has ended, in ms; a child of its own may hold it open. */
 const LAST_OUTPUT_MS = 500;
@@ -8,28 +9,48 @@ const LAST_OUTPUT_MS = 500;
 export interface ProcessEnd {
   code: number | null;
   signal: NodeJS.Signals | null;
+  /** Why it could not be started. */
+  error?: unknown;
+}
+
+/** A process, and how it ends. */
+export interface Forked {
+  /** Undefined where it could not be started. */
+  child: ChildProcess | undefined;
+  end: Promise<ProcessEnd>;
 }
 
 /**
  * Starts the entry file once more, by this process's own means: the same arguments, and the same options of Node, so
- * that a loader for TypeScript works there too.
+ * that a loader for TypeScript works there too. It never throws: a process that cannot be started has ended.
  */
-export function forkEntry(entry: string, name: string, env: Record<string, string>): ChildProcess {
+export function forkEntry(name: string, options: ResolvedRunWorkersOptions): Forked {
+  try {
+    const child = tryFork(name, options);
+    return { child: child.pid === undefined ? undefined : child, end: endOf(child) };
+  } catch (error) {
+    return { child: undefined, end: Promise.resolve({ code: null, signal: null, error }) };
+  }
+}
+
+/** Throws what `env` throws, and where memory is short or the environment too long. */
+function tryFork(name: string, { entry, env, stopTimeoutMs }: ResolvedRunWorkersOptions): ChildProcess {
+  const own = typeof env === 'function' ? env(name) : env;
   return fork(entry, process.argv.slice(2), {
     // A debugger's port can be had once only.
     execArgv: process.execArgv.map((arg) => arg.replace(/^--inspect(-brk|-wait)?(=.*)?$/, '--inspect=0')),
-    env: { ...process.env, ...env, [PROCESS_NAME]: name },
+    env: { ...process.env, ...own, [PROCESS_NAME]: name, [STOP_TIMEOUT]: String(stopTimeoutMs) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
 }
 
 /** Resolves when a process has ended and all it said has arrived. */
-export async function endOf(child: ChildProcess): Promise<ProcessEnd> {
+async function endOf(child: ChildProcess): Promise<ProcessEnd> {
   const closed = new Promise((resolve) => child.once('close', resolve));
   const disconnected = new Promise<void>((resolve) => child.once('disconnect', resolve));
   const end = await new Promise<ProcessEnd>((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }));
-    child.on('error', () => child.pid === undefined && resolve({ code: null, signal: null }));
+    child.on('error', (error) => child.pid === undefined && resolve({ code: null, signal: null, error }));
   });
   if (child.pid !== undefined) {
     let timer: NodeJS.Timeout | undefined;

@@ -1,5 +1,7 @@
 /** What makes a process a worker process, and names it. */
 export const PROCESS_NAME = 'NEST_JOB_QUEUE_PROCESS';
+/** How long it may take to stop of its own accord, in ms. */
+export const STOP_TIMEOUT = 'NEST_JOB_QUEUE_STOP_TIMEOUT_MS';
 
 /** Marks the messages of this module: loaders and watchers use the same channel. */
 const MARK = 'nest-job-queue';
@@ -11,12 +13,13 @@ export interface ReportedError {
   stack?: string;
 }
 
-/** What a worker process tells its supervisor; `pong` answers a `ping`. */
+/** What a worker process tells its supervisor; `stopping`: of its own accord; `pong` answers a `ping`. */
 export type FromChild =
   | { type: 'hello' }
   | { type: 'booted' }
   | { type: 'running' }
   | { type: 'failed'; error: ReportedError }
+  | { type: 'stopping' }
   | { type: 'pong' };
 
 /** What the supervisor tells a worker process. */

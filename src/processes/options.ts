@@ -22,7 +22,11 @@ export interface RunWorkersOptions {
    * nothing.
    */
   env?: Record<string, string> | ((name: string) => Record<string, string>);
-  /** How long the processes may take to stop, in ms, before they are killed. Longer than the app's `shutdownTimeoutMs`. Default 15,000. */
+  /**
+   * How long the processes may take to stop, in ms, before they are killed; one that stops of its own accord, after a
+   * SIGTERM or without a supervisor, then ends itself with exit code 1. Longer than the app's `shutdownTimeoutMs`.
+   * Default 15,000.
+   */
   stopTimeoutMs?: number;
   /** How long a process that ended waits for its restart, in ms; doubled each time in a row. Default 500. */
   restartDelayMs?: number;

@@ -1,16 +1,16 @@
 import type { ChildProcess, Serializable } from 'node:child_process';
 import { Logger } from '@nestjs/common';
 import { WorkerBootError } from './boot-error.js';
-import { describeEnd, endOf, forkEntry, type ProcessEnd } from './fork-entry.js';
+import { describeEnd, forkEntry, type ProcessEnd } from './fork-entry.js';
 import { LogStream } from './log-stream.js';
-import { fromChild, pack, type FromChild, type ReportedError, type ToChild } from './messages.js';
+import { fromChild, pack, reportedError, type FromChild, type ReportedError, type ToChild } from './messages.js';
 import type { ResolvedRunWorkersOptions } from './options.js';
 import type { WorkerProcessEvent } from './process-event.js';
 import { Pulse } from './pulse.js';
 
 /**
  * `starting`: boots, or waits for Redis. `running`: its worker claims jobs. `waiting`: ended, for its restart.
- * `stopping`: finishes what runs. `stopped`: for good.
+ * `stopping`: finishes what runs, for good or, after a SIGTERM of its own, before its restart. `stopped`: for good.
  */
 export type WorkerProcessState = 'starting' | 'running' | 'waiting' | 'stopping' | 'stopped';
 
@@ -26,6 +26,8 @@ export class WorkerProcess {
   state: WorkerProcessState = 'waiting';
   /** How often it was started again. */
   restarts = 0;
+  /** Whether it is to live on, or to be started again. */
+  wanted = true;
   private child: ChildProcess | undefined;
   private ended: Promise<void> | undefined;
   private stopping: Promise<boolean> | undefined;
@@ -55,12 +57,20 @@ export class WorkerProcess {
   }
 
   start(): void {
-    const { entry, env, bootTimeoutMs, hangTimeoutMs } = this.options;
-    const child = forkEntry(entry, this.name, (typeof env === 'function' ? env(this.name) : env) ?? {});
+    const { child, end } = forkEntry(this.name, this.options);
     this.child = child;
     this.state = 'starting';
     this.listens = false;
     this.failed = this.killedFor = this.runningSince = undefined;
+    if (child) {
+      this.attend(child);
+    }
+    this.ended = end.then((how) => this.onEnd(how));
+    this.owner.changed();
+  }
+
+  private attend(child: ChildProcess): void {
+    const { bootTimeoutMs, hangTimeoutMs } = this.options;
     this.output.read(child.stdout!, child.stderr!);
     this.pulse = new Pulse(
       hangTimeoutMs,
@@ -76,24 +86,26 @@ export class WorkerProcess {
         this.owner.tell({ type: 'message', name: this.name, pid: child.pid, message: received });
       }
     });
-    this.ended = endOf(child).then((end) => this.onEnd(end));
     this.owner.tell({ type: 'started', name: this.name, pid: child.pid });
-    this.owner.changed();
   }
 
   /**
-   * Lets it finish what runs, within `timeoutMs`.
+   * Lets it finish what runs, within `timeoutMs`; of several calls the earliest deadline holds.
    *
    * @returns whether it stopped in time and without an error
    */
-  stop(timeoutMs: number): Promise<boolean> {
-    this.stopping ??= this.end(timeoutMs);
-    return this.stopping;
+  async stop(timeoutMs: number): Promise<boolean> {
+    const late = setTimeout(() => this.kill(`it did not stop within ${timeoutMs} ms`), timeoutMs);
+    this.wanted = false;
+    this.stopping ??= this.end();
+    const clean = await this.stopping;
+    clearTimeout(late);
+    return clean;
   }
 
   /** Kills the process; what it had claimed comes back when the claims expire. */
   kill(reason: string): void {
-    if (this.child) {
+    if (this.child && this.killedFor === undefined) {
       this.killedFor = reason;
       this.logger.error(`${this.name} (${this.pid}) is killed: ${reason}`);
       this.child.kill('SIGKILL');
@@ -106,7 +118,7 @@ export class WorkerProcess {
     this.child?.send(message, () => undefined);
   }
 
-  private async end(timeoutMs: number): Promise<boolean> {
+  private async end(): Promise<boolean> {
     clearTimeout(this.timer);
     this.pulse?.stop();
     if (this.child) {
@@ -117,9 +129,7 @@ export class WorkerProcess {
         this.child.kill('SIGKILL'); // its app has not begun yet
       }
       const unstarted = !this.listens;
-      const late = setTimeout(() => this.kill(`it did not stop within ${timeoutMs} ms`), timeoutMs);
       await this.ended;
-      clearTimeout(late);
       this.clean ||= unstarted;
     }
     this.state = 'stopped';
@@ -150,6 +160,10 @@ export class WorkerProcess {
       case 'failed':
         this.failed = message.error;
         break;
+      case 'stopping':
+        this.state = 'stopping';
+        this.owner.changed();
+        break;
       case 'pong':
         this.pulse?.answered();
     }
@@ -159,8 +173,11 @@ export class WorkerProcess {
     clearTimeout(this.timer);
     this.pulse?.stop();
     const pid = this.pid;
-    const stopped = this.state === 'stopping';
+    const stopped = !this.wanted;
     this.child = undefined;
+    if (end.error !== undefined) {
+      this.failed = reportedError(end.error);
+    }
     let restartInMs: number | undefined;
     if (stopped) {
       this.clean = end.code === 0;
@@ -169,7 +186,8 @@ export class WorkerProcess {
       restartInMs = this.afterDeath(this.killedFor ? `was killed: ${this.killedFor}` : describeEnd(end), pid);
     }
     const { name, killedFor, failed: error } = this;
-    this.owner.tell({ type: 'ended', name, pid, ...end, stopped, killedFor, error, restartInMs });
+    const { code, signal } = end;
+    this.owner.tell({ type: 'ended', name, pid, code, signal, stopped, killedFor, error, restartInMs });
     this.owner.changed();
   }
 

@@ -143,7 +143,10 @@ export class WorkerProcesses {
     this.processes.filter((each) => name === undefined || each.name === name).forEach((each) => each.post(message));
   }
 
-  /** Stops all: running handlers may finish within `stopTimeoutMs`, what is left then is killed. */
+  /**
+   * Stops all. Running handlers may finish within the app's `shutdownTimeoutMs`, then they are aborted and their jobs
+   * given back; a process that is still there after `stopTimeoutMs` is killed.
+   */
   async stop(): Promise<WorkersEnd> {
     if (!this.stopping) {
       this.stopping = true;
@@ -162,7 +165,7 @@ export class WorkerProcesses {
 
   /** Those that are to stay. */
   private get wanted(): WorkerProcess[] {
-    return this.processes.filter(({ state }) => state !== 'stopping' && state !== 'stopped');
+    return this.processes.filter(({ wanted }) => wanted);
   }
 
   private grow(size: number): void {

@@ -1,52 +1,24 @@
 // What a program does with the worker processes that it supervises: the supervisor is this process.
-import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import {
-  InvalidOptionError,
-  JobQueue,
-  runWorkers,
-  type RunWorkersOptions,
-  type WorkerProcessEvent,
-  type WorkerProcesses,
-} from 'nest-job-queue';
-import { connect, testRedisUrl, uniqueQueueName } from '../support/redis.js';
+import { describe, expect, it, jest } from '@jest/globals';
+import { InvalidOptionError, type JobQueue, type RunWorkersOptions } from 'nest-job-queue';
 import { eventually } from '../support/wait.js';
+import { SOON, steerWorkers, type SteeredWorkers } from './steered-workers.js';
 import { isAlive } from './workers-app.js';
 
 // Each test starts several apps, on a machine that also runs the other tests.
 jest.setTimeout(90_000);
 
-const SOON = { timeoutMs: 40_000 };
-const LOADER = fileURLToPath(new URL('../support/typescript.mjs', import.meta.url));
-
-let workers: WorkerProcesses;
+let workers: SteeredWorkers['workers'];
 let queue: JobQueue;
-let events: WorkerProcessEvent[];
+let events: SteeredWorkers['events'];
+let happened: SteeredWorkers['happened'];
 
-afterEach(() => workers?.stop());
-
-async function start(options: RunWorkersOptions = {}): Promise<void> {
-  queue = new JobQueue(connect(), uniqueQueueName());
-  const env = { REDIS_URL: testRedisUrl(), TEST_QUEUE: queue.name, NODE_OPTIONS: `--import ${LOADER}` };
-  workers = await runWorkers(class {}, {
-    processes: 0,
-    entry: new URL('./apps/worker.js', import.meta.url),
-    ownsProcess: false,
-    restartDelayMs: 10,
-    logger: false,
-    env,
-    ...options,
-    ...(typeof options.env === 'function' && {
-      env: (name) => ({ ...env, ...(options.env as (name: string) => Record<string, string>)(name) }),
-    }),
-  });
-  events = [];
-  workers.events.subscribe((event) => events.push(event));
+async function start(options?: RunWorkersOptions): Promise<void> {
+  ({ workers, queue, events, happened } = await steerWorkers(options));
 }
 
 const names = () => workers.status().map(({ name }) => name);
 const pidOf = (name: string) => workers.status().find((each) => each.name === name)!.pid!;
-const happened = (type: string) => eventually(() => events.find((event) => event.type === type), SOON);
 
 describe('a resize', () => {
   it('starts what is missing, and stops those with the highest numbers when they are done', async () => {

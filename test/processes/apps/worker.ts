@@ -45,12 +45,25 @@ class AppModule {
     }
   }
 
+  /** Never ends, where a test says so. */
+  onModuleDestroy() {
+    if (process.env.TEST_NEVER_CLOSE) {
+      console.log('closing, without an end');
+      return new Promise(() => undefined);
+    }
+    return undefined;
+  }
+
   async onModuleInit() {
     if (process.env.TEST_NEVER_BOOT) {
       console.log('booting, without an end');
       await new Promise(() => undefined);
     }
   }
+}
+
+if (process.env.TEST_FAIL_IMPORT && process.send) {
+  throw new TypeError('no such import');
 }
 
 process.on('message', (message: { ask?: string }) => {

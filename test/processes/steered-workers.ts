@@ -1,0 +1,53 @@
+// Worker processes of apps/worker.ts whose supervisor is the test's own process.
+import { fileURLToPath } from 'node:url';
+import { afterEach } from '@jest/globals';
+import {
+  JobQueue,
+  runWorkers,
+  type RunWorkersOptions,
+  type WorkerProcessEvent,
+  type WorkerProcesses,
+} from 'nest-job-queue';
+import { connect, testRedisUrl, uniqueQueueName } from '../support/redis.js';
+import { eventually } from '../support/wait.js';
+
+export const SOON = { timeoutMs: 40_000 };
+const LOADER = fileURLToPath(new URL('../support/typescript.mjs', import.meta.url));
+
+export interface SteeredWorkers {
+  workers: WorkerProcesses;
+  queue: JobQueue;
+  /** All that happened since the start. */
+  events: WorkerProcessEvent[];
+  /** Waits for the first event of a type. */
+  happened: <Type extends WorkerProcessEvent['type']>(type: Type) => Promise<WorkerProcessEvent & { type: Type }>;
+}
+
+const started = new Set<WorkerProcesses>();
+
+afterEach(async () => {
+  await Promise.all([...started].map((workers) => workers.stop()));
+  started.clear();
+});
+
+/** Starts no process yet: `workers.resize()` does. They are stopped after the test. */
+export async function steerWorkers(options: RunWorkersOptions = {}): Promise<SteeredWorkers> {
+  const queue = new JobQueue(connect(), uniqueQueueName());
+  const common = { REDIS_URL: testRedisUrl(), TEST_QUEUE: queue.name, NODE_OPTIONS: `--import ${LOADER}` };
+  const { env = {} } = options;
+  const workers = await runWorkers(class {}, {
+    processes: 0,
+    entry: new URL('./apps/worker.js', import.meta.url),
+    ownsProcess: false,
+    restartDelayMs: 10,
+    logger: false,
+    ...options,
+    env: (name) => ({ ...common, ...(typeof env === 'function' ? env(name) : env) }),
+  });
+  started.add(workers);
+  const events: WorkerProcessEvent[] = [];
+  workers.events.subscribe((event) => events.push(event));
+  const ofType = <Type extends WorkerProcessEvent['type']>(type: Type) =>
+    events.find((event): event is WorkerProcessEvent & { type: Type } => event.type === type);
+  return { workers, queue, events, happened: (type) => eventually(() => ofType(type), SOON) };
+}
