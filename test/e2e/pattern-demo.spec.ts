@@ -185,7 +185,8 @@ describe('the demo of the pattern', () => {
     await eventually(async () => (await get<Stats>('/stats')).completed_total === 7, { timeoutMs: 30_000 });
   });
 
-  it('stops workers, and resets: no jobs, zero totals', async () => {
+  it('stops workers, and resets: no jobs, nothing of what they made, zero totals', async () => {
+    expect(await get('/mails')).not.toEqual([]);
     expect(await post<Stats>('/workers/stop')).toMatchObject({ workers_running: 0 });
     await post('/enqueue', { count: '2' });
     expect((await get<Stats>('/stats')).pending_depth).toBe(2);
@@ -195,6 +196,7 @@ describe('the demo of the pattern', () => {
     expect(Object.values(counted).every((count) => count === 0)).toBe(true);
     expect({ work_latency_ms, fail_rate, hang_rate }).toEqual({ work_latency_ms: 400, fail_rate: 0, hang_rate: 0 });
     expect(await get<Jobs>('/jobs')).toEqual({ pending: [], processing: [], completed: [], failed: [] });
+    expect(await get('/mails')).toEqual([]);
   });
 
   it('counts from zero where Redis has lost its data', async () => {

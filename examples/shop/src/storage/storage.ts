@@ -46,8 +46,10 @@ export class Storage {
       .map(({ name }) => name);
   }
 
+  /** Deletes what the jobs of the page made: those folders only, since `SHOP_DATA` may hold more than the shop's. */
   async clear(): Promise<void> {
-    await rm(this.root, { recursive: true, force: true });
+    const folders = ['mails', 'webhooks', 'thumbnails', 'invoices'];
+    await Promise.all(folders.map((folder) => rm(join(this.root, folder), { recursive: true, force: true })));
   }
 
   private path(folder: string, name: string): string {
