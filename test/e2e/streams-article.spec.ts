@@ -30,13 +30,14 @@ async function running(job: JobHandle): Promise<void> {
   await eventually(async () => (await job.get())?.status === 'processing');
 }
 
-/** When jobs ran, by the server's clock. */
-async function times(handles: JobHandle[]): Promise<{ allAtOnce: boolean; took: number }> {
+/** When jobs ran, by the server's clock, and in how many processes. */
+async function times(handles: JobHandle[]): Promise<{ allAtOnce: boolean; processes: number; took: number }> {
   const records = await Promise.all(handles.map(async (job) => (await job.get())!));
   const claimed = records.map(({ claimedAt }) => Number(claimedAt));
   const completed = records.map(({ completedAt }) => Number(completedAt));
   return {
     allAtOnce: Math.max(...claimed) < Math.min(...completed),
+    processes: new Set(records.map(({ worker }) => worker)).size,
     took: Math.max(...completed) - Math.min(...claimed),
   };
 }
@@ -76,6 +77,7 @@ describe('the Streams article', () => {
       );
       const numbers = await Promise.all(handles.map((job) => job.result(SOON)));
       expect(numbers.map((digits) => digits.length)).toEqual([20_899, 41_798, 62_696, 83_595]);
+      expect(await times(handles)).toMatchObject({ allAtOnce: true, processes: 4 });
       expect(numbers.map((digits, i) => digits === fibonacci(places[i]!).toString())).not.toContain(false);
     });
 
