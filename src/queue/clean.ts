@@ -3,7 +3,7 @@ import { InvalidOptionError } from './errors.js';
 import { JOB_STATUSES, type JobStatus } from './job.js';
 import { show } from './names.js';
 import type { QueueScripts } from './queue-scripts.js';
-import type { ScriptRunner } from './script-runner.js';
+import type { ScriptCall } from './script-runner.js';
 
 /** The most entries that one script call looks at. */
 const SLICE = 500;
@@ -21,7 +21,7 @@ export interface CleanOptions {
 
 /** The queue that is cleaned. */
 interface CleanedQueue {
-  readonly runner: ScriptRunner;
+  run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
   scripts(): Promise<QueueScripts>;
 }
 
@@ -51,7 +51,7 @@ export async function clean(
     let next: number | undefined = 0;
     while (next !== undefined && total < limit) {
       const call = scripts.clean(place, olderThanMs, Math.min(SLICE, limit - total), next);
-      const answer = await ask(() => queue.runner.run(call));
+      const answer = await ask(() => queue.run(call));
       total += answer.deleted;
       next = answer.next;
     }

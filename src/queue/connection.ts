@@ -3,7 +3,7 @@ import { RedisUnsuitableError } from './errors.js';
 import { silentLogger, type JobQueueLogger } from './logger.js';
 import { explainRefusal } from './permission-error.js';
 import { isCluster, type RedisClient } from './redis-client.js';
-import { insist, superviseHandshake } from './supervised.js';
+import { insist, supervised, superviseHandshake } from './supervised.js';
 
 const OLDEST_REDIS = [7, 0] as const;
 
@@ -104,6 +104,19 @@ export class Connection {
       await this.becomingReady;
     }
     await this.inspect();
+  }
+
+  /**
+   * Asks for something that must not hang. Where no answer comes in time, the connection is replaced.
+   *
+   * @param limitMs how long the server may take to be there, and then to answer
+   */
+  async answer<Answer>(limitMs: number, ask: () => Promise<Answer>): Promise<Answer> {
+    if (!this.ready) {
+      // What the client would queue meanwhile could not be taken back.
+      await supervised(this.client, limitMs, this.whenReady());
+    }
+    return supervised(this.client, limitMs, ask());
   }
 
   /**

@@ -10,7 +10,7 @@ import { show } from './names.js';
 import { duration, wholeNumber } from './options.js';
 import type { QueueScripts } from './queue-scripts.js';
 import { readBySchema } from './read-by-schema.js';
-import type { ScriptCall, ScriptRunner } from './script-runner.js';
+import type { ScriptCall } from './script-runner.js';
 
 /** The most dead letters that one script call looks at, and the most that one changes. */
 const LOOKS = 500;
@@ -41,7 +41,7 @@ export interface DeadLetterPage {
 interface DeadLetterQueue {
   readonly name: string;
   readonly options: { maxPayloadBytes: number };
-  readonly runner: ScriptRunner;
+  run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
   scripts(): Promise<QueueScripts>;
   get(id: string): Promise<JobRecord | null>;
 }
@@ -135,7 +135,7 @@ export class DeadLetters {
     checkOptions('deadLetters.redrive', redriveSchema, options);
     const payload = 'payload' in options ? await this.editedPayload(id, options.payload, given) : undefined;
     const scripts = await this.ask(() => this.queue.scripts());
-    return (await this.ask(() => this.queue.runner.run(scripts.redrive([id], payload)))) === 1;
+    return (await this.ask(() => this.queue.run(scripts.redrive([id], payload)))) === 1;
   }
 
   /** JSON of a payload, checked in the form in which the handler of the job will find it. */
@@ -164,7 +164,7 @@ export class DeadLetters {
     const filter = filterOf('deadLetters.redriveAll', options);
     const scripts = await this.ask(() => this.queue.scripts());
     return this.each(filter, (letters) =>
-      this.ask(() => this.queue.runner.run(scripts.redrive(letters.map(({ id }) => id)))),
+      this.ask(() => this.queue.run(scripts.redrive(letters.map(({ id }) => id)))),
     );
   }
 
@@ -212,7 +212,7 @@ export class DeadLetters {
   private async call<Answer>(build: (scripts: DeadLetterScripts) => ScriptCall<Answer>): Promise<Answer> {
     return this.ask(async () => {
       const { keys } = await this.queue.scripts();
-      return this.queue.runner.run(build(new DeadLetterScripts(keys)));
+      return this.queue.run(build(new DeadLetterScripts(keys)));
     });
   }
 }

@@ -3,13 +3,21 @@ import { DoctorScripts, type Look } from './doctor-scripts.js';
 import { ListWalk } from './list-walk.js';
 import type { QueueScripts } from './queue-scripts.js';
 import { isCluster, type RedisClient } from './redis-client.js';
-import type { ScriptCall, ScriptRunner } from './script-runner.js';
+import type { ScriptCall } from './script-runner.js';
 
 /** How many jobs one step looks at, which holds up the server for about a millisecond. */
 const SLICE = 100;
 
 /** How many keys of the database one SCAN passes over. */
 const SCAN_COUNT = 500;
+
+/** The queue that is audited; no step of it may hang. */
+interface AuditedQueue {
+  readonly name: string;
+  readonly connection: { readonly client: RedisClient };
+  run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
+  ask<Answer>(question: () => Promise<Answer>): Promise<Answer>;
+}
 
 /**
  * Audits one queue, in steps that are bounded, beside live traffic. The walks below only collect suspects, since a queue
@@ -23,14 +31,12 @@ export class Doctor {
   private readonly suspects = new Set<string>();
 
   constructor(
-    queue: string,
-    private readonly client: RedisClient,
-    private readonly runner: ScriptRunner,
+    private readonly queue: AuditedQueue,
     private readonly queueScripts: QueueScripts,
     private readonly mend: boolean,
   ) {
     this.scripts = new DoctorScripts(queueScripts);
-    this.notes = new DoctorNotes(queue, mend);
+    this.notes = new DoctorNotes(queue.name, mend);
   }
 
   async run(): Promise<DoctorReport> {
@@ -52,7 +58,9 @@ export class Doctor {
     for (const node of nodes) {
       let cursor = '0';
       do {
-        const [next, keys] = await node.scan(cursor, 'MATCH', `${base}*`, 'COUNT', SCAN_COUNT);
+        const [next, keys] = await this.queue.ask(() =>
+          node.scan(cursor, 'MATCH', `${base}*`, 'COUNT', SCAN_COUNT),
+        );
         await this.lookAtSlices(
           keys.filter((key) => key.startsWith(jobPrefix)).map((key) => key.slice(jobPrefix.length)),
         );
@@ -85,7 +93,7 @@ export class Doctor {
 
   private async lookAtList(key: string, walk: ListWalk, fits: (status: string) => boolean, other?: ListWalk) {
     for (let offset = 0; ; offset += SLICE) {
-      const ids = await this.client.lrange(key, offset, offset + SLICE - 1);
+      const ids = await this.queue.ask(() => this.client.lrange(key, offset, offset + SLICE - 1));
       if (ids.length === 0) {
         return;
       }
@@ -114,7 +122,7 @@ export class Doctor {
     for (const set of [claims, prioritized, scheduled, dead]) {
       let cursor = '0';
       do {
-        const [next, pairs] = await this.client.zscan(set, cursor, 'COUNT', SLICE);
+        const [next, pairs] = await this.queue.ask(() => this.client.zscan(set, cursor, 'COUNT', SLICE));
         for (const slice of slicesOf(pairs.filter((_, i) => i % 2 === 0))) {
           for (const [id, { verdict }] of await this.look(slice)) {
             if (verdict === 'odd') {
@@ -138,7 +146,7 @@ export class Doctor {
   private async lookAtUniqueKeys(): Promise<void> {
     let cursor = '0';
     do {
-      const [next, pairs] = await this.client.hscan(this.keys.unique, cursor, 'COUNT', SLICE);
+      const [next, pairs] = await this.queue.ask(() => this.client.hscan(this.keys.unique, cursor, 'COUNT', SLICE));
       for (const slice of slicesOf(pairs.filter((_, i) => i % 2 === 0))) {
         this.notes.add(await this.ask(this.scripts.unique(slice, this.mend)));
       }
@@ -149,14 +157,18 @@ export class Doctor {
   /** Each is one command, which decides by itself. */
   private async lookAtBatches(keys: readonly string[]): Promise<void> {
     for (const key of keys) {
-      const endless = (await this.client.pttl(key)) === -1;
+      const endless = (await this.queue.ask(() => this.client.pttl(key))) === -1;
       if (endless && this.mend) {
-        await this.client.pexpire(key, this.queueScripts.options.visibilityMs, 'NX');
+        await this.queue.ask(() => this.client.pexpire(key, this.queueScripts.options.visibilityMs, 'NX'));
       }
       if (endless) {
         this.notes.add([{ kind: 'batch', subject: key, found: 'no expiry', expected: 'that of its claims' }]);
       }
     }
+  }
+
+  private get client(): RedisClient {
+    return this.queue.connection.client;
   }
 
   private get keys() {
@@ -168,7 +180,7 @@ export class Doctor {
   }
 
   private ask<Answer>(call: ScriptCall<Answer>): Promise<Answer> {
-    return this.runner.run(call);
+    return this.queue.run(call);
   }
 }
 

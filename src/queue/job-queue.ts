@@ -21,7 +21,6 @@ import type { FailOutcome, ReleaseOutcome } from './queue-scripts.js';
 import type { RedisClient } from './redis-client.js';
 import type { InputOf, OutputOf, StandardSchema } from './standard-schema.js';
 import { storeError } from './store-error.js';
-import { SHORTEST_TRIP_MS, supervised } from './supervised.js';
 import { newTypedJob, typedSource, type TypedEnqueueOptions } from './typed-job.js';
 import { Waker } from './waker.js';
 
@@ -62,14 +61,9 @@ export class JobQueue extends QueueOperator {
   constructor(client: RedisClient, name: string, options: QueueOptions = {}) {
     super(client, name, options);
     const { enqueueTimeoutMs } = this.options;
-    const longestMs = Math.max(SHORTEST_TRIP_MS, enqueueTimeoutMs);
     this.enqueuer = new Enqueuer(name, this.connection, enqueueTimeoutMs, (jobs) =>
       // A process that only enqueues has nobody else to find out that its connection is dead.
-      supervised(
-        client,
-        longestMs,
-        this.call((scripts) => scripts.enqueue(jobs)),
-      ),
+      this.call((scripts) => scripts.enqueue(jobs)),
     );
   }
 
@@ -190,9 +184,9 @@ export class JobQueue extends QueueOperator {
     const scripts = await this.scripts();
     // Several claims of one process may be under way: each is a stream of its own, so that none forgets another's batch.
     const stream = `${this.claims++ % 16}`;
-    const answer = await this.runner.run(scripts.claim({ count, token: randomId(), worker, stream }));
+    const answer = await this.run(scripts.claim({ count, token: randomId(), worker, stream }));
     if (answer.refused.length > 0) {
-      await this.runner.run(scripts.fail(answer.refused.map((job) => ({ ...job, final: true, backoffMs: 0 }))));
+      await this.run(scripts.fail(answer.refused.map((job) => ({ ...job, final: true, backoffMs: 0 }))));
     }
     return { ...answer, again: answer.jobs.length === 0 && answer.refused.length > 0 };
   }

@@ -2,7 +2,7 @@ import { checkKnown } from './check-options.js';
 import { InvalidOptionError } from './errors.js';
 import { show } from './names.js';
 import type { QueueScripts } from './queue-scripts.js';
-import type { ScriptRunner } from './script-runner.js';
+import type { ScriptCall } from './script-runner.js';
 
 /** The most jobs that one script call deletes. */
 const SLICE = 500;
@@ -10,7 +10,7 @@ const SLICE = 500;
 /** The queue that is emptied. */
 interface PurgedQueue {
   readonly name: string;
-  readonly runner: ScriptRunner;
+  run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
   scripts(): Promise<QueueScripts>;
 }
 
@@ -33,7 +33,7 @@ export async function purge(
   const scripts = await ask(() => queue.scripts());
   let total = 0;
   for (;;) {
-    const { deleted, more } = await ask(() => queue.runner.run(scripts.purge(SLICE)));
+    const { deleted, more } = await ask(() => queue.run(scripts.purge(SLICE)));
     total += deleted;
     if (!more) {
       return total;

@@ -18,6 +18,7 @@ import { purge } from './purge.js';
 import { QueueScripts } from './queue-scripts.js';
 import type { RedisClient } from './redis-client.js';
 import { Schedules } from './schedules.js';
+import { SHORTEST_TRIP_MS } from './supervised.js';
 import { ScriptRunner, type ScriptCall } from './script-runner.js';
 
 /** The most entries that one call of a bounded script looks at. */
@@ -63,7 +64,7 @@ export abstract class QueueOperator {
    */
   async scripts(): Promise<QueueScripts> {
     if (!this.opened) {
-      const { cluster } = await this.connection.inspect();
+      const { cluster } = await this.ask(() => this.connection.inspect());
       const { prefix, hashTag = cluster } = this.options;
       this.opened ??= new QueueScripts(new QueueKeys(this.name, { prefix, hashTag }), this.options);
     }
@@ -73,7 +74,7 @@ export abstract class QueueOperator {
   /** All that is known of a job; null when nothing is. */
   async get(id: string): Promise<JobRecord | null> {
     const { keys } = await this.scripts();
-    const hash = await this.connection.client.hgetall(keys.job(id));
+    const hash = await this.ask(() => this.connection.client.hgetall(keys.job(id)));
     return Object.keys(hash).length > 0 ? decodeJobHash(this.name, hash) : null;
   }
 
@@ -196,10 +197,23 @@ export abstract class QueueOperator {
    */
   async doctor(options: { mend?: boolean } = {}): Promise<DoctorReport> {
     const { mend } = checkOptions('doctor', doctorSchema, options);
-    return new Doctor(this.name, this.connection.client, this.runner, await this.scripts(), mend).run();
+    return new Doctor(this, await this.scripts(), mend).run();
+  }
+
+  /** Runs one script as a question to Redis that must not hang; see `ask`. */
+  run<Answer>(call: ScriptCall<Answer>): Promise<Answer> {
+    return this.ask(() => this.runner.run(call));
+  }
+
+  /**
+   * Asks Redis. Where no answer comes within `enqueueTimeoutMs` (at least a second) it rejects, and the connection is
+   * replaced: a half-open one would keep silent.
+   */
+  ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+    return this.connection.answer(Math.max(SHORTEST_TRIP_MS, this.options.enqueueTimeoutMs), question);
   }
 
   protected async call<Answer>(build: (scripts: QueueScripts) => ScriptCall<Answer>): Promise<Answer> {
-    return this.runner.run(build(this.opened ?? (await this.scripts())));
+    return this.run(build(this.opened ?? (await this.scripts())));
   }
 }

@@ -6,7 +6,7 @@ import type { QueueKeys } from './keys.js';
 import { nextTick, type Recurrence } from './recurrence.js';
 import { newSchedule, type ScheduleOptions, type ScheduleRecord, type StoredSchedule } from './schedule.js';
 import { ScheduleScripts, type DueSchedule } from './schedule-scripts.js';
-import type { ScriptCall, ScriptRunner } from './script-runner.js';
+import type { ScriptCall } from './script-runner.js';
 
 const LARGEST_PAGE = 1_000;
 
@@ -17,7 +17,7 @@ const SLICE = 100;
 interface ScheduledQueue extends JobSource {
   readonly name: string;
   readonly options: { maxPayloadBytes: number };
-  readonly runner: ScriptRunner;
+  run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
   scripts(): Promise<{ keys: QueueKeys }>;
 }
 
@@ -190,7 +190,7 @@ export class Schedules {
 
   private async call<Answer>(build: (scripts: ScheduleScripts) => ScriptCall<Answer>): Promise<Answer> {
     const { keys } = await this.queue.scripts();
-    return this.queue.runner.run(build(new ScheduleScripts(keys)));
+    return this.queue.run(build(new ScheduleScripts(keys)));
   }
 }
 

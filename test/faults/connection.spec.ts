@@ -167,6 +167,24 @@ describe('a half-open connection', () => {
     await eventually(enqueued, { timeoutMs: 7_000, what: 'an enqueue over a new connection' });
   });
 
+  it.each<[string, (queue: JobQueue) => Promise<unknown>]>([
+    ['stats', (queue) => queue.stats()],
+    ['get', (queue) => queue.get('some')],
+    ['cancel', (queue) => queue.cancel('some')],
+    ['claim', (queue) => queue.claim()],
+    ['clean', (queue) => queue.clean('completed')],
+    ['schedules.list', (queue) => queue.schedules.list()],
+    ['doctor', (queue) => queue.doctor()],
+  ])('does not hold up %s, and is replaced', async (_, ask) => {
+    const { proxy, queue } = await behindProxy({ enqueueTimeoutMs: 500 });
+    await queue.stats();
+    proxy.pause(isNoWait);
+    const begun = performance.now();
+    await expect(ask(queue)).rejects.toThrow('no answer within 1000 ms');
+    expect(performance.now() - begun).toBeLessThan(3_000);
+    await ask(queue);
+  });
+
   it('for commands does not cost a running job its claim', async () => {
     const { proxy, redis, queue, other } = await behindProxy({ visibilityMs: 6_000 });
     const finish = gate();
