@@ -52,15 +52,16 @@ local function take_out(id)
   end
 end
 
--- The owner keeps its id and starts anew with all that is asked for, also how it holds the key. What its claims left stays for
--- their own repeats, so it is no plain job.
+-- The owner keeps its id and starts anew with all that is asked for, also how it holds the key. The fence and the log of
+-- its attempts stay, for the repeats of its claims, so it is no plain job.
 local function replace(owner, id, name, payload, options)
   local key = job .. owner
   if not take_out(owner) then
     return 'kept' -- taken by a client of the pattern that has not written its claim yet
   end
   redis.call('HDEL', key, 'options', 'priority', 'rank', 'max_attempts', 'max_crashes', 'expires_at_ms', 'due_at_ms',
-    'crashes', 'errors', 'unhandled', 'cancel_requested_at_ms', 'unique', 'unique_for', 'window')
+    'crashes', 'errors', 'unhandled', 'cancel_requested_at_ms', 'unique', 'unique_for', 'window',
+    'progress', 'log', 'snoozes', 'interruptions', 'last_chance', 'held')
   redis.call('HSET', key, 'name', name, 'payload', payload, 'status', 'pending', 'attempts', '0', 'claimed_at_ms', 0,
     'ready_at_ms', now_text)
   redis.call('SET', replaced .. (options.request or id), owner, 'PX', memory_ms)
