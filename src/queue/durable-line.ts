@@ -116,7 +116,8 @@ export class DurableLine {
     // A frozen server never answers: the connection is given up, and with it what was asked on it.
     const cut = setTimeout(() => client.disconnect(), timeoutMs + answerMs);
     const replies = await pipeline.exec().finally(() => clearTimeout(cut));
-    const [failure, acknowledged] = replies!.at(-1)!;
+    const [[unwritten], [refused, acknowledged]] = replies!.slice(-2) as [Reply, Reply];
+    const failure = unwritten ?? refused; // without that write, WAIT may speak of none of this trip
     const replication = failure
       ? { acknowledged: 0, failure }
       : { acknowledged: Number(acknowledged), failure: undefined };

@@ -126,6 +126,14 @@ describe("durability: 'replica'", () => {
     expect((await queue.enqueue(1, { id: 'a' })).outcome).toBe('existing');
   });
 
+  it('a repeat that could write nothing at all is no acknowledgement', async () => {
+    const queue = durable();
+    await queue.enqueue(1, { id: 'a' });
+    await pair.redis.hset((await queue.scripts()).keys.stats, 'durable_total', 'abc');
+    const error = await refusal(queue.enqueue(1, { id: 'a' }));
+    expect(error).toMatchObject({ acknowledged: 0, cause: expect.any(Error) });
+  });
+
   it('parallel enqueues of all queues share few waits', async () => {
     const queues = [durable(), durable()];
     await queues[0]!.enqueue('warm');
