@@ -31,7 +31,7 @@ export interface JobEventFilter {
 }
 
 const texts = z
-  .union([z.string().min(1), z.array(z.string().min(1))], { error: 'expected text or an array of texts' })
+  .union([z.string().min(1), z.array(z.string().min(1)).min(1)], { error: 'expected text or an array of texts' })
   .optional();
 const status = z.enum(JOB_EVENT_STATUSES);
 const filterSchema = z.strictObject(
@@ -40,7 +40,9 @@ const filterSchema = z.strictObject(
     name: texts,
     id: texts,
     status: z
-      .union([status, z.array(status)], { error: `expected ${JOB_EVENT_STATUSES.join(', ')}, or an array of them` })
+      .union([status, z.array(status).min(1)], {
+        error: `expected ${JOB_EVENT_STATUSES.join(', ')}, or an array of them`,
+      })
       .optional(),
   },
   { error: 'expected an object of filters' },

@@ -1,10 +1,14 @@
 import { Injectable } from '@nestjs/common';
+import { checkJobs } from '../queue/check-jobs.js';
+import { checkKnown } from '../queue/check-options.js';
 import type { JobDefinition } from '../queue/define-job.js';
 import type { JobRecord, QueueStats } from '../queue/job.js';
 import { DeadLetters } from '../queue/dead-letters.js';
 import type { DoctorReport } from '../queue/doctor-report.js';
 import { checkResultOptions, type JobHandle, type ResultOptions } from '../queue/job-handle.js';
 import type { JobQueue } from '../queue/job-queue.js';
+import { InvalidOptionError } from '../queue/errors.js';
+import { show } from '../queue/names.js';
 import type { EnqueueOptions } from '../queue/new-job.js';
 import type { InputOf, OutputOf, StandardSchema } from '../queue/standard-schema.js';
 import { typedSource } from '../queue/typed-job.js';
@@ -74,6 +78,9 @@ export class JobQueueService extends OperatorVerbs {
     payload: unknown,
     options: EnqueueJobOptions = {},
   ): Promise<JobHandle> {
+    if (typeof options !== 'object' || options === null) {
+      throw new InvalidOptionError('enqueue', 'an object of enqueue options', show(options));
+    }
     const { queue, ...rest } = options;
     const target = this.target(job, queue);
     return typeof job === 'string'
@@ -100,11 +107,14 @@ export class JobQueueService extends OperatorVerbs {
   async enqueueMany(
     job: string | JobDefinition,
     jobs: readonly ({ payload: unknown } & Omit<EnqueueJobOptions, 'queue'>)[],
-    { queue }: Pick<EnqueueJobOptions, 'queue'> = {},
+    options: Pick<EnqueueJobOptions, 'queue'> = {},
   ): Promise<JobHandle[]> {
-    const target = this.target(job, queue);
+    checkKnown('enqueueMany', options, ['queue']);
+    const target = this.target(job, options.queue);
     return typeof job === 'string'
-      ? target.enqueueMany(jobs.map(({ payload, ...rest }) => ({ payload, ...optionsFor(target, job, rest) })))
+      ? target.enqueueMany(
+          checkJobs(jobs).map(({ payload, ...rest }) => ({ payload, ...optionsFor(target, job, rest) })),
+        )
       : target.enqueueMany(job, jobs);
   }
 

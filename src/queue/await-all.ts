@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { checkKnown, checkMs } from './check-options.js';
 import type { JobHandle } from './job-handle.js';
 
@@ -23,6 +24,8 @@ export async function awaitAll<const Handles extends readonly JobHandle[]>(
   const { timeoutMs = 30_000 } = options;
   checkMs('timeoutMs', timeoutMs, 0, Infinity);
   const others = new AbortController();
+  // One for each job that is waited for, which is no leak.
+  setMaxListeners(0, others.signal);
   try {
     const results = handles.map((handle) => handle.result({ timeoutMs, signal: others.signal }));
     return (await Promise.all(results)) as ResultsOf<Handles>;

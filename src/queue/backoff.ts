@@ -16,27 +16,34 @@ export type StoredBackoff =
       jitter?: number;
     };
 
-/** How long a failed job waits: a number of ms, a rule, or for handlers and queues a function of attempt (from 1) and error. */
+/** How long a failed job waits: a number of ms, a rule, or for handlers and queues a function of attempt (from 1) and error that answers 0 ms to a year. */
 export type Backoff = StoredBackoff | ((attempt: number, error: unknown) => number);
+
+const YEAR_MS = 31_536_000_000;
 
 const milliseconds = z
   .number({ error: 'expected a number of ms' })
   .min(0, 'expected 0 ms or more')
-  .max(31_536_000_000, 'expected at most a year in ms');
+  .max(YEAR_MS, 'expected at most a year in ms');
 
 export const storedBackoffSchema = z.union(
   [
     milliseconds,
-    z.strictObject({
-      type: z.enum(['fixed', 'exponential'], { error: "expected 'fixed' or 'exponential'" }),
-      delayMs: milliseconds,
-      maxDelayMs: milliseconds.optional(),
-      jitter: z
-        .number({ error: 'expected a number from 0 to 1' })
-        .min(0, 'expected a number from 0 to 1')
-        .max(1, 'expected a number from 0 to 1')
-        .optional(),
-    }),
+    z
+      .strictObject({
+        type: z.enum(['fixed', 'exponential'], { error: "expected 'fixed' or 'exponential'" }),
+        delayMs: milliseconds,
+        maxDelayMs: milliseconds.optional(),
+        jitter: z
+          .number({ error: 'expected a number from 0 to 1' })
+          .min(0, 'expected a number from 0 to 1')
+          .max(1, 'expected a number from 0 to 1')
+          .optional(),
+      })
+      .refine(({ delayMs, maxDelayMs = delayMs }) => maxDelayMs >= delayMs, {
+        error: 'expected delayMs or more',
+        path: ['maxDelayMs'],
+      }),
   ],
   { error: 'expected ms or { type, delayMs, maxDelayMs?, jitter? }' },
 );
@@ -69,8 +76,8 @@ export function backoffDelay(
   }
   if (typeof backoff === 'function') {
     const delay = backoff(attempt, error);
-    if (!Number.isFinite(delay) || delay < 0) {
-      throw new InvalidOptionError('backoff function', 'a number of ms, 0 or more', show(delay));
+    if (!(delay >= 0 && delay <= YEAR_MS)) {
+      throw new InvalidOptionError('backoff function', 'a number of ms from 0 to a year', show(delay));
     }
     return Math.round(delay);
   }

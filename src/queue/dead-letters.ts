@@ -61,11 +61,20 @@ const filterFields = {
   olderThanMs: duration(0).optional(),
   newerThanMs: duration(0).optional(),
 };
-const filterSchema = z.strictObject(filterFields, { error: 'expected an object of filters' });
-const listSchema = z.strictObject(
-  { ...filterFields, limit: wholeNumber(1, LARGEST_PAGE).optional(), cursor: text.optional() },
-  { error: 'expected an object of filters' },
-);
+const ages = {
+  error: 'expected olderThanMs or more, since nothing is older and newer',
+  path: ['newerThanMs'],
+};
+const possible = ({ olderThanMs = 0, newerThanMs = olderThanMs }: DeadLetterFilter) => newerThanMs >= olderThanMs;
+const filterSchema = z
+  .strictObject(filterFields, { error: 'expected an object of filters' })
+  .refine(possible, ages);
+const listSchema = z
+  .strictObject(
+    { ...filterFields, limit: wholeNumber(1, LARGEST_PAGE).optional(), cursor: text.optional() },
+    { error: 'expected an object of filters' },
+  )
+  .refine(possible, ages);
 const redriveSchema = z.strictObject(
   { payload: z.unknown().optional() },
   { error: 'expected an object with a payload' },

@@ -21,6 +21,7 @@ import type { FailOutcome, ReleaseOutcome } from './queue-scripts.js';
 import type { RedisClient } from './redis-client.js';
 import type { InputOf, OutputOf, StandardSchema } from './standard-schema.js';
 import { storeError } from './store-error.js';
+import { checkJobs } from './check-jobs.js';
 import { newTypedJob, typedSource, type TypedEnqueueOptions } from './typed-job.js';
 import { Waker } from './waker.js';
 
@@ -115,7 +116,7 @@ export class JobQueue extends QueueOperator {
   ): Promise<JobHandle[]> {
     const { maxPayloadBytes } = this.options;
     const typed = first instanceof JobDefinition;
-    const made = (typed ? second : first).map(({ payload, ...rest }) => {
+    const made = checkJobs(typed ? second : first).map(({ payload, ...rest }) => {
       const options = Object.keys(rest).length > 0 ? rest : undefined;
       return typed
         ? newTypedJob(this.name, first, payload, options, maxPayloadBytes)

@@ -126,6 +126,13 @@ export function newJob(
       `both (${checked.delayMs}, ${show(String(checked.runAt))})`,
     );
   }
+  if (checked.expiresInMs !== undefined && checked.expiresInMs <= (checked.delayMs ?? 0)) {
+    throw new InvalidOptionError(
+      'enqueue.expiresInMs',
+      `more than delayMs, ${checked.delayMs}, before which it cannot start`,
+      show(checked.expiresInMs),
+    );
+  }
   const job = { id: id ?? randomId(), name, payload: json, options: encodeOptions(checked) };
   return checked.durability ? { ...job, durability: checked.durability } : job;
 }

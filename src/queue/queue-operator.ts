@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { checkCount, checkKnown, checkMs, checkOptions } from './check-options.js';
+import { checkCount, checkKnown, checkOptions } from './check-options.js';
+import { checkStart } from './check-start.js';
 import { clean, type CleanableStatus, type CleanOptions } from './clean.js';
 import { Connection } from './connection.js';
 import { DeadLetters } from './dead-letters.js';
@@ -154,12 +155,7 @@ export abstract class QueueOperator {
 
   /** Gives a waiting job a new start. `{ delayMs: 0 }` promotes it now. */
   async reschedule(id: string, start: { delayMs: number } | { runAt: Date | number }) {
-    if ('delayMs' in start) {
-      checkMs('delayMs', start.delayMs, 0, YEAR_MS);
-    } else if (Number.isNaN(new Date(start.runAt).getTime())) {
-      throw new InvalidOptionError('runAt', 'a valid Date or epoch ms', show(String(start.runAt)));
-    }
-    const due = 'delayMs' in start ? start : { runAtMs: Number(start.runAt) };
+    const due = checkStart(start);
     return this.call((scripts) => scripts.reschedule(id, due));
   }
 

@@ -1,5 +1,6 @@
-import { RetryLaterError } from '../queue/errors.js';
+import { InvalidOptionError, RetryLaterError } from '../queue/errors.js';
 import type { ClaimedJob } from '../queue/job.js';
+import { show } from '../queue/names.js';
 
 /** What a running job can tell the queue. */
 export interface JobReporter {
@@ -95,9 +96,12 @@ export class Job<Payload = unknown> {
   /**
    * Adds a line to the job's log; the newest 100 lines are kept, each of at most 1,000 characters.
    *
-   * @throws ClaimLostError when the claim is no longer current
+   * @throws ClaimLostError when the claim is no longer current; InvalidOptionError for what is no text
    */
-  log(message: string): Promise<void> {
+  async log(message: string): Promise<void> {
+    if (typeof message !== 'string') {
+      throw new InvalidOptionError('job.log', 'text', show(message));
+    }
     return this.reporter.log(this.claim, message);
   }
 

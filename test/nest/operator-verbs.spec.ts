@@ -65,3 +65,20 @@ describe('through the service, by the name of the job', () => {
     expect(await jobs.stats(SendLater)).toMatchObject({ scheduled: 0, pending: 0 });
   });
 });
+
+it('through the service, what is no option or no list of jobs is refused with a typed error', async () => {
+  const jobs = (await startApp({})).get(JobQueueService);
+  const name = uniqueQueueName();
+  for (const call of [
+    () => jobs.enqueue(name, 1, null as never),
+    () => jobs.enqueueMany(name, [{ payload: 1 }], { queu: 'other' } as object),
+    () => jobs.enqueueMany(name, [null] as never),
+    () => jobs.enqueueMany(name, 'ab' as never),
+    () => jobs.result(name, 'a', { timeout: 5 } as object),
+    () => jobs.clean(name, 'failed', { olderThan: 5 } as object),
+    async () => jobs.events.where({ status: [] }),
+  ]) {
+    await expect(call()).rejects.toThrow(InvalidOptionError);
+  }
+  expect(await jobs.stats(name)).toMatchObject({ pending: 0 });
+});

@@ -51,3 +51,18 @@ describe('the signal of a wait', () => {
     expect((await handle.get())!.status).toBe('pending');
   });
 });
+
+it('warns of no leak, however many jobs it waits for', async () => {
+  const { queue } = coreQueue();
+  const warnings: Error[] = [];
+  const note = (warning: Error) => void warnings.push(warning);
+  process.on('warning', note);
+  const handles = await queue.enqueueMany(Array.from({ length: 20 }, (_, i) => ({ payload: i })));
+  const waiting = awaitAll(handles);
+  for (const job of await queue.claimMany(20)) {
+    await queue.complete(job);
+  }
+  await waiting;
+  process.off('warning', note);
+  expect(warnings).toEqual([]);
+});

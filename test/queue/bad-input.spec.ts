@@ -64,6 +64,8 @@ describe('an enqueue refuses, and writes nothing', () => {
     ['enqueue.runAt', { runAt: '2030-01-01' }],
     ['enqueue.runAt', { runAt: 1e300 }],
     ['enqueue', { delayMs: 5, runAt: 5 }],
+    ['enqueue.expiresInMs', { delayMs: 3_600_000, expiresInMs: 1_000 }],
+    ['enqueue.backoff.maxDelayMs', { backoff: { type: 'exponential', delayMs: 5_000, maxDelayMs: 1_000 } }],
     ['enqueue.priority', { priority: 1_001 }],
     ['enqueue.priority', { priority: -1 }],
     ['enqueue.maxAttempts', { maxAttempts: 0 }],
@@ -127,6 +129,17 @@ describe('other calls refuse, and change nothing', () => {
     ['delayMs', (queue) => queue.reschedule('a', { delayMs: -1 })],
     ['delayMs', (queue) => queue.reschedule('a', { delayMs: 'soon' as unknown as number })],
     ['runAt', (queue) => queue.reschedule('a', { runAt: new Date(Number.NaN) })],
+    ['runAt', (queue) => queue.reschedule('a', { runAt: '2030-01-01' as unknown as Date })],
+    ['reschedule', (queue) => queue.reschedule('a', { delayMs: 0, runAt: 5 })],
+    ['reschedule', (queue) => queue.reschedule('a', {} as never)],
+    ['reschedule', (queue) => queue.reschedule('a', null as never)],
+    ['enqueueMany', (queue) => queue.enqueueMany('ab' as never)],
+    ['enqueueMany[1]', (queue) => queue.enqueueMany([{ payload: 1 }, null] as never)],
+    [
+      'deadLetters.discardAll.filter.newerThanMs',
+      (queue) => queue.deadLetters.discardAll({ filter: { olderThanMs: 2, newerThanMs: 1 } }),
+    ],
+    ['deadLetters.list.newerThanMs', (queue) => queue.deadLetters.list({ olderThanMs: 2, newerThanMs: 1 })],
     ['timeoutMs', (queue) => queue.result('a', { timeoutMs: -1 })],
     ['purge confirm', (queue) => queue.purge({ confirm: '' })],
   ])('%s', async (subject, call) => {
@@ -208,5 +221,11 @@ describe('other calls refuse, and change nothing', () => {
     const job = (await queue.claim())!;
     expect(await failure(() => queue.fail(job, 'no'))).toMatchObject({ subject: 'backoff function', found: '-5' });
     expect(await queue.fail(job, 'no', { delayMs: 0 })).toBe('retry');
+  });
+
+  it('a backoff function that answers more than a year', async () => {
+    const { queue } = coreQueue({ backoff: () => 31_536_000_001 });
+    await queue.enqueue(1);
+    expect(await failure(async () => queue.fail((await queue.claim())!, 'no'))).toBeInstanceOf(InvalidOptionError);
   });
 });

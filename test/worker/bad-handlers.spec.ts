@@ -5,6 +5,7 @@ import { defineJob, type JobDefinition } from '../../src/queue/define-job.js';
 import { InvalidOptionError } from '../../src/queue/errors.js';
 import { defineHandler } from '../../src/worker/define-handler.js';
 import type { HandlerOptions } from '../../src/worker/handler.js';
+import type { Job } from '../../src/worker/job.js';
 import { Worker } from '../../src/worker/worker.js';
 import type { WorkerQueue } from '../../src/worker/worker-options.js';
 import { newQueue, startWorker } from '../support/workers.js';
@@ -83,4 +84,12 @@ it('takes an instance of a class, with fields of its own, and runs its method', 
   const queue = newQueue();
   await startWorker([{ queue, handlers: { [queue.name]: new Doubler() } }]);
   expect(await (await queue.enqueue(21)).result()).toBe(42);
+});
+
+it('refuses a line of the log that is no text', async () => {
+  const queue = newQueue({ maxAttempts: 1 });
+  const worker = await startWorker(queue, (job: Job<never>) => job.log(5 as never));
+  await queue.enqueue(1);
+  const { error } = await worker.event('failed');
+  expect(error).toBeInstanceOf(InvalidOptionError);
 });

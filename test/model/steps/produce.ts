@@ -39,7 +39,8 @@ const options: fc.Arbitrary<ModelEnqueueOptions> = fc
       unique: rarely(unique),
     }),
   )
-  .map(([when, rest]) => given({ ...when, ...rest }));
+  .map(([when, rest]) => given({ ...when, ...rest }))
+  .filter(({ delayMs = 0, expiresInMs = Infinity }: ModelEnqueueOptions) => expiresInMs > delayMs);
 
 const payload = fc.oneof(fc.integer({ min: 1, max: 99 }), fc.constantFrom('text', null, { to: ['ada'] }));
 const job = fc.tuple(payload, options);

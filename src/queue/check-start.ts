@@ -1,0 +1,29 @@
+import { checkKnown, checkMs } from './check-options.js';
+import { InvalidOptionError } from './errors.js';
+import { show } from './names.js';
+
+const YEAR_MS = 365 * 86_400_000;
+
+/** When a job is to start: after so many ms, or at a time. */
+export type Start = { delayMs: number } | { runAt: Date | number };
+
+/**
+ * Checks the new start of a job, and says it as the script takes it.
+ *
+ * @throws InvalidOptionError
+ */
+export function checkStart(start: Start): { delayMs: number } | { runAtMs: number } {
+  checkKnown('reschedule', start, ['delayMs', 'runAt']);
+  const { delayMs, runAt } = start as { delayMs?: number; runAt?: Date | number };
+  if ((delayMs === undefined) === (runAt === undefined)) {
+    throw new InvalidOptionError('reschedule', 'delayMs or runAt', delayMs === undefined ? 'neither' : 'both');
+  }
+  if (runAt === undefined) {
+    checkMs('delayMs', delayMs!, 0, YEAR_MS);
+    return { delayMs: delayMs! };
+  }
+  if (!(runAt instanceof Date || typeof runAt === 'number') || Number.isNaN(new Date(runAt).getTime())) {
+    throw new InvalidOptionError('runAt', 'a valid Date or epoch ms', show(String(runAt)));
+  }
+  return { runAtMs: Math.round(Number(runAt)) };
+}
