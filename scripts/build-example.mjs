@@ -8,14 +8,34 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const lock = join(root, '.cache/build.lock');
 
+const COMMON = ['tsconfig.json', 'package.json'];
+
 /** Ends the process with 1 where something cannot be built; the compiler has said what is wrong. */
 export async function buildExample(name, main) {
   const example = `examples/${name}`;
-  if (isBuilt(example, main)) return;
+  const parts = [
+    {
+      what: 'the library',
+      sources: ['src', 'lua', ...COMMON],
+      built: 'dist/esm/index.js',
+      build: () => ['embed', 'build:esm'].forEach((script) => run('npm', ['run', '--silent', script])),
+    },
+    {
+      what: example,
+      sources: ['dist/esm/index.js', `${example}/src`, `${example}/tsconfig.json`, ...COMMON],
+      built: `${example}/dist/${main}`,
+      build: () => run('npx', ['--no-install', 'tsc', '-p', `${example}/tsconfig.json`]),
+    },
+  ];
+  if (parts.every(isBuilt)) return;
   await lockBuild();
   try {
-    // Whoever had the lock may have built it meanwhile.
-    if (!isBuilt(example, main)) build(example);
+    for (const part of parts) {
+      // Whoever had the lock may have built it meanwhile. What is built stays: others may be running it.
+      if (isBuilt(part)) continue;
+      console.log(`Building ${part.what} …`);
+      part.build();
+    }
   } catch {
     process.exitCode = 1;
   } finally {
@@ -24,18 +44,8 @@ export async function buildExample(name, main) {
   if (process.exitCode === 1) process.exit();
 }
 
-function isBuilt(example, main) {
-  const sources = ['src', 'lua', `${example}/src`, `${example}/tsconfig.json`, 'tsconfig.json', 'package.json'];
-  const built = ['dist/esm/index.js', `${example}/dist/${main}`];
-  const newest = Math.max(...sources.map((path) => newestIn(join(root, path))));
-  const oldest = Math.min(...built.map((path) => changedAt(join(root, path))));
-  return oldest >= newest;
-}
-
-function build(example) {
-  console.log(`Building the library and ${example} …`);
-  for (const script of ['embed', 'build:esm']) run('npm', ['run', '--silent', script]);
-  run('npx', ['--no-install', 'tsc', '-p', `${example}/tsconfig.json`]);
+function isBuilt({ sources, built }) {
+  return changedAt(join(root, built)) >= Math.max(...sources.map((path) => newestIn(join(root, path))));
 }
 
 /** A build deletes what was built before: two at once, as tests start them, would take it from each other. */
@@ -59,7 +69,7 @@ function run(command, args) {
 }
 
 function newestIn(path) {
-  if (!statSync(path).isDirectory()) return changedAt(path);
+  if (!existsSync(path) || !statSync(path).isDirectory()) return changedAt(path);
   const inside = readdirSync(path, { recursive: true, encoding: 'utf8' })
     // Written by the build itself.
     .filter((name) => !name.endsWith('lua.generated.ts'))
