@@ -11,7 +11,7 @@ import { supervised, superviseHandshake } from '../queue/supervised.js';
 import { LONGEST_TRIP_MS } from './run-supervised.js';
 
 const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 2_000;
+const LONGEST_PAUSE_MS = 1_000;
 
 /** Errors that pass by themselves: the server is starting, failing over, busy, or full. */
 const PASSING =
