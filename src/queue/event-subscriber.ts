@@ -83,7 +83,8 @@ export class EventSubscriber {
   }
 
   private open(): RedisClient {
-    const client = this.connection.duplicate('events');
+    // ioredis 5 sends a SUBSCRIBE before it asks whether the server is ready, and may then ask no more.
+    const client = this.connection.duplicate('events', { enableReadyCheck: false });
     client.on('message', (channel: string, message: string) => this.hear(channel, message));
     return client;
   }
