@@ -141,7 +141,7 @@ async function persistenceOf(node: Redis, info: Map<string, string>) {
 /** A setting; undefined where CONFIG is forbidden or renamed, as by many providers. */
 async function configOf(node: Redis, setting: string): Promise<string | undefined> {
   try {
-    const reply: unknown[] = await node.config('GET', setting);
+    const reply = (await node.config('GET', setting)) as unknown[];
     return reply.length > 1 ? String(reply[1]) : undefined;
   } catch {
     return undefined;
