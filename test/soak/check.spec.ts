@@ -60,6 +60,16 @@ describe('the checker of histories', () => {
     expect(verdictOf(run)).toMatchObject({ violations: [], unanswered: 0 });
   });
 
+  it('does not take the end of a broken job for a recurring one', () => {
+    const run = cleanRun();
+    run.files.producer!.push(['enqueue', 7, 1], ['enqueued', 7, 1]);
+    run.files.operator!.push(['plant', 'deleted', PRODUCER, 7, 'broken']);
+    run.files.worker!.push(['tick', 'failed', 'broken', 0]);
+    run.snapshot.totals = { ...run.snapshot.totals, enqueued: 11, failed: 2 };
+    run.snapshot.jobs.push({ ...broken(), id: 'broken' });
+    expect(verdictOf(run)).toMatchObject({ violations: [], jobs: 11 });
+  });
+
   it('counts a double execution, and allows it', () => {
     const run = cleanRun();
     const at = run.files.worker!.findIndex((entry) => String(entry) === `start,${PRODUCER},0,1,10`);

@@ -123,6 +123,8 @@ export class Facts {
     }
     this.open.clear();
     this.lost.clear();
+    // A job whose payload was broken looks like a recurring one to the worker that is told of its end.
+    for (const id of this.plantedIds) this.ticks.delete(id);
   }
 
   private of(process: number, number: number, change: (jobs: Jobs) => unknown): void {
