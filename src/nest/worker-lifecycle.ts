@@ -114,6 +114,11 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     }
   }
 
+  /** Tells whether Redis is connected: now, and at each change. */
+  watchConnection(tell: (connected: boolean) => void): void {
+    this.redis.connection.watch(tell);
+  }
+
   private async startWhenReady(): Promise<void> {
     try {
       await this.redis.connection.whenReady();

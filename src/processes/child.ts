@@ -64,7 +64,7 @@ class Child {
       const lifecycle = lifecycleOf(await this.booting);
       send({ type: 'booted' });
       await lifecycle.whenRunning();
-      send({ type: 'running' });
+      lifecycle.watchConnection((connected) => send({ type: connected ? 'running' : 'disconnected' }));
     } catch (error) {
       if (!this.stopping) {
         send({ type: 'failed', error: reportedError(error) }, () => process.exit(1));

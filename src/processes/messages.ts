@@ -18,6 +18,7 @@ export type FromChild =
   | { type: 'hello' }
   | { type: 'booted' }
   | { type: 'running' }
+  | { type: 'disconnected' }
   | { type: 'failed'; error: ReportedError }
   | { type: 'stopping' }
   | { type: 'pong' };

@@ -45,7 +45,7 @@ export interface RunWorkersOptions {
    * if all stopped in time, else 1; so does giving up, with 1. Default true. False: the program calls `stop()` itself.
    */
   ownsProcess?: boolean;
-  /** A file that exists while all workers run, for a probe such as `test -f /tmp/ready`. Default: none. */
+  /** A file that exists while all workers run and are connected to Redis, for a probe such as `test -f /tmp/ready`. Default: none. */
   readyFile?: string;
   /** Nest's logger for this process and, through it, for what the worker processes say. Default: Nest's own. */
   logger?: LoggerService | LogLevel[] | false;

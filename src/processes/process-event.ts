@@ -2,8 +2,11 @@ import type { ReportedError } from './messages.js';
 
 /** What happens to a worker process; `name` is that of its place, such as `worker-2`, `pid` that of the process. */
 export type WorkerProcessEvent =
-  /** `started`: was forked, and boots. `running`: its worker claims jobs. */
-  | { type: 'started' | 'running'; name: string; pid: number | undefined }
+  /**
+   * `started`: was forked, and boots. `running`: its worker claims jobs. `disconnected`: its worker has lost the connection
+   * to Redis; `running` again when it is back.
+   */
+  | { type: 'started' | 'running' | 'disconnected'; name: string; pid: number | undefined }
   | WorkerProcessEnded
   /** The app in it called `process.send(message)`. */
   | { type: 'message'; name: string; pid: number | undefined; message: unknown };

@@ -9,10 +9,10 @@ import type { WorkerProcessEvent } from './process-event.js';
 import { Pulse } from './pulse.js';
 
 /**
- * `starting`: boots, or waits for Redis. `running`: its worker claims jobs. `waiting`: ended, for its restart.
- * `stopping`: finishes what runs, for good or, after a SIGTERM of its own, before its restart. `stopped`: for good.
+ * `starting`: boots, or waits for Redis. `running`: its worker claims jobs. `disconnected`: its worker has lost the
+ * connection to Redis, and goes on when it is back. `waiting`: ended, for its restart. `stopping`: finishes what runs, for good or, after a SIGTERM of its own, before its restart. `stopped`: for good.
  */
-export type WorkerProcessState = 'starting' | 'running' | 'waiting' | 'stopping' | 'stopped';
+export type WorkerProcessState = 'starting' | 'running' | 'disconnected' | 'waiting' | 'stopping' | 'stopped';
 
 /** What a supervised process tells its supervisor. */
 export interface ProcessOwner {
@@ -149,13 +149,12 @@ export class WorkerProcess {
         }
         break;
       case 'running':
-        this.runningSince = performance.now();
+        this.runningSince ??= performance.now();
         this.bootFailures = 0;
-        if (this.state === 'starting') {
-          this.state = 'running';
-          this.owner.tell({ type: 'running', name: this.name, pid: this.pid });
-          this.owner.changed();
-        }
+        this.turn('running');
+        break;
+      case 'disconnected':
+        this.turn('disconnected');
         break;
       case 'failed':
         this.failed = message.error;
@@ -166,6 +165,15 @@ export class WorkerProcess {
         break;
       case 'pong':
         this.pulse?.answered();
+    }
+  }
+
+  /** What a process says of its worker counts until it stops. */
+  private turn(state: 'running' | 'disconnected'): void {
+    if (this.child && this.state !== 'stopping') {
+      this.state = state;
+      this.owner.tell({ type: state, name: this.name, pid: this.pid });
+      this.owner.changed();
     }
   }
 

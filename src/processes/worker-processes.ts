@@ -71,13 +71,13 @@ export class WorkerProcesses {
     this.grow(options.processes);
   }
 
-  /** Whether the worker of every process runs now. */
+  /** Whether the worker of every process runs now, and is connected to Redis. */
   get ready(): boolean {
     return !this.stopping && this.wanted.every(({ state }) => state === 'running');
   }
 
   /**
-   * Waits until the worker of every process runs.
+   * Waits until the worker of every process runs and is connected to Redis.
    *
    * @throws WorkerBootError when they were given up
    * @returns false when they were stopped before

@@ -106,6 +106,20 @@ export class Connection {
     await this.inspect();
   }
 
+  /** Tells whether the client is connected: now, and at each change. */
+  watch(tell: (connected: boolean) => void): void {
+    let told: boolean | undefined;
+    const look = () => {
+      if (this.ready !== told) {
+        told = this.ready;
+        tell(told);
+      }
+    };
+    this.client.on('ready', look);
+    this.client.on('close', look);
+    look();
+  }
+
   /**
    * Asks for something that must not hang. Where no answer comes in time, the connection is replaced.
    *

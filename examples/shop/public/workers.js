@@ -4,6 +4,7 @@ import { byId, el, keyed, post, seconds, setText, shortId } from './dom.js';
 const STATES = {
   starting: 'starts …',
   running: 'idle',
+  disconnected: 'waits for Redis …',
   hanging: 'hangs',
   waiting: 'is replaced …',
   stopping: 'stops …',
