@@ -1,14 +1,8 @@
 import { z } from 'zod';
+import { decodeAttempts } from './decode-attempts.js';
 import { storedBackoffSchema } from './backoff.js';
-import type {
-  AttemptRecord,
-  ClaimedJob,
-  JobRecord,
-  JobStatus,
-  RefusedJob,
-  StoredError,
-  WorkerOptions,
-} from './job.js';
+import { jsonLines, parseJson } from './decode-json.js';
+import type { ClaimedJob, JobRecord, JobStatus, RefusedJob, StoredError, WorkerOptions } from './job.js';
 
 const NO_OPTIONS: { value: WorkerOptions; broken?: string } = { value: Object.freeze({}) };
 
@@ -63,8 +57,8 @@ export function decodeClaim(
   for (let i = 2; i < values.length; i += CLAIM_FIELDS) {
     const id = values[i] as string;
     const fence = Number(values[i + 4]);
-    const payload = parse((values[i + 2] ?? undefined) as string | undefined);
-    const options = values[i + 6] ? parse(values[i + 6] as string) : NO_OPTIONS;
+    const payload = parseJson((values[i + 2] ?? undefined) as string | undefined);
+    const options = values[i + 6] ? parseJson(values[i + 6] as string) : NO_OPTIONS;
     const workerOptions = options === NO_OPTIONS ? NO_OPTIONS.value : decodeWorkerOptions(options.value);
     const storedName = values[i + 1] as string | null;
     const name = storedName ?? kindOf(payload.value) ?? queue;
@@ -124,7 +118,7 @@ export function decodeJob(queue: string, flat: readonly string[]): JobRecord {
 
 /** Decodes a job's hash. Fields that a foreign client wrote badly do not break it. */
 export function decodeJobHash(queue: string, hash: Readonly<Record<string, string>>): JobRecord {
-  const payload = parse(hash.payload);
+  const payload = parseJson(hash.payload);
   const record: JobRecord = {
     id: hash.id ?? '',
     name: hash.name ?? kindOf(payload.value) ?? queue,
@@ -137,17 +131,17 @@ export function decodeJobHash(queue: string, hash: Readonly<Record<string, strin
     interruptions: Number(hash.interruptions ?? 0),
     priority: Number(hash.priority ?? 0),
     enqueuedAt: new Date(Number(hash.enqueued_at_ms ?? 0)),
-    attemptLog: lines<StoredAttempt>(hash.attempt_log).map(decodeAttempt),
-    log: lines<StoredLogLine>(hash.log).map(({ at, message }) => ({ at: new Date(at), message })),
+    attemptLog: decodeAttempts(hash),
+    log: jsonLines<StoredLogLine>(hash.log).map(({ at, message }) => ({ at: new Date(at), message })),
   };
   if (payload.broken !== undefined) {
     record.brokenPayload = payload.broken;
   }
   if (hash.result !== undefined) {
-    record.result = parse(hash.result).value;
+    record.result = parseJson(hash.result).value;
   }
   if (hash.progress !== undefined) {
-    record.progress = parse(hash.progress).value;
+    record.progress = parseJson(hash.progress).value;
   }
   return Object.assign(record, {
     ...numberField('maxAttempts', hash.max_attempts),
@@ -166,35 +160,9 @@ export function decodeJobHash(queue: string, hash: Readonly<Record<string, strin
   });
 }
 
-function parse(text: string | undefined): { value: unknown; broken?: string } {
-  if (text === undefined) {
-    return { value: undefined };
-  }
-  try {
-    return { value: JSON.parse(text) as unknown };
-  } catch {
-    return { value: undefined, broken: text };
-  }
-}
-
-/** The values of one JSON text a line; what is none is left out. */
-function lines<Line extends object>(text: string | undefined): Line[] {
-  const values = (text ? text.split('\n') : []).map((line) => parse(line).value);
-  return values.filter((value): value is Line => typeof value === 'object' && value !== null);
-}
-
 interface StoredLogLine {
   at: number;
   message: string;
-}
-
-interface StoredAttempt extends Omit<AttemptRecord, 'startedAt' | 'endedAt'> {
-  startedAt: number;
-  endedAt: number;
-}
-
-function decodeAttempt(entry: StoredAttempt): AttemptRecord {
-  return { ...entry, startedAt: new Date(entry.startedAt), endedAt: new Date(entry.endedAt) };
 }
 
 function numberField(name: keyof JobRecord, text: string | undefined): Partial<JobRecord> {

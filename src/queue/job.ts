@@ -60,14 +60,15 @@ export interface StoredError {
   stack?: string;
 }
 
-/** One attempt that did not complete. */
+/** One attempt that has ended. */
 export interface AttemptRecord {
   attempt: number;
   startedAt: Date;
   endedAt: Date;
   /** Which worker held the claim; null for a client of the Redis pattern. */
   worker: string | null;
-  outcome: 'error' | 'crash' | 'interruption' | 'snooze' | 'unhandled';
+  outcome: 'completed' | 'error' | 'crash' | 'interruption' | 'snooze' | 'unhandled';
+  /** Null where there was none: of one that completed, was given back, or was snoozed. */
   error: StoredError | null;
 }
 
@@ -101,7 +102,7 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   fence?: number;
   lastError?: string;
   lastErrorAt?: Date;
-  /** The attempts that did not complete, oldest first, the last 20. */
+  /** The last 20 attempts that did not complete, oldest first, then the one that did. */
   attemptLog: AttemptRecord[];
   progress?: unknown;
   log: LogLine[];

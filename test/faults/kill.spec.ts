@@ -22,7 +22,10 @@ describe('a worker that is killed in the middle of a job', () => {
     await heir.event('completed');
     await expectRecordedOnce(queue, id);
     expect(await queue.get(id)).toMatchObject({ result: 'done', attempts: 2, crashes: 1, errors: 0 });
-    expect((await queue.get(id))!.attemptLog).toMatchObject([{ attempt: 1, outcome: 'crash' }]);
+    expect((await queue.get(id))!.attemptLog).toMatchObject([
+      { attempt: 1, outcome: 'crash' },
+      { attempt: 2, outcome: 'completed' },
+    ]);
   });
 
   it('is followed by one that starts only after it', async () => {

@@ -97,7 +97,7 @@ function ruledJob(job: ModelJob) {
   const ended = status === 'completed' || status === 'failed' || status === 'cancelled';
   return {
     ...fields(job, JOB_FIELDS),
-    outcomes: job.outcomes.map(({ outcome }) => outcome),
+    outcomes: [...job.outcomes.map(({ outcome }) => outcome), ...(status === 'completed' ? ['completed'] : [])],
     log: job.log,
     cancelRequested: job.cancelRequested,
     enqueuedAt: job.enqueuedAt,

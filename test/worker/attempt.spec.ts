@@ -129,7 +129,7 @@ describe('what a handler throws', () => {
     expect(seen[1]!.at - seen[0]!.at).toBeGreaterThanOrEqual(10);
     const job = await queue.get(id);
     expect(job).toMatchObject({ status: 'completed', attempts: 1, errors: 0, interruptions: 0 });
-    expect(job!.attemptLog.map(({ outcome }) => outcome)).toEqual(['snooze', 'snooze', 'snooze']);
+    expect(job!.attemptLog.map(({ outcome }) => outcome)).toEqual(['snooze', 'snooze', 'snooze', 'completed']);
   });
 });
 

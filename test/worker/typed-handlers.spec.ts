@@ -57,6 +57,7 @@ describe('a handler of a definition', () => {
         outcome: 'error',
         error: { name: 'InvalidPayloadError', message: 'result.done: expected boolean, found "yes".' },
       },
+      { outcome: 'completed', error: null },
     ]);
   });
 

@@ -36,7 +36,7 @@ for (const [i, job] of handles.entries()) {
   const { status, attempts, attemptLog } = (await job.get())!;
   console.log(`\nThe mail to ${mails[i]?.to}: ${status} after ${attempts} attempt(s)`);
   for (const { attempt, outcome, worker, error } of attemptLog) {
-    console.log(`  attempt ${attempt}, worker ${worker}: ${outcome}, ${error?.message}`);
+    console.log(`  attempt ${attempt}, worker ${worker}: ${outcome}${error ? `, ${error.message}` : ''}`);
   }
 }
 

@@ -12,14 +12,16 @@ export function toView(job: JobRecord) {
     progress: job.progress,
     attempts: job.attempts,
     maxAttempts: job.maxAttempts,
-    errors: job.attemptLog.map(({ attempt, outcome, error, worker, startedAt, endedAt }) => ({
-      attempt,
-      outcome,
-      message: error?.message,
-      worker,
-      startedAt,
-      endedAt,
-    })),
+    errors: job.attemptLog
+      .filter(({ outcome }) => outcome !== 'completed')
+      .map(({ attempt, outcome, error, worker, startedAt, endedAt }) => ({
+        attempt,
+        outcome,
+        message: error?.message,
+        worker,
+        startedAt,
+        endedAt,
+      })),
     enqueuedAt: job.enqueuedAt,
     dueAt: job.dueAt,
     completedAt: job.completedAt,
