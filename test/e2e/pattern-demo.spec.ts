@@ -1,63 +1,19 @@
 // A script written for the demo server of the Redis documentation's job-queue pattern, run against the shop.
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { startOwnRedis, type OwnRedis } from '../support/own-redis.js';
+import type { OwnRedis } from '../support/own-redis.js';
+import { startPatternDemo } from '../support/pattern-demo.js';
 import { connect } from '../support/redis.js';
-import { buildShop, shopData, startProcess } from '../support/shop.js';
+import { startProcess } from '../support/shop.js';
 import { eventually } from '../support/wait.js';
+import { ID, STATS, type Jobs, type Stats } from './pattern-shapes.js';
 
 jest.setTimeout(60_000);
-
-const STATS = {
-  enqueued_total: expect.any(Number),
-  completed_total: expect.any(Number),
-  failed_total: expect.any(Number),
-  reclaimed_total: expect.any(Number),
-  pending_depth: expect.any(Number),
-  processing_depth: expect.any(Number),
-  completed_depth: expect.any(Number),
-  failed_depth: expect.any(Number),
-  visibility_ms: 1_000,
-  workers_running: expect.any(Number),
-  worker_processed_total: expect.any(Number),
-  work_latency_ms: expect.any(Number),
-  fail_rate: expect.any(Number),
-  hang_rate: expect.any(Number),
-};
-const ID = expect.stringMatching(/^[0-9a-f]{16}$/);
-
-type Stats = Record<keyof typeof STATS, number>;
-interface ListedJob {
-  id: string;
-  status: string;
-  attempts: number;
-  payload: Record<string, unknown>;
-  result: unknown;
-  last_error: string | null;
-}
-type Jobs = Record<'pending' | 'processing' | 'completed' | 'failed', ListedJob[]>;
 
 let redis: OwnRedis;
 let url: string;
 
 beforeAll(async () => {
-  buildShop();
-  redis = await startOwnRedis();
-  const { hostname, port } = new URL(redis.url);
-  const flags = {
-    host: '127.0.0.1',
-    port: '0',
-    'redis-host': hostname,
-    'redis-port': port,
-    'visibility-ms': '1000',
-  };
-  // Every flag that the demo has, and none that it has not.
-  const args = Object.entries({ ...flags, workers: '0', 'queue-name': 'demo' }).flatMap(([name, value]) => [
-    `--${name}`,
-    value,
-  ]);
-  const env = { SHOP_DATA: shopData(), REDIS_URL: '' };
-  const shop = startProcess('node', ['examples/shop/dist/main.js', ...args], env);
-  url = (await shop.prints(/The shop is open: (\S+)/))[1]!;
+  ({ url, redis } = await startPatternDemo());
 }, 180_000);
 
 async function get<Answer>(path: string): Promise<Answer> {

@@ -24,8 +24,8 @@ const enqueueSchema = z.object({
   count: wholeNumber(1, 50).optional(),
 });
 
-/** How many waiting and running jobs `GET /jobs` lists; of ended ones, as the pattern's demo, the last ten. */
-const LISTED = 100;
+/** How many waiting and running jobs `GET /jobs` lists, the demo all; of ended ones, as there, the last ten. */
+const LISTED = 1_000;
 const LISTED_ENDED = 10;
 /** How long workers may take to finish at a reset. */
 const RESET_STOP_MS = 1_500;
