@@ -1,16 +1,25 @@
-// The verbs of a JobQueue, with a manual consumer.
+// The verbs of a JobQueue, with a manual consumer; of a job whose handler has options, with a Worker.
 import { expect } from '@jest/globals';
 import type { ClaimedJob } from '../../src/queue/job.js';
-import { coreQueue } from '../support/core-queue.js';
-import { definitionOf } from './rows.js';
+import { JobQueue } from '../../src/queue/job-queue.js';
+import { queueOn, type TestQueue } from '../support/queue-state.js';
+import { newQueue, startWorker } from '../support/workers.js';
+import { Play } from './play.js';
+import { definitionOf, type Row } from './rows.js';
 import type { Driver, Stage } from './scene.js';
+import { server } from './server.js';
+
+type Consumer = Pick<
+  Stage,
+  'complete' | 'fail' | 'giveUp' | 'keepWaiting' | 'loseWorker' | 'running' | 'shutDown' | 'snooze'
+>;
 
 export const coreDriver: Driver = {
   name: 'the core',
-  open: async () => {
-    const { queue, state } = coreQueue({ maxAttempts: 3 });
-    let job: ClaimedJob;
-    const stage: Stage = {
+  open: async (row) => {
+    const queue = newQueue(row.handler ? { visibilityMs: 300 } : {}, server());
+    const state = queueOn(server(), {}, queue.name);
+    return {
       queue,
       state,
       deadLetters: queue.deadLetters,
@@ -20,32 +29,59 @@ export const coreDriver: Driver = {
       pause: () => queue.pause(),
       resume: () => queue.resume(),
       cancel: (id) => queue.cancel(id),
-      keepWaiting: () => undefined,
-      running: async () => {
-        job = (await queue.claim())!;
-      },
-      fail: async (final) => {
-        expect(await queue.fail(job, new Error('no'), { final })).toBe(final ? 'failed' : 'retry');
-      },
-      complete: async () => {
-        expect(await queue.complete(job, 1)).toBe(true);
-      },
-      snooze: async (delayMs) => {
-        expect(await queue.release(job, { delayMs })).toBe('released');
-      },
-      shutDown: async () => {
-        expect(await queue.release(job)).toBe('released');
-      },
-      loseWorker: async () => {
-        await state.expireClaims(job.id);
-        expect((await queue.reclaim()).reclaimed).toEqual([{ id: job.id, status: 'pending' }]);
-        expect(await queue.complete(job, 1)).toBe(false);
-      },
-      giveUp: async () => {
-        expect(await queue.extend(job)).toBe('cancel-requested');
-        expect(await queue.fail(job, new Error('aborted'))).toBe('cancelled');
-      },
+      ...(row.handler ? await worker(queue, state, row.handler) : manualConsumer(queue, state)),
     };
-    return Promise.resolve(stage);
   },
 };
+
+function manualConsumer(queue: JobQueue, state: TestQueue): Consumer {
+  let job: ClaimedJob;
+  return {
+    keepWaiting: () => undefined,
+    running: async () => {
+      job = (await queue.claim())!;
+    },
+    fail: async (final) => {
+      expect(await queue.fail(job, new Error('no'), { final })).toBe(final ? 'failed' : 'retry');
+    },
+    complete: async () => {
+      expect(await queue.complete(job, 1)).toBe(true);
+    },
+    snooze: async (delayMs) => {
+      expect(await queue.release(job, { delayMs })).toBe('released');
+    },
+    shutDown: async () => {
+      expect(await queue.release(job)).toBe('released');
+    },
+    loseWorker: async () => {
+      await state.expireClaims(job.id);
+      expect((await queue.reclaim()).reclaimed).toEqual([{ id: job.id, status: 'pending' }]);
+      expect(await queue.complete(job, 1)).toBe(false);
+    },
+    giveUp: async () => {
+      expect(await queue.extend(job)).toBe('cancel-requested');
+      expect(await queue.fail(job, new Error('aborted'))).toBe('cancelled');
+    },
+  };
+}
+
+async function worker(queue: JobQueue, state: TestQueue, options: Row['handler']): Promise<Consumer> {
+  const play = new Play();
+  const handler = { ...options, handle: (job: Parameters<Play['handle']>[0]) => play.handle(job) };
+  const { worker: runtime } = await startWorker(queue, handler, {
+    perQueue: 1,
+    onEvent: (event) => play.tell(event),
+  });
+  return {
+    ...play.verbs(queue, state),
+    keepWaiting: () => runtime.pause(),
+    running: async () => {
+      await play.started.promise;
+      await queue.pause();
+    },
+    shutDown: async () => {
+      await runtime.stop({ timeoutMs: 200 });
+      await play.until('released');
+    },
+  };
+}

@@ -7,49 +7,22 @@ import {
   JobHandler,
   JobQueueModule,
   JobQueueService,
-  NonRetryableError,
   OnJobEvent,
-  RetryLaterError,
   type Job,
   type WorkerEvent,
 } from 'nest-job-queue';
 import { queueOn } from '../support/queue-state.js';
-import { connect, testRedisUrl, uniqueQueueName } from '../support/redis.js';
+import { uniqueQueueName } from '../support/redis.js';
+import { Play } from './play.js';
 import { definitionOf, type Row } from './rows.js';
 import type { Driver, Stage } from './scene.js';
+import { server, serverUrl } from './server.js';
 
 const SHUT_DOWN = 'a shutdown gives it back';
 const open = new Set<INestApplicationContext>();
 afterAll(async () => {
   await Promise.all([...open].map((app) => app.close()));
 });
-
-/** What the handler of one cell is to do, and what became of it. */
-class Play {
-  readonly started = deferred();
-  readonly ended = deferred<WorkerEvent['type']>();
-  readonly action = deferred<() => unknown>();
-
-  async handle(job: Job): Promise<unknown> {
-    this.started.resolve();
-    const aborted = new Promise<() => unknown>((resolve) => {
-      job.signal.addEventListener('abort', () => resolve(() => Promise.reject(job.signal.reason as Error)));
-    });
-    return (await Promise.race([this.action.promise, aborted]))();
-  }
-
-  async act(action: () => unknown, expected: WorkerEvent['type']): Promise<void> {
-    this.action.resolve(action);
-    await this.until(expected);
-  }
-
-  async until(expected: WorkerEvent['type']): Promise<void> {
-    const type = await this.ended.promise;
-    if (type !== expected) {
-      throw new Error(`expected the event ${expected}, found ${type}`);
-    }
-  }
-}
 
 /** A driver whose app serves one queue for each of these cells; those of others have no worker. */
 export function nestDriver(cells: readonly { row: Row; cell: string }[] = []): Driver {
@@ -83,7 +56,7 @@ function stageOf(
   own: INestApplicationContext | undefined,
 ): Stage {
   const queue = jobs.queue(name);
-  const state = queueOn(connectOnce(), {}, name);
+  const state = queueOn(server(), {}, name);
   const subject = row.typed ? definitionOf(name) : name;
   return {
     queue,
@@ -98,29 +71,17 @@ function stageOf(
     pause: () => jobs.pause(subject),
     resume: () => jobs.resume(subject),
     cancel: (id) => jobs.cancel(subject, id),
+    ...play.verbs(queue, state),
     keepWaiting: () => jobs.pauseWorker(name),
     running: async () => {
       await play.started.promise;
       await jobs.pause(subject);
     },
-    fail: (final) =>
-      play.act(
-        () => Promise.reject(final ? new NonRetryableError('no') : new Error('no')),
-        final ? 'failed' : 'retry',
-      ),
-    complete: () => play.act(() => 1, 'completed'),
-    snooze: (delayMs) => play.act(() => Promise.reject(new RetryLaterError(delayMs)), 'released'),
     shutDown: async () => {
       open.delete(own!);
       await own!.close();
       await play.until('released');
     },
-    loseWorker: async () => {
-      await state.expireClaims(...(await state.ranked(state.keys.claims)));
-      await queue.reclaim();
-      await play.until('lost');
-    },
-    giveUp: () => play.until('cancelled'),
   };
 }
 
@@ -134,32 +95,21 @@ async function boot(
     }
 
     @OnJobEvent(['completed', 'retry', 'failed', 'cancelled', 'released', 'lost'])
-    ended({ type, job }: WorkerEvent): void {
-      plays.get(job.queue)!.ended.resolve(type);
+    ended(event: WorkerEvent): void {
+      plays.get(event.job.queue)!.tell(event);
     }
   }
   const method = Object.getOwnPropertyDescriptor(Handlers.prototype, 'run')!;
   for (const [name, row] of queues) {
-    const options = { concurrency: 1, visibilityMs: 300 };
+    const options = { ...row.handler, concurrency: 1, visibilityMs: 300 };
     const decorate = row.typed ? JobHandler(definitionOf(name), options) : JobHandler(name, options);
     (decorate as MethodDecorator)(Handlers.prototype, 'run', method);
   }
-  const redis = testRedisUrl();
+  const redis = serverUrl();
 
   @Module({ imports: [JobQueueModule.forRoot({ redis, shutdownTimeoutMs: 200 })], providers: [Handlers] })
   class CellsModule {}
   const app = await NestFactory.createApplicationContext(CellsModule, { logger: false });
   open.add(app);
   return app;
-}
-
-let connection: ReturnType<typeof connect> | undefined;
-const connectOnce = () => (connection ??= connect());
-
-function deferred<Value = void>() {
-  let resolve!: (value: Value) => void;
-  const promise = new Promise<Value>((done) => {
-    resolve = done;
-  });
-  return { promise, resolve };
 }

@@ -5,6 +5,8 @@ import { coreDriver } from './core-driver.js';
 import { nestDriver } from './nest-driver.js';
 import { HOUR, type Row } from './rows.js';
 import { Scene, type Driver } from './scene.js';
+import { expectOnReplica } from './server.js';
+import { keptWords } from './words.js';
 import { tableOf } from '../docs/table.js';
 
 const OPTIONS: Record<string, Row> = {
@@ -12,8 +14,13 @@ const OPTIONS: Record<string, Row> = {
   '`runAt`': { options: { runAt: Date.now() + HOUR } },
   '`priority`': { options: { priority: 5 } },
   '`expiresInMs`': { options: { expiresInMs: 2 * HOUR } },
+  '`maxAttempts`': { options: { maxAttempts: 5 } },
+  '`maxCrashes`': { options: { maxCrashes: 5 } },
+  '`backoff`': { options: { backoff: 2 * HOUR } },
   '`timeoutMs`': { options: { timeoutMs: HOUR } },
   '`keepResult: false`': { options: { keepResult: false } },
+  '`resultTtlMs`': { options: { resultTtlMs: HOUR } },
+  '`durability`': { options: { durability: 'replica' } },
   'a definition': { options: {}, typed: true },
   '`unique`': { options: { unique: { key: 'k', for: 'unfinished' } } },
   '`unique`, replaced': { options: { unique: { key: 'k', for: 'unfinished', onConflict: 'replace' } } },
@@ -38,17 +45,16 @@ async function together(driver: Driver, first: Row, second: Row, cell: string): 
   const job = (await stage.queue.get('subject'))!;
   expect(job.payload).toBe('subject');
   const words = [await scene.place(job.status)];
+  if (options.durability) {
+    await expectOnReplica(stage.state, 'subject', 'subject');
+    words.unshift('on the replica');
+  }
   if (job.status === 'scheduled') {
     await stage.state.makeDue('subject');
     await stage.state.run(stage.state.scripts.promote(10));
     words.push(`then ${await scene.place('pending')}`);
   }
-  if (options.timeoutMs) {
-    words.push((await scene.stored()).timeoutMs === HOUR ? 'limit kept' : 'limit lost');
-  }
-  if (options.keepResult === false) {
-    words.push((await scene.stored()).keepResult === false ? 'keeps none' : 'keeps one');
-  }
+  words.push(...(await keptWords({ ...options, expiresInMs: undefined }, job, stage.state)));
   if (options.unique) {
     const { outcome } = await stage.enqueue('rival', { unique: { key: 'k', for: 'unfinished' } }, typed);
     words.push(outcome === 'kept' ? 'key held' : 'key free');

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { defineJob, type JobDefinition } from '../../src/queue/define-job.js';
 import type { EnqueueOptions } from '../../src/queue/new-job.js';
+import type { HandlerOptions } from '../../src/worker/handler.js';
 
 export const HOUR = 3_600_000;
 
@@ -11,6 +12,8 @@ export interface Row {
   typed?: boolean;
   /** Enqueued by a schedule without overlap. */
   scheduled?: boolean;
+  /** What its handler asks for. */
+  handler?: HandlerOptions;
 }
 
 export const ROWS: Record<string, Row> = {
@@ -19,11 +22,16 @@ export const ROWS: Record<string, Row> = {
   '`delayMs`, `runAt`': { options: { delayMs: HOUR } },
   '`expiresInMs`': { options: { expiresInMs: HOUR } },
   '`maxAttempts`': { options: { maxAttempts: 5 } },
+  '`maxCrashes`': { options: { maxCrashes: 5 } },
+  '`backoff`': { options: { backoff: 2 * HOUR } },
   '`timeoutMs`': { options: { timeoutMs: HOUR } },
   '`keepResult: false`': { options: { keepResult: false } },
+  '`resultTtlMs`': { options: { resultTtlMs: HOUR } },
+  '`resultTtlMs` of its handler': { options: {}, handler: { resultTtlMs: HOUR } },
   "`unique` for `'pending'`": { options: { unique: { key: 'k', for: 'pending' } } },
   "`unique` for `'unfinished'`": { options: { unique: { key: 'k', for: 'unfinished' } } },
   '`unique` for `{ ms }`': { options: { unique: { key: 'k', for: { ms: HOUR } } } },
+  '`durability`': { options: { durability: 'replica' } },
   'a definition': { options: {}, typed: true },
   'a schedule without `overlap`': { options: {}, scheduled: true },
 };

@@ -7,6 +7,8 @@ import type { EnqueueOptions } from '../../src/queue/new-job.js';
 import type { Schedules } from '../../src/queue/schedules.js';
 import type { TestQueue } from '../support/queue-state.js';
 import type { Row } from './rows.js';
+import { expectOnReplica } from './server.js';
+import { endWords, keptWords } from './words.js';
 
 /** The same verbs, by a JobQueue or through the Nest module. */
 export interface Driver {
@@ -57,6 +59,9 @@ export class Scene {
     } else {
       await this.stage.enqueue('subject', { ...options, id: this.id }, typed);
     }
+    if (options.durability) {
+      await expectOnReplica(this.stage.state, this.id, 'subject');
+    }
   }
 
   async becomeDue(): Promise<void> {
@@ -80,20 +85,11 @@ export class Scene {
     const { options, typed = false, scheduled } = this.row;
     const job = await this.stage.queue.get(this.id);
     const words = [job ? await this.place(job.status) : 'gone'];
-    const alive = job?.status === 'pending' || job?.status === 'scheduled';
-    if (alive && options.expiresInMs) {
-      words.push(job.expiresAt ? 'goes on to expire' : 'expires no more');
-    }
-    if (alive && options.maxAttempts) {
-      words.push(`attempts ${job.attempts} of its ${job.maxAttempts}`);
-    }
-    if (alive && options.timeoutMs) {
-      words.push((await this.stored()).timeoutMs === options.timeoutMs ? 'limit kept' : 'limit lost');
-    }
-    if (options.keepResult === false && alive) {
-      words.push((await this.stored()).keepResult === false ? 'keeps none' : 'keeps one');
-    } else if (options.keepResult === false && job?.status === 'completed') {
-      words.push(job.result === undefined ? 'no result' : 'a result');
+    const { state } = this.stage;
+    if (job?.status === 'pending' || job?.status === 'scheduled') {
+      words.push(...(await keptWords(options, job, state)));
+    } else if (job) {
+      words.push(...(await endWords(this.row, job, state)));
     }
     if (options.unique) {
       const { outcome } = await this.stage.enqueue('rival', { unique: options.unique }, typed);
@@ -104,11 +100,6 @@ export class Scene {
       words.push(outcome === 'kept' ? 'the next one waits' : 'the next one comes');
     }
     return words.join('; ');
-  }
-
-  /** What its worker is told. */
-  async stored(): Promise<Record<string, unknown>> {
-    return JSON.parse((await this.stage.state.field(this.id, 'options'))!) as Record<string, unknown>;
   }
 
   /** Where it is, and where in the line it stands. */

@@ -1,0 +1,63 @@
+// What has become of the options of a job, in the words of the docs.
+import type { JobRecord } from '../../src/queue/job.js';
+import type { EnqueueOptions } from '../../src/queue/new-job.js';
+import { resolveQueueOptions } from '../../src/queue/options.js';
+import type { TestQueue } from '../support/queue-state.js';
+import { HOUR, type Row } from './rows.js';
+
+/** Of a job that waits. */
+export async function keptWords(options: EnqueueOptions, job: JobRecord, state: TestQueue): Promise<string[]> {
+  const stored = await state.job(job.id);
+  const told = JSON.parse(stored.options ?? '{}') as Record<string, unknown>;
+  const words: string[] = [];
+  if (options.expiresInMs) {
+    words.push(job.expiresAt ? 'goes on to expire' : 'expires no more');
+  }
+  if (options.maxAttempts) {
+    const agreed = job.maxAttempts === told.maxAttempts;
+    words.push(`attempts ${job.attempts} of its ${agreed ? job.maxAttempts : 'two numbers'}`);
+  }
+  if (options.maxCrashes) {
+    words.push(`crashes ${job.crashes} of its ${stored.max_crashes}`);
+  }
+  if (options.backoff) {
+    const waits = job.status === 'scheduled' ? job.dueAt!.getTime() - (await state.now()) : 0;
+    const kept = told.backoff === options.backoff ? 'backoff kept' : 'backoff lost';
+    words.push(waits > 1.5 * HOUR ? 'after its backoff' : kept);
+  }
+  if (options.timeoutMs) {
+    words.push(told.timeoutMs === options.timeoutMs ? 'limit kept' : 'limit lost');
+  }
+  if (options.keepResult === false) {
+    words.push(told.keepResult === false ? 'keeps none' : 'keeps one');
+  }
+  if (options.resultTtlMs) {
+    words.push(told.resultTtlMs === options.resultTtlMs ? 'life kept' : 'life lost');
+  }
+  return words;
+}
+
+/** Of a job that has ended. */
+export async function endWords({ options, handler }: Row, job: JobRecord, state: TestQueue): Promise<string[]> {
+  const words: string[] = [];
+  if (options.keepResult === false && job.status === 'completed') {
+    words.push(job.result === undefined ? 'no result' : 'a result');
+  }
+  const own = options.resultTtlMs ?? handler?.resultTtlMs;
+  if (own) {
+    words.push(await lifeOf(job, state, own));
+  }
+  return words;
+}
+
+async function lifeOf(job: JobRecord, state: TestQueue, own: number): Promise<string> {
+  const life = await state.redis.pttl(state.keys.job(job.id));
+  if (life < 0) {
+    return 'life without end';
+  }
+  return life <= resolveQueueOptions('a queue').resultTtlMs
+    ? "the queue's life"
+    : life <= own
+      ? 'its own life'
+      : 'a longer life';
+}
