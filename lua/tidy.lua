@@ -59,36 +59,31 @@ local function cut_dead_letters()
   end
 end
 
-local function end_windows()
-  local over = redis.call('ZRANGE', windows, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit)
-  for _, key in ipairs(over) do
-    redis.call('ZREM', windows, key)
-    local owner = redis.call('HGET', unique, key)
-    -- A job that holds the key until it ends may have taken it over since; then the key is not the window's to free.
-    if owner and read(job .. owner, 'unique')[1] ~= key then
-      redis.call('HDEL', unique, key)
-    end
+-- What is in the set with a score up to `latest` leaves it, a slice at a time, and `drop` does the rest.
+local function leave(set, latest, drop)
+  local over = redis.call('ZRANGE', set, '-inf', latest, 'BYSCORE', 'LIMIT', 0, limit)
+  for _, member in ipairs(over) do
+    redis.call('ZREM', set, member)
+    drop(member)
   end
   more = #over == limit and 1 or more
 end
 
-local function age_out_dead_letters()
-  local old = redis.call('ZRANGE', dead, '-inf', now - dead_age, 'BYSCORE', 'LIMIT', 0, limit)
-  for _, id in ipairs(old) do
-    redis.call('ZREM', dead, id)
-    redis.call('UNLINK', job .. id)
+-- A job that holds the key until it ends may have taken it over since; then the key is not the window's to free.
+local function free_key(key)
+  local owner = redis.call('HGET', unique, key)
+  if owner and read(job .. owner, 'unique')[1] ~= key then
+    redis.call('HDEL', unique, key)
   end
-  more = #old == limit and 1 or more
 end
 
-local function forget_undeclared()
-  local old = redis.call('ZRANGE', declared, '-inf', now - schedule_age, 'BYSCORE', 'LIMIT', 0, limit)
-  for _, id in ipairs(old) do
-    redis.call('ZREM', declared, id)
-    redis.call('ZREM', ticks, id)
-    redis.call('UNLINK', schedule .. id)
-  end
-  more = #old == limit and 1 or more
+local function delete_job(id)
+  redis.call('UNLINK', job .. id)
+end
+
+local function forget_schedule(id)
+  redis.call('ZREM', ticks, id)
+  redis.call('UNLINK', schedule .. id)
 end
 
 -- The sweep's memory is only of use to claims, and the policies to jobs.
@@ -102,14 +97,14 @@ cut(completed, tonumber(ARGV[5]))
 cut(failed, tonumber(ARGV[6]))
 cut(cancelled, tonumber(ARGV[7]))
 cut_dead_letters()
-end_windows()
+leave(windows, now, free_key)
 if dead_age > 0 then
-  age_out_dead_letters()
+  leave(dead, now - dead_age, delete_job)
 end
 trim(completed, 'completed')
 trim(failed) -- where a client of the pattern put an id, it is for lua/adopt.lua to judge
 trim(cancelled, 'cancelled')
-forget_undeclared()
+leave(declared, now - schedule_age, forget_schedule)
 redis.call('ZREMRANGEBYSCORE', workers, '-inf', now - worker_age)
 forget_what_is_idle()
 return more
