@@ -56,7 +56,7 @@ export class JobQueueHealthIndicator {
   async check<const Key extends string = 'jobQueue'>(
     key: Key = 'jobQueue' as Key,
     options: JobQueueHealthOptions = {},
-  ): Promise<HealthIndicatorResult<Key>> {
+  ): Promise<HealthIndicatorResult<Key, 'up' | 'down', JobQueueHealthReport>> {
     const limits = checkOptions(`health check "${key}"`, optionsSchema, options);
     const names = limits.queues ?? this.queues.all.map((queue) => queue.name);
     const queues = names.map((name) => this.queues.queue(name));

@@ -1,23 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { Controller, Get, type INestApplication } from '@nestjs/common';
 import { HealthCheck, HealthCheckService, TerminusModule } from '@nestjs/terminus';
-import {
-  JobHandler,
-  JobQueueHealthIndicator,
-  JobQueueService,
-  type JobQueueHealthOptions,
-  type JobQueueHealthReport,
-} from 'nest-job-queue';
+import { JobQueueHealthIndicator, JobQueueService, type JobQueueHealthOptions } from 'nest-job-queue';
 import request from 'supertest';
 import { freePort } from '../../scripts/redis-server.mjs';
-import { signal, startApp, type TestApp } from '../nest/app.js';
+import { handlerOf, signal, startApp, type TestApp } from '../nest/app.js';
 import { startOwnRedis } from '../support/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis.js';
 
 /** What a check of an app says. */
 async function check(app: INestApplication, options?: JobQueueHealthOptions) {
   const { jobQueue } = await app.get(JobQueueHealthIndicator).check('jobQueue', options);
-  return jobQueue as unknown as JobQueueHealthReport & { status: 'up' | 'down' };
+  return jobQueue;
 }
 
 /** An app that only enqueues, and a queue of its own with so many jobs that wait. */
@@ -29,20 +23,10 @@ async function producer(waiting: number, parts: TestApp = {}) {
   return { app, queue, name };
 }
 
-function handler(name: string, handle: () => unknown = () => 'done') {
-  @JobHandler(name)
-  class Handler {
-    handle() {
-      return handle();
-    }
-  }
-  return Handler;
-}
-
 describe('up', () => {
   it('reports depths, the worker, and the latency of Redis', async () => {
     const name = uniqueQueueName('email');
-    const app = await startApp({ providers: [handler(name)] });
+    const app = await startApp({ providers: [handlerOf(name)] });
     await (await app.get(JobQueueService).enqueue(name, null)).result();
     await app.get(JobQueueService).enqueue(name, null, { delayMs: 60_000 });
     const report = await check(app, { requireWorker: true, maxSinceLastFetchMs: 10_000 });
@@ -163,7 +147,7 @@ describe('down, and says why', () => {
     const gate = signal();
     const app = await startApp({
       jobs: { concurrency: 1 },
-      providers: [handler(name, async () => (running.resolve(), gate.promise))],
+      providers: [handlerOf(name, async () => (running.resolve(), gate.promise))],
     });
     await app.get(JobQueueService).enqueue(name, null);
     await running.promise;
@@ -188,7 +172,7 @@ describe('without Redis', () => {
   it('is down at once when it is gone, and up when it is back, also while the app boots without it', async () => {
     const port = await freePort();
     const name = uniqueQueueName();
-    const app = await startApp({ jobs: { redis: `redis://127.0.0.1:${port}` }, providers: [handler(name)] });
+    const app = await startApp({ jobs: { redis: `redis://127.0.0.1:${port}` }, providers: [handlerOf(name)] });
     expect(await check(app)).toMatchObject({
       status: 'down',
       message: `Redis at 127.0.0.1:${port} is not reachable.`,

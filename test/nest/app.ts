@@ -2,7 +2,7 @@
 import { afterEach } from '@jest/globals';
 import type { INestApplication, LoggerService, ModuleMetadata } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { JobQueueModule, type JobQueueModuleOptions } from 'nest-job-queue';
+import { JobHandler, JobQueueModule, type JobQueueModuleOptions } from 'nest-job-queue';
 import { testRedisUrl } from '../support/redis.js';
 
 const open = new Set<INestApplication>();
@@ -57,6 +57,17 @@ export async function compileApp({ jobs, module, log, imports = [], ...rest }: T
 export async function startApp(app: TestApp): Promise<INestApplication> {
   const started = await compileApp(app);
   return started.init();
+}
+
+/** A handler of jobs of a name. */
+export function handlerOf(name: string, handle: () => unknown = () => 'done') {
+  @JobHandler(name)
+  class Handler {
+    handle() {
+      return handle();
+    }
+  }
+  return Handler;
 }
 
 /** A promise with its ends in hand. */
