@@ -41,7 +41,7 @@ export function methodsOfProviders(discovery: DiscoveryService): ProviderMethod[
   return providersOf(discovery, (wrapper, instance) => {
     const type = classOf(wrapper, instance);
     const unusableScope = unusableScopeOf(wrapper);
-    return methodsOf((type?.prototype as object | undefined) ?? null).map(([name, method]) => ({
+    return methodsOf(type?.prototype ?? null).map(([name, method]) => ({
       typeName: type!.name,
       name,
       method,
@@ -102,8 +102,11 @@ function handlersOf(wrapper: Wrapper, instance: FoundHandler['instance']): Found
   ];
 }
 
-// oxlint-disable-next-line typescript/no-unsafe-function-type -- any class
-type Class = Function;
+/** What is asked of a class here, whatever its constructor takes. */
+interface Class {
+  readonly name: string;
+  readonly prototype: object;
+}
 
 /**
  * The class that may be decorated. Of a factory's or a value's provider it is the instance's; where a test put a plain

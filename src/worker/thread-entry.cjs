@@ -57,7 +57,6 @@ class ThreadJob {
   #ask(question) {
     return new Promise((resolve, reject) => {
       const ask = ++this.#asked;
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port is no window
       this.#port.postMessage({ ...question, ask });
       this.#asks.set(ask, { resolve, reject });
     });

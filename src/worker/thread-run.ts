@@ -133,7 +133,6 @@ export class ThreadRun {
   }
 
   private post(message: object): void {
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread is no window
     this.port.postMessage(message);
   }
 }

@@ -79,9 +79,7 @@ describe('jobs', () => {
     const widths = () =>
       made
         .locator('img')
-        .evaluateAll((images) =>
-          images.map((image) => (image as unknown as { naturalWidth: number }).naturalWidth),
-        );
+        .evaluateAll<number[], { naturalWidth: number }>((images) => images.map((image) => image.naturalWidth));
     await eventually(async () => !(await widths()).includes(0));
     expect(await widths()).toEqual([1_600, 240]);
   });

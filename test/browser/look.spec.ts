@@ -106,7 +106,7 @@ it('looks as in the README', async () => {
   await eventually(() =>
     page
       .locator('#job img')
-      .evaluateAll((all) => all.every((each) => (each as unknown as { complete: boolean }).complete)),
+      .evaluateAll<boolean, { complete: boolean }>((images) => images.every(({ complete }) => complete)),
   );
   await picture('control-page-job.png');
 });

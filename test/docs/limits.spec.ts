@@ -30,6 +30,19 @@ const uniqueFor = (ms: number) => ({ unique: { key: 'k', for: { ms } } });
 const many = (count: number, payload: string) => Array.from({ length: count }, () => ({ payload }));
 const nested = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth));
 
+/** Text of the least and of the most characters goes, of one fewer or more not. */
+async function boundedText(least: number, most: number, use: (text: string) => unknown) {
+  for (const [at, beyond] of [
+    [least, least - 1],
+    [most, most + 1],
+  ] as const) {
+    await bounded(
+      () => use(text(at)),
+      () => use(text(beyond)),
+    );
+  }
+}
+
 /** Enqueues with one option at the limit and one beyond; both ends. */
 async function boundedOption(option: string, least: number, most: number) {
   const { queue, state } = coreQueue();
@@ -74,15 +87,7 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
   },
   'job id': async (least, most) => {
     const { queue } = coreQueue();
-    for (const [at, beyond] of [
-      [least, least - 1],
-      [most, most + 1],
-    ] as const) {
-      await bounded(
-        () => queue.enqueue(1, { id: text(at) }),
-        () => queue.enqueue(1, { id: text(beyond) }),
-      );
-    }
+    await boundedText(least, most, (of) => queue.enqueue(1, { id: of }));
     await bounded(
       () => queue.enqueue(1, { id: 'aZ09_.:@-' }),
       () => queue.enqueue(1, { id: 'a/b' }),
@@ -90,14 +95,7 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
   },
   'queue name': async (least, most) => {
     const redis = connect();
-    await bounded(
-      () => new JobQueue(redis, text(most)),
-      () => new JobQueue(redis, text(most + 1)),
-    );
-    await bounded(
-      () => new JobQueue(redis, text(least)),
-      () => new JobQueue(redis, text(least - 1)),
-    );
+    await boundedText(least, most, (name) => new JobQueue(redis, name));
     await bounded(
       () => new JobQueue(redis, 'aZ09_.:@-/'),
       () => new JobQueue(redis, 'a{b}'),
@@ -105,40 +103,16 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
   },
   'job name': async (least, most) => {
     const { queue } = coreQueue();
-    for (const [at, beyond] of [
-      [least, least - 1],
-      [most, most + 1],
-    ] as const) {
-      await bounded(
-        () => queue.enqueue(1, { name: text(at) }),
-        () => queue.enqueue(1, { name: text(beyond) }),
-      );
-    }
+    await boundedText(least, most, (of) => queue.enqueue(1, { name: of }));
   },
   'schedule id': async (least, most) => {
     const { queue } = coreQueue();
-    for (const [at, beyond] of [
-      [least, least - 1],
-      [most, most + 1],
-    ] as const) {
-      await bounded(
-        () => queue.schedules.upsert(text(at), { everyMs: DAY }),
-        () => queue.schedules.upsert(text(beyond), { everyMs: DAY }),
-      );
-    }
+    await boundedText(least, most, (of) => queue.schedules.upsert(of, { everyMs: DAY }));
     expect(await queue.schedules.list()).toHaveLength(2);
   },
   'unique key': async (least, most) => {
     const { queue } = coreQueue();
-    for (const [at, beyond] of [
-      [least, least - 1],
-      [most, most + 1],
-    ] as const) {
-      await bounded(
-        () => queue.enqueue(1, { unique: { key: text(at), for: 'pending' } }),
-        () => queue.enqueue(1, { unique: { key: text(beyond), for: 'pending' } }),
-      );
-    }
+    await boundedText(least, most, (of) => queue.enqueue(1, { unique: { key: of, for: 'pending' } }));
   },
   priority: (least, most) => boundedOption('priority', least, most),
   '`maxAttempts`, `maxCrashes`': async (least, most) => {

@@ -35,10 +35,8 @@ it('the supervisor resizes, kills one, hears of it, and stops all', async () => 
   process.env.REDIS_URL = url;
   process.env.NODE_OPTIONS = `--import ${LOADER}`;
   Logger.overrideLogger(false);
-  interface Example {
-    nightShift: (module: Type, entry: URL) => Promise<{ running: number; ends: string[]; exitCode: number }>;
-  }
-  const { nightShift } = (await loadExample('processes.md', 'steering')) as unknown as Example;
+  type NightShift = (module: Type, entry: URL) => Promise<{ running: number; ends: string[]; exitCode: number }>;
+  const { nightShift } = (await loadExample('processes.md', 'steering')) as { nightShift: NightShift };
   expect(await nightShift(class {}, pathToFileURL(entry))).toEqual({
     running: 2,
     ends: [

@@ -1,7 +1,7 @@
 // A server that speaks TLS only.
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { JobHandler, JobQueueHealthIndicator, JobQueueService } from 'nest-job-queue';
-import { KeptLog, startApp } from '../nest/app.js';
+import { JobQueueHealthIndicator, JobQueueService } from 'nest-job-queue';
+import { handlerOf, KeptLog, startApp } from '../nest/app.js';
 import { makeCertificates, type Certificates } from '../support/certificates.js';
 import { startOwnRedis, type OwnRedis } from '../support/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis.js';
@@ -13,16 +13,6 @@ beforeAll(async () => {
   certificates = makeCertificates();
   server = await startOwnRedis({ tls: certificates.files, args: ['--appendonly', 'yes'] });
 });
-
-function handler(name: string) {
-  @JobHandler(name)
-  class Handler {
-    handle() {
-      return 'done';
-    }
-  }
-  return Handler;
-}
 
 describe('a server that speaks TLS only', () => {
   it('carries all connections of a worker: commands, waiting, events', async () => {
@@ -42,7 +32,7 @@ describe('a server that speaks TLS only', () => {
     const { host, port } = server;
     const app = await startApp({
       jobs: { redis: { host, port, tls: { ca: certificates.ca } } },
-      providers: [handler(name)],
+      providers: [handlerOf(name)],
       log,
     });
     expect(await (await app.get(JobQueueService).enqueue(name, null)).result()).toBe('done');
@@ -55,7 +45,7 @@ describe('a server that speaks TLS only', () => {
     const log = new KeptLog();
     const app = await startApp({
       jobs: { redis: server.url, enqueueTimeoutMs: 200 },
-      providers: [handler(name)],
+      providers: [handlerOf(name)],
       log,
     });
     await expect(app.get(JobQueueService).enqueue(name, null)).rejects.toMatchObject({ outcome: 'not-sent' });

@@ -1,7 +1,7 @@
 // One step of a sequence: the same verb on the real queue and by the rules. The answers must be equal, and after it all
 // that can be observed.
 import { expect } from '@jest/globals';
-import type fc from 'fast-check';
+import fc from 'fast-check';
 import { foundState, ruledState } from './observed.js';
 import type { RealQueue } from './real-queue.js';
 import type { QueueModel } from './rules/queue-model.js';
@@ -32,6 +32,11 @@ export function step<Answer>(text: string, { does, says, when = () => true }: Ve
       });
     },
   };
+}
+
+/** A step of one of some kinds, each as often as its weight says. */
+export function oneOf(...weights: [number, fc.Arbitrary<Step>][]): fc.Arbitrary<Step> {
+  return fc.oneof(...weights.map(([weight, arbitrary]) => ({ weight, arbitrary })));
 }
 
 /** A failure tells what was done before. */

@@ -1,22 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { JobHandler, RedisAuditError, type JobQueueModuleOptions } from 'nest-job-queue';
+import { RedisAuditError, type JobQueueModuleOptions } from 'nest-job-queue';
 import { checkRedisOptions } from '../../src/nest/redis-options.js';
 import { startOwnRedis } from '../support/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis.js';
-import { compileApp, KeptLog, startApp } from './app.js';
+import { compileApp, handlerOf, KeptLog, startApp } from './app.js';
 
 /** A server without fault, but for what the arguments say. */
 const SOUND = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--maxmemory-policy', 'noeviction'];
-
-function handlerOf(name: string) {
-  @JobHandler(name)
-  class Handler {
-    handle() {
-      return 'done';
-    }
-  }
-  return Handler;
-}
 
 /** What a boot says of the server, without the address. */
 async function warningsOf(jobs: JobQueueModuleOptions, name = uniqueQueueName()): Promise<string[]> {

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { JobHandler, JobQueueService, RedisUnsuitableError } from 'nest-job-queue';
+import { JobQueueService, RedisUnsuitableError } from 'nest-job-queue';
 import { freePort } from '../../scripts/redis-server.mjs';
 import { startOwnRedis } from '../support/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis.js';
-import { compileApp, KeptLog, signal, startApp } from './app.js';
+import { compileApp, handlerOf, KeptLog, signal, startApp } from './app.js';
 
 const printed: string[] = [];
 beforeEach(() => {
@@ -20,16 +20,6 @@ afterEach(() => {
   expect(printed).toEqual([]);
 });
 
-function handler(name: string) {
-  @JobHandler(name)
-  class Handler {
-    handle() {
-      return 'done';
-    }
-  }
-  return Handler;
-}
-
 async function redisUrlWithoutServer() {
   const port = await freePort();
   return { port, url: `redis://127.0.0.1:${port}` };
@@ -40,7 +30,7 @@ describe('without Redis at boot', () => {
     const { url, port } = await redisUrlWithoutServer();
     const log = new KeptLog();
     const name = uniqueQueueName();
-    const app = await startApp({ jobs: { redis: url, enqueueTimeoutMs: 200 }, providers: [handler(name)], log });
+    const app = await startApp({ jobs: { redis: url, enqueueTimeoutMs: 200 }, providers: [handlerOf(name)], log });
     expect(log.lines).toContain(
       `warn Redis at 127.0.0.1:${port} is not there. The app starts; its jobs follow when Redis is.`,
     );
@@ -61,7 +51,7 @@ describe('without Redis at boot', () => {
     const serves = signal();
     const log = new KeptLog();
     log.log = (message) => String(message).includes(`serves ${name} ×10`) && serves.resolve();
-    const app = await startApp({ jobs: { redis: url }, providers: [handler(name)], log });
+    const app = await startApp({ jobs: { redis: url }, providers: [handlerOf(name)], log });
     const server = await startOwnRedis({ port });
     await serves.promise;
     const job = await app.get(JobQueueService).enqueue(name, null);
@@ -85,7 +75,7 @@ describe('without Redis at boot', () => {
   it('the boot waits for a Redis that is required and comes in time', async () => {
     const { url, port } = await redisUrlWithoutServer();
     const name = uniqueQueueName();
-    const booting = startApp({ jobs: { redis: url, requireRedis: true }, providers: [handler(name)] });
+    const booting = startApp({ jobs: { redis: url, requireRedis: true }, providers: [handlerOf(name)] });
     const server = await startOwnRedis({ port });
     const app = await booting;
     expect(await (await app.get(JobQueueService).enqueue(name, null)).result()).toBe('done');
@@ -101,7 +91,7 @@ describe('when Redis goes away', () => {
     const log = new KeptLog();
     const app = await startApp({
       jobs: { redis: server.url, shutdownTimeoutMs: 600 },
-      providers: [handler(name)],
+      providers: [handlerOf(name)],
       log,
     });
     await (await app.get(JobQueueService).enqueue(name, null)).result();
@@ -116,7 +106,10 @@ describe('when Redis goes away', () => {
   it('an app closes within its deadline when the server is frozen', async () => {
     const server = await startOwnRedis();
     const name = uniqueQueueName();
-    const app = await startApp({ jobs: { redis: server.url, shutdownTimeoutMs: 600 }, providers: [handler(name)] });
+    const app = await startApp({
+      jobs: { redis: server.url, shutdownTimeoutMs: 600 },
+      providers: [handlerOf(name)],
+    });
     await (await app.get(JobQueueService).enqueue(name, null)).result();
     await server.kill('SIGSTOP');
     const started = performance.now();
@@ -129,7 +122,7 @@ describe('when Redis goes away', () => {
   it('its jobs go on when it is back', async () => {
     const server = await startOwnRedis();
     const name = uniqueQueueName();
-    const app = await startApp({ jobs: { redis: server.url }, providers: [handler(name)] });
+    const app = await startApp({ jobs: { redis: server.url }, providers: [handlerOf(name)] });
     const jobs = app.get(JobQueueService);
     await (await jobs.enqueue(name, null)).result();
     await server.restart();
@@ -152,7 +145,7 @@ it('an error of the connection is said by the logger, the same one once', async 
 it('a handed-in client that the app closed too early does not hold up its end', async () => {
   const client = connect();
   const name = uniqueQueueName();
-  const app = await startApp({ jobs: { redis: client, shutdownTimeoutMs: 500 }, providers: [handler(name)] });
+  const app = await startApp({ jobs: { redis: client, shutdownTimeoutMs: 500 }, providers: [handlerOf(name)] });
   client.disconnect();
   const started = performance.now();
   await app.close();

@@ -20,6 +20,10 @@ async function claimed(state: TestQueue) {
   return state.addAndClaim('a');
 }
 
+async function completed(state: TestQueue) {
+  await state.run(state.scripts.complete([{ ...(await claimed(state)), result: '' }]));
+}
+
 const planted: Planted[] = [
   {
     name: 'a pending job in no place',
@@ -197,8 +201,7 @@ const planted: Planted[] = [
   {
     name: 'a completed job that would live for ever',
     plant: async (state) => {
-      const job = await claimed(state);
-      await state.run(state.scripts.complete([{ ...job, result: '' }]));
+      await completed(state);
       await state.redis.persist(state.keys.job('a'));
     },
     kind: 'lifetime',
@@ -217,8 +220,7 @@ const planted: Planted[] = [
   {
     name: 'a unique key of a job that has ended',
     plant: async (state) => {
-      const job = await claimed(state);
-      await state.run(state.scripts.complete([{ ...job, result: '' }]));
+      await completed(state);
       await state.redis.hset(state.keys.unique, 'order-1', 'a');
     },
     kind: 'unique',
@@ -237,8 +239,7 @@ const planted: Planted[] = [
   {
     name: 'a counter lower than what can be seen',
     plant: async (state) => {
-      const job = await claimed(state);
-      await state.run(state.scripts.complete([{ ...job, result: '' }]));
+      await completed(state);
       await state.redis.del(state.keys.stats);
     },
     kind: 'counter',

@@ -5,21 +5,13 @@ import { InvalidOptionError, InvalidPayloadError } from '../../src/queue/errors.
 import type { JobQueue } from '../../src/queue/job-queue.js';
 import type { StandardSchema } from '../../src/queue/standard-schema.js';
 import { coreQueue } from '../support/core-queue.js';
+import { failure } from '../support/failure.js';
 import { keysLike } from '../support/redis-reads.js';
 
 const SendEmail = defineJob('email', {
   payload: z.object({ to: z.email(), cc: z.array(z.string()).default([]) }),
   result: z.object({ sentAt: z.coerce.date() }),
 });
-
-async function failure(action: () => unknown): Promise<Record<string, unknown>> {
-  try {
-    await action();
-  } catch (error) {
-    return error as Record<string, unknown>;
-  }
-  throw new Error('it did not fail');
-}
 
 describe('an enqueue of a definition', () => {
   it('has its name, stores what was given, and reads the result by the schema', async () => {

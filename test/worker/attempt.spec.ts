@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
 import { InvalidPayloadError, NonRetryableError, RetryLaterError } from '../../src/queue/errors.js';
 import type { Job } from '../../src/worker/job.js';
@@ -11,8 +12,7 @@ describe('what a handler returns', () => {
     ['null', () => null, null],
     ['false', () => false, false],
     ['nothing', () => undefined, undefined],
-    // oxlint-disable-next-line unicorn/no-thenable -- a foreign promise is what is tested
-    ['another kind of promise', () => ({ then: (resolve: (value: number) => void) => resolve(7) }), 7],
+    ["another realm's promise", () => runInNewContext('Promise.resolve(7)') as unknown, 7],
   ])('%s is the result', async (_, handler, expected) => {
     const queue = newQueue();
     const { id } = await queue.enqueue({});

@@ -11,9 +11,11 @@ describe('the heartbeat', () => {
   it('lets a job run longer than the visibility timeout', async () => {
     const queue = newQueue({ visibilityMs: 300 });
     const { id } = await queue.enqueue({});
-    const worker = await startWorker(queue, () => new Promise((resolve) => setTimeout(resolve, 1_200)), {
-      sweepIntervalMs: 50,
-    });
+    const done = gate();
+    const worker = await startWorker(queue, () => done.promise, { sweepIntervalMs: 50 });
+    await worker.event('started');
+    await lengthened(queue, id, 900);
+    done.open();
     await worker.event('completed');
     expect(await queue.get(id)).toMatchObject({ status: 'completed', attempts: 1, crashes: 0 });
     expect((await queue.stats()).totals.reclaimed).toBeUndefined();
@@ -21,13 +23,12 @@ describe('the heartbeat', () => {
 
   it('is for all running jobs of all queues', async () => {
     const queues = [newQueue({ visibilityMs: 300 }), newQueue({ visibilityMs: 300 })];
-    await Promise.all(queues.map((queue) => queue.enqueueMany([{ payload: 1 }, { payload: 2 }])));
+    const jobs = await Promise.all(queues.map((queue) => queue.enqueueMany([{ payload: 1 }, { payload: 2 }])));
     const done = gate();
     const list = queues.map((queue) => ({ queue, handlers: { [queue.name]: () => done.promise } }));
     const worker = await startWorker(list, undefined, { sweepIntervalMs: 50 });
     await worker.event('started', 4);
-    // The time of the claims passes twice.
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    await Promise.all(jobs.flatMap((of, i) => of.map(({ id }) => lengthened(queues[i]!, id, 600))));
     done.open();
     await worker.event('completed', 4);
     expect(worker.count('started')).toBe(4);
@@ -174,7 +175,8 @@ describe('timeoutMs', () => {
       /timeoutMs: expected .* to 2147483647 ms/,
     );
     await queue.enqueue({}, { timeoutMs: 2 ** 31 - 1 });
-    const worker = await startWorker(queue, () => new Promise((resolve) => setTimeout(resolve, 30)));
+    // Timers end in the order of their time: one that passes at once, which is after 1 ms, comes before this one.
+    const worker = await startWorker(queue, () => new Promise((resolve) => setTimeout(resolve, 2)));
     await worker.event('completed');
     expect(worker.count('retry')).toBe(0);
   });
@@ -202,7 +204,7 @@ describe('a handler that goes on although its signal was aborted', () => {
     await worker.event('started', 2);
     await queue.cancel(cancelled.id);
     await worker.event('stuck', 2);
-    await new Promise((resolve) => setTimeout(resolve, 700)); // two more heartbeats
+    await lengthened(queue, cancelled.id, 600); // two more heartbeats
     const stuck = worker.events.filter(({ type }) => type === 'stuck').map(({ job }) => job.id);
     expect(stuck.toSorted()).toEqual([timed.id, cancelled.id].toSorted());
     expect(worker.warnings).toContainEqual(expect.stringMatching(/goes on although its signal was aborted/));
@@ -213,6 +215,14 @@ describe('a handler that goes on although its signal was aborted', () => {
 
 function rejectWhenAborted(job: Job<never>): Promise<never> {
   return new Promise((_, reject) => job.signal.addEventListener('abort', () => reject(job.signal.reason as Error)));
+}
+
+/** Waits until heartbeats have put off the end of a claim by so much. */
+async function lengthened(queue: JobQueue, id: string, byMs: number): Promise<void> {
+  const { keys } = await queue.scripts();
+  const end = async () => Number(await queue.connection.client.zscore(keys.claims, id));
+  const first = await end();
+  await eventually(async () => (await end()) >= first + byMs);
 }
 
 /** As if the worker had been silent for an hour. */

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { claim } from '../rules/claim.js';
 import type { Ticket } from '../rules/queue-model.js';
 import { complete, extend, fail, log, progress, release } from '../rules/settle.js';
-import { pick, step, type Step } from '../step.js';
+import { oneOf, pick, step, type Step } from '../step.js';
 import type { RealQueue } from '../real-queue.js';
 import { MINUTE } from './units.js';
 
@@ -119,11 +119,11 @@ const logs = fc
     ),
   );
 
-export const settles: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 4, arbitrary: completes },
-  { weight: 4, arbitrary: fails },
-  { weight: 3, arbitrary: releases },
-  { weight: 2, arbitrary: extensions },
-  { weight: 1, arbitrary: advances },
-  { weight: 1, arbitrary: logs },
+export const settles: fc.Arbitrary<Step> = oneOf(
+  [4, completes],
+  [4, fails],
+  [3, releases],
+  [2, extensions],
+  [1, advances],
+  [1, logs],
 );

@@ -5,7 +5,7 @@ import { cancel, clean, pause, purge, remove, reschedule, resume } from '../rule
 import { promote } from '../rules/places.js';
 import type { QueueModel } from '../rules/queue-model.js';
 import { reclaim, tidy } from '../rules/sweep.js';
-import { pick, step, type Step } from '../step.js';
+import { oneOf, pick, step, type Step } from '../step.js';
 import type { RealQueue } from '../real-queue.js';
 import { MINUTE } from './units.js';
 
@@ -111,14 +111,14 @@ const purges = fc.constant(
   step('purge', { does: (real) => real.queue.purge({ confirm: real.queue.name }), says: purge }),
 );
 
-export const operations: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 6, arbitrary: onOne },
-  { weight: 2, arbitrary: reschedules },
-  { weight: 2, arbitrary: redrives },
-  { weight: 2, arbitrary: deadLetters },
-  { weight: 2, arbitrary: pauses },
-  { weight: 2, arbitrary: cleans },
-  { weight: 1, arbitrary: purges },
+export const operations: fc.Arbitrary<Step> = oneOf(
+  [6, onOne],
+  [2, reschedules],
+  [2, redrives],
+  [2, deadLetters],
+  [2, pauses],
+  [2, cleans],
+  [1, purges],
 );
 
 const passes = fc.constantFrom(3, 12, 12, 22, 47, 95).map((minutes) =>
@@ -152,8 +152,4 @@ const sweeps = fc.constantFrom(
   }),
 );
 
-export const timePasses: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 4, arbitrary: passes },
-  { weight: 3, arbitrary: reclaims },
-  { weight: 2, arbitrary: sweeps },
-);
+export const timePasses: fc.Arbitrary<Step> = oneOf([4, passes], [3, reclaims], [2, sweeps]);

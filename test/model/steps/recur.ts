@@ -10,7 +10,7 @@ import {
   upsert,
   type ScheduleSettings,
 } from '../rules/schedules.js';
-import { step, type Step } from '../step.js';
+import { oneOf, step, type Step } from '../step.js';
 import { TestSchedules } from '../../support/schedules.js';
 import { MINUTE } from './units.js';
 
@@ -95,10 +95,4 @@ const changes = fc.tuple(ids, fc.constantFrom('pause', 'resume', 'remove')).map(
   }
 });
 
-export const recurs: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 3, arbitrary: upserts },
-  { weight: 4, arbitrary: falls },
-  { weight: 4, arbitrary: ticks },
-  { weight: 2, arbitrary: runs },
-  { weight: 2, arbitrary: changes },
-);
+export const recurs: fc.Arbitrary<Step> = oneOf([3, upserts], [4, falls], [4, ticks], [2, runs], [2, changes]);

@@ -6,7 +6,7 @@ import { settings } from '../settings.js';
 
 /**
  * What jobs make, as files in a temporary folder that all processes of the shop share (a bucket would do the same).
- * A file bears its job's id: a job that runs twice, as any job may, writes the same file again.
+ * A file bears its job's id: a job may run twice, and then writes the same file again.
  */
 @Injectable()
 export class Storage {
