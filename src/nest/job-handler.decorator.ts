@@ -1,4 +1,4 @@
-import { JobDefinition } from '../queue/define-job.js';
+import { isJobDefinition, type JobDefinition } from '../queue/define-job.js';
 import { InvalidOptionError } from '../queue/errors.js';
 import type { TypedHandlerFunction } from '../worker/define-handler.js';
 import type { HandlerOptions } from '../worker/handler.js';
@@ -74,8 +74,7 @@ export function JobHandler<Definition extends JobDefinition>(
 ): TypedHandlerDecorator<Definition>;
 export function JobHandler(name: string, options?: JobHandlerOptions): ClassDecorator & MethodDecorator;
 export function JobHandler(job: string | JobDefinition, options: JobHandlerOptions = {}) {
-  const record =
-    job instanceof JobDefinition ? { name: job.name, options, definition: job } : { name: job, options };
+  const record = isJobDefinition(job) ? { name: job.name, options, definition: job } : { name: job, options };
   return (target: object, method?: string | symbol, descriptor?: PropertyDescriptor) => {
     const place = method === undefined ? target : descriptor?.value;
     if (typeof place !== 'function' || (method !== undefined && typeof target === 'function')) {

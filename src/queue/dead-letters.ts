@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { checkKnown, checkOptions } from './check-options.js';
 import { DeadLetterScripts, type DeadLetterPlace, type DeadLetterQuery } from './dead-letter-scripts.js';
 import { decodeJob } from './decode-job.js';
-import { JobDefinition, type PayloadInput } from './define-job.js';
+import { isJobDefinition, type JobDefinition, type PayloadInput } from './define-job.js';
 import { InvalidOptionError } from './errors.js';
 import type { JobRecord } from './job.js';
 import { encodeJson } from './json.js';
@@ -139,7 +139,7 @@ export class DeadLetters {
   ): Promise<boolean>;
   async redrive(id: string, options?: { payload?: unknown }): Promise<boolean>;
   async redrive(first: string | JobDefinition, ...rest: unknown[]): Promise<boolean> {
-    const given = first instanceof JobDefinition ? first : undefined;
+    const given = isJobDefinition(first) ? first : undefined;
     const [id, options = {}] = (given ? rest : [first, ...rest]) as [string, { payload?: unknown }?];
     checkOptions('deadLetters.redrive', redriveSchema, options);
     const payload = 'payload' in options ? await this.editedPayload(id, options.payload, given) : undefined;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { backoffSchema, type Backoff } from './backoff.js';
+import { brand, hasBrand } from './brand.js';
 import { checkOptions } from './check-options.js';
 import { checkJobName, checkQueueName } from './names.js';
 import { jobDefaultFields, type EnqueueOptions } from './new-job.js';
@@ -62,6 +63,10 @@ export class JobDefinition<
   Payload extends StandardSchema = StandardSchema,
   Result extends StandardSchema = StandardSchema,
 > {
+  static {
+    brand(this, 'JobDefinition');
+  }
+
   readonly payload: Payload;
   readonly result: Result | undefined;
   readonly defaults: Readonly<JobDefaults>;
@@ -87,6 +92,11 @@ export class JobDefinition<
     const given = sent.filter(([, value]) => value !== undefined);
     this.enqueueDefaults = given.length > 0 ? Object.fromEntries(given) : undefined;
   }
+}
+
+/** Whether it is a definition, also one of another copy of this package. */
+export function isJobDefinition(value: unknown): value is JobDefinition {
+  return hasBrand(value, 'JobDefinition');
 }
 
 /** What an enqueue of the definition takes. */

@@ -1,3 +1,4 @@
+import { brand, hasBrand } from './brand.js';
 import { printable } from './printable.js';
 
 /** The base of every error this library throws, so that an application can tell ours from its own. */
@@ -117,7 +118,16 @@ export class JobTimeoutError extends JobQueueError {
 }
 
 /** Thrown by a handler: the job fails at once, whatever attempts are left. */
-export class NonRetryableError extends JobQueueError {}
+export class NonRetryableError extends JobQueueError {
+  static {
+    brand(this, 'NonRetryableError');
+  }
+}
+
+/** Whether it is a NonRetryableError, also one of another copy of this package. */
+export function isNonRetryable(error: unknown): error is NonRetryableError {
+  return hasBrand(error, 'NonRetryableError');
+}
 
 const YEAR_MS = 31_536_000_000;
 
@@ -127,6 +137,10 @@ const YEAR_MS = 31_536_000_000;
  * @throws InvalidOptionError for a delay that is no such number, which then fails the attempt
  */
 export class RetryLaterError extends JobQueueError {
+  static {
+    brand(this, 'RetryLaterError');
+  }
+
   constructor(
     readonly delayMs: number,
     message = `retry in ${delayMs} ms`,
@@ -140,4 +154,9 @@ export class RetryLaterError extends JobQueueError {
       );
     }
   }
+}
+
+/** Whether it is a RetryLaterError, also one of another copy of this package. */
+export function isRetryLater(error: unknown): error is RetryLaterError {
+  return hasBrand(error, 'RetryLaterError');
 }

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { backoffDelay } from './backoff.js';
 import { checkCount, checkFlag, checkKnown, checkMs } from './check-options.js';
-import { JobDefinition } from './define-job.js';
+import { isJobDefinition, type JobDefinition } from './define-job.js';
 import { durableEnqueuer, requireReplicas } from './durable-enqueuer.js';
 import { DurableLine } from './durable-line.js';
 import { answersOfAll } from './enqueue-all.js';
@@ -88,7 +88,7 @@ export class JobQueue extends QueueOperator {
   ): Promise<JobHandle<Result>>;
   async enqueue(first: unknown, second?: unknown, third?: TypedEnqueueOptions): Promise<JobHandle> {
     const { maxPayloadBytes } = this.options;
-    if (first instanceof JobDefinition) {
+    if (isJobDefinition(first)) {
       const made = newTypedJob(this.name, first, second, third, maxPayloadBytes);
       const typed = made instanceof Promise ? await made : made;
       return this.add(typed, typedSource(this, first));
@@ -115,7 +115,7 @@ export class JobQueue extends QueueOperator {
     second: readonly JobToEnqueue[] = [],
   ): Promise<JobHandle[]> {
     const { maxPayloadBytes } = this.options;
-    const typed = first instanceof JobDefinition;
+    const typed = isJobDefinition(first);
     const made = checkJobs(typed ? second : first).map(({ payload, ...rest }) => {
       const options = Object.keys(rest).length > 0 ? rest : undefined;
       return typed

@@ -1,4 +1,4 @@
-import { JobDefinition, type PayloadOf, type ResultInput } from '../queue/define-job.js';
+import { isJobDefinition, type JobDefinition, type PayloadOf, type ResultInput } from '../queue/define-job.js';
 import { InvalidOptionError, NonRetryableError } from '../queue/errors.js';
 import { encodeJson } from '../queue/json.js';
 import { show } from '../queue/names.js';
@@ -25,7 +25,7 @@ export function defineHandler<Definition extends JobDefinition>(
   handle: TypedHandlerFunction<Definition>,
   options: HandlerOptions = {},
 ): Handler {
-  if (!(definition instanceof JobDefinition)) {
+  if (!isJobDefinition(definition)) {
     throw new InvalidOptionError('defineHandler', 'a definition of defineJob', show(definition));
   }
   const subject = `defineHandler(${show(definition.name)})`;

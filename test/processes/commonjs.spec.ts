@@ -1,18 +1,30 @@
-// runWorkers and threads from the library's CommonJS build, in an app that is CommonJS. From TypeScript: run-workers.spec.ts; from the
-// ES build: the examples of test/e2e.
+// The library's CommonJS build: runWorkers and threads in an app that is CommonJS (from TypeScript: run-workers.spec.ts;
+// from the ES build: the examples of test/e2e), and beside an ES module copy, as an app of both kinds of modules has it.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect, it } from '@jest/globals';
-import { JobQueue } from 'nest-job-queue';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { defineHandler, JobHandler, JobQueue, NonRetryableError, type Job } from 'nest-job-queue';
+import { z } from 'zod';
+import { handlerRecords } from '../../src/nest/job-handler.decorator.js';
+import type * as defineJobModule from '../../src/queue/define-job.js';
+import type * as errorsModule from '../../src/queue/errors.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../support/redis.js';
 import { startProcess } from '../support/shop.js';
+import { newQueue, startWorker } from '../support/workers.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 mkdirSync(join(root, '.cache'), { recursive: true });
 // Inside of the project, where its packages are found.
 const folder = mkdtempSync(join(root, '.cache', 'commonjs-'));
+
+beforeAll(() => {
+  const tsc = ['-p', 'tsconfig.cjs.json', '--noCheck', '--outDir', join(folder, 'library')];
+  execFileSync(join(root, 'node_modules/.bin/tsc'), tsc, { cwd: root, stdio: 'inherit' });
+  writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }');
+}, 120_000);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -42,9 +54,6 @@ module.exports = (job) => ({ got: job.payload, isMainThread });
 `;
 
 it('the CommonJS build runs the handlers of a CommonJS app in processes and threads', async () => {
-  const tsc = ['-p', 'tsconfig.cjs.json', '--noCheck', '--outDir', join(folder, 'library')];
-  execFileSync(join(root, 'node_modules/.bin/tsc'), tsc, { cwd: root, stdio: 'inherit' });
-  writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }');
   writeFileSync(join(folder, 'worker.js'), ENTRY);
   // Not compiled: see scripts/mark-cjs.mjs.
   copyFileSync(join(root, 'src/worker/thread-entry.cjs'), join(folder, 'library/worker/thread-entry.cjs'));
@@ -62,3 +71,62 @@ it('the CommonJS build runs the handlers of a CommonJS app in processes and thre
   threads.close();
   expect(await supervisor.kill('SIGTERM')).toBe(0);
 }, 120_000);
+
+describe('what comes from the CommonJS copy is known by the ES one:', () => {
+  const load = createRequire(import.meta.url);
+  const errors = () => load(join(folder, 'library/queue/errors.js')) as typeof errorsModule;
+  const definitions = () => load(join(folder, 'library/queue/define-job.js')) as typeof defineJobModule;
+
+  it('a NonRetryableError ends the job at once, also one of a class that extends it', async () => {
+    const { NonRetryableError: Foreign } = errors();
+    class Stolen extends Foreign {}
+    expect(Foreign).not.toBe(NonRetryableError);
+    const queue = newQueue({ maxAttempts: 5 });
+    const jobs = await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);
+    const worker = await startWorker(queue, (job: Job<number>) => {
+      throw job.payload === 1 ? new Foreign('stolen') : new Stolen('stolen');
+    });
+    await worker.event('failed', 2);
+    for (const { id } of jobs) {
+      expect(await queue.get(id)).toMatchObject({ status: 'failed', attempts: 1, lastError: 'stolen' });
+    }
+  });
+
+  it('a RetryLaterError brings the job back without having used an attempt', async () => {
+    const { RetryLaterError: Foreign } = errors();
+    const queue = newQueue({ maxAttempts: 1 });
+    const { id } = await queue.enqueue({});
+    const worker = await startWorker(queue, () => {
+      throw new Foreign(60_000);
+    });
+    await worker.event('released');
+    expect(await queue.get(id)).toMatchObject({ status: 'scheduled', attempts: 0, errors: 0 });
+  });
+
+  it('a definition is one for enqueue, defineHandler, redrive and @JobHandler', async () => {
+    const Foreign = definitions().defineJob('mail', { payload: z.object({ to: z.email() }), maxAttempts: 1 });
+    const queue = newQueue();
+    const refused = { name: 'InvalidPayloadError', path: 'payload.to' };
+    await expect(queue.enqueue(Foreign, { to: 'nobody' })).rejects.toMatchObject(refused);
+    const handler = defineHandler(Foreign, (job) => {
+      if (job.payload.to === 'ada@example.com') throw new Error('no such user');
+      return `to ${job.payload.to}`;
+    });
+    const worker = await startWorker([{ queue, handlers: { mail: handler } }]);
+    const job = await queue.enqueue(Foreign, { to: 'ada@example.com' });
+    await worker.event('failed');
+    await expect(queue.deadLetters.redrive(Foreign, job.id, { payload: { to: '' } })).rejects.toMatchObject(
+      refused,
+    );
+    expect(await queue.deadLetters.redrive(Foreign, job.id, { payload: { to: 'bob@example.com' } })).toBe(true);
+    expect(await job.result()).toBe('to bob@example.com');
+
+    @JobHandler(Foreign)
+    class Mail {
+      handle(each: Job<{ to: string }>) {
+        return each.payload.to;
+      }
+    }
+    expect(handlerRecords(Mail)).toMatchObject([{ name: 'mail', definition: Foreign }]);
+  });
+});

@@ -1,0 +1,21 @@
+/**
+ * What marks a thing as ours in every copy of this package. An app may load the ES module and the CommonJS build side
+ * by side, and `instanceof` knows only the classes of its own copy.
+ */
+const BRAND = Symbol.for('nest-job-queue:brand');
+
+type Brand = 'JobDefinition' | 'NonRetryableError' | 'RetryLaterError';
+
+/** Marks all instances of a class, and of those that extend it. */
+export function brand(type: { prototype: object }, name: Brand): void {
+  Object.defineProperty(type.prototype, BRAND, { value: name });
+}
+
+/** Whether a value is an instance of the class of that brand, whichever copy made it. */
+export function hasBrand(value: unknown, name: Brand): boolean {
+  try {
+    return typeof value === 'object' && value !== null && (value as { [BRAND]?: unknown })[BRAND] === name;
+  } catch {
+    return false; // whatever was thrown must be settled, also what throws when it is read
+  }
+}
