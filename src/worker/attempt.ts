@@ -1,5 +1,5 @@
 import { backoffDelay } from '../queue/backoff.js';
-import { ClaimLostError, NonRetryableError, RetryLaterError } from '../queue/errors.js';
+import { ClaimLostError, isNonRetryable, isRetryLater } from '../queue/errors.js';
 import type { ClaimedJob } from '../queue/job.js';
 import { encodeJson } from '../queue/json.js';
 import type { Completion } from '../queue/hot-path-scripts.js';
@@ -31,8 +31,6 @@ export class Attempt implements Completion {
   resultTtlMs: number | undefined;
   private ended = false;
   private timer: NodeJS.Timeout | undefined;
-  /** True once the handler has returned or thrown. */
-  handlerDone = false;
 
   constructor(
     readonly claim: ClaimedJob,
@@ -100,7 +98,7 @@ export class Attempt implements Completion {
   }
 
   private onReturn(value: unknown): void {
-    this.done();
+    this.owner.idle(this);
     if (!this.end()) {
       return;
     }
@@ -116,14 +114,14 @@ export class Attempt implements Completion {
   }
 
   private onThrow(error: unknown): void {
-    this.done();
+    this.owner.idle(this);
     if (!this.end()) {
       return;
     }
-    if (error instanceof RetryLaterError) {
+    if (isRetryLater(error)) {
       this.owner.released(this, { ...this.ref(), reason: 'snooze', delayMs: Math.max(1, error.delayMs) });
     } else {
-      this.fail(error, error instanceof NonRetryableError);
+      this.fail(error, isNonRetryable(error));
     }
   }
 
@@ -157,11 +155,6 @@ export class Attempt implements Completion {
     this.ended = true;
     clearTimeout(this.timer);
     return first;
-  }
-
-  private done(): void {
-    this.handlerDone = true;
-    this.owner.idle(this);
   }
 
   private ref() {
