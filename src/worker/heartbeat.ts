@@ -4,11 +4,9 @@ import { LONGEST_TIMER_MS } from '../queue/options.js';
 import type { Attempt } from './attempt.js';
 import type { Lane } from './lane.js';
 import { runSupervised } from './run-supervised.js';
+import { StuckWatch, type StuckJob } from './stuck.js';
 
 const MOST_PER_CALL = 500;
-
-/** How long a handler may go on after its signal aborted before it is reported as stuck, in ms. */
-const STUCK_AFTER_MS = 5_000;
 
 /**
  * Lengthens the claims of all running jobs of a lane, well inside the visibility timeout, so that a job may run longer
@@ -17,13 +15,20 @@ const STUCK_AFTER_MS = 5_000;
 export class Heartbeat {
   private timer: NodeJS.Timeout | undefined;
   private beating: Promise<void> | undefined;
-  private readonly suspects = new Map<Attempt, number>();
+  private readonly watch: StuckWatch;
 
   constructor(
     private readonly lane: Lane,
     readonly intervalMs: number,
     private readonly logger: JobQueueLogger,
-  ) {}
+  ) {
+    this.watch = new StuckWatch(lane, logger);
+  }
+
+  /** The jobs whose handlers go on although their signals were aborted. */
+  get stuck(): StuckJob[] {
+    return this.watch.stuck;
+  }
 
   start(): void {
     this.timer = setInterval(() => void this.runOnce(), Math.min(this.intervalMs, LONGEST_TIMER_MS));
@@ -42,9 +47,8 @@ export class Heartbeat {
   }
 
   private async beat(): Promise<void> {
-    const attempts = [...this.lane.running];
-    this.reportStuck(attempts.filter((attempt) => attempt.job.abortReason));
-    const live = attempts.filter((attempt) => !attempt.isEnded);
+    this.watch.look();
+    const live = [...this.lane.running].filter((attempt) => !attempt.isEnded);
     for (let i = 0; i < live.length; i += MOST_PER_CALL) {
       await this.extend(live.slice(i, i + MOST_PER_CALL));
     }
@@ -70,23 +74,6 @@ export class Heartbeat {
       }
     } catch (error) {
       this.logger.warn(`Heartbeat of queue "${this.lane.name}" failed: ${(error as Error).message}`);
-    }
-  }
-
-  /** A handler that goes on after its signal aborted keeps its slot; operators must know. */
-  private reportStuck(aborted: Attempt[]): void {
-    for (const attempt of this.suspects.keys()) {
-      if (!aborted.includes(attempt)) {
-        this.suspects.delete(attempt);
-      }
-    }
-    for (const attempt of aborted) {
-      const since = this.suspects.get(attempt) ?? Date.now();
-      this.suspects.set(attempt, since);
-      if (since !== Infinity && Date.now() - since >= STUCK_AFTER_MS) {
-        this.suspects.set(attempt, Infinity);
-        this.lane.reportStuck(attempt);
-      }
     }
   }
 }
