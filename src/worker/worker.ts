@@ -13,6 +13,7 @@ import { IdleWait } from './idle-wait.js';
 import { Isolation } from './isolation.js';
 import { Lane } from './lane.js';
 import { Recurring } from './recurring.js';
+import type { StuckJob } from './stuck.js';
 import { Sweeper } from './sweeper.js';
 import { Transport } from './transport.js';
 import type { WorkerEventListener } from './worker-event.js';
@@ -120,6 +121,11 @@ export class Worker {
   /** How long ago Redis last answered a fetch, in ms; undefined before the first. */
   get sinceLastFetchMs(): number | undefined {
     return this.lastFetch === undefined ? undefined : Math.round(performance.now() - this.lastFetch);
+  }
+
+  /** The jobs here whose handlers go on although their signals were aborted, each until it ends. */
+  get stuck(): StuckJob[] {
+    return this.heartbeats.flatMap((heartbeat) => heartbeat.stuck);
   }
 
   private namesOf(queue: string | undefined): string[] {
