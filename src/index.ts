@@ -59,6 +59,7 @@ export { Worker } from './worker/worker.js';
 export type { WorkerOptions, WorkerQueue } from './worker/worker-options.js';
 export type { DeclaredSchedule } from './worker/recurring.js';
 export { Job } from './worker/job.js';
+export type { StuckJob } from './worker/stuck.js';
 export { defineHandler, type TypedHandlerFunction } from './worker/define-handler.js';
 export type { Handler, HandlerFunction, HandlerOptions } from './worker/handler.js';
 export type { WorkerEvent, WorkerEventListener } from './worker/worker-event.js';

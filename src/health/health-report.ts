@@ -1,4 +1,5 @@
 import type { QueueStats } from '../queue/job.js';
+import type { WorkerLifecycle } from '../nest/worker-lifecycle.js';
 
 /** What makes a check fail. Without thresholds only an unreachable Redis and a worker that could not start do. */
 export interface JobQueueHealthOptions {
@@ -52,6 +53,8 @@ export interface WorkerHealth {
   running: number;
   /** How long ago Redis last answered a fetch, in ms; before the first: how long ago the app started. */
   sinceLastFetchMs: number;
+  /** The jobs whose handlers go on although their signals were aborted, each until it ends; absent where there are none. */
+  stuck?: WorkerLifecycle['stuck'];
   /** Why it does not run. */
   error?: string;
 }

@@ -83,7 +83,7 @@ export class JobQueueHealthIndicator {
   }
 
   private worker(): { worker?: WorkerHealth } {
-    const { worker, startFailure, expected, sinceLastFetchMs } = this.lifecycle;
+    const { worker, startFailure, expected, sinceLastFetchMs, stuck } = this.lifecycle;
     if (!expected) {
       return {};
     }
@@ -91,6 +91,7 @@ export class JobQueueHealthIndicator {
       worker: {
         running: worker?.running ?? 0,
         sinceLastFetchMs,
+        ...(stuck.length > 0 && { stuck }),
         ...(startFailure && { error: startFailure.message }),
       },
     };

@@ -1,5 +1,6 @@
 import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { JobQueueLogger } from '../queue/logger.js';
+import type { StuckJob } from '../worker/stuck.js';
 import { Worker } from '../worker/worker.js';
 import type { BootAudit } from './boot-audit.js';
 import type { HandlerRegistry } from './handler-registry.js';
@@ -59,6 +60,11 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   get sinceLastFetchMs(): number {
     const sinceStart = this.startedAt === undefined ? 0 : performance.now() - this.startedAt;
     return this.current?.sinceLastFetchMs ?? Math.round(sinceStart);
+  }
+
+  /** The jobs of this process whose handlers go on although their signals were aborted, each until it ends. */
+  get stuck(): readonly StuckJob[] {
+    return this.current?.stuck ?? [];
   }
 
   /** @throws InvalidOptionError for a bad handler; RedisUnsuitableError; RedisAuditError with `audit: 'error'` */

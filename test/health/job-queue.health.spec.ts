@@ -7,6 +7,7 @@ import { freePort } from '../../scripts/redis-server.mjs';
 import { handlerOf, signal, startApp, type TestApp } from '../nest/app.js';
 import { startOwnRedis } from '../support/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis.js';
+import { eventually } from '../support/wait.js';
 
 /** What a check of an app says. */
 async function check(app: INestApplication, options?: JobQueueHealthOptions) {
@@ -48,6 +49,21 @@ describe('up', () => {
         },
       },
     });
+  });
+
+  it('names a job whose handler goes on although its signal was aborted, until it ends', async () => {
+    const name = uniqueQueueName('email');
+    const finish = signal();
+    const queues = { [name]: { visibilityMs: 300 } };
+    const app = await startApp({ providers: [handlerOf(name, () => finish.promise)], jobs: { queues } });
+    const job = await app.get(JobQueueService).enqueue(name, null, { timeoutMs: 10, maxAttempts: 1 });
+    await expect(job.result()).rejects.toThrow('timeoutMs');
+    expect((await check(app)).worker).not.toHaveProperty('stuck');
+    const stuck = async () => (await check(app)).worker!.stuck;
+    await eventually(async () => (await stuck()) !== undefined);
+    expect(await stuck()).toMatchObject([{ queue: name, id: job.id, name, attempt: 1 }]);
+    finish.resolve();
+    await eventually(async () => (await stuck()) === undefined);
   });
 
   it('in a producer says nothing of a worker, and may look at some queues only', async () => {
