@@ -1,18 +1,18 @@
-// The tables of docs/jobs.md, as parameters of tests.
+// The tables of the docs, as parameters of tests.
 import { readFileSync } from 'node:fs';
 
 /** One cell: its row, its column, what the docs say. */
 export type Cell = [row: string, column: string, said: string];
 
-/** All cells of the table after a mark, row by row. */
+/** All cells of the table after a mark of docs/jobs.md, row by row. */
 export function tableOf(mark: string): Cell[] {
   const [[, ...columns] = [], , ...body] = rowsOf(mark);
   return body.flatMap(([row, ...cells]) => columns.map((column, i) => [row!, column, cells[i]!] as Cell));
 }
 
 /** The rows of the table after a mark, the heading and its line included. */
-export function rowsOf(mark: string): string[][] {
-  const text = readFileSync(new URL('../../docs/jobs.md', import.meta.url), 'utf8');
+export function rowsOf(mark: string, doc = 'docs/jobs.md'): string[][] {
+  const text = readFileSync(new URL(`../../${doc}`, import.meta.url), 'utf8');
   const lines = text.split(`<!-- table: ${mark} -->`)[1]!.trimStart().split('\n');
   const end = lines.findIndex((line) => !line.startsWith('|'));
   return lines.slice(0, end).map((line) =>

@@ -1,0 +1,67 @@
+// The tables of options: each option stands there once, with its default.
+import { fileURLToPath } from 'node:url';
+import { expect, it } from '@jest/globals';
+import type { RunWorkersOptions } from 'nest-job-queue';
+import { resolveModuleOptions } from '../../src/nest/job-queue.options.js';
+import { resolveRunWorkersOptions } from '../../src/processes/options.js';
+import { queueOptionFields, resolveQueueOptions } from '../../src/queue/options.js';
+import { rowsOf } from './table.js';
+
+/** Whose default is told in words, since it depends on other things. */
+const IN_WORDS = ['redis', 'foreignVisibilityMs', 'processes', 'entry'];
+
+/** A default as a table writes it; undefined for none, and for one in words. */
+function written(option: string, value: unknown): string | undefined {
+  if (IN_WORDS.includes(option)) return undefined;
+  if (typeof value === 'number') return value === 0 ? 'none' : value.toLocaleString('en');
+  return typeof value === 'string' || typeof value === 'boolean' ? String(value) : undefined;
+}
+
+/** Holds a table against the names of all options, and those of their defaults that are a single value. */
+function expectTold(mark: string, doc: string, options: readonly string[], defaults: object) {
+  const rows = rowsOf(mark, doc)
+    .slice(2)
+    .map(([names, said]) => ({
+      names: [...names!.matchAll(/`(\w+)`/g)].map(([, name]) => name!),
+      said: said!.replace(/[`']/g, '').split(', '),
+    }));
+  expect(rows.flatMap(({ names }) => names).toSorted()).toEqual(options.toSorted());
+  const values = new Map<string, unknown>(Object.entries(defaults));
+  for (const { names, said } of rows) {
+    const wanted = names.flatMap((name) => written(name, values.get(name)) ?? []);
+    expect({ names, said }).toEqual({ names, said: expect.arrayContaining(wanted) });
+  }
+}
+
+it('of the module', () => {
+  const { queueDefaults, ...defaults } = resolveModuleOptions({});
+  expect(queueDefaults).toEqual({});
+  expectTold('module options', 'README.md', Object.keys(defaults), defaults);
+});
+
+it('of a queue', () => {
+  const options = [...Object.keys(queueOptionFields), 'concurrency'];
+  expectTold('queue options', 'README.md', options, { ...resolveQueueOptions('a queue'), concurrency: 10 });
+});
+
+it('of runWorkers', () => {
+  // The compiler refuses it where an option is missing.
+  const options: Record<keyof RunWorkersOptions, true> = {
+    processes: true,
+    name: true,
+    entry: true,
+    env: true,
+    stopTimeoutMs: true,
+    restartDelayMs: true,
+    longestRestartDelayMs: true,
+    stableMs: true,
+    bootTimeoutMs: true,
+    maxBootFailures: true,
+    hangTimeoutMs: true,
+    ownsProcess: true,
+    readyFile: true,
+    logger: true,
+  };
+  const defaults = resolveRunWorkersOptions({ entry: fileURLToPath(import.meta.url) });
+  expectTold('options', 'docs/processes.md', Object.keys(options), defaults);
+});
