@@ -50,6 +50,7 @@ local function release(id, reason, delay)
     to_front(id, priority, rank)
   end
   redis.call('HINCRBY', stats, 'released_total', 1)
+  emit(id, 'released')
   return 'released'
 end
 

@@ -5,7 +5,7 @@ import type { RedisClient } from './redis-client.js';
 /** What scripts publish when a job changes: the pattern's `id` and `status`, and the job's name where it has one. */
 export interface JobEvent {
   id: string;
-  /** A status of a job, or `retry`, `reclaimed`, `progress`. */
+  /** A status of a job, or `retry`, `released`, `reclaimed`, `lost`, `stuck`, `progress`. */
   status: string;
   name?: string;
 }

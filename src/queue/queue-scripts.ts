@@ -121,6 +121,16 @@ export class QueueScripts extends HotPathScripts {
     return call('start', this.keys.standard, [id, token], (reply) => Number(reply) === 1);
   }
 
+  /** Answers whether somebody may have heard it. */
+  tell({ id, name }: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck'): ScriptCall<boolean> {
+    return call(
+      'tell',
+      this.keys.standard,
+      [id, name, status, this.options.events],
+      (reply) => Number(reply) === 1,
+    );
+  }
+
   announce(worker: string, serves: boolean, policies: readonly Policy[] = []): ScriptCall<void> {
     const byName = policies.flatMap((policy) => [policy.name, `${policy.maxAttempts}:${policy.maxCrashes}`]);
     return call('announce', this.keys.standard, [worker, serves ? '1' : '0', ...byName], () => undefined);

@@ -3,7 +3,7 @@ import { InvalidOptionError, JobQueueService, type FleetJobEvent, type JobEventF
 import { filter, firstValueFrom, map, take, toArray } from 'rxjs';
 import { connect, uniqueQueueName } from '../support/redis.js';
 import { eventually } from '../support/wait.js';
-import { KeptLog, startApp } from './app.js';
+import { handlerOf, KeptLog, signal, startApp } from './app.js';
 
 async function listeners(queue: string): Promise<number> {
   return Number((await connect().pubsub('NUMSUB', `queue:${queue}:events`))[1]);
@@ -80,6 +80,19 @@ describe('service.events', () => {
     expect(seen.filter((id) => id !== 'last' && id !== 'x')).toEqual(ids);
   });
 
+  it('tells once of a queue that the process comes to know by listening to it', async () => {
+    const { jobs, run } = await producer();
+    const queue = uniqueQueueName();
+    const seen: string[] = [];
+    jobs.events.where({ queue }).subscribe(({ id }) => seen.push(id));
+    await eventually(async () => (await listeners(queue)) === 1);
+    await jobs.queue(queue).enqueueMany(['a', 'b'].map((id) => ({ payload: 1, id })));
+    await run(queue);
+    await run(queue);
+    await eventually(() => seen.includes('b'));
+    expect(seen).toEqual(['a', 'b']);
+  });
+
   it('can be piped', async () => {
     const { jobs, run } = await producer();
     const queue = uniqueQueueName();
@@ -115,6 +128,32 @@ describe('service.events', () => {
     }
     expect(ids).toEqual(['a', 'b']);
     await eventually(async () => (await listeners(queue)) === 0);
+  });
+
+  it('tells of a lost claim, a stuck handler and a released job in another process', async () => {
+    const { jobs } = await producer();
+    const [name, finish] = [uniqueQueueName(), signal()];
+    const queues = { [name]: { visibilityMs: 300 } };
+    const worker = await startApp({
+      jobs: { queues, maxAttempts: 1, shutdownTimeoutMs: 500 },
+      providers: [handlerOf(name, () => finish.promise)],
+    });
+    const seen: string[] = [];
+    jobs.events.where({ queue: name, name }).subscribe(({ id, status }) => seen.push(`${id} ${status}`));
+    await eventually(async () => (await listeners(name)) === 1);
+    await jobs.enqueue(name, 1, { id: 'stuck', timeoutMs: 10 });
+    await jobs.enqueue(name, 1, { id: 'lost' });
+    await jobs.enqueue(name, 1, { id: 'released' });
+    const running = (id: string) => jobs.get(name, id).then((job) => job?.status === 'processing');
+    await eventually(() => running('lost'));
+    await eventually(() => running('released'));
+    await connect().hset(`queue:${name}:job:lost`, 'claim_token', 'of another');
+    await eventually(() => seen.includes('stuck stuck') && seen.includes('lost lost'));
+    const closing = worker.get(JobQueueService).drain();
+    await eventually(() => seen.includes('released released'), { timeoutMs: 15_000 });
+    finish.resolve();
+    await closing;
+    expect(seen.filter((event) => event === 'stuck stuck' || event === 'lost lost')).toHaveLength(2);
   });
 
   it('a listener that throws, also behind an operator, harms nothing, and is logged', async () => {

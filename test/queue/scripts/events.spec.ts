@@ -31,6 +31,8 @@ async function allTransitions(q: TestQueue): Promise<void> {
   await q.run(q.scripts.fail([{ ...failed, error, final: false, backoffMs: 0 }]));
   const [again] = await q.claim(1);
   await q.run(q.scripts.fail([{ ...again!, error, final: true, backoffMs: 0 }]));
+  const released = await q.addAndClaim('released');
+  await q.run(q.scripts.release([{ ...released, reason: 'snooze', delayMs: 1_000 }]));
   await q.addAndClaim('crashed');
   await q.expireClaims('crashed');
   await q.run(q.scripts.reclaim(10, 1e12, 0));
@@ -42,6 +44,7 @@ const ALL = [
   ['completed', 'completed'],
   ['failed', 'retry'],
   ['failed', 'failed'],
+  ['released', 'released'],
   ['crashed', 'reclaimed'],
   ['crashed', 'cancelled'],
 ];
