@@ -8,6 +8,7 @@ import type { FailOutcome, Failure, QueueScripts, Release, ReleaseOutcome } from
 import { Attempt, type AttemptOwner } from './attempt.js';
 import type { Handler } from './handler.js';
 import { Job } from './job.js';
+import { tellFleet } from './tell-fleet.js';
 import { tellStart } from './tell-start.js';
 import type { WorkerEvent } from './worker-event.js';
 
@@ -255,6 +256,7 @@ export class Lane implements AttemptOwner {
   reportLost(attempt: Attempt): void {
     this.observer.warn(`${new ClaimLostError(attempt.id).message} (queue "${this.name}")`);
     this.observer.emit?.({ type: 'lost', job: attempt.job });
+    void tellFleet(this, attempt.claim, 'lost', this.observer.warn);
   }
 
   reportStuck(attempt: Attempt): void {
@@ -262,6 +264,7 @@ export class Lane implements AttemptOwner {
       `The handler of job ${attempt.id} (${attempt.job.name}) goes on although its signal was aborted; it keeps its slot.`,
     );
     this.observer.emit?.({ type: 'stuck', job: attempt.job });
+    void tellFleet(this, attempt.claim, 'stuck', this.observer.warn);
   }
 
   async progress(job: ClaimedJob, value: unknown): Promise<void> {
