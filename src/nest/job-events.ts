@@ -8,9 +8,24 @@ import { iterate } from './event-iterator.js';
 import { GuardedObservable } from './guarded-observable.js';
 import type { QueueRegistry } from './queue-registry.js';
 
-const JOB_EVENT_STATUSES = ['completed', 'failed', 'cancelled', 'retry', 'reclaimed', 'progress'] as const;
+const JOB_EVENT_STATUSES = [
+  'completed',
+  'failed',
+  'cancelled',
+  'retry',
+  'released',
+  'reclaimed',
+  'lost',
+  'stuck',
+  'progress',
+] as const;
 
-/** What is told of a job: how it ended, that it failed and will be tried again, lost its worker, or made progress. */
+/**
+ * What is told of a job: how it ended; that it failed and will be tried again, was given back unfinished, lost its
+ * worker, or made progress. `reclaimed`: a sweep took its claim back. `lost`: the worker that held the claim has learned
+ * that it is no longer current. `stuck`: its handler goes on although its signal was aborted. That a job has started is
+ * told in its own process only (`@OnJobEvent`): a claim of many plain jobs would pay for each.
+ */
 export type JobEventStatus = (typeof JOB_EVENT_STATUSES)[number];
 
 /** What happened to a job, anywhere in the fleet. */
@@ -109,8 +124,9 @@ export class JobEvents extends GuardedObservable<FleetJobEvent> implements Async
         (error: unknown) => subscriber.error(error),
       );
     };
-    const unwatch = this.queues.watch({ added: follow, closed: () => subscriber.complete() });
+    // Before the watch: a queue that is made by asking for it would be followed twice.
     const known = names ? names.map((name) => this.queues.queue(name)) : this.queues.all;
+    const unwatch = this.queues.watch({ added: follow, closed: () => subscriber.complete() });
     [...new Set(known)].forEach(follow);
     return () => {
       unwatch();
