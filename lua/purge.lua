@@ -27,6 +27,6 @@ for _, set in ipairs({ prioritized, scheduled, claims, dead }) do
   end
 end
 if looked < limit then
-  redis.call('UNLINK', unique, windows, wake, sweep, foreign)
+  redis.call('UNLINK', unique, windows, wake, sweep, foreign, histories)
 end
 return { deleted, looked < limit and 0 or 1 }

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- The sweep's housekeeping, so that nothing outlives its use: ids at the ends of the histories whose hash has expired or
--- that are in use again, what is over a cap that was lowered, unique keys whose time is over, dead letters past their
--- age, workers not seen for long, schedules that were removed from the code; and where nothing is left to do, all but
--- the counters and a pause.
+-- that are in use again, the same in the handlers' own histories, what is over a cap that was lowered, unique keys whose
+-- time is over, dead letters past their age, workers not seen for long, schedules that were removed from the code; and
+-- where nothing is left to do, all but the counters and a pause.
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1] the most entries to look at of each kind; ARGV[2] the age of a dead letter, in ms, or 0 for none
 -- ARGV[3] how long a silent worker is remembered, in ms; ARGV[4] how long a schedule that no code declares is, in ms
@@ -86,6 +86,21 @@ local function forget_schedule(id)
   redis.call('UNLINK', schedule .. id)
 end
 
+-- Of the handlers' histories, the jobs that are gone, or have another life by now. A part of a long one, from anywhere in
+-- it: so the jobs of a name that no handler has any more go in time too.
+local function trim_histories()
+  local size = redis.call('ZCARD', histories)
+  local from = size > limit and now % (size - limit + 1) or 0
+  local gone = 0
+  for _, member in ipairs(redis.call('ZRANGE', histories, from, from + limit - 1)) do
+    local completed_at, id = string.match(member, ' (%d+) (%S+)$')
+    if read(job .. id, 'completed_at_ms')[1] ~= completed_at then
+      gone = gone + redis.call('ZREM', histories, member)
+    end
+  end
+  more = gone == limit and 1 or more
+end
+
 -- The sweep's memory is only of use to claims, and the policies to jobs.
 local function forget_what_is_idle()
   if redis.call('EXISTS', pending, prioritized, scheduled, claims, processing, dead, workers, ticks) == 0 then
@@ -104,6 +119,7 @@ end
 trim(completed, 'completed')
 trim(failed) -- where a client of the pattern put an id, it is for lua/adopt.lua to judge
 trim(cancelled, 'cancelled')
+trim_histories()
 leave(declared, now - schedule_age, forget_schedule)
 redis.call('ZREMRANGEBYSCORE', workers, '-inf', now - worker_age)
 forget_what_is_idle()

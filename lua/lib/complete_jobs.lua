@@ -1,8 +1,10 @@
 -- complete_jobs(first): completes the claims that stand in ARGV from `first` on, as lua/complete.lua says; answers the
 -- indexes (from 1) of those that were lost.
--- Needs: job, claims, completed, stats, unique, completed_history, result_ttl, now_text, read, emit, remember.
+-- Needs: job, claims, completed, stats, unique, histories, completed_history, result_ttl, fallen_ttl, now_text, read, emit,
+-- remember.
 local function complete_jobs(first)
   local done, lost = {}, {}
+  local owned -- the places of those whose handler has a history of its own
 
   for i = first, #ARGV, 6 do
     local id, token, fence, result, own_ttl = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
@@ -23,6 +25,10 @@ local function complete_jobs(first)
         if unique_key and redis.call('HGET', unique, unique_key) == id then
           redis.call('HDEL', unique, unique_key)
         end
+        if ARGV[i + 5] ~= '' then
+          owned = owned or {}
+          owned[#owned + 1] = i
+        end
       end
       done[#done + 1] = id
       emit(id, 'completed')
@@ -38,6 +44,13 @@ local function complete_jobs(first)
     redis.call('ZREM', claims, unpack(done))
     redis.call('HINCRBY', stats, 'completed_total', string.format('%d', #done))
     remember(completed, done, completed_history)
+  end
+  if owned then
+    -- Included here, and not above, so that other jobs do not pay for what they do not use.
+--@include lib/own_history
+    for _, i in ipairs(owned) do
+      own_history(ARGV[i], ARGV[i + 5])
+    end
   end
   return lost
 end

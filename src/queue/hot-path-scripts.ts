@@ -50,6 +50,8 @@ export interface Completion extends ClaimRef {
   /** JSON, or '' for none. */
   result: string;
   resultTtlMs?: number;
+  /** Where its handler has one: how many completed jobs of this name are kept. */
+  history?: { name: string; cap: number };
 }
 
 export interface ExchangeAnswer {
@@ -159,8 +161,10 @@ function limitArguments({ policies = [] }: ClaimRequest): ScriptArgument[] {
   return policies.flatMap((policy) => [policy.name, policy.maxAttempts]);
 }
 
-function completionArguments({ id, token, fence, result, resultTtlMs, plain }: Completion): ScriptArgument[] {
-  return [id, token, fence, result, resultTtlMs ?? '', plain ? '1' : ''];
+function completionArguments(completion: Completion): ScriptArgument[] {
+  const { id, token, fence, result, resultTtlMs, plain, history } = completion;
+  const kind = history ? `${history.cap} ${JSON.stringify(history.name)}` : plain ? '1' : '';
+  return [id, token, fence, result, resultTtlMs ?? '', kind];
 }
 
 function decodeLost(reply: unknown): number[] {

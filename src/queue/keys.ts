@@ -41,6 +41,7 @@ export class QueueKeys {
   readonly declared: string;
   /** What the key of every schedule begins with; followed by the schedule's id. */
   readonly schedulePrefix: string;
+  readonly histories: string;
 
   /** KEYS of every script but those of the hot path; `lua/lib/keys.lua` names them. */
   readonly standard: readonly string[];
@@ -80,6 +81,7 @@ export class QueueKeys {
     this.ticks = `${this.base}ticks`;
     this.declared = `${this.base}declared`;
     this.schedulePrefix = `${this.base}schedule:`;
+    this.histories = `${this.base}histories`;
     this.standard = [
       this.jobPrefix,
       this.pending,
@@ -105,6 +107,7 @@ export class QueueKeys {
       this.ticks,
       this.declared,
       this.schedulePrefix,
+      this.histories,
     ];
     this.forEnqueue = [
       this.jobPrefix,
@@ -118,7 +121,15 @@ export class QueueKeys {
       this.windows,
       this.replacedPrefix,
     ];
-    this.forComplete = [this.jobPrefix, this.claims, this.completed, this.stats, this.unique, this.events];
+    this.forComplete = [
+      this.jobPrefix,
+      this.claims,
+      this.completed,
+      this.stats,
+      this.unique,
+      this.events,
+      this.histories,
+    ];
     this.forExtend = [this.jobPrefix, this.claims];
   }
 
@@ -157,6 +168,6 @@ export class QueueKeys {
   }
 
   forExchange(claimer: string): string[] {
-    return [...this.forClaim(claimer), this.completed, this.stats, this.unique, this.events];
+    return [...this.forClaim(claimer), this.completed, this.stats, this.unique, this.events, this.histories];
   }
 }

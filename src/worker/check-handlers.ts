@@ -11,7 +11,11 @@ import type { HandlerFunction, HandlerOptions } from './handler.js';
 import type { WorkerQueue } from './worker-options.js';
 
 /** The fields of HandlerOptions, each with its bounds. */
-export const handlerOptionFields = { ...jobDefaultFields, backoff: backoffSchema.optional() };
+export const handlerOptionFields = {
+  ...jobDefaultFields,
+  backoff: backoffSchema.optional(),
+  completedHistory: wholeNumber(0, 1_000_000).optional(),
+};
 
 const NO_OBJECT = { error: 'expected an object of handler options' };
 const handle = z.custom<HandlerFunction>((value) => typeof value === 'function', 'expected a function');
@@ -67,7 +71,10 @@ export function checkWorkerQueues(queues: readonly WorkerQueue[]): Connection {
     if (queue.connection !== first.queue.connection) {
       throw new InvalidOptionError(subject, 'the Redis client of the other queues', 'another one');
     }
-    Object.entries(handlers).forEach(([job, handler]) => checkHandler(`${subject}.handlers`, job, handler));
+    for (const [job, handler] of Object.entries(handlers)) {
+      checkHandler(`${subject}.handlers`, job, handler);
+      checkHistory(`${subject}.handlers.${job}`, handler as HandlerOptions, queue.options.completedHistory);
+    }
   }
   return first.queue.connection;
 }
@@ -76,6 +83,18 @@ function checkHandler(subject: string, job: string, handler: unknown): void {
   checkJobName(job);
   if (typeof handler !== 'function') {
     checkOptions(`${subject}.${job}`, isInstance(handler) ? instanceSchema : handlerSchema, handler);
+  }
+}
+
+/** More than the queue keeps it could not keep. */
+function checkHistory(subject: string, { completedHistory = 0 }: HandlerOptions, most: number): void {
+  if (completedHistory > most) {
+    throw new InvalidOptionError(
+      `${subject}.completedHistory`,
+      `at most the queue's completedHistory, ${most}`,
+      show(completedHistory),
+      'Raise it on the queue, or leave it out on the handler.',
+    );
   }
 }
 

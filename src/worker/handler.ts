@@ -21,6 +21,11 @@ export interface HandlerOptions {
   keepResult?: boolean;
   /** How long a completed job can be read, in ms. Default: the queue's. */
   resultTtlMs?: number;
+  /**
+   * How many of its completed jobs are kept, the newest, of those that the queue's `completedHistory` keeps. Default: that.
+   * Each completion beyond it searches the queue's history.
+   */
+  completedHistory?: number;
 }
 
 /** A handler with its options, as a worker takes it. */

@@ -28,6 +28,7 @@ export const ROWS: Record<string, Row> = {
   '`keepResult: false`': { options: { keepResult: false } },
   '`resultTtlMs`': { options: { resultTtlMs: HOUR } },
   '`resultTtlMs` of its handler': { options: {}, handler: { resultTtlMs: HOUR } },
+  '`completedHistory: 0` of its handler': { options: {}, handler: { completedHistory: 0 } },
   "`unique` for `'pending'`": { options: { unique: { key: 'k', for: 'pending' } } },
   "`unique` for `'unfinished'`": { options: { unique: { key: 'k', for: 'unfinished' } } },
   '`unique` for `{ ms }`': { options: { unique: { key: 'k', for: { ms: HOUR } } } },

@@ -1,4 +1,5 @@
 // What has become of the options of a job, in the words of the docs.
+import { FALLEN_TTL_MS } from '../../src/queue/hot-path-scripts.js';
 import type { JobRecord } from '../../src/queue/job.js';
 import type { EnqueueOptions } from '../../src/queue/new-job.js';
 import { resolveQueueOptions } from '../../src/queue/options.js';
@@ -44,20 +45,20 @@ export async function endWords({ options, handler }: Row, job: JobRecord, state:
     words.push(job.result === undefined ? 'no result' : 'a result');
   }
   const own = options.resultTtlMs ?? handler?.resultTtlMs;
-  if (own) {
+  if (own || handler?.completedHistory === 0) {
     words.push(await lifeOf(job, state, own));
   }
   return words;
 }
 
-async function lifeOf(job: JobRecord, state: TestQueue, own: number): Promise<string> {
+async function lifeOf(job: JobRecord, state: TestQueue, own = 0): Promise<string> {
   const life = await state.redis.pttl(state.keys.job(job.id));
-  if (life < 0) {
-    return 'life without end';
-  }
-  return life <= resolveQueueOptions('a queue').resultTtlMs
-    ? "the queue's life"
-    : life <= own
-      ? 'its own life'
-      : 'a longer life';
+  const lives: [longest: number, word: string][] = [
+    [-1, 'life without end'],
+    [FALLEN_TTL_MS, 'its last 10 s'],
+    [resolveQueueOptions('a queue').resultTtlMs, "the queue's life"],
+    [own, 'its own life'],
+    [Infinity, 'a longer life'],
+  ];
+  return lives.find(([longest]) => life <= longest)![1];
 }

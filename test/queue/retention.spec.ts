@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
+import { awaitAll } from '../../src/queue/await-all.js';
 import { defineJob } from '../../src/queue/define-job.js';
 import type { JobQueue } from '../../src/queue/job-queue.js';
 import { silentLogger } from '../../src/queue/logger.js';
@@ -67,12 +68,16 @@ describe('nothing but the counters is left', () => {
 
   it('after a worker has come and gone', async () => {
     const { queue, state } = coreQueue({ deadLetterAgeMs: 60_000 });
+    const login = { handle: () => 'in', completedHistory: 1 };
     const worker = new Worker([
-      { queue, handlers: { [queue.name]: { handle: fail, maxAttempts: 1, maxCrashes: 1 } } },
+      { queue, handlers: { [queue.name]: { handle: fail, maxAttempts: 1, maxCrashes: 1 }, login } },
     ]);
     await worker.start();
     const job = await queue.enqueue(1);
     await job.result().catch(() => undefined);
+    const logins = await queue.enqueueMany([1, 2, 3].map((payload) => ({ payload, name: 'login' })));
+    await awaitAll(logins);
+    expect(await state.redis.zcard(state.keys.histories)).toBe(1);
     await worker.stop();
     await passTime(state);
     await sweep(queue);
@@ -82,6 +87,9 @@ describe('nothing but the counters is left', () => {
   it('after a purge', async () => {
     const { queue, state } = coreQueue();
     await useAll(queue);
+    await queue.enqueue(1);
+    const history = { name: 'login', cap: 1 };
+    await state.run(state.scripts.complete([{ ...(await queue.claim())!, result: '1', history }]));
     await queue.enqueueMany([{ payload: 1 }, { payload: 1, priority: 1 }, { payload: 1, delayMs: 60_000 }]);
     await sweep(queue);
     await queue.purge({ confirm: queue.name });
@@ -120,6 +128,19 @@ describe('a completed job is kept', () => {
     const job = await queue.enqueue(Thumbnail, null);
     expect(await job.result()).toBe('done');
     await expectTtl(queue, job.id, 30_000);
+  });
+
+  it('among as many of its name as the handler says, whatever else the queue keeps', async () => {
+    const queue = newQueue();
+    const login = { handle: () => 'done', completedHistory: 2 };
+    await startWorker([{ queue, handlers: { login, order: () => 'done' } }]);
+    for (const [i, name] of ['order', 'login', 'login', 'order', 'login', 'login'].entries()) {
+      const job = await queue.enqueue(null, { name, id: `${name}-${i}` });
+      await job.result();
+    }
+    const kept = (await queue.list('completed')).map(({ id }) => id);
+    expect(kept).toEqual(['login-5', 'login-4', 'order-3', 'order-0']);
+    expect(await queue.stats()).toMatchObject({ completed: 4 });
   });
 
   it.each<[string, HandlerOptions, object]>([

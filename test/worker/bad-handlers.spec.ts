@@ -29,6 +29,7 @@ const BAD_OPTIONS: [string, unknown][] = [
   ['timeoutMs', { timeoutMs: -5 }],
   ['keepResult', { keepResult: 'no' }],
   ['backoff', { backoff: -1 }],
+  ['completedHistory', { completedHistory: -1 }],
   ['retries', { retries: 3 }],
 ];
 
@@ -52,6 +53,15 @@ describe('a worker refuses', () => {
     const queue = newQueue();
     const error = refusal(() => new Worker([{ queue, ...(options as { handlers: WorkerQueue['handlers'] }) }]));
     expect(error.subject).toBe(`worker queue "${queue.name}"${option}`);
+  });
+
+  it('a handler that keeps more than its queue', () => {
+    const queue = newQueue({ completedHistory: 10 });
+    const error = refusal(() => new Worker([{ queue, handlers: { a: { handle, completedHistory: 11 } } }]));
+    expect(error.message).toBe(
+      `worker queue "${queue.name}".handlers.a.completedHistory: expected at most the queue's completedHistory, 10, found 11. ` +
+        'Raise it on the queue, or leave it out on the handler.',
+    );
   });
 
   it.each([[], {}, null, [null], [{ queue: 'jobs', handlers: { handle } }]])('the queues %j', (queues) => {

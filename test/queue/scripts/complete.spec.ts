@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectUnchanged, testQueue } from '../../support/queue-state.js';
+import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue-state.js';
 
 const error = { name: 'Error', message: 'no' };
 
@@ -181,5 +181,120 @@ describe('complete.lua: history', () => {
     const [, b] = await q.claim(2);
     await q.run(q.scripts.complete([{ ...b!, result: '' }]));
     expect(await q.redis.pttl(q.keys.job('again'))).toBe(-1);
+  });
+});
+
+/** Completes jobs one after another, each in a ms of its own. */
+async function complete(q: TestQueue, cap: number, ids: string[], name = 'login'): Promise<void> {
+  for (const id of ids) {
+    const job = await q.addAndClaim(id);
+    await q.run(q.scripts.complete([{ ...job, result: '1', history: { name, cap } }]));
+    await passAMoment(q);
+  }
+}
+
+async function passAMoment(q: TestQueue): Promise<void> {
+  const now = await q.now();
+  while ((await q.now()) === now);
+}
+
+function kept(q: TestQueue): Promise<string[]> {
+  return q.redis.lrange(q.keys.completed, 0, -1);
+}
+
+describe("complete.lua: a handler's own history", () => {
+  it('keeps the newest of its name, and all others; what falls off can be read for 10 s more', async () => {
+    const q = testQueue();
+    await complete(q, 2, ['a', 'b']);
+    const plain = await q.addAndClaim('plain');
+    await q.run(q.scripts.complete([{ ...plain, result: '1' }]));
+    await complete(q, 1, ['x'], 'other');
+    await complete(q, 2, ['c']);
+    expect(await kept(q)).toEqual(['c', 'x', 'plain', 'b']);
+    expect(await q.field('a', 'result')).toBe('1');
+    expect(await q.redis.pttl(q.keys.job('a'))).toBeLessThanOrEqual(10_000);
+    expect(await q.redis.pttl(q.keys.job('b'))).toBeGreaterThan(10_000);
+  });
+
+  it.each([
+    ['a', 'a b'],
+    ['a', 'a" 1760000000000 x'],
+    ['"', '" '],
+    ['\n', '\n\n'],
+    ['ü', 'üü'],
+  ])('of %j and %j are two', async (one, other) => {
+    const q = testQueue();
+    await complete(q, 1, ['1', '2'], one);
+    await complete(q, 1, ['3', '4'], other);
+    await complete(q, 1, ['5'], one);
+    expect(await kept(q)).toEqual(['5', '4']);
+    expect(await q.redis.zcard(q.keys.histories)).toBe(2);
+  });
+
+  it('takes a batch', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b', 'c');
+    const history = { name: q.name, cap: 1 };
+    const [a, b, c] = await q.claim(3);
+    const done = [{ ...a!, history }, b!, { ...c!, history }].map((job) => ({ ...job, result: '' }));
+    expect(await q.run(q.scripts.complete(done))).toEqual([]);
+    expect(await kept(q)).toEqual(['c', 'b']);
+  });
+
+  it('of 0 keeps no id, and the result for 10 s', async () => {
+    const q = testQueue();
+    await complete(q, 0, ['a']);
+    expect(await kept(q)).toEqual([]);
+    expect(await q.redis.pttl(q.keys.job('a'))).toBeLessThanOrEqual(10_000);
+    expect(await q.redis.exists(q.keys.histories)).toBe(0);
+  });
+
+  it('frees the unique key of its jobs too', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a', { unique: 'k', unique_for: 'unfinished' });
+    await q.run(q.scripts.complete([{ ...job, result: '', history: { name: q.name, cap: 1 } }]));
+    expect(await q.redis.exists(q.keys.unique)).toBe(0);
+  });
+
+  it('I3: a repeat changes nothing; I2: nor does a claim that was lost', async () => {
+    const q = testQueue();
+    await complete(q, 1, ['a']);
+    const job = await q.addAndClaim('b');
+    const done = { ...job, result: '1', history: { name: 'login', cap: 1 } };
+    await expectUnchanged(q, () => q.run(q.scripts.complete([{ ...done, token: 'stale' }])));
+    await q.run(q.scripts.complete([done]));
+    expect(await expectUnchanged(q, () => q.run(q.scripts.complete([done])))).toEqual([]);
+  });
+
+  it('spares an id that is in use again, or has completed again', async () => {
+    const q = testQueue();
+    await complete(q, 2, ['again', 'twice']);
+    await q.redis.del(q.keys.job('again'), q.keys.job('twice'), q.keys.completed);
+    await q.add('again', { delay_ms: 60_000 });
+    const twice = await q.addAndClaim('twice');
+    await q.run(q.scripts.complete([{ ...twice, result: '' }]));
+    await complete(q, 2, ['b', 'c']);
+    expect(await kept(q)).toEqual(['c', 'b', 'twice']);
+    expect(await q.redis.pttl(q.keys.job('again'))).toBe(-1);
+    expect(await q.redis.pttl(q.keys.job('twice'))).toBeGreaterThan(10_000);
+  });
+
+  it('I4: a lowered cap takes effect in bounded slices', async () => {
+    const q = testQueue();
+    const old = Array.from({ length: 150 }, (_, i) => ['0', `"login" 1700000000${100 + i} old-${i}`]);
+    await q.redis.zadd(q.keys.histories, ...old.flat());
+    await complete(q, 3, ['a']);
+    expect(await q.redis.zcard(q.keys.histories)).toBe(51);
+    await complete(q, 3, ['b']);
+    expect(await q.ranked(q.keys.histories)).toEqual(
+      ['old-149', 'a', 'b'].map((id) => expect.stringMatching(new RegExp(`^"login" \\d{13} ${id}$`))),
+    );
+  });
+
+  it('is not there for jobs without one', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a', { priority: 1 });
+    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    expect(await q.redis.exists(q.keys.histories)).toBe(0);
   });
 });
