@@ -37,9 +37,9 @@ const commands = {
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
   },
-  async prepareWorker({ concurrency, total, handlerMs, target, progress, heldBack = true }) {
+  async prepareWorker({ concurrency, prefetch, total, handlerMs, target, progress, heldBack = true }) {
     work = { runs: 0, repeated: 0, seen: new Uint8Array(total), latencies: [], held: [], target };
-    work.worker = await session.prepareWorker({ concurrency, handler: handlers(handlerMs), heldBack });
+    work.worker = await session.prepareWorker({ concurrency, prefetch, handler: handlers(handlerMs), heldBack });
     if (progress) work.timer = setInterval(() => process.send({ event: 'runs', runs: work.runs }), 5);
   },
   startWorker() {

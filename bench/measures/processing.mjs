@@ -26,6 +26,7 @@ function measure(id, { count, text, size = 'small', events = true, bulk, costs, 
 }
 
 const quick = { quick: true };
+const PREFETCH = 10;
 
 export default [
   measure('process.c100', {
@@ -36,7 +37,20 @@ export default [
     flags: { quick: true, nest: true },
     text: 'processing at concurrency 100',
   }),
-  measure('process.c1', { count: 6_000, concurrency: 1, flags: quick, text: 'processing at concurrency 1' }),
+  // As docs/performance.md advises for short jobs at a low concurrency. The others have no such setting.
+  measure('process.c1', {
+    count: 6_000,
+    concurrency: 1,
+    prefetch: PREFETCH,
+    flags: quick,
+    text: `processing at concurrency 1, ours with prefetch: ${PREFETCH}`,
+  }),
+  measure('process.c1.default', {
+    count: 6_000,
+    concurrency: 1,
+    flags: quick,
+    text: 'processing at concurrency 1, ours without prefetch, the default',
+  }),
   measure('process.c10', { count: 10_000, concurrency: 10, text: 'processing at concurrency 10' }),
   measure('process.c1000', {
     count: 10_000,
@@ -62,6 +76,13 @@ export default [
     concurrency: 10,
     handlerMs: 1,
     text: 'processing at concurrency 10, 1 ms handler',
+  }),
+  measure('process.c10.1ms.prefetch', {
+    count: 6_000,
+    concurrency: 10,
+    handlerMs: 1,
+    prefetch: PREFETCH,
+    text: `processing at concurrency 10, 1 ms handler, ours with prefetch: ${PREFETCH}`,
   }),
   measure('process.c100.quiet', {
     count: 10_000,

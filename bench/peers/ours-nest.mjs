@@ -9,7 +9,7 @@ export { version };
 /** False while the build does not export the module yet. */
 export const available = typeof JobHandler === 'function' && typeof JobQueueModule === 'function';
 export const settings = {
-  worker: '@JobHandler(queue, { concurrency }) in an application context; all else as in the core',
+  worker: '@JobHandler(queue, { concurrency, prefetch }) in an application context; all else as in the core',
 };
 
 export async function open(options) {
@@ -17,7 +17,7 @@ export async function open(options) {
   return { ...core, prepareWorker: (work) => prepareApp(core, options, work) };
 }
 
-async function prepareApp(core, { url, queue, keep, events }, { concurrency, handler, heldBack }) {
+async function prepareApp(core, { url, queue, keep, events }, { concurrency, prefetch, handler, heldBack }) {
   // Nest is the one that the library itself was built with, from the root of the repository.
   const [{ Module }, { NestFactory }] = await Promise.all([import('@nestjs/common'), import('@nestjs/core')]);
 

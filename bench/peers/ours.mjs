@@ -14,7 +14,8 @@ export const settings = {
   history: 'completedHistory: keep',
   events:
     "events: 'listened', the default: published as soon as somebody subscribes; nobody does, as with the others",
-  worker: 'one Worker with `concurrency`; all guarantees, sweep and heartbeat at their defaults',
+  worker:
+    'one Worker with `concurrency`, and `prefetch` where a figure says so; all guarantees, sweep and heartbeat at their defaults',
 };
 
 export async function open({ url, queue: queueName, keep, events }) {
@@ -28,9 +29,9 @@ export async function open({ url, queue: queueName, keep, events }) {
     enqueueParallel: (payloads) => Promise.all(payloads.map((payload) => queue.enqueue(payload))),
     enqueueBulk: (payloads) => many(payloads),
     enqueueDelayed: (payloads, delayMs) => many(payloads, { delayMs }),
-    async prepareWorker({ concurrency, handler, heldBack }) {
+    async prepareWorker({ concurrency, prefetch, handler, heldBack }) {
       const handlers = { [queueName]: (job) => handler(job.payload) };
-      const worker = new Worker([{ queue, concurrency, handlers }]);
+      const worker = new Worker([{ queue, concurrency, prefetch, handlers }]);
       // Connected, but held back, as the other workers are: what is measured is work, not the start.
       if (!heldBack) return { start: () => void worker.start(), stop: () => worker.stop() };
       await queue.pause();

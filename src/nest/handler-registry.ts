@@ -15,13 +15,14 @@ import { HandlerExplorer, type FoundHandler } from './handler-explorer.js';
 import { QueueRegistry } from './queue-registry.js';
 import { resolveThread } from './thread-option.js';
 
-const QUEUE_OPTIONS = ['concurrency', 'visibilityMs'] as const;
+const QUEUE_OPTIONS = ['concurrency', 'prefetch', 'visibilityMs'] as const;
 
 const optionsSchema = z.strictObject(
   {
     ...handlerOptionFields,
     queue: z.string({ error: "expected a queue's name" }).optional(),
     concurrency: wholeNumber(1, 100_000).optional(),
+    prefetch: wholeNumber(0, 1_000).optional(),
     visibilityMs: duration(100).optional(),
     thread: z.unknown().optional(),
   },
@@ -124,6 +125,7 @@ export class HandlerRegistry {
     const {
       queue: _queue,
       concurrency: _concurrency,
+      prefetch: _prefetch,
       visibilityMs: _visibilityMs,
       thread: _thread,
       ...handlerOptions
@@ -181,9 +183,9 @@ export class HandlerRegistry {
       );
     }
     if (!shared) {
-      const { thread, visibilityMs } = found.options;
+      const { thread, prefetch, visibilityMs } = found.options;
       const { concurrency = thread === undefined ? undefined : availableParallelism() } = found.options;
-      this.queues.configure(queue, { concurrency, visibilityMs });
+      this.queues.configure(queue, { concurrency, prefetch, visibilityMs });
     }
     this.queues.queue(queue);
   }

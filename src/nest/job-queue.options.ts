@@ -20,6 +20,8 @@ const DEFAULT_CONNECT_TIMEOUT_MS = 5_000;
 export interface QueueSettings extends QueueOptions {
   /** How many of the queue's jobs this process runs at once. Default: the handler's, else 10. */
   concurrency?: number;
+  /** How many more it claims ahead, see {@link WorkerQueue.prefetch}. Default: the handler's, else 0. */
+  prefetch?: number;
 }
 
 /** When expired claims are taken back: every so many ms, or at the times of a cron expression. */
@@ -81,7 +83,11 @@ export interface ResolvedModuleOptions {
 
 const boolean = () => z.boolean({ error: 'expected true or false' });
 const queueFields = withoutDefaults(queueOptionFields);
-const settingsFields = { ...queueFields, concurrency: wholeNumber(1, 100_000).optional() };
+const settingsFields = {
+  ...queueFields,
+  concurrency: wholeNumber(1, 100_000).optional(),
+  prefetch: wholeNumber(0, 1_000).optional(),
+};
 
 const optionsSchema = z.strictObject(
   {

@@ -9,6 +9,7 @@ const DEFAULT_CONCURRENCY = 10;
 /** What a handler with a queue of its own sets for it. */
 export interface OwnQueueOptions {
   concurrency?: number;
+  prefetch?: number;
   visibilityMs?: number;
 }
 
@@ -67,6 +68,11 @@ export class QueueRegistry {
     return this.settings.queues[name]?.concurrency ?? this.own.get(name)?.concurrency ?? DEFAULT_CONCURRENCY;
   }
 
+  /** How many more it claims ahead. */
+  prefetchOf(name: string): number {
+    return this.settings.queues[name]?.prefetch ?? this.own.get(name)?.prefetch ?? 0;
+  }
+
   /** Tells of queues that become known from now on, until the function that it returns is called. */
   watch(watcher: QueueWatcher): () => void {
     this.watchers.add(watcher);
@@ -80,7 +86,7 @@ export class QueueRegistry {
   }
 
   private optionsOf(name: string): QueueOptions {
-    const { concurrency: _, ...settings } = this.settings.queues[name] ?? {};
+    const { concurrency: _concurrency, prefetch: _prefetch, ...settings } = this.settings.queues[name] ?? {};
     const visibilityMs = this.own.get(name)?.visibilityMs;
     return { ...this.settings.queueDefaults, ...(visibilityMs === undefined ? {} : { visibilityMs }), ...settings };
   }

@@ -143,6 +143,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     const queues = this.handlers.queueNames.map((name) => ({
       queue: this.queues.queue(name),
       concurrency: this.queues.concurrencyOf(name),
+      prefetch: this.queues.prefetchOf(name),
       handlers: this.handlers.handlersOf(name),
       schedules: this.handlers.schedules.of(name),
     }));

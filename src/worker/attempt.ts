@@ -1,5 +1,5 @@
 import { backoffDelay } from '../queue/backoff.js';
-import { ClaimLostError, isNonRetryable, isRetryLater } from '../queue/errors.js';
+import { ClaimLostError, isNonRetryable, isRetryLater, JobCancelledError } from '../queue/errors.js';
 import type { ClaimedJob } from '../queue/job.js';
 import { encodeJson } from '../queue/json.js';
 import type { Completion } from '../queue/hot-path-scripts.js';
@@ -29,6 +29,8 @@ export class Attempt implements Completion {
   /** What the handler threw or returned, for events. */
   outcome: unknown;
   resultTtlMs: number | undefined;
+  /** Whether its handler was called; until then it waits for a slot. */
+  begun = false;
   private ended = false;
   private timer: NodeJS.Timeout | undefined;
 
@@ -92,6 +94,15 @@ export class Attempt implements Completion {
   lose(): void {
     this.end();
     this.job.abort(new ClaimLostError(this.id));
+  }
+
+  /** Its cancel was asked for: the handler is told and decides; where none has begun it ends at once. */
+  cancel(): void {
+    const reason = new JobCancelledError(this.id);
+    this.job.abort(reason);
+    if (!this.begun && this.end()) {
+      this.fail(reason, false);
+    }
   }
 
   /** Gives the job back unfinished; the handler is told, and what it still does is not settled. */

@@ -31,6 +31,7 @@ const queueSchema = z.strictObject(
   {
     queue: z.custom<JobQueue>((value) => typeof (value as JobQueue)?.scripts === 'function', 'expected a JobQueue'),
     concurrency: wholeNumber(1, 100_000).optional(),
+    prefetch: wholeNumber(0, 1_000).optional(),
     handlers: z.custom<WorkerQueue['handlers']>(
       (value) => typeof value === 'object' && value !== null && Object.keys(value).length > 0,
       'expected at least one handler by the name of its jobs',

@@ -24,14 +24,14 @@ export async function drain(worker: Drainable, timeoutMs: number, logger: JobQue
   const started = performance.now();
   const left = () => timeoutMs - (performance.now() - started);
   const reserve = Math.min(LONGEST_RESERVE_MS, timeoutMs * RESERVE);
-  const running = worker.lanes().reduce((sum, lane) => sum + lane.running.size, 0);
+  const running = worker.lanes().reduce((sum, lane) => sum + lane.running, 0);
   if (running > 0) {
     logger.log(`Stopping: waiting for ${running} running job(s), at most ${Math.round(timeoutMs - reserve)} ms.`);
   }
   const quiet = worker.quiesce();
   await Promise.all([within(left() - reserve, quiet), handlersDone(worker, () => left() > reserve)]);
 
-  const unfinished = worker.lanes().flatMap((lane) => [...lane.running]);
+  const unfinished = worker.lanes().flatMap((lane) => [...lane.attempts]);
   const interrupted = unfinished.filter((attempt) => !attempt.isEnded);
   if (interrupted.length > 0) {
     logger.warn(`Stopping: ${interrupted.length} job(s) were not done in time and are given back.`);
@@ -51,7 +51,7 @@ export async function drain(worker: Drainable, timeoutMs: number, logger: JobQue
 
 /** Resolves when no handler runs and no claim is under way, or when there is no more time. */
 async function handlersDone(worker: Drainable, hasTime: () => boolean): Promise<void> {
-  while (hasTime() && worker.lanes().some((lane) => lane.running.size > 0 || lane.claiming > 0)) {
+  while (hasTime() && worker.lanes().some((lane) => lane.attempts.size > 0 || lane.claiming > 0)) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
 }

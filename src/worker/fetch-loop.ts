@@ -4,7 +4,8 @@ import type { ClaimRequest } from '../queue/hot-path-scripts.js';
 import type { FailOutcome, Failure, Release, ReleaseOutcome } from '../queue/queue-scripts.js';
 import type { ScriptCall, Settled } from '../queue/script-runner.js';
 import type { Attempt } from './attempt.js';
-import type { Lane, Settling } from './lane.js';
+import type { Lane } from './lane.js';
+import type { Settling } from './outbox.js';
 import type { Transport } from './transport.js';
 
 /** How many round trips may be under way, so that Redis works on one while Node works on another. */
@@ -54,7 +55,7 @@ export class FetchLoop {
 
   /** Resolves when no trip is under way and no settlement waits. */
   async idle(): Promise<void> {
-    while (this.freeStreams.length < TRIPS || this.lanes.some((lane) => lane.hasSettlements)) {
+    while (this.freeStreams.length < TRIPS || this.lanes.some((lane) => !lane.outbox.isEmpty)) {
       await new Promise<void>((resolve) => this.waitingForIdle.push(resolve));
     }
   }
@@ -84,7 +85,7 @@ export class FetchLoop {
   private collect(stream: string): Errand[] {
     const claims = this.shareOfClaims();
     return this.lanes.flatMap((lane) => {
-      const { completions, failures, releases } = lane.takeSettlements(MOST_PER_CALL);
+      const { completions, failures, releases } = lane.outbox.take(MOST_PER_CALL);
       const count = claims.get(lane) ?? 0;
       const errands: Errand[] = [];
       if (failures.length > 0) {
@@ -116,7 +117,7 @@ export class FetchLoop {
     for (let i = 0; i < hungry.length; i++) {
       const lane = hungry[(this.turn + i) % hungry.length]!;
       const share = Math.ceil(capacity / (hungry.length - i));
-      const count = Math.min(lane.free, share, Math.ceil(lane.concurrency / TRIPS), MOST_PER_CALL);
+      const count = Math.min(lane.free, share, Math.ceil(lane.room / TRIPS), MOST_PER_CALL);
       claims.set(lane, count);
       capacity -= count;
     }
@@ -124,19 +125,19 @@ export class FetchLoop {
   }
 
   private complete(lane: Lane, completions: Attempt[]): Errand {
-    const confirm = (lost: number[]) => lane.confirmCompletions(completions, lost);
+    const confirm = (lost: number[]) => lane.outbox.confirmCompletions(completions, lost);
     return errand(lane.scripts.complete(completions), (outcome) => this.conclude(lane, outcome, confirm));
   }
 
   private fail(lane: Lane, failures: Settling<Failure>[]): Errand {
     const call = lane.scripts.fail(failures.map(({ settlement }) => settlement));
-    const confirm = (outcomes: FailOutcome[]) => lane.confirmFailures(failures, outcomes);
+    const confirm = (outcomes: FailOutcome[]) => lane.outbox.confirmFailures(failures, outcomes);
     return errand(call, (outcome) => this.conclude(lane, outcome, confirm));
   }
 
   private release(lane: Lane, releases: Settling<Release>[]): Errand {
     const call = lane.scripts.release(releases.map(({ settlement }) => settlement));
-    const confirm = (outcomes: ReleaseOutcome[]) => lane.confirmReleases(releases, outcomes);
+    const confirm = (outcomes: ReleaseOutcome[]) => lane.outbox.confirmReleases(releases, outcomes);
     return errand(call, (outcome) => this.conclude(lane, outcome, confirm));
   }
 
@@ -153,13 +154,13 @@ export class FetchLoop {
     const call = lane.scripts.exchange(completions, this.reserve(lane, count, stream));
     return errand(call, (outcome) => {
       this.conclude(lane, outcome, ({ lost, claimed }) => {
-        lane.confirmCompletions(completions, lost);
+        lane.outbox.confirmCompletions(completions, lost);
         lane.take(claimed, count);
       });
       if (!outcome.ok) {
         // Either half may be at fault: while the lane rests the completions travel alone.
         lane.giveUpClaim(count);
-        lane.takeBack(completions);
+        lane.outbox.takeBack(completions);
       }
     });
   }

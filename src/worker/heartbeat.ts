@@ -1,4 +1,3 @@
-import { JobCancelledError } from '../queue/errors.js';
 import type { JobQueueLogger } from '../queue/logger.js';
 import { LONGEST_TIMER_MS } from '../queue/options.js';
 import type { Attempt } from './attempt.js';
@@ -48,7 +47,7 @@ export class Heartbeat {
 
   private async beat(): Promise<void> {
     this.watch.look();
-    const live = [...this.lane.running].filter((attempt) => !attempt.isEnded);
+    const live = [...this.lane.attempts].filter((attempt) => !attempt.isEnded);
     for (let i = 0; i < live.length; i += MOST_PER_CALL) {
       await this.extend(live.slice(i, i + MOST_PER_CALL));
     }
@@ -69,7 +68,7 @@ export class Heartbeat {
           attempt.lose();
           this.lane.reportLost(attempt);
         } else if (cancelRequested.includes(attempt.id)) {
-          attempt.job.abort(new JobCancelledError(attempt.id));
+          attempt.cancel();
         }
       }
     } catch (error) {

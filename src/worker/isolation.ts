@@ -1,6 +1,5 @@
 import type { Attempt } from './attempt.js';
 import type { Lane } from './lane.js';
-import { ShutdownError } from './worker-errors.js';
 
 /**
  * Runs jobs on their last chance, those that another crash would bury, one at a time and alone in this worker: nothing
@@ -33,7 +32,7 @@ export class Isolation {
 
   /** Begins the next job where its time has come; called whenever something began or ended here. */
   check(): void {
-    if (this.current && !this.current.lane.running.has(this.current.attempt)) {
+    if (this.current && !this.current.lane.attempts.has(this.current.attempt)) {
       this.current = undefined;
     }
     if (this.current) {
@@ -52,17 +51,14 @@ export class Isolation {
 
   /** Gives back the jobs that have not begun. */
   stop(): void {
-    for (const { lane, attempt } of this.held.splice(0)) {
-      attempt.interrupt(new ShutdownError());
-      lane.idle(attempt);
-    }
+    this.held.splice(0).forEach(({ lane, attempt }) => lane.giveBack(attempt));
   }
 
   /** A claim under way may bring jobs that start at once, so it is waited for in any case. */
   private get isQuiet(): boolean {
     const lanes = this.lanes();
-    const running = lanes.reduce((sum, lane) => sum + lane.running.size, 0);
-    return lanes.every((lane) => lane.claiming === 0) && (this.waited || running === this.held.length);
+    const claimed = lanes.reduce((sum, lane) => sum + lane.attempts.size, 0);
+    return lanes.every((lane) => lane.claiming === 0) && (this.waited || claimed === this.held.length);
   }
 
   private limit(lane: Lane): void {

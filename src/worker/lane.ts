@@ -4,12 +4,13 @@ import type { JobQueue } from '../queue/job-queue.js';
 import { encodeJson } from '../queue/json.js';
 import type { ClaimAnswer } from '../queue/decode-job.js';
 import type { Policy } from '../queue/hot-path-scripts.js';
-import type { FailOutcome, Failure, QueueScripts, Release, ReleaseOutcome } from '../queue/queue-scripts.js';
+import type { Failure, QueueScripts, Release } from '../queue/queue-scripts.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
 import type { Handler } from './handler.js';
-import { Job } from './job.js';
+import { Outbox } from './outbox.js';
 import { tellFleet } from './tell-fleet.js';
 import { tellStart } from './tell-start.js';
+import { ShutdownError } from './worker-errors.js';
 import type { WorkerEvent } from './worker-event.js';
 
 const LOG_LINES = 100;
@@ -17,13 +18,6 @@ const LONGEST_LOG_LINE = 1_000;
 
 /** The delay of a job that no handler here knows, in ms; the script doubles it each time, up to a minute. */
 const UNHANDLED_DELAY_MS = 1_000;
-
-/** A settlement on its way, with the attempt it belongs to, or with the job that no handler was given, and why. */
-export interface Settling<Settlement> {
-  settlement: Settlement;
-  attempt?: Attempt;
-  refused?: { job: ClaimedJob; error: Error };
-}
 
 /** What a lane tells the worker. */
 export interface LaneObserver {
@@ -37,14 +31,18 @@ export interface LaneObserver {
 }
 
 /**
- * One queue in one worker: its slots, the attempts in them, and the settlements that wait for the next trip.
- * It sends nothing itself; the fetch loop and the idle wait do.
+ * One queue in one worker: its slots, the attempts in them and those claimed ahead, and the settlements that wait for the
+ * next trip. It sends nothing itself; the fetch loop and the idle wait do.
  */
 export class Lane implements AttemptOwner {
-  readonly running = new Set<Attempt>();
-  private completions: Attempt[] = [];
-  private failures: Settling<Failure>[] = [];
-  private releases: Settling<Release>[] = [];
+  /** What was claimed here and has not ended; the heartbeat keeps these claims. */
+  readonly attempts = new Set<Attempt>();
+  /** How many of them have a handler that runs. */
+  running = 0;
+  /** Those that were claimed ahead; each begins when a slot becomes free, in their order. */
+  private readonly ahead: Attempt[] = [];
+  /** The settlements that wait for the next trip. */
+  readonly outbox = new Outbox(this);
   /** Slots that claims under way may fill. */
   claiming = 0;
   /** Whether a claim may find something: true until one comes back short. */
@@ -53,8 +51,8 @@ export class Lane implements AttemptOwner {
   covered = false;
   /** ms until the next scheduled job is due, as of the last claim. */
   nextDueInMs: number | undefined;
-  /** Set while no new jobs are to be claimed: a local pause, or a stop. */
-  closed = false;
+  /** Set during a local pause, and from a stop on: nothing is claimed, and nothing begins. */
+  private closed = false;
   private resting = false;
   /** The limits of all handlers, for the server to know. */
   readonly limits: readonly Policy[];
@@ -64,9 +62,10 @@ export class Lane implements AttemptOwner {
   constructor(
     readonly queue: JobQueue,
     readonly scripts: QueueScripts,
-    readonly concurrency: number,
+    private readonly concurrency: number,
+    private readonly prefetch: number,
     private readonly handlers: ReadonlyMap<string, Handler>,
-    private readonly observer: LaneObserver,
+    readonly observer: LaneObserver,
   ) {
     const { maxAttempts, maxCrashes } = queue.options;
     this.limits = [...handlers].map(([name, handler]) => ({
@@ -87,12 +86,13 @@ export class Lane implements AttemptOwner {
     return this.queue.options.maxPayloadBytes;
   }
 
-  get free(): number {
-    return this.closed || this.resting ? 0 : Math.max(0, this.concurrency - this.running.size - this.claiming);
+  /** How many jobs may be claimed here at once. */
+  get room(): number {
+    return this.concurrency + this.prefetch;
   }
 
-  get hasSettlements(): boolean {
-    return this.completions.length + this.failures.length + this.releases.length > 0;
+  get free(): number {
+    return this.closed || this.resting ? 0 : Math.max(0, this.room - this.attempts.size - this.claiming);
   }
 
   /** Takes what a claim brought. `asked` slots were reserved for it. */
@@ -103,11 +103,28 @@ export class Lane implements AttemptOwner {
     for (const { error, job, ...claim } of answer.refused) {
       this.observer.warn(`Job ${claim.id} of queue "${this.name}" cannot run: ${error.message}`);
       const refused = { job, error: Object.assign(new Error(error.message), { name: error.name }) };
-      this.failures.push({ settlement: { ...claim, error, final: true, backoffMs: 0 }, refused });
+      this.outbox.failures.push({ settlement: { ...claim, error, final: true, backoffMs: 0 }, refused });
     }
     for (const job of answer.jobs) {
       this.run(job);
     }
+  }
+
+  open(): void {
+    this.closed = false;
+    this.hungry = true;
+  }
+
+  /** Claims nothing more, and gives back what was claimed ahead; what runs goes on. */
+  close(): void {
+    this.closed = true;
+    this.ahead.splice(0).forEach((attempt) => this.giveBack(attempt));
+  }
+
+  /** Of a job that has not begun. */
+  giveBack(attempt: Attempt): void {
+    attempt.interrupt(new ShutdownError());
+    this.idle(attempt);
   }
 
   /** Claims nothing for a while. */
@@ -128,27 +145,37 @@ export class Lane implements AttemptOwner {
   private run(job: ClaimedJob): void {
     const handler = this.handlers.get(job.name);
     if (this.closed) {
-      this.releases.push({ settlement: { ...refOf(job), reason: 'interruption', delayMs: 0 } });
+      this.outbox.releases.push({ settlement: { ...refOf(job), reason: 'interruption', delayMs: 0 } });
     } else if (!handler) {
       this.refuseUnknownName(job);
     } else {
       const attempt = new Attempt(job, handler, this);
-      this.running.add(attempt);
+      this.attempts.add(attempt);
       if (job.alone) {
         this.observer.hold(this, attempt);
-      } else {
+      } else if (this.running < this.concurrency && this.ahead.length === 0) {
         this.begin(attempt);
+      } else {
+        this.ahead.push(attempt);
       }
     }
   }
 
-  /** Starts the handler, unless a stop or a lost claim came first. */
+  private readonly beginAhead = (): void => {
+    while (this.ahead.length > 0 && this.running < this.concurrency) {
+      this.begin(this.ahead.shift()!);
+    }
+  };
+
+  /** Starts the handler, unless a stop, a cancel or a lost claim came first. */
   begin(attempt: Attempt): void {
     const { nameless, alone } = attempt.claim;
     if (attempt.isEnded) {
       this.idle(attempt);
       return;
     }
+    attempt.begun = true;
+    this.running++;
     this.observer.emit?.({ type: 'started', job: attempt.job });
     if (nameless || alone) {
       void this.tellAndStart(attempt);
@@ -174,7 +201,7 @@ export class Lane implements AttemptOwner {
   private refuseUnknownName(job: ClaimedJob): void {
     const why = `has the name "${job.name}", which no handler of this worker knows`;
     this.observer.warn(`Job ${job.id} of queue "${this.name}" ${why}; it goes back.`);
-    this.releases.push({
+    this.outbox.releases.push({
       settlement: { ...refOf(job), reason: 'unhandled', delayMs: UNHANDLED_DELAY_MS },
       refused: { job, error: new Error(`The job ${why}.`) },
     });
@@ -182,75 +209,34 @@ export class Lane implements AttemptOwner {
   }
 
   completed(attempt: Attempt): void {
-    this.completions.push(attempt);
+    this.outbox.completions.push(attempt);
     this.observer.changed();
   }
 
   failed(attempt: Attempt, failure: Failure): void {
-    this.failures.push({ settlement: failure, attempt });
+    this.outbox.failures.push({ settlement: failure, attempt });
     this.observer.changed();
   }
 
   released(attempt: Attempt, release: Release): void {
-    this.releases.push({ settlement: release, attempt });
+    this.outbox.releases.push({ settlement: release, attempt });
     this.observer.changed();
   }
 
   idle(attempt: Attempt): void {
     const wasFull = this.free === 0;
-    this.running.delete(attempt);
+    this.attempts.delete(attempt);
+    if (attempt.begun) {
+      this.running--;
+    }
+    if (this.ahead.length > 0) {
+      queueMicrotask(this.beginAhead); // not from within the end of another, whose completion is to come first
+    }
     // A lane with a slot to spare is waited for, or claims anyway; a full one may have missed what came meanwhile.
     if (wasFull && !this.covered) {
       this.hungry = true;
     }
     this.observer.changed();
-  }
-
-  /** The settlements that wait, at most `most` of each kind; they are the caller's now. */
-  takeSettlements(most: number) {
-    return {
-      completions: this.completions.splice(0, most),
-      failures: this.failures.splice(0, most),
-      releases: this.releases.splice(0, most),
-    };
-  }
-
-  /** Completions that could not be sent as they were; they wait for the next trip. */
-  takeBack(completions: readonly Attempt[]): void {
-    this.completions.unshift(...completions);
-  }
-
-  /** What became of completions: the positions of those whose claim was lost. */
-  confirmCompletions(attempts: readonly Attempt[], lost: readonly number[]): void {
-    const lostOnes = new Set(lost);
-    attempts.forEach((attempt, i) => {
-      if (lostOnes.has(i)) {
-        this.reportLost(attempt);
-      } else {
-        this.observer.emit?.({ type: 'completed', job: attempt.job, result: attempt.outcome });
-      }
-    });
-  }
-
-  confirmFailures(failures: readonly Settling<Failure>[], outcomes: readonly FailOutcome[]): void {
-    failures.forEach((settling, i) => this.reportOutcome(settling, outcomes[i]!));
-  }
-
-  confirmReleases(releases: readonly Settling<Release>[], outcomes: readonly ReleaseOutcome[]): void {
-    releases.forEach((settling, i) => this.reportOutcome(settling, outcomes[i]!));
-  }
-
-  private reportOutcome(
-    { attempt, refused }: Settling<Failure | Release>,
-    outcome: FailOutcome | ReleaseOutcome,
-  ): void {
-    if (attempt && outcome === 'lost') {
-      this.reportLost(attempt);
-    } else if (attempt) {
-      this.observer.emit?.({ type: outcome, job: attempt.job, error: attempt.outcome });
-    } else if (refused && outcome !== 'lost') {
-      this.observer.emit?.({ type: outcome, job: new Job(refused.job, this), error: refused.error });
-    }
   }
 
   reportLost(attempt: Attempt): void {
@@ -279,7 +265,7 @@ export class Lane implements AttemptOwner {
 
   private async fenced(job: ClaimedJob, current: boolean): Promise<void> {
     if (!current) {
-      [...this.running].find((attempt) => attempt.claim === job)?.lose();
+      [...this.attempts].find((attempt) => attempt.claim === job)?.lose();
       throw new ClaimLostError(job.id);
     }
   }

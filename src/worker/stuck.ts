@@ -22,7 +22,7 @@ export interface StuckJob {
 /** Of a lane, what is watched and told. */
 interface Watched {
   readonly name: string;
-  readonly running: ReadonlySet<Attempt>;
+  readonly attempts: ReadonlySet<Attempt>;
   reportStuck(attempt: Attempt): void;
 }
 
@@ -45,7 +45,7 @@ export class StuckWatch {
   /** Those that were reported and still go on. */
   get stuck(): StuckJob[] {
     return [...this.suspects]
-      .filter(([attempt, { toldAtMs }]) => toldAtMs !== undefined && this.lane.running.has(attempt))
+      .filter(([attempt, { toldAtMs }]) => toldAtMs !== undefined && this.lane.attempts.has(attempt))
       .map(([{ job }, { sinceMs }]) => ({
         queue: this.lane.name,
         id: job.id,
@@ -59,13 +59,13 @@ export class StuckWatch {
   /** To be called with each heartbeat. */
   look(): void {
     for (const [attempt, suspect] of this.suspects) {
-      if (!this.lane.running.has(attempt)) {
+      if (!this.lane.attempts.has(attempt)) {
         this.suspects.delete(attempt);
         this.tellEnd(attempt, suspect);
       }
     }
-    for (const attempt of this.lane.running) {
-      if (attempt.job.abortReason) {
+    for (const attempt of this.lane.attempts) {
+      if (attempt.begun && attempt.job.abortReason) {
         this.suspect(attempt);
       }
     }

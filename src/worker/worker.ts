@@ -97,7 +97,7 @@ export class Worker {
   /** Stops claiming in this process, for one queue or for all, also before the start; what runs goes on. */
   pause(queue?: string): void {
     this.namesOf(queue).forEach((name) => this.paused.add(name));
-    this.lanesOf(queue).forEach((lane) => (lane.closed = true));
+    this.lanesOf(queue).forEach((lane) => lane.close());
     this.idleWaits.forEach((idleWait) => idleWait.interrupt());
   }
 
@@ -105,17 +105,14 @@ export class Worker {
   resume(queue?: string): void {
     this.namesOf(queue).forEach((name) => this.paused.delete(name));
     if (!this.stopping) {
-      this.lanesOf(queue).forEach((lane) => {
-        lane.closed = false;
-        lane.hungry = true;
-      });
+      this.lanesOf(queue).forEach((lane) => lane.open());
       this.loop?.schedule();
     }
   }
 
   /** How many jobs run here now. */
   get running(): number {
-    return this.lanes.reduce((sum, lane) => sum + lane.running.size, 0);
+    return this.lanes.reduce((sum, lane) => sum + lane.running, 0);
   }
 
   /** How long ago Redis last answered a fetch, in ms; undefined before the first. */
@@ -145,7 +142,7 @@ export class Worker {
     if (concurrency === undefined) {
       return Infinity;
     }
-    return concurrency - this.lanes.reduce((sum, lane) => sum + lane.running.size + lane.claiming, 0);
+    return concurrency - this.lanes.reduce((sum, lane) => sum + lane.attempts.size + lane.claiming, 0);
   };
 
   private async begin(): Promise<void> {
@@ -164,11 +161,11 @@ export class Worker {
         this.idleWaits.forEach((idleWait) => idleWait.interrupt());
       },
     };
-    for (const { queue, concurrency = 10, handlers } of this.queues) {
+    for (const { queue, concurrency = 10, prefetch = 0, handlers } of this.queues) {
       const scripts = await queue.scripts();
       await requireRights(this.connection, scripts.keys);
-      const lane = new Lane(queue, scripts, concurrency, resolveHandlers(queue, handlers), observer);
-      lane.closed = this.paused.has(queue.name);
+      const lane = new Lane(queue, scripts, concurrency, prefetch, resolveHandlers(queue, handlers), observer);
+      if (this.paused.has(queue.name)) lane.close();
       this.lanes.push(lane);
     }
     this.announcer = new Announcer(this.id, this.lanes, logger);
@@ -256,7 +253,7 @@ export class Worker {
       {
         lanes: () => this.lanes,
         quiesce: async () => {
-          this.lanes.forEach((lane) => (lane.closed = true));
+          this.lanes.forEach((lane) => lane.close());
           this.isolation.stop();
           const roles = [...this.idleWaits, this.sweeper, this.recurring];
           const stopped = Promise.all(roles.map(async (role) => role?.stop()));

@@ -40,8 +40,12 @@ it('of the module', () => {
 });
 
 it('of a queue', () => {
-  const options = [...Object.keys(queueOptionFields), 'concurrency'];
-  expectTold('queue options', 'README.md', options, { ...resolveQueueOptions('a queue'), concurrency: 10 });
+  const options = [...Object.keys(queueOptionFields), 'concurrency', 'prefetch'];
+  expectTold('queue options', 'README.md', options, {
+    ...resolveQueueOptions('a queue'),
+    concurrency: 10,
+    prefetch: 0,
+  });
 });
 
 it('of runWorkers', () => {

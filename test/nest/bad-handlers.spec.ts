@@ -75,6 +75,7 @@ describe('the app does not boot with', () => {
       { concurrency: 0 },
       '.concurrency: expected a whole number from 1 to 100000, found 0.',
     ],
+    ['a prefetch without an end', { prefetch: Infinity }, '.prefetch: expected a whole number from 0 to 1000'],
     [
       'a negative timeout',
       { timeoutMs: -1 },
@@ -107,7 +108,7 @@ describe('the app does not boot with', () => {
     expect(error.message).toMatch(/expected .*1 to (128|256)/);
   });
 
-  it.each(['concurrency', 'visibilityMs'])('%s on a handler of a shared queue', async (option) => {
+  it.each(['concurrency', 'prefetch', 'visibilityMs'])('%s on a handler of a shared queue', async (option) => {
     const error = await bootError([handler('email', { queue: 'jobs', [option]: 500 })]);
     expect(error.message).toBe(
       `@JobHandler("email") on EmailHandler.handle.${option}: expected no option of the shared queue "jobs" on one of ` +

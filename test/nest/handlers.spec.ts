@@ -3,6 +3,7 @@ import { Controller, Injectable } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { Job, JobHandler, JobQueueModule, JobQueueService, type JobQueueModuleOptions } from 'nest-job-queue';
 import { testRedisUrl, uniqueQueueName } from '../support/redis.js';
+import { eventually, gate } from '../support/wait.js';
 import { KeptLog, startApp } from './app.js';
 
 @Injectable()
@@ -281,6 +282,27 @@ describe('the options of a queue', () => {
     });
     const options = [plain, own, configured].map((name) => app.get(JobQueueService).queue(name).options);
     expect(options.map(({ visibilityMs }) => visibilityMs)).toEqual([1_000, 2_000, 3_000]);
+  });
+
+  it.each(['handler', 'forRoot'])('say how many jobs a process claims ahead, in the %s', async (where) => {
+    const [name, finish] = [uniqueQueueName(), gate()];
+    @JobHandler(name, { concurrency: 1, prefetch: where === 'handler' ? 2 : 9 })
+    class Handler {
+      handle = () => finish.promise;
+    }
+    const app = await startApp({
+      jobs: where === 'handler' ? {} : { queues: { [name]: { prefetch: 2 } } },
+      providers: [Handler],
+    });
+    const jobs = app.get(JobQueueService);
+    const handles = await jobs.enqueueMany(
+      name,
+      Array.from({ length: 6 }, (_, payload) => ({ payload })),
+    );
+    await eventually(async () => (await jobs.stats(name)).processing === 3);
+    expect(await jobs.stats(name)).toMatchObject({ processing: 3, pending: 3 });
+    finish.open();
+    await Promise.all(handles.map((handle) => handle.result()));
   });
 
   it('bound the jobs that run at once: by queue, and by process over all queues', async () => {

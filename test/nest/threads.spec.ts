@@ -2,7 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { JobHandler, InvalidOptionError, JobQueueService, type JobHandlerOptions } from 'nest-job-queue';
+import {
+  JobHandler,
+  InvalidOptionError,
+  JobQueueService,
+  type EnqueueJobOptions,
+  type JobHandlerOptions,
+} from 'nest-job-queue';
 import { uniqueQueueName } from '../support/redis.js';
 import { eventually, within } from '../support/wait.js';
 import { compileApp, KeptLog, startApp } from './app.js';
@@ -22,7 +28,7 @@ async function startThreads(options: JobHandlerOptions = {}, jobs: object = {}) 
   // Some jobs go on until the app is closed.
   const app = await startApp({ providers: [Handler], jobs: { shutdownTimeoutMs: 1_000, ...jobs }, log });
   const service = app.get(JobQueueService);
-  const enqueue = (payload: unknown) => service.enqueue(name, payload);
+  const enqueue = (payload: unknown, asked?: EnqueueJobOptions) => service.enqueue(name, payload, asked);
   const run = async (payload: unknown) => (await enqueue(payload)).result(SOON);
   return { app, name, log, service, queue: service.queue(name), enqueue, run };
 }
@@ -196,11 +202,10 @@ describe('the abort of a job in a thread', () => {
   it('ends the thread when the job ignores it for the grace', async () => {
     const { enqueue, run } = await startThreads({
       concurrency: 1,
-      timeoutMs: 300,
       maxAttempts: 1,
       thread: { file: WORK, graceMs: 50 },
     });
-    const job = await enqueue({ do: 'ignore' });
+    const job = await enqueue({ do: 'ignore' }, { timeoutMs: 300 });
     await expect(job.result(SOON)).rejects.toMatchObject({ errorName: 'HandlerTimeoutError' });
     // The only slot is free again, and its thread a new one.
     expect(await run({ do: 'describe' })).toMatchObject({ jobsHere: 1 });

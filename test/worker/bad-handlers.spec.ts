@@ -47,6 +47,7 @@ describe('a worker refuses', () => {
     ['.handlers', { handlers: {} }],
     ['.handlers', { handlers: undefined }],
     ['.concurrency', { handlers: { handle }, concurrency: 0 }],
+    ['.prefetch', { handlers: { handle }, prefetch: -1 }],
     ['.concurency', { handlers: { handle }, concurency: 5 }],
     ['.schedules', { handlers: { handle }, schedules: 5 }],
   ])('the queue option %s of %j', (option, options) => {

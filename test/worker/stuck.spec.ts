@@ -8,18 +8,18 @@ import { newQueue, startWorker } from '../support/workers.js';
 /** A lane with one handler that goes on after a cancel, and a clock that the test sets. */
 function watched() {
   const job = { id: '7', name: 'report', attempt: 2, abortReason: new Error('Job 7 was cancelled.') };
-  const attempt = { job } as unknown as Attempt;
-  const running = new Set([attempt]);
+  const attempt = { job, begun: true } as unknown as Attempt;
+  const attempts = new Set([attempt]);
   const clock = { ms: 1_000_000 };
   const said: string[] = [];
   const say = (message: string) => void said.push(message);
-  const lane = { name: 'reports', running, reportStuck: () => say('reported') };
+  const lane = { name: 'reports', attempts, reportStuck: () => say('reported') };
   const watch = new StuckWatch(lane, { log: say, warn: say, error: say }, () => clock.ms);
   const lookAfter = (ms: number) => {
     clock.ms += ms;
     watch.look();
   };
-  return { watch, said, running, lookAfter };
+  return { watch, said, attempts, lookAfter };
 }
 
 describe('the watch for stuck handlers', () => {
@@ -35,7 +35,7 @@ describe('the watch for stuck handlers', () => {
   });
 
   it('warns of it again every minute, and says when it has ended', () => {
-    const { watch, said, running, lookAfter } = watched();
+    const { watch, said, attempts, lookAfter } = watched();
     [0, 5_000, 59_000, 1_000, 30_000, 30_000].forEach(lookAfter);
     expect(said).toEqual([
       'reported',
@@ -44,7 +44,7 @@ describe('the watch for stuck handlers', () => {
       ),
       expect.stringMatching(/still goes on, 125 s after/),
     ]);
-    running.clear();
+    attempts.clear();
     expect(watch.stuck).toEqual([]);
     lookAfter(1_000);
     lookAfter(1_000);
@@ -52,9 +52,9 @@ describe('the watch for stuck handlers', () => {
   });
 
   it('says nothing of one that ends in time', () => {
-    const { said, running, lookAfter } = watched();
+    const { said, attempts, lookAfter } = watched();
     lookAfter(0);
-    running.clear();
+    attempts.clear();
     lookAfter(10_000);
     expect(said).toEqual([]);
   });

@@ -1,0 +1,78 @@
+import type { ClaimedJob } from '../queue/job.js';
+import type { FailOutcome, Failure, Release, ReleaseOutcome } from '../queue/queue-scripts.js';
+import type { Attempt } from './attempt.js';
+import { Job, type JobReporter } from './job.js';
+import type { WorkerEvent } from './worker-event.js';
+
+/** A settlement on its way, with the attempt it belongs to, or with the job that no handler was given, and why. */
+export interface Settling<Settlement> {
+  settlement: Settlement;
+  attempt?: Attempt;
+  refused?: { job: ClaimedJob; error: Error };
+}
+
+/** Who is told what became of the settlements. */
+export interface OutboxOwner extends JobReporter {
+  readonly observer: { emit: ((event: WorkerEvent) => void) | undefined };
+  reportLost(attempt: Attempt): void;
+}
+
+/** The settlements of a lane until they are sent, and what becomes of them. */
+export class Outbox {
+  completions: Attempt[] = [];
+  failures: Settling<Failure>[] = [];
+  releases: Settling<Release>[] = [];
+
+  constructor(private readonly owner: OutboxOwner) {}
+
+  get isEmpty(): boolean {
+    return this.completions.length + this.failures.length + this.releases.length === 0;
+  }
+
+  /** The settlements that wait, at most `most` of each kind; they are the caller's now. */
+  take(most: number) {
+    return {
+      completions: this.completions.splice(0, most),
+      failures: this.failures.splice(0, most),
+      releases: this.releases.splice(0, most),
+    };
+  }
+
+  /** Completions that could not be sent as they were; they wait for the next trip. */
+  takeBack(completions: readonly Attempt[]): void {
+    this.completions.unshift(...completions);
+  }
+
+  /** What became of completions: the positions of those whose claim was lost. */
+  confirmCompletions(attempts: readonly Attempt[], lost: readonly number[]): void {
+    const lostOnes = new Set(lost);
+    attempts.forEach((attempt, i) => {
+      if (lostOnes.has(i)) {
+        this.owner.reportLost(attempt);
+      } else {
+        this.owner.observer.emit?.({ type: 'completed', job: attempt.job, result: attempt.outcome });
+      }
+    });
+  }
+
+  confirmFailures(failures: readonly Settling<Failure>[], outcomes: readonly FailOutcome[]): void {
+    failures.forEach((settling, i) => this.reportOutcome(settling, outcomes[i]!));
+  }
+
+  confirmReleases(releases: readonly Settling<Release>[], outcomes: readonly ReleaseOutcome[]): void {
+    releases.forEach((settling, i) => this.reportOutcome(settling, outcomes[i]!));
+  }
+
+  private reportOutcome(
+    { attempt, refused }: Settling<Failure | Release>,
+    outcome: FailOutcome | ReleaseOutcome,
+  ): void {
+    if (attempt && outcome === 'lost') {
+      this.owner.reportLost(attempt);
+    } else if (attempt) {
+      this.owner.observer.emit?.({ type: outcome, job: attempt.job, error: attempt.outcome });
+    } else if (refused && outcome !== 'lost') {
+      this.owner.observer.emit?.({ type: outcome, job: new Job(refused.job, this.owner), error: refused.error });
+    }
+  }
+}
