@@ -8,6 +8,7 @@ import {
   completed,
   dropAll,
   early,
+  forgetBetween,
   PRODUCER,
   remove,
   staleSettle,
@@ -19,6 +20,7 @@ import {
   work,
   type Run,
 } from './clean-run.js';
+import type { Entry } from './history.js';
 import type { StoredJob } from './snapshot.js';
 
 type Plant = [what: string, found: RegExp, plant: (run: Run) => void];
@@ -102,6 +104,41 @@ describe('the checker of histories', () => {
     const run = cleanRun();
     staleSettle(run, 'lost');
     expect(verdictOf(run).violations).toEqual([]);
+  });
+
+  describe('of a server that another took the place of', () => {
+    it('takes what it acknowledged at last for what may be gone', () => {
+      const run = cleanRun();
+      forgetBetween(run, 900, 1_500); // the producers' time
+      run.files.worker = [['process', 3, 'worker']];
+      run.files.operator = [];
+      run.snapshot = { jobs: [], totals: {}, faults: [] };
+      expect(verdictOf(run)).toMatchObject({ violations: [], jobs: 0, lost: 0 });
+    });
+
+    it('allows that a claim and a completion it has forgotten are made again, under the same fence', () => {
+      const run = cleanRun();
+      forgetBetween(run, 2_900, 3_100);
+      const forgotten: Entry[] = [['time', 3_000], ...completed(PRODUCER, 5, 20), ['time', 4_000]];
+      run.files.worker!.push(...forgotten, ...completed(PRODUCER, 5, 20));
+      run.files.worker!.push(['time', 3_000], ['tick', 'start', 'each:2', 21], ['tick', 'completed', 'each:2', 21]);
+      run.snapshot.jobs = run.snapshot.jobs.filter(({ work: each }) => each?.n !== 5);
+      run.snapshot.totals = { ...run.snapshot.totals, completed: 8 };
+      expect(verdictOf(run)).toMatchObject({ violations: [], jobs: 10 });
+      run.snapshot.totals = { ...run.snapshot.totals, enqueued: 11, completed: 9 }; // the recurring one was kept
+      expect(verdictOf(run).violations).toEqual([]);
+    });
+
+    it.each<Plant>([
+      ['a lost job', /^I1: job 1:0 is lost/, (run) => dropAll(run, 0)],
+      ['two completions', /^I2: job 1:0 was completed 2 times/, (run) => work(run, completed(1, 0, 10))],
+      ['a wrong counter', /^I1: enqueued_total is 11/, (run) => (run.snapshot.totals.enqueued = 11)],
+    ])('still finds %s of before', (_, found, plant) => {
+      const run = cleanRun();
+      forgetBetween(run, 2_900, 3_100);
+      plant(run);
+      expect(verdictOf(run).violations).toContainEqual(expect.stringMatching(found));
+    });
   });
 
   it.each<[kind: string, job: Partial<StoredJob>]>([

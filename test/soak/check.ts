@@ -1,4 +1,5 @@
 // Decides from what was written down and what is in Redis at the end whether the invariants I1 to I8 held.
+import type { Facts } from './facts.js';
 import {
   ADDED,
   CANCEL_ASKED,
@@ -12,8 +13,7 @@ import {
   PLANTED,
   REMOVE_ASKED,
   REMOVED,
-  type Facts,
-} from './facts.js';
+} from './marks.js';
 import { miscounts } from './counters.js';
 import type { Jobs } from './jobs.js';
 import { misordered } from './order.js';
@@ -199,7 +199,7 @@ class Sight {
 }
 
 function recurring(facts: Facts): string[] {
-  return [...facts.ticks]
+  return [...facts.ticks.all]
     .filter(([, { completions }]) => completions > 1)
     .map(([id, { completions }]) => `I2: the recurring job ${id} was completed ${completions} times`);
 }

@@ -149,3 +149,8 @@ export function broken(): StoredJob {
 export function tick(): Entry {
   return ['tick', 'completed', 'each:1', 16];
 }
+
+/** The server died between the two instants, and may have taken with it what it acknowledged then. */
+export function forgetBetween(run: Run, fromMs: number, toMs: number): void {
+  run.files = { runner: [['window', fromMs, toMs]], ...run.files };
+}

@@ -1,6 +1,7 @@
 // The counters of the server against what was written down, and against each other.
 import type { Verdict } from './check.js';
-import { DOUBT, OPEN, REMOVE_ASKED, REMOVED, type Facts } from './facts.js';
+import type { Facts } from './facts.js';
+import { DOUBT, OPEN, REMOVE_ASKED, REMOVED } from './marks.js';
 import type { Snapshot } from './snapshot.js';
 
 /** What does not add up. It also counts into the verdict what only the counting tells. */
@@ -21,8 +22,9 @@ export function miscounts(facts: Facts, { totals, jobs }: Snapshot, verdict: Ver
       else if (marks & REMOVE_ASKED) maybeRemoved++;
     }
   }
-  for (const { completions, doubts: open_ } of facts.ticks.values()) {
-    verdict.jobs++;
+  for (const { completions, doubts: open_, sure } of facts.ticks.all.values()) {
+    if (sure) verdict.jobs++;
+    else open++;
     completed += completions;
     if (completions === 0 && open_.size > 0) doubts++;
   }

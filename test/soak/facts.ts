@@ -1,27 +1,25 @@
 // What the histories say of each job.
 import type { Entry, EnqueueOutcome, Settlement, Verb } from './history.js';
 import { Jobs } from './jobs.js';
-
-/** What became of an enqueue: called and not answered, added, put into the place of a job that waited, or not added. */
-export const OPEN = 1;
-export const ADDED = 2;
-export const REPLACED = 3;
-export const NOT_ADDED = 4;
-
-/** What was done to a job, or may have been. */
-export const CANCEL_ASKED = 1;
-export const CANCELLED = 2;
-export const REMOVE_ASKED = 4;
-export const REMOVED = 8;
-export const RESCHEDULED = 16;
-export const PLANTED = 32;
-export const DOUBT = 64;
-/** Its first failure is its last. */
-export const FINAL = 128;
-export const LATER = 256;
-export const REDRIVEN = 512;
-/** Each attempt of it may fail. */
-export const FAILS = 1_024;
+import {
+  ADDED,
+  CANCELLED,
+  CANCEL_ASKED,
+  DOUBT,
+  FAILS,
+  FINAL,
+  LATER,
+  NOT_ADDED,
+  OPEN,
+  PLANTED,
+  REDRIVEN,
+  REMOVED,
+  REMOVE_ASKED,
+  REPLACED,
+  RESCHEDULED,
+  UNSURE,
+} from './marks.js';
+import { Ticks } from './ticks.js';
 
 export interface Claim {
   fence: number;
@@ -37,7 +35,7 @@ export interface Settled {
   endMs: number;
 }
 
-/** Takes the entries of all files, file by file; those of producers first. */
+/** Takes the entries of all files, file by file; that of the runner first, then those of producers. */
 export class Facts {
   readonly jobs = new Map<number, Jobs>();
   /** The first attempts of jobs whose order is promised, by the process that enqueued them. */
@@ -50,37 +48,44 @@ export class Facts {
   /** When a job may start at the earliest, and when it did. */
   readonly dueMs = new Map<string, number>();
   readonly startedMs = new Map<string, number>();
-  /** Attempts of recurring jobs: id to completions. */
-  readonly ticks = new Map<string, { completions: number; doubts: Set<number> }>();
+  readonly ticks = new Ticks();
   /** Settlements that came too late and were refused. */
   refused = 0;
   readonly plantedIds = new Set<string>();
+  /** When a producer tried in vain to have its next jobs acknowledged. */
+  readonly vain: { fromMs: number; toMs: number }[] = [];
   readonly faults: { kind: string; beganMs: number; healedMs: number }[] = [];
   /** Ms of the monotonic clock at which some job was completed. */
   readonly activeMs = new Set<number>();
   /** Settlements that were sent, perhaps, and not answered: `process:number:fence` to how and when the handler ended. */
   private readonly open = new Map<string, { ok: boolean; endMs: number }>();
   private readonly lost = new Set<string>();
+  private readonly forgetful: { fromMs: number; toMs: number }[] = [];
   private process = 0;
+  private tryingSinceMs: number | undefined;
   private nowMs = 0;
 
   readonly add = (entry: Entry): void => {
     switch (entry[0]) {
       case 'process':
         this.process = entry[1];
+        this.tryingSinceMs = undefined;
         if (entry[2] === 'fifo-producer') this.firstAttempts.set(entry[1], []);
         return;
       case 'time':
         this.nowMs = entry[1];
         return;
       case 'enqueue':
+        this.tryingSinceMs ??= this.nowMs;
         return this.of(this.process, entry[1] + entry[2] - 1, (jobs) => {
           jobs.state.fill(OPEN, entry[1], entry[1] + entry[2]);
         });
       case 'kind':
         return this.kind(entry[1], entry[2], entry[3]);
       case 'enqueued':
-        return this.of(this.process, entry[1], ({ state }) => state.fill(ADDED, entry[1], entry[1] + entry[2]));
+        if (this.tryingSinceMs !== undefined) this.vain.push({ fromMs: this.tryingSinceMs, toMs: this.nowMs });
+        this.tryingSinceMs = undefined;
+        return this.added(entry[1], entry[2]);
       case 'answer':
         return this.answer(entry[1], entry[2], entry[3]);
       case 'start':
@@ -93,7 +98,7 @@ export class Facts {
         this.start(entry[1], entry[2], entry[3], entry[4]);
         return this.ok(entry[1], entry[2], entry[4]);
       case 'tick':
-        return this.tick(entry[1], entry[2], entry[3]);
+        return this.ticks.add(entry[1], entry[2], entry[3], this.sure);
       case 'call':
         return this.call(entry[1], entry[2], entry[3]);
       case 'answered':
@@ -103,6 +108,9 @@ export class Facts {
         return this.mark(entry[2], entry[3], PLANTED);
       case 'forgotten':
         entry[1].forEach((process) => this.of(process, 0, (jobs) => (jobs.forgotten = true)));
+        return;
+      case 'window':
+        this.forgetful.push({ fromMs: entry[1], toMs: entry[2] });
         return;
       case 'fault':
         this.faults.push({ kind: entry[1], beganMs: this.nowMs, healedMs: this.nowMs });
@@ -124,7 +132,12 @@ export class Facts {
     this.open.clear();
     this.lost.clear();
     // A job whose payload was broken looks like a recurring one to the worker that is told of its end.
-    for (const id of this.plantedIds) this.ticks.delete(id);
+    for (const id of this.plantedIds) this.ticks.all.delete(id);
+  }
+
+  /** Whether what is answered now holds: a master that dies takes with it what its replica has not heard of yet. */
+  private get sure(): boolean {
+    return !this.forgetful.some(({ fromMs, toMs }) => fromMs <= this.nowMs && this.nowMs <= toMs);
   }
 
   private of(process: number, number: number, change: (jobs: Jobs) => unknown): void {
@@ -136,6 +149,13 @@ export class Facts {
 
   private mark(process: number, number: number, mark: number): void {
     this.of(process, number, ({ marks }) => (marks[number]! |= mark));
+  }
+
+  private added(first: number, count: number): void {
+    const { sure } = this;
+    this.of(this.process, first, ({ state }) => state.fill(sure ? ADDED : OPEN, first, first + count));
+    if (sure) return;
+    for (let number = first; number < first + count; number++) this.mark(this.process, number, UNSURE);
   }
 
   private kind(number: number, kind: string, delayMs: number): void {
@@ -159,7 +179,8 @@ export class Facts {
       'not-sent': NOT_ADDED,
       refused: NOT_ADDED,
     };
-    this.of(this.process, number, ({ state }) => (state[number] = states[outcome]));
+    if (states[outcome] !== NOT_ADDED && !this.sure) this.added(number, 1);
+    else this.of(this.process, number, ({ state }) => (state[number] = states[outcome]));
     if (states[outcome] !== NOT_ADDED && id !== '') this.share(id, this.process, number);
   }
 
@@ -171,21 +192,23 @@ export class Facts {
 
   private start(process: number, number: number, attempt: number, fence: number, id?: string): void {
     const key = `${process}:${number}`;
+    const { sure } = this;
     this.of(process, number, (jobs) => {
-      if (++jobs.starts[number]! === 1) {
+      jobs.starts[number]!++;
+      jobs.mostAttempts[number] = Math.max(jobs.mostAttempts[number]!, attempt);
+      // A claim that is forgotten with its server is made again, by the same number perhaps.
+      if (!sure) return;
+      jobs.lastFence[number] = Math.max(jobs.lastFence[number]!, fence);
+      if (jobs.firstFence[number] === 0) {
         jobs.firstFence[number] = fence;
         jobs.firstStartMs[number] = this.nowMs;
       } else {
         const first = { fence: jobs.firstFence[number]!, startMs: jobs.firstStartMs[number]! };
         listOf(this.claims, key, first).push({ fence, startMs: this.nowMs });
       }
-      jobs.lastFence[number] = Math.max(jobs.lastFence[number]!, fence);
-      jobs.mostAttempts[number] = Math.max(jobs.mostAttempts[number]!, attempt);
     });
     if (id !== undefined) this.share(id, process, number);
-    if (attempt === 1) {
-      this.firstAttempts.get(process)?.push([number, fence]);
-    }
+    if (attempt === 1 && sure) this.firstAttempts.get(process)?.push([number, fence]);
     if (this.dueMs.has(key)) {
       this.startedMs.set(key, Math.min(this.startedMs.get(key) ?? Infinity, this.nowMs));
     }
@@ -208,26 +231,19 @@ export class Facts {
     if (what === 'lost') this.refused++;
     if (what === 'completed') {
       this.activeMs.add(this.nowMs);
+      if (!this.sure) return this.mark(process, number, DOUBT);
       this.of(process, number, (jobs) => {
         jobs.completions[number]!++;
         jobs.completedFence[number] = Math.max(jobs.completedFence[number]!, fence);
       });
       return;
     }
-    if (what === 'cancelled') this.mark(process, number, CANCELLED);
+    if (what === 'cancelled' && this.sure) this.mark(process, number, CANCELLED);
     if (what === 'lost') {
       if (!end) this.lost.add(key);
-    } else if (end) {
+    } else if (end && this.sure) {
       listOf(this.settlements, `${process}:${number}`).push({ what, fence, endMs: end.endMs });
     }
-  }
-
-  private tick(what: 'start' | 'ok' | Settlement, id: string, fence: number): void {
-    let tick = this.ticks.get(id);
-    if (!tick) this.ticks.set(id, (tick = { completions: 0, doubts: new Set() }));
-    if (what === 'ok') tick.doubts.add(fence);
-    else tick.doubts.delete(fence);
-    if (what === 'completed') tick.completions++;
   }
 
   private call(verb: Verb, process: number, number: number): void {
@@ -236,6 +252,7 @@ export class Facts {
   }
 
   private answered(verb: Verb, process: number, number: number, answer: string): void {
+    if (!this.sure) return;
     if (verb === 'cancel' && answer === 'cancelled') this.mark(process, number, CANCELLED);
     if (verb === 'remove' && answer === 'removed') this.mark(process, number, REMOVED);
   }

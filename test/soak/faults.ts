@@ -1,8 +1,9 @@
 // The faults themselves. Each resolves when what it broke works again, and only the queue has yet to recover.
 import type { Redis } from 'ioredis';
-import type { RunningRedis } from '../../scripts/redis-server.mjs';
 import type { JobQueue } from '../../src/queue/job-queue.js';
+import { killInCluster, killUnderSentinel, moveSlot, switchInCluster, switchUnderSentinel } from './failovers.js';
 import type { Fleet, Slot } from './fleet.js';
+import type { Ground } from './ground.js';
 import type { HistoryWriter } from './history.js';
 import type { FaultKind, PlannedFault } from './plan.js';
 import type { Work } from './workload.js';
@@ -12,10 +13,7 @@ const VISIBILITY_MS = 3_000;
 
 export interface Scene {
   fleet: Fleet;
-  /** A connection that no fault is aimed at. */
-  admin: Redis;
-  /** Undefined where it is not ours. */
-  server: RunningRedis | undefined;
+  ground: Ground;
   queue: JobQueue;
   history: HistoryWriter;
 }
@@ -93,7 +91,8 @@ export const FAULTS: Record<FaultKind, Fault> = {
     }
   },
 
-  'client-kill': async ({ fleet, admin }) => {
+  'client-kill': async ({ fleet, ground }) => {
+    const admin = ground.admin as Redis;
     const names = new Set(fleet.slots.map(({ name }) => name));
     for (const line of String(await admin.client('LIST')).split('\n')) {
       const [, id] = /^id=(\d+)/.exec(line) ?? [];
@@ -110,40 +109,48 @@ export const FAULTS: Record<FaultKind, Fault> = {
     await plant(scene, planned, 'no JSON', "redis.call('HSET', KEYS[1], 'payload', '{\"p\":')");
   },
 
-  'script-flush': async ({ admin }) => {
-    await admin.script('FLUSH');
+  'script-flush': async ({ ground }) => {
+    await (ground.admin as Redis).script('FLUSH');
   },
 
-  'redis-kill': async ({ server }, planned) => {
+  'redis-kill': async ({ ground: { server } }, planned) => {
     await server!.kill('SIGKILL');
     await sleep(strength(planned, 0, 3_000));
     await server!.restart();
   },
 
-  'redis-freeze': async ({ server }, planned) => {
+  'redis-freeze': async ({ ground: { server } }, planned) => {
     await server!.kill('SIGSTOP');
     await sleep(strength(planned, 1_000, VISIBILITY_MS + 2_000));
     await server!.kill('SIGCONT');
   },
 
-  'out-of-memory': async ({ admin }, planned) => {
+  'out-of-memory': async ({ ground }, planned) => {
+    const admin = ground.admin as Redis;
     await admin.config('SET', 'maxmemory-policy', 'noeviction');
     await admin.config('SET', 'maxmemory', '1mb');
     await sleep(strength(planned, 1_000, 3_000));
     await admin.config('SET', 'maxmemory', '0');
   },
 
-  readonly: async ({ admin }, planned) => {
+  readonly: async ({ ground }, planned) => {
+    const admin = ground.admin as Redis;
     // The replica of a server that is not there: it keeps its data and refuses writes.
     await admin.replicaof('127.0.0.1', '1');
     await sleep(strength(planned, 500, 3_000));
     await admin.replicaof('NO', 'ONE');
   },
+
+  'sentinel-kill': killUnderSentinel,
+  'sentinel-switch': switchUnderSentinel,
+  'cluster-kill': killInCluster,
+  'cluster-switch': switchInCluster,
+  'slot-move': moveSlot,
 };
 
 /** Breaks the hashes of some jobs that wait or run, and writes down whose. One that has ended meanwhile is spared. */
 async function plant(
-  { admin, queue, history }: Scene,
+  { ground: { admin }, queue, history }: Scene,
   planned: PlannedFault,
   what: string,
   harm: string,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { within } from '../support/wait.js';
 import { monotonicMs } from './history.js';
+import type { Line } from './line.js';
 import type { Order, ProcessOptions, Report, Role } from './process-options.js';
 import type { Resources } from './resources.js';
 
@@ -15,17 +16,17 @@ export interface Slot {
   readonly name: string;
   readonly role: Role;
   readonly proxy: FaultProxy | undefined;
-  readonly redisUrl: string;
+  readonly line: Line;
   child: ChildProcess | undefined;
   number: number;
   clockOffMs: number;
-  /** When Redis last answered a fetch of its worker, by the monotonic clock. */
-  fetchedAtMs: number;
+  /** When Redis last answered its worker's fetch or its producer's question, by the monotonic clock. */
+  answeredAtMs: number;
   done: boolean;
 }
 
 export interface FleetOptions {
-  redisUrl: string;
+  line: Line;
   /** The folder of the histories. */
   folder: string;
   queue: string;
@@ -51,17 +52,17 @@ export class Fleet {
   }
 
   async add(role: Role, name: string): Promise<Slot> {
-    const { redisUrl, proxied } = this.options;
-    const proxy = proxied ? await FaultProxy.start(redisUrl) : undefined;
+    const { line, proxied } = this.options;
+    const proxy = proxied && line.kind === 'server' ? await FaultProxy.start(line.url) : undefined;
     const slot: Slot = {
       name,
       role,
       proxy,
-      redisUrl: proxy?.url ?? redisUrl,
+      line: proxy ? { kind: 'server', url: proxy.url } : line,
       child: undefined,
       number: 0,
       clockOffMs: 0,
-      fetchedAtMs: 0,
+      answeredAtMs: 0,
       done: false,
     };
     this.slots.push(slot);
@@ -86,7 +87,7 @@ export class Fleet {
       role: slot.role,
       number: slot.number,
       slot: slot.name,
-      redisUrl: slot.redisUrl,
+      line: slot.line,
       queue,
       history: join(folder, `${slot.role}-${slot.number}.jsonl`),
       log: join(folder, `${slot.role}-${slot.number}.log`),
@@ -134,7 +135,7 @@ export class Fleet {
   }
 
   private hear(slot: Slot, report: Report): void {
-    if (report.type === 'pulse') slot.fetchedAtMs = monotonicMs() - report.fetchAgoMs;
+    if (report.type === 'pulse') slot.answeredAtMs = monotonicMs() - report.answerAgoMs;
     else if (report.type === 'sample') this.resources.add(slot.name, report);
     else if (report.type === 'done') slot.done = true;
     else if (report.type === 'stopped' && report.open.length > 0) {

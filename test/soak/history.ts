@@ -39,6 +39,11 @@ export type Entry =
   | ['plant', what: string, process: number, number: number, id: string]
   /** The data of the server are gone on purpose, and with them all jobs of these processes. */
   | ['forgotten', processes: number[]]
+  /**
+   * By `monotonicMs()`: between these the server acknowledged what it may have taken with it when another took its place.
+   * What it had acknowledged before is on the other.
+   */
+  | ['window', fromMs: number, toMs: number]
   | ['fault', kind: string]
   | ['healed', kind: string];
 

@@ -1,8 +1,10 @@
 // npm run soak -- --minutes N --seed S [--redis URL]    faults for so long, drawn from the seed
 // npm run soak -- --jobs N [--seed S] [--redis URL]     a load of so many jobs through four workers
 // npm run soak -- --forget [--seed S]                   Redis without persistence is killed in the middle
+// npm run soak -- --topology sentinel|cluster …         failovers instead of the faults of one server
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import type { Topology } from './plan.js';
 import { passes, reportOf } from './report.js';
 import { run, type RunOptions } from './run.js';
 
@@ -16,6 +18,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
     redis: { type: 'string' },
     jobs: { type: 'string', default: '0' },
+    topology: { type: 'string', default: 'single' },
     forget: { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },
   },
@@ -23,6 +26,7 @@ const { values } = parseArgs({
 const options: RunOptions = {
   seed: numberOf('seed', values.seed),
   minutes: numberOf('minutes', values.minutes),
+  topology: topologyOf(values.topology),
   redisUrl: values.redis,
   jobs: numberOf('jobs', values.jobs),
   persistence: values.forget ? 'memory' : 'aof',
@@ -45,6 +49,17 @@ function numberOf(name: string, text: string): number {
     process.exit(2);
   }
   return value;
+}
+
+function topologyOf(text: string): Topology {
+  const servers = text !== 'single' && (values.redis !== undefined || values.forget || values.jobs !== '0');
+  if (!servers && (text === 'single' || text === 'sentinel' || text === 'cluster')) return text;
+  console.error(
+    servers
+      ? '--topology: expected neither --redis nor --forget nor --jobs beside it: its servers are started here, for failovers'
+      : `--topology: expected single, sentinel or cluster, found ${text}`,
+  );
+  process.exit(2);
 }
 
 /** Without faults there is no proxy, and TLS is as good as none. */

@@ -1,5 +1,6 @@
 // What only the order of things shows: claims that run twice, settlements by a stale claim, early starts, a wrong order.
-import { RESCHEDULED, type Facts } from './facts.js';
+import type { Facts } from './facts.js';
+import { RESCHEDULED } from './marks.js';
 
 /** The server's clock and the machine's monotonic one are set apart by corrections, in ms. */
 const CLOCK_TOLERANCE_MS = 50;

@@ -1,12 +1,15 @@
 // Which faults happen, in which order, to whom and for how long: all of it drawn from the seed.
 import { Random } from './random.js';
 
-/** `own`: only where the server is ours to harm. */
+/** One server, a master and its replica under Sentinel, or three masters with a replica each. */
+export type Topology = 'single' | 'sentinel' | 'cluster';
+
+/** `own`: only where the server is ours to harm. `on`: elsewhere than on one server alone. */
 export const FAULT_KINDS = {
-  kill: { own: false },
+  kill: { own: false, on: ['single', 'sentinel', 'cluster'] },
   freeze: { own: false },
   block: { own: false },
-  'kill-producer': { own: false },
+  'kill-producer': { own: false, on: ['single', 'sentinel', 'cluster'] },
   'rolling-restart': { own: false },
   'clock-off': { own: false },
   cut: { own: false },
@@ -21,7 +24,12 @@ export const FAULT_KINDS = {
   'redis-freeze': { own: true },
   'out-of-memory': { own: true },
   readonly: { own: true },
-} as const;
+  'sentinel-kill': { own: true, on: ['sentinel'] },
+  'sentinel-switch': { own: true, on: ['sentinel'] },
+  'cluster-kill': { own: true, on: ['cluster'] },
+  'cluster-switch': { own: true, on: ['cluster'] },
+  'slot-move': { own: true, on: ['cluster'] },
+} as const satisfies Record<string, { own: boolean; on?: readonly Topology[] }>;
 
 export type FaultKind = keyof typeof FAULT_KINDS;
 
@@ -35,10 +43,17 @@ export interface PlannedFault {
   restMs: number;
 }
 
+/** What can happen there. */
+export function kindsOf(topology: Topology, own: boolean): FaultKind[] {
+  return (Object.keys(FAULT_KINDS) as FaultKind[]).filter((kind) => {
+    const fault: { own: boolean; on?: readonly Topology[] } = FAULT_KINDS[kind];
+    return (own || !fault.own) && (fault.on ?? ['single']).includes(topology);
+  });
+}
+
 /** Without an end: each kind once, in an order of its own, then each again. */
-export function* plan(seed: number, own: boolean): Generator<PlannedFault> {
+export function* plan(seed: number, kinds: readonly FaultKind[]): Generator<PlannedFault> {
   const random = new Random(seed);
-  const kinds = (Object.keys(FAULT_KINDS) as FaultKind[]).filter((kind) => own || !FAULT_KINDS[kind].own);
   for (;;) {
     for (const kind of random.shuffled(kinds)) {
       yield { kind, victim: random.next(), strength: random.next(), restMs: random.between(2_000, 4_000) };

@@ -1,4 +1,5 @@
 // What a process of a run is told when it is started, and what it says back.
+import type { Line } from './line.js';
 
 export type Role = 'worker' | 'fifo-worker' | 'producer' | 'fifo-producer' | 'operator';
 
@@ -8,7 +9,7 @@ export interface ProcessOptions {
   number: number;
   /** Who it is for the server's eyes. */
   slot: string;
-  redisUrl: string;
+  line: Line;
   queue: string;
   history: string;
   log: string;
@@ -24,14 +25,17 @@ export interface ProcessOptions {
   load: boolean;
 }
 
+/** How often a process tells that Redis answers it, in ms. */
+export const PULSE_MS = 100;
+
 /** From the runner. */
 export type Order = { type: 'stop' } | { type: 'block'; ms: number };
 
 /** To the runner. */
 export type Report =
   | { type: 'ready' }
-  /** How long ago Redis last answered a fetch of this worker. */
-  | { type: 'pulse'; fetchAgoMs: number }
+  /** How long ago Redis last answered this worker or producer. */
+  | { type: 'pulse'; answerAgoMs: number }
   | { type: 'sample'; heap: number; rss: number; timers: number; sockets: number; listeners: number }
   /** A producer has enqueued all of its jobs. */
   | { type: 'done' }

@@ -1,9 +1,10 @@
 // A process of a run: `node --import ./test/soak/register.mjs test/soak/process.ts OPTIONS`.
 import { appendFileSync } from 'node:fs';
-import { Redis } from 'ioredis';
 import type { JobQueueLogger } from '../../src/queue/logger.js';
+import type { RedisClient } from '../../src/queue/redis-client.js';
 import { shiftClock } from './clock.js';
 import { HistoryWriter, monotonicMs } from './history.js';
+import { connectTo } from './line.js';
 import { startOperator } from './operator.js';
 import type { Order, ProcessOptions, Report } from './process-options.js';
 import { startFifoProducer, startProducer } from './producer.js';
@@ -12,7 +13,7 @@ import { startFifoWorker, startWorkerRole } from './worker-role.js';
 /** What every role is given. */
 export interface Tools {
   options: ProcessOptions;
-  redis: Redis;
+  redis: RedisClient;
   history: HistoryWriter;
   logger: JobQueueLogger;
   report: (report: Report) => void;
@@ -37,14 +38,8 @@ const note = (message: string) => appendFileSync(options.log, `${monotonicMs()} 
 const report = (message: Report) => void process.send?.(message, undefined, undefined, () => undefined);
 process.on('uncaughtExceptionMonitor', (error) => note(String(error.stack)));
 
-const redis = new Redis(options.redisUrl, {
-  connectionName: options.slot,
-  maxRetriesPerRequest: null,
-  retryStrategy: (times) => Math.min(50 * times, 1_000),
-  // A line that keeps silent is given up by who waits for an answer; workers do so by themselves.
-  ...(options.role.endsWith('worker') ? {} : { commandTimeout: 3_000, socketTimeout: 4_000 }),
-});
-redis.on('error', (error) => note(error.message));
+const redis = connectTo(options.line, options.slot);
+redis.on('error', (error: Error) => note(error.message));
 const history = new HistoryWriter(options.history, options.number, options.role);
 const logger = { log: () => undefined, warn: note, error: note };
 const stop = await ROLES[options.role]({ options, redis, history, logger, report });

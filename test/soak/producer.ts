@@ -3,6 +3,7 @@ import { EnqueueError, RedisOutOfMemoryError } from '../../src/queue/errors.js';
 import type { JobHandle } from '../../src/queue/job-handle.js';
 import { JobQueue } from '../../src/queue/job-queue.js';
 import type { EnqueueOptions } from '../../src/queue/new-job.js';
+import { PULSE_MS } from './process-options.js';
 import type { Stop, Tools } from './process.js';
 import { Random } from './random.js';
 import { draw, LOAD_MIX, MIX, queueOptions, type Kind, type Work } from './workload.js';
@@ -43,6 +44,7 @@ async function produce(tools: Tools, name: string, next: (first: number) => NewW
   const queue = new JobQueue(tools.redis, name, queueOptions(options.load));
   const producer = new Producer(tools, queue);
   const stopping = new AbortController();
+  const pulse = setInterval(() => producer.beat(), PULSE_MS);
   const isStopping = () => stopping.signal.aborted;
   const loop = (async () => {
     const begun = performance.now();
@@ -57,6 +59,7 @@ async function produce(tools: Tools, name: string, next: (first: number) => NewW
   return async () => {
     stopping.abort();
     await loop;
+    clearInterval(pulse);
     queue.close();
   };
 }
@@ -68,11 +71,18 @@ function rateAt(ms: number, rate: number): number {
 class Producer {
   made = 0;
   private seen = { at: 0, waiting: 0 };
+  private answeredAt: number | undefined;
 
   constructor(
     private readonly tools: Tools,
     private readonly queue: JobQueue,
   ) {}
+
+  /** Tells the runner how long ago Redis last answered. */
+  beat(): void {
+    const { answeredAt, tools } = this;
+    if (answeredAt !== undefined) tools.report({ type: 'pulse', answerAgoMs: performance.now() - answeredAt });
+  }
 
   /** Looks now and then whether enough waits already. */
   async mayGoOn(): Promise<boolean> {
@@ -80,6 +90,7 @@ class Producer {
     if (performance.now() - this.seen.at > 200) {
       try {
         this.seen = { at: performance.now(), waiting: (await this.queue.stats()).pending };
+        this.answeredAt = performance.now();
       } catch {
         this.seen = { at: performance.now(), waiting: 0 };
       }
@@ -131,6 +142,7 @@ class Producer {
   }
 
   private noteAnswers(batch: NewWork[], handles: JobHandle[], repeated: boolean): void {
+    this.answeredAt = performance.now();
     const { history } = this.tools;
     history.add(['enqueued', batch[0]!.payload.n, batch.length]);
     handles.forEach(({ outcome, id }, i) => {

@@ -14,8 +14,12 @@ export function reportOf(outcome: Outcome, judgeGrowth: boolean): string[] {
     `  attempts ${outcome.attempts}, claims lost and refused ${outcome.refused}, ` +
       `double executions ${outcome.doubles} (allowed), losses ${outcome.lost}`,
     ...table(
-      ['fault', 'times', 'longest stall', 'workers back'],
-      outcome.recoveries.map(({ kind, count, stallMs, backMs }) => [kind, `${count}`, ms(stallMs), ms(backMs)]),
+      ['fault', 'times', 'no job completed', 'an enqueue in vain', 'workers back', 'producers back'],
+      outcome.recoveries.map(({ kind, count, stallMs, vainMs, workersMs, producersMs }) => [
+        kind,
+        `${count}`,
+        ...[stallMs, vainMs, workersMs, producersMs].map(ms),
+      ]),
     ),
     ...table(
       ['process', 'median of', '1st quarter', '2nd', '3rd', '4th', '4th / 2nd'],

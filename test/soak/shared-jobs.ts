@@ -1,5 +1,6 @@
 // Enqueues with one unique key may end up as one job, which then runs with the payload of the last. They are judged together.
-import { ADDED, CANCEL_ASKED, CANCELLED, DOUBT, OPEN, PLANTED, type Facts } from './facts.js';
+import type { Facts } from './facts.js';
+import { ADDED, CANCEL_ASKED, CANCELLED, DOUBT, OPEN, PLANTED, UNSURE } from './marks.js';
 import type { Snapshot, StoredJob } from './snapshot.js';
 
 interface Group {
@@ -44,7 +45,7 @@ function judge({ ids, names }: Group, facts: Facts, stored: ReadonlyMap<string, 
   const who = `jobs ${[...names].join(', ')}, known as ${[...ids].join(', ')},`;
   const faults: string[] = [];
   if (completions > ids.size) faults.push(`I2: ${who} were completed ${completions} times`);
-  const accounted = completions + there > 0 || marks & (DOUBT | CANCEL_ASKED | CANCELLED | PLANTED);
+  const accounted = completions + there > 0 || marks & (DOUBT | CANCEL_ASKED | CANCELLED | PLANTED | UNSURE);
   if (added && !accounted) faults.push(`I1: ${who} are lost`);
   return faults;
 }

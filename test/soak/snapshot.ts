@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import type { JobQueue } from '../../src/queue/job-queue.js';
 import { violations } from '../support/invariants.js';
 import { keysLike } from '../support/redis-reads.js';
+import type { Ground } from './ground.js';
 import type { Work } from './workload.js';
 
 export type Place = 'waiting' | 'processing' | 'completed' | 'cancelled' | 'dead';
@@ -28,10 +29,14 @@ export interface Snapshot {
   faults: string[];
 }
 
-export async function takeSnapshot(redis: Redis, queues: readonly JobQueue[]): Promise<Snapshot> {
+export async function takeSnapshot(
+  ground: Pick<Ground, 'holderOf'>,
+  queues: readonly JobQueue[],
+): Promise<Snapshot> {
   const snapshot: Snapshot = { jobs: [], totals: {}, faults: [] };
   for (const queue of queues) {
     const scripts = await queue.scripts();
+    const redis = await ground.holderOf(queue);
     snapshot.faults.push(...(await violations(redis, scripts)), ...(await leftovers(redis, queue)));
     for (const [name, count] of Object.entries((await queue.stats()).totals)) {
       snapshot.totals[name] = (snapshot.totals[name] ?? 0) + count;

@@ -1,28 +1,34 @@
 // How long nothing was done, and by whom, after each kind of fault.
 import type { Facts } from './facts.js';
+import type { Back } from './harm.js';
 
-export interface Recovery {
+/** In ms, each the longest after a fault of that kind; the time of a fault lasts until the next one begins. */
+export interface Recovery extends Back {
   kind: string;
   count: number;
-  /** The longest time without a job completed by anybody, from the beginning of a fault to the next one, in ms. */
+  /** No job was completed by anybody. */
   stallMs: number;
-  /** How long after the end of a fault the last worker had an answer of Redis again, in ms. */
-  backMs: number;
+  /** Some producer tried in vain to have a job acknowledged, refusals and repeats included. */
+  vainMs: number;
 }
 
-/** @param backMs by fault, in the order in which they happened */
-export function recoveries(facts: Facts, endMs: number, backMs: readonly number[]): Recovery[] {
+/** @param backs by fault, in the order in which they happened */
+export function recoveries(facts: Facts, endMs: number, backs: readonly Back[]): Recovery[] {
   const active = [...facts.activeMs].toSorted((a, b) => a - b);
   const kinds = new Map<string, Recovery>();
   facts.faults.forEach(({ kind, beganMs }, i) => {
-    const recovery = kinds.get(kind) ?? { kind, count: 0, stallMs: 0, backMs: 0 };
-    kinds.set(kind, recovery);
-    recovery.count++;
-    recovery.stallMs = Math.max(
-      recovery.stallMs,
-      longestGap(active, beganMs, facts.faults[i + 1]?.beganMs ?? endMs),
-    );
-    recovery.backMs = Math.max(recovery.backMs, backMs[i] ?? 0);
+    const untilMs = facts.faults[i + 1]?.beganMs ?? endMs;
+    const worst = kinds.get(kind) ?? { kind, count: 0, stallMs: 0, vainMs: 0, workersMs: 0, producersMs: 0 };
+    const vain = facts.vain.filter(({ fromMs, toMs }) => toMs > beganMs && fromMs < untilMs);
+    const vainMs = vain.map(({ fromMs, toMs }) => Math.min(toMs, untilMs) - Math.max(fromMs, beganMs));
+    kinds.set(kind, {
+      kind,
+      count: worst.count + 1,
+      stallMs: Math.max(worst.stallMs, longestGap(active, beganMs, untilMs)),
+      vainMs: vainMs.reduce((longest, each) => Math.max(longest, each), worst.vainMs),
+      workersMs: Math.max(worst.workersMs, backs[i]?.workersMs ?? 0),
+      producersMs: Math.max(worst.producersMs, backs[i]?.producersMs ?? 0),
+    });
   });
   return [...kinds.values()].toSorted((a, b) => a.kind.localeCompare(b.kind));
 }

@@ -4,6 +4,7 @@ import { JobQueue } from '../../src/queue/job-queue.js';
 import type { Job } from '../../src/worker/job.js';
 import type { WorkerEvent } from '../../src/worker/worker-event.js';
 import { Worker } from '../../src/worker/worker.js';
+import { PULSE_MS } from './process-options.js';
 import type { Stop, Tools } from './process.js';
 import { Random } from './random.js';
 import { queueOptions, type Work } from './workload.js';
@@ -11,7 +12,6 @@ import { queueOptions, type Work } from './workload.js';
 /** How many of the claimed jobs are dropped, as by a process that dies with them. */
 const DESERTED_SHARE = 0.001;
 const DESERT_MS = 500;
-const PULSE_MS = 100;
 
 export async function startWorkerRole(tools: Tools): Promise<Stop> {
   const random = new Random(tools.options.seed);
@@ -53,7 +53,7 @@ async function start(
   });
   await worker.start();
   const pulse = setInterval(() => {
-    if (worker.sinceLastFetchMs !== undefined) report({ type: 'pulse', fetchAgoMs: worker.sinceLastFetchMs });
+    if (worker.sinceLastFetchMs !== undefined) report({ type: 'pulse', answerAgoMs: worker.sinceLastFetchMs });
   }, PULSE_MS);
   return async () => {
     clearInterval(pulse);

@@ -6,10 +6,13 @@ export type OwnRedis = Awaited<ReturnType<typeof startRedisServer>>;
 
 const started = new Set<OwnRedis>();
 
-afterAll(async () => {
+afterAll(stopOwnRedis);
+
+/** Stops all that were started here; jest does so by itself. */
+export async function stopOwnRedis(): Promise<void> {
   await Promise.all([...started].map((server) => server.stop()));
   started.clear();
-});
+}
 
 /** Starts a server of this test file's own; it is stopped after the file. */
 export async function startOwnRedis(options: StartOptions = {}): Promise<OwnRedis> {

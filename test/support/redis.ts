@@ -5,10 +5,13 @@ import { Redis, type RedisOptions } from 'ioredis';
 
 const open = new Set<Redis>();
 
-afterAll(async () => {
+afterAll(closeConnections);
+
+/** Closes all that were made here; jest does so by itself. */
+export async function closeConnections(): Promise<void> {
   await Promise.all([...open].map(close));
   open.clear();
-});
+}
 
 /** The URL of the server that the whole run shares: never flush it, never stop it. */
 export function testRedisUrl(): string {

@@ -10,10 +10,13 @@ import { eventually } from './wait.js';
 const FAST_REPLICATION = ['--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1'];
 const clients = new Set<Redis | Cluster>();
 
-afterAll(() => {
+afterAll(disconnectClients);
+
+/** Disconnects all clients of Sentinel and of a Cluster that were made here; jest does so by itself. */
+export function disconnectClients(): void {
   clients.forEach((client) => client.disconnect());
   clients.clear();
-});
+}
 
 /** A server that follows another; resolves when it has caught up. */
 export async function startReplica(master: OwnRedis, args: string[] = []): Promise<OwnRedis> {
@@ -31,29 +34,47 @@ export interface SentinelSet {
   master: OwnRedis;
   replica: OwnRedis;
   sentinels: { host: string; port: number }[];
+  /** Which of the two is the master now. Rejects where the sentinels do not agree yet. */
+  masterNow(): Promise<OwnRedis>;
+  /** How often the sentinels have replaced the master. */
+  readonly failovers: number;
+  /** Asks the sentinels to replace the master, though nothing is wrong with it. They may refuse, or give up. */
+  failOver(): Promise<void>;
   /** A client that finds the master by the sentinels. */
   connect(options?: RedisOptions): Redis;
   /** Resolves when the sentinels have made the replica the master. */
   switched(): Promise<void>;
 }
 
-/** A master, its replica, and three sentinels, two of which decide. */
-export async function startSentinelSet(): Promise<SentinelSet> {
+/**
+ * A master, its replica, and three sentinels, two of which decide.
+ *
+ * @param downAfterMs a server that is silent for so long, be it for want of a processor, is replaced
+ */
+export async function startSentinelSet({ downAfterMs = 300 } = {}): Promise<SentinelSet> {
   const master = await startOwnRedis({ args: FAST_REPLICATION });
   const replica = await startReplica(master);
   const config = `
     sentinel monitor jobs 127.0.0.1 ${master.port} 2
-    sentinel down-after-milliseconds jobs 300
+    sentinel down-after-milliseconds jobs ${downAfterMs}
     sentinel failover-timeout jobs 3000
   `;
   const servers = await Promise.all([1, 2, 3].map(() => startOwnRedis({ config, args: ['--sentinel'] })));
   const sentinels = servers.map(({ host, port }) => ({ host, port }));
-  const watcher = connect({}, servers[0]!.url);
+  const watchers = servers.map(({ url }) => connect({}, url));
+  const watcher = watchers[0]!;
   await eventually(() => knowsOthers(watcher), { what: 'a sentinel that knows its peers and the replica' });
+  let failovers = 0;
+  const listener = connect({}, servers[0]!.url);
+  listener.on('message', () => failovers++);
+  await listener.subscribe('+switch-master');
   return {
     master,
     replica,
     sentinels,
+    get failovers() {
+      return failovers;
+    },
     connect: (options = {}) => {
       const client = new Redis({
         sentinels,
@@ -65,6 +86,14 @@ export async function startSentinelSet(): Promise<SentinelSet> {
       client.on('error', () => undefined);
       clients.add(client);
       return client;
+    },
+    masterNow: async () => {
+      const ports = await Promise.all(watchers.map(async (each) => Number((await addressOfMaster(each))[1])));
+      const agreed = [master, replica].find(({ port }) => ports.every((each) => each === port));
+      return agreed ?? raise(`no master that all sentinels agree on: found the ports ${ports.join(', ')}`);
+    },
+    failOver: async () => {
+      await watcher.call('SENTINEL', 'FAILOVER', 'jobs').catch(() => undefined);
     },
     switched: async () => {
       await eventually(async () => Number((await addressOfMaster(watcher))[1]) === replica.port, {
@@ -100,10 +129,14 @@ export interface OwnCluster {
 
 const SLOTS = 16_384;
 
-/** Three masters, each with a replica if so wished. */
-export async function startCluster({ replicas = false } = {}): Promise<OwnCluster> {
-  const nodes = await Promise.all(Array.from({ length: replicas ? 6 : 3 }, startNode));
-  const controls = new Map(nodes.map((server) => [server, connect({}, server.url)]));
+/**
+ * Three masters, each with a replica if so wished.
+ *
+ * @param nodeTimeoutMs a master that is silent for so long is replaced
+ */
+export async function startCluster({ replicas = false, nodeTimeoutMs = 600 } = {}): Promise<OwnCluster> {
+  const nodes = await Promise.all(Array.from({ length: replicas ? 6 : 3 }, () => startNode(nodeTimeoutMs)));
+  const controls = new Map(nodes.map((server) => [server, control(server)]));
   const node = (server: OwnRedis) => controls.get(server)!;
   const ids = await Promise.all(nodes.map(async (server) => node(server).cluster('MYID')));
   const [first] = nodes;
@@ -174,12 +207,25 @@ export async function startCluster({ replicas = false } = {}): Promise<OwnCluste
   };
 }
 
+function control(server: OwnRedis): Redis {
+  const client = connect({ retryStrategy: () => 100 }, server.url);
+  client.on('error', () => undefined); // it may be killed
+  return client;
+}
+
 /** The ports of the cluster's bus, by server: the usual one, port + 10,000, may not exist. */
 const buses = new WeakMap<OwnRedis, number>();
 
-async function startNode(): Promise<OwnRedis> {
+async function startNode(timeoutMs: number): Promise<OwnRedis> {
   const bus = await freePort();
-  const clustered = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '600', '--cluster-port', String(bus)];
+  const clustered = [
+    '--cluster-enabled',
+    'yes',
+    '--cluster-node-timeout',
+    `${timeoutMs}`,
+    '--cluster-port',
+    String(bus),
+  ];
   const server = await startOwnRedis({
     args: [...clustered, '--cluster-config-file', 'nodes.conf', ...FAST_REPLICATION],
   });

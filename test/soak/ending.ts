@@ -1,0 +1,45 @@
+// How a run ends.
+import type { JobQueue } from '../../src/queue/job-queue.js';
+import { keysLike } from '../support/redis-reads.js';
+import { eventually } from '../support/wait.js';
+import type { Ground } from './ground.js';
+
+const DRAIN_MS = 60_000;
+
+/** Waits until nothing is left to do but what is due in an hour; answers what stayed. */
+export async function drain(queues: readonly JobQueue[]): Promise<string[]> {
+  const all = async () => (await Promise.all(queues.map(left))).reduce((sum, each) => sum + each, 0);
+  try {
+    await eventually(async () => (await all()) === 0, { timeoutMs: DRAIN_MS });
+    return [];
+  } catch {
+    return [`I1: ${await all()} jobs were not done ${DRAIN_MS} ms after the last enqueue`];
+  }
+}
+
+/** A master that was replaced though nobody harmed it takes with it what no fault accounts for. */
+export function unplanned({ sentinel }: Ground, planned: number): string[] {
+  const found = sentinel?.failovers ?? planned;
+  return found === planned
+    ? []
+    : [
+        `Sentinel replaced the master ${found} times, expected ${planned}: the machine is too slow to judge what was lost`,
+      ];
+}
+
+async function left(queue: JobQueue): Promise<number> {
+  const { pending, processing } = await queue.stats();
+  const { keys } = await queue.scripts();
+  const due = await queue.connection.client.zcount(keys.scheduled, '-inf', Date.now() + 600_000);
+  return pending + processing + due;
+}
+
+/** The names of the queues are those of this run only, and so are all keys that begin with them. */
+export async function leaveNothing(queues: readonly JobQueue[], ground: Ground): Promise<void> {
+  for (const queue of queues) {
+    const { keys } = await queue.scripts();
+    const holder = await ground.holderOf(queue);
+    for (const key of await keysLike(holder, `${keys.jobPrefix.slice(0, -'job:'.length)}*`))
+      await holder.unlink(key);
+  }
+}

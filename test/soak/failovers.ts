@@ -1,0 +1,132 @@
+// The faults of servers that stand in for each other.
+import type { Redis } from 'ioredis';
+import type { OwnRedis } from '../support/own-redis.js';
+import { connect } from '../support/redis.js';
+import { eventually } from '../support/wait.js';
+import type { Scene } from './faults.js';
+import { monotonicMs } from './history.js';
+import type { PlannedFault } from './plan.js';
+
+/** Longer than Sentinel leaves between two failovers. */
+const SWITCH_MS = 30_000;
+
+/** Longer than a failover of theirs may take. */
+const ASK_AGAIN_MS = 5_000;
+
+export async function killUnderSentinel({ ground, history }: Scene): Promise<void> {
+  const { sentinel } = ground;
+  const old = await sentinel!.masterNow();
+  const fromMs = await replicated(clientOf(old));
+  await old.kill();
+  const heir = await otherMaster(old, () => sentinel!.masterNow());
+  history.add(['window', fromMs, monotonicMs()]);
+  await old.restart();
+  await clientOf(old).replicaof(heir.host, heir.port);
+  await follows(clientOf(old));
+}
+
+/**
+ * The old master goes on, and what it is told is lost, until it is made a replica: by the sentinels after eight seconds,
+ * by us at once.
+ */
+export async function switchUnderSentinel({ ground, history }: Scene): Promise<void> {
+  const { sentinel } = ground;
+  const old = await sentinel!.masterNow();
+  const fromMs = await replicated(clientOf(old));
+  let askedAtMs = -Infinity;
+  const heir = await otherMaster(old, async () => {
+    const master = await sentinel!.masterNow();
+    if (master === old && monotonicMs() - askedAtMs > ASK_AGAIN_MS) {
+      askedAtMs = monotonicMs();
+      await sentinel!.failOver();
+    }
+    return master;
+  });
+  await clientOf(old).replicaof(heir.host, heir.port);
+  await follows(clientOf(old));
+  history.add(['window', fromMs, monotonicMs()]);
+}
+
+/** By CLUSTER FAILOVER nothing may be lost: the master stops until its replica has everything. */
+export async function switchInCluster({ ground, queue }: Scene): Promise<void> {
+  const cluster = ground.cluster!;
+  const ownerNow = await ownerOf(cluster, queue);
+  const old = await ownerNow();
+  await cluster.node(await cluster.replicaOf(old)).call('CLUSTER', 'FAILOVER');
+  await otherMaster(old, ownerNow);
+  await follows(cluster.node(old));
+}
+
+export async function killInCluster({ ground, queue, history }: Scene): Promise<void> {
+  const cluster = ground.cluster!;
+  const ownerNow = await ownerOf(cluster, queue);
+  const old = await ownerNow();
+  const fromMs = await replicated(cluster.node(old), `soak-probe:{${queue.name}}`);
+  await old.kill();
+  await otherMaster(old, ownerNow);
+  history.add(['window', fromMs, monotonicMs()]);
+  await old.restart();
+  await follows(cluster.node(old));
+}
+
+/** Half of the keys are on each of two masters for a while. */
+export async function moveSlot({ ground, queue }: Scene, { victim, strength }: PlannedFault): Promise<void> {
+  const cluster = ground.cluster!;
+  const owner = await (await ownerOf(cluster, queue))();
+  const masters: OwnRedis[] = [];
+  for (const node of cluster.nodes) {
+    const info = await cluster.node(node).info('replication');
+    if (node !== owner && info.includes('role:master')) masters.push(node);
+  }
+  const { keys } = await queue.scripts();
+  const target = masters[Math.floor(victim * masters.length)]!;
+  await cluster.moveSlot(keys.stats, target, () => new Promise((resolve) => setTimeout(resolve, strength * 1_000)));
+}
+
+async function ownerOf(cluster: NonNullable<Scene['ground']['cluster']>, queue: Scene['queue']) {
+  const { keys } = await queue.scripts();
+  return () => cluster.ownerOf(keys.stats);
+}
+
+/** Resolves with a moment (ms): all that the master had acknowledged before it, its replica has. */
+async function replicated(master: Redis, key = 'soak-probe'): Promise<number> {
+  let atMs = 0;
+  await eventually(
+    async () => {
+      atMs = monotonicMs();
+      await master.set(key, 1);
+      return (await master.wait(1, 1_000)) >= 1;
+    },
+    { what: 'a replica that acknowledges' },
+  );
+  await master.unlink(key);
+  return atMs;
+}
+
+function otherMaster(old: OwnRedis, now: () => Promise<OwnRedis>): Promise<OwnRedis> {
+  const other = async () => {
+    const master = await now().catch(() => old);
+    return master !== old && master;
+  };
+  return eventually(other, { timeoutMs: SWITCH_MS, what: 'a failover' });
+}
+
+async function follows(replica: Redis): Promise<void> {
+  const info = () => replica.info('replication').catch(() => '');
+  await eventually(async () => (await info()).includes('master_link_status:up'), {
+    timeoutMs: SWITCH_MS,
+    what: 'an old master that follows the new one',
+  });
+}
+
+const clients = new WeakMap<OwnRedis, Redis>();
+
+function clientOf(server: OwnRedis): Redis {
+  let client = clients.get(server);
+  if (!client) {
+    client = connect({ retryStrategy: () => 100, maxRetriesPerRequest: null }, server.url);
+    client.on('error', () => undefined); // it is killed
+    clients.set(server, client);
+  }
+  return client;
+}

@@ -1,0 +1,91 @@
+// What a run stands on: one server, a master under Sentinel, or a Cluster.
+import type { Redis } from 'ioredis';
+import { startRedisServer, type RunningRedis } from '../../scripts/redis-server.mjs';
+import type { JobQueue } from '../../src/queue/job-queue.js';
+import type { RedisClient } from '../../src/queue/redis-client.js';
+import { stopOwnRedis } from '../support/own-redis.js';
+import { closeConnections } from '../support/redis.js';
+import {
+  disconnectClients,
+  startCluster,
+  startSentinelSet,
+  type OwnCluster,
+  type SentinelSet,
+} from '../support/topologies.js';
+import { connectTo, type Line } from './line.js';
+import type { Topology } from './plan.js';
+
+/** A server that is silent for so long is replaced: a fork on a machine at its limit takes longer than a tests' set allows. */
+const SILENT_MS = 2_000;
+
+export interface Ground {
+  line: Line;
+  /** A client that no fault is aimed at. */
+  admin: RedisClient;
+  /** Undefined where it is not ours, or not alone. */
+  server?: RunningRedis;
+  sentinel?: SentinelSet;
+  cluster?: OwnCluster;
+  /** A client of the one server that has the keys of a queue now. */
+  holderOf(queue: JobQueue): Promise<Redis>;
+  stop(): Promise<void>;
+}
+
+export interface GroundOptions {
+  topology: Topology;
+  /** A server of the user's; without it one is started, and may be harmed. */
+  redisUrl: string | undefined;
+  /** Whether a server that is killed has what it had acknowledged when it is back. */
+  durable: boolean;
+}
+
+export async function prepareGround({ topology, redisUrl, durable }: GroundOptions): Promise<Ground> {
+  if (topology === 'sentinel') return onSentinel(await startSentinelSet({ downAfterMs: SILENT_MS }));
+  if (topology === 'cluster') return onCluster(await startCluster({ replicas: true, nodeTimeoutMs: SILENT_MS }));
+  if (redisUrl !== undefined) return onServer(redisUrl);
+  const args = durable ? ['--appendonly', 'yes', '--appendfsync', 'always'] : [];
+  return onServer(await startRedisServer({ quiet: true, args }));
+}
+
+function onServer(given: string | RunningRedis): Ground {
+  const server = typeof given === 'string' ? undefined : given;
+  const line: Line = { kind: 'server', url: typeof given === 'string' ? given : given.url };
+  const admin = adminOf(line);
+  return {
+    line,
+    admin,
+    ...(server && { server }),
+    holderOf: () => Promise.resolve(admin as Redis),
+    stop: async () => {
+      admin.disconnect();
+      await server?.stop();
+    },
+  };
+}
+
+function onSentinel(sentinel: SentinelSet): Ground {
+  const line: Line = { kind: 'sentinel', name: 'jobs', sentinels: sentinel.sentinels };
+  const admin = adminOf(line);
+  return { line, admin, sentinel, holderOf: () => Promise.resolve(admin as Redis), stop: () => stopAll(admin) };
+}
+
+function onCluster(cluster: OwnCluster): Ground {
+  const line: Line = { kind: 'cluster', nodes: cluster.nodes.map(({ host, port }) => ({ host, port })) };
+  const admin = adminOf(line);
+  const holderOf = async (queue: JobQueue) =>
+    cluster.node(await cluster.ownerOf((await queue.scripts()).keys.stats));
+  return { line, admin, cluster, holderOf, stop: () => stopAll(admin) };
+}
+
+function adminOf(line: Line): RedisClient {
+  const admin = connectTo(line, 'soak-runner');
+  admin.on('error', () => undefined);
+  return admin;
+}
+
+async function stopAll(admin: RedisClient): Promise<void> {
+  admin.disconnect();
+  disconnectClients();
+  await closeConnections();
+  await stopOwnRedis();
+}

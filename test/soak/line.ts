@@ -1,0 +1,34 @@
+// How a process reaches Redis.
+import { Cluster, Redis } from 'ioredis';
+import type { RedisClient } from '../../src/queue/redis-client.js';
+
+interface Address {
+  host: string;
+  port: number;
+}
+
+export type Line =
+  | { kind: 'server'; url: string }
+  | { kind: 'sentinel'; name: string; sentinels: Address[] }
+  | { kind: 'cluster'; nodes: Address[] };
+
+/** A client as an application makes it. @param name what the server calls it */
+export function connectTo(line: Line, name: string): RedisClient {
+  const options = {
+    connectionName: name,
+    maxRetriesPerRequest: null,
+    retryStrategy: (times: number) => Math.min(50 * times, 1_000),
+  };
+  switch (line.kind) {
+    case 'server':
+      return new Redis(line.url, options);
+    case 'sentinel':
+      return new Redis({ ...options, sentinels: line.sentinels, name: line.name });
+    case 'cluster':
+      return new Cluster(line.nodes, {
+        clusterRetryStrategy: () => 100,
+        slotsRefreshTimeout: 2_000,
+        redisOptions: { connectionName: name },
+      });
+  }
+}

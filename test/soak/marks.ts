@@ -1,0 +1,24 @@
+// What is noted of a job, in numbers.
+
+/** What became of an enqueue: called and not answered, added, put into the place of a job that waited, or not added. */
+export const OPEN = 1;
+export const ADDED = 2;
+export const REPLACED = 3;
+export const NOT_ADDED = 4;
+
+/** What was done to a job, or may have been. */
+export const CANCEL_ASKED = 1;
+export const CANCELLED = 2;
+export const REMOVE_ASKED = 4;
+export const REMOVED = 8;
+export const RESCHEDULED = 16;
+export const PLANTED = 32;
+export const DOUBT = 64;
+/** Its first failure is its last. */
+export const FINAL = 128;
+export const LATER = 256;
+export const REDRIVEN = 512;
+/** Each attempt of it may fail. */
+export const FAILS = 1_024;
+/** Its enqueue was acknowledged by a server that may have forgotten it since. */
+export const UNSURE = 2_048;

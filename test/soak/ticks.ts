@@ -1,0 +1,24 @@
+// What the histories say of the jobs of schedules, which have no producer: one for each id.
+import type { Settlement } from './history.js';
+
+export interface Tick {
+  completions: number;
+  /** Fences of attempts that ended well and of whose settlement nothing was heard. */
+  doubts: Set<number>;
+  /** False where all that was heard of it came from a server that may have forgotten it since. */
+  sure: boolean;
+}
+
+export class Ticks {
+  readonly all = new Map<string, Tick>();
+
+  /** @param sure what was answered then still holds */
+  add(what: 'start' | 'ok' | Settlement, id: string, fence: number, sure: boolean): void {
+    let tick = this.all.get(id);
+    if (!tick) this.all.set(id, (tick = { completions: 0, doubts: new Set(), sure: false }));
+    tick.sure ||= sure && what !== 'ok' && what !== 'lost';
+    if (what === 'ok' || (what === 'completed' && !sure)) tick.doubts.add(fence);
+    else tick.doubts.delete(fence);
+    if (what === 'completed' && sure) tick.completions++;
+  }
+}
