@@ -24,7 +24,7 @@ export function connectTo(line: Line, name: string): RedisClient {
       return new Redis(line.url, options);
     case 'sentinel':
       return new Redis({ ...options, sentinels: line.sentinels, name: line.name });
-    case 'cluster':
+    default:
       return new Cluster(line.nodes, {
         clusterRetryStrategy: () => 100,
         slotsRefreshTimeout: 2_000,

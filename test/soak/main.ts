@@ -59,7 +59,7 @@ function topologyOf(text: string): Topology {
       ? '--topology: expected neither --redis nor --forget nor --jobs beside it: its servers are started here, for failovers'
       : `--topology: expected single, sentinel or cluster, found ${text}`,
   );
-  process.exit(2);
+  return process.exit(2);
 }
 
 /** Without faults there is no proxy, and TLS is as good as none. */
