@@ -3,6 +3,7 @@ import { decodeAttempts } from './decode-attempts.js';
 import { storedBackoffSchema } from './backoff.js';
 import { jsonLines, parseJson } from './decode-json.js';
 import type { ClaimedJob, JobRecord, JobStatus, RefusedJob, StoredError, WorkerOptions } from './job.js';
+import { refusalOf } from './refusal.js';
 
 const NO_OPTIONS: { value: WorkerOptions; broken?: string } = { value: Object.freeze({}) };
 
@@ -22,13 +23,6 @@ const workerOptionsSchema = z.looseObject({
 function decodeWorkerOptions(value: unknown): WorkerOptions | undefined {
   return workerOptionsSchema.safeParse(value).data;
 }
-
-const REFUSALS: Record<string, { name: string; message: string }> = {
-  missing: { name: 'BrokenJob', message: 'The job hash is missing: it was deleted or has expired.' },
-  cancelled: { name: 'JobCancelled', message: 'The job was cancelled before it started.' },
-  expired: { name: 'JobExpired', message: 'The job was not started within its expiresInMs.' },
-  exhausted: { name: 'AttemptsExhausted', message: 'The attempts of the job were used up by another client.' },
-};
 
 /** What one claim got: jobs to run, jobs to refuse, and when the next scheduled one is due. */
 export interface ClaimAnswer {
@@ -78,7 +72,7 @@ export function decodeClaim(
       ...(storedName === null && { nameless: true }),
       ...(values[i + 7] === 'alone' && { alone: true }),
     };
-    const refusal = REFUSALS[values[i + 7] as string] ?? brokenness(payload, workerOptions, values[i + 6]);
+    const refusal = refusalOf(values[i + 7] as string) ?? brokenness(payload, workerOptions, values[i + 6]);
     if (refusal) {
       answer.refused.push({ id, token, fence, error: refusal, job });
     } else {

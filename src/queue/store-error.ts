@@ -20,6 +20,11 @@ export function storeError(thrown: unknown): StoredError {
   }
 }
 
+/** A message of our own, within the length that is kept of one. */
+export function cutMessage(message: string): string {
+  return cut(message, LONGEST_MESSAGE);
+}
+
 function text(value: unknown, length: number): string {
   return cut(typeof value === 'string' ? value : safeString(value), length);
 }

@@ -18,7 +18,11 @@ describe('a job that cannot run', () => {
       (queue, id) => set(queue, id, 'options', 'nonsense'),
     ],
     ['that was not started in time', /expiresInMs/, (queue, id) => set(queue, id, 'expires_at_ms', '1')],
-    ['whose attempts another client used up', /used up/, (queue, id) => set(queue, id, 'attempts', '3')],
+    [
+      'whose attempts another client used up',
+      /used 3 attempts, and its limit is 3/,
+      (queue, id) => set(queue, id, 'attempts', '3'),
+    ],
   ])('%s is a dead letter, and the one behind it runs', async (_, reason, spoil) => {
     const queue = newQueue();
     const { id } = await queue.enqueue({}, { expiresInMs: 3_600_000 });

@@ -51,9 +51,20 @@ function take(model: QueueModel, job: ModelJob, worker: string, token: string): 
 }
 
 function refusalOf(model: QueueModel, job: ModelJob): string | undefined {
-  return job.expiresAt !== undefined && job.expiresAt <= model.now
-    ? 'The job was not started within its expiresInMs.'
-    : undefined;
+  if (job.expiresAt === undefined || job.expiresAt > model.now) {
+    return undefined;
+  }
+  const before = job.lastError ? ` Its last error: ${job.lastError}` : '';
+  return expiry(job) + before;
+}
+
+function expiry({ attempts, interruptions, snoozes }: ModelJob): string {
+  if (attempts > 0) {
+    return `The job expired after ${attempts} attempt${attempts === 1 ? '' : 's'}, before the next one.`;
+  }
+  return interruptions + snoozes > 0
+    ? 'The job expired after it was given back, before its next attempt.'
+    : 'The job was not started within its expiresInMs.';
 }
 
 function says(job: ModelJob): ClaimSays {

@@ -41,6 +41,7 @@ export interface ModelJob {
   errors: number;
   crashes: number;
   interruptions: number;
+  snoozes: number;
   /** How the claims ended that did not complete, the newest 20. */
   outcomes: { fence: number; outcome: string }[];
   lastError?: string;
@@ -68,6 +69,7 @@ export function freshJob(id: string, name: string, payload: unknown, now: number
     errors: 0,
     crashes: 0,
     interruptions: 0,
+    snoozes: 0,
     outcomes: [],
     log: [],
   };

@@ -109,6 +109,7 @@ export function release(model: QueueModel, ticket: Ticket, delayMs: number): Rel
   logAttempt(job, delayMs > 0 ? 'snooze' : 'interruption');
   job.attempts -= 1;
   job.interruptions += delayMs > 0 ? 0 : 1;
+  job.snoozes += delayMs > 0 ? 1 : 0;
   if (job.cancelRequested) {
     endCancelled(model, job);
     return 'cancelled';
