@@ -27,7 +27,7 @@ export interface LaneObserver {
   emit: ((event: WorkerEvent) => void) | undefined;
   /** A job on its last chance is to begin when nothing else runs here. */
   hold(lane: Lane, attempt: Attempt): void;
-  warn(message: string): void;
+  readonly warn: (message: string) => void;
 }
 
 /**
