@@ -21,6 +21,7 @@ local memory_ms = 600000
 --@include lib/clock
 --@include lib/rank
 --@include lib/unique
+--@include lib/take_out
 --@include lib/options
 local plain, answers, added, claimable = {}, {}, 0, false
 
@@ -40,8 +41,8 @@ local function place(id, options)
   end
 end
 
-local function take_out(id)
-  if redis.call('ZREM', scheduled, id) + redis.call('ZREM', prioritized, id) > 0 or redis.call('LREM', pending, 1, id) > 0 then
+local function leave_place(id)
+  if take_out(id) then
     return true
   end
   for i = #plain, 1, -1 do -- a job of this very batch
@@ -56,12 +57,12 @@ end
 -- its attempts stay, for the repeats of its claims, so it is no plain job.
 local function replace(owner, id, name, payload, options)
   local key = job .. owner
-  if not take_out(owner) then
+  if not leave_place(owner) then
     return 'kept' -- taken by a client of the pattern that has not written its claim yet
   end
   redis.call('HDEL', key, 'options', 'priority', 'rank', 'max_attempts', 'max_crashes', 'expires_at_ms', 'due_at_ms',
     'crashes', 'errors', 'unhandled', 'cancel_requested_at_ms', 'unique', 'unique_for', 'window',
-    'progress', 'log', 'snoozes', 'interruptions', 'last_chance', 'held')
+    'progress', 'log', 'snoozes', 'interruptions', 'last_chance', 'held', 'last_error', 'last_error_at_ms')
   redis.call('HSET', key, 'name', name, 'payload', payload, 'status', 'pending', 'attempts', '0', 'claimed_at_ms', 0,
     'ready_at_ms', now_text)
   redis.call('SET', replaced .. (options.request or id), owner, 'PX', memory_ms)

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { InvalidOptionError } from './errors.js';
+import { YEAR_MS } from './limits.js';
 import { show } from './names.js';
 
 /** A delay that can be stored with a job. */
@@ -18,8 +19,6 @@ export type StoredBackoff =
 
 /** How long a failed job waits: a number of ms, a rule, or for handlers and queues a function of attempt (from 1) and error that answers 0 ms to a year. */
 export type Backoff = StoredBackoff | ((attempt: number, error: unknown) => number);
-
-const YEAR_MS = 31_536_000_000;
 
 const milliseconds = z
   .number({ error: 'expected a number of ms' })

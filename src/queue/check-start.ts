@@ -1,8 +1,7 @@
 import { checkKnown, checkMs } from './check-options.js';
 import { InvalidOptionError } from './errors.js';
+import { YEAR_MS } from './limits.js';
 import { show } from './names.js';
-
-const YEAR_MS = 365 * 86_400_000;
 
 /** When a job is to start: after so many ms, or at a time. */
 export type Start = { delayMs: number } | { runAt: Date | number };

@@ -1,13 +1,13 @@
 import { checkCount, checkKnown, checkMs } from './check-options.js';
 import { InvalidOptionError } from './errors.js';
 import { JOB_STATUSES, type JobStatus } from './job.js';
+import { YEAR_MS } from './limits.js';
 import { show } from './names.js';
 import type { QueueScripts } from './queue-scripts.js';
 import type { ScriptCall } from './script-runner.js';
 
 /** The most entries that one script call looks at. */
 const SLICE = 500;
-const YEAR_MS = 365 * 86_400_000;
 
 /** The states whose jobs can be cleaned. */
 export type CleanableStatus = Exclude<JobStatus, 'processing'>;

@@ -6,6 +6,7 @@ import { isJobDefinition, type JobDefinition, type PayloadInput } from './define
 import { InvalidOptionError } from './errors.js';
 import type { JobRecord } from './job.js';
 import { encodeJson } from './json.js';
+import { LARGEST_PAGE } from './limits.js';
 import { show } from './names.js';
 import { duration, wholeNumber } from './options.js';
 import type { QueueScripts } from './queue-scripts.js';
@@ -15,7 +16,6 @@ import type { ScriptCall } from './script-runner.js';
 /** The most dead letters that one script call looks at, and the most that one changes. */
 const LOOKS = 500;
 const CHANGES = 100;
-const LARGEST_PAGE = 1_000;
 
 /** Which dead letters are meant; all that is given must hold. */
 export interface DeadLetterFilter {

@@ -3,6 +3,7 @@ import { decodeAttempts } from './decode-attempts.js';
 import { storedBackoffSchema } from './backoff.js';
 import { jsonLines, parseJson } from './decode-json.js';
 import type { ClaimedJob, JobRecord, JobStatus, RefusedJob, StoredError, WorkerOptions } from './job.js';
+import { LONGEST_TIMER_MS } from './limits.js';
 import { refusalOf } from './refusal.js';
 
 const NO_OPTIONS: { value: WorkerOptions; broken?: string } = { value: Object.freeze({}) };
@@ -11,11 +12,7 @@ const NO_OPTIONS: { value: WorkerOptions; broken?: string } = { value: Object.fr
 const workerOptionsSchema = z.looseObject({
   maxAttempts: z.number().optional(),
   backoff: storedBackoffSchema.optional(),
-  timeoutMs: z
-    .number()
-    .min(1)
-    .max(2 ** 31 - 1)
-    .optional(),
+  timeoutMs: z.number().min(1).max(LONGEST_TIMER_MS).optional(),
   keepResult: z.boolean().optional(),
   resultTtlMs: z.int().min(1).optional(),
 });

@@ -1,4 +1,5 @@
 import { brand, hasBrand } from './brand.js';
+import { YEAR_MS } from './limits.js';
 import { printable } from './printable.js';
 
 /** The base of every error this library throws, so that an application can tell ours from its own. */
@@ -128,8 +129,6 @@ export class NonRetryableError extends JobQueueError {
 export function isNonRetryable(error: unknown): error is NonRetryableError {
   return hasBrand(error, 'NonRetryableError');
 }
-
-const YEAR_MS = 31_536_000_000;
 
 /**
  * Thrown by a handler: the job comes back after `delayMs` (0 to a year) without having used an attempt.

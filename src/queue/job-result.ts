@@ -1,6 +1,7 @@
 import { JobCancelledError, JobFailedError, JobNotFoundError, JobTimeoutError } from './errors.js';
 import type { EventSubscriber } from './event-subscriber.js';
 import type { JobRecord } from './job.js';
+import { LONGEST_TIMER_MS } from './limits.js';
 
 /** How often a waiting caller looks for itself, in ms: an event can be missed, a caller must not hang. */
 const LOOK_EVERY_MS = 2_000;
@@ -8,9 +9,6 @@ const LOOK_EVERY_MS_WITHOUT_EVENTS = 200;
 
 /** How long after the time limit the last look may take, in ms, before a server that does not answer counts as gone. */
 const LAST_LOOK_MS = 500;
-
-/** A longer timer fires at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Where results of one queue are read. */
 export interface ResultSource {

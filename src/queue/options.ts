@@ -1,16 +1,12 @@
 import { z } from 'zod';
 import { backoffSchema, type Backoff } from './backoff.js';
 import { checkOptions } from './check-options.js';
-
-const DAY = 86_400_000;
+import { LONGEST_TIMER_MS, YEAR_MS } from './limits.js';
 
 /** A length of time in ms: a whole number from `min` to a year. */
 export function duration(min: number) {
-  return wholeNumber(min, 365 * DAY, ' ms');
+  return wholeNumber(min, YEAR_MS, ' ms');
 }
-
-/** The longest time that a timer of Node can wait, in ms; it would take a longer one for 1 ms. */
-export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** A length of time that a process waits for itself, in ms: a whole number from `min` to almost 25 days. */
 export function timerDuration(min: number) {

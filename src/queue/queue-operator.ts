@@ -13,6 +13,7 @@ import { JOB_STATUSES, type JobRecord, type JobStatus, type QueueStats } from '.
 import { checkResultOptions, type ResultOptions } from './job-handle.js';
 import { waitForResult } from './job-result.js';
 import { QueueKeys } from './keys.js';
+import { LARGEST_PAGE } from './limits.js';
 import { checkQueueName, show } from './names.js';
 import { resolveQueueOptions, type QueueOptions, type ResolvedQueueOptions } from './options.js';
 import { purge } from './purge.js';
@@ -24,9 +25,6 @@ import { ScriptRunner, type ScriptCall } from './script-runner.js';
 
 /** The most entries that one call of a bounded script looks at. */
 export const SLICE = 500;
-/** The most jobs that one call of a method hands out. */
-export const LARGEST_PAGE = 1_000;
-export const YEAR_MS = 365 * 86_400_000;
 
 const doctorSchema = z.strictObject(
   { mend: z.boolean({ error: 'expected true or false' }).default(false) },

@@ -3,12 +3,11 @@ import { InvalidOptionError, ScheduleNotFoundError } from './errors.js';
 import { JobHandle, type JobSource } from './job-handle.js';
 import { randomId } from './job-id.js';
 import type { QueueKeys } from './keys.js';
+import { LARGEST_PAGE } from './limits.js';
 import { nextTick, type Recurrence } from './recurrence.js';
 import { newSchedule, type ScheduleOptions, type ScheduleRecord, type StoredSchedule } from './schedule.js';
 import { ScheduleScripts, type DueSchedule } from './schedule-scripts.js';
 import type { ScriptCall } from './script-runner.js';
-
-const LARGEST_PAGE = 1_000;
 
 /** The most schedules that one script call ticks. */
 const SLICE = 100;

@@ -1,5 +1,5 @@
 import type { JobQueueLogger } from '../queue/logger.js';
-import { LONGEST_TIMER_MS } from '../queue/options.js';
+import { LONGEST_TIMER_MS } from '../queue/limits.js';
 import type { Attempt } from './attempt.js';
 import type { Lane } from './lane.js';
 import { runSupervised } from './run-supervised.js';

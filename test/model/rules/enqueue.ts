@@ -84,7 +84,14 @@ function replace(
 ): void {
   takeOut(model, owner);
   Object.assign(owner, { name, payload, attempts: 0, errors: 0, crashes: 0, cancelRequested: false });
-  Object.assign(owner, { progress: undefined, log: [], interruptions: 0, snoozes: 0, readyAt: model.now });
+  Object.assign(owner, {
+    progress: undefined,
+    log: [],
+    lastError: undefined,
+    interruptions: 0,
+    snoozes: 0,
+    readyAt: model.now,
+  });
   ask(model, owner, options);
   own(model, owner.id, options.unique!);
   place(model, owner, options);
