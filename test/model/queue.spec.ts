@@ -8,11 +8,11 @@ import { RealQueue } from './real-queue.js';
 import { QueueModel } from './rules/queue-model.js';
 import { claims, settles } from './steps/consume.js';
 import { operations, timePasses } from './steps/operate.js';
-import { enqueues } from './steps/produce.js';
+import { enqueues, rivals } from './steps/produce.js';
 import { recurs } from './steps/recur.js';
 import type { Step } from './step.js';
 
-const RUNS = Number(process.env.MODEL_RUNS ?? 45);
+const RUNS = Number(process.env.MODEL_RUNS ?? 60);
 const SEED = Number(process.env.MODEL_SEED ?? 1);
 const LONGEST = 60;
 
@@ -29,6 +29,7 @@ function sequences(weights: [number, fc.Arbitrary<Step>][]) {
 const kinds: [string, [number, fc.Arbitrary<Step>][]][] = [
   ['jobs', [[5, enqueues], [5, claims], [6, settles], [3, operations], [3, timePasses]]], // prettier-ignore
   ['operators', [[4, enqueues], [2, claims], [2, settles], [5, operations], [2, timePasses]]], // prettier-ignore
+  ['rivals for unique keys', [[5, rivals], [4, claims], [5, settles], [4, operations], [1, timePasses]]], // prettier-ignore
   ['schedules', [[1, enqueues], [2, claims], [2, settles], [1, operations], [1, timePasses], [6, recurs]]], // prettier-ignore
 ];
 
