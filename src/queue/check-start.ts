@@ -1,7 +1,7 @@
 import { checkKnown, checkMs } from './check-options.js';
 import { InvalidOptionError } from './errors.js';
 import { YEAR_MS } from './limits.js';
-import { show } from './names.js';
+import { checkRunAt } from './run-at.js';
 
 /** When a job is to start: after so many ms, or at a time. */
 export type Start = { delayMs: number } | { runAt: Date | number };
@@ -21,8 +21,6 @@ export function checkStart(start: Start): { delayMs: number } | { runAtMs: numbe
     checkMs('delayMs', delayMs!, 0, YEAR_MS);
     return { delayMs: delayMs! };
   }
-  if (!(runAt instanceof Date || typeof runAt === 'number') || Number.isNaN(new Date(runAt).getTime())) {
-    throw new InvalidOptionError('runAt', 'a valid Date or epoch ms', show(String(runAt)));
-  }
+  checkRunAt('runAt', runAt);
   return { runAtMs: Math.round(Number(runAt)) };
 }

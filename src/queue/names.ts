@@ -32,6 +32,9 @@ export function show(value: unknown): string {
   if (typeof value === 'function') {
     return `a function${value.name && ` (${value.name})`}`;
   }
+  if (value instanceof Date) {
+    return Number.isNaN(value.getTime()) ? 'an invalid Date' : value.toISOString();
+  }
   if (typeof value === 'object' && value !== null) {
     return Array.isArray(value)
       ? `an array of ${value.length}`

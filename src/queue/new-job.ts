@@ -7,6 +7,7 @@ import { encodeJson } from './json.js';
 import { checkJobId, checkJobName, show } from './names.js';
 import { duration, durabilitySchema, timerDuration, wholeNumber, type Durability } from './options.js';
 import type { NewJob } from './hot-path-scripts.js';
+import { runAtSchema } from './run-at.js';
 
 /** Options of one enqueue. */
 export interface EnqueueOptions {
@@ -14,9 +15,9 @@ export interface EnqueueOptions {
   name?: string;
   /** An id of your own: enqueueing it again while the job is known adds nothing. Default: a random one. */
   id?: string;
-  /** Start after so many ms. Not with `runAt`. */
+  /** Start after so many ms, at most a year. Not with `runAt`. */
   delayMs?: number;
-  /** Start at this time. Not with `delayMs`. */
+  /** Start at this time, at most a year ahead by the clock of this process. Not with `delayMs`. */
   runAt?: Date | number;
   /** 0 to 1,000; higher is more urgent. Default 0. */
   priority?: number;
@@ -51,12 +52,19 @@ export interface UniqueOptions {
   onConflict?: 'keep' | 'replace';
 }
 
+/** What the unique key of a schedule without overlap begins with, and none that an enqueue names. */
+const SCHEDULE_KEY_PREFIX = '@schedule:';
+
 const uniqueSchema = z.strictObject({
   key: z
     .string({ error: 'expected text' })
     .min(1, 'expected text of 1 to 512 characters')
     .max(512, 'expected text of 1 to 512 characters')
-    .refine((key) => !/\p{Surrogate}/u.test(key), 'expected well-formed text'),
+    .refine((key) => !/\p{Surrogate}/u.test(key), 'expected well-formed text')
+    .refine(
+      (key) => !key.startsWith(SCHEDULE_KEY_PREFIX),
+      `expected text that does not begin with ${SCHEDULE_KEY_PREFIX}, the keys of schedules`,
+    ),
   for: z.union([z.enum(['pending', 'unfinished']), z.strictObject({ ms: duration(1) })], {
     error: "expected 'pending', 'unfinished' or { ms }",
   }),
@@ -80,15 +88,7 @@ const enqueueOptionsSchema = z.strictObject(
     name: z.string({ error: 'expected text' }).optional(),
     id: z.string({ error: 'expected text' }).optional(),
     delayMs: optional(duration(0)),
-    runAt: optional(
-      z.custom<Date | number>(
-        (value) =>
-          (value instanceof Date || typeof value === 'number') && Number.isFinite(new Date(value).getTime()),
-        {
-          error: 'expected a valid Date or epoch ms',
-        },
-      ),
-    ),
+    runAt: optional(runAtSchema),
     priority: optional(wholeNumber(0, 1_000)),
     backoff: storedBackoffSchema.optional(),
     expiresInMs: optional(duration(1)),
@@ -135,6 +135,12 @@ export function newJob(
   }
   const job = { id: id ?? randomId(), name, payload: json, options: encodeOptions(checked) };
   return checked.durability ? { ...job, durability: checked.durability } : job;
+}
+
+/** The options of a job that holds the key of its schedule until it ends. */
+export function holdingScheduleKey({ options }: NewJob, schedule: string): string {
+  const asked = JSON.parse(options || '{}') as object;
+  return JSON.stringify({ ...asked, unique: `${SCHEDULE_KEY_PREFIX}${schedule}`, unique_for: 'unfinished' });
 }
 
 /** The JSON that `lua/enqueue.lua` reads; '' where nothing is asked for, so that a plain job pays nothing. */

@@ -4,7 +4,7 @@ import { storedBackoffSchema, type StoredBackoff } from './backoff.js';
 import { checkOptions } from './check-options.js';
 import { InvalidOptionError } from './errors.js';
 import { show } from './names.js';
-import { jobDefaultFields, newJob } from './new-job.js';
+import { holdingScheduleKey, jobDefaultFields, newJob } from './new-job.js';
 import { duration, wholeNumber } from './options.js';
 import { checkRecurrence, type Recurrence } from './recurrence.js';
 
@@ -129,9 +129,9 @@ export function newSchedule(
     ...rest
   } = checkOptions(subject, optionsSchema, options);
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
-  const jobOptions = overlap ? given : { ...given, unique: { key: `schedule:${id}`, for: 'unfinished' } as const };
-  const job = newJob(queue.name, payload, jobOptions, queue.options.maxPayloadBytes);
-  const definition = { recurrence: checkedRecurrence, name: job.name, payload: job.payload, options: job.options };
+  const job = newJob(queue.name, payload, given, queue.options.maxPayloadBytes);
+  const jobOptions = overlap ? job.options : holdingScheduleKey(job, id);
+  const definition = { recurrence: checkedRecurrence, name: job.name, payload: job.payload, options: jobOptions };
   const stored = { ...definition, onMissed, missedAfterMs };
   const version = createHash('sha1').update(JSON.stringify(stored)).digest('hex');
   return { id, version, ...stored };

@@ -126,6 +126,10 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
     }
     const { queue } = coreQueue();
     await bounded(
+      () => queue.enqueue(1, { runAt: Date.now() + year }),
+      () => queue.enqueue(1, { runAt: Date.now() + year + 60_000 }),
+    );
+    await bounded(
       () => queue.enqueue(1, uniqueFor(year)),
       () => queue.enqueue(1, uniqueFor(year + 1)),
     );

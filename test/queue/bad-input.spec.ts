@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { awaitAll } from '../../src/queue/await-all.js';
 import { InvalidOptionError, InvalidPayloadError } from '../../src/queue/errors.js';
 import { JobQueue } from '../../src/queue/job-queue.js';
+import { YEAR_MS } from '../../src/queue/limits.js';
 import type { EnqueueOptions } from '../../src/queue/new-job.js';
 import { coreQueue } from '../support/core-queue.js';
 import { failure } from '../support/failure.js';
@@ -55,6 +56,8 @@ describe('an enqueue refuses, and writes nothing', () => {
     ['enqueue.runAt', { runAt: new Date(Number.NaN) }],
     ['enqueue.runAt', { runAt: '2030-01-01' }],
     ['enqueue.runAt', { runAt: 1e300 }],
+    ['enqueue.runAt', { runAt: Date.now() + YEAR_MS + 60_000 }],
+    ['enqueue.runAt', { runAt: new Date(Date.now() + YEAR_MS + 60_000) }],
     ['enqueue', { delayMs: 5, runAt: 5 }],
     ['enqueue.expiresInMs', { delayMs: 3_600_000, expiresInMs: 1_000 }],
     ['enqueue.backoff.maxDelayMs', { backoff: { type: 'exponential', delayMs: 5_000, maxDelayMs: 1_000 } }],
@@ -66,6 +69,7 @@ describe('an enqueue refuses, and writes nothing', () => {
     ['enqueue.expiresInMs', { expiresInMs: 0 }],
     ['enqueue.unique.key', { unique: { key: '', for: 'pending' } }],
     ['enqueue.unique.key', { unique: { key: '\uD800', for: 'pending' } }],
+    ['enqueue.unique.key', { unique: { key: '@schedule:r', for: 'pending' } }],
     ['enqueue.unique.for', { unique: { key: 'k', for: 'ever' } }],
     ['enqueue.unique.for.ms', { unique: { key: 'k', for: { ms: 0 } } }],
     ['enqueue.unique.onConflict', { unique: { key: 'k', for: 'pending', onConflict: 'drop' } }],
@@ -124,6 +128,7 @@ describe('other calls refuse, and change nothing', () => {
     ['runAt', (queue) => queue.reschedule('a', { runAt: new Date(Number.NaN) })],
     // @ts-expect-error -- no Date
     ['runAt', (queue) => queue.reschedule('a', { runAt: '2030-01-01' })],
+    ['runAt', (queue) => queue.reschedule('a', { runAt: new Date(Date.now() + YEAR_MS + 60_000) })],
     ['reschedule', (queue) => queue.reschedule('a', { delayMs: 0, runAt: 5 })],
     ['reschedule', (queue) => queue.reschedule('a', {} as never)],
     ['reschedule', (queue) => queue.reschedule('a', null as never)],

@@ -205,6 +205,19 @@ describe('a schedule', () => {
     expect(await queue.schedules.runNow('s')).toMatchObject({ id: first.id, outcome: 'kept' });
   });
 
+  it('without overlap is blocked by no unique key that a user can have', async () => {
+    const { queue, state } = setUp();
+    await queue.schedules.upsert('r', HOURLY, { overlap: false });
+    const theirs = await queue.enqueue({}, { unique: { key: 'schedule:r', for: 'unfinished' } });
+    const tick = await queue.schedules.runNow('r');
+    expect(tick.outcome).toBe('new');
+    const keys = await state.redis.hgetall(state.keys.unique);
+    expect(Object.values(keys).toSorted()).toEqual([theirs.id, tick.id].toSorted());
+    for (const key of Object.keys(keys).filter((each) => keys[each] === tick.id)) {
+      await expect(queue.enqueue({}, { unique: { key, for: 'pending' } })).rejects.toThrow(InvalidOptionError);
+    }
+  });
+
   it('stays when the queue is purged', async () => {
     const { queue, state, seeded } = setUp();
     await queue.schedules.upsert('s', HOURLY);

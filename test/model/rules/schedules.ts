@@ -86,7 +86,7 @@ export function runNow(
 
 /** A schedule without overlap enqueues nothing while its last job is unfinished. */
 function enqueueJob(model: QueueModel, queue: string, schedule: ModelSchedule, jobId: string) {
-  const unique = { key: `schedule:${schedule.id}`, for: 'unfinished' } as const;
+  const unique = { key: `@schedule:${schedule.id}`, for: 'unfinished' } as const;
   const holder = schedule.overlap ? undefined : holderOf(model, unique.key);
   if (holder !== undefined) {
     return { id: holder, outcome: 'kept' as const };
