@@ -17,10 +17,11 @@ const MOST_PER_CALL = 500;
 /** How long a queue rests whose script failed in a way that does not pass, in ms. */
 const REST_AFTER_FAULT_MS = 1_000;
 
-/** A call with what to do with its outcome. */
+/** A call with what to do with its outcome, and the call to make next where it failed. */
 interface Errand {
   call: ScriptCall<unknown>;
   done: (outcome: Settled<unknown>) => void;
+  orElse?: () => Errand;
 }
 
 /**
@@ -74,9 +75,13 @@ export class FetchLoop {
   }
 
   private async travel(stream: string, errands: Errand[]): Promise<void> {
-    const outcomes = await this.transport.carry(errands.map(({ call }) => call));
+    let open = errands;
+    while (open.length > 0) {
+      const outcomes = await this.transport.carry(open.map(({ call }) => call));
+      open.forEach(({ done }, i) => done(outcomes[i]!));
+      open = open.flatMap(({ orElse }, i) => (orElse && !outcomes[i]!.ok ? [orElse()] : []));
+    }
     this.freeStreams.push(stream);
-    errands.forEach(({ done }, i) => done(outcomes[i]!));
     this.onTrip(); // only now do the lanes know whether they are idle
     this.schedule();
   }
@@ -95,11 +100,11 @@ export class FetchLoop {
         errands.push(this.release(lane, releases));
       }
       if (completions.length > 0 && count > 0) {
-        errands.push(this.exchange(lane, completions, count, stream));
+        errands.push(this.exchange(lane, completions, this.reserve(lane, count, stream)));
       } else if (completions.length > 0) {
         errands.push(this.complete(lane, completions));
       } else if (count > 0) {
-        errands.push(this.claim(lane, count, stream));
+        errands.push(this.claim(lane, this.reserve(lane, count, stream)));
       }
       return errands;
     });
@@ -141,28 +146,28 @@ export class FetchLoop {
     return errand(call, (outcome) => this.conclude(lane, outcome, confirm));
   }
 
-  private claim(lane: Lane, count: number, stream: string): Errand {
-    return errand(lane.scripts.claim(this.reserve(lane, count, stream)), (outcome) => {
-      this.conclude(lane, outcome, (answer) => lane.take(answer, count));
+  private claim(lane: Lane, request: ClaimRequest): Errand {
+    return errand(lane.scripts.claim(request), (outcome) => {
+      this.conclude(lane, outcome, (answer) => lane.take(answer, request.count));
       if (!outcome.ok) {
-        lane.giveUpClaim(count);
+        lane.giveUpClaim(request.count);
       }
     });
   }
 
-  private exchange(lane: Lane, completions: Attempt[], count: number, stream: string): Errand {
-    const call = lane.scripts.exchange(completions, this.reserve(lane, count, stream));
-    return errand(call, (outcome) => {
+  private exchange(lane: Lane, completions: Attempt[], request: ClaimRequest): Errand {
+    const exchange = errand(lane.scripts.exchange(completions, request), (outcome) => {
       this.conclude(lane, outcome, ({ lost, claimed }) => {
         lane.outbox.confirmCompletions(completions, lost);
-        lane.take(claimed, count);
+        lane.take(claimed, request.count);
       });
       if (!outcome.ok) {
-        // Either half may be at fault: while the lane rests the completions travel alone.
-        lane.giveUpClaim(count);
         lane.outbox.takeBack(completions);
       }
     });
+    // Either half may be at fault: while the lane rests the completions travel alone. The claim may have been made; asked
+    // for once more with its token, it answers those jobs.
+    return { ...exchange, orElse: () => this.claim(lane, request) };
   }
 
   private reserve(lane: Lane, count: number, stream: string): ClaimRequest {

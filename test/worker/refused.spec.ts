@@ -2,6 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '../../src/queue/job-queue.js';
+import type { Job } from '../../src/worker/job.js';
 import { leaveBroken, newQueue, startWorker } from '../support/workers.js';
 
 describe('a job that cannot run', () => {
@@ -59,6 +60,22 @@ describe('a job that cannot run', () => {
     await worker.event('completed', 1, { id });
     expect(await queue.get(id)).toMatchObject({ status: 'completed' });
     expect(worker.warnings).toContainEqual(expect.stringMatching(/WRONGTYPE/));
+  });
+
+  it('does not strand the jobs of the claim that travels with a completion that fails', async () => {
+    const queue = newQueue();
+    leaveBroken(queue);
+    const [first, second] = [await queue.enqueue('break'), await queue.enqueue('mend')];
+    const { completed } = (await queue.scripts()).keys;
+    // The completion of the first, which goes along with the claim of the second, meets a list that is none.
+    const handler = ({ payload }: Job<string>) =>
+      payload === 'break' ? redisOf(queue).set(completed, 'no list') : redisOf(queue).del(completed);
+    const worker = await startWorker(queue, handler, { perQueue: 1 });
+    await worker.event('completed', 2);
+    expect(worker.warnings).toContainEqual(expect.stringMatching(/WRONGTYPE/));
+    for (const { id } of [first, second]) {
+      expect(await queue.get(id)).toMatchObject({ status: 'completed', attempts: 1, crashes: 0 });
+    }
   });
 
   it('whose place holds something else does not stop the other queues', async () => {
