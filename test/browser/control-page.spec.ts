@@ -1,10 +1,8 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { JobQueue } from 'nest-job-queue';
 import {
-  getJson,
   numberOf,
   openPage,
-  postForm,
   says,
   slide,
   startShop,
@@ -23,8 +21,8 @@ beforeAll(async () => {
 }, 240_000);
 
 beforeEach(async () => {
-  await postForm(`${shop.url}/reset`);
-  await postForm(`${shop.url}/workers/start`, { size: '2', work_latency_ms: '0' });
+  await shop.post('/reset');
+  await shop.post('/workers/start', { size: '2', work_latency_ms: '0' });
   page = await openPage(shop.url);
 });
 
@@ -102,7 +100,7 @@ describe('the worker pool', () => {
     await slide(page, 'hang_rate', 0.1);
     const expected = { workers_running: 4, work_latency_ms: 1_200, fail_rate: 0.25, hang_rate: 0.1 };
     await eventually(async () => {
-      const stats = await getJson<Record<string, number>>(`${shop.url}/stats`);
+      const stats = await shop.get<Record<string, number>>('/stats');
       return Object.entries(expected).every(([name, value]) => stats[name] === value);
     });
     await slide(page, 'size', 1);
@@ -110,7 +108,7 @@ describe('the worker pool', () => {
   });
 
   it('follows what somebody else sets', async () => {
-    await postForm(`${shop.url}/workers/configure`, { fail_rate: '0.5' });
+    await shop.post('/workers/configure', { fail_rate: '0.5' });
     await says(page, 'output[for=fail_rate]', '50 %');
   });
 
@@ -126,7 +124,7 @@ describe('the worker pool', () => {
   it('makes attempts fail at the rate that is set, and says why', async () => {
     await slide(page, 'fail_rate', 1);
     await says(page, 'output[for=fail_rate]', '100 %');
-    await postForm(`${shop.url}/workers/configure`, { fail_rate: '1' });
+    await shop.post('/workers/configure', { fail_rate: '1' });
     await enqueue('email', 1);
     await says(page, '.failed .rows li', /attempt 3.*Failed on purpose/);
     expect(await numberOf(page, 'Given up')).toBe(1);
@@ -137,7 +135,7 @@ describe('the worker pool', () => {
 
 describe('the page', () => {
   it('takes back expired claims by hand, and says when there is none', async () => {
-    await postForm(`${shop.url}/workers/stop`);
+    await shop.post('/workers/stop');
     await eventually(async () => (await workers().count()) === 0, { timeoutMs: 15_000 });
     const takeBack = page.getByRole('button', { name: 'Take back expired claims' });
     await takeBack.click();
@@ -165,7 +163,7 @@ describe('the page', () => {
   });
 
   it('follows a job that is open when it is in none of the rows any more', async () => {
-    await postForm(`${shop.url}/workers/stop`);
+    await shop.post('/workers/stop');
     await eventually(async () => (await workers().count()) === 0, { timeoutMs: 15_000 });
     const queue = new JobQueue(connect({}, shop.redis.url), 'jobs');
     const first = await queue.enqueue({}, { name: 'invoice' });
@@ -188,8 +186,16 @@ describe('the page', () => {
     expect(told).toEqual(['after', 'after']);
   });
 
+  it('tells the first hour of a day as 00', async () => {
+    const told = await page.evaluate(`import('/page/story.js').then(({ showStory }) => {
+      showStory([{ n: 1, at: new Date(2026, 1, 1, 0, 5).getTime(), tone: 'plain', text: 'at night' }]);
+      return document.querySelector('#story time').textContent;
+    })`);
+    expect(told).toBe('00:05:00');
+  });
+
   it('shows 100,000 jobs a page at a time, over one stream and no request for each', async () => {
-    await postForm(`${shop.url}/workers/stop`);
+    await shop.post('/workers/stop');
     const queue = new JobQueue(connect({}, shop.redis.url), 'jobs');
     for (let batch = 0; batch < 20; batch++) {
       await queue.enqueueMany(Array.from({ length: 5_000 }, (_, i) => ({ payload: { i }, name: 'email' })));

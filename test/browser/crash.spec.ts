@@ -1,14 +1,12 @@
-import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { JobQueue } from 'nest-job-queue';
 import {
-  getJson,
   numberOf,
   openPage,
-  postForm,
   says,
   slide,
   startShop,
+  workersRun,
   type ControlPage,
   type RunningShop,
 } from '../support/browser.js';
@@ -27,9 +25,7 @@ interface JobView {
 beforeAll(async () => {
   shop = await startShop(['--workers', '2']);
   page = await openPage(shop.url);
-  await eventually(async () => (await page.locator('#workers li[data-state=running]').count()) === 2, {
-    timeoutMs: 20_000,
-  });
+  await workersRun(page, 2);
 }, 240_000);
 
 afterAll(() => expect(page.complaints).toEqual([]));
@@ -59,10 +55,8 @@ it('shows a crash from beginning to end on one screen: killed, the claim runs ou
 it('kills the process that its button names, with SIGKILL, and a new one takes its place', async () => {
   await slide(page, 'work_latency_ms', 3_000);
   await says(page, 'output[for=work_latency_ms]', '3.0 s');
-  await eventually(
-    async () => (await getJson<{ work_latency_ms: number }>(`${shop.url}/stats`)).work_latency_ms === 3_000,
-  );
-  const { enqueued } = await postForm<{ enqueued: string[] }>(`${shop.url}/enqueue`, { kind: 'invoice' });
+  await eventually(async () => (await shop.get<{ work_latency_ms: number }>('/stats')).work_latency_ms === 3_000);
+  const enqueued = await shop.enqueue({ kind: 'invoice' });
   const row = page.locator('#workers li', { hasText: `invoice ${enqueued[0]!.slice(0, 8)}` });
   await row.waitFor();
   const [, name, pid] = /(worker-\d+) (\d+)/.exec((await row.textContent())!)!;
@@ -79,50 +73,58 @@ it('kills the process that its button names, with SIGKILL, and a new one takes i
 it('hangs for real: a silent process loses its job to another, and is killed and replaced', async () => {
   const taken = await numberOf(page, 'Taken back');
   await slide(page, 'work_latency_ms', 0);
-  await postForm(`${shop.url}/workers/configure`, { hang_rate: '1', work_latency_ms: '0' });
-  const { enqueued } = await postForm<{ enqueued: string[] }>(`${shop.url}/enqueue`, { kind: 'email' });
+  await shop.post('/workers/configure', { hang_rate: '1', work_latency_ms: '0' });
+  const enqueued = await shop.enqueue({ kind: 'email' });
   await page.locator('#workers li[data-state=hanging]').first().waitFor();
-  await postForm(`${shop.url}/workers/configure`, { hang_rate: '0' });
+  await shop.post('/workers/configure', { hang_rate: '0' });
   await eventually(async () => (await job(enqueued[0]!)).status === 'completed', { timeoutMs: 30_000 });
   expect((await job(enqueued[0]!)).errors[0]).toMatchObject({ outcome: 'crash' });
   await eventually(async () => (await numberOf(page, 'Taken back')) > taken);
   await says(page, '#story li', /was killed by its supervisor: its event loop gave no answer for 5000 ms/, 30_000);
-  await eventually(async () => (await page.locator('#workers li[data-state=running]').count()) === 2, {
-    timeoutMs: 20_000,
-  });
+  await workersRun(page, 2);
 });
 
-it.each([
-  ['its job is deleted', 'The job was deleted.', deleteJobs],
-  ['the kill is refused', 'No worker to kill.', refuseKill],
-  ['its job is given up', 'Given up: it is a dead letter now.', () => Promise.resolve()],
+interface Spoilt {
+  what: string;
+  end: string;
+  /** Before the show begins. */
+  prepare?: () => Promise<void>;
+  /** While its job waits or is worked on. */
+  spoil?: () => Promise<void>;
+}
+
+it.each<Spoilt>([
+  { what: 'its job is deleted', end: 'The job was deleted.', spoil: deleteJobs },
+  { what: 'the kill is refused', end: 'No worker to kill.', prepare: refuseKill },
+  { what: 'its job is given up', end: 'Given up: it is a dead letter now.' },
 ])(
-  'ends the show where %s, and works as before it',
-  async (_what, end, spoil) => {
+  'ends the show where $what, and works as before it',
+  async ({ end, prepare, spoil }) => {
     // With a rate of 1 the job fails for good after the show has killed its first worker.
     const before = { work_latency_ms: '100', fail_rate: '1', hang_rate: '0' };
-    await postForm(`${shop.url}/workers/configure`, before);
+    await shop.post('/workers/configure', before);
+    await prepare?.();
     const show = page.getByRole('button', { name: 'Crash a worker and watch' });
     await show.click();
     await says(page, '#crash-steps li', 'is enqueued');
     expect(await show.isDisabled()).toBe(true);
-    await spoil();
+    await spoil?.();
     await says(page, '#crash-steps li', end, 40_000);
     await eventually(() => show.isEnabled());
-    expect(await getJson(`${shop.url}/stats`)).toMatchObject({ work_latency_ms: 100, fail_rate: 1, hang_rate: 0 });
+    expect(await shop.get('/stats')).toMatchObject({ work_latency_ms: 100, fail_rate: 1, hang_rate: 0 });
     await page.unroute('**/workers/kill');
     // The show asks for nothing any more, and what is said stays.
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.url()));
     await page.getByRole('button', { name: 'Take back' }).click();
     await says(page, '#answer', /No claim had run out|taken back/);
-    await setTimeout(1_500);
+    const given = await numberOf(page, 'Given up');
+    await shop.enqueue({ kind: 'email' });
+    await eventually(async () => (await numberOf(page, 'Given up')) > given, { timeoutMs: 20_000 });
     expect(asked).toEqual([`${shop.url}/reclaim`]);
     await says(page, '#answer', /No claim had run out|taken back/);
     page.removeAllListeners('request');
-    await eventually(async () => (await page.locator('#workers li[data-state=running]').count()) === 2, {
-      timeoutMs: 20_000,
-    });
+    await workersRun(page, 2);
   },
   90_000,
 );
@@ -148,7 +150,7 @@ it('leaves no process behind when it is stopped', async () => {
 });
 
 function job(id: string): Promise<JobView> {
-  return getJson<JobView>(`${shop.url}/jobs/${id}`);
+  return shop.get<JobView>(`/jobs/${id}`);
 }
 
 function isGone(pid: number): boolean {

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { JobQueue } from 'nest-job-queue';
-import { openPage, postForm, says, startShop, type ControlPage, type RunningShop } from '../support/browser.js';
+import { openPage, says, startShop, type ControlPage, type RunningShop } from '../support/browser.js';
 import { connect } from '../support/redis.js';
 
 const HOSTILE = `"><img src=x onerror="window.taken=1"><script>window.taken=1</script><b>bold</b>\u202e{{7*7}}`;
@@ -39,7 +39,7 @@ it('shows hostile recipients, payloads, names, results and errors as text', asyn
     await expectUnharmed();
     await page.getByRole('button', { name: 'Close' }).click();
   }
-  await postForm(`${shop.url}/workers/stop`);
+  await shop.post('/workers/stop');
   await page.locator('#workers:empty').waitFor({ state: 'attached' });
   await jobs.purge({ confirm: 'jobs' });
   const completed = await jobs.enqueue({ [HOSTILE]: 1 }, { name: 'email' });

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import sharp from 'sharp';
 import { violations } from '../support/axe.js';
-import { openPage, postForm, says, startShop, type ControlPage, type RunningShop } from '../support/browser.js';
+import { openPage, says, startShop, workersRun, type ControlPage, type RunningShop } from '../support/browser.js';
 import { eventually } from '../support/wait.js';
 
 const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url));
@@ -15,15 +15,13 @@ let page: ControlPage;
 beforeAll(async () => {
   shop = await startShop(['--workers', '3']);
   const first = await openPage(shop.url);
-  await eventually(async () => (await first.locator('#workers li[data-state=running]').count()) === 3, {
-    timeoutMs: 20_000,
-  });
-  await postForm(`${shop.url}/workers/configure`, { fail_rate: '1' });
-  await postForm(`${shop.url}/enqueue`, { kind: 'webhook', count: '2', recipient: 'grace@example.com' });
+  await workersRun(first, 3);
+  await shop.post('/workers/configure', { fail_rate: '1' });
+  await shop.enqueue({ kind: 'webhook', count: '2', recipient: 'grace@example.com' });
   await says(first, '.failed .range', '1 to 2 of 2');
-  await postForm(`${shop.url}/workers/configure`, { fail_rate: '0', work_latency_ms: '1000' });
+  await shop.post('/workers/configure', { fail_rate: '0', work_latency_ms: '1000' });
   for (const kind of ['email', 'webhook', 'thumbnail', 'invoice']) {
-    await postForm(`${shop.url}/enqueue`, { kind, count: '2', recipient: 'ada@example.com' });
+    await shop.enqueue({ kind, count: '2', recipient: 'ada@example.com' });
   }
   await says(first, '.completed .range', /of 1[0-4]/, 40_000);
   await first.context().close();
@@ -90,10 +88,10 @@ it('is used by keyboard: sliders by arrows, a row by Enter, closed by Escape, wi
 
 it('looks as in the README', async () => {
   page = await openPage(shop.url, { viewport: { width: 1360, height: 1010 } });
-  await postForm(`${shop.url}/workers/configure`, { work_latency_ms: '1000', fail_rate: '0' });
+  await shop.post('/workers/configure', { work_latency_ms: '1000', fail_rate: '0' });
   await page.getByRole('button', { name: 'Crash a worker and watch' }).click();
   await says(page, '#crash-steps li', 'is killed', 30_000);
-  await postForm(`${shop.url}/enqueue`, { kind: 'thumbnail', count: '12', recipient: 'ada@example.com' });
+  await shop.enqueue({ kind: 'thumbnail', count: '12', recipient: 'ada@example.com' });
   await says(page, '.pending .range', /of \d/);
   await says(page, '#crash-steps li', 'Completed. Nothing was lost.', 40_000);
   await picture('control-page.png');

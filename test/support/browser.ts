@@ -4,6 +4,7 @@ import { afterAll, expect } from '@jest/globals';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { startOwnRedis, type OwnRedis } from './own-redis.js';
 import { buildShop, shopData, startProcess, type ShopProcess } from './shop.js';
+import { eventually } from './wait.js';
 
 const ARGS =
   '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
@@ -12,10 +13,32 @@ let browser: Browser | undefined;
 
 afterAll(() => browser?.close());
 
-export interface RunningShop {
-  url: string;
-  redis: OwnRedis;
-  process: ShopProcess;
+/** A shop that runs, and its answers to calls. */
+export class RunningShop {
+  constructor(
+    readonly url: string,
+    readonly redis: OwnRedis,
+    readonly process: ShopProcess,
+  ) {}
+
+  get<Answer>(path: string): Promise<Answer> {
+    return this.ask(path);
+  }
+
+  post<Answer>(path: string, form: Record<string, string> = {}): Promise<Answer> {
+    return this.ask(path, { method: 'POST', body: new URLSearchParams(form) });
+  }
+
+  /** Answers the ids of the jobs. */
+  async enqueue(form: Record<string, string>): Promise<string[]> {
+    return (await this.post<{ enqueued: string[] }>('/enqueue', form)).enqueued;
+  }
+
+  private async ask<Answer>(path: string, request?: RequestInit): Promise<Answer> {
+    const response = await fetch(this.url + path, request);
+    expect([path, response.status]).toEqual([path, 200]);
+    return (await response.json()) as Answer;
+  }
 }
 
 /** Starts a shop whose claims run out soon; `flags` are those of its command line. */
@@ -27,7 +50,7 @@ export async function startShop(flags: string[] = []): Promise<RunningShop> {
   const defaults = ['--visibility-ms', '2000', '--reclaim-ms', '1000', '--workers', '2', '--first-jobs'];
   const process = startProcess('node', ['examples/shop/dist/main.js', ...defaults, ...flags], env);
   const [, url] = await process.prints(/The shop is open: (\S+)/);
-  return { url: url!, redis, process };
+  return new RunningShop(url!, redis, process);
 }
 
 export interface ControlPage extends Page {
@@ -61,6 +84,12 @@ export async function says(page: Page, selector: string, text: string | RegExp, 
   await matches.first().waitFor({ state: 'visible', timeout });
 }
 
+/** Waits until so many worker processes run. */
+export async function workersRun(page: Page, count: number): Promise<void> {
+  const running = page.locator('#workers li[data-state=running]');
+  await eventually(async () => (await running.count()) === count, { timeoutMs: 20_000 });
+}
+
 /** The number of a tile: `Completed`. */
 export async function numberOf(page: Page, name: string): Promise<number> {
   const text = await page.locator('#numbers div', { hasText: name }).locator('dd').textContent();
@@ -70,18 +99,6 @@ export async function numberOf(page: Page, name: string): Promise<number> {
 /** Sets a slider as a hand on the arrow keys does, in one go. */
 export async function slide(page: Page, id: string, value: number): Promise<void> {
   await page.locator(`#${id}`).fill(String(value));
-}
-
-export async function getJson<Answer>(url: string): Promise<Answer> {
-  const response = await fetch(url);
-  expect(response.status).toBe(200);
-  return (await response.json()) as Answer;
-}
-
-export async function postForm<Answer>(url: string, fields: Record<string, string> = {}): Promise<Answer> {
-  const response = await fetch(url, { method: 'POST', body: new URLSearchParams(fields) });
-  expect([url, response.status]).toEqual([url, 200]);
-  return (await response.json()) as Answer;
 }
 
 function chromiumPath(): string {

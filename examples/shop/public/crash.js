@@ -16,15 +16,16 @@ let show;
 button.addEventListener('click', () => void run(button, begin));
 
 async function begin() {
-  const { workers_running, ...now } = await post('/workers/configure');
-  const { work_latency_ms, fail_rate, hang_rate } = now;
   const steps = byId('crash-steps');
   steps.replaceChildren();
   steps.hidden = false;
   // Until the show has ended: what is set now comes from the show itself.
   button.disabled = true;
-  const current = { before: { work_latency_ms, fail_rate, hang_rate }, steps: new Map(), lookedAt: 0 };
+  const current = { steps: new Map(), lookedAt: 0 };
   try {
+    const { workers_running, ...now } = await post('/workers/configure');
+    const { work_latency_ms, fail_rate, hang_rate } = now;
+    current.before = { work_latency_ms, fail_rate, hang_rate };
     const size = Math.max(1, workers_running);
     await post('/workers/start', { size, work_latency_ms: WORK_MS, fail_rate: 0, hang_rate: 0 });
     const { enqueued } = await post('/enqueue', { kind: 'email', recipient: 'ada@example.com', count: 1 });
