@@ -2,7 +2,7 @@
 import { connectActions, showConditions } from './actions.js';
 import { addSamples } from './charts.js';
 import { watchCrash } from './crash.js';
-import { byId, count, setText } from './dom.js';
+import { byId, count, setText, timeOf } from './dom.js';
 import { watchJob } from './job-dialog.js';
 import { offsets, onPage, showLists } from './lists.js';
 import { showStory } from './story.js';
@@ -39,8 +39,9 @@ function show(snapshot) {
   } else {
     awaySince ??= Date.now();
     state('away', 'Redis is away');
-    const since = Math.round((Date.now() - awaySince) / 1_000);
-    tellAway(`Redis has not answered for ${since} s. What is shown is older. The work goes on when Redis is back.`);
+    tellAway(
+      `Redis has not answered since ${timeOf(awaySince)}. What is shown is older. The work goes on when Redis is back.`,
+    );
   }
   watchCrash(snapshot);
   watchJob(snapshot);

@@ -41,6 +41,8 @@ export function keyed(list, items, keyOf, make, update) {
 
 export const shortId = (id) => id.slice(0, 8);
 export const count = (number) => number.toLocaleString('en');
+const clock = new Intl.DateTimeFormat('en', { timeStyle: 'medium', hourCycle: 'h23' });
+export const timeOf = (date) => clock.format(new Date(date));
 export const seconds = (ms) => `${(Math.max(0, ms) / 1000).toFixed(1)} s`;
 
 /** Throws an Error in words, with the `status` that was answered. */

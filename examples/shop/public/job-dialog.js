@@ -1,5 +1,5 @@
 // One job with all that is known of it, and what it made. Asked for when its row is opened, and again when it changes.
-import { byId, el, getJson, shortId } from './dom.js';
+import { byId, el, getJson, shortId, timeOf } from './dom.js';
 
 const dialog = byId('job');
 const ENDED = new Set(['completed', 'failed', 'cancelled']);
@@ -163,5 +163,5 @@ function code(value) {
 }
 
 function when(date) {
-  return date ? new Date(date).toLocaleTimeString('en', { hour12: false }) : undefined;
+  return date ? timeOf(date) : undefined;
 }

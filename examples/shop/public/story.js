@@ -1,12 +1,6 @@
-import { byId, el, keyed } from './dom.js';
+import { byId, el, keyed, timeOf } from './dom.js';
 import { openJob } from './job-dialog.js';
 
-const time = new Intl.DateTimeFormat('en', {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hour12: false,
-});
 let last;
 
 export function showStory(lines) {
@@ -23,7 +17,7 @@ function keyOf({ n, at }) {
 }
 
 function make({ at, tone, text, job }) {
-  const line = el('li', { className: tone }, el('time', {}, time.format(at)), el('span', {}, text));
+  const line = el('li', { className: tone }, el('time', {}, timeOf(at)), el('span', {}, text));
   if (job !== undefined) {
     const button = el('button', { type: 'button', className: 'see', 'aria-label': `Open job ${job}` }, 'open');
     button.addEventListener('click', () => openJob(job));

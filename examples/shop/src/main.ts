@@ -4,6 +4,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { readFlags, type Flags } from './flags.js';
 import { choosePort } from './http/choose-port.js';
 import { whatToTry } from './http/what-to-try.js';
+import { ShopLogger } from './shop.logger.js';
 
 const flags = flagsOrExit();
 process.env.SHOP_WORKS = 'no';
@@ -14,6 +15,7 @@ const { WorkerPool } = await import('./control/pool/worker-pool.js');
 const port = await choosePort(flags.port, flags.host);
 
 const app = await NestFactory.create<NestExpressApplication>(ShopModule, {
+  logger: new ShopLogger(),
   // The webhook's receiver checks a signature over the bytes as they came.
   rawBody: true,
   // A browser's idle connection must not hold up the shutdown.

@@ -21,7 +21,7 @@ const ONE_BY_ONE = 3;
 export class Story {
   readonly lines: StoryLine[] = [];
   private n = 0;
-  private readonly bursts = new Map<string, { told: number; more: number }>();
+  private readonly bursts = new Map<string, { told: number; more: number; last?: [text: string, job: string] }>();
 
   tell(tone: Tone, text: string, job?: string): void {
     this.lines.push({ n: ++this.n, at: Date.now(), tone, text, job });
@@ -36,6 +36,7 @@ export class Story {
       setTimeout(() => this.endBurst(topic, tone, summary), 1_000).unref();
     } else if (burst.told >= ONE_BY_ONE) {
       burst.more += 1;
+      burst.last = [text, job];
       return;
     } else {
       burst.told += 1;
@@ -44,8 +45,9 @@ export class Story {
   }
 
   private endBurst(topic: string, tone: Tone, summary: string): void {
-    const { more } = this.bursts.get(topic)!;
+    const { more, last } = this.bursts.get(topic)!;
     this.bursts.delete(topic);
-    if (more > 0) this.tell(tone, `… and ${more} more ${summary}`);
+    if (more > 1) this.tell(tone, `… and ${more} more ${summary}`);
+    else if (last) this.tell(tone, ...last);
   }
 }
