@@ -1,7 +1,8 @@
-// The tables of options: each option stands there once, with its default.
+// The options that the docs tell of: each stands there once, with its default.
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from '@jest/globals';
-import type { RunWorkersOptions } from 'nest-job-queue';
+import type { JobHandlerOptions, RunWorkersOptions } from 'nest-job-queue';
 import { resolveModuleOptions } from '../../src/nest/job-queue.options.js';
 import { resolveRunWorkersOptions } from '../../src/processes/options.js';
 import { queueOptionFields, resolveQueueOptions } from '../../src/queue/options.js';
@@ -46,6 +47,29 @@ it('of a queue', () => {
     concurrency: 10,
     prefetch: 0,
   });
+});
+
+it('of @JobHandler', () => {
+  // The compiler refuses it where an option is missing.
+  const options: Record<keyof JobHandlerOptions, true> = {
+    maxAttempts: true,
+    maxCrashes: true,
+    backoff: true,
+    timeoutMs: true,
+    keepResult: true,
+    resultTtlMs: true,
+    completedHistory: true,
+    thread: true,
+    queue: true,
+    concurrency: true,
+    prefetch: true,
+    visibilityMs: true,
+  };
+  const text = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const [, told] = /Options of `@JobHandler`: ([^.]*)\./.exec(text)!;
+  expect([...told!.matchAll(/`(\w+)`/g)].map(([, option]) => option).toSorted()).toEqual(
+    Object.keys(options).toSorted(),
+  );
 });
 
 it('of runWorkers', () => {

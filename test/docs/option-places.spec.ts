@@ -1,0 +1,63 @@
+// The table in docs/jobs.md of where an option may stand: it is taken there, and unknown everywhere else.
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { defineJob } from '../../src/queue/define-job.js';
+import { InvalidOptionError } from '../../src/queue/errors.js';
+import { JobQueue } from '../../src/queue/job-queue.js';
+import { defineHandler } from '../../src/worker/define-handler.js';
+import { coreQueue } from '../support/core-queue.js';
+import { connect } from '../support/redis.js';
+import { tableOf } from './table.js';
+
+const VALUES: Record<string, unknown> = {
+  maxAttempts: 2,
+  maxCrashes: 2,
+  resultTtlMs: 1_000,
+  backoff: 5,
+  timeoutMs: 1_000,
+  keepResult: true,
+  completedHistory: 5,
+  priority: 1,
+  expiresInMs: 1_000,
+  id: 'a',
+  delayMs: 5,
+  runAt: new Date(),
+  unique: { key: 'k', for: 'pending' },
+  durability: 'memory',
+};
+
+/** Sets options at a place. */
+const PLACES: Record<string, (options: object) => unknown> = {
+  enqueue: (options) => coreQueue().queue.enqueue(1, options),
+  definition: (options) => defineJob('a', { payload: z.unknown(), ...options }),
+  handler: (options) => defineHandler(defineJob('a', { payload: z.unknown() }), () => 1, options),
+  queue: (options) => new JobQueue(connect(), 'a', options),
+};
+
+async function refused(place: string, options: object): Promise<InvalidOptionError | undefined> {
+  try {
+    await PLACES[place]!(options);
+    return undefined;
+  } catch (error) {
+    expect(error).toBeInstanceOf(InvalidOptionError);
+    return error as InvalidOptionError;
+  }
+}
+
+const cells = tableOf('option places').flatMap(([names, place, said]) =>
+  [...names.matchAll(/`(\w+)`/g)].map(([, option]) => [option!, place, said] as const),
+);
+
+describe('docs/jobs.md says of', () => {
+  it.each(cells)('%s in the %s: "%s"', async (option, place, said) => {
+    const error = await refused(place, { [option]: VALUES[option] });
+    expect(error?.expected).toBe(said === '' ? 'a known option' : undefined);
+    if (said === 'no function') {
+      expect((await refused(place, { [option]: () => 5 }))?.subject).toContain(option);
+    }
+  });
+
+  it('each option', () => {
+    expect([...new Set(cells.map(([option]) => option))].toSorted()).toEqual(Object.keys(VALUES).toSorted());
+  });
+});
