@@ -3,6 +3,7 @@ import type { Connection } from './connection.js';
 import { luaScripts } from './lua.generated.js';
 import type { EnqueueAnswer } from './hot-path-scripts.js';
 import type { ScriptCall } from './script-runner.js';
+import { superviseHandshake } from './supervised.js';
 
 /** How many replicas must have a job, and how long to wait for them. */
 export interface DurabilityPolicy {
@@ -34,6 +35,8 @@ export class DurableLine {
   private client: Redis | undefined;
   private waiting: Passenger[] = [];
   private travelling = false;
+  private closing = false;
+  private becomingReady: Promise<void> | undefined;
 
   static of(connection: Connection): DurableLine {
     let line = DurableLine.known.get(connection);
@@ -51,10 +54,8 @@ export class DurableLine {
     await this.connection.whenReady();
     const client = this.open();
     if (client.status !== 'ready') {
-      await new Promise<void>((resolve, reject) => {
-        client.once('ready', resolve);
-        client.once('end', () => reject(new Error('the connection for durable enqueues could not be opened')));
-      });
+      this.becomingReady ??= readinessOf(client).finally(() => (this.becomingReady = undefined));
+      await this.becomingReady;
     }
   }
 
@@ -68,12 +69,18 @@ export class DurableLine {
     });
   }
 
-  /** Closes the connection if nothing is under way; it opens again by itself. */
+  /** Closes the connection, once nothing is under way any more; it opens again by itself. */
   closeIdle(): void {
-    if (!this.travelling && this.waiting.length === 0) {
-      this.client?.disconnect();
-      this.client = undefined;
+    this.closing = true;
+    if (!this.travelling) {
+      this.close();
     }
+  }
+
+  private close(): void {
+    this.closing = false;
+    this.client?.disconnect();
+    this.client = undefined;
   }
 
   private async travel(): Promise<void> {
@@ -87,6 +94,9 @@ export class DurableLine {
       }
     }
     this.travelling = false;
+    if (this.closing) {
+      this.close();
+    }
   }
 
   /** Those that wait for the same; on a Cluster of one queue, since a pipeline goes to one master. */
@@ -130,6 +140,19 @@ export class DurableLine {
       this.client = this.connection.duplicate('durable', { retryStrategy: () => null }) as Redis;
     }
     return this.client;
+  }
+}
+
+/** Rejects where the connection ends instead; one that was accepted and keeps silent is ended. */
+async function readinessOf(client: Redis): Promise<void> {
+  const endSupervision = superviseHandshake(client);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      client.once('ready', resolve);
+      client.once('end', () => reject(new Error('the connection for durable enqueues could not be opened')));
+    });
+  } finally {
+    endSupervision();
   }
 }
 

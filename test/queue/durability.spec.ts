@@ -2,6 +2,7 @@ import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { DurabilityTimeoutError } from '../../src/queue/durable-enqueuer.js';
 import { JobQueue } from '../../src/queue/job-queue.js';
 import type { QueueOptions } from '../../src/queue/options.js';
+import { FaultProxy } from '../support/fault-proxy.js';
 import { startOwnRedis } from '../support/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis.js';
 import { startReplicatedRedis, type ReplicatedRedis } from '../support/replicated-redis.js';
@@ -47,7 +48,7 @@ async function callsOf(action: () => Promise<unknown>): Promise<Map<string, numb
 
 /** The id of a connection that waits for replicas. */
 async function waiting(): Promise<string | undefined> {
-  return /id=(\d+) .* cmd=wait /.exec(String(await pair.redis.client('LIST')))?.[1];
+  return /id=(\d+) .* flags=\w*b\w* .* cmd=wait /.exec(String(await pair.redis.client('LIST')))?.[1];
 }
 
 async function refusal(enqueue: Promise<unknown>): Promise<DurabilityTimeoutError> {
@@ -187,6 +188,48 @@ describe("durability: 'replica'", () => {
     await server.kill('SIGCONT');
     await refusal(queue.enqueue(2));
   });
+
+  it('a queue that is closed during a wait leaves no connection behind', async () => {
+    const client = connect({ connectionName: uniqueQueueName('closed') }, pair.master.url);
+    const queue = queueOn(client, { durability: 'replica', durabilityTimeoutMs: 10_000 });
+    await queue.enqueue('warm');
+    await whileFrozen(async () => {
+      const enqueue = queue.enqueue(1);
+      await eventually(waiting);
+      queue.close();
+      return { enqueue };
+    }).then(({ enqueue }) => enqueue);
+    const open_ = async () => String(await client.client('LIST')).split(`name=${client.options.connectionName} `);
+    await eventually(async () => (await open_()).length === 2, {
+      timeoutMs: 2_000,
+      what: 'only the client itself',
+    });
+  });
+
+  it('many enqueues wait for one connection together, and one that keeps silent is replaced', async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error) => void warnings.push(warning);
+    process.on('warning', note);
+    const proxy = await FaultProxy.start(pair.master.url);
+    const queue = queueOn(connect({}, proxy.url), {
+      durability: 'replica',
+      durabilityTimeoutMs: 50,
+      enqueueTimeoutMs: 500,
+    });
+    await queue.stats();
+    proxy.pause((requests) => requests === ''); // only what is connected from now on
+    const enqueues: Promise<unknown>[] = [];
+    for (let i = 0; i < 30; i++) {
+      enqueues.push(queue.enqueue(i).catch((error: Error) => error));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    for (const answer of await Promise.all(enqueues)) expect(answer).toMatchObject({ outcome: 'not-sent' });
+    proxy.heal();
+    const enqueued = () => queue.enqueue('after').catch(() => undefined);
+    await eventually(enqueued, { timeoutMs: 8_000, what: 'an enqueue over a new connection' });
+    process.off('warning', note);
+    expect(warnings).toEqual([]);
+  }, 15_000);
 
   it.each([
     [{ durability: 'disk' }, "durability: expected 'memory' or 'replica', found \"disk\"."],

@@ -1,0 +1,66 @@
+// What concerns all masters of a Cluster, or one of many: the doctor's walks, and the wait for replicas.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DurabilityTimeoutError } from '../../src/queue/durable-enqueuer.js';
+import { JobQueue } from '../../src/queue/job-queue.js';
+import type { QueueOptions } from '../../src/queue/options.js';
+import { uniqueQueueName } from '../support/redis.js';
+import { startCluster, type OwnCluster } from '../support/topologies.js';
+
+let cluster: OwnCluster;
+const open: JobQueue[] = [];
+
+beforeAll(async () => {
+  cluster = await startCluster({ replicas: true, nodeTimeoutMs: 5_000 }); // a replica is frozen for a while, not failed
+}, 30_000);
+
+afterAll(() => open.forEach((queue) => queue.close()));
+
+describe('the doctor', () => {
+  it('finds and mends what is wrong, on whichever master the queue is', async () => {
+    const queues = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => newQueue(uniqueQueueName(name)));
+    for (const queue of queues) {
+      await queue.enqueueMany([
+        { payload: 1, id: 'well' },
+        { payload: 2, id: 'lost' },
+      ]);
+      const { keys } = await queue.scripts();
+      await queue.connection.client.lrem(keys.pending, 1, 'lost');
+      const orphan = { kind: 'orphan', subject: 'lost', found: 'status pending, in no place' };
+      expect(await queue.doctor({ mend: true })).toMatchObject({ checked: 2, findings: [orphan] });
+      expect((await queue.doctor()).findings).toEqual([]);
+      expect((await queue.claim())!.id).toBe('lost');
+    }
+    const masters = queues.map(async (queue) => cluster.ownerOf((await queue.scripts()).keys.stats));
+    expect(new Set(await Promise.all(masters)).size).toBeGreaterThan(1);
+  });
+});
+
+describe("durability: 'replica'", () => {
+  it('waits for the replica of the master that has the queue, and says honestly when it does not answer', async () => {
+    const queue = newQueue(uniqueQueueName(), { durability: 'replica', durabilityTimeoutMs: 3_000 });
+    expect((await queue.enqueue(1)).outcome).toBe('new');
+    const { keys } = await queue.scripts();
+    const replica = await cluster.replicaOf(await cluster.ownerOf(keys.stats));
+    expect(Number(await cluster.node(replica).call('CLUSTER', 'COUNTKEYSINSLOT', await slotOf(keys.stats)))).toBe(
+      4,
+    );
+    await replica.kill('SIGSTOP');
+    const hasty = newQueue(queue.name, { durability: 'replica', durabilityTimeoutMs: 50 });
+    const error = await hasty.enqueue(2).catch((thrown: unknown) => thrown);
+    await replica.kill('SIGCONT');
+    expect(error).toBeInstanceOf(DurabilityTimeoutError);
+    expect(error).toMatchObject({ acknowledged: 0 });
+    expect((await queue.enqueue(3)).outcome).toBe('new');
+    expect(await queue.stats()).toMatchObject({ pending: 3 });
+  });
+});
+
+function newQueue(name: string, options: QueueOptions = {}): JobQueue {
+  const queue = new JobQueue(cluster.connect(), name, options);
+  open.push(queue);
+  return queue;
+}
+
+function slotOf(key: string): Promise<number> {
+  return cluster.node(cluster.nodes[0]!).cluster('KEYSLOT', key);
+}
