@@ -38,6 +38,7 @@ describe('the checker of histories', () => {
       doubles: 0,
       refused: 0,
       lost: 0,
+      mended: 0,
     });
   });
 
@@ -70,6 +71,15 @@ describe('the checker of histories', () => {
     run.snapshot.totals = { ...run.snapshot.totals, enqueued: 11, failed: 2 };
     run.snapshot.jobs.push({ ...broken(), id: 'broken' });
     expect(verdictOf(run)).toMatchObject({ violations: [], jobs: 11 });
+  });
+
+  it('allows what the doctor mends to be planted', () => {
+    const run = cleanRun();
+    work(run, [
+      ['damage', 'orphan', 'id-0'],
+      ['mended', 'orphan', 'id-0', 'in no place'],
+    ]);
+    expect(verdictOf(run)).toMatchObject({ violations: [], mended: 1 });
   });
 
   it('counts a double execution, and allows it', () => {
@@ -229,6 +239,16 @@ describe('the checker of histories', () => {
     ],
     ['a dead letter that was not counted', /^I1: failed_total is 0/, (run) => (run.snapshot.totals.failed = 0)],
     ['a fault of the state', /^left over: x/, (run) => run.snapshot.faults.push('left over: x')],
+    [
+      'a fault that the doctor found and nobody planted',
+      /^doctor: orphan id-0, which nobody planted/,
+      (run) => work(run, [['mended', 'orphan', 'id-0', 'in no place']]),
+    ],
+    [
+      'damage that the doctor did not find',
+      /^doctor: orphan of id-0 was planted and never mended/,
+      (run) => work(run, [['damage', 'orphan', 'id-0']]),
+    ],
     ['a phantom of lost data', /^I1: job 1:0 was lost with/, (run) => (run.files.z = [['forgotten', [PRODUCER]]])],
   ])('finds %s', (_, found, plant) => {
     const run = cleanRun();

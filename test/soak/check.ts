@@ -36,6 +36,8 @@ export interface Verdict {
   /** Claims that were lost to the visibility timeout, and whose worker was told so. */
   refused: number;
   lost: number;
+  /** Faults that the doctor found and mended, all of them planted. */
+  mended: number;
 }
 
 /** A pure function of its arguments. */
@@ -51,6 +53,7 @@ export function check(facts: Facts, snapshot: Snapshot): Verdict {
     doubles: 0,
     refused: facts.refused,
     lost: 0,
+    mended: facts.mended.length,
   };
   const stored = byJob(facts, snapshot, verdict);
   const shared = sharedJobs(facts, snapshot);
@@ -66,7 +69,7 @@ export function check(facts: Facts, snapshot: Snapshot): Verdict {
   }
   verdict.violations.push(...shared.violations(stored));
   verdict.violations.push(...misordered(facts), ...recurring(facts));
-  verdict.violations.push(...miscounts(facts, snapshot, verdict));
+  verdict.violations.push(...miscounts(facts, snapshot, verdict), ...unexplained(facts));
   return verdict;
 }
 
@@ -202,4 +205,16 @@ function recurring(facts: Facts): string[] {
   return [...facts.ticks.all]
     .filter(([, { completions }]) => completions > 1)
     .map(([id, { completions }]) => `I2: the recurring job ${id} was completed ${completions} times`);
+}
+
+/** No script leaves a fault behind, so the doctor finds those that were planted, and no other. */
+function unexplained(facts: Facts): string[] {
+  const strange = facts.mended
+    .filter(({ subject }) => !facts.damaged.has(subject) && !facts.plantedIds.has(subject))
+    .map(({ kind, subject, found }) => `doctor: ${kind} ${subject}, which nobody planted: ${found}`);
+  const seen = new Set(facts.mended.map(({ subject }) => subject));
+  const missed = [...facts.damaged]
+    .filter(([subject]) => !seen.has(subject))
+    .map(([subject, what]) => `doctor: ${what} of ${subject} was planted and never mended`);
+  return [...strange, ...missed];
 }

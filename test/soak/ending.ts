@@ -3,6 +3,7 @@ import type { JobQueue } from '../../src/queue/job-queue.js';
 import { keysLike } from '../support/redis-reads.js';
 import { eventually } from '../support/wait.js';
 import type { Ground } from './ground.js';
+import type { HistoryWriter } from './history.js';
 
 const DRAIN_MS = 60_000;
 
@@ -15,6 +16,25 @@ export async function drain(queues: readonly JobQueue[]): Promise<string[]> {
   } catch {
     return [`I1: ${await all()} jobs were not done ${DRAIN_MS} ms after the last enqueue`];
   }
+}
+
+/** Before the last jobs are worked off, so that what was misplaced is among them. */
+export async function treat(queues: readonly JobQueue[], history: HistoryWriter): Promise<void> {
+  for (const queue of queues) {
+    // A connection that still leads to an old master is told so by its first write, and replaced.
+    const { findings } = await eventually(() => queue.doctor({ mend: true }).catch(() => undefined), {
+      what: 'an audit by the doctor',
+    });
+    for (const { kind, subject, found } of findings) history.add(['mended', kind, subject, found]);
+  }
+}
+
+/** What is wrong when all is over, by the doctor. */
+export async function ills(queues: readonly JobQueue[]): Promise<string[]> {
+  const reports = await Promise.all(queues.map((queue) => queue.doctor()));
+  return reports.flatMap(({ findings }) =>
+    findings.map(({ kind, subject, found }) => `doctor: ${kind} ${subject} at the end: ${found}`),
+  );
 }
 
 /** A master that was replaced though nobody harmed it takes with it what no fault accounts for. */

@@ -52,6 +52,9 @@ export class Facts {
   /** Settlements that came too late and were refused. */
   refused = 0;
   readonly plantedIds = new Set<string>();
+  /** What was done on purpose, and what the doctor found. */
+  readonly damaged = new Map<string, string>();
+  readonly mended: { kind: string; subject: string; found: string }[] = [];
   /** When a producer tried in vain to have its next jobs acknowledged. */
   readonly vain: { fromMs: number; toMs: number }[] = [];
   readonly faults: { kind: string; beganMs: number; healedMs: number }[] = [];
@@ -106,6 +109,15 @@ export class Facts {
       case 'plant':
         this.plantedIds.add(entry[4]);
         return this.mark(entry[2], entry[3], PLANTED);
+      case 'damage':
+        this.damaged.set(entry[2], entry[1]);
+        return;
+      case 'undamaged':
+        this.damaged.delete(entry[1]);
+        return;
+      case 'mended':
+        this.mended.push({ kind: entry[1], subject: entry[2], found: entry[3] });
+        return;
       case 'forgotten':
         entry[1].forEach((process) => this.of(process, 0, (jobs) => (jobs.forgotten = true)));
         return;

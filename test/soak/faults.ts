@@ -1,12 +1,12 @@
 // The faults themselves. Each resolves when what it broke works again, and only the queue has yet to recover.
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '../../src/queue/job-queue.js';
+import { holdUnique, orphan, plant } from './damage.js';
 import { killInCluster, killUnderSentinel, moveSlot, switchInCluster, switchUnderSentinel } from './failovers.js';
 import type { Fleet, Slot } from './fleet.js';
 import type { Ground } from './ground.js';
 import type { HistoryWriter } from './history.js';
-import type { FaultKind, PlannedFault } from './plan.js';
-import type { Work } from './workload.js';
+import { strength, type FaultKind, type PlannedFault } from './plan.js';
 
 const HOUR_MS = 3_600_000;
 const VISIBILITY_MS = 3_000;
@@ -109,6 +109,11 @@ export const FAULTS: Record<FaultKind, Fault> = {
     await plant(scene, planned, 'no JSON', "redis.call('HSET', KEYS[1], 'payload', '{\"p\":')");
   },
 
+  misplace: async (scene, planned) => {
+    await orphan(scene, planned);
+    await holdUnique(scene);
+  },
+
   'script-flush': async ({ ground }) => {
     await (ground.admin as Redis).script('FLUSH');
   },
@@ -148,35 +153,6 @@ export const FAULTS: Record<FaultKind, Fault> = {
   'slot-move': moveSlot,
 };
 
-/** Breaks the hashes of some jobs that wait or run, and writes down whose. One that has ended meanwhile is spared. */
-async function plant(
-  { ground: { admin }, queue, history }: Scene,
-  planned: PlannedFault,
-  what: string,
-  harm: string,
-): Promise<void> {
-  const { keys } = await queue.scripts();
-  const script = `local status = redis.call('HGET', KEYS[1], 'status')
-    if status == 'pending' or status == 'processing' then ${harm} end`;
-  const ids = [...(await admin.lrange(keys.pending, 0, 4)), ...(await admin.zrange(keys.claims, 0, '2'))];
-  for (const id of ids.slice(0, strength(planned, 2, ids.length))) {
-    const work = parse(await admin.hget(keys.job(id), 'payload').catch(() => null));
-    // A job that shares its unique key with others would take the blame for them.
-    if (typeof work?.p !== 'number' || work.kind === 'unique') continue;
-    history.add(['plant', what, work.p, work.n!, id]);
-    await history.written();
-    await admin.eval(script, 1, keys.job(id)).catch(() => undefined); // broken in another way before
-  }
-}
-
-function parse(text: string | null): Partial<Work> | null {
-  try {
-    return JSON.parse(text ?? 'null') as Partial<Work> | null;
-  } catch {
-    return null;
-  }
-}
-
 function victim(slots: readonly Slot[], planned: PlannedFault): Slot {
   return slots[Math.floor(planned.victim * slots.length)]!;
 }
@@ -184,10 +160,6 @@ function victim(slots: readonly Slot[], planned: PlannedFault): Slot {
 /** One line, or all of them. */
 function victims({ slots }: Fleet, planned: PlannedFault): readonly Slot[] {
   return planned.strength < 0.5 ? slots : [victim(slots, planned)];
-}
-
-function strength(planned: PlannedFault, least: number, most: number): number {
-  return Math.round(least + planned.strength * (most - least));
 }
 
 function sleep(ms: number): Promise<void> {

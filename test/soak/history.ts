@@ -37,6 +37,12 @@ export type Entry =
   | ['answered', verb: Verb, process: number, number: number, answer: string]
   /** A hash that the run deleted or broke on purpose. */
   | ['plant', what: string, process: number, number: number, id: string]
+  /** Damage done on purpose that the doctor must find and mend: the job or the unique key that it will name. */
+  | ['damage', what: string, subject: string]
+  /** The damage could not be done. */
+  | ['undamaged', subject: string]
+  /** What the doctor found, and mended. */
+  | ['mended', kind: string, subject: string, found: string]
   /** The data of the server are gone on purpose, and with them all jobs of these processes. */
   | ['forgotten', processes: number[]]
   /**

@@ -7,6 +7,10 @@ import { Random } from './random.js';
 import { queueOptions, type Work } from './workload.js';
 
 const PAUSE_MS = 300;
+
+/** How long the doctor stays away. */
+const DOCTOR_MS = 4_000;
+const DOCTOR_UNDER_LOAD_MS = 30_000;
 const SCHEDULES = { 'each-second': { everyMs: 1_000 }, 'each-half': { everyMs: 500 } };
 
 export async function startOperator(tools: Tools): Promise<Stop> {
@@ -30,6 +34,7 @@ export async function startOperator(tools: Tools): Promise<Stop> {
 class Operator {
   private readonly random: Random;
   private scheduled = false;
+  private doctorAt = performance.now();
 
   constructor(
     private readonly tools: Tools,
@@ -40,6 +45,7 @@ class Operator {
 
   async act(): Promise<void> {
     if (!this.scheduled) await this.schedule();
+    await this.callDoctor();
     const { random } = this;
     const spot = random.next();
     if (spot < 0.35) await this.cancel(random.pick(['scheduled', 'processing', 'pending'] as const));
@@ -63,6 +69,15 @@ class Operator {
         await sleep(200);
       }
     }
+  }
+
+  /** Beside the traffic. */
+  private async callDoctor(): Promise<void> {
+    const { history, options } = this.tools;
+    if (performance.now() - this.doctorAt < (options.load ? DOCTOR_UNDER_LOAD_MS : DOCTOR_MS)) return;
+    this.doctorAt = performance.now();
+    const { findings } = await this.queue.doctor({ mend: true });
+    for (const { kind, subject, found } of findings) history.add(['mended', kind, subject, found]);
   }
 
   private async schedule(): Promise<void> {

@@ -19,6 +19,7 @@ export const FAULT_KINDS = {
   'client-kill': { own: false },
   'delete-hash': { own: false },
   'break-hash': { own: false },
+  misplace: { own: false, on: ['single', 'sentinel', 'cluster'] },
   'script-flush': { own: true },
   'redis-kill': { own: true },
   'redis-freeze': { own: true },
@@ -41,6 +42,11 @@ export interface PlannedFault {
   strength: number;
   /** How long the fleet is left alone afterwards, in ms. */
   restMs: number;
+}
+
+/** From the least to the most, by how strong the fault is. */
+export function strength(planned: PlannedFault, least: number, most: number): number {
+  return Math.round(least + planned.strength * (most - least));
 }
 
 /** What can happen there. */

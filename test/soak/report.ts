@@ -12,7 +12,7 @@ export function reportOf(outcome: Outcome, judgeGrowth: boolean): string[] {
     `  completed ${outcome.completed}, dead letters ${outcome.deadLetters}, cancelled ${outcome.cancelled}, ` +
       `enqueues never answered and never done ${outcome.unanswered}`,
     `  attempts ${outcome.attempts}, claims lost and refused ${outcome.refused}, ` +
-      `double executions ${outcome.doubles} (allowed), losses ${outcome.lost}`,
+      `double executions ${outcome.doubles} (allowed), losses ${outcome.lost}, mended by the doctor ${outcome.mended}`,
     ...table(
       ['fault', 'times', 'no job completed', 'an enqueue in vain', 'workers back', 'producers back'],
       outcome.recoveries.map(({ kind, count, stallMs, vainMs, workersMs, producersMs }) => [

@@ -6,7 +6,7 @@ import { JobQueue } from '../../src/queue/job-queue.js';
 import { isCluster } from '../../src/queue/redis-client.js';
 import { check, type Verdict } from './check.js';
 import { Facts } from './facts.js';
-import { drain, leaveNothing, unplanned } from './ending.js';
+import { drain, ills, leaveNothing, treat, unplanned } from './ending.js';
 import type { Scene } from './faults.js';
 import { Fleet } from './fleet.js';
 import { prepareGround } from './ground.js';
@@ -70,6 +70,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
     const workEnded = performance.now();
     await Promise.all(fleet.producers.map((slot) => fleet.stop(slot)));
     await Promise.all(fleet.slots.filter(({ role }) => role === 'operator').map((slot) => fleet.stop(slot)));
+    await treat(queues, history);
     const stuck = await drain(queues);
     const endMs = monotonicMs();
     const seconds = (performance.now() - begin) / 1_000;
@@ -79,7 +80,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
     const facts = await readAll(folder);
     const verdict = check(facts, await takeSnapshot(ground, queues));
     const planned = facts.faults.filter(({ kind }) => kind.startsWith('sentinel')).length;
-    verdict.violations.push(...stuck, ...wedged(backs), ...unplanned(ground, planned));
+    verdict.violations.push(...stuck, ...wedged(backs), ...unplanned(ground, planned), ...(await ills(queues)));
     verdict.violations.push(...fleet.leaks.map((leak) => `leaked by ${leak}`));
     const processes = fleet.slots.map((slot) => slot.name);
     const growth = resources.growth(workBegan, workEnded, processes);

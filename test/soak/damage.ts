@@ -1,0 +1,62 @@
+// Damage to the keys of the queue: what an eviction, half a restore or an operator by hand leaves behind.
+import type { Scene } from './faults.js';
+import { strength, type PlannedFault } from './plan.js';
+import type { Work } from './workload.js';
+
+/** Breaks the hashes of some jobs that wait or run, and writes down whose. One that has ended meanwhile is spared. */
+export async function plant(
+  { ground: { admin }, queue, history }: Scene,
+  planned: PlannedFault,
+  what: string,
+  harm: string,
+): Promise<void> {
+  const { keys } = await queue.scripts();
+  const script = `local status = redis.call('HGET', KEYS[1], 'status')
+    if status == 'pending' or status == 'processing' then ${harm} end`;
+  const ids = [...(await admin.lrange(keys.pending, 0, 4)), ...(await admin.zrange(keys.claims, 0, '2'))];
+  for (const id of ids.slice(0, strength(planned, 2, ids.length))) {
+    const work = parse(await admin.hget(keys.job(id), 'payload').catch(() => null));
+    // A job that shares its unique key with others would take the blame for them.
+    if (typeof work?.p !== 'number' || work.kind === 'unique') continue;
+    history.add(['plant', what, work.p, work.n!, id]);
+    await history.written();
+    await admin.eval(script, 1, keys.job(id)).catch(() => undefined); // broken in another way before
+  }
+}
+
+function parse(text: string | null): Partial<Work> | null {
+  try {
+    return JSON.parse(text ?? 'null') as Partial<Work> | null;
+  } catch {
+    return null;
+  }
+}
+
+/** Takes some jobs that wait out of their places: nobody will ever claim them, unless the doctor finds them. */
+export async function orphan({ ground: { admin }, queue, history }: Scene, planned: PlannedFault): Promise<void> {
+  const { keys } = await queue.scripts();
+  const script = `local status = redis.call('HGET', KEYS[1], 'status')
+    return status == 'pending' and redis.call('LREM', KEYS[2], 1, ARGV[1])
+      or status == 'scheduled' and redis.call('ZREM', KEYS[3], ARGV[1]) or 0`;
+  const most = strength(planned, 1, 5);
+  // The last of those that are scheduled are due in an hour, so that there are always some.
+  const ids = [
+    ...(await admin.lrange(keys.pending, 0, most)),
+    ...(await admin.zrange(keys.scheduled, -most, '-1')),
+  ];
+  for (const id of ids) {
+    history.add(['damage', 'orphan', id]);
+    await history.written();
+    const taken = await admin.eval(script, 3, keys.job(id), keys.pending, keys.scheduled, id);
+    if (Number(taken) === 0) history.add(['undamaged', id]);
+  }
+}
+
+/** Lets a unique key be held by a job that is not there. */
+export async function holdUnique({ ground: { admin }, queue, history }: Scene): Promise<void> {
+  const { keys } = await queue.scripts();
+  const key = `stuck-${performance.now()}`;
+  history.add(['damage', 'unique', key]);
+  await history.written();
+  await admin.hset(keys.unique, key, 'nobody');
+}
