@@ -202,6 +202,8 @@ export abstract class QueueOperator {
   /**
    * Asks Redis. Where no answer comes within `enqueueTimeoutMs` (at least a second) it rejects, and the connection is
    * replaced: a half-open one would keep silent.
+   *
+   * @throws RedisUnsuitableError without an answer in time; what was asked for may have been done
    */
   ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
     return this.connection.answer(Math.max(SHORTEST_TRIP_MS, this.options.enqueueTimeoutMs), question);

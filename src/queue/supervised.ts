@@ -1,3 +1,4 @@
+import { RedisUnsuitableError } from './errors.js';
 import type { RedisClient } from './redis-client.js';
 
 /** A server that is merely slow must not lose its connections: nothing is given less than this, in ms. */
@@ -9,6 +10,8 @@ const LONGEST_HANDSHAKE_MS = 5_000;
 /**
  * Waits for an answer of the server. When none comes in time the connection is replaced: a half-open one would keep
  * silent for as long as the operating system believes in it, a quarter of an hour.
+ *
+ * @throws RedisUnsuitableError when none came in time; what was asked for may have been done
  */
 export async function supervised<Answer>(
   client: RedisClient,
@@ -19,7 +22,7 @@ export async function supervised<Answer>(
   const overdue = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       cut(client);
-      reject(new Error(`no answer within ${limitMs} ms, the connection is replaced`));
+      reject(new RedisUnsuitableError(`Redis gave no answer within ${limitMs} ms; the connection is replaced.`));
     }, limitMs).unref();
   });
   try {
