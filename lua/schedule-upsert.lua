@@ -2,7 +2,7 @@
 -- Makes a schedule or changes it. An equal definition changes nothing, whoever repeats it and how often; a changed one
 -- keeps a tick that is due, and a pause. A schedule is either declared by code, and lives as long as some process does
 -- so, or made by a call, and lives until it is removed. Of versions of the code that disagree, the one that holds the
--- schedule stands until its last process is gone.
+-- schedule stands until the process that declared it last lets go, or for a while where nobody does.
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1] id; ARGV[2] source: code | call; ARGV[3] the worker that declares it, '' for a call
 -- ARGV[4] next due time in ms, '' where the caller does not know the server's time yet

@@ -12,7 +12,7 @@ export interface DeclaredSchedules {
 
 /**
  * Keeps the schedules of this worker's code going by declaring them again and again: one that no process declares any
- * more stops. A definition that another version of the code holds is taken over when its last process is gone.
+ * more stops. A definition that another version of the code holds is taken over once the process that declared it last lets go.
  */
 export class Declarer {
   private timer: NodeJS.Timeout | undefined;

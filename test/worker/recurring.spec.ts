@@ -144,6 +144,32 @@ describe('a schedule that the code declares', () => {
     expect((await queue.stats()).totals.enqueued).toBe(4);
   });
 
+  it('passes to another version once the process that declared it last stops; what is left of its own then waits', async () => {
+    const queue = newQueue();
+    const seeded = seedable(queue);
+    const [one, two] = ['old-1', 'old-2'].map((worker) => declarer(queue, 's', worker, { payload: 'old' }));
+    const changed = declarer(queue, 's', 'new', { payload: 'new' });
+    const inForce = async () => (await queue.schedules.get('s'))!.payload;
+    await one!.role.runOnce();
+    await two!.role.runOnce();
+    await one!.role.stop();
+    await changed.role.runOnce();
+    expect(await inForce()).toBe('old'); // another process of that version declared it since
+    await one!.role.runOnce();
+    const due = await seeded.makeDue('s');
+    await one!.role.stop();
+    await changed.role.runOnce();
+    await two!.role.runOnce();
+    expect(await inForce()).toBe('new');
+    expect([changed.warnings.length, two!.warnings.length]).toEqual([1, 1]);
+    await Promise.all([queue.schedules.tick(), queue.schedules.tick()]);
+    expect(await queue.get(`s:${due}`)).toMatchObject({ payload: 'new' });
+    await changed.role.stop();
+    await two!.role.runOnce();
+    expect(await inForce()).toBe('old');
+    expect((await queue.stats()).totals.enqueued).toBe(1);
+  });
+
   it('cannot be changed or removed by a call, but paused, which outlives a deploy', async () => {
     const queue = newQueue();
     const { role } = declarer(queue, 's', 'w1', {});
