@@ -1,6 +1,6 @@
 // A worker in a process of its own, to be killed, frozen and thawed. It runs the current sources, transpiled once per
 // test file, and reports every event on its standard output.
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -11,11 +11,11 @@ import { within } from './wait.js';
 
 const root = join(import.meta.dirname, '../..');
 const children = new Set<ChildProcess>();
-let built: string | undefined;
+const built = new Map<string, string>();
 
 afterAll(() => {
   children.forEach((child) => child.kill('SIGKILL'));
-  if (built) rmSync(built, { recursive: true, force: true });
+  built.forEach((folder) => rmSync(folder, { recursive: true, force: true }));
 });
 
 export interface WorkerProcessOptions {
@@ -29,6 +29,8 @@ export interface WorkerProcessOptions {
   redisUrl?: string;
   /** Stands at the end of each of its scripts, so that they are another version of them. */
   scriptComment?: string;
+  /** Runs the sources of this commit, and not those of now. */
+  commit?: string;
 }
 
 export interface ProcessEvent {
@@ -57,8 +59,7 @@ export class WorkerProcess {
 
   /** Resolves when the worker has started. */
   static async start(options: WorkerProcessOptions): Promise<WorkerProcess> {
-    built ??= build();
-    const script = join(built, 'test-worker.js');
+    const script = join(buildOf(options.commit ?? ''), 'test-worker.js');
     const worker = new WorkerProcess(
       spawn(process.execPath, [script, JSON.stringify({ redisUrl: testRedisUrl(), ...options })], {
         stdio: ['ignore', 'pipe', 'pipe'],
@@ -134,15 +135,37 @@ await worker.start();
 say({ type: 'ready', id: '', attempt: 0 });
 `;
 
-/** Transpiles queue and worker into a folder from which packages of the project are found. */
-function build(): string {
+/** Whether the history has a commit: a copy of the sources alone, or of the last commits only, does not. */
+export function knowsCommit(commit: string): boolean {
+  return spawnSync('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: root }).status === 0;
+}
+
+function buildOf(commit: string): string {
+  const known = built.get(commit);
+  if (known) return known;
   const cache = join(root, '.cache');
   mkdirSync(cache, { recursive: true });
   const target = mkdtempSync(join(cache, 'worker-process-'));
+  built.set(commit, target);
+  build(commit === '' ? root : checkOut(commit, join(target, 'checkout')), target);
+  return target;
+}
+
+function checkOut(commit: string, folder: string): string {
+  mkdirSync(folder);
+  const paths = ['package.json', 'src/queue', 'src/worker', 'lua', 'scripts'];
+  const archive = execFileSync('git', ['archive', commit, ...paths], { cwd: root, maxBuffer: 1e8 });
+  execFileSync('tar', ['-x'], { cwd: folder, input: archive });
+  execFileSync(process.execPath, ['scripts/embed-lua.mjs'], { cwd: folder });
+  return folder;
+}
+
+/** Transpiles queue and worker into a folder from which packages of the project are found. */
+function build(from: string, target: string): void {
   writeFileSync(join(target, 'package.json'), '{"type":"module"}');
   for (const folder of ['queue', 'worker']) {
-    for (const file of readdirSync(join(root, 'src', folder))) {
-      const source = readFileSync(join(root, 'src', folder, file), 'utf8');
+    for (const file of readdirSync(join(from, 'src', folder))) {
+      const source = readFileSync(join(from, 'src', folder, file), 'utf8');
       const { outputText } = ts.transpileModule(source, {
         compilerOptions: {
           target: ts.ScriptTarget.ES2022,
@@ -157,5 +180,4 @@ function build(): string {
     }
   }
   writeFileSync(join(target, 'test-worker.js'), SCRIPT);
-  return target;
 }
