@@ -6,7 +6,7 @@
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1..8]: retention and limits, see lib/retention
 -- ARGV[9] the most claims to look at in this call; ARGV[10] the visibility timeout of foreign claims, in ms
--- Returns how many claims were taken back, how many dead letters were adopted.
+-- Returns how many dead letters were adopted, then for each claim that was taken back: id, pending | failed | cancelled.
 -- Repeated: looks at the next slice.
 --@include lib/keys
 --@include lib/retention
@@ -50,20 +50,17 @@ local function crash_foreign(id)
   if redis.call('EXISTS', key) == 1 then
     redis.call('HDEL', key, 'worker')
   end
-  crash(id, 'claim of a client of the Redis pattern expired')
+  return crash(id, 'claim of a client of the Redis pattern expired')
 end
 
-local function take_back()
-  local taken = 0
+local function take_back(answers)
   for _, seen in ipairs(redis.call('ZRANGE', foreign, '-inf', now - visibility, 'BYSCORE', 'LIMIT', 0, limit)) do
     local id = string.match(seen, '^[^:]*:[^:]*:(.*)$')
     redis.call('ZREM', foreign, seen)
     if sighting(id) == seen and redis.call('LREM', processing, 1, id) == 1 then
-      crash_foreign(id)
-      taken = taken + 1
+      answers[#answers + 1], answers[#answers + 2] = id, crash_foreign(id)
     end
   end
-  return taken
 end
 
 local function adopt_failures()
@@ -80,4 +77,7 @@ local function adopt_failures()
 end
 
 note_claims()
-return { take_back(), adopt_failures() }
+local answers = { 0 }
+take_back(answers)
+answers[1] = adopt_failures()
+return answers

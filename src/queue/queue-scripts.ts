@@ -78,11 +78,7 @@ export class QueueScripts extends HotPathScripts {
   reclaim(limit: number, gapMs: number, waitMs: number) {
     return call('reclaim', this.keys.standard, [...this.retention, limit, gapMs, waitMs], (reply) => {
       const [more, ...pairs] = reply as string[];
-      const reclaimed: { id: string; status: JobStatus }[] = [];
-      for (let i = 0; i < pairs.length; i += 2) {
-        reclaimed.push({ id: pairs[i]!, status: pairs[i + 1] as JobStatus });
-      }
-      return { reclaimed, more: more === '1' };
+      return { reclaimed: decodeReclaimed(pairs), more: more === '1' };
     });
   }
 
@@ -93,8 +89,8 @@ export class QueueScripts extends HotPathScripts {
   adopt(limit: number) {
     const args = [...this.retention, limit, this.options.foreignVisibilityMs];
     return call('adopt', this.keys.standard, args, (reply) => {
-      const [reclaimed, deadLetters] = (reply as number[]).map(Number);
-      return { reclaimed: reclaimed!, deadLetters: deadLetters! };
+      const [deadLetters, ...pairs] = reply as [number, ...string[]];
+      return { reclaimed: decodeReclaimed(pairs), deadLetters: Number(deadLetters) };
     });
   }
 
@@ -208,6 +204,14 @@ export class QueueScripts extends HotPathScripts {
   log({ id, token }: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]): ScriptCall<boolean> {
     return call('log', this.keys.standard, [id, token, keep, ...lines], (reply) => Number(reply) === 1);
   }
+}
+
+function decodeReclaimed(pairs: readonly string[]): { id: string; status: JobStatus }[] {
+  const reclaimed: { id: string; status: JobStatus }[] = [];
+  for (let i = 0; i < pairs.length; i += 2) {
+    reclaimed.push({ id: pairs[i]!, status: pairs[i + 1] as JobStatus });
+  }
+  return reclaimed;
 }
 
 function call<Answer>(

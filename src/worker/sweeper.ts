@@ -74,9 +74,6 @@ export class Sweeper {
     const gapMs = Math.max(visibilityMs / 2, 2 * this.intervalMs);
     await this.inSlices(async () => {
       const { reclaimed, more } = await this.run(queue, scripts.reclaim(SLICE, gapMs, visibilityMs / 3));
-      reclaimed.forEach(({ id, status }) =>
-        this.logger.warn(`Job ${id} of queue "${queue.name}" lost its worker: now ${status}.`),
-      );
       report.reclaimed += reclaimed.length;
       await this.tell(queue, reclaimed);
       return more;
@@ -87,13 +84,17 @@ export class Sweeper {
       return moved === SLICE;
     });
     const { reclaimed, deadLetters } = await this.run(queue, scripts.adopt(SLICE));
-    report.adopted += reclaimed + deadLetters;
+    report.adopted += reclaimed.length + deadLetters;
+    await this.tell(queue, reclaimed);
     await this.inSlices(() => this.run(queue, scripts.tidy(SLICE)));
   }
 
   /** What cannot be told must not keep the sweep from its work. */
   private async tell(queue: JobQueue, reclaimed: Parameters<typeof tellEnds>[1]): Promise<void> {
-    if (this.emit) {
+    reclaimed.forEach(({ id, status }) =>
+      this.logger.warn(`Job ${id} of queue "${queue.name}" lost its worker: now ${status}.`),
+    );
+    if (this.emit && reclaimed.length > 0) {
       try {
         await supervised(queue.connection.client, SHORTEST_TRIP_MS, tellEnds(queue, reclaimed, this.emit));
       } catch (error) {

@@ -5,6 +5,7 @@ import type { QueueOptions } from '../../src/queue/options.js';
 import { silentLogger } from '../../src/queue/logger.js';
 import type { Job } from '../../src/worker/job.js';
 import { Sweeper } from '../../src/worker/sweeper.js';
+import type { WorkerEvent } from '../../src/worker/worker-event.js';
 import { connect } from '../support/redis.js';
 import { PatternClient, type PatternJob, type PatternOptions } from '../support/pattern-client.js';
 import { idle, leaveBroken, namedConnection, newQueue, startWorker } from '../support/workers.js';
@@ -161,6 +162,23 @@ describe('our sweep', () => {
     }
     expect(await queue.get(id)).toMatchObject({ status: 'failed', crashes: 3 });
     expect(await queue.stats()).toMatchObject({ failed: 1, pending: 0, processing: 0 });
+  });
+
+  it('tells of a job that died with its foreign worker, as of one that died with ours', async () => {
+    const { queue, foreign } = sharedQueue({ foreignVisibilityMs: 60_000, maxAttempts: 1 });
+    const events: WorkerEvent[] = [];
+    const warnings: string[] = [];
+    const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) };
+    const sweeper = new Sweeper([queue], 1_000, logger, (event) => void events.push(event));
+    const id = await foreign.enqueue({ n: 1 });
+    await foreign.claim();
+    await sweeper.runOnce();
+    await age(queue, 60_001);
+    await sweeper.runOnce();
+    expect(events).toMatchObject([
+      { type: 'failed', job: { id, payload: { n: 1 }, attempt: 1 }, error: { name: 'WorkerCrash' } },
+    ]);
+    expect(warnings).toEqual([`Job ${id} of queue "${queue.name}" lost its worker: now failed.`]);
   });
 
   it('takes what a foreign worker failed into the dead letters, which outlive its 300 s', async () => {

@@ -38,8 +38,8 @@ describe('adopt.lua: claims of clients of the Redis pattern', () => {
     const q = testQueue();
     await q.addAll('a');
     await foreignClaim(q);
-    expect(await adopt(q)).toEqual({ reclaimed: 0, deadLetters: 0 });
-    expect(await adopt(q)).toEqual({ reclaimed: 0, deadLetters: 0 });
+    expect(await adopt(q)).toEqual({ reclaimed: [], deadLetters: 0 });
+    expect(await adopt(q)).toEqual({ reclaimed: [], deadLetters: 0 });
     expect(await q.redis.lrange(q.keys.processing, 0, -1)).toEqual(['a']);
   });
 
@@ -50,7 +50,7 @@ describe('adopt.lua: claims of clients of the Redis pattern', () => {
     await adopt(q);
     await ageSightings(q);
     await q.takeWake();
-    expect(await adopt(q)).toEqual({ reclaimed: 1, deadLetters: 0 });
+    expect(await adopt(q)).toEqual({ reclaimed: [{ id: 'a', status: 'pending' }], deadLetters: 0 });
     expect(await q.pending()).toEqual(['a', 'b']);
     expect(await q.job('a')).toMatchObject({ status: 'pending', claim_token: '', crashes: '1', attempts: '1' });
     expect(await q.redis.llen(q.keys.processing)).toBe(0);
@@ -64,7 +64,7 @@ describe('adopt.lua: claims of clients of the Redis pattern', () => {
     await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
     await adopt(q);
     await ageSightings(q);
-    expect((await adopt(q)).reclaimed).toBe(1);
+    expect((await adopt(q)).reclaimed).toEqual([{ id: 'a', status: 'pending' }]);
     expect(await q.pending()).toEqual(['a']);
   });
 
@@ -75,7 +75,7 @@ describe('adopt.lua: claims of clients of the Redis pattern', () => {
     await adopt(q);
     await ageSightings(q);
     await q.redis.hset(q.keys.job('a'), { claim_token: '2222' });
-    expect((await adopt(q)).reclaimed).toBe(0);
+    expect((await adopt(q)).reclaimed).toEqual([]);
     expect(await q.redis.lrange(q.keys.processing, 0, -1)).toEqual(['a']);
     expect(await q.ranked(q.keys.foreign)).toEqual(['1:2222:a']);
   });
@@ -88,7 +88,7 @@ describe('adopt.lua: claims of clients of the Redis pattern', () => {
     await q.redis.lrem(q.keys.processing, 1, 'a');
     await q.redis.hset(q.keys.job('a'), { status: 'completed' });
     await ageSightings(q);
-    expect((await adopt(q)).reclaimed).toBe(0);
+    expect((await adopt(q)).reclaimed).toEqual([]);
     expect(await q.redis.exists(q.keys.foreign)).toBe(0);
     q.broken = true; // the pattern leaves the token in a completed job
   });
@@ -122,7 +122,7 @@ describe('adopt.lua: claims of clients of the Redis pattern', () => {
     await q.redis.lpush(q.keys.processing, 'gone');
     await adopt(q);
     await ageSightings(q);
-    expect((await adopt(q)).reclaimed).toBe(1);
+    expect((await adopt(q)).reclaimed).toEqual([{ id: 'gone', status: 'failed' }]);
     expect(await q.ranked(q.keys.dead)).toEqual(['gone']);
   });
 
@@ -151,8 +151,8 @@ describe('adopt.lua: dead letters of clients of the Redis pattern', () => {
   it('are kept: in dead, without a TTL', async () => {
     const q = testQueue();
     await foreignFailure(q, 'a');
-    expect(await adopt(q)).toEqual({ reclaimed: 0, deadLetters: 1 });
-    expect(await adopt(q)).toEqual({ reclaimed: 0, deadLetters: 0 });
+    expect(await adopt(q)).toEqual({ reclaimed: [], deadLetters: 1 });
+    expect(await adopt(q)).toEqual({ reclaimed: [], deadLetters: 0 });
     expect(await q.ranked(q.keys.dead)).toEqual(['a']);
     expect(await q.redis.pttl(q.keys.job('a'))).toBe(-1);
     expect(await q.job('a')).toMatchObject({ claim_token: '', last_error: 'no' });
