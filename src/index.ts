@@ -41,6 +41,7 @@ export type {
 export {
   ClaimLostError,
   EnqueueError,
+  type EnqueueItem,
   InvalidOptionError,
   InvalidPayloadError,
   JobCancelledError,

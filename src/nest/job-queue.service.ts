@@ -92,6 +92,8 @@ export class JobQueueService extends OperatorVerbs {
    * Adds many jobs of one name, at most 500 in one atomic step; all are checked before the first is sent.
    *
    * @returns a handle for each, in their order
+   * @throws InvalidPayloadError, InvalidOptionError: nothing was written. EnqueueError, whose `items` say what became of
+   *   each, where steps failed
    * @example await jobs.enqueueMany('email', users.map((user) => ({ payload: { to: user.mail }, delayMs: 1_000 })));
    */
   async enqueueMany<Payload extends StandardSchema, Result extends StandardSchema>(

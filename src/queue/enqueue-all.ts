@@ -1,11 +1,12 @@
-import { EnqueueError } from './errors.js';
+import { EnqueueError, type EnqueueItem } from './errors.js';
 import type { EnqueueAnswer, NewJob } from './hot-path-scripts.js';
 
 /**
  * The answers to the jobs of one call, which may travel in several steps.
  *
- * @throws EnqueueError that names all jobs of the call in their order, so that it can be repeated with them. It is
- *   `not-sent` only when nothing of the call was written. What fails all steps alike and is no EnqueueError is thrown as it is.
+ * @throws EnqueueError that names all jobs of the call in their order, with what became of each, so that it can be
+ *   repeated with them. It is `not-sent` only when nothing of the call was written. What fails all steps alike and is no
+ *   EnqueueError is thrown as it is.
  */
 export async function answersOfAll(
   queue: string,
@@ -25,6 +26,18 @@ export async function answersOfAll(
     throw first;
   }
   const ids = jobs.map(({ id }) => id);
-  const cause = first instanceof EnqueueError ? first.cause : first;
-  throw new EnqueueError(nothingWritten ? 'not-sent' : 'unknown', queue, ids, (cause as Error).message, { cause });
+  const items = outcomes.map((each, i) => itemOf(jobs[i]!, each));
+  const cause = first instanceof EnqueueError ? (first.cause ?? first) : first;
+  const written = jobs.length - failures.length;
+  const part = written > 0 ? `${written} of ${jobs.length} jobs are there, the others not or unknown: ` : '';
+  const reason = part + (cause as Error).message;
+  throw new EnqueueError(nothingWritten ? 'not-sent' : 'unknown', queue, ids, reason, { cause, items });
+}
+
+function itemOf(job: NewJob, result: PromiseSettledResult<EnqueueAnswer>): EnqueueItem {
+  if (result.status === 'fulfilled') {
+    return { id: result.value.id, outcome: result.value.outcome };
+  }
+  const failure: unknown = result.reason;
+  return { id: job.id, outcome: failure instanceof EnqueueError ? failure.outcome : 'not-sent' };
 }

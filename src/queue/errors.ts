@@ -41,15 +41,36 @@ export class RedisUnsuitableError extends JobQueueError {}
 /** Redis has no memory left and refused the enqueue; nothing was written. */
 export class RedisOutOfMemoryError extends JobQueueError {}
 
-/** An enqueue got no answer in time, or its connection failed. */
+/** What became of one job of an enqueue that failed. */
+export interface EnqueueItem {
+  /** Of the job that stands: for `kept` and `replaced` another one than was asked for. */
+  id: string;
+  /** `not-sent`, `unknown`: as of the error, for this job. Else it was written, as `JobHandle.outcome` says. */
+  outcome: 'new' | 'existing' | 'kept' | 'replaced' | 'not-sent' | 'unknown';
+}
+
+/**
+ * An enqueue got no answer in time, or its connection failed. One of many jobs travels in steps of 500, of which some may
+ * have been written: `items` says so for each.
+ *
+ * @example
+ * catch (error) {
+ *   // Adds what is missing: a job that is there already is not added twice.
+ *   await queue.enqueueMany(jobs.map((job, i) => ({ ...job, id: error.jobIds[i] })));
+ * }
+ */
 export class EnqueueError extends JobQueueError {
+  /** One for each job of the call, in their order. */
+  readonly items: readonly EnqueueItem[];
+
   constructor(
-    /** `not-sent`: nothing was written. `unknown`: it may have been; repeat it with `jobIds` to be sure, it adds nothing twice. */
+    /** `not-sent`: nothing was written. `unknown`: it may have been, or of many jobs a part was; repeat it with `jobIds` to be sure, it adds nothing twice. */
     readonly outcome: 'not-sent' | 'unknown',
     readonly queue: string,
+    /** With which the call can be repeated, in the order of its jobs. */
     readonly jobIds: readonly string[],
     reason: string,
-    options?: ErrorOptions,
+    options: ErrorOptions & { items?: readonly EnqueueItem[] } = {},
   ) {
     const remedy =
       outcome === 'not-sent' ? 'Nothing was written.' : 'It may have been written: repeat it with the same id.';
@@ -57,6 +78,7 @@ export class EnqueueError extends JobQueueError {
       `Enqueue to "${queue}" failed: ${reason.replace(/\.$/, '')}. ${remedy} Job ${jobIds.slice(0, 3).join(', ')}.`,
       options,
     );
+    this.items = options.items ?? jobIds.map((id) => ({ id, outcome }));
   }
 }
 

@@ -102,6 +102,8 @@ export class JobQueue extends QueueOperator {
    * Adds many jobs, at most 500 in one atomic step; all are checked before the first is sent.
    *
    * @returns a handle for each, in their order
+   * @throws InvalidPayloadError, InvalidOptionError: nothing was written. EnqueueError, whose `items` say what became of
+   *   each, where steps failed
    * @example await queue.enqueueMany(users.map((user) => ({ payload: { to: user.mail } })));
    */
   async enqueueMany<Payload extends StandardSchema, Result extends StandardSchema>(
