@@ -90,7 +90,7 @@ export class QueueScripts extends HotPathScripts {
     const args = [...this.retention, limit, this.options.foreignVisibilityMs];
     return call('adopt', this.keys.standard, args, (reply) => {
       const [deadLetters, ...pairs] = reply as [number, ...string[]];
-      return { reclaimed: decodeReclaimed(pairs), deadLetters: Number(deadLetters) };
+      return { reclaimed: decodeReclaimed(pairs), deadLetters };
     });
   }
 
