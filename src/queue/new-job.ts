@@ -9,16 +9,8 @@ import { duration, durabilitySchema, timerDuration, wholeNumber, type Durability
 import type { NewJob } from './hot-path-scripts.js';
 import { runAtSchema } from './run-at.js';
 
-/** Options of one enqueue. */
-export interface EnqueueOptions {
-  /** Which handler runs it, in a queue that several share. Default: the queue's name. */
-  name?: string;
-  /** An id of your own: enqueueing it again while the job is known adds nothing. Default: a random one. */
-  id?: string;
-  /** Start after so many ms, at most a year. Not with `runAt`. */
-  delayMs?: number;
-  /** Start at this time, at most a year ahead by the clock of this process. Not with `delayMs`. */
-  runAt?: Date | number;
+/** How a job is treated, by an enqueue or by a schedule that makes it. */
+export interface JobPolicy {
   /** 0 to 1,000; higher is more urgent. Default 0. */
   priority?: number;
   /** How often the job is tried in all. Default: the handler's, else the queue's. */
@@ -29,16 +21,28 @@ export interface EnqueueOptions {
   backoff?: StoredBackoff;
   /** How long one attempt may run, in ms. Default: the handler's, else without a limit. */
   timeoutMs?: number;
+  /** Whether the handler's result is stored. Default: the handler's, else true. */
+  keepResult?: boolean;
+  /** How long the completed job can be read, in ms. Default: the handler's, else the queue's. */
+  resultTtlMs?: number;
+}
+
+/** Options of one enqueue. */
+export interface EnqueueOptions extends JobPolicy {
+  /** Which handler runs it, in a queue that several share. Default: the queue's name. */
+  name?: string;
+  /** An id of your own: enqueueing it again while the job is known adds nothing. Default: a random one. */
+  id?: string;
+  /** Start after so many ms, at most a year. Not with `runAt`. */
+  delayMs?: number;
+  /** Start at this time, at most a year ahead by the clock of this process. Not with `delayMs`. */
+  runAt?: Date | number;
   /** The job is worthless, and fails, when it was not started within so many ms. */
   expiresInMs?: number;
   /** One job at a time for a key: while one waits, while one is unfinished, or for so many ms. */
   unique?: UniqueOptions;
   /** Whether the enqueue waits until replicas have the job. Default: the queue's. */
   durability?: Durability;
-  /** Whether the handler's result is stored. Default: the handler's, else true. */
-  keepResult?: boolean;
-  /** How long the completed job can be read, in ms. Default: the handler's, else the queue's. */
-  resultTtlMs?: number;
 }
 
 export interface UniqueOptions {

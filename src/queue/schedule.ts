@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { storedBackoffSchema, type StoredBackoff } from './backoff.js';
+import { storedBackoffSchema } from './backoff.js';
 import { checkOptions } from './check-options.js';
 import { InvalidOptionError } from './errors.js';
 import { show } from './names.js';
-import { holdingScheduleKey, jobDefaultFields, newJob } from './new-job.js';
+import { holdingScheduleKey, jobDefaultFields, newJob, type JobPolicy } from './new-job.js';
 import { duration, wholeNumber } from './options.js';
 import { checkRecurrence, type Recurrence } from './recurrence.js';
 
 /** Options of a recurring job. */
-export interface ScheduleOptions {
+export interface ScheduleOptions extends JobPolicy {
   /** Which handler runs its jobs, in a queue that several share. Default: the queue's name. */
   name?: string;
   /** The payload of each of its jobs. Default null. */
@@ -23,22 +23,8 @@ export interface ScheduleOptions {
   missedAfterMs?: number;
   /** Whether a tick enqueues a job while the last one is unfinished. Default true. */
   overlap?: boolean;
-  /** 0 to 1,000; higher is more urgent. Default 0. */
-  priority?: number;
-  /** How often each job is tried in all. Default: the handler's, else the queue's. */
-  maxAttempts?: number;
-  /** How many attempts may end in a crash of the worker. Default: the handler's, else the queue's. */
-  maxCrashes?: number;
-  /** How long a failed job waits before its next attempt. Default: the handler's, else the queue's. */
-  backoff?: StoredBackoff;
-  /** How long one attempt may run, in ms. Default: the handler's, else without a limit. */
-  timeoutMs?: number;
   /** A job is worthless, and fails, when it was not started within so many ms of its tick. */
   expiresInMs?: number;
-  /** Whether the handler's result is stored. Default: the handler's, else true. */
-  keepResult?: boolean;
-  /** How long a completed job can be read, in ms. Default: the handler's, else the queue's. */
-  resultTtlMs?: number;
 }
 
 /** A schedule as it is now. */
