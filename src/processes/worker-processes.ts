@@ -109,7 +109,8 @@ export class WorkerProcesses {
    * nothing.
    *
    * @param options.stopTimeoutMs how long those too many may take. Default: that of `runWorkers`
-   * @returns once those too many have ended; the new ones may still boot then, see `whenReady`
+   * @returns once those too many have ended, also those that an earlier call stops; the new ones may still boot then, see
+   *   `whenReady`
    * @throws InvalidOptionError
    */
   async resize(processes: number, options: { stopTimeoutMs?: number } = {}): Promise<void> {
@@ -118,7 +119,9 @@ export class WorkerProcesses {
       return;
     }
     const { stopTimeoutMs = this.options.stopTimeoutMs } = options;
-    const ends = this.wanted.slice(processes).map((each) => this.remove(each, stopTimeoutMs));
+    const stay = this.wanted.slice(0, processes);
+    const tooMany = this.processes.filter((each) => !stay.includes(each));
+    const ends = tooMany.map((each) => this.remove(each, stopTimeoutMs));
     this.grow(processes);
     this.onChange();
     await Promise.all(ends);
@@ -186,7 +189,11 @@ export class WorkerProcesses {
 
   private async remove(excess: WorkerProcess, stopTimeoutMs: number): Promise<void> {
     await excess.stop(stopTimeoutMs);
-    this.processes.splice(this.processes.indexOf(excess), 1);
+    // An earlier resize may have stopped it too.
+    const at = this.processes.indexOf(excess);
+    if (at >= 0) {
+      this.processes.splice(at, 1);
+    }
   }
 
   private async end(): Promise<void> {

@@ -63,6 +63,18 @@ describe('a resize', () => {
     );
   });
 
+  it('waits also for those that an earlier one stops', async () => {
+    await start();
+    await workers.resize(1);
+    await workers.whenReady();
+    const job = await queue.enqueue({ do: 'wait', ms: 500 });
+    await eventually(async () => (await queue.stats()).processing === 1);
+    void workers.resize(0);
+    await workers.resize(0);
+    expect(workers.status()).toEqual([]);
+    expect(await job.get()).toMatchObject({ status: 'completed' });
+  });
+
   it('takes only what makes sense, and does nothing after the stop', async () => {
     await start();
     await expect(workers.resize(-1)).rejects.toThrow(InvalidOptionError);
