@@ -317,7 +317,7 @@ describe('a worker process', () => {
     expect(await job.get()).toMatchObject({ status: 'completed', attempts: 2, crashes: 1 });
     expect((await jobs.stats()).totals).toMatchObject({ completed: 1, reclaimed: 1 });
     await expectNothingClaimed();
-  });
+  }, 120_000); // two workers are started by npm, one after the other
 });
 
 function webhookTo(url: string) {
