@@ -67,7 +67,7 @@ it('of @JobHandler', () => {
   };
   const text = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
   const [, told] = /Options of `@JobHandler`: ([^.]*)\./.exec(text)!;
-  expect([...told!.matchAll(/`(\w+)`/g)].map(([, option]) => option).toSorted()).toEqual(
+  expect([...told!.matchAll(/`(\w+)`/g)].map(([, option]) => option!).toSorted()).toEqual(
     Object.keys(options).toSorted(),
   );
 });

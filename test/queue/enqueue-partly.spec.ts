@@ -21,7 +21,7 @@ describe('enqueueMany that was written in part', () => {
       ...Array.from({ length: 498 }, (_, i) => ({ payload: i, id: `a${i}` })),
       { payload: 1, id: 'urgent', priority: 5 },
     ];
-    const error = (await failure(() => queue.enqueueMany(jobs))) as unknown as EnqueueError;
+    const error = await failure<EnqueueError>(() => queue.enqueueMany(jobs));
     expect(error).toBeInstanceOf(EnqueueError);
     expect(error.outcome).toBe('unknown');
     expect(error.message).toContain('500 of 501 jobs');
@@ -47,9 +47,9 @@ describe('enqueueMany that was written in part', () => {
       Promise.reject(failed('not-sent', 'c')),
       Promise.reject(new RedisOutOfMemoryError('no memory')),
     ];
-    const error = await failure(() => answersOfAll('q', jobs, answers));
+    const error = await failure<EnqueueError>(() => answersOfAll('q', jobs, answers));
     expect(error).toMatchObject({ outcome: 'unknown', jobIds: ['a', 'b', 'c', 'd'] });
-    expect((error as unknown as EnqueueError).items).toEqual([
+    expect(error.items).toEqual([
       { id: 'other', outcome: 'replaced' },
       { id: 'b', outcome: 'unknown' },
       { id: 'c', outcome: 'not-sent' },

@@ -1,9 +1,9 @@
 /** What an action fails with. */
-export async function failure(action: () => unknown): Promise<Record<string, unknown>> {
+export async function failure<Failure = Record<string, unknown>>(action: () => unknown): Promise<Failure> {
   try {
     await action();
   } catch (error) {
-    return error as Record<string, unknown>;
+    return error as Failure;
   }
   throw new Error('it did not fail');
 }
