@@ -3,6 +3,7 @@
 import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { JobQueue } from '../../src/queue/job-queue.js';
+import type { HandlerOptions } from '../../src/worker/handler.js';
 import { Worker } from '../../src/worker/worker.js';
 import { startOwnRedis } from '../support/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis.js';
@@ -43,7 +44,11 @@ async function warmQueue(): Promise<JobQueue> {
 }
 
 /** Lets a worker run all jobs of a queue; counts from its first to its last. */
-async function processed(queue: JobQueue, concurrency: number): Promise<Map<string, number>> {
+async function processed(
+  queue: JobQueue,
+  concurrency: number,
+  options: HandlerOptions = {},
+): Promise<Map<string, number>> {
   await queue.enqueueMany(Array.from({ length: JOBS }, (_, i) => ({ payload: { to: 'ada@example.com', i } })));
   let left = JOBS;
   let done!: () => void;
@@ -51,7 +56,9 @@ async function processed(queue: JobQueue, concurrency: number): Promise<Map<stri
   const handle = () => {
     if (--left === 0) done();
   };
-  const worker = new Worker([{ queue, concurrency, handlers: { [queue.name]: handle } }], { sweepIntervalMs: 0 });
+  const worker = new Worker([{ queue, concurrency, handlers: { [queue.name]: { ...options, handle } } }], {
+    sweepIntervalMs: 0,
+  });
   return commandsOf(async () => {
     await worker.start();
     await all;
@@ -102,4 +109,13 @@ describe('a plain job costs Redis no more than it did', () => {
     expect(owned).toEqual([1, 2, 1, 1]);
     expect(perJob(commands, JOBS)).toBeLessThanOrEqual(6);
   });
+});
+
+it("a handler's own history costs its jobs seven commands more, and no round trip", async () => {
+  const queue = await warmQueue();
+  const commands = await processed(queue, 100, { completedHistory: 10 });
+  expect(commands.get('evalsha')).toBeLessThanOrEqual(JOBS / 10);
+  expect(perJob(commands, JOBS)).toBeLessThanOrEqual(6 + 7);
+  expect(perJob(commands, JOBS)).toBeGreaterThan(5 + 6);
+  expect((await queue.stats()).completed).toBe(11); // with the one that warmed it
 });
