@@ -28,6 +28,26 @@ export function bury(model: QueueModel, job: ModelJob, reason: string): void {
     .forEach((oldest) => model.jobs.delete(oldest.id));
 }
 
+/** What is beyond the cap leaves both histories, but for an id that has another life by now. */
+export function keepOwn(model: QueueModel, { id, name, endedAt }: ModelJob, cap: number): void {
+  const own = model.ownHistories.get(name) ?? [];
+  model.ownHistories.set(name, own);
+  own.push({ id, endedAt: endedAt! });
+  for (const oldest of own.splice(0, Math.max(0, own.length - cap))) {
+    if (isSameLife(model, oldest)) {
+      const { completed } = model.histories;
+      const at = completed.lastIndexOf(oldest.id);
+      completed.splice(at, at < 0 ? 0 : 1);
+      forgetSoon(model, oldest.id);
+    }
+  }
+}
+
+export function isSameLife(model: QueueModel, { id, endedAt }: { id: string; endedAt: number }): boolean {
+  const job = model.jobs.get(id);
+  return job?.status === 'completed' && job.endedAt === endedAt;
+}
+
 function end(model: QueueModel, job: ModelJob, status: 'completed' | 'failed' | 'cancelled'): void {
   job.status = status;
   job.token = '';
@@ -47,9 +67,13 @@ function remember(model: QueueModel, status: keyof QueueModel['histories'], id: 
   const history = model.histories[status];
   history.unshift(id);
   for (const fallen of history.splice(cap)) {
-    const job = model.jobs.get(fallen);
-    if (job?.forgottenAt !== undefined) {
-      job.forgottenAt = Math.min(job.forgottenAt, model.now + FALLEN_TTL_MS);
-    }
+    forgetSoon(model, fallen);
+  }
+}
+
+function forgetSoon(model: QueueModel, id: string): void {
+  const job = model.jobs.get(id);
+  if (job?.forgottenAt !== undefined) {
+    job.forgottenAt = Math.min(job.forgottenAt, model.now + FALLEN_TTL_MS);
   }
 }

@@ -136,6 +136,7 @@ export function purge(model: QueueModel): number {
   Object.values(model.histories).forEach((history) => history.splice(0));
   model.owners.clear();
   model.windows.clear();
+  model.ownHistories.clear();
   return standing.length;
 }
 

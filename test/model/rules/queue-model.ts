@@ -42,6 +42,8 @@ export class QueueModel {
     failed: [],
     cancelled: [],
   };
+  /** By job name, of those whose handler has a history of its own: its completed jobs, oldest first. */
+  readonly ownHistories = new Map<string, { id: string; endedAt: number }[]>();
   /** Unique key → id of its owner; and until when a key is held for a time. */
   readonly owners = new Map<string, string>();
   readonly windows = new Map<string, number>();
