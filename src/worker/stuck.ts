@@ -1,5 +1,6 @@
 import type { JobQueueLogger } from '../queue/logger.js';
 import type { Attempt } from './attempt.js';
+import type { Job } from './job.js';
 
 /** How long a handler may go on after its signal aborted before it is reported as stuck, in ms. */
 const STUCK_AFTER_MS = 5_000;
@@ -19,11 +20,16 @@ export interface StuckJob {
   reason: string;
 }
 
+/** Of an attempt, what is watched. */
+interface WatchedAttempt extends Pick<Attempt, 'begun'> {
+  readonly job: Pick<Job, 'id' | 'name' | 'attempt' | 'abortReason'>;
+}
+
 /** Of a lane, what is watched and told. */
 interface Watched {
   readonly name: string;
-  readonly attempts: ReadonlySet<Attempt>;
-  reportStuck(attempt: Attempt): void;
+  readonly attempts: ReadonlySet<WatchedAttempt>;
+  reportStuck(attempt: WatchedAttempt): void;
 }
 
 interface Suspect {
@@ -33,7 +39,7 @@ interface Suspect {
 
 /** Watches the handlers of one lane for those that ignore their signal, and tells of each until it ends. */
 export class StuckWatch {
-  private readonly suspects = new Map<Attempt, Suspect>();
+  private readonly suspects = new Map<WatchedAttempt, Suspect>();
 
   /** @param now ms of a clock that never goes back */
   constructor(
@@ -71,7 +77,7 @@ export class StuckWatch {
     }
   }
 
-  private suspect(attempt: Attempt): void {
+  private suspect(attempt: WatchedAttempt): void {
     const now = this.now();
     const suspect = this.suspects.get(attempt) ?? { sinceMs: now };
     this.suspects.set(attempt, suspect);
@@ -90,7 +96,7 @@ export class StuckWatch {
     }
   }
 
-  private tellEnd({ job }: Attempt, suspect: Suspect): void {
+  private tellEnd({ job }: WatchedAttempt, suspect: Suspect): void {
     if (suspect.toldAtMs !== undefined) {
       this.logger.log(
         `The handler of job ${job.id} (${job.name}) of queue "${this.lane.name}", which was stuck, has ended ` +

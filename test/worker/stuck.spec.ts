@@ -1,6 +1,5 @@
 // A handler that ignores its signal keeps its slot: operators are told, again and again, until it ends.
 import { describe, expect, it } from '@jest/globals';
-import type { Attempt } from '../../src/worker/attempt.js';
 import { StuckWatch } from '../../src/worker/stuck.js';
 import { eventually, gate } from '../support/wait.js';
 import { newQueue, startWorker } from '../support/workers.js';
@@ -8,8 +7,7 @@ import { newQueue, startWorker } from '../support/workers.js';
 /** A lane with one handler that goes on after a cancel, and a clock that the test sets. */
 function watched() {
   const job = { id: '7', name: 'report', attempt: 2, abortReason: new Error('Job 7 was cancelled.') };
-  const attempt = { job, begun: true } as unknown as Attempt;
-  const attempts = new Set([attempt]);
+  const attempts = new Set([{ job, begun: true }]);
   const clock = { ms: 1_000_000 };
   const said: string[] = [];
   const say = (message: string) => void said.push(message);
