@@ -39,6 +39,7 @@ describe('the checker of histories', () => {
       refused: 0,
       lost: 0,
       mended: 0,
+      largestCall: 0,
     });
   });
 
@@ -71,6 +72,15 @@ describe('the checker of histories', () => {
     run.snapshot.totals = { ...run.snapshot.totals, enqueued: 11, failed: 2 };
     run.snapshot.jobs.push({ ...broken(), id: 'broken' });
     expect(verdictOf(run)).toMatchObject({ violations: [], jobs: 11 });
+  });
+
+  it('allows a script that does much for many arguments', () => {
+    const run = cleanRun();
+    work(run, [
+      ['script', 'promote', 1, 1_000],
+      ['script', 'enqueue', 2_000, 8_000],
+    ]);
+    expect(verdictOf(run)).toMatchObject({ violations: [], largestCall: 8_000 });
   });
 
   it('allows what the doctor mends to be planted', () => {
@@ -239,6 +249,11 @@ describe('the checker of histories', () => {
     ],
     ['a dead letter that was not counted', /^I1: failed_total is 0/, (run) => (run.snapshot.totals.failed = 0)],
     ['a fault of the state', /^left over: x/, (run) => run.snapshot.faults.push('left over: x')],
+    [
+      'a script without a bound',
+      /^I4: one call of promote with 1 arguments called 8000 commands/,
+      (run) => work(run, [['script', 'promote', 1, 8_000]]),
+    ],
     [
       'a fault that the doctor found and nobody planted',
       /^doctor: orphan id-0, which nobody planted/,

@@ -21,6 +21,10 @@ import { sharedJobs } from './shared-jobs.js';
 import type { Snapshot, StoredJob } from './snapshot.js';
 import { MAX_ATTEMPTS, MAX_CRASHES } from './workload.js';
 
+/** The slices of the sweep and of the doctor are no larger. */
+const LARGEST_SLICE = 200;
+const COMMANDS_PER_JOB = 15;
+
 export interface Verdict {
   violations: string[];
   /** Jobs enqueued, recurring ones included. */
@@ -38,6 +42,8 @@ export interface Verdict {
   lost: number;
   /** Faults that the doctor found and mended, all of them planted. */
   mended: number;
+  /** The most commands that one call of a script was seen to call. */
+  largestCall: number;
 }
 
 /** A pure function of its arguments. */
@@ -53,7 +59,8 @@ export function check(facts: Facts, snapshot: Snapshot): Verdict {
     doubles: 0,
     refused: facts.refused,
     lost: 0,
-    mended: facts.mended.length,
+    mended: facts.remarks.mended.length,
+    largestCall: facts.remarks.scripts.reduce((most, { commands }) => Math.max(most, commands), 0),
   };
   const stored = byJob(facts, snapshot, verdict);
   const shared = sharedJobs(facts, snapshot);
@@ -69,7 +76,7 @@ export function check(facts: Facts, snapshot: Snapshot): Verdict {
   }
   verdict.violations.push(...shared.violations(stored));
   verdict.violations.push(...misordered(facts), ...recurring(facts));
-  verdict.violations.push(...miscounts(facts, snapshot, verdict), ...unexplained(facts));
+  verdict.violations.push(...miscounts(facts, snapshot, verdict), ...unexplained(facts), ...unbounded(facts));
   return verdict;
 }
 
@@ -207,13 +214,22 @@ function recurring(facts: Facts): string[] {
     .map(([id, { completions }]) => `I2: the recurring job ${id} was completed ${completions} times`);
 }
 
+/** What a script may do follows from what it is given: its arguments, or the slice that is its limit. */
+function unbounded(facts: Facts): string[] {
+  return facts.remarks.scripts
+    .filter(({ args, commands }) => commands > COMMANDS_PER_JOB * Math.max(args, LARGEST_SLICE))
+    .map(
+      ({ name, args, commands }) => `I4: one call of ${name} with ${args} arguments called ${commands} commands`,
+    );
+}
+
 /** No script leaves a fault behind, so the doctor finds those that were planted, and no other. */
 function unexplained(facts: Facts): string[] {
-  const strange = facts.mended
-    .filter(({ subject }) => !facts.damaged.has(subject) && !facts.plantedIds.has(subject))
+  const strange = facts.remarks.mended
+    .filter(({ subject }) => !facts.remarks.damaged.has(subject) && !facts.plantedIds.has(subject))
     .map(({ kind, subject, found }) => `doctor: ${kind} ${subject}, which nobody planted: ${found}`);
-  const seen = new Set(facts.mended.map(({ subject }) => subject));
-  const missed = [...facts.damaged]
+  const seen = new Set(facts.remarks.mended.map(({ subject }) => subject));
+  const missed = [...facts.remarks.damaged]
     .filter(([subject]) => !seen.has(subject))
     .map(([subject, what]) => `doctor: ${what} of ${subject} was planted and never mended`);
   return [...strange, ...missed];

@@ -19,6 +19,7 @@ import {
   RESCHEDULED,
   UNSURE,
 } from './marks.js';
+import { Remarks } from './remarks.js';
 import { Ticks } from './ticks.js';
 
 export interface Claim {
@@ -52,12 +53,9 @@ export class Facts {
   /** Settlements that came too late and were refused. */
   refused = 0;
   readonly plantedIds = new Set<string>();
-  /** What was done on purpose, and what the doctor found. */
-  readonly damaged = new Map<string, string>();
-  readonly mended: { kind: string; subject: string; found: string }[] = [];
   /** When a producer tried in vain to have its next jobs acknowledged. */
   readonly vain: { fromMs: number; toMs: number }[] = [];
-  readonly faults: { kind: string; beganMs: number; healedMs: number }[] = [];
+  readonly remarks = new Remarks();
   /** Ms of the monotonic clock at which some job was completed. */
   readonly activeMs = new Set<number>();
   /** Settlements that were sent, perhaps, and not answered: `process:number:fence` to how and when the handler ended. */
@@ -109,27 +107,19 @@ export class Facts {
       case 'plant':
         this.plantedIds.add(entry[4]);
         return this.mark(entry[2], entry[3], PLANTED);
-      case 'damage':
-        this.damaged.set(entry[2], entry[1]);
-        return;
-      case 'undamaged':
-        this.damaged.delete(entry[1]);
-        return;
-      case 'mended':
-        this.mended.push({ kind: entry[1], subject: entry[2], found: entry[3] });
-        return;
       case 'forgotten':
         entry[1].forEach((process) => this.of(process, 0, (jobs) => (jobs.forgotten = true)));
         return;
       case 'window':
         this.forgetful.push({ fromMs: entry[1], toMs: entry[2] });
         return;
+      case 'damage':
+      case 'undamaged':
+      case 'mended':
+      case 'script':
       case 'fault':
-        this.faults.push({ kind: entry[1], beganMs: this.nowMs, healedMs: this.nowMs });
-        return;
       case 'healed':
-        this.faults.at(-1)!.healedMs = this.nowMs;
-        return;
+        return this.remarks.add(entry, this.nowMs);
       default:
         return this.settled(...entry);
     }

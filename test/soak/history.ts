@@ -50,6 +50,8 @@ export type Entry =
    * What it had acknowledged before is on the other.
    */
   | ['window', fromMs: number, toMs: number]
+  /** One call of a script that did much: how many arguments beside its keys it had, and how many commands it called. */
+  | ['script', name: string, args: number, commands: number]
   | ['fault', kind: string]
   | ['healed', kind: string];
 

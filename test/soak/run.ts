@@ -14,6 +14,7 @@ import { forget, harm, untilAllAreEnqueued, wedged } from './harm.js';
 import { HistoryWriter, monotonicMs, readHistory } from './history.js';
 import { kindsOf, type FaultKind, type Topology } from './plan.js';
 import { Resources, type Growth } from './resources.js';
+import { ScriptWatch } from './script-watch.js';
 import { takeSnapshot } from './snapshot.js';
 import { recoveries, type Recovery } from './stalls.js';
 import { queueOptions } from './workload.js';
@@ -58,6 +59,8 @@ export async function run(options: RunOptions): Promise<Outcome> {
   const history = new HistoryWriter(join(folder, 'runner.jsonl'), 0, 'runner');
   const scene: Scene = { fleet, ground, queue: queues[0]!, history };
   const begin = performance.now();
+  // Neither a user's server nor a load is slowed down by being watched.
+  const watch = ground.server && !load ? new ScriptWatch(ground.server, history) : undefined;
   const sampling = setInterval(() => void sampleServer(scene, resources), SAMPLE_MS);
   try {
     await startFleet(fleet, load);
@@ -75,17 +78,19 @@ export async function run(options: RunOptions): Promise<Outcome> {
     const endMs = monotonicMs();
     const seconds = (performance.now() - begin) / 1_000;
     await Promise.all(fleet.workers.map((slot) => fleet.stop(slot)));
+    await watch?.stop();
     await history.written();
     say('all work has ended; checking');
     const facts = await readAll(folder);
     const verdict = check(facts, await takeSnapshot(ground, queues));
-    const planned = facts.faults.filter(({ kind }) => kind.startsWith('sentinel')).length;
+    const planned = facts.remarks.faults.filter(({ kind }) => kind.startsWith('sentinel')).length;
     verdict.violations.push(...stuck, ...wedged(backs), ...unplanned(ground, planned), ...(await ills(queues)));
     verdict.violations.push(...fleet.leaks.map((leak) => `leaked by ${leak}`));
     const processes = fleet.slots.map((slot) => slot.name);
     const growth = resources.growth(workBegan, workEnded, processes);
     return { ...verdict, seed, seconds, folder, recoveries: recoveries(facts, endMs, backs), growth };
   } finally {
+    await watch?.stop();
     clearInterval(sampling);
     await fleet.close();
     history.close();

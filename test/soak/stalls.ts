@@ -16,8 +16,8 @@ export interface Recovery extends Back {
 export function recoveries(facts: Facts, endMs: number, backs: readonly Back[]): Recovery[] {
   const active = [...facts.activeMs].toSorted((a, b) => a - b);
   const kinds = new Map<string, Recovery>();
-  facts.faults.forEach(({ kind, beganMs }, i) => {
-    const untilMs = facts.faults[i + 1]?.beganMs ?? endMs;
+  facts.remarks.faults.forEach(({ kind, beganMs }, i) => {
+    const untilMs = facts.remarks.faults[i + 1]?.beganMs ?? endMs;
     const worst = kinds.get(kind) ?? { kind, count: 0, stallMs: 0, vainMs: 0, workersMs: 0, producersMs: 0 };
     const vain = facts.vain.filter(({ fromMs, toMs }) => toMs > beganMs && fromMs < untilMs);
     const vainMs = vain.map(({ fromMs, toMs }) => Math.min(toMs, untilMs) - Math.max(fromMs, beganMs));

@@ -1,16 +1,16 @@
 // npm run test:faults
-// Every kind of fault, on one server, under Sentinel and in a Cluster, within five minutes, from seeds that never change.
+// Every kind of fault once, on one server, under Sentinel and in a Cluster, from a seed that never changes.
 import { rmSync } from 'node:fs';
 import { passes, reportOf } from './report.js';
 import { kindsMissing, run, type RunOptions } from './run.js';
 
 const SEED = 1;
 
-const parts: Pick<RunOptions, 'minutes' | 'topology' | 'persistence'>[] = [
-  { topology: 'single', minutes: 2.2, persistence: 'aof' },
-  { topology: 'single', minutes: 0, persistence: 'memory' },
-  { topology: 'sentinel', minutes: 0, persistence: 'aof' },
-  { topology: 'cluster', minutes: 0, persistence: 'aof' },
+const parts: Pick<RunOptions, 'topology' | 'persistence'>[] = [
+  { topology: 'single', persistence: 'aof' },
+  { topology: 'single', persistence: 'memory' },
+  { topology: 'sentinel', persistence: 'aof' },
+  { topology: 'cluster', persistence: 'aof' },
 ];
 process.once('SIGINT', () => process.exit(130));
 
@@ -23,6 +23,7 @@ process.exit(held ? 0 : 1);
 async function one(part: (typeof parts)[number]): Promise<boolean> {
   const options: RunOptions = {
     ...part,
+    minutes: 0,
     seed: SEED,
     redisUrl: undefined,
     jobs: 0,

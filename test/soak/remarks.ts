@@ -1,0 +1,36 @@
+// What the histories say beside the jobs: faults, damage and its mending, and how much scripts did.
+import type { Entry } from './history.js';
+
+type Remark = Extract<Entry, ['damage' | 'undamaged' | 'mended' | 'script' | 'fault' | 'healed', ...unknown[]]>;
+
+export class Remarks {
+  readonly faults: { kind: string; beganMs: number; healedMs: number }[] = [];
+  /** What was damaged on purpose, and how. */
+  readonly damaged = new Map<string, string>();
+  /** What the doctor found. */
+  readonly mended: { kind: string; subject: string; found: string }[] = [];
+  /** Calls of scripts that did much. */
+  readonly scripts: { name: string; args: number; commands: number }[] = [];
+
+  add(remark: Remark, nowMs: number): void {
+    switch (remark[0]) {
+      case 'damage':
+        this.damaged.set(remark[2], remark[1]);
+        return;
+      case 'undamaged':
+        this.damaged.delete(remark[1]);
+        return;
+      case 'mended':
+        this.mended.push({ kind: remark[1], subject: remark[2], found: remark[3] });
+        return;
+      case 'script':
+        this.scripts.push({ name: remark[1], args: remark[2], commands: remark[3] });
+        return;
+      case 'fault':
+        this.faults.push({ kind: remark[1], beganMs: nowMs, healedMs: nowMs });
+        return;
+      default:
+        this.faults.at(-1)!.healedMs = nowMs;
+    }
+  }
+}
