@@ -154,7 +154,15 @@ export class JobQueue extends QueueOperator {
     return durability === 'memory' ? this.enqueuer : (this.durable ??= durableEnqueuer(this));
   }
 
-  /** Claims the next job; null when there is none within `timeoutMs`. */
+  /**
+   * Claims the next job; null when there is none within `timeoutMs` (default 0).
+   *
+   * @throws Error where Redis does not answer within twice `enqueueTimeoutMs` (at least 1 s), however long `timeoutMs` is:
+   *   an outage that lasts ends the call. Ask again; a worker does so by itself. What was claimed meanwhile is taken back
+   *   after `visibilityMs`.
+   * @example
+   * const job = await queue.claim({ timeoutMs: 30_000 }).catch(() => null); // then look again
+   */
   async claim(options: ClaimOptions = {}): Promise<ClaimedJob | null> {
     const [job] = await this.claimMany(1, options);
     return job ?? null;
