@@ -43,7 +43,9 @@ export class ScriptWatch {
       const socket = createConnection(this.server);
       socket.on('error', () => undefined); // the server may be away
       socket.write('MONITOR\r\n');
-      createInterface({ input: socket }).on('line', (line) => this.see(line));
+      const lines = createInterface({ input: socket });
+      lines.on('line', (line) => this.see(line));
+      lines.on('error', () => undefined); // it hands on those of the socket
       await rest();
       socket.destroy();
       this.note();
