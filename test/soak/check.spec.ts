@@ -149,6 +149,19 @@ describe('the checker of histories', () => {
       expect(verdictOf(run).violations).toEqual([]);
     });
 
+    it('allows that the settle of a forgotten claim is taken for the repeat of the later one', () => {
+      const run = cleanRun();
+      forgetBetween(run, 2_900, 3_100);
+      run.files.other = [
+        ['process', 9, 'worker'],
+        ['time', 3_000],
+        ['start', PRODUCER, 0, 1, 10],
+        ['time', 4_000],
+      ];
+      run.files.other.push(['ok', PRODUCER, 0, 10], ['completed', PRODUCER, 0, 10]);
+      expect(verdictOf(run)).toMatchObject({ violations: [], doubles: 1 });
+    });
+
     it.each<Plant>([
       ['a lost job', /^I1: job 1:0 is lost/, (run) => dropAll(run, 0)],
       ['two completions', /^I2: job 1:0 was completed 2 times/, (run) => work(run, completed(1, 0, 10))],

@@ -61,6 +61,7 @@ export class Facts {
   /** Settlements that were sent, perhaps, and not answered: `process:number:fence` to how and when the handler ended. */
   private readonly open = new Map<string, { ok: boolean; endMs: number }>();
   private readonly lost = new Set<string>();
+  private readonly unsureClaims = new Set<string>();
   private readonly forgetful: { fromMs: number; toMs: number }[] = [];
   private process = 0;
   private tryingSinceMs: number | undefined;
@@ -199,7 +200,10 @@ export class Facts {
       jobs.starts[number]!++;
       jobs.mostAttempts[number] = Math.max(jobs.mostAttempts[number]!, attempt);
       // A claim that is forgotten with its server is made again, by the same number perhaps.
-      if (!sure) return;
+      if (!sure) {
+        this.unsureClaims.add(`${this.process}/${key}:${fence}`);
+        return;
+      }
       jobs.lastFence[number] = Math.max(jobs.lastFence[number]!, fence);
       if (jobs.firstFence[number] === 0) {
         jobs.firstFence[number] = fence;
@@ -233,7 +237,8 @@ export class Facts {
     if (what === 'lost') this.refused++;
     if (what === 'completed') {
       this.activeMs.add(this.nowMs);
-      if (!this.sure) return this.mark(process, number, DOUBT);
+      // Under a fence that was given again, the settle of a forgotten claim looks like the repeat of the later one's.
+      if (!this.sure || this.unsureClaims.has(`${this.process}/${key}`)) return this.mark(process, number, DOUBT);
       this.of(process, number, (jobs) => {
         jobs.completions[number]!++;
         jobs.completedFence[number] = Math.max(jobs.completedFence[number]!, fence);
