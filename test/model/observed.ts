@@ -3,6 +3,7 @@ import { JOB_STATUSES, type JobRecord, type JobStatus } from '../../src/queue/jo
 import type { ScheduleRecord } from '../../src/queue/schedule.js';
 import type { RealQueue } from './real-queue.js';
 import type { ModelJob } from './rules/job.js';
+import { trimDeadLetters } from './rules/ends.js';
 import { deadLetters, prioritized, processing, scheduled } from './rules/places.js';
 import type { QueueModel } from './rules/queue-model.js';
 import type { ModelSchedule } from './rules/schedules.js';
@@ -28,6 +29,7 @@ export async function foundState(real: RealQueue, model: QueueModel) {
   const others = await Promise.all(model.ids.filter((id) => !listed.has(id)).map((id) => queue.get(id)));
   others.filter((job) => job !== null).forEach((job) => listed.set(job.id, job));
   learnTimesOfFailure(model, listed);
+  trimDeadLetters(model, (id) => !listed.has(id));
   const { pending, scheduled: later, processing: claimed, completed, failed, cancelled, totals } = stats;
   return {
     counts: { pending, scheduled: later, processing: claimed, completed, failed, cancelled },

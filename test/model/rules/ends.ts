@@ -17,14 +17,23 @@ export function endCancelled(model: QueueModel, job: ModelJob): void {
   remember(model, 'cancelled', job.id, LIMITS.cancelledHistory);
 }
 
-/** A dead letter is kept until somebody redrives or discards it, or there are too many. */
+/** A dead letter is kept until somebody redrives or discards it, or there are too many: see trimDeadLetters. */
 export function bury(model: QueueModel, job: ModelJob, reason: string): void {
   end(model, job, 'failed');
   job.lastError = reason;
   remember(model, 'failed', job.id, LIMITS.failedHistory);
-  const excess = deadLetters(model).length - LIMITS.deadLetterCap;
-  deadLetters(model)
-    .slice(0, Math.max(0, excess))
+}
+
+/**
+ * The oldest beyond the cap go. Those that one step buried are apart by milliseconds, or by nothing, which the rules cannot
+ * know: of these the ones go that are gone.
+ */
+export function trimDeadLetters(model: QueueModel, isGone: (id: string) => boolean): void {
+  const letters = deadLetters(model);
+  const excess = Math.max(0, letters.length - LIMITS.deadLetterCap);
+  letters
+    .toSorted((a, b) => a.endedAt! - b.endedAt! || Number(isGone(b.id)) - Number(isGone(a.id)))
+    .slice(0, excess)
     .forEach((oldest) => model.jobs.delete(oldest.id));
 }
 
