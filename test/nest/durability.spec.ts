@@ -16,7 +16,7 @@ it('durability of a queue and of one enqueue, in an app', async () => {
   }
 
   const app = await startApp({
-    jobs: { redis: master.url, durabilityTimeoutMs: 50, queues: { [payments]: { durability: 'replica' } } },
+    jobs: { redis: master.url, durabilityTimeoutMs: 1_000, queues: { [payments]: { durability: 'replica' } } },
     providers: [Payments],
   });
   const jobs = app.get(JobQueueService);
