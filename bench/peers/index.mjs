@@ -12,8 +12,9 @@
 //   enqueueParallel(payloads)        single enqueues that are all under way at once
 //   enqueueBulk(payloads)            the fastest way the library has for many jobs
 //   enqueueDelayed(payloads, ms)     many jobs that become due in `ms`
-//   prepareWorker({ concurrency, handler, heldBack }) → { start(), stop() }   connected, but idle until start();
-//                                    with heldBack false it may do all in start(), which is then not timed
+//   prepareWorker({ concurrency, prefetch, handler, heldBack }) → { start(), stop() }   connected, but idle until
+//                                    start(); with heldBack false it may do all in start(), which is then not timed;
+//                                    prefetch is undefined, or how many jobs may be claimed ahead where that exists
 //   counts() → { waiting, scheduled, active, completed, failed }    as the queue itself tells them
 //   shrink()                         drops what is capped whatever the number of jobs (an event stream)
 //   close()

@@ -26,7 +26,7 @@ async function prepareApp(core, { url, queue, keep, events }, { concurrency, pre
       return handler(job.payload);
     }
   }
-  JobHandler(queue, { concurrency })(BenchHandler);
+  JobHandler(queue, { concurrency, prefetch })(BenchHandler);
 
   class BenchModule {}
   const queueOptions = { completedHistory: keep, events: events ? 'listened' : 'off' };
