@@ -26,7 +26,6 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
   testTimeout: 20_000,
-  // The specs wait more than they calculate.
-  maxWorkers: process.env.CI ? 3 : '100%',
+  maxWorkers: process.env.CI ? 2 : '100%',
   reporters: ['default', ...(process.env.TEST_TOTALS_FILE ? ['<rootDir>/scripts/totals-reporter.mjs'] : [])],
 };
