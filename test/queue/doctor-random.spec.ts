@@ -78,8 +78,16 @@ it('mends any damage, and loses nothing', async () => {
       await queue.doctor({ mend: true });
       expect((await queue.doctor()).findings).toEqual([]);
       await state.run(state.scripts.adopt(100)); // the sweep's part: what only the pattern's `failed` shows
+      const ended: string[] = [];
+      for (const each of JOBS) {
+        const status = await state.field(each, 'status');
+        if (status === 'completed' || status === 'cancelled') ended.push(each);
+      }
+      // A client of the pattern that completes a job leaves it in processing for a moment; ended, it expires in any case.
+      const left = ended.map((each) => `I1: ${each} is in processing and would expire`);
       const faults = await violations(state.redis, state.scripts);
-      expect(faults.filter((fault) => !allowed.some((pattern) => pattern.test(fault)))).toEqual([]);
+      const wrong = faults.filter((fault) => !allowed.some((pattern) => pattern.test(fault)));
+      expect(wrong.filter((fault) => !left.includes(fault))).toEqual([]);
       const payloads = await Promise.all(JOBS.map((each) => state.field(each, 'payload')));
       expect(payloads).toEqual(JOBS.map(() => '{}'));
     }),

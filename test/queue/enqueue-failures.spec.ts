@@ -34,7 +34,7 @@ describe('an enqueue that fails', () => {
 
   it('was not sent where the client was closed', async () => {
     const client = connect();
-    const { queue } = coreQueue({ enqueueTimeoutMs: 100 }, client);
+    const { queue } = coreQueue({ enqueueTimeoutMs: 1_000 }, client);
     await queue.enqueue(1);
     const ended = new Promise((resolve) => client.once('end', resolve));
     client.disconnect();
