@@ -11,7 +11,7 @@ export type StoredBackoff =
       type: 'fixed' | 'exponential';
       /** The first delay, in ms. */
       delayMs: number;
-      /** The longest delay, in ms. Default an hour. */
+      /** The longest delay, in ms. Default an hour, or `delayMs` where that is longer. */
       maxDelayMs?: number;
       /** The part of the delay, from 0 to 1, that is drawn at random, so that jobs that failed together do not come back together. Default 0.2 for exponential, 0 for fixed. */
       jitter?: number;
@@ -81,7 +81,7 @@ export function backoffDelay(
     return Math.round(delay);
   }
   const exponential = backoff.type === 'exponential';
-  const { delayMs, maxDelayMs = 3_600_000, jitter = exponential ? 0.2 : 0 } = backoff;
+  const { delayMs, maxDelayMs = Math.max(3_600_000, backoff.delayMs), jitter = exponential ? 0.2 : 0 } = backoff;
   const delay = Math.min(maxDelayMs, exponential ? delayMs * 2 ** (attempt - 1) : delayMs);
   return Math.round(delay * (1 - jitter * random));
 }

@@ -6,7 +6,7 @@ import { durableEnqueuer, requireReplicas } from './durable-enqueuer.js';
 import { DurableLine } from './durable-line.js';
 import { answersOfAll } from './enqueue-all.js';
 import { Enqueuer } from './enqueuer.js';
-import { InvalidOptionError } from './errors.js';
+import { InvalidOptionError, isNonRetryable } from './errors.js';
 import { EventSubscriber } from './event-subscriber.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from './job.js';
 import { JobHandle, type JobSource } from './job-handle.js';
@@ -219,7 +219,7 @@ export class JobQueue extends QueueOperator {
   /**
    * Ends a claim badly. The job's attempts decide, on the server, whether it is retried.
    *
-   * @param options.final no retry, whatever attempts are left
+   * @param options.final no retry, whatever attempts are left. Default: whether the error is a NonRetryableError
    * @param options.delayMs before the next attempt. Default: the backoff of the job, else of the queue
    */
   async fail(
@@ -232,7 +232,12 @@ export class JobQueue extends QueueOperator {
     checkMs('delayMs', options.delayMs ?? 0, 0, YEAR_MS);
     const backoffMs =
       options.delayMs ?? backoffDelay(job.options.backoff ?? this.options.backoff, job.attempt, error);
-    const failure = { ...claimOf(job), error: storeError(error), final: options.final ?? false, backoffMs };
+    const failure = {
+      ...claimOf(job),
+      error: storeError(error),
+      final: options.final ?? isNonRetryable(error),
+      backoffMs,
+    };
     const [outcome] = await this.call((scripts) => scripts.fail([failure]));
     return outcome!;
   }

@@ -130,15 +130,21 @@ export function newJob(
       `both (${checked.delayMs}, ${show(String(checked.runAt))})`,
     );
   }
-  if (checked.expiresInMs !== undefined && checked.expiresInMs <= (checked.delayMs ?? 0)) {
-    throw new InvalidOptionError(
-      'enqueue.expiresInMs',
-      `more than delayMs, ${checked.delayMs}, before which it cannot start`,
-      show(checked.expiresInMs),
-    );
-  }
+  refuseExpiryBeforeStart(checked);
   const job = { id: id ?? randomId(), name, payload: json, options: encodeOptions(checked) };
   return checked.durability ? { ...job, durability: checked.durability } : job;
+}
+
+/** How far ahead `runAt` is, is told by this process's clock. */
+function refuseExpiryBeforeStart({ expiresInMs, delayMs, runAt }: EnqueueOptions): void {
+  const startsInMs = delayMs ?? (runAt === undefined ? 0 : new Date(runAt).getTime() - Date.now());
+  if (expiresInMs !== undefined && expiresInMs <= startsInMs) {
+    throw new InvalidOptionError(
+      'enqueue.expiresInMs',
+      `more than the ${Math.round(startsInMs)} ms of ${runAt === undefined ? 'delayMs' : 'runAt'}, before which it cannot start`,
+      show(expiresInMs),
+    );
+  }
 }
 
 /** The options of a job that holds the key of its schedule until it ends. */

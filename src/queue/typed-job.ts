@@ -23,7 +23,13 @@ export function newTypedJob(
 ): NewJob | Promise<NewJob> {
   const job = newJob(queue, payload, typedOptions(queue, definition, options), maxPayloadBytes);
   const read = readBySchema('payload', definition.payload, JSON.parse(job.payload));
-  return read instanceof Promise ? read.then(() => job) : job;
+  if (!(read instanceof Promise)) {
+    return job;
+  }
+  const made = read.then(() => job);
+  // In a bulk of which a later job is refused at once nobody is left to hear of this one; unheard, it would end the process.
+  made.catch(() => undefined);
+  return made;
 }
 
 function typedOptions(

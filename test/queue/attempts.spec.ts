@@ -1,5 +1,6 @@
 // The attempts of a job, as they are read: those that did not complete, then the one that did.
 import { describe, expect, it } from '@jest/globals';
+import { NonRetryableError } from '../../src/queue/errors.js';
 import { connect } from '../support/redis.js';
 import { PatternClient } from '../support/pattern-client.js';
 import { leaveBroken, newQueue, startWorker } from '../support/workers.js';
@@ -20,6 +21,14 @@ describe('the attempts of a completed job', () => {
     ]);
     expect(job.attemptLog[1]).toMatchObject({ startedAt: new Date(claim.claimedAtMs), endedAt: job.completedAt });
     expect((await queue.list('completed'))[0]!.attemptLog).toEqual(job.attemptLog);
+  });
+
+  it('are no more after a NonRetryableError that a consumer by hand tells of, unless it says otherwise', async () => {
+    const queue = newQueue();
+    await queue.enqueue({});
+    const error = new NonRetryableError('no such address');
+    expect(await queue.fail((await queue.claim())!, error, { final: false })).toBe('retry');
+    expect(await queue.fail((await queue.claim())!, error)).toBe('failed');
   });
 
   it('are one for a plain job that a worker completed at once', async () => {

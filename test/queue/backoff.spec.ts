@@ -20,8 +20,9 @@ const rule = fc
   .filter(({ delayMs, maxDelayMs = delayMs }) => maxDelayMs >= delayMs);
 
 /** What the rule gives without jitter. */
-function whole({ type, delayMs, maxDelayMs = 3_600_000 }: Exclude<StoredBackoff, number>, failed: number): number {
-  return Math.min(maxDelayMs, type === 'fixed' ? delayMs : delayMs * 2 ** (failed - 1));
+function whole({ type, delayMs, maxDelayMs }: Exclude<StoredBackoff, number>, failed: number): number {
+  const rising = type === 'fixed' ? delayMs : delayMs * 2 ** (failed - 1);
+  return maxDelayMs === undefined ? Math.max(delayMs, Math.min(3_600_000, rising)) : Math.min(maxDelayMs, rising);
 }
 
 describe('a backoff', () => {
@@ -45,13 +46,17 @@ describe('a backoff', () => {
         const without = { ...backoff, jitter: 0 };
         const [first, second] = [failed, failed + 1].map((each) => backoffDelay(without, each, undefined));
         expect(second).toBeGreaterThanOrEqual(first!);
-        const capped = whole(without, failed + 1) === (without.maxDelayMs ?? 3_600_000);
+        const capped = whole(without, failed + 1) === (without.maxDelayMs ?? Math.max(3_600_000, without.delayMs));
         if (without.type === 'exponential' && !capped) {
           expect(Math.abs(second! - 2 * first!)).toBeLessThanOrEqual(1);
         }
       }),
       { numRuns: 500 },
     );
+  });
+
+  it.each(['fixed', 'exponential'] as const)('of more than an hour (%s) is that long', (type) => {
+    expect(backoffDelay({ type, delayMs: 7_200_000, jitter: 0 }, 1, undefined)).toBe(7_200_000);
   });
 
   it('is shorter the more is drawn', () => {

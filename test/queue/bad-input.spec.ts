@@ -60,6 +60,7 @@ describe('an enqueue refuses, and writes nothing', () => {
     ['enqueue.runAt', { runAt: new Date(Date.now() + YEAR_MS + 60_000) }],
     ['enqueue', { delayMs: 5, runAt: 5 }],
     ['enqueue.expiresInMs', { delayMs: 3_600_000, expiresInMs: 1_000 }],
+    ['enqueue.expiresInMs', { runAt: Date.now() + 3_600_000, expiresInMs: 1_000 }],
     ['enqueue.backoff.maxDelayMs', { backoff: { type: 'exponential', delayMs: 5_000, maxDelayMs: 1_000 } }],
     ['enqueue.priority', { priority: 1_001 }],
     ['enqueue.priority', { priority: -1 }],

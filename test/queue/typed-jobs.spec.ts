@@ -75,6 +75,23 @@ describe('an enqueue of a definition', () => {
     });
   });
 
+  it('refuses a bulk once, of which an asynchronous schema refuses one job and the options of another are bad', async () => {
+    const { queue } = coreQueue();
+    const schema: StandardSchema<string> = {
+      '~standard': { version: 1, vendor: 'test', validate: () => Promise.resolve({ issues: [{ message: 'no' }] }) },
+    };
+    const unheard: unknown[] = [];
+    const note = (reason: unknown) => void unheard.push(reason);
+    process.on('unhandledRejection', note);
+    const jobs = [{ payload: 'a' }, { payload: 'b', priority: -1 }];
+    expect(await failure(() => queue.enqueueMany(defineJob('greet', { payload: schema }), jobs))).toBeInstanceOf(
+      InvalidOptionError,
+    );
+    await new Promise(setImmediate);
+    process.off('unhandledRejection', note);
+    expect(unheard).toEqual([]);
+  });
+
   it('waits for a schema that is asynchronous, and words the faults of any library', async () => {
     const { queue, state } = coreQueue();
     const schema: StandardSchema<string> = {
