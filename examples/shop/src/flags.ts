@@ -20,7 +20,7 @@ export interface Flags {
 
 /**
  * Reads the command line. What all processes of the shop must know goes to the environment, which workers inherit.
- * The defaults are those of the Redis pattern's demo server; `npm start` asks for more.
+ * The defaults are those of the Redis pattern's demo server, but for the port; `npm start` asks for more.
  *
  * @throws Error that says what was expected
  */

@@ -30,7 +30,7 @@ export class History implements OnApplicationBootstrap, OnModuleDestroy {
       this.samples.push([at, pending_depth, processing_depth, completed_total, failed_total, reclaimed_total]);
       if (this.samples.length > KEPT) this.samples.shift();
     } catch {
-      // Redis is away; the gap in the chart shows it.
+      // Redis is away: no sample, and the chart joins those before and after.
     }
   }
 }
