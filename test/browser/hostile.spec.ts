@@ -87,7 +87,10 @@ it('shows a job whose payload is not JSON, and one of a megabyte, in a bounded r
   const row = page.locator(`.pending li[data-job="${big.id}"]`);
   await row.waitFor();
   expect((await row.textContent())!.length).toBeLessThan(400);
+  await page.locator('.pending li[data-job=broken] .open').click();
+  await says(page, '#job-body pre', '{"x":"><img src=x');
   await expectUnharmed();
+  await page.keyboard.press('Escape');
 });
 
 it('refuses what another site sends through the browser of a visitor, and foreign names of a loopback server', async () => {

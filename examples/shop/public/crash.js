@@ -54,7 +54,8 @@ export function watchCrash({ redis, lists, workers }) {
   } else if (current.stage === 'killed') {
     if (running?.claimEndsInMs > 0)
       step(current, 'claim', `Its claim runs out in ${seconds(running.claimEndsInMs)}.`);
-    else if (running) step(current, 'claim', 'Its claim has run out; the next sweep takes it back.');
+    else if (running)
+      step(current, 'claim', 'Its claim has run out; the next sweep takes it back, or “Take back expired claims”.');
     if (waiting || (worker && worker.pid !== current.victim)) comesBack(current);
   }
   if (current.stage === 'back' && worker) {

@@ -63,7 +63,7 @@ function factsOf(job) {
     'Given up': when(job.failedAt),
     Id: job.id,
   };
-  const parts = [definitions(facts), el('h3', {}, 'Payload'), code(job.payload)];
+  const parts = [definitions(facts), el('h3', {}, 'Payload'), code(job.brokenPayload ?? job.payload)];
   if (job.result !== undefined) parts.push(el('h3', {}, 'Result'), code(job.result));
   if (job.errors.length > 0) {
     const lines = job.errors.map((each) =>

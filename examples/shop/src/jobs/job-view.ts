@@ -8,6 +8,8 @@ export function toView(job: JobRecord) {
     name: job.name,
     status: job.status,
     payload: job.payload,
+    /** The stored text where it is no JSON. */
+    brokenPayload: job.brokenPayload,
     result: job.result,
     progress: job.progress,
     attempts: job.attempts,
