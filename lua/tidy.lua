@@ -87,7 +87,7 @@ local function forget_schedule(id)
 end
 
 -- Of the handlers' histories, the jobs that are gone, or have another life by now. A part of a long one, from anywhere in
--- it: so the jobs of a name that no handler has any more go in time too.
+-- it: so those of a name without a handler go in time too.
 local function trim_histories()
   local size = redis.call('ZCARD', histories)
   local from = size > limit and now % (size - limit + 1) or 0

@@ -5,8 +5,8 @@ import { checkOptions } from '../queue/check-options.js';
 import type { JobDefinition } from '../queue/define-job.js';
 import { InvalidOptionError } from '../queue/errors.js';
 import { checkJobName, checkQueueName, show } from '../queue/names.js';
-import { duration, wholeNumber } from '../queue/options.js';
-import { handlerOptionFields } from '../worker/check-handlers.js';
+import { duration } from '../queue/options.js';
+import { handlerOptionFields, slotFields } from '../worker/check-handlers.js';
 import { checked as checkedBySchema, handlerDefaults } from '../worker/define-handler.js';
 import type { Handler, HandlerFunction } from '../worker/handler.js';
 import { ThreadPool } from '../worker/thread-pool.js';
@@ -21,8 +21,7 @@ const optionsSchema = z.strictObject(
   {
     ...handlerOptionFields,
     queue: z.string({ error: "expected a queue's name" }).optional(),
-    concurrency: wholeNumber(1, 100_000).optional(),
-    prefetch: wholeNumber(0, 1_000).optional(),
+    ...slotFields,
     visibilityMs: duration(100).optional(),
     thread: z.unknown().optional(),
   },

@@ -4,8 +4,9 @@ import { z } from 'zod';
 import { checkOptions } from '../queue/check-options.js';
 import { InvalidOptionError } from '../queue/errors.js';
 import { checkQueueName, show } from '../queue/names.js';
-import { duration, queueOptionFields, wholeNumber, type QueueOptions, timerDuration } from '../queue/options.js';
+import { duration, queueOptionFields, type QueueOptions, timerDuration } from '../queue/options.js';
 import { isRedisClient, type RedisClient } from '../queue/redis-client.js';
+import { slotFields } from '../worker/check-handlers.js';
 import { given, withoutDefaults } from './given.js';
 import { checkRedisOptions } from './redis-options.js';
 
@@ -83,11 +84,7 @@ export interface ResolvedModuleOptions {
 
 const boolean = () => z.boolean({ error: 'expected true or false' });
 const queueFields = withoutDefaults(queueOptionFields);
-const settingsFields = {
-  ...queueFields,
-  concurrency: wholeNumber(1, 100_000).optional(),
-  prefetch: wholeNumber(0, 1_000).optional(),
-};
+const settingsFields = { ...queueFields, ...slotFields };
 
 const optionsSchema = z.strictObject(
   {
@@ -104,7 +101,7 @@ const optionsSchema = z.strictObject(
         error: 'expected an object of queue options by queue name',
       })
       .default({}),
-    concurrency: wholeNumber(1, 100_000).optional(),
+    concurrency: slotFields.concurrency,
     worker: boolean().default(true),
     reclaim: z.unknown().optional(),
     shutdownTimeoutMs: timerDuration(1).default(10_000),

@@ -157,7 +157,7 @@ export class JobQueue extends QueueOperator {
   /**
    * Claims the next job; null when there is none within `timeoutMs` (default 0).
    *
-   * @throws Error where Redis does not answer within twice `enqueueTimeoutMs` (at least 1 s), however long `timeoutMs` is:
+   * @throws RedisUnsuitableError where Redis does not answer within twice `enqueueTimeoutMs` (at least 1 s), however long `timeoutMs` is:
    *   an outage that lasts ends the call. Ask again; a worker does so by itself. What was claimed meanwhile is taken back
    *   after `visibilityMs`.
    * @example

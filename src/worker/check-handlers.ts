@@ -17,6 +17,12 @@ export const handlerOptionFields = {
   completedHistory: wholeNumber(0, 1_000_000).optional(),
 };
 
+/** How many jobs of a queue a process claims, wherever that is set. */
+export const slotFields = {
+  concurrency: wholeNumber(1, 100_000).optional(),
+  prefetch: wholeNumber(0, 1_000).optional(),
+};
+
 const NO_OBJECT = { error: 'expected an object of handler options' };
 const handle = z.custom<HandlerFunction>((value) => typeof value === 'function', 'expected a function');
 const optionsSchema = z.strictObject(handlerOptionFields, NO_OBJECT);
@@ -30,8 +36,7 @@ const instanceSchema = z.object({ ...handlerOptionFields, handle });
 const queueSchema = z.strictObject(
   {
     queue: z.custom<JobQueue>((value) => typeof (value as JobQueue)?.scripts === 'function', 'expected a JobQueue'),
-    concurrency: wholeNumber(1, 100_000).optional(),
-    prefetch: wholeNumber(0, 1_000).optional(),
+    ...slotFields,
     handlers: z.custom<WorkerQueue['handlers']>(
       (value) => typeof value === 'object' && value !== null && Object.keys(value).length > 0,
       'expected at least one handler by the name of its jobs',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
 import type { JobQueue } from '../../src/queue/job-queue.js';
 import type { Job } from '../../src/worker/job.js';
 import { eventually, gate, sleep } from '../support/wait.js';
@@ -50,7 +51,10 @@ describe('a local pause', () => {
     const worker = await startWorker(queue, () => finish.promise, { sweepIntervalMs: 50 });
     await worker.event('started');
     worker.worker.pause();
-    await sleep(700); // longer than its claim, which the heartbeat extends
+    const { keys } = await queue.scripts();
+    const expiry = async () => Number(await (queue.connection.client as Redis).zscore(keys.claims, id));
+    const claimedUntil = await expiry();
+    await eventually(async () => (await expiry()) > claimedUntil + 600); // far beyond its claim: the heartbeat goes on
     finish.open('done');
     await worker.event('completed');
     expect(await queue.get(id)).toMatchObject({ attempts: 1, result: 'done' });
