@@ -44,7 +44,12 @@ const options: fc.Arbitrary<ModelEnqueueOptions> = fc
     }),
   )
   .map(([when, rest]) => given({ ...when, ...rest }))
-  .filter(({ delayMs = 0, expiresInMs = Infinity }: ModelEnqueueOptions) => expiresInMs > delayMs);
+  .filter(startsBeforeItExpires);
+
+/** Anything else is refused at enqueue. */
+function startsBeforeItExpires({ delayMs, runAtOffsetMs, expiresInMs = Infinity }: ModelEnqueueOptions): boolean {
+  return expiresInMs > (runAtOffsetMs ?? delayMs ?? 0);
+}
 
 const payload = fc.oneof(fc.integer({ min: 1, max: 99 }), fc.constantFrom('text', null, { to: ['ada'] }));
 const job = fc.tuple(payload, options);
