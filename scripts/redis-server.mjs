@@ -316,7 +316,7 @@ async function halt(running) {
   clearTimeout(timer);
 }
 
-/** Whether our Redis answers on this port, be it by an error such as NOAUTH. */
+/** Whether our Redis answers on this port and has loaded its data, be it by an error such as NOAUTH. */
 function answers(port, pid, tls) {
   return new Promise((resolve) => {
     const at = { host: '127.0.0.1', port };
@@ -327,14 +327,16 @@ function answers(port, pid, tls) {
     };
     socket.setTimeout(1_000, () => done(false));
     socket.once('error', () => done(false));
-    socket.once(tls ? 'secureConnect' : 'connect', () => socket.write('INFO server\r\n'));
+    socket.once(tls ? 'secureConnect' : 'connect', () => socket.write('INFO server\r\nPING\r\n'));
     let text = '';
     socket.on('data', (data) => {
       text += data;
-      if (text.startsWith('-')) return done(!text.startsWith('-LOADING'));
+      if (text.startsWith('-')) return done(true);
+      // INFO is answered also while data are loaded, PING is not.
+      const pinged = /\n([+-]\w+)[^\n]*\n$/.exec(text)?.[1];
       // The port may have been taken by somebody else's server.
       const answering = /process_id:(\d+)\r/.exec(text)?.[1];
-      if (answering !== undefined) done(Number(answering) === pid);
+      if (answering !== undefined && pinged) done(Number(answering) === pid && pinged !== '-LOADING');
     });
   });
 }

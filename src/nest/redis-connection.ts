@@ -12,6 +12,12 @@ const QUIT_MS = 500;
 /** How long the other side may take to end a connection that is disconnected, in ms; ioredis waits for two seconds. */
 const CUT_MS = 200;
 
+/** Work must go on within two seconds after an outage of any length, and ioredis 6 rests for up to 5.2 s between attempts. */
+const LONGEST_PAUSE_MS = 1_000;
+
+/** How often a server that loads its data is asked whether it has, in ms; ioredis believes its estimate, up to 10 s. */
+const LOADING_MS = 500;
+
 /** The command connection of the app's queues: made here, or handed in and then never closed here. */
 export class RedisConnection {
   readonly connection: Connection;
@@ -160,10 +166,21 @@ export class RedisConnection {
 
 function open(redis: Exclude<ResolvedModuleOptions['redis'], RedisClient>): Redis {
   // Connects when first used, so that an app that does not boot for another reason leaves no connection behind.
-  const base = { connectionName: 'nest-job-queue', maxRetriesPerRequest: null, disconnectTimeout: CUT_MS };
+  const base = {
+    connectionName: 'nest-job-queue',
+    maxRetriesPerRequest: null,
+    disconnectTimeout: CUT_MS,
+    retryStrategy: pauseBefore,
+    maxLoadingRetryTime: LOADING_MS,
+  };
   return typeof redis === 'string'
     ? new Redis(redis, { ...base, lazyConnect: true })
     : new Redis({ ...base, ...redis, lazyConnect: true });
+}
+
+/** Half of it by chance, so that a fleet does not come back in the same moment. */
+function pauseBefore(attempt: number): number {
+  return Math.min(LONGEST_PAUSE_MS, 50 * 2 ** attempt) * (0.5 + Math.random() / 2);
 }
 
 /** An error's text; a refused connection to several addresses has none of its own. */

@@ -9,7 +9,8 @@ const LONGEST_HANDSHAKE_MS = 5_000;
 
 /**
  * Waits for an answer of the server. When none comes in time the connection is replaced: a half-open one would keep
- * silent for as long as the operating system believes in it, a quarter of an hour.
+ * silent for as long as the operating system believes in it, a quarter of an hour. One that was made meanwhile, or that
+ * leads to a server which says that it loads its data, is left alone.
  *
  * @throws RedisUnsuitableError when none came in time; what was asked for may have been done
  */
@@ -19,9 +20,14 @@ export async function supervised<Answer>(
   answer: Promise<Answer>,
 ): Promise<Answer> {
   let timer: NodeJS.Timeout | undefined;
+  const asked = streamOf(client);
+  const heard = asked?.bytesRead;
   const overdue = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      cut(client);
+      const isLoading = client.status === 'connect' && asked?.bytesRead !== heard;
+      if (streamOf(client) === asked && !isLoading) {
+        cut(client);
+      }
       reject(new RedisUnsuitableError(`Redis gave no answer within ${limitMs} ms; the connection is replaced.`));
     }, limitMs).unref();
   });
@@ -34,13 +40,20 @@ export async function supervised<Answer>(
 
 /**
  * Replaces each connection of a client that is accepted and then keeps silent: it would never become ready, and never
- * fail. Answers the way to end that.
+ * fail. A server that loads its data answers that. Answers the way to end the supervision.
  */
 export function superviseHandshake(client: RedisClient, limitMs: number = LONGEST_HANDSHAKE_MS): () => void {
   let timer: NodeJS.Timeout | undefined;
   const begin = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => client.status === 'connect' && cut(client), limitMs).unref();
+    const stream = streamOf(client);
+    const heard = stream?.bytesRead;
+    const look = () => {
+      if (client.status === 'connect') {
+        return stream?.bytesRead === heard ? cut(client) : begin();
+      }
+    };
+    timer = setTimeout(look, limitMs).unref();
   };
   if (client.status === 'connect') {
     begin();
@@ -77,6 +90,11 @@ export function cut(client: RedisClient): void {
   if (client.isCluster) {
     client.disconnect(true);
   } else if (client.status === 'ready' || client.status === 'connect') {
-    (client as { stream?: { destroy(): void } }).stream?.destroy();
+    streamOf(client)?.destroy();
   }
+}
+
+/** The socket of a single connection, which ioredis does not declare; undefined for a Cluster, which has many. */
+function streamOf(client: RedisClient): { destroy(): void; readonly bytesRead: number } | undefined {
+  return client.isCluster ? undefined : (client as { stream?: ReturnType<typeof streamOf> }).stream;
 }

@@ -1,10 +1,25 @@
 // A Redis that restarts: with its data nothing is lost, without it the data is, and nothing else.
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { RedisConnection } from '../../src/nest/redis-connection.js';
 import type { Job } from '../../src/worker/job.js';
+import { runSupervised } from '../../src/worker/run-supervised.js';
 import { startOwnRedis } from '../support/own-redis.js';
 import { eventually, gate } from '../support/wait.js';
 import { connect } from '../support/redis.js';
 import { newQueue, startWorker } from '../support/workers.js';
+
+const WITH_AOF = ['--appendonly', 'yes', '--appendfsync', 'always'];
+
+const connections: RedisConnection[] = [];
+afterAll(() => Promise.all(connections.map((each) => each.close())));
+
+/** A connection as the module makes it. */
+function made(url: string): RedisConnection {
+  const connection = new RedisConnection(url, { log: () => {}, warn: () => {}, error: () => {} });
+  connections.push(connection);
+  return connection;
+}
 
 /** A worker on a server of its own; events are read here, states over a connection of their own. */
 async function ownServer(args: string[] = []) {
@@ -19,7 +34,7 @@ async function ownServer(args: string[] = []) {
 
 describe('Redis that restarts with its data (AOF)', () => {
   it('loses no job that was acknowledged, and records none twice', async () => {
-    const { server, queue } = await ownServer(['--appendonly', 'yes', '--appendfsync', 'always']);
+    const { server, queue } = await ownServer(WITH_AOF);
     const running = gate();
     const runs = new Map<string, number>();
     const worker = await startWorker(queue, async (job: Job) => {
@@ -48,7 +63,7 @@ describe('Redis that restarts with its data (AOF)', () => {
   });
 
   it('does not let the sweep take live claims for dead after a long absence', async () => {
-    const { server, queue, observer } = await ownServer(['--appendonly', 'yes', '--appendfsync', 'always']);
+    const { server, queue, observer } = await ownServer(WITH_AOF);
     const finish = gate();
     const { id } = await queue.enqueue({});
     const worker = await startWorker(queue, () => finish.promise, { sweepIntervalMs: 100 });
@@ -70,6 +85,56 @@ describe('Redis that restarts with its data (AOF)', () => {
     finish.open();
     await worker.event('completed');
     expect(await queue.get(id)).toMatchObject({ attempts: 1, crashes: 0 });
+  });
+});
+
+describe('Redis that takes its time to load its data', () => {
+  it('is used within 2 s once it has, by a connection that the module made', async () => {
+    // Five thousand writes take it three seconds, and all the bytes after them nearly none: its estimate is minutes.
+    const slowly = ['--key-load-delay', '500'];
+    const server = await startOwnRedis({ args: [...WITH_AOF, ...slowly] });
+    const { client } = made(server.url);
+    const redis = client as Redis;
+    const queue = newQueue({}, redis);
+    const worker = await startWorker(queue);
+    await queue.enqueue('before');
+    await worker.event('completed');
+    const pipeline = redis.pipeline();
+    for (let i = 0; i < 5_000; i++) pipeline.set(`small:${i}`, i);
+    await pipeline.set('large', 'x'.repeat(20_000_000)).exec();
+    await server.kill();
+    const restarted = server.restart();
+    await eventually(() => redis.status === 'connect', { what: 'a connection to a server that loads' });
+    await restarted;
+    const begun = performance.now();
+    await queue.enqueue('after');
+    await worker.event('completed', 2);
+    expect(performance.now() - begun).toBeLessThan(2_000);
+  }, 30_000);
+});
+
+describe('Redis that is away for long', () => {
+  it('is not sent at once what was asked for meanwhile', async () => {
+    const { server, queue, observer } = await ownServer();
+    const scripts = await queue.scripts();
+    await server.kill();
+    await eventually(() => queue.connection.client.status !== 'ready');
+    await expect(runSupervised(queue, scripts.announce('ghost', true, []), 1_000)).rejects.toThrow('no answer');
+    await server.restart();
+    await Promise.all([queue.stats(), observer.ping()]);
+    expect(await observer.exists(scripts.keys.workers)).toBe(0);
+  });
+
+  it('finds the module trying each second at least, however long it was', () => {
+    const connection = new RedisConnection('redis://127.0.0.1:1', {
+      log: () => {},
+      warn: () => {},
+      error: () => {},
+    });
+    const { retryStrategy } = (connection.client as Redis).options;
+    const pauses = Array.from({ length: 2_000 }, (_, times) => Number(retryStrategy!(times + 1)));
+    expect(pauses.every((ms) => ms > 0 && ms <= 1_000)).toBe(true);
+    expect(pauses[0]).toBeLessThanOrEqual(100);
   });
 });
 

@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { RedisUnsuitableError } from '../../src/queue/errors.js';
 import { JobQueue } from '../../src/queue/job-queue.js';
+import { supervised } from '../../src/queue/supervised.js';
 import { coreQueue } from '../support/core-queue.js';
+import { FaultProxy } from '../support/fault-proxy.js';
 import { startOwnRedis } from '../support/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis.js';
 import { keysLike } from '../support/redis-reads.js';
@@ -64,6 +66,28 @@ describe('the client that is handed in', () => {
     expect(await handle.result()).toBe(1);
     expect(await queue.stats()).toMatchObject({ completed: 1, pending: 0 });
     expect(await queue.list('completed')).toHaveLength(1);
+  });
+});
+
+describe('an answer that does not come in time', () => {
+  it('has its connection replaced, and not the one that was made meanwhile', async () => {
+    const proxy = await FaultProxy.start();
+    const client = connect({ retryStrategy: () => 10 }, proxy.url);
+    client.on('error', () => undefined);
+    const never = new Promise<void>(() => undefined);
+    await client.ping();
+    await expect(supervised(client, 50, never)).rejects.toThrow(
+      'no answer within 50 ms; the connection is replaced',
+    );
+    await client.ping();
+    expect(proxy.connections.made).toBe(2);
+    const late = supervised(client, 300, never).catch((error: Error) => error);
+    proxy.cut();
+    await client.ping();
+    expect(proxy.connections.made).toBe(3);
+    await expect(late).resolves.toThrow('no answer');
+    await client.ping();
+    expect(proxy.connections.made).toBe(3);
   });
 });
 

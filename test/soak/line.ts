@@ -12,12 +12,13 @@ export type Line =
   | { kind: 'sentinel'; name: string; sentinels: Address[] }
   | { kind: 'cluster'; nodes: Address[] };
 
-/** A client as an application makes it. @param name what the server calls it */
+/** A client as an application should make it, see docs/reliability.md. @param name what the server calls it */
 export function connectTo(line: Line, name: string): RedisClient {
   const options = {
     connectionName: name,
     maxRetriesPerRequest: null,
-    retryStrategy: (times: number) => Math.min(50 * times, 1_000),
+    retryStrategy: (attempt: number) => Math.min(1_000, 50 * attempt),
+    maxLoadingRetryTime: 500,
   };
   switch (line.kind) {
     case 'server':
