@@ -18,7 +18,7 @@ export type { StandardSchema } from './queue/standard-schema.js';
 export type { TypedEnqueueOptions } from './queue/typed-job.js';
 export type { EnqueueOptions, UniqueOptions } from './queue/new-job.js';
 export type { Recurrence } from './queue/recurrence.js';
-export type { ScheduleOptions, ScheduleRecord } from './queue/schedule.js';
+export type { ScheduleOptions, ScheduleRecord, TypedScheduleOptions } from './queue/schedule.js';
 export type { Schedules, TickReport } from './queue/schedules.js';
 export type { DoctorFinding, DoctorKind, DoctorReport } from './queue/doctor-report.js';
 export { DurabilityTimeoutError } from './queue/durable-enqueuer.js';

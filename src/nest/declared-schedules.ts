@@ -1,6 +1,6 @@
 import { InvalidOptionError } from '../queue/errors.js';
 import { show } from '../queue/names.js';
-import { newSchedule } from '../queue/schedule.js';
+import { checkSchedule, newSchedule } from '../queue/schedule.js';
 import type { DeclaredSchedule } from '../worker/recurring.js';
 import type { FoundHandler } from './handler-explorer.js';
 import type { QueueRegistry } from './queue-registry.js';
@@ -8,11 +8,13 @@ import type { QueueRegistry } from './queue-registry.js';
 /** The recurring jobs that the handlers of this process declare, checked, by queue and id. */
 export class DeclaredSchedules {
   private readonly byQueue = new Map<string, Map<string, DeclaredSchedule & { subject: string }>>();
+  /** What asynchronous schemas say of the payloads. */
+  private readonly checks: Promise<unknown>[] = [];
 
   constructor(private readonly queues: QueueRegistry) {}
 
   /** @throws InvalidOptionError, InvalidPayloadError */
-  add(queue: string, { subject, name, recurring }: FoundHandler): void {
+  add(queue: string, { subject, name, recurring, definition }: FoundHandler): void {
     for (const { recurrence, options } of recurring) {
       const of = `@RecurringJob of ${subject}`;
       if (typeof options !== 'object' || options === null) {
@@ -29,11 +31,22 @@ export class DeclaredSchedules {
           'Give it an id.',
         );
       }
-      const schedule = { recurrence, options: { ...rest, name }, subject: of };
-      newSchedule(this.queues.queue(queue), id, recurrence, schedule.options, of);
+      const named = definition ? { payload: null, ...rest, definition } : { ...rest, name };
+      const schedule = { recurrence, options: named, subject: of };
+      const stored = newSchedule(this.queues.queue(queue), id, recurrence, named, of);
+      const check = checkSchedule(stored, definition, of);
+      if (check) {
+        check.catch(() => undefined); // heard by whenChecked
+        this.checks.push(check);
+      }
       schedules.set(id, schedule);
       this.byQueue.set(queue, schedules);
     }
+  }
+
+  /** @throws InvalidPayloadError where an asynchronous schema does not take a payload */
+  async whenChecked(): Promise<void> {
+    await Promise.all(this.checks);
   }
 
   /** As a worker takes them. */

@@ -1,14 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { checkJobs } from '../queue/check-jobs.js';
-import { checkKnown } from '../queue/check-options.js';
+import { checkKnown, checkObject } from '../queue/check-options.js';
 import type { JobDefinition } from '../queue/define-job.js';
 import type { JobRecord, QueueStats } from '../queue/job.js';
 import { DeadLetters } from '../queue/dead-letters.js';
 import type { DoctorReport } from '../queue/doctor-report.js';
 import { checkResultOptions, type JobHandle, type ResultOptions } from '../queue/job-handle.js';
 import type { JobQueue } from '../queue/job-queue.js';
-import { InvalidOptionError } from '../queue/errors.js';
-import { show } from '../queue/names.js';
 import type { EnqueueOptions } from '../queue/new-job.js';
 import type { InputOf, OutputOf, StandardSchema } from '../queue/standard-schema.js';
 import { typedSource } from '../queue/typed-job.js';
@@ -78,9 +76,7 @@ export class JobQueueService extends OperatorVerbs {
     payload: unknown,
     options: EnqueueJobOptions = {},
   ): Promise<JobHandle> {
-    if (typeof options !== 'object' || options === null) {
-      throw new InvalidOptionError('enqueue', 'an object of enqueue options', show(options));
-    }
+    checkObject('enqueue', 'an object of enqueue options', options);
     const { queue, ...rest } = options;
     const target = this.target(job, queue);
     return typeof job === 'string'

@@ -1,14 +1,19 @@
-import type { JobDefinition } from '../queue/define-job.js';
+import { isJobDefinition, type JobDefinition, type PayloadInput } from '../queue/define-job.js';
+import { checkObject } from '../queue/check-options.js';
 import type { JobHandle } from '../queue/job-handle.js';
 import type { JobQueue } from '../queue/job-queue.js';
+import { show } from '../queue/names.js';
 import type { Recurrence } from '../queue/recurrence.js';
 import type { ScheduleOptions, ScheduleRecord } from '../queue/schedule.js';
 
 /** Options of an upsert through the service. */
-export interface UpsertScheduleOptions extends Omit<ScheduleOptions, 'name'> {
-  /** Which queue its jobs go to. Default: that of the handler in this process, else the one named as the job. */
+export interface UpsertScheduleOptions extends Omit<ScheduleOptions, 'name' | 'definition'> {
+  /** Which queue its jobs go to. Default: the definition's, that of the handler in this process, else the one named as the job. */
   queue?: string;
 }
+
+/** The payload of a definition's jobs is of its type. */
+type PayloadOption<Job> = Job extends JobDefinition ? { payload: PayloadInput<Job> } : { payload?: unknown };
 
 /** How the service finds and asks a queue. */
 interface QueueAccess {
@@ -30,19 +35,28 @@ export class JobSchedules {
    * Makes a schedule or changes it; it lives until it is removed. An equal one changes nothing, however often, so that it
    * may be called at every start.
    *
+   * @param job the name of its jobs, or their definition, whose defaults hold and whose schema the payload must fit
    * @param id names it within its queue; 1 to 100 of A-Z a-z 0-9 _ . : @ -
-   * @throws InvalidOptionError, also where a decorator declares that id; InvalidPayloadError
+   * @throws InvalidOptionError, also where a decorator declares that id; InvalidPayloadError with the path of the fault.
+   *   Nothing was written
    */
+  async upsert<Job extends string | JobDefinition>(
+    job: Job,
+    id: string,
+    recurrence: Recurrence,
+    options?: UpsertScheduleOptions & PayloadOption<Job>,
+  ): Promise<'created' | 'changed' | 'unchanged'>;
   async upsert(
-    name: string | JobDefinition,
+    job: string | JobDefinition,
     id: string,
     recurrence: Recurrence,
     options: UpsertScheduleOptions = {},
   ): Promise<'created' | 'changed' | 'unchanged'> {
+    checkObject(`schedule ${show(id)}`, 'an object of schedule options', options);
     const { queue, ...rest } = options;
-    const named = { ...rest, name: typeof name === 'string' ? name : name.name };
-    return this.access.ask(this.access.target(name, queue), (target) =>
-      target.schedules.upsert(id, recurrence, named),
+    const asked = isJobDefinition(job) ? { payload: null, ...rest, definition: job } : { ...rest, name: job };
+    return this.access.ask(this.access.target(job, queue), (target) =>
+      target.schedules.upsert(id, recurrence, asked),
     );
   }
 

@@ -6,7 +6,7 @@ import type { ScheduleOptions } from '../queue/schedule.js';
 const RECURRING_METADATA = 'nest-job-queue:recurring';
 
 /** Options of a recurring job that a handler declares. */
-export interface RecurringJobOptions extends Omit<ScheduleOptions, 'name'> {
+export interface RecurringJobOptions extends Omit<ScheduleOptions, 'name' | 'definition'> {
   /** The id of the schedule in its queue. Default: the name of the handler's jobs. */
   id?: string;
 }
@@ -22,7 +22,8 @@ export interface RecurringRecord {
  * ids. One job is enqueued for each tick, whatever the number of processes. The schedule goes on as long as some
  * process with this decorator runs a worker; removed from the code it stops 30 s after the last one is gone.
  *
- * A bad expression, time zone or option stops the app's boot with an InvalidOptionError.
+ * A bad expression, time zone or option stops the app's boot with an InvalidOptionError, a payload that does not fit the
+ * definition of its handler with an InvalidPayloadError.
  *
  * @example
  * @JobHandler('report')

@@ -67,10 +67,11 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     return this.current?.stuck ?? [];
   }
 
-  /** @throws InvalidOptionError for a bad handler; RedisUnsuitableError; RedisAuditError with `audit: 'error'` */
+  /** @throws InvalidOptionError, InvalidPayloadError for a bad handler or its schedule; RedisUnsuitableError; RedisAuditError with `audit: 'error'` */
   async onModuleInit(): Promise<void> {
     try {
       this.handlers.bind();
+      await this.handlers.schedules.whenChecked();
       this.listeners.bind();
       if (this.expected) {
         await this.handlers.openThreads();

@@ -42,10 +42,8 @@ export function checkOptions<Schema extends z.ZodType>(
  *
  * @throws InvalidOptionError
  */
-export function checkKnown(subject: string, options: unknown, known: readonly string[]): void {
-  if (typeof options !== 'object' || options === null) {
-    throw new InvalidOptionError(subject, `an object with ${known.join(', ')}`, show(options));
-  }
+export function checkKnown(subject: string, options: unknown, known: readonly string[]): asserts options is object {
+  checkObject(subject, `an object with ${known.join(', ')}`, options);
   const other = Object.keys(options).find((key) => !known.includes(key));
   if (other !== undefined) {
     throw new InvalidOptionError(
@@ -54,6 +52,13 @@ export function checkKnown(subject: string, options: unknown, known: readonly st
       show(other),
       suggest(other, known),
     );
+  }
+}
+
+/** Checks that a call was given an object; what it holds is checked where it is used. */
+export function checkObject(subject: string, expected: string, value: unknown): asserts value is object {
+  if (typeof value !== 'object' || value === null) {
+    throw new InvalidOptionError(subject, expected, show(value));
   }
 }
 

@@ -26,7 +26,7 @@ export class InvalidOptionError extends JobQueueError {
 /** A payload, a result or a piece of progress cannot be stored as JSON, or is too large. Nothing was written. */
 export class InvalidPayloadError extends JobQueueError {
   constructor(
-    /** Where in the value the fault is, such as `payload.to[2]`. */
+    /** Where in the value the fault is, such as `payload.to[2]`; of one of many jobs `enqueueMany[3].payload.to`. */
     readonly path: string,
     readonly expected: string,
     readonly found: string,

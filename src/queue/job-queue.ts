@@ -119,11 +119,12 @@ export class JobQueue extends QueueOperator {
   ): Promise<JobHandle[]> {
     const { maxPayloadBytes } = this.options;
     const typed = isJobDefinition(first);
-    const made = checkJobs(typed ? second : first).map(({ payload, ...rest }) => {
+    const made = checkJobs(typed ? second : first).map(({ payload, ...rest }, i) => {
       const options = Object.keys(rest).length > 0 ? rest : undefined;
+      const subject = `enqueueMany[${i}]`;
       return typed
-        ? newTypedJob(this.name, first, payload, options, maxPayloadBytes)
-        : newJob(this.name, payload, options, maxPayloadBytes);
+        ? newTypedJob(this.name, first, payload, options, maxPayloadBytes, subject)
+        : newJob(this.name, payload, options, maxPayloadBytes, subject);
     });
     const jobs = allOf(made);
     const encoded = Array.isArray(jobs) ? jobs : await jobs;

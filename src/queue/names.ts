@@ -11,16 +11,16 @@ export function checkQueueName(name: unknown): asserts name is string {
 }
 
 /** Ids chosen by the caller become part of keys and of events. */
-export function checkJobId(id: unknown): asserts id is string {
+export function checkJobId(id: unknown, subject = 'job id'): asserts id is string {
   if (typeof id !== 'string' || !ID.test(id)) {
-    throw new InvalidOptionError('job id', '1 to 128 of A-Z a-z 0-9 _ . : @ -', show(id));
+    throw new InvalidOptionError(subject, '1 to 128 of A-Z a-z 0-9 _ . : @ -', show(id));
   }
 }
 
 /** Job names are data, never part of a key where a queue is given; any text up to 256 characters. */
-export function checkJobName(name: unknown): asserts name is string {
+export function checkJobName(name: unknown, subject = 'job name'): asserts name is string {
   if (typeof name !== 'string' || name.length === 0 || name.length > 256 || /\p{Surrogate}/u.test(name)) {
-    throw new InvalidOptionError('job name', 'text of 1 to 256 characters', show(name));
+    throw new InvalidOptionError(subject, 'text of 1 to 256 characters', show(name));
   }
 }
 

@@ -105,6 +105,7 @@ const enqueueOptionsSchema = z.strictObject(
 /**
  * Checks and encodes one job. Nothing is written yet, so a fault here leaves nothing behind.
  *
+ * @param subject how errors name it, where it is not the only one of its call
  * @throws InvalidOptionError, InvalidPayloadError
  */
 export function newJob(
@@ -112,35 +113,42 @@ export function newJob(
   payload: unknown,
   options: EnqueueOptions | undefined,
   maxPayloadBytes: number,
+  subject?: string,
 ): NewJob {
-  const json = encodeJson('payload', payload, maxPayloadBytes);
+  const json = encodeJson(payloadSubject(subject), payload, maxPayloadBytes);
   if (options === undefined) {
     return { id: randomId(), name: queue, payload: json, options: '' };
   }
-  const checked = checkOptions('enqueue', enqueueOptionsSchema, options);
+  const place = subject ?? 'enqueue';
+  const checked = checkOptions(place, enqueueOptionsSchema, options);
   const { name = queue, id } = checked;
-  checkJobName(name);
+  checkJobName(name, subject && `${subject}.name`);
   if (id !== undefined) {
-    checkJobId(id);
+    checkJobId(id, subject && `${subject}.id`);
   }
   if (checked.delayMs !== undefined && checked.runAt !== undefined) {
     throw new InvalidOptionError(
-      'enqueue',
+      place,
       'delayMs or runAt',
       `both (${checked.delayMs}, ${show(String(checked.runAt))})`,
     );
   }
-  refuseExpiryBeforeStart(checked);
+  refuseExpiryBeforeStart(place, checked);
   const job = { id: id ?? randomId(), name, payload: json, options: encodeOptions(checked) };
   return checked.durability ? { ...job, durability: checked.durability } : job;
 }
 
+/** How errors name the payload of a job; see newJob. */
+export function payloadSubject(subject: string | undefined): string {
+  return subject === undefined ? 'payload' : `${subject}.payload`;
+}
+
 /** How far ahead `runAt` is, is told by this process's clock. */
-function refuseExpiryBeforeStart({ expiresInMs, delayMs, runAt }: EnqueueOptions): void {
+function refuseExpiryBeforeStart(subject: string, { expiresInMs, delayMs, runAt }: EnqueueOptions): void {
   const startsInMs = delayMs ?? (runAt === undefined ? 0 : new Date(runAt).getTime() - Date.now());
   if (expiresInMs !== undefined && expiresInMs <= startsInMs) {
     throw new InvalidOptionError(
-      'enqueue.expiresInMs',
+      `${subject}.expiresInMs`,
       `more than the ${Math.round(startsInMs)} ms of ${runAt === undefined ? 'delayMs' : 'runAt'}, before which it cannot start`,
       show(expiresInMs),
     );

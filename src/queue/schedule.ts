@@ -2,11 +2,15 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { storedBackoffSchema } from './backoff.js';
 import { checkOptions } from './check-options.js';
+import { isJobDefinition, type JobDefinition } from './define-job.js';
 import { InvalidOptionError } from './errors.js';
 import { show } from './names.js';
-import { holdingScheduleKey, jobDefaultFields, newJob, type JobPolicy } from './new-job.js';
+import { holdingScheduleKey, jobDefaultFields, newJob, payloadSubject, type JobPolicy } from './new-job.js';
 import { duration, wholeNumber } from './options.js';
+import { readBySchema } from './read-by-schema.js';
 import { checkRecurrence, type Recurrence } from './recurrence.js';
+import type { InputOf, StandardSchema } from './standard-schema.js';
+import { typedOptions } from './typed-job.js';
 
 /** Options of a recurring job. */
 export interface ScheduleOptions extends JobPolicy {
@@ -25,6 +29,18 @@ export interface ScheduleOptions extends JobPolicy {
   overlap?: boolean;
   /** A job is worthless, and fails, when it was not started within so many ms of its tick. */
   expiresInMs?: number;
+  definition?: undefined;
+}
+
+/** Options of a recurring job of a definition, which gives it its name, and its defaults where nothing is set here. */
+export interface TypedScheduleOptions<Payload extends StandardSchema = StandardSchema> extends Omit<
+  ScheduleOptions,
+  'name' | 'payload' | 'definition'
+> {
+  /** The payload is held against its schema when the schedule is made. */
+  definition: JobDefinition<Payload>;
+  /** The payload of each of its jobs. */
+  payload: InputOf<Payload>;
 }
 
 /** A schedule as it is now. */
@@ -81,6 +97,7 @@ const optionsSchema = z.strictObject(
     priority: wholeNumber(0, 1_000).optional(),
     backoff: storedBackoffSchema.optional(),
     expiresInMs: duration(1).optional(),
+    definition: z.custom<JobDefinition>(isJobDefinition, 'expected a definition of defineJob').optional(),
   },
   { error: 'expected an object of schedule options' },
 );
@@ -93,7 +110,7 @@ export function checkScheduleId(id: unknown): asserts id is string {
 }
 
 /**
- * Checks and encodes a schedule.
+ * Checks and encodes a schedule, all but its payload's fit to the schema of its definition; see checkSchedule.
  *
  * @param subject how errors name it
  * @throws InvalidOptionError, InvalidPayloadError
@@ -102,8 +119,8 @@ export function newSchedule(
   queue: { name: string; options: { maxPayloadBytes: number } },
   id: string,
   recurrence: Recurrence,
-  options: ScheduleOptions = {},
-  subject = `schedule ${show(id)}`,
+  options: ScheduleOptions | TypedScheduleOptions = {},
+  subject = subjectOf(id),
 ): StoredSchedule {
   checkScheduleId(id);
   const checkedRecurrence = checkRecurrence(subject, recurrence);
@@ -112,15 +129,36 @@ export function newSchedule(
     onMissed,
     missedAfterMs,
     overlap,
+    definition,
     ...rest
   } = checkOptions(subject, optionsSchema, options);
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
-  const job = newJob(queue.name, payload, given, queue.options.maxPayloadBytes);
+  const merged = definition ? typedOptions(queue.name, definition, given, subject) : given;
+  const job = newJob(queue.name, payload, merged, queue.options.maxPayloadBytes, subject);
   const jobOptions = overlap ? job.options : holdingScheduleKey(job, id);
-  const definition = { recurrence: checkedRecurrence, name: job.name, payload: job.payload, options: jobOptions };
-  const stored = { ...definition, onMissed, missedAfterMs };
+  const encoded = { recurrence: checkedRecurrence, name: job.name, payload: job.payload, options: jobOptions };
+  const stored = { ...encoded, onMissed, missedAfterMs };
   const version = createHash('sha1').update(JSON.stringify(stored)).digest('hex');
   return { id, version, ...stored };
+}
+
+/**
+ * Holds the payload of a schedule against the schema of its definition, as its handler will find it. A promise only
+ * where the schema is asynchronous.
+ *
+ * @throws InvalidPayloadError with the path of the fault (a rejection, where the schema is asynchronous)
+ */
+export function checkSchedule(
+  { id, payload }: Pick<StoredSchedule, 'id' | 'payload'>,
+  definition: JobDefinition | undefined,
+  subject = subjectOf(id),
+): Promise<unknown> | undefined {
+  const read = definition && readBySchema(payloadSubject(subject), definition.payload, JSON.parse(payload));
+  return read instanceof Promise ? read : undefined;
+}
+
+function subjectOf(id: unknown): string {
+  return `schedule ${show(id)}`;
 }
 
 /** Decodes a schedule as `lua/schedule-list.lua` gives it. */

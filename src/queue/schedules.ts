@@ -5,9 +5,17 @@ import { randomId } from './job-id.js';
 import type { QueueKeys } from './keys.js';
 import { LARGEST_PAGE } from './limits.js';
 import { nextTick, type Recurrence } from './recurrence.js';
-import { newSchedule, type ScheduleOptions, type ScheduleRecord, type StoredSchedule } from './schedule.js';
+import {
+  checkSchedule,
+  newSchedule,
+  type ScheduleOptions,
+  type ScheduleRecord,
+  type StoredSchedule,
+  type TypedScheduleOptions,
+} from './schedule.js';
 import { ScheduleScripts, type DueSchedule } from './schedule-scripts.js';
 import type { ScriptCall } from './script-runner.js';
+import type { StandardSchema } from './standard-schema.js';
 
 /** The most schedules that one script call ticks. */
 const SLICE = 100;
@@ -51,14 +59,18 @@ export class Schedules {
    * one keeps a tick that is due, and a pause. The first tick is the next time of the recurrence.
    *
    * @param id 1 to 100 of A-Z a-z 0-9 _ . : @ -
-   * @throws InvalidOptionError, also where code declares a schedule of that id; InvalidPayloadError
+   * @param options.definition gives its jobs their name and defaults; the payload must fit its schema
+   * @throws InvalidOptionError, also where code declares a schedule of that id; InvalidPayloadError with the path of the
+   *   fault. Nothing was written
    */
-  async upsert(
+  async upsert<Payload extends StandardSchema>(
     id: string,
     recurrence: Recurrence,
-    options?: ScheduleOptions,
+    options?: ScheduleOptions | TypedScheduleOptions<Payload>,
   ): Promise<'created' | 'changed' | 'unchanged'> {
-    const answer = await this.put(newSchedule(this.queue, id, recurrence, options), undefined);
+    const schedule = newSchedule(this.queue, id, recurrence, options);
+    await checkSchedule(schedule, options?.definition);
+    const answer = await this.put(schedule, undefined);
     if (answer === 'declared' || answer === 'held') {
       throw refusal(id, 'change it');
     }

@@ -2,7 +2,7 @@ import type { JobDefinition } from './define-job.js';
 import { InvalidOptionError } from './errors.js';
 import type { JobSource } from './job-handle.js';
 import { show } from './names.js';
-import { newJob, type EnqueueOptions } from './new-job.js';
+import { newJob, payloadSubject, type EnqueueOptions } from './new-job.js';
 import type { NewJob } from './hot-path-scripts.js';
 import { readBySchema } from './read-by-schema.js';
 
@@ -12,6 +12,7 @@ export type TypedEnqueueOptions = Omit<EnqueueOptions, 'name'>;
 /**
  * Checks and encodes one job of a definition. The payload is checked in the form in which its handler will find it.
  *
+ * @param subject how errors name it, where it is not the only one of its call
  * @throws InvalidOptionError, InvalidPayloadError (a rejection, where the schema is asynchronous)
  */
 export function newTypedJob(
@@ -20,9 +21,11 @@ export function newTypedJob(
   payload: unknown,
   options: TypedEnqueueOptions | undefined,
   maxPayloadBytes: number,
+  subject?: string,
 ): NewJob | Promise<NewJob> {
-  const job = newJob(queue, payload, typedOptions(queue, definition, options), maxPayloadBytes);
-  const read = readBySchema('payload', definition.payload, JSON.parse(job.payload));
+  const merged = typedOptions(queue, definition, options, subject);
+  const job = newJob(queue, payload, merged, maxPayloadBytes, subject);
+  const read = readBySchema(payloadSubject(subject), definition.payload, JSON.parse(job.payload));
   if (!(read instanceof Promise)) {
     return job;
   }
@@ -32,10 +35,12 @@ export function newTypedJob(
   return made;
 }
 
-function typedOptions(
+/** The options of an enqueue over those of the definition. @throws InvalidOptionError for another name than its own */
+export function typedOptions(
   queue: string,
   { name, enqueueDefaults }: JobDefinition,
   options: TypedEnqueueOptions | undefined,
+  subject = 'enqueue',
 ): EnqueueOptions | undefined {
   const own: EnqueueOptions = name === queue ? {} : { name };
   if (options === undefined) {
@@ -46,7 +51,7 @@ function typedOptions(
   }
   const other = (options as EnqueueOptions).name;
   if (other !== undefined && other !== name) {
-    throw new InvalidOptionError('enqueue.name', `that of the definition, ${show(name)}`, show(other));
+    throw new InvalidOptionError(`${subject}.name`, `that of the definition, ${show(name)}`, show(other));
   }
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   return { ...enqueueDefaults, ...given, ...own };

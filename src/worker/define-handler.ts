@@ -1,10 +1,9 @@
 import { isJobDefinition, type JobDefinition, type PayloadOf, type ResultInput } from '../queue/define-job.js';
-import { InvalidOptionError, NonRetryableError } from '../queue/errors.js';
-import { encodeJson } from '../queue/json.js';
+import { InvalidOptionError } from '../queue/errors.js';
 import { show } from '../queue/names.js';
-import { readBySchema } from '../queue/read-by-schema.js';
+import { checked } from './bound-handler.js';
 import { checkHandlerOptions } from './check-handlers.js';
-import type { Handler, HandlerFunction, HandlerOptions } from './handler.js';
+import type { Handler, HandlerOptions } from './handler.js';
 import type { Job } from './job.js';
 
 /** A handler of a definition: gets the payload as its schema read it, returns what the result's schema takes. */
@@ -41,31 +40,4 @@ export function handlerDefaults({ defaults }: JobDefinition): HandlerOptions {
   const { maxAttempts, maxCrashes, backoff, timeoutMs, keepResult, resultTtlMs } = defaults;
   const all = { maxAttempts, maxCrashes, backoff, timeoutMs, keepResult, resultTtlMs };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
-}
-
-/** The function, with payload and result held against the schemas. */
-export function checked(definition: JobDefinition, handle: HandlerFunction): HandlerFunction {
-  const { payload: payloadSchema, result: resultSchema } = definition;
-  return async (job) => {
-    try {
-      job.readAs(await readBySchema('payload', payloadSchema, job.payload));
-    } catch (error) {
-      throw final(error as Error);
-    }
-    const result = await handle(job);
-    if (resultSchema) {
-      // As the caller will find it.
-      const stored =
-        result === undefined ? undefined : (JSON.parse(encodeJson('result', result, Infinity)) as unknown);
-      await readBySchema('result', resultSchema, stored);
-    }
-    return result;
-  };
-}
-
-/** No attempt makes a stored payload better. */
-function final(error: Error): Error {
-  const ended = new NonRetryableError(error.message, { cause: error });
-  ended.name = error.name;
-  return ended;
 }

@@ -12,6 +12,7 @@ import {
   type PayloadOf,
   type ResultInput,
   type ResultOf,
+  type Schedules,
 } from 'nest-job-queue';
 import { z } from 'zod';
 
@@ -38,6 +39,22 @@ export type Claims = [
   Held<Equal<ResultOf<typeof SendEmail>, { messageId: string }>>,
   Held<Equal<ResultOf<typeof Ping>, unknown>>,
 ];
+
+export async function recurs(jobs: JobQueueService, schedules: Schedules) {
+  const daily = { everyMs: 86_400_000 };
+  await jobs.schedules.upsert(SendEmail, 'daily', daily, { payload: { to: 'ada', at: '2030-01-01' }, priority: 1 });
+  await jobs.schedules.upsert('email', 'daily', daily, { payload: { to: 5 } });
+  await schedules.upsert('daily', daily, { definition: SendEmail, payload: { to: 'ada' }, priority: 1 });
+
+  // @ts-expect-error a wrong field
+  await jobs.schedules.upsert(SendEmail, 'daily', daily, { payload: { to: 5 } });
+  // @ts-expect-error a missing one
+  await jobs.schedules.upsert(SendEmail, 'daily', daily, { priority: 1 });
+  // @ts-expect-error a wrong field
+  await schedules.upsert('daily', daily, { definition: SendEmail, payload: { to: 5 } });
+  // @ts-expect-error the definition has its name
+  await schedules.upsert('daily', daily, { definition: SendEmail, payload: { to: 'ada' }, name: 'other' });
+}
 
 export async function enqueues(jobs: JobQueueService, queue: JobQueue) {
   const email = await jobs.enqueue(SendEmail, { to: 'ada', at: '2030-01-01' }, { delayMs: 5 });

@@ -286,7 +286,7 @@ describe('an upsert refuses, and writes nothing', () => {
     ],
     ['s', HOURLY, { overlap: 'no' } as object, 'schedule "s".overlap: expected true or false, found "no".'],
     ['s', HOURLY, { delayMs: 5 } as object, 'schedule "s".delayMs: expected a known option'],
-    ['s', HOURLY, { name: '' }, 'job name: '],
+    ['s', HOURLY, { name: '' }, 'schedule "s".name: '],
     ['s', HOURLY, null as never, 'schedule "s": expected an object of schedule options, found null.'],
   ])('%s, %j, %j', async (id, recurrence, options, message) => {
     const { queue, state } = setUp();

@@ -56,13 +56,14 @@ describe('an enqueue of a definition', () => {
     ['what JSON cannot carry', { to: 5n }, 'payload.to', 'a value that JSON can carry, found a BigInt (5n)'],
   ])('refuses %s with its path, and writes nothing', async (_what, payload, path, rest) => {
     const { queue, state } = coreQueue();
-    for (const enqueue of [
-      () => queue.enqueue(SendEmail, payload as never),
-      () => queue.enqueueMany(SendEmail, [{ payload: { to: 'a@b.de' } }, { payload: payload as never }]),
-    ]) {
+    const bulk = [{ payload: { to: 'a@b.de' } }, { payload: payload as never }];
+    for (const [enqueue, place] of [
+      [() => queue.enqueue(SendEmail, payload as never), ''],
+      [() => queue.enqueueMany(SendEmail, bulk), 'enqueueMany[1].'],
+    ] as const) {
       const error = await failure(enqueue);
       expect(error).toBeInstanceOf(InvalidPayloadError);
-      expect(error).toMatchObject({ path, message: `${path}: expected ${rest}.` });
+      expect(error).toMatchObject({ path: place + path, message: `${place}${path}: expected ${rest}.` });
     }
     expect(await keysLike(state.redis, `*${queue.name}*`)).toEqual([]);
   });
@@ -114,11 +115,11 @@ describe('an enqueue of a definition', () => {
     await queue.enqueue(Greet, 'ada');
     await queue.enqueueMany(Greet, [{ payload: 'ada' }]);
     expect(await state.pending()).toHaveLength(2);
-    for (const enqueue of [
-      () => queue.enqueue(Greet, 'bob'),
-      () => queue.enqueueMany(Greet, [{ payload: 'ada' }, { payload: 'bob' }]),
-    ]) {
-      expect(await failure(enqueue)).toMatchObject({ message: 'payload.a[0]: expected "ada", found undefined.' });
+    for (const [enqueue, path] of [
+      [() => queue.enqueue(Greet, 'bob'), 'payload'],
+      [() => queue.enqueueMany(Greet, [{ payload: 'ada' }, { payload: 'bob' }]), 'enqueueMany[1].payload'],
+    ] as const) {
+      expect(await failure(enqueue)).toMatchObject({ message: `${path}.a[0]: expected "ada", found undefined.` });
     }
     expect(await state.pending()).toHaveLength(2);
   });
