@@ -121,13 +121,19 @@ export class DurableLine {
       pipeline.eval(luaScripts[call.script], call.keys.length, ...call.keys, ...call.args);
     }
     // A write in every trip: behind a repeated enqueue, which writes nothing, WAIT would have nothing to wait for.
-    pipeline.hincrby(passengers[0]!.statsKey, 'durable_total', passengers.length);
+    const keys = passengers.map(({ statsKey }) => statsKey);
+    const queues = [...new Set(keys)];
+    for (const key of queues) {
+      pipeline.hincrby(key, 'durable_total', keys.filter((each) => each === key).length);
+    }
     pipeline.wait(replicas, timeoutMs);
     // A frozen server never answers: the connection is given up, and with it what was asked on it.
     const cut = setTimeout(() => client.disconnect(), timeoutMs + answerMs);
     const replies = await pipeline.exec().finally(() => clearTimeout(cut));
-    const [[unwritten], [refused, acknowledged]] = replies!.slice(-2) as [Reply, Reply];
-    const failure = unwritten ?? refused; // without that write, WAIT may speak of none of this trip
+    const counts = replies!.slice(-1 - queues.length, -1) as Reply[];
+    const [refused, acknowledged] = replies!.at(-1) as Reply;
+    const written = counts.some(([error]) => error === null);
+    const failure = written ? refused : counts[0]![0]; // without a write, WAIT may speak of none of this trip
     const replication = failure
       ? { acknowledged: 0, failure }
       : { acknowledged: Number(acknowledged), failure: undefined };

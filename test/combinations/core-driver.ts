@@ -1,23 +1,22 @@
 // The verbs of a JobQueue, with a manual consumer; of a job whose handler has options, with a Worker.
 import { expect } from '@jest/globals';
 import type { ClaimedJob } from '../../src/queue/job.js';
-import { JobQueue } from '../../src/queue/job-queue.js';
+import type { JobQueue } from '../../src/queue/job-queue.js';
+import type { Job } from '../../src/worker/job.js';
 import { queueOn, type TestQueue } from '../support/queue-state.js';
 import { newQueue, startWorker } from '../support/workers.js';
-import { Play } from './play.js';
+import { Play, type PlayedVerb } from './play.js';
 import { definitionOf, type Row } from './rows.js';
 import type { Driver, Stage } from './scene.js';
 import { server } from './server.js';
 
-type Consumer = Pick<
-  Stage,
-  'complete' | 'fail' | 'giveUp' | 'keepWaiting' | 'loseWorker' | 'running' | 'shutDown' | 'snooze'
->;
+type Consumer = Pick<Stage, PlayedVerb | 'keepWaiting' | 'running' | 'shutDown'>;
 
 export const coreDriver: Driver = {
   name: 'the core',
   open: async (row) => {
-    const queue = newQueue(row.handler ? { visibilityMs: 300 } : {}, server());
+    const played = row.handler !== undefined || row.ahead === true;
+    const queue = newQueue(played ? { visibilityMs: 300 } : {}, server());
     const state = queueOn(server(), {}, queue.name);
     return {
       queue,
@@ -29,15 +28,21 @@ export const coreDriver: Driver = {
       pause: () => queue.pause(),
       resume: () => queue.resume(),
       cancel: (id) => queue.cancel(id),
-      ...(row.handler ? await worker(queue, state, row.handler) : manualConsumer(queue, state)),
+      get: (id) => queue.get(id),
+      reschedule: (id, start) => queue.reschedule(id, start),
+      remove: (id) => queue.remove(id),
+      ...(played ? await worker(queue, state, row) : manualConsumer(queue, state)),
     };
   },
 };
 
+/** Of one who claims by hand, a job at a time, when the test says so. */
+const nothingToDo = { keepWaiting: () => {}, blocked: async () => {}, freeSlot: () => {}, end: () => {} };
+
 function manualConsumer(queue: JobQueue, state: TestQueue): Consumer {
   let job: ClaimedJob;
   return {
-    keepWaiting: () => undefined,
+    ...nothingToDo,
     running: async () => {
       job = (await queue.claim())!;
     },
@@ -65,13 +70,11 @@ function manualConsumer(queue: JobQueue, state: TestQueue): Consumer {
   };
 }
 
-async function worker(queue: JobQueue, state: TestQueue, options: Row['handler']): Promise<Consumer> {
+async function worker(queue: JobQueue, state: TestQueue, { handler, ahead }: Row): Promise<Consumer> {
   const play = new Play();
-  const handler = { ...options, handle: (job: Parameters<Play['handle']>[0]) => play.handle(job) };
-  const { worker: runtime } = await startWorker(queue, handler, {
-    perQueue: 1,
-    onEvent: (event) => play.tell(event),
-  });
+  const handlers = { [queue.name]: { ...handler, handle: (job: Job) => play.handle(job) } };
+  const served = { queue, concurrency: 1, prefetch: ahead ? 1 : 0, handlers };
+  const { worker: runtime } = await startWorker([served], undefined, { onEvent: (event) => play.tell(event) });
   return {
     ...play.verbs(queue, state),
     keepWaiting: () => runtime.pause(),

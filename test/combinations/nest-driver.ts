@@ -1,5 +1,5 @@
 // The same verbs through the Nest module: JobQueueService, @JobHandler, @OnJobEvent. One app serves the queues of all
-// cells; only what is shut down has an app of its own.
+// cells of a row; only what is shut down has an app of its own.
 import { afterAll } from '@jest/globals';
 import { Module, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -21,40 +21,42 @@ import { server, serverUrl } from './server.js';
 const SHUT_DOWN = 'a shutdown gives it back';
 const open = new Set<INestApplicationContext>();
 afterAll(async () => {
-  await Promise.all([...open].map((app) => app.close()));
+  await Promise.all([...open].map(close));
 });
 
-/** A driver whose app serves one queue for each of these cells; those of others have no worker. */
-export function nestDriver(cells: readonly { row: Row; cell: string }[] = []): Driver {
-  const names = new Map(cells.map(({ cell }, i) => [cell, uniqueQueueName(`cell-${i}`)]));
-  const plays = new Map([...names.values()].map((name) => [name, new Play()]));
-  let shared: Promise<INestApplicationContext> | undefined;
-  const served = cells.filter(({ cell }) => !cell.endsWith(SHUT_DOWN));
+/** One app, the names of its queues by column, and by name what their handlers are to do. */
+interface Cells {
+  app: INestApplicationContext;
+  names: ReadonlyMap<string, string>;
+  plays: ReadonlyMap<string, Play>;
+}
+
+/** A driver whose apps serve a queue for each of these columns; without any its queues have no worker. */
+export function nestDriver(columns: readonly string[] = []): Driver {
+  const served = columns.filter((column) => column !== SHUT_DOWN);
+  let current: { row: Row | undefined; cells: Promise<Cells> } | undefined;
+
+  const cellsOf = (row: Row | undefined): Promise<Cells> => {
+    if (!current || current.row !== row) {
+      const before = current?.cells.then(({ app }) => close(app));
+      current = { row, cells: Promise.resolve(before).then(() => boot(row, served)) };
+    }
+    return current.cells;
+  };
 
   return {
     name: 'the Nest module',
-    open: async (row, cell) => {
-      const name = names.get(cell) ?? uniqueQueueName('cell');
-      const play = plays.get(name) ?? new Play();
-      const jobs = (
-        await (shared ??= boot(
-          served.map((each) => [names.get(each.cell)!, each.row]),
-          plays,
-        ))
-      ).get(JobQueueService);
-      const own = cell.endsWith(SHUT_DOWN) ? await boot([[name, row]], plays) : undefined;
-      return stageOf(name, row, play, jobs, own);
+    open: async (row, column) => {
+      const cells = await cellsOf(columns.length > 0 ? row : undefined);
+      const { app, names, plays } = column === SHUT_DOWN ? await boot(row, [column]) : cells;
+      const name = names.get(column) ?? uniqueQueueName('cell');
+      return stageOf(name, row, plays.get(name) ?? new Play(), cells.app.get(JobQueueService), app);
     },
   };
 }
 
-function stageOf(
-  name: string,
-  row: Row,
-  play: Play,
-  jobs: JobQueueService,
-  own: INestApplicationContext | undefined,
-): Stage {
+/** The verbs of `jobs`, on a queue that is served by `app`. */
+function stageOf(name: string, row: Row, play: Play, jobs: JobQueueService, app: INestApplicationContext): Stage {
   const queue = jobs.queue(name);
   const state = queueOn(server(), {}, name);
   const subject = row.typed ? definitionOf(name) : name;
@@ -71,6 +73,9 @@ function stageOf(
     pause: () => jobs.pause(subject),
     resume: () => jobs.resume(subject),
     cancel: (id) => jobs.cancel(subject, id),
+    get: (id) => jobs.get(name, id),
+    reschedule: (id, start) => jobs.reschedule(subject, id, start),
+    remove: (id) => jobs.remove(subject, id),
     ...play.verbs(queue, state),
     keepWaiting: () => jobs.pauseWorker(name),
     running: async () => {
@@ -78,17 +83,21 @@ function stageOf(
       await jobs.pause(subject);
     },
     shutDown: async () => {
-      open.delete(own!);
-      await own!.close();
+      await close(app);
       await play.until('released');
     },
   };
 }
 
-async function boot(
-  queues: [name: string, row: Row][],
-  plays: Map<string, Play>,
-): Promise<INestApplicationContext> {
+async function close(app: INestApplicationContext): Promise<void> {
+  if (open.delete(app)) {
+    await app.close();
+  }
+}
+
+async function boot(row: Row | undefined, columns: readonly string[]): Promise<Cells> {
+  const names = new Map(columns.map((column) => [column, uniqueQueueName('cell')]));
+  const plays = new Map([...names.values()].map((name) => [name, new Play()]));
   class Handlers {
     run(job: Job): Promise<unknown> {
       return plays.get(job.queue)!.handle(job);
@@ -100,9 +109,9 @@ async function boot(
     }
   }
   const method = Object.getOwnPropertyDescriptor(Handlers.prototype, 'run')!;
-  for (const [name, row] of queues) {
-    const options = { ...row.handler, concurrency: 1, visibilityMs: 300 };
-    const decorate = row.typed ? JobHandler(definitionOf(name), options) : JobHandler(name, options);
+  for (const name of plays.keys()) {
+    const options = { ...row?.handler, prefetch: row?.ahead ? 1 : 0, concurrency: 1, visibilityMs: 300 };
+    const decorate = row?.typed ? JobHandler(definitionOf(name), options) : JobHandler(name, options);
     (decorate as MethodDecorator)(Handlers.prototype, 'run', method);
   }
   const redis = serverUrl();
@@ -111,5 +120,5 @@ async function boot(
   class CellsModule {}
   const app = await NestFactory.createApplicationContext(CellsModule, { logger: false });
   open.add(app);
-  return app;
+  return { app, names, plays };
 }

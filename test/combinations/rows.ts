@@ -1,7 +1,7 @@
 // The rows of the table "what happens to a job with an option": how each job is enqueued.
 import { z } from 'zod';
 import { defineJob, type JobDefinition } from '../../src/queue/define-job.js';
-import type { EnqueueOptions } from '../../src/queue/new-job.js';
+import type { EnqueueOptions, UniqueOptions } from '../../src/queue/new-job.js';
 import type { HandlerOptions } from '../../src/worker/handler.js';
 
 export const HOUR = 3_600_000;
@@ -12,30 +12,53 @@ export interface Row {
   typed?: boolean;
   /** Enqueued by a schedule without overlap. */
   scheduled?: boolean;
+  /** Claimed beyond the free slots, behind a job that runs. */
+  ahead?: boolean;
   /** What its handler asks for. */
   handler?: HandlerOptions;
 }
 
+const ATTEMPTS = { maxAttempts: 5 };
+const CRASHES = { maxCrashes: 5 };
+const BACKOFF = { backoff: 2 * HOUR };
+const FOR_A_TIME = { ms: HOUR };
+
 export const ROWS: Record<string, Row> = {
   'a plain job': { options: {} },
+  '`id`': { options: { id: 'own' } },
   '`priority`': { options: { priority: 5 } },
-  '`delayMs`, `runAt`': { options: { delayMs: HOUR } },
+  '`delayMs`': { options: { delayMs: HOUR } },
+  '`runAt`': { options: { runAt: Date.now() + HOUR } },
   '`expiresInMs`': { options: { expiresInMs: HOUR } },
-  '`maxAttempts`': { options: { maxAttempts: 5 } },
-  '`maxCrashes`': { options: { maxCrashes: 5 } },
-  '`backoff`': { options: { backoff: 2 * HOUR } },
+  '`maxAttempts: 5`': { options: ATTEMPTS },
+  '`maxAttempts: 5`, its handler: 1': { options: ATTEMPTS, handler: { maxAttempts: 1 } },
+  '`maxAttempts: 1` of its handler': { options: {}, handler: { maxAttempts: 1 } },
+  '`maxCrashes: 5`': { options: CRASHES },
+  '`maxCrashes: 5`, its handler: 1': { options: CRASHES, handler: { maxCrashes: 1 } },
+  '`maxCrashes: 1` of its handler': { options: {}, handler: { maxCrashes: 1 } },
+  '`backoff`': { options: BACKOFF },
+  '`backoff`, its handler: 0': { options: BACKOFF, handler: { backoff: 0 } },
+  '`backoff` of its handler': { options: {}, handler: { backoff: () => 2 * HOUR } },
   '`timeoutMs`': { options: { timeoutMs: HOUR } },
   '`keepResult: false`': { options: { keepResult: false } },
   '`resultTtlMs`': { options: { resultTtlMs: HOUR } },
   '`resultTtlMs` of its handler': { options: {}, handler: { resultTtlMs: HOUR } },
   '`completedHistory: 0` of its handler': { options: {}, handler: { completedHistory: 0 } },
-  "`unique` for `'pending'`": { options: { unique: { key: 'k', for: 'pending' } } },
-  "`unique` for `'unfinished'`": { options: { unique: { key: 'k', for: 'unfinished' } } },
-  '`unique` for `{ ms }`': { options: { unique: { key: 'k', for: { ms: HOUR } } } },
+  'claimed ahead by `prefetch`': { options: {}, ahead: true },
+  "`unique` for `'pending'`": unique('pending'),
+  "`unique` for `'pending'`, `'replace'`": unique('pending', 'replace'),
+  "`unique` for `'unfinished'`": unique('unfinished'),
+  "`unique` for `'unfinished'`, `'replace'`": unique('unfinished', 'replace'),
+  '`unique` for `{ ms }`': unique(FOR_A_TIME),
+  "`unique` for `{ ms }`, `'replace'`": unique(FOR_A_TIME, 'replace'),
   '`durability`': { options: { durability: 'replica' } },
   'a definition': { options: {}, typed: true },
   'a schedule without `overlap`': { options: {}, scheduled: true },
 };
+
+function unique(hold: UniqueOptions['for'], onConflict?: UniqueOptions['onConflict']): Row {
+  return { options: { unique: { key: 'k', for: hold, onConflict } } };
+}
 
 /** The definition of the typed row, for the jobs of a name. */
 export function definitionOf(name: string): JobDefinition {

@@ -1,11 +1,13 @@
 // What a driver gives to the columns of a table: one job in one queue, and all that can be done to it.
 import { expect } from '@jest/globals';
 import type { DeadLetters } from '../../src/queue/dead-letters.js';
+import type { JobRecord } from '../../src/queue/job.js';
 import type { JobHandle } from '../../src/queue/job-handle.js';
 import type { JobQueue } from '../../src/queue/job-queue.js';
 import type { EnqueueOptions } from '../../src/queue/new-job.js';
 import type { Schedules } from '../../src/queue/schedules.js';
 import type { TestQueue } from '../support/queue-state.js';
+import { eventually } from '../support/wait.js';
 import type { Row } from './rows.js';
 import { expectOnReplica } from './server.js';
 import { endWords, keptWords } from './words.js';
@@ -13,12 +15,12 @@ import { endWords, keptWords } from './words.js';
 /** The same verbs, by a JobQueue or through the Nest module. */
 export interface Driver {
   readonly name: string;
-  open(row: Row, cell: string): Promise<Stage>;
+  open(row: Row, column: string): Promise<Stage>;
 }
 
 /** One queue as a driver reaches it. */
 export interface Stage {
-  /** For what the module has no verb of its own for. */
+  /** For a consumer by hand. */
   readonly queue: JobQueue;
   /** The same keys, to seed and to read. */
   readonly state: TestQueue;
@@ -28,10 +30,17 @@ export interface Stage {
   pause(): Promise<boolean>;
   resume(): Promise<boolean>;
   cancel(id: string): Promise<string>;
+  get(id: string): Promise<JobRecord | null>;
+  reschedule(id: string, start: { delayMs: number }): Promise<string>;
+  remove(id: string): Promise<string>;
   /** Lets nobody claim but the test. */
   keepWaiting(): void;
   /** Resolves when the job runs; from then on nothing else is claimed. */
   running(): Promise<void>;
+  /** Resolves when BLOCKER runs, in the only slot. */
+  blocked(): Promise<void>;
+  /** Lets BLOCKER end. */
+  freeSlot(): void;
   /** Ends the attempt; each resolves when that is written. */
   fail(final: boolean): Promise<void>;
   complete(): Promise<void>;
@@ -40,10 +49,15 @@ export interface Stage {
   loseWorker(): Promise<void>;
   /** Resolves when the handler, told of a cancel, has given up. */
   giveUp(): Promise<void>;
+  /** Lets all that still runs end, so that no stop waits for it. */
+  end(): void;
 }
 
+/** The job that has the slot for which another waits. */
+export const BLOCKER = 'blocker';
+
 export class Scene {
-  id = 'subject';
+  id = '';
 
   constructor(
     readonly stage: Stage,
@@ -53,20 +67,22 @@ export class Scene {
   /** Enqueues the job as its row says. */
   async enqueue(): Promise<void> {
     const { options, typed = false, scheduled } = this.row;
+    const { schedules } = this.stage;
     if (scheduled) {
-      await this.stage.schedules.upsert('often', { everyMs: 86_400_000 }, { payload: 'subject', overlap: false });
-      this.id = (await this.stage.schedules.runNow('often')).id;
-    } else {
-      await this.stage.enqueue('subject', { ...options, id: this.id }, typed);
+      await schedules.upsert('often', { everyMs: 86_400_000 }, { payload: 'subject', overlap: false });
     }
+    const { id } = scheduled
+      ? await schedules.runNow('often')
+      : await this.stage.enqueue('subject', options, typed);
+    this.id = id;
     if (options.durability) {
-      await expectOnReplica(this.stage.state, this.id, 'subject');
+      await expectOnReplica(this.stage.state, id, 'subject');
     }
   }
 
   async becomeDue(): Promise<void> {
     const { state } = this.stage;
-    if (this.row.options.delayMs) {
+    if (this.row.options.delayMs ?? this.row.options.runAt) {
       await state.makeDue(this.id);
       await state.redis.zadd(state.keys.wake, 0, '1');
     }
@@ -74,26 +90,73 @@ export class Scene {
 
   /** The job runs, and a peer of the same priority waits. */
   async run(): Promise<void> {
+    if (this.row.ahead) {
+      await this.claimAhead();
+    } else {
+      await this.enqueue();
+      await this.becomeDue();
+    }
+    await this.begin();
+    await this.enqueuePeer();
+  }
+
+  /** A worker has the job, and a peer waits. */
+  async claimed(): Promise<void> {
+    if (!this.row.ahead) {
+      return this.run();
+    }
+    await this.claimAhead();
+    await this.stage.pause();
+    await this.enqueuePeer();
+  }
+
+  /** The job waits, for a worker or for a slot. */
+  async waits(): Promise<void> {
+    if (this.row.ahead) {
+      return this.claimed();
+    }
+    this.stage.keepWaiting();
     await this.enqueue();
-    await this.becomeDue();
+  }
+
+  /** Resolves when the job runs. */
+  async begin(): Promise<void> {
+    this.stage.freeSlot();
     await this.stage.running();
-    await this.stage.enqueue('peer', { id: 'peer', priority: this.row.options.priority }, this.row.typed ?? false);
+  }
+
+  private async claimAhead(): Promise<void> {
+    await this.stage.enqueue(BLOCKER, { id: BLOCKER }, false);
+    await this.stage.blocked();
+    await this.enqueue();
+    await eventually(async () => (await this.stage.get(this.id))!.status === 'processing');
+  }
+
+  private async enqueuePeer(): Promise<void> {
+    const { options, typed = false } = this.row;
+    await this.stage.enqueue('peer', { id: 'peer', priority: options.priority }, typed);
   }
 
   /** What the job is now, in the words of the docs. */
   async seen(): Promise<string> {
     const { options, typed = false, scheduled } = this.row;
-    const job = await this.stage.queue.get(this.id);
+    const job = await this.stage.get(this.id);
     const words = [job ? await this.place(job.status) : 'gone'];
     const { state } = this.stage;
     if (job?.status === 'pending' || job?.status === 'scheduled') {
-      words.push(...(await keptWords(options, job, state)));
+      words.push(...(await keptWords(this.row, job, state)));
     } else if (job) {
       words.push(...(await endWords(this.row, job, state)));
     }
     if (options.unique) {
       const { outcome } = await this.stage.enqueue('rival', { unique: options.unique }, typed);
-      words.push(outcome === 'kept' ? 'key held' : 'key free');
+      words.push(
+        { kept: 'key held', replaced: 'the next one replaces it', new: 'key free', existing: '' }[outcome],
+      );
+    }
+    if (options.id) {
+      const { outcome } = await this.stage.enqueue('again', { id: options.id }, typed);
+      words.push(outcome === 'existing' ? 'id known' : 'id free');
     }
     if (scheduled) {
       const { outcome } = await this.stage.schedules.runNow('often');
@@ -109,7 +172,8 @@ export class Scene {
     }
     const { state } = this.stage;
     const ranked = await state.ranked(state.keys.prioritized);
-    const [ids, name] = ranked.includes(this.id) ? [ranked, 'its priority'] : [await state.pending(), 'the line'];
+    const [all, name] = ranked.includes(this.id) ? [ranked, 'its priority'] : [await state.pending(), 'the line'];
+    const ids = all.filter((id) => id !== BLOCKER);
     expect(ids).toContain(this.id);
     return ids.includes('peer') ? `${ids[0] === this.id ? 'front' : 'back'} of ${name}` : `in ${name}`;
   }

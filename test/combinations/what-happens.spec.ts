@@ -1,28 +1,36 @@
-// The table "what happens to a job with an option" of docs/jobs.md: each cell is a job here that tells the same of itself.
+// The tables "what happens" of docs/jobs.md: each cell is a job here that tells the same of itself.
 import { describe, expect, it } from '@jest/globals';
-import { COLUMNS } from './columns.js';
+import { WHILE_IT_RUNS, WHILE_IT_WAITS, type Columns } from './columns.js';
 import { coreDriver } from './core-driver.js';
 import { nestDriver } from './nest-driver.js';
 import { ROWS } from './rows.js';
-import { Scene } from './scene.js';
-import { tableOf } from '../docs/table.js';
+import { Scene, type Driver } from './scene.js';
+import { allCells } from './all-cells.js';
+import { byRow, tableOf } from '../docs/table.js';
 
-const cells = tableOf('what happens');
-const known = cells.filter(([row, column]) => row in ROWS && column in COLUMNS);
-const drivers = [
-  coreDriver,
-  nestDriver(known.map(([row, column]) => ({ row: ROWS[row]!, cell: `${row}, ${column}` }))),
-];
+const tables: Record<string, Columns> = { 'while it runs': WHILE_IT_RUNS, 'while it waits': WHILE_IT_WAITS };
 
-describe.each(drivers)('through $name, a job with', (driver) => {
-  it.each(known)('%s, when %s: %s', async (row, column, said) => {
-    const stage = await driver.open(ROWS[row]!, `${row}, ${column}`);
-    expect(await COLUMNS[column]!(new Scene(stage, ROWS[row]!))).toBe(said);
+/** What has become of a job with the option of a row after what a column does to it. */
+async function cell(driver: Driver, row: string, column: string, columns: Columns): Promise<string> {
+  const stage = await driver.open(ROWS[row]!, column);
+  try {
+    return await columns[column]!(new Scene(stage, ROWS[row]!));
+  } finally {
+    stage.end();
+  }
+}
+
+describe.each(Object.entries(tables))('what happens %s', (table, columns) => {
+  const rows = byRow(tableOf(`what happens ${table}`));
+
+  describe.each([coreDriver, nestDriver(Object.keys(columns))])('through $name, to a job with', (driver) => {
+    it.each(rows)('%s', async (row, said) => {
+      expect(await allCells(said, (column) => cell(driver, row, column, columns))).toEqual(said);
+    });
   });
-});
 
-it('the table has a cell for everything that can happen to a job', () => {
-  expect(cells.map(([row, column]) => `${row} × ${column}`)).toEqual(
-    Object.keys(ROWS).flatMap((row) => Object.keys(COLUMNS).map((column) => `${row} × ${column}`)),
-  );
+  it('is in the docs for every option', () => {
+    const names = rows.map(([row, said]) => [row, Object.keys(said)]);
+    expect(names).toEqual(Object.keys(ROWS).map((row) => [row, Object.keys(columns)]));
+  });
 });

@@ -1,13 +1,17 @@
 // What has become of the options of a job, in the words of the docs.
+import { expect } from '@jest/globals';
 import { FALLEN_TTL_MS } from '../../src/queue/hot-path-scripts.js';
 import type { JobRecord } from '../../src/queue/job.js';
-import type { EnqueueOptions } from '../../src/queue/new-job.js';
 import { resolveQueueOptions } from '../../src/queue/options.js';
 import type { TestQueue } from '../support/queue-state.js';
 import { HOUR, type Row } from './rows.js';
 
 /** Of a job that waits. */
-export async function keptWords(options: EnqueueOptions, job: JobRecord, state: TestQueue): Promise<string[]> {
+export async function keptWords(
+  { options, handler, ahead }: Row,
+  job: JobRecord,
+  state: TestQueue,
+): Promise<string[]> {
   const stored = await state.job(job.id);
   const told = JSON.parse(stored.options ?? '{}') as Record<string, unknown>;
   const words: string[] = [];
@@ -21,10 +25,12 @@ export async function keptWords(options: EnqueueOptions, job: JobRecord, state: 
   if (options.maxCrashes) {
     words.push(`crashes ${job.crashes} of its ${stored.max_crashes}`);
   }
-  if (options.backoff) {
-    const waits = job.status === 'scheduled' ? job.dueAt!.getTime() - (await state.now()) : 0;
-    const kept = told.backoff === options.backoff ? 'backoff kept' : 'backoff lost';
-    words.push(waits > 1.5 * HOUR ? 'after its backoff' : kept);
+  const waits = job.status === 'scheduled' ? job.dueAt!.getTime() - (await state.now()) : 0;
+  if (waits > 1.5 * HOUR) {
+    expect([options.backoff, handler?.backoff]).not.toEqual([undefined, undefined]);
+    words.push('after its backoff');
+  } else if (options.backoff) {
+    words.push(told.backoff === options.backoff ? 'backoff kept' : 'backoff lost');
   }
   if (options.timeoutMs) {
     words.push(told.timeoutMs === options.timeoutMs ? 'limit kept' : 'limit lost');
@@ -35,17 +41,20 @@ export async function keptWords(options: EnqueueOptions, job: JobRecord, state: 
   if (options.resultTtlMs) {
     words.push(told.resultTtlMs === options.resultTtlMs ? 'life kept' : 'life lost');
   }
+  if (ahead) {
+    words.push(`crashes ${job.crashes}`);
+  }
   return words;
 }
 
-/** Of a job that has ended. */
+/** Of a job that does not wait: how it lives on once it has ended. */
 export async function endWords({ options, handler }: Row, job: JobRecord, state: TestQueue): Promise<string[]> {
   const words: string[] = [];
   if (options.keepResult === false && job.status === 'completed') {
     words.push(job.result === undefined ? 'no result' : 'a result');
   }
   const own = options.resultTtlMs ?? handler?.resultTtlMs;
-  if (own || handler?.completedHistory === 0) {
+  if (job.status !== 'processing' && (own || handler?.completedHistory === 0)) {
     words.push(await lifeOf(job, state, own));
   }
   return words;

@@ -10,6 +10,15 @@ export function tableOf(mark: string): Cell[] {
   return body.flatMap(([row, ...cells]) => columns.map((column, i) => [row!, column, cells[i]!] as Cell));
 }
 
+/** The cells by row, each row with what the docs say by column; empty cells are left out. */
+export function byRow(cells: readonly Cell[]): [row: string, said: Record<string, string>][] {
+  const rows = new Map<string, Record<string, string>>();
+  for (const [row, column, said] of cells.filter(([, , text]) => text !== '')) {
+    rows.set(row, { ...rows.get(row), [column]: said });
+  }
+  return [...rows];
+}
+
 /** The rows of the table after a mark, the heading and its line included. */
 export function rowsOf(mark: string, doc = 'docs/jobs.md'): string[][] {
   const text = readFileSync(new URL(`../../${doc}`, import.meta.url), 'utf8');

@@ -143,6 +143,14 @@ describe("durability: 'replica'", () => {
     expect((await queues[1]!.stats()).pending).toBe(50);
   });
 
+  it('is counted for each queue of a shared wait', async () => {
+    const queues = [durable(), durable(), durable()];
+    await Promise.all(queues.map((queue) => queue.enqueue(1)));
+    for (const queue of queues) {
+      expect(await pair.redis.hget((await queue.scripts()).keys.stats, 'durable_total')).toBe('1');
+    }
+  });
+
   it('can be asked for by one enqueue, and waived by one', async () => {
     const plain = queueOn(pair.redis, { durabilityTimeoutMs: 50 });
     const strict = durable({ durabilityTimeoutMs: 50 });
