@@ -3,8 +3,9 @@
 -- next heartbeat. Taking one id from pending is O(length of pending).
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1..8]: retention and limits, see lib/retention
--- ARGV[9] id
--- Returns cancelled | requested | finished | missing. Repeated: changes nothing.
+-- ARGV[9] id; ARGV[10] 1: whoever calls has listeners to tell
+-- Returns cancelled | requested | finished | missing; where this call cancelled it and there is somebody to tell: the
+--   job's hash as a flat list of field, value. Repeated: changes nothing, and there is nothing new to tell.
 --@include lib/keys
 --@include lib/retention
 --@include lib/clock
@@ -13,7 +14,7 @@
 --@include lib/history
 --@include lib/ends
 --@include lib/take_out
-local id = ARGV[first]
+local id, tells = ARGV[first], ARGV[first + 1] == '1'
 local status = read(job .. id, 'status')[1]
 if not status then
   return 'missing'
@@ -26,7 +27,7 @@ if status == 'completed' or status == 'failed' then
 end
 if status ~= 'processing' and take_out(id) then
   end_cancelled(id)
-  return 'cancelled'
+  return tells and redis.call('HGETALL', job .. id) or 'cancelled'
 end
 -- Claimed, or taken by a client of the pattern that has not written its claim yet.
 redis.call('HSETNX', job .. id, 'cancel_requested_at_ms', now)

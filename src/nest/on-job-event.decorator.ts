@@ -34,7 +34,8 @@ type ListenerDecorator = <Method extends (event: never) => unknown>(
  *
  * A job that could not be handed to a handler has no `started`: `failed`, `cancelled` or `released` come alone, with the
  * reason as the error, in the process that refused it. So do `failed` and `cancelled` of a job that died with its worker:
- * in the process whose sweep found it, whether or not it has handlers. `JobQueueService.events` tells of the whole fleet.
+ * in the process whose sweep found it, whether or not it has handlers; and `cancelled` of a job that a call cancelled while
+ * it waited: in the process of the call. `JobQueueService.events` tells of the whole fleet.
  *
  * A wrong type, an unknown option or a request-scoped provider stops the app's boot with an InvalidOptionError.
  *

@@ -3,6 +3,7 @@ import type { JobQueueLogger } from '../queue/logger.js';
 import type { StuckJob } from '../worker/stuck.js';
 import { Worker } from '../worker/worker.js';
 import type { BootAudit } from './boot-audit.js';
+import { tellCancels } from './cancel-events.js';
 import type { HandlerRegistry } from './handler-registry.js';
 import type { ResolvedModuleOptions } from './job-queue.options.js';
 import type { JobListeners } from './job-listeners.js';
@@ -73,6 +74,9 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       this.handlers.bind();
       await this.handlers.schedules.whenChecked();
       this.listeners.bind();
+      if (this.listeners.listener) {
+        tellCancels(this.queues, this.listeners.listener);
+      }
       if (this.expected) {
         await this.handlers.openThreads();
       }

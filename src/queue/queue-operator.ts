@@ -44,6 +44,7 @@ export abstract class QueueOperator {
   /** The jobs that have failed for good. */
   readonly deadLetters: DeadLetters = new DeadLetters(this);
   private opened: QueueScripts | undefined;
+  private readonly cancelListeners = new Set<(job: JobRecord) => void>();
 
   constructor(
     client: RedisClient,
@@ -120,7 +121,23 @@ export abstract class QueueOperator {
    * Taking one job out of a long queue is O(its length).
    */
   async cancel(id: string): Promise<'cancelled' | 'requested' | 'finished' | 'missing'> {
-    return this.call((scripts) => scripts.cancel(id));
+    if (this.cancelListeners.size === 0) {
+      return this.call((scripts) => scripts.cancel(id));
+    }
+    const { answer, cancelled } = await this.call((scripts) => scripts.cancelAndTell(id));
+    if (cancelled) {
+      this.cancelListeners.forEach((listener) => listener(cancelled));
+    }
+    return answer;
+  }
+
+  /**
+   * Calls the listener with each waiting job that `cancel` of this object ends, once; that of a running one is told by its
+   * worker. Answers the way to end that.
+   */
+  onCancelled(listener: (job: JobRecord) => void): () => void {
+    this.cancelListeners.add(listener);
+    return () => this.cancelListeners.delete(listener);
   }
 
   /** Deletes a job with all its traces. A claimed one is refused (`processing`): cancel it first. */

@@ -145,7 +145,18 @@ export class QueueScripts extends HotPathScripts {
   }
 
   cancel(id: string): ScriptCall<'cancelled' | 'requested' | 'finished' | 'missing'> {
-    return call('cancel', this.keys.standard, [...this.retention, id], (reply) => reply as 'cancelled');
+    return call('cancel', this.keys.standard, [...this.retention, id, ''], (reply) => reply as 'cancelled');
+  }
+
+  /** Answers the job too, where this call cancelled it. */
+  cancelAndTell(
+    id: string,
+  ): ScriptCall<{ answer: 'cancelled' | 'requested' | 'finished' | 'missing'; cancelled?: JobRecord }> {
+    return call('cancel', this.keys.standard, [...this.retention, id, '1'], (reply) =>
+      Array.isArray(reply)
+        ? { answer: 'cancelled', cancelled: decodeJob(this.keys.queue, reply as string[]) }
+        : { answer: reply as 'requested' },
+    );
   }
 
   remove(id: string): ScriptCall<'removed' | 'processing' | 'missing'> {

@@ -10,11 +10,13 @@ interface Refusal {
   last_error?: string;
 }
 
+const CANCELLED = 'JobCancelled';
+
 const REASONS: Record<string, { name: string; tell: (job: Refusal) => string }> = {
   missing: { name: 'BrokenJob', tell: () => 'The job hash is missing: it was deleted or has expired.' },
   cancelled: {
-    name: 'JobCancelled',
-    tell: ({ started }) => `The job was cancelled before ${started ? 'its next attempt' : 'it started'}.`,
+    name: CANCELLED,
+    tell: ({ started }) => cancelledMessage(started),
   },
   expired: { name: 'JobExpired', tell: expired },
   exhausted: {
@@ -22,6 +24,15 @@ const REASONS: Record<string, { name: string; tell: (job: Refusal) => string }> 
     tell: ({ attempts, max_attempts: limit }) => `The job has used ${count(attempts)}, and its limit is ${limit}.`,
   },
 };
+
+/** The error of a job that was cancelled while it waited. */
+export function cancelledError(started: boolean): Error {
+  return Object.assign(new Error(cancelledMessage(started)), { name: CANCELLED });
+}
+
+function cancelledMessage(started: boolean): string {
+  return `The job was cancelled before ${started ? 'its next attempt' : 'it started'}.`;
+}
 
 /** The error of a job that must not run, from the verdict of its claim; undefined where it may. */
 export function refusalOf(verdict: string): StoredError | undefined {

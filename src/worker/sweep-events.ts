@@ -1,14 +1,7 @@
-import { ClaimLostError } from '../queue/errors.js';
-import type { ClaimedJob, JobRecord, JobStatus } from '../queue/job.js';
+import type { JobRecord, JobStatus } from '../queue/job.js';
 import type { JobQueue } from '../queue/job-queue.js';
-import { Job, type JobReporter } from './job.js';
+import { unclaimedJob } from './unclaimed-job.js';
 import type { WorkerEventListener } from './worker-event.js';
-
-/** The attempt is over and its worker gone: nobody can report on it any more. */
-const nobody: JobReporter = {
-  progress: ({ id }) => Promise.reject(new ClaimLostError(id)),
-  log: ({ id }) => Promise.reject(new ClaimLostError(id)),
-};
 
 /**
  * Tells of the jobs whose end a sweep found: their own workers, being dead, tell of nothing.
@@ -24,29 +17,10 @@ export async function tellEnds(
     reclaimed.map(async ({ id, status }) => {
       const record = status === 'failed' || status === 'cancelled' ? await queue.get(id) : null;
       if (record && (status === 'failed' || status === 'cancelled')) {
-        emit({ type: status, job: new Job(claimOf(record, queue), nobody), error: errorOf(record) });
+        emit({ type: status, job: unclaimedJob(record, queue), error: errorOf(record) });
       }
     }),
   );
-}
-
-/** The claim that was lost, as far as it can still be told. */
-function claimOf(record: JobRecord, queue: JobQueue): ClaimedJob {
-  const { id, name, payload, attempts, maxAttempts = queue.options.maxAttempts, fence = 0 } = record;
-  return {
-    id,
-    name,
-    queue: queue.name,
-    payload,
-    attempt: attempts,
-    maxAttempts,
-    fence,
-    token: '',
-    enqueuedAtMs: record.enqueuedAt.getTime(),
-    claimedAtMs: record.attemptLog.at(-1)?.startedAt.getTime() ?? 0,
-    options: {},
-    plain: false,
-  };
 }
 
 function errorOf({ lastError, attemptLog }: JobRecord): Error {

@@ -24,6 +24,19 @@ describe('cancel.lua', () => {
     expect((await q.claim(10)).map((job) => job.id)).toEqual(['b']);
   });
 
+  it('answers the job where somebody is to be told of it, once, however short it is kept', async () => {
+    const q = testQueue({ resultTtlMs: 1 });
+    await q.addAll('a');
+    const first = await q.run(q.scripts.cancelAndTell('a'));
+    expect(first).toMatchObject({ answer: 'cancelled', cancelled: { id: 'a', status: 'cancelled' } });
+    await q.addAll('b');
+    await q.run(q.scripts.cancel('b'));
+    expect((await q.run(q.scripts.cancelAndTell('b'))).cancelled).toBeUndefined();
+    await q.addAndClaim('c');
+    expect(await q.run(q.scripts.cancelAndTell('c'))).toEqual({ answer: 'requested' });
+    expect(await q.run(q.scripts.cancelAndTell('none'))).toEqual({ answer: 'missing' });
+  });
+
   it('flags a running job and leaves its claim', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
