@@ -19,8 +19,8 @@ export interface Fault {
 /** How many list entries one judgement may pass over, which takes the server a few ms. */
 const BUDGET = 100_000;
 
-/** How many of the last completed jobs are held against their counter. */
-const COMPLETED_LOOKS = 200;
+/** How many jobs of each place are held against the counters. */
+const COUNTED_LOOKS = 100;
 
 /** One method per script of `lua/doctor-*.lua`: builds its call and says what the reply means; see the headers there. */
 export class DoctorScripts {
@@ -53,7 +53,7 @@ export class DoctorScripts {
   }
 
   counters(mend: boolean): ScriptCall<Fault[]> {
-    return this.call('doctorCounters', [mend ? '1' : '0', COMPLETED_LOOKS], (reply) =>
+    return this.call('doctorCounters', [mend ? '1' : '0', COUNTED_LOOKS], (reply) =>
       rowsOf(reply as string[], 3).map(([counter, found, expected]) =>
         faultOf(counter!, 'counter', found!, expected!),
       ),

@@ -24,6 +24,11 @@ async function completed(state: TestQueue) {
   await state.run(state.scripts.complete([{ ...(await claimed(state)), result: '' }]));
 }
 
+async function failed(state: TestQueue) {
+  const error = { name: 'Error', message: 'no' };
+  await state.run(state.scripts.fail([{ ...(await claimed(state)), error, final: true, backoffMs: 0 }]));
+}
+
 const planted: Planted[] = [
   {
     name: 'a pending job in no place',
@@ -63,9 +68,7 @@ const planted: Planted[] = [
   {
     name: 'a dead letter in no place',
     plant: async (state) => {
-      const job = await claimed(state);
-      const error = { name: 'Error', message: 'no' };
-      await state.run(state.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
+      await failed(state);
       await state.redis.del(state.keys.dead, state.keys.failed);
       await state.redis.pexpire(state.keys.job('a'), 60_000);
     },
@@ -237,7 +240,7 @@ const planted: Planted[] = [
     expected: 'a whole number from 0',
   },
   {
-    name: 'a counter lower than what can be seen',
+    name: 'a counter lower than the completed jobs that can be seen',
     plant: async (state) => {
       await completed(state);
       await state.redis.del(state.keys.stats);
@@ -246,6 +249,29 @@ const planted: Planted[] = [
     subject: 'completed_total',
     found: '0',
     expected: 'a whole number from 1',
+  },
+  {
+    name: 'a counter lower than the dead letters',
+    plant: async (state) => [await failed(state), await state.redis.hset(state.keys.stats, 'failed_total', 0)],
+    kind: 'counter',
+    subject: 'failed_total',
+    found: '0',
+    expected: 'a whole number from 1',
+    after: 'dead',
+  },
+  {
+    name: 'a counter lower than the jobs that wait',
+    plant: async (state) => {
+      await state.addAll('a', 'b');
+      await state.add('later', { delay_ms: 60_000 });
+      await state.add('urgent', { priority: 2 });
+      await state.redis.hset(state.keys.stats, 'enqueued_total', 3);
+    },
+    kind: 'counter',
+    subject: 'enqueued_total',
+    found: '3',
+    expected: 'a whole number from 4',
+    after: 'pending',
   },
 ];
 
@@ -325,8 +351,13 @@ describe('the doctor', () => {
     await redis.hset(keys.job('failed'), { id: 'failed', payload: '1', status: 'failed', claim_token: 'x' });
     await redis.pexpire(keys.job('failed'), 60_000);
     await redis.lpush(keys.failed, 'failed');
-    state.broken = true; // as the pattern's clients leave it until the next sweep
+    await redis.hset(keys.job('new'), { id: 'new', payload: '1', status: 'pending', attempts: 0 });
+    await redis.lpush(keys.pending, 'new');
     expect((await queue.doctor()).findings).toEqual([]);
+    await state.run(state.scripts.adopt(10));
+    expect(await redis.zcard(keys.dead)).toBe(1);
+    expect((await queue.doctor()).findings).toEqual([]);
+    state.broken = true; // as a client of the pattern leaves a claim until its clock has run out
   });
 
   it('leaves a unique key that is held for a time to the sweep', async () => {

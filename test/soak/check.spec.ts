@@ -40,6 +40,7 @@ describe('the checker of histories', () => {
       lost: 0,
       mended: 0,
       largestCall: 0,
+      slowestCallMs: 0,
     });
   });
 
@@ -81,6 +82,19 @@ describe('the checker of histories', () => {
       ['script', 'enqueue', 2_000, 8_000],
     ]);
     expect(verdictOf(run)).toMatchObject({ violations: [], largestCall: 8_000 });
+  });
+
+  it('allows a call to take long during which the server was stopped', () => {
+    const run = cleanRun();
+    work(run, [
+      ['slow', 'promote', 90, 9_500],
+      ['time', 3_000],
+      ['fault', 'redis-freeze'],
+      ['time', 6_000],
+      ['healed', 'redis-freeze'],
+      ['slow', 'claim', 3_000, 7_000],
+    ]);
+    expect(verdictOf(run)).toMatchObject({ violations: [], slowestCallMs: 3_000 });
   });
 
   it('allows what the doctor mends to be planted', () => {
@@ -266,6 +280,11 @@ describe('the checker of histories', () => {
       'a script without a bound',
       /^I4: one call of promote with 1 arguments called 8000 commands/,
       (run) => work(run, [['script', 'promote', 1, 8_000]]),
+    ],
+    [
+      'a script that takes long',
+      /^I4: one call of promote took the server 600 ms/,
+      (run) => work(run, [['slow', 'promote', 600, 9_000]]),
     ],
     [
       'a fault that the doctor found and nobody planted',

@@ -14,16 +14,13 @@ import {
   REMOVE_ASKED,
   REMOVED,
 } from './marks.js';
+import { unbounded } from './bounds.js';
 import { miscounts } from './counters.js';
 import type { Jobs } from './jobs.js';
 import { misordered } from './order.js';
 import { sharedJobs } from './shared-jobs.js';
 import type { Snapshot, StoredJob } from './snapshot.js';
 import { MAX_ATTEMPTS, MAX_CRASHES } from './workload.js';
-
-/** The slices of the sweep and of the doctor are no larger. */
-const LARGEST_SLICE = 200;
-const COMMANDS_PER_JOB = 15;
 
 export interface Verdict {
   violations: string[];
@@ -44,6 +41,8 @@ export interface Verdict {
   mended: number;
   /** The most commands that one call of a script was seen to call. */
   largestCall: number;
+  /** The longest, in ms, that one call of a script took the server; 0 where none took 10. */
+  slowestCallMs: number;
 }
 
 /** A pure function of its arguments. */
@@ -61,6 +60,7 @@ export function check(facts: Facts, snapshot: Snapshot): Verdict {
     lost: 0,
     mended: facts.remarks.mended.length,
     largestCall: facts.remarks.scripts.reduce((most, { commands }) => Math.max(most, commands), 0),
+    slowestCallMs: facts.remarks.slow.reduce((most, { ms }) => Math.max(most, ms), 0),
   };
   const stored = byJob(facts, snapshot, verdict);
   const shared = sharedJobs(facts, snapshot);
@@ -212,15 +212,6 @@ function recurring(facts: Facts): string[] {
   return [...facts.ticks.all]
     .filter(([, { completions }]) => completions > 1)
     .map(([id, { completions }]) => `I2: the recurring job ${id} was completed ${completions} times`);
-}
-
-/** What a script may do follows from what it is given: its arguments, or the slice that is its limit. */
-function unbounded(facts: Facts): string[] {
-  return facts.remarks.scripts
-    .filter(({ args, commands }) => commands > COMMANDS_PER_JOB * Math.max(args, LARGEST_SLICE))
-    .map(
-      ({ name, args, commands }) => `I4: one call of ${name} with ${args} arguments called ${commands} commands`,
-    );
 }
 
 /** No script leaves a fault behind, so the doctor finds those that were planted, and no other. */

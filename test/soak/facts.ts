@@ -118,6 +118,7 @@ export class Facts {
       case 'undamaged':
       case 'mended':
       case 'script':
+      case 'slow':
       case 'fault':
       case 'healed':
         return this.remarks.add(entry, this.nowMs);

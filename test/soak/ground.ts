@@ -22,6 +22,8 @@ export interface Ground {
   line: Line;
   /** A client that no fault is aimed at. */
   admin: RedisClient;
+  /** Of all servers that scripts may run on. */
+  urls: readonly string[];
   /** Undefined where it is not ours, or not alone. */
   server?: RunningRedis;
   sentinel?: SentinelSet;
@@ -49,11 +51,12 @@ export async function prepareGround({ topology, redisUrl, durable }: GroundOptio
 
 function onServer(given: string | RunningRedis): Ground {
   const server = typeof given === 'string' ? undefined : given;
-  const line: Line = { kind: 'server', url: typeof given === 'string' ? given : given.url };
+  const line = { kind: 'server', url: typeof given === 'string' ? given : given.url } as const;
   const admin = adminOf(line);
   return {
     line,
     admin,
+    urls: [line.url],
     ...(server && { server }),
     holderOf: () => Promise.resolve(admin as Redis),
     stop: async () => {
@@ -66,7 +69,9 @@ function onServer(given: string | RunningRedis): Ground {
 function onSentinel(sentinel: SentinelSet): Ground {
   const line: Line = { kind: 'sentinel', name: 'jobs', sentinels: sentinel.sentinels };
   const admin = adminOf(line);
-  return { line, admin, sentinel, holderOf: () => Promise.resolve(admin as Redis), stop: () => stopAll(admin) };
+  const urls = [sentinel.master.url, sentinel.replica.url];
+  const holderOf = () => Promise.resolve(admin as Redis);
+  return { line, admin, urls, sentinel, holderOf, stop: () => stopAll(admin) };
 }
 
 function onCluster(cluster: OwnCluster): Ground {
@@ -74,7 +79,7 @@ function onCluster(cluster: OwnCluster): Ground {
   const admin = adminOf(line);
   const holderOf = async (queue: JobQueue) =>
     cluster.node(await cluster.ownerOf((await queue.scripts()).keys.stats));
-  return { line, admin, cluster, holderOf, stop: () => stopAll(admin) };
+  return { line, admin, urls: cluster.nodes.map(({ url }) => url), cluster, holderOf, stop: () => stopAll(admin) };
 }
 
 function adminOf(line: Line): RedisClient {

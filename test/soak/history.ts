@@ -52,6 +52,8 @@ export type Entry =
   | ['window', fromMs: number, toMs: number]
   /** One call of a script that did much: how many arguments beside its keys it had, and how many commands it called. */
   | ['script', name: string, args: number, commands: number]
+  /** One call of a script that took the server long, and when it ended, by `monotonicMs()`, to the second. */
+  | ['slow', name: string, ms: number, atMs: number]
   | ['fault', kind: string]
   | ['healed', kind: string];
 

@@ -1,7 +1,10 @@
 // What the histories say beside the jobs: faults, damage and its mending, and how much scripts did.
 import type { Entry } from './history.js';
 
-type Remark = Extract<Entry, ['damage' | 'undamaged' | 'mended' | 'script' | 'fault' | 'healed', ...unknown[]]>;
+type Remark = Extract<
+  Entry,
+  ['damage' | 'undamaged' | 'mended' | 'script' | 'slow' | 'fault' | 'healed', ...unknown[]]
+>;
 
 export class Remarks {
   readonly faults: { kind: string; beganMs: number; healedMs: number }[] = [];
@@ -11,6 +14,8 @@ export class Remarks {
   readonly mended: { kind: string; subject: string; found: string }[] = [];
   /** Calls of scripts that did much. */
   readonly scripts: { name: string; args: number; commands: number }[] = [];
+  /** Calls of scripts that took the server long. */
+  readonly slow: { name: string; ms: number; atMs: number }[] = [];
 
   add(remark: Remark, nowMs: number): void {
     switch (remark[0]) {
@@ -25,6 +30,9 @@ export class Remarks {
         return;
       case 'script':
         this.scripts.push({ name: remark[1], args: remark[2], commands: remark[3] });
+        return;
+      case 'slow':
+        this.slow.push({ name: remark[1], ms: remark[2], atMs: remark[3] });
         return;
       case 'fault':
         this.faults.push({ kind: remark[1], beganMs: nowMs, healedMs: nowMs });

@@ -14,6 +14,7 @@ export function reportOf(outcome: Outcome, judgeGrowth: boolean): string[] {
     `  attempts ${outcome.attempts}, claims lost and refused ${outcome.refused}, ` +
       `double executions ${outcome.doubles} (allowed), losses ${outcome.lost}, mended by the doctor ${outcome.mended}`,
     ...(outcome.largestCall > 0 ? [`  the largest call of a script called ${outcome.largestCall} commands`] : []),
+    `  the slowest call of a script took the server ${outcome.slowestCallMs || 'less than 10'} ms`,
     ...table(
       ['fault', 'times', 'no job completed', 'an enqueue in vain', 'workers back', 'producers back'],
       outcome.recoveries.map(({ kind, count, stallMs, vainMs, workersMs, producersMs }) => [

@@ -15,6 +15,7 @@ import { HistoryWriter, monotonicMs, readHistory } from './history.js';
 import { kindsOf, type FaultKind, type Topology } from './plan.js';
 import { Resources, type Growth } from './resources.js';
 import { ScriptWatch } from './script-watch.js';
+import { SlowCalls } from './slow-calls.js';
 import { takeSnapshot } from './snapshot.js';
 import { recoveries, type Recovery } from './stalls.js';
 import { queueOptions } from './workload.js';
@@ -61,6 +62,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
   const begin = performance.now();
   // Neither a user's server nor a load is slowed down by being watched.
   const watch = ground.server && !load ? new ScriptWatch(ground.server, history) : undefined;
+  const slowCalls = new SlowCalls(ground.urls, history);
   const sampling = setInterval(() => void sampleServer(scene, resources), SAMPLE_MS);
   try {
     await startFleet(fleet, load);
@@ -79,6 +81,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
     const seconds = (performance.now() - begin) / 1_000;
     await Promise.all(fleet.workers.map((slot) => fleet.stop(slot)));
     await watch?.stop();
+    await slowCalls.stop();
     await history.written();
     say('all work has ended; checking');
     const facts = await readAll(folder);
@@ -91,6 +94,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
     return { ...verdict, seed, seconds, folder, recoveries: recoveries(facts, endMs, backs), growth };
   } finally {
     await watch?.stop();
+    await slowCalls.stop();
     clearInterval(sampling);
     await fleet.close();
     history.close();

@@ -1,0 +1,83 @@
+// How long single calls of scripts took the server, by its own log of slow calls, which costs nothing and misses none.
+import { createHash } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { luaScripts } from '../../src/queue/lua.generated.js';
+import { monotonicMs, type HistoryWriter } from './history.js';
+
+/** Often enough that no entry has left the log by then: a server keeps 128, of calls that took 10 ms. */
+const LOOK_MS = 500;
+const MOST_ENTRIES = 128;
+
+type Logged = [id: number, atSeconds: number, micros: number, call: string[]];
+
+export class SlowCalls {
+  private readonly timer: NodeJS.Timeout;
+  private readonly looks: Look[];
+
+  /** @param urls of all servers that the scripts may run on */
+  constructor(urls: readonly string[], history: HistoryWriter, scripts: Record<string, string> = luaScripts) {
+    const names = namesOf(scripts);
+    this.looks = urls.map((url) => new Look(url, history, names));
+    this.timer = setInterval(() => this.looks.forEach((look) => void look.once()), LOOK_MS);
+  }
+
+  /** Looks once more, where a server still answers. */
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await Promise.all(this.looks.map((look) => look.end()));
+  }
+}
+
+/** At one server. */
+class Look {
+  private readonly redis: Redis;
+  private latest = -1;
+  private looking: Promise<void> | undefined;
+
+  constructor(
+    url: string,
+    private readonly history: HistoryWriter,
+    private readonly nameOf: (script: string) => string | undefined,
+  ) {
+    this.redis = new Redis(url, { retryStrategy: () => 100, maxRetriesPerRequest: 0, enableOfflineQueue: false });
+    this.redis.on('error', () => undefined); // it may be away
+    this.redis.on('ready', () => (this.latest = -1)); // and when it is back, it counts anew
+  }
+
+  once(): Promise<void> {
+    this.looking ??= this.look()
+      .catch(() => undefined)
+      .finally(() => (this.looking = undefined));
+    return this.looking;
+  }
+
+  async end(): Promise<void> {
+    if (this.redis.status === 'ready') await this.once();
+    this.redis.disconnect();
+  }
+
+  private async look(): Promise<void> {
+    const [entries, [seconds]] = await Promise.all([
+      this.redis.slowlog('GET', MOST_ENTRIES) as Promise<Logged[]>,
+      this.redis.time(),
+    ]);
+    const nowMs = monotonicMs();
+    for (const [id, atSeconds, micros, [command, script]] of entries.toReversed()) {
+      const name = /^(eval|evalsha)$/i.test(command ?? '') ? this.nameOf(script!) : undefined;
+      if (id > this.latest && name !== undefined) {
+        const agoMs = (Number(seconds) - atSeconds) * 1_000;
+        this.history.add(['slow', name, Math.round(micros / 1_000), nowMs - agoMs]);
+      }
+      this.latest = Math.max(this.latest, id);
+    }
+  }
+}
+
+/** By digest. Of a text the log shows the beginning, which many share. */
+function namesOf(scripts: Record<string, string>): (script: string) => string | undefined {
+  const names = new Map(
+    Object.entries(scripts).map(([name, text]) => [createHash('sha1').update(text).digest('hex'), name]),
+  );
+  return (script) =>
+    names.get(script) ?? (script.startsWith('#!lua') ? 'a script that was sent as text' : undefined);
+}
