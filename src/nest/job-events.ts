@@ -74,28 +74,26 @@ const filterSchema = z.strictObject(
  * @example for await (const { id, status } of jobs.events.where({ name: 'report' })) { … }
  */
 export class JobEvents extends GuardedObservable<FleetJobEvent> implements AsyncIterable<FleetJobEvent> {
-  private readonly filter: JobEventFilter;
-
   constructor(
     private readonly queues: QueueRegistry,
     private readonly logger: JobQueueLogger,
-    filter: JobEventFilter = {},
+    /** All of them must hold. */
+    private readonly filters: readonly JobEventFilter[] = [],
   ) {
     super(
       (error) => logger.error(`A listener of job events threw: ${(error as Error)?.stack ?? String(error)}`),
       (subscriber) => this.open(subscriber),
     );
-    this.filter = filter;
   }
 
   /**
-   * Only the events that fit; a second filter goes on top of the first, value by value.
+   * Only the events that fit, those before it too: `where(a).where(b)` is what both let through.
    *
    * @throws InvalidOptionError
    */
   where(filter: JobEventFilter): JobEvents {
     const checked = checkOptions('events.where', filterSchema, filter);
-    return new JobEvents(this.queues, this.logger, { ...this.filter, ...checked });
+    return new JobEvents(this.queues, this.logger, [...this.filters, checked]);
   }
 
   /** Listens from now on. Up to 10,000 events wait for a slow loop; beyond it the oldest are dropped, with a warning. */
@@ -106,8 +104,9 @@ export class JobEvents extends GuardedObservable<FleetJobEvent> implements Async
   }
 
   private open(subscriber: Subscriber<FleetJobEvent>): () => void {
-    const names = listOf(this.filter.queue);
-    const accepts = acceptor(this.filter);
+    const names = commonQueues(this.filters);
+    const acceptors = this.filters.map(acceptor);
+    const accepts = (event: FleetJobEvent) => acceptors.every((accepted) => accepted(event));
     const stops: (() => void)[] = [];
     const follow = (queue: JobQueue) => {
       if (names && !names.includes(queue.name)) {
@@ -142,6 +141,14 @@ async function listenTo(queue: JobQueue, hear: (event: JobEvent) => void): Promi
 
 function listOf<Value extends string>(value: Value | readonly Value[] | undefined): readonly Value[] | undefined {
   return typeof value === 'string' ? [value] : value;
+}
+
+/** The queues that all filters name; undefined where none names any. */
+function commonQueues(filters: readonly JobEventFilter[]): readonly string[] | undefined {
+  const lists = filters.flatMap(({ queue }) => (listOf(queue) ? [listOf(queue)!] : []));
+  return lists.length === 0
+    ? undefined
+    : lists.reduce((common, list) => common.filter((name) => list.includes(name)));
 }
 
 function acceptor({ name, id, status: what }: JobEventFilter): (event: FleetJobEvent) => boolean {

@@ -60,11 +60,21 @@ export class JobSchedules {
     );
   }
 
-  /** The first 1,000 schedules of a queue, or of each queue that this process knows; the next due first, those at rest last. */
-  async list(name?: string | JobDefinition): Promise<ScheduleRecord[]> {
+  /**
+   * One page of the schedules of a queue, or such a page of each queue that this process knows, one after the other; in
+   * each the next due first, those at rest last.
+   *
+   * @param options.limit at most 1,000. Default 50
+   * @throws InvalidOptionError
+   * @example const next = await jobs.schedules.list('report', { offset: 50, limit: 50 });
+   */
+  async list(
+    name?: string | JobDefinition,
+    options?: { offset?: number; limit?: number },
+  ): Promise<ScheduleRecord[]> {
     const queues = name === undefined ? this.access.all() : [this.access.target(name, undefined)];
     const lists = await Promise.all(
-      queues.map((each) => this.access.ask(each, (queue) => queue.schedules.list({ limit: 1_000 }))),
+      queues.map((each) => this.access.ask(each, (queue) => queue.schedules.list(options))),
     );
     return lists.flat();
   }

@@ -80,6 +80,45 @@ describe('service.events', () => {
     expect(seen.filter((id) => id !== 'last' && id !== 'x')).toEqual(ids);
   });
 
+  it('is filtered by all filters that stand one on the other', async () => {
+    const { jobs, run } = await producer();
+    const [queue, other] = [uniqueQueueName(), uniqueQueueName('other')];
+    const of = (first: JobEventFilter, second: JobEventFilter) => {
+      const seen: string[] = [];
+      jobs.events
+        .where(first)
+        .where(second)
+        .subscribe(({ id }) => seen.push(id));
+      return seen;
+    };
+    const seen = {
+      ids: of({ queue, id: ['a', 'b'] }, { id: ['b', 'c'] }),
+      noId: of({ queue, id: 'a' }, { id: 'b' }),
+      statuses: of({ queue, status: ['completed', 'failed'] }, { status: ['failed', 'retry'] }),
+      queues: of({ queue: [queue, 'elsewhere'] }, { queue: [queue, other] }),
+      noQueue: of({ queue }, { queue: other }),
+      names: of({ queue, name: 'email' }, { name: 'sms' }),
+    };
+    const last = firstValueFrom(jobs.events.where({ queue, id: 'c' }));
+    await eventually(async () => (await listeners(queue)) === 1);
+    await jobs.queue(queue).enqueueMany(['a', 'b', 'c'].map((id) => ({ payload: 1, id, name: 'email' })));
+    await jobs.queue(other).enqueue(1, { id: 'x' });
+    await run(other);
+    await run(queue);
+    await run(queue, 'fail');
+    await run(queue);
+    await last;
+    expect(seen).toEqual({
+      ids: ['b', 'c'],
+      noId: [],
+      statuses: ['b'],
+      queues: ['a', 'b', 'c'],
+      noQueue: [],
+      names: [],
+    });
+    expect(await listeners('elsewhere')).toBe(0);
+  });
+
   it('tells once of a queue that the process comes to know by listening to it', async () => {
     const { jobs, run } = await producer();
     const queue = uniqueQueueName();

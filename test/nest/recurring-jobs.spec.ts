@@ -218,6 +218,26 @@ describe('service.schedules', () => {
     await expect(schedules.runNow(name, 'eu')).rejects.toThrow(ScheduleNotFoundError);
   });
 
+  it('lists a page: of one queue, or of each that the process knows; 50 where no limit is given', async () => {
+    const [one, two] = [uniqueQueueName('one'), uniqueQueueName('two')];
+    const app = await startApp({});
+    const { schedules } = app.get(JobQueueService);
+    const ids = Array.from({ length: 53 }, (_, i) => `s${String(i).padStart(2, '0')}`);
+    await Promise.all(ids.map((id) => schedules.upsert(one, id, YEARLY)));
+    await schedules.upsert(two, 'last', YEARLY);
+    const idsOf = async (...asked: Parameters<typeof schedules.list>) =>
+      (await schedules.list(...asked)).map(({ id }) => id);
+    expect(await idsOf(one)).toEqual(ids.slice(0, 50));
+    expect(await idsOf(one, { offset: 50 })).toEqual(ids.slice(50));
+    expect(await idsOf(one, { offset: 2, limit: 3 })).toEqual(['s02', 's03', 's04']);
+    expect(await idsOf(undefined, { limit: 1 })).toEqual(['s00', 'last']);
+    expect(await idsOf()).toHaveLength(51);
+    for (const wrong of [{ limit: 1_001 }, { limit: 0 }, { offset: -1 }, { page: 1 }, null]) {
+      await expect(schedules.list(one, wrong as never)).rejects.toThrow(InvalidOptionError);
+      await expect(schedules.list(undefined, wrong as never)).rejects.toThrow(InvalidOptionError);
+    }
+  });
+
   it('sends the jobs of a schedule where its handler or the call says', async () => {
     const [name, queue] = [uniqueQueueName(), uniqueQueueName()];
     const app = await startApp({});
