@@ -5,10 +5,11 @@
 local function claim_jobs()
   local reply = { now, -1 }
 
-  local function hand_over(id, name, payload, attempts, fence, enqueued_at, options, verdict)
+  local function hand_over(id, name, payload, fence, enqueued_at, attempts, options, verdict)
     local n = #reply
-    reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = id, name, payload, attempts
-    reply[n + 5], reply[n + 6], reply[n + 7], reply[n + 8] = fence, enqueued_at, options, verdict
+    local plain = attempts == 1 and not options and verdict == ''
+    reply[n + 1], reply[n + 2], reply[n + 3] = id, name, payload
+    reply[n + 4], reply[n + 5], reply[n + 6] = fence, enqueued_at, not plain and { attempts, options, verdict }
   end
 
   -- The memory of the last batch is its token, then a line for each id, with the verdict behind a tab where there is one.
@@ -18,7 +19,7 @@ local function claim_jobs()
       local current, name, payload, attempts, fence, enqueued_at, options = unpack(read(job .. id,
         'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options'))
       if current == token then
-        hand_over(id, name, payload, tonumber(attempts), tonumber(fence), enqueued_at, options, verdict)
+        hand_over(id, name, payload, tonumber(fence), enqueued_at, tonumber(attempts), options, verdict)
       end
     end
     return reply
@@ -73,7 +74,7 @@ local function claim_jobs()
       end
       expiries[#expiries + 1], expiries[#expiries + 2] = expiry, id
       remembered[#remembered + 1] = verdict == '' and id or id .. '\t' .. verdict
-      hand_over(id, name, payload, attempts, fence + i, hash[4], options, verdict)
+      hand_over(id, name, payload, fence + i, hash[4], attempts, options, verdict)
     end
   end
   if #expiries > 0 then

@@ -1,44 +1,51 @@
 -- complete_jobs(first): completes the claims that stand in ARGV from `first` on, as lua/complete.lua says; answers the
--- indexes (from 1) of those that were lost.
+-- places (from 1) of those that were lost.
 -- Needs: job, claims, completed, stats, unique, histories, completed_history, result_ttl, fallen_ttl, now_text, read, emit,
 -- remember.
 local function complete_jobs(first)
-  local done, lost = {}, {}
-  local owned -- the places of those whose handler has a history of its own
+  local done, lost, place = {}, {}, 0
+  local owned -- those whose handler has a history of its own: id, cap, name
 
-  for i = first, #ARGV, 6 do
-    local id, token, fence, result, own_ttl = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
-    local key = job .. id
-    if token ~= '' and redis.pcall('HGET', key, 'claim_token') == token then
-      if result == '' then
-        redis.call('HSET', key, 'status', 'completed', 'claim_token', '', 'completed_at_ms', now_text)
-      else
-        redis.call('HSET', key, 'status', 'completed', 'claim_token', '', 'completed_at_ms', now_text, 'result', result)
-      end
-      redis.call('PEXPIRE', key, own_ttl == '' and result_ttl or own_ttl)
-      if ARGV[i + 5] ~= '1' then
-        -- What an earlier attempt or an option may have left.
-        local unique_key, last_error_at = unpack(redis.call('HMGET', key, 'unique', 'last_error_at_ms'))
-        if last_error_at then
-          redis.call('HDEL', key, 'last_error', 'last_error_at_ms')
+  local at = first
+  while at <= #ARGV do
+    local token, last = ARGV[at], at + 1 + 4 * tonumber(ARGV[at + 1])
+    for i = at + 2, last, 4 do
+      local id, fence, result, kind = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
+      local key = job .. id
+      place = place + 1
+      if token ~= '' and redis.pcall('HGET', key, 'claim_token') == token then
+        local asked = kind ~= '1' and kind ~= '' and cjson.decode(kind)
+        if result == '' then
+          redis.call('HSET', key, 'status', 'completed', 'claim_token', '', 'completed_at_ms', now_text)
+        else
+          redis.call('HSET', key, 'status', 'completed', 'claim_token', '', 'completed_at_ms', now_text, 'result', result)
         end
-        if unique_key and redis.call('HGET', unique, unique_key) == id then
-          redis.call('HDEL', unique, unique_key)
+        redis.call('PEXPIRE', key, asked and asked.result_ttl_ms or result_ttl)
+        if kind ~= '1' and not (asked and asked.plain) then
+          -- What an earlier attempt or an option may have left.
+          local unique_key, last_error_at = unpack(redis.call('HMGET', key, 'unique', 'last_error_at_ms'))
+          if last_error_at then
+            redis.call('HDEL', key, 'last_error', 'last_error_at_ms')
+          end
+          if unique_key and redis.call('HGET', unique, unique_key) == id then
+            redis.call('HDEL', unique, unique_key)
+          end
         end
-        if ARGV[i + 5] ~= '' then
+        if asked and asked.history then
           owned = owned or {}
-          owned[#owned + 1] = i
+          owned[#owned + 1] = { id, unpack(asked.history) }
         end
-      end
-      done[#done + 1] = id
-      emit(id, 'completed')
-    else
-      local current, last_fence, status = unpack(read(key, 'claim_token', 'fence', 'status'))
-      local done_by_this_claim = current == '' and last_fence == fence and status == 'completed'
-      if not done_by_this_claim then
-        lost[#lost + 1] = (i - first) / 6 + 1
+        done[#done + 1] = id
+        emit(id, 'completed')
+      else
+        local current, last_fence, status = unpack(read(key, 'claim_token', 'fence', 'status'))
+        local done_by_this_claim = current == '' and last_fence == fence and status == 'completed'
+        if not done_by_this_claim then
+          lost[#lost + 1] = place
+        end
       end
     end
+    at = last + 1
   end
   if #done > 0 then
     redis.call('ZREM', claims, unpack(done))
@@ -48,8 +55,8 @@ local function complete_jobs(first)
   if owned then
     -- Included here, and not above, so that other jobs do not pay for what they do not use.
 --@include lib/own_history
-    for _, i in ipairs(owned) do
-      own_history(ARGV[i], ARGV[i + 5])
+    for _, each in ipairs(owned) do
+      own_history(unpack(each))
     end
   end
   return lost

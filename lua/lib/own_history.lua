@@ -1,10 +1,9 @@
--- own_history(id, cap_and_name): puts a job that has just completed on the history of its handler, in `histories`, whose
+-- own_history(id, cap, name): puts a job that has just completed on the history of its handler, in `histories`, whose
 -- members are the name (JSON), completed_at_ms and id, and their order is their age. What is beyond the cap leaves it and the
 -- queue's history, and its hash lives fallen_ttl more; not that of an id which is in use again, or has ended again.
 -- LREM is O(completed_history), for jobs of such a handler alone. The cut is bounded, so a cap that was lowered takes
 -- effect over several calls. Needs: job, completed, histories, fallen_ttl, now_text, read.
-local function own_history(id, cap_and_name)
-  local cap, name = string.match(cap_and_name, '^(%d+) (.*)$')
+local function own_history(id, cap, name)
   redis.call('ZADD', histories, '0', name .. ' ' .. now_text .. ' ' .. id)
   -- JSON text ends in its quote, so that no name begins another's members; '!' follows the blank.
   local fallen = redis.call('ZRANGE', histories, '(' .. name .. '!', '[' .. name .. ' ', 'BYLEX', 'REV', 'LIMIT', cap, '100')

@@ -29,7 +29,11 @@ export interface ClaimAnswer {
   nextDueInMs: number | undefined;
 }
 
-const CLAIM_FIELDS = 8;
+const CLAIM_FIELDS = 6;
+
+/** What the reply says of a job that is no first attempt without options: attempts, options, verdict. */
+type ClaimRest = [number, string | null, string];
+const FIRST_ATTEMPT: ClaimRest = [1, null, ''];
 
 /** Decodes the reply of `lua/claim.lua`. */
 export function decodeClaim(
@@ -38,7 +42,7 @@ export function decodeClaim(
   token: string,
   maxAttemptsOf: (name: string) => number,
 ): ClaimAnswer {
-  const values = reply as (string | number | null)[];
+  const values = reply as (string | number | ClaimRest | null)[];
   const claimedAtMs = Number(values[0]);
   const answer: ClaimAnswer = {
     jobs: [],
@@ -47,9 +51,11 @@ export function decodeClaim(
   };
   for (let i = 2; i < values.length; i += CLAIM_FIELDS) {
     const id = values[i] as string;
-    const fence = Number(values[i + 4]);
+    const fence = values[i + 3] as number;
+    const plain = values[i + 5] === null;
+    const [attempt, storedOptions, verdict] = (values[i + 5] as ClaimRest | null) ?? FIRST_ATTEMPT;
     const payload = parseJson((values[i + 2] ?? undefined) as string | undefined);
-    const options = values[i + 6] ? parseJson(values[i + 6] as string) : NO_OPTIONS;
+    const options = storedOptions ? parseJson(storedOptions) : NO_OPTIONS;
     const workerOptions = options === NO_OPTIONS ? NO_OPTIONS.value : decodeWorkerOptions(options.value);
     const storedName = values[i + 1] as string | null;
     const name = storedName ?? kindOf(payload.value) ?? queue;
@@ -58,18 +64,18 @@ export function decodeClaim(
       name,
       queue,
       payload: payload.value,
-      attempt: Number(values[i + 3]),
+      attempt,
       maxAttempts: workerOptions?.maxAttempts ?? maxAttemptsOf(name),
       fence,
       token,
-      enqueuedAtMs: Number(values[i + 5] ?? 0),
+      enqueuedAtMs: Number(values[i + 4] ?? 0),
       claimedAtMs,
       options: workerOptions ?? NO_OPTIONS.value,
-      plain: options === NO_OPTIONS && Number(values[i + 3]) === 1,
-      ...(storedName === null && { nameless: true }),
-      ...(values[i + 7] === 'alone' && { alone: true }),
+      plain,
+      nameless: storedName === null,
+      alone: verdict === 'alone',
     };
-    const refusal = refusalOf(values[i + 7] as string) ?? brokenness(payload, workerOptions, values[i + 6]);
+    const refusal = refusalOf(verdict) ?? brokenness(payload, workerOptions, storedOptions);
     if (refusal) {
       answer.refused.push({ id, token, fence, error: refusal, job });
     } else {

@@ -99,7 +99,7 @@ export class HotPathScripts {
     return {
       script: 'complete',
       keys: this.keys.forComplete,
-      args: [...this.completeArguments, ...completions.flatMap(completionArguments)],
+      args: [...this.completeArguments, ...completionArguments(completions)],
       decode: decodeLost,
     };
   }
@@ -111,7 +111,7 @@ export class HotPathScripts {
     return {
       script: 'exchange',
       keys: this.keys.forExchange(claimerOf(request)),
-      args: [...settings, ...limits, ...completions.flatMap(completionArguments)],
+      args: [...settings, ...limits, ...completionArguments(completions)],
       decode: (reply) => {
         const [lost, claimed] = reply as [unknown, unknown];
         return { lost: decodeLost(lost), claimed: this.decodeClaim(request, claimed) };
@@ -161,10 +161,28 @@ function limitArguments({ policies = [] }: ClaimRequest): ScriptArgument[] {
   return policies.flatMap((policy) => [policy.name, policy.maxAttempts]);
 }
 
-function completionArguments(completion: Completion): ScriptArgument[] {
-  const { id, token, fence, result, resultTtlMs, plain, history } = completion;
-  const kind = history ? `${history.cap} ${JSON.stringify(history.name)}` : plain ? '1' : '';
-  return [id, token, fence, result, resultTtlMs ?? '', kind];
+/** Those that one claim brought together share its token, which is said once. */
+function completionArguments(completions: readonly Completion[]): ScriptArgument[] {
+  const args: ScriptArgument[] = [];
+  let countAt = 0;
+  let count = 0;
+  completions.forEach((completion, i) => {
+    if (completion.token !== completions[i - 1]?.token) {
+      countAt = args.push(completion.token, 0) - 1;
+      count = 0;
+    }
+    args.push(completion.id, completion.fence, completion.result, kindOf(completion));
+    args[countAt] = ++count;
+  });
+  return args;
+}
+
+function kindOf({ plain = false, resultTtlMs, history }: Completion): string {
+  if (resultTtlMs === undefined && history === undefined) {
+    return plain ? '1' : '';
+  }
+  const ofHandler = history && [history.cap, JSON.stringify(history.name)];
+  return JSON.stringify({ plain, result_ttl_ms: resultTtlMs, history: ofHandler });
 }
 
 function decodeLost(reply: unknown): number[] {

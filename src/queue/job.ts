@@ -32,10 +32,10 @@ export interface ClaimedJob<Payload = unknown> {
   readonly options: WorkerOptions;
   /** True for a first attempt without options; it can be settled at the least cost. */
   readonly plain: boolean;
-  /** Set where the producer stored no name, and it was found in the payload. */
-  readonly nameless?: boolean;
-  /** Set where another crash would bury the job: the worker holds it, and runs it alone. */
-  readonly alone?: boolean;
+  /** Whether the producer stored no name, and it was found in the payload. */
+  readonly nameless: boolean;
+  /** Whether another crash would bury the job: the worker holds it, and runs it alone. */
+  readonly alone: boolean;
 }
 
 /** What a settle needs to know of a claim. */

@@ -30,7 +30,6 @@ interface Errand {
  */
 export class FetchLoop {
   private readonly freeStreams = Array.from({ length: TRIPS }, (_, i) => `trip${i}`);
-  private scheduled = false;
   private turn = 0;
   private waitingForIdle: (() => void)[] = [];
 
@@ -43,17 +42,6 @@ export class FetchLoop {
     private readonly onTrip: () => void,
   ) {}
 
-  /** Sends what there is to send, at the end of this tick. */
-  schedule(): void {
-    if (!this.scheduled) {
-      this.scheduled = true;
-      process.nextTick(() => {
-        this.scheduled = false;
-        this.depart();
-      });
-    }
-  }
-
   /** Resolves when no trip is under way and no settlement waits. */
   async idle(): Promise<void> {
     while (this.freeStreams.length < TRIPS || this.lanes.some((lane) => !lane.outbox.isEmpty)) {
@@ -61,7 +49,8 @@ export class FetchLoop {
     }
   }
 
-  private depart(): void {
+  /** Sends what there is to send, as far as trips are free. */
+  depart(): void {
     while (this.freeStreams.length > 0) {
       const errands = this.collect(this.freeStreams.at(-1)!);
       if (errands.length === 0) {
@@ -83,7 +72,6 @@ export class FetchLoop {
     }
     this.freeStreams.push(stream);
     this.onTrip(); // only now do the lanes know whether they are idle
-    this.schedule();
   }
 
   /** What each lane has to send: its settlements, and a claim for what is free, which takes the completions along. */

@@ -25,6 +25,8 @@ export function unclaimedJob(record: JobRecord, queue: JobQueue): Job {
     claimedAtMs: record.attemptLog.at(-1)?.startedAt.getTime() ?? 0,
     options: {},
     plain: false,
+    nameless: false,
+    alone: false,
   };
   return new Job(claim, nobody);
 }

@@ -61,6 +61,8 @@ export class Worker {
   private starting: Promise<void> | undefined;
   private stopping: Promise<void> | undefined;
   private lastFetch: number | undefined;
+  /** Whether something changed in this tick. */
+  private changed = false;
   private halt!: () => void;
   /** Resolves when a stop was asked for, so that a start which still waits for the server ends. */
   private readonly halted = new Promise<void>((resolve) => (this.halt = resolve));
@@ -106,7 +108,7 @@ export class Worker {
     this.namesOf(queue).forEach((name) => this.paused.delete(name));
     if (!this.stopping) {
       this.lanesOf(queue).forEach((lane) => lane.open());
-      this.loop?.schedule();
+      this.onChange();
     }
   }
 
@@ -188,7 +190,7 @@ export class Worker {
       this.sweeper = new Sweeper(queues, this.options.sweepIntervalMs, logger, this.listener());
       this.sweeper.start();
     }
-    this.loop.schedule();
+    this.onChange();
   }
 
   /** A listener of the application's that throws harms nothing but itself. */
@@ -242,9 +244,18 @@ export class Worker {
     this.onChange();
   }
 
+  /** What ends or frees a slot within one tick is looked at once, and travels together. */
   private onChange(): void {
+    if (!this.changed) {
+      this.changed = true;
+      process.nextTick(() => this.goOn());
+    }
+  }
+
+  private goOn(): void {
+    this.changed = false;
     this.isolation.check();
-    this.loop?.schedule();
+    this.loop?.depart();
     this.idleWaits.forEach((idleWait) => idleWait.check());
   }
 

@@ -60,19 +60,19 @@ describe('a job on its last chance', () => {
   it('is none that has others, nor one whose attempts only failed', async () => {
     const crashed = testQueue({ maxAttempts: 9, maxCrashes: 3 });
     await addCrashed(crashed, 'a', 1);
-    expect((await claimAlone(crashed)).alone).toBeUndefined();
+    expect((await claimAlone(crashed)).alone).toBe(false);
     const failed = testQueue({ maxAttempts: 2 });
     const job = await failed.addAndClaim('a');
     const error = { name: 'Error', message: 'failed' };
     await failed.run(failed.scripts.fail([{ ...job, error, final: false, backoffMs: 0 }]));
-    expect((await claimAlone(failed)).alone).toBeUndefined();
+    expect((await claimAlone(failed)).alone).toBe(false);
   });
 
   it('is not held for a claimer that starts everything at once, and is charged', async () => {
     const q = testQueue();
     await addCrashed(q, 'a', 2);
     const [job] = await q.claim(1);
-    expect(job!.alone).toBeUndefined();
+    expect(job!.alone).toBe(false);
     await die(q, 'a');
     expect(await q.status('a')).toBe('failed');
   });
@@ -100,8 +100,8 @@ describe('a job on its last chance', () => {
     const q = testQueue();
     await addCrashed(q, 'a', 3);
     expect(await q.run(q.scripts.redrive(['a']))).toBe(1);
-    expect((await claimAlone(q)).alone).toBeUndefined();
+    expect((await claimAlone(q)).alone).toBe(false);
     await die(q, 'a');
-    expect((await claimAlone(q)).alone).toBeUndefined();
+    expect((await claimAlone(q)).alone).toBe(false);
   });
 });
