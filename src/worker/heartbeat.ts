@@ -47,10 +47,32 @@ export class Heartbeat {
 
   private async beat(): Promise<void> {
     this.watch.look();
-    const live = [...this.lane.attempts].filter((attempt) => !attempt.isEnded);
+    const live = this.newestOfEachJob();
     for (let i = 0; i < live.length; i += MOST_PER_CALL) {
       await this.extend(live.slice(i, i + MOST_PER_CALL));
     }
+  }
+
+  /**
+   * A job of which this worker has a newer claim was taken back meanwhile: the older claim is lost without asking. The
+   * server's answer names ids, and would end both.
+   */
+  private newestOfEachJob(): Attempt[] {
+    const newest = new Map<string, Attempt>();
+    for (const attempt of this.lane.attempts) {
+      const other = newest.get(attempt.id);
+      const [newer, older] = other && other.fence > attempt.fence ? [other, attempt] : [attempt, other];
+      if (older && !older.isEnded) {
+        this.lose(older);
+      }
+      newest.set(newer.id, newer);
+    }
+    return [...newest.values()].filter((attempt) => !attempt.isEnded);
+  }
+
+  private lose(attempt: Attempt): void {
+    attempt.lose();
+    this.lane.reportLost(attempt);
   }
 
   private async extend(attempts: Attempt[]): Promise<void> {
@@ -65,8 +87,7 @@ export class Heartbeat {
           continue; // it ended while the beat was under way: its own settlement decides
         }
         if (lost.includes(attempt.id)) {
-          attempt.lose();
-          this.lane.reportLost(attempt);
+          this.lose(attempt);
         } else if (cancelRequested.includes(attempt.id)) {
           attempt.cancel();
         }

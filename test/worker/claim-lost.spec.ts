@@ -116,6 +116,25 @@ describe('a claim that is lost', () => {
     expect(worker.count('completed')).toBe(0);
   });
 
+  it('is that of the older attempt alone where the same worker has claimed the job anew', async () => {
+    const queue = newQueue({ visibilityMs: 300 });
+    const { id } = await queue.enqueue({});
+    const finish = gate<string>();
+    const worker = await startWorker(queue, (job: Job<never>) =>
+      job.attempt === 1 ? rejectWhenAborted(job) : finish.promise,
+    );
+    await worker.event('started');
+    await takeBack(queue, id);
+    const { job } = await worker.event('started', 2);
+    await worker.event('lost');
+    await lengthened(queue, id, 300);
+    finish.open('in time');
+    await worker.event('completed');
+    expect(job.signal.aborted).toBe(false);
+    expect(worker.count('lost')).toBe(1);
+    expect(await queue.get(id)).toMatchObject({ status: 'completed', result: 'in time', attempts: 2, crashes: 1 });
+  });
+
   it('that expired but was not taken back still counts: a good result is not thrown away (I2)', async () => {
     const queue = newQueue();
     const { id } = await queue.enqueue({});
