@@ -1,20 +1,22 @@
 // A master that Sentinel replaces while workers run.
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { connect, uniqueQueueName } from '../support/redis.js';
 import { startSentinelSet, type SentinelSet } from '../support/topologies.js';
 import { Traffic } from '../support/traffic.js';
+import { eventually } from '../support/wait.js';
 import { leaveBroken, newQueue, startWorker } from '../support/workers.js';
 
+// What was claimed is claimed anew where the failover lost how it ended.
+const options = { visibilityMs: 1_500, maxAttempts: 10, maxCrashes: 10 };
+
 let set: SentinelSet;
-beforeAll(async () => {
+beforeEach(async () => {
   set = await startSentinelSet();
 }, 30_000);
 
 describe('a master that is killed', () => {
   it('is followed by its replica: no job that the replica had is lost, and work goes on within 2 s', async () => {
     const name = uniqueQueueName();
-    // What was claimed is claimed anew where the failover lost how it ended.
-    const options = { visibilityMs: 1_500, maxAttempts: 10, maxCrashes: 10 };
     const queue = newQueue(options, set.connect(), name);
     const producer = newQueue(options, set.connect(), name);
     leaveBroken(producer); // one of the two is enough
@@ -39,4 +41,49 @@ describe('a master that is killed', () => {
     await traffic.more(30);
     await traffic.settle(connect({}, set.replica.url));
   }, 30_000);
+});
+
+describe('a master that freezes, and goes on when another has taken its place', () => {
+  it('loses what it alone was told, and nothing else', async () => {
+    const name = uniqueQueueName();
+    const { master: old, replica: heir } = set;
+    const queue = newQueue(options, set.connect(), name);
+    const producer = newQueue(options, set.connect(), name);
+    leaveBroken(producer);
+    const worker = await startWorker(queue, () => undefined, { sweepIntervalMs: 300 });
+    const control = connect({ retryStrategy: () => null }, old.url);
+    const onOld = newQueue(options, connect({}, old.url), name);
+    leaveBroken(onOld);
+    await onOld.stats();
+    let time: 'before' | 'two masters' | 'after' = 'before';
+    const secured = async (): Promise<boolean> => {
+      if (time !== 'before') {
+        return time === 'after' && (await producer.get(`t${traffic.acknowledged.length}`)) !== null;
+      }
+      await control.set(`probe:${name}`, 1);
+      return (await control.wait(1, 500)) >= 1;
+    };
+    const traffic: Traffic = new Traffic(producer, { secured });
+    await traffic.more(50);
+    time = 'two masters';
+    await old.kill('SIGSTOP');
+    await set.switched();
+    await old.kill('SIGCONT');
+    const { id } = await onOld.enqueue('told the old one');
+    const info = async () => String(await control.info('replication').catch(() => ''));
+    expect(await info()).toContain('role:master');
+    const follower = connect({ retryStrategy: () => 50 }, old.url);
+    follower.on('error', () => undefined);
+    await eventually(async () => (await follower.info('replication')).includes('master_link_status:up'), {
+      timeoutMs: 20_000,
+      what: 'an old master that follows the new one',
+    });
+    time = 'after';
+    const completed = worker.count('completed');
+    await traffic.more(30);
+    await worker.event('completed', completed + 30);
+    const now = connect({}, heir.url);
+    await traffic.settle(now);
+    expect(await newQueue(options, now, name).get(id)).toBeNull();
+  }, 60_000);
 });

@@ -2,10 +2,10 @@
 import type { Redis } from 'ioredis';
 import type { OwnRedis } from '../support/own-redis.js';
 import { connect } from '../support/redis.js';
-import { eventually } from '../support/wait.js';
+import { eventually, sleep } from '../support/wait.js';
 import type { Scene } from './faults.js';
 import { monotonicMs } from './history.js';
-import type { PlannedFault } from './plan.js';
+import { strength, type PlannedFault } from './plan.js';
 
 /** Longer than Sentinel leaves between two failovers. */
 const SWITCH_MS = 30_000;
@@ -23,6 +23,22 @@ export async function killUnderSentinel({ ground, history }: Scene): Promise<voi
   await old.restart();
   await clientOf(old).replicaof(heir.host, heir.port);
   await follows(clientOf(old));
+}
+
+/**
+ * A master that keeps silent is replaced, and then goes on where it was: two masters at a time, and clients at both. What
+ * the old one is told is lost, until the sentinels make it a replica, which they do eight seconds after they see it again.
+ */
+export async function freezeUnderSentinel({ ground, history }: Scene, planned: PlannedFault): Promise<void> {
+  const { sentinel } = ground;
+  const old = await sentinel!.masterNow();
+  const fromMs = await replicated(clientOf(old));
+  await old.kill('SIGSTOP');
+  await otherMaster(old, () => sentinel!.masterNow());
+  await sleep(strength(planned, 0, 3_000));
+  await old.kill('SIGCONT');
+  await follows(clientOf(old));
+  history.add(['window', fromMs, monotonicMs()]);
 }
 
 /**
@@ -70,7 +86,7 @@ export async function killInCluster({ ground, queue, history }: Scene): Promise<
 }
 
 /** Half of the keys are on each of two masters for a while. */
-export async function moveSlot({ ground, queue }: Scene, { victim, strength }: PlannedFault): Promise<void> {
+export async function moveSlot({ ground, queue }: Scene, planned: PlannedFault): Promise<void> {
   const cluster = ground.cluster!;
   const owner = await (await ownerOf(cluster, queue))();
   const masters: OwnRedis[] = [];
@@ -79,8 +95,8 @@ export async function moveSlot({ ground, queue }: Scene, { victim, strength }: P
     if (node !== owner && info.includes('role:master')) masters.push(node);
   }
   const { keys } = await queue.scripts();
-  const target = masters[Math.floor(victim * masters.length)]!;
-  await cluster.moveSlot(keys.stats, target, () => new Promise((resolve) => setTimeout(resolve, strength * 1_000)));
+  const target = masters[Math.floor(planned.victim * masters.length)]!;
+  await cluster.moveSlot(keys.stats, target, () => sleep(strength(planned, 0, 1_000)));
 }
 
 async function ownerOf(cluster: NonNullable<Scene['ground']['cluster']>, queue: Scene['queue']) {

@@ -2,7 +2,14 @@
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '../../src/queue/job-queue.js';
 import { holdUnique, orphan, plant } from './damage.js';
-import { killInCluster, killUnderSentinel, moveSlot, switchInCluster, switchUnderSentinel } from './failovers.js';
+import {
+  freezeUnderSentinel,
+  killInCluster,
+  killUnderSentinel,
+  moveSlot,
+  switchInCluster,
+  switchUnderSentinel,
+} from './failovers.js';
 import type { Fleet, Slot } from './fleet.js';
 import type { Ground } from './ground.js';
 import type { HistoryWriter } from './history.js';
@@ -147,6 +154,7 @@ export const FAULTS: Record<FaultKind, Fault> = {
   },
 
   'sentinel-kill': killUnderSentinel,
+  'sentinel-freeze': freezeUnderSentinel,
   'sentinel-switch': switchUnderSentinel,
   'cluster-kill': killInCluster,
   'cluster-switch': switchInCluster,

@@ -26,6 +26,7 @@ export const FAULT_KINDS = {
   'out-of-memory': { own: true },
   readonly: { own: true },
   'sentinel-kill': { own: true, on: ['sentinel'] },
+  'sentinel-freeze': { own: true, on: ['sentinel'] },
   'sentinel-switch': { own: true, on: ['sentinel'] },
   'cluster-kill': { own: true, on: ['cluster'] },
   'cluster-switch': { own: true, on: ['cluster'] },
