@@ -87,43 +87,28 @@ it('hangs for real: a silent process loses its job to another, and is killed and
 interface Spoilt {
   what: string;
   end: string;
-  /** Before the show begins. */
-  prepare?: () => Promise<void>;
   /** While its job waits or is worked on. */
-  spoil?: () => Promise<void>;
+  spoil?: () => Promise<unknown>;
 }
 
 it.each<Spoilt>([
   { what: 'its job is deleted', end: 'The job was deleted.', spoil: deleteJobs },
-  { what: 'the kill is refused', end: 'No worker to kill.', prepare: refuseKill },
+  { what: 'the workers are stopped', end: 'The workers were stopped', spoil: () => shop.post('/workers/stop') },
   { what: 'its job is given up', end: 'Given up: it is a dead letter now.' },
 ])(
   'ends the show where $what, and works as before it',
-  async ({ end, prepare, spoil }) => {
+  async ({ end, spoil }) => {
     // With a rate of 1 the job fails for good after the show has killed its first worker.
     const before = { work_latency_ms: '100', fail_rate: '1', hang_rate: '0' };
     await shop.post('/workers/configure', before);
-    await prepare?.();
     const show = page.getByRole('button', { name: 'Crash a worker and watch' });
     await show.click();
-    await says(page, '#crash-steps li', 'is enqueued');
-    expect(await show.isDisabled()).toBe(true);
+    await eventually(() => show.isDisabled());
     await spoil?.();
     await says(page, '#crash-steps li', end, 40_000);
     await eventually(() => show.isEnabled());
     expect(await shop.get('/stats')).toMatchObject({ work_latency_ms: 100, fail_rate: 1, hang_rate: 0 });
-    await page.unroute('**/workers/kill');
-    // The show asks for nothing any more, and what is said stays.
-    const asked: string[] = [];
-    page.on('request', (request) => asked.push(request.url()));
-    await page.getByRole('button', { name: 'Take back' }).click();
-    await says(page, '#answer', /No claim had run out|taken back/);
-    const given = await numberOf(page, 'Given up');
-    await shop.enqueue({ kind: 'email' });
-    await eventually(async () => (await numberOf(page, 'Given up')) > given, { timeoutMs: 20_000 });
-    expect(asked).toEqual([`${shop.url}/reclaim`]);
-    await says(page, '#answer', /No claim had run out|taken back/);
-    page.removeAllListeners('request');
+    await shop.post('/workers/start', { size: '2', ...before });
     await workersRun(page, 2);
   },
   90_000,
@@ -133,11 +118,35 @@ async function deleteJobs(): Promise<void> {
   await new JobQueue(connect({}, shop.redis.url), 'jobs').purge({ confirm: 'jobs' });
 }
 
-async function refuseKill(): Promise<void> {
-  await page.route('**/workers/kill', (route) =>
-    route.fulfill({ status: 404, json: { message: 'No worker to kill.' } }),
+it('goes on with the show, and puts everything back as it was, when nobody watches any more', async () => {
+  const before = { work_latency_ms: 100, fail_rate: 0.05, hang_rate: 0.05 };
+  await shop.post(
+    '/workers/configure',
+    Object.fromEntries(Object.entries(before).map(([name, value]) => [name, String(value)])),
   );
-}
+  await shop.post('/workers/stop');
+  const watching = await openPage(shop.url);
+  await watching.locator('#workers:empty').waitFor({ state: 'attached' });
+  await watching.getByRole('button', { name: 'Crash a worker and watch' }).click();
+  await says(watching, '#crash-steps li', 'works on it');
+  expect(await shop.get('/stats')).toMatchObject({ fail_rate: 0, hang_rate: 0, work_latency_ms: 2_500 });
+  await watching.context().close();
+  // Another page sees how it goes on; what somebody sets meanwhile stays.
+  await shop.post('/workers/configure', { hang_rate: '0.01' });
+  await eventually(() => page.locator('#crash').isDisabled());
+  await says(page, '#crash-steps li', 'is killed in the middle of it');
+  expect(await shop.get('/stats')).toMatchObject({ ...before, hang_rate: 0.01 });
+  await shop.post('/workers/configure', { fail_rate: '0', hang_rate: '0' });
+  await says(page, '#crash-steps li', 'Completed. Nothing was lost.', 40_000);
+  await page.locator('#workers:empty').waitFor({ state: 'attached' });
+  expect((await fetch(`${shop.url}/workers/crash`, { method: 'POST' })).status).toBe(200);
+  // One at a time.
+  expect((await fetch(`${shop.url}/workers/crash`, { method: 'POST' })).status).toBe(409);
+  await shop.post('/reset');
+  await says(page, '#crash-steps li', 'The job was deleted.');
+  await shop.post('/workers/start', { size: '2' });
+  await workersRun(page, 2);
+}, 90_000);
 
 it('leaves no process behind when it is stopped', async () => {
   const texts = await page.locator('#workers .who').allTextContents();

@@ -29,7 +29,7 @@ async function expectUnharmed() {
 }
 
 it('shows hostile recipients, payloads, names, results and errors as text', async () => {
-  await page.getByLabel('How many').first().fill('1');
+  await page.getByLabel('How many jobs').fill('1');
   await page.getByLabel('For whom').fill(HOSTILE);
   await page.getByRole('button', { name: 'Enqueue' }).click();
   await says(page, '.completed .payload', '<script>window.taken=1</script>');
@@ -111,14 +111,27 @@ it('refuses what another site sends through the browser of a visitor, and foreig
   expect(await status('POST', { origin: 'null' })).toBe(403);
   expect(await status('POST', { origin: 'http://evil.example', host: 'evil.example' })).toBe(403);
   expect(await status('GET', { host: `evil.example:${port}` })).toBe(403);
-  expect(await status('GET', { host: `localhost:${port}` })).toBe(200);
+  expect(await status('GET', { host: `127.0.0.1.evil.example:${port}` })).toBe(403);
+  for (const name of ['localhost', 'LOCALHOST', '127.0.0.1', '127.0.0.2', '127.255.0.3', '[::1]']) {
+    const host = `${name}:${port}`;
+    expect([name, await status('GET', { host })]).toEqual([name, 200]);
+    expect([name, await status('POST', { host, origin: `http://${host}` })]).toEqual([name, 200]);
+  }
+  expect(await status('POST', { host: `localhost:${port}`, origin: `http://127.0.0.1:${port}` })).toBe(403);
   expect(await status('POST', { origin: shop.url, host: new URL(shop.url).host })).toBe(200);
 });
 
 it('lets no script in but its own', async () => {
-  const policy = (await fetch(shop.url)).headers.get('content-security-policy')!;
-  expect(policy).toContain("default-src 'none'");
-  expect(policy).not.toContain('unsafe');
+  for (const path of ['/', '/index.html', '/page/app.js', '/stats', '/jobs', '/mails', '/nowhere']) {
+    const { headers } = await fetch(shop.url + path);
+    const policy = headers.get('content-security-policy')!;
+    expect([path, policy]).toEqual([
+      path,
+      expect.stringMatching(/^default-src 'none'; .*frame-ancestors '(none|self)'/),
+    ]);
+    expect(policy).not.toContain('unsafe');
+    expect([path, headers.get('x-content-type-options')]).toEqual([path, 'nosniff']);
+  }
   for (const path of ['/page/..%2fsrc%2fmain.ts', '/page/main.ts', '/page/constructor', '/page/package.json']) {
     expect([path, (await fetch(shop.url + path)).status]).toEqual([path, 404]);
   }

@@ -16,10 +16,11 @@ beforeAll(async () => {
   shop = await startShop(['--workers', '3']);
   const first = await openPage(shop.url);
   await workersRun(first, 3);
-  await shop.post('/workers/configure', { fail_rate: '1' });
-  await shop.enqueue({ kind: 'webhook', count: '2', recipient: 'grace@example.com' });
+  await shop.post('/workers/configure', { fail_rate: '1', work_latency_ms: '100' });
+  // A webhook would rest between its attempts.
+  await shop.enqueue({ kind: 'invoice', count: '2', recipient: 'grace@example.com' });
   await says(first, '.failed .range', '1 to 2 of 2');
-  await shop.post('/workers/configure', { fail_rate: '0', work_latency_ms: '1000' });
+  await shop.post('/workers/configure', { fail_rate: '0' });
   for (const kind of ['email', 'webhook', 'thumbnail', 'invoice']) {
     await shop.enqueue({ kind, count: '2', recipient: 'ada@example.com' });
   }
@@ -27,12 +28,16 @@ beforeAll(async () => {
   await first.context().close();
 }, 240_000);
 
-afterEach(() => page.context().close());
+afterEach(async () => {
+  // Nothing that the page's own policy refuses, in none of its views.
+  expect(page.complaints).toEqual([]);
+  await page.context().close();
+});
 
 /** Writes a picture for the README where SCREENSHOTS is set; a test run changes no files. */
-async function picture(name: string) {
+async function picture(name: string, fullPage = false) {
   if (!process.env.SCREENSHOTS) return;
-  const taken = await page.screenshot({ animations: 'disabled' });
+  const taken = await page.screenshot({ animations: 'disabled', fullPage });
   // 64 colours are enough for text and lines, and a quarter of the size.
   await sharp(taken).png({ palette: true, colours: 64, dither: 0 }).toFile(join(IMAGES, name));
 }
@@ -45,7 +50,7 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
     page = await openPage(shop.url, { colorScheme });
     await says(page, '.completed .range', 'of');
     expect(await violations(page)).toEqual([]);
-    await openFirst('failed', 'webhook');
+    await openFirst('failed', 'invoice');
     await says(page, '#job-body .attempt-log li', 'Failed on purpose');
     expect(await violations(page)).toEqual([]);
   });
@@ -62,7 +67,27 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
     await page.locator('#job').waitFor({ state: 'hidden' });
     await page.evaluate('scrollTo(0, 0)');
     if (colorScheme === 'dark') await picture('control-page-phone.png');
+    await page.locator('#figures summary').click();
+    await says(page, '#figures td', /\d/);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width);
+    // What came of a button is in sight at the button, however far down it is.
+    await page.getByRole('button', { name: 'Take back expired claims' }).click();
+    const said = page.locator('#answer', { hasText: 'No claim had run out.' });
+    await said.waitFor();
+    const { y, height } = (await said.boundingBox())!;
+    expect(await page.evaluate('scrollY')).toBeGreaterThan(0);
+    expect([y >= 0, y + height <= PHONE.height]).toEqual([true, true]);
+    expect(await violations(page)).toEqual([]);
   });
+});
+
+it('has controls with a name each', async () => {
+  page = await openPage(shop.url);
+  const names = (await page.evaluate(`[...document.querySelectorAll('main :is(input, select, button, summary)')]
+    .filter((node) => !node.closest('.rows, .story'))
+    .map((node) => node.ariaLabel ?? node.labels?.[0]?.textContent ?? node.textContent)`)) as string[];
+  expect(names).toEqual(expect.arrayContaining(['How many jobs', 'How many processes', 'Kill worker-1']));
+  expect(names.filter((name, i) => name.trim() === '' || names.indexOf(name) !== i)).toEqual([]);
 });
 
 it('is used by keyboard: sliders by arrows, a row by Enter, closed by Escape, with the focus back on the row', async () => {
@@ -91,10 +116,11 @@ it('looks as in the README', async () => {
   await shop.post('/workers/configure', { work_latency_ms: '1000', fail_rate: '0' });
   await page.getByRole('button', { name: 'Crash a worker and watch' }).click();
   await says(page, '#crash-steps li', 'is killed', 30_000);
-  await shop.enqueue({ kind: 'thumbnail', count: '12', recipient: 'ada@example.com' });
-  await says(page, '.pending .range', /of \d/);
+  // For the picture: there is always something to do in it.
+  const count = process.env.SCREENSHOTS ? '30' : '2';
+  await shop.enqueue({ kind: 'thumbnail', count, recipient: 'ada@example.com' });
   await says(page, '#crash-steps li', 'Completed. Nothing was lost.', 40_000);
-  await picture('control-page.png');
+  await picture('control-page.png', true);
   for (const colorScheme of ['dark', 'light'] as const) {
     await page.emulateMedia({ colorScheme });
     expect(await violations(page)).toEqual([]);

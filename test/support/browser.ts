@@ -15,11 +15,22 @@ afterAll(() => browser?.close());
 
 /** A shop that runs, and its answers to calls. */
 export class RunningShop {
+  process!: ShopProcess;
+  url!: string;
+
   constructor(
-    readonly url: string,
     readonly redis: OwnRedis,
-    readonly process: ShopProcess,
+    private readonly env: Record<string, string>,
+    private readonly flags: string[],
   ) {}
+
+  /** Once more where it was killed, at the same address. */
+  async start(): Promise<void> {
+    const port = this.url === undefined ? '0' : new URL(this.url).port;
+    const args = ['examples/shop/dist/main.js', '--port', port, ...this.flags];
+    this.process = startProcess('node', args, this.env);
+    [, this.url] = (await this.process.prints(/The shop is open: (\S+)/)) as unknown as [string, string];
+  }
 
   get<Answer>(path: string): Promise<Answer> {
     return this.ask(path);
@@ -46,11 +57,11 @@ export async function startShop(flags: string[] = []): Promise<RunningShop> {
   buildShop();
   // What was written survives a restart.
   const redis = await startOwnRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
-  const env = { SHOP_DATA: shopData(), PORT: '0', REDIS_URL: redis.url };
-  const defaults = ['--visibility-ms', '2000', '--reclaim-ms', '1000', '--workers', '2', '--first-jobs'];
-  const process = startProcess('node', ['examples/shop/dist/main.js', ...defaults, ...flags], env);
-  const [, url] = await process.prints(/The shop is open: (\S+)/);
-  return new RunningShop(url!, redis, process);
+  const env = { SHOP_DATA: shopData(), REDIS_URL: redis.url };
+  const defaults = ['--visibility-ms', '2000', '--reclaim-ms', '500', '--workers', '2', '--first-jobs'];
+  const shop = new RunningShop(redis, env, [...defaults, ...flags]);
+  await shop.start();
+  return shop;
 }
 
 export interface ControlPage extends Page {

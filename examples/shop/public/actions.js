@@ -1,5 +1,5 @@
 // What the buttons and sliders do.
-import { byId, count, post, setText } from './dom.js';
+import { byId, count, el, post, setText } from './dom.js';
 
 const KINDS = ['email', 'webhook', 'thumbnail', 'invoice'];
 const CONDITIONS = ['work_latency_ms', 'fail_rate', 'hang_rate'];
@@ -43,7 +43,7 @@ function on(id, action) {
   byId(id).addEventListener('click', (event) => void run(event.currentTarget, action));
 }
 
-/** One thing at a time for each button; what comes of it is said below, where there is something to say. */
+/** One thing at a time for each button; what comes of it is said at the foot of the screen, where there is something to say. */
 export async function run(button, action) {
   if (button?.ariaBusy === 'true') return;
   if (button) button.ariaBusy = 'true';
@@ -60,7 +60,8 @@ export async function run(button, action) {
 function say(text, bad) {
   const answer = byId('answer');
   answer.classList.toggle('bad', bad);
-  setText(answer, text);
+  // Anew each time, so that the same words are seen and heard again.
+  answer.replaceChildren(...(text === '' ? [] : [el('span', {}, text)]));
 }
 
 async function enqueue() {

@@ -1,7 +1,7 @@
 // One stream brings everything that is shown: snapshots, twice a second at most, and samples for the charts.
 import { connectActions, showConditions } from './actions.js';
 import { addSamples } from './charts.js';
-import { watchCrash } from './crash.js';
+import { showCrash } from './crash.js';
 import { byId, count, setText, timeOf } from './dom.js';
 import { watchJob } from './job-dialog.js';
 import { offsets, onPage, showLists } from './lists.js';
@@ -43,7 +43,7 @@ function show(snapshot) {
       `Redis has not answered since ${timeOf(awaySince)}. What is shown is older. The work goes on when Redis is back.`,
     );
   }
-  watchCrash(snapshot);
+  showCrash(snapshot.show);
   watchJob(snapshot);
 }
 

@@ -1,26 +1,40 @@
 import uPlot from './uPlot.esm.js';
 import { byId } from './dom.js';
+import { showFigures } from './figures.js';
 
-const KEPT = 300;
-/** Time, then pending, processing, completed, failed, reclaimed. */
+const WINDOW_S = 300;
+/** Even the first samples stand on a time line of a minute. */
+const SHORTEST_S = 60;
+/** So long without a sample is a gap: the shop or Redis was away. */
+const GAP_S = 3;
+/** Time, then pending, processing, completed, failed, reclaimed; null where nobody counted. */
 const columns = [[], [], [], [], [], []];
 const dark = matchMedia('(prefers-color-scheme: dark)');
 let charts = [];
 
 export function addSamples(samples) {
+  const [times] = columns;
   for (const sample of samples) {
     const [at] = sample;
+    const last = times.at(-1) ?? at - 1;
     // After a reconnect the server tells the past once more.
-    if (at <= (columns[0].at(-1) ?? 0)) continue;
-    sample.forEach((value, i) => columns[i].push(value));
+    if (at <= last) continue;
+    if (at - last > GAP_S) add([last + 1, null, null, null, null, null]);
+    add(sample);
   }
-  for (const column of columns) column.splice(0, column.length - KEPT);
+  const old = times.findIndex((at) => at > times.at(-1) - WINDOW_S);
+  for (const column of columns) column.splice(0, old);
   draw();
+}
+
+function add(sample) {
+  sample.forEach((value, i) => columns[i].push(value));
 }
 
 function draw() {
   if (charts.length === 0) make();
   for (const { chart, shown } of charts) chart.setData(shown.map((i) => columns[i]));
+  showFigures(columns);
 }
 
 function make() {
@@ -56,7 +70,10 @@ function chartIn(id, lines) {
       ...size(),
       cursor: { show: false },
       legend: { live: false },
-      scales: { y: { range: (_chart, _least, most) => [0, Math.max(4, most * 1.1)] } },
+      scales: {
+        x: { range: (_chart, from, to) => [Math.min(from, to - SHORTEST_S), to] },
+        y: { range: (_chart, _least, most) => [0, Math.max(4, most * 1.1)] },
+      },
       axes: [
         { ...axis, size: 24, space: 70, values: [[1, '{HH}:{mm}:{ss}']] },
         { ...axis, size: 46, space: 32, values: (_chart, ticks) => ticks.map(compact) },

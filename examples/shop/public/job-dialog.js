@@ -107,7 +107,8 @@ async function whatItMade({ id, name, payload }) {
         'div',
         {},
         el('p', {}, link(`/invoices/${id}`, 'Open the PDF')),
-        el('iframe', { className: 'pdf', src: `/invoices/${id}`, title: 'The invoice' }),
+        // One page needs no list of pages beside it.
+        el('iframe', { className: 'pdf', src: `/invoices/${id}#navpanes=0`, title: 'The invoice' }),
       );
     case 'report':
       return el('p', {}, link(`/reports/${id}`, 'The report as CSV'));

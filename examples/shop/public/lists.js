@@ -10,6 +10,14 @@ const LISTS = {
   failed: { title: 'Given up', empty: 'No dead letters.' },
 };
 
+/** Where each button leads, from the row that the last page begins with and the row that is first now. */
+const TURNS = {
+  'first jobs': { sign: '«', to: () => 0 },
+  'previous jobs': { sign: '‹', to: (_last, now) => Math.max(0, now - PAGE) },
+  'next jobs': { sign: '›', to: (last, now) => Math.min(last, now + PAGE) },
+  'last jobs': { sign: '»', to: (last) => last },
+};
+
 export const offsets = { pending: 0, processing: 0, completed: 0, failed: 0 };
 let turned = () => {};
 const panels = Object.fromEntries(Object.keys(LISTS).map((name) => [name, makePanel(name)]));
@@ -21,16 +29,18 @@ export function onPage(listener) {
 
 export function showLists(lists) {
   for (const [name, page] of Object.entries(lists)) {
-    const { rows, range, back, on, empty } = panels[name];
+    const panel = panels[name];
+    const { rows, range, turns, empty } = panel;
     const { offset, total, jobs } = page;
     // Only what the server shows is where we are: a list may have become shorter.
     offsets[name] = offset;
+    panel.last = Math.max(0, Math.ceil(total / PAGE) - 1) * PAGE;
     setText(
       range,
       total === 0 ? '0' : `${count(offset + 1)} to ${count(Math.min(total, offset + PAGE))} of ${count(total)}`,
     );
-    back.disabled = offset === 0;
-    on.disabled = offset + PAGE >= total;
+    turns.hidden = panel.last === 0;
+    for (const turn of turns.children) turn.disabled = turn.to(panel.last, offset) === offset;
     empty.hidden = jobs.length > 0;
     keyed(rows, jobs, (job) => job.id, makeRow, updateRow);
   }
@@ -40,25 +50,25 @@ function makePanel(name) {
   const { title, empty: nothing } = LISTS[name];
   const rows = el('ul', { className: 'rows', 'aria-labelledby': `${name}-title` });
   const range = el('span', { className: 'range' }, '–');
-  const turn = (by, label, sign) => {
+  const buttons = Object.entries(TURNS).map(([label, { sign, to }]) => {
     const button = el('button', { type: 'button', className: 'turn', 'aria-label': `${title}: ${label}` }, sign);
+    button.to = to;
     button.addEventListener('click', () => {
-      offsets[name] = Math.max(0, offsets[name] + by * PAGE);
+      offsets[name] = to(panels[name].last, offsets[name]);
       turned();
     });
     return button;
-  };
-  const back = turn(-1, 'previous jobs', '‹');
-  const on = turn(1, 'next jobs', '›');
+  });
+  const turns = el('div', { className: 'turns' }, ...buttons);
   const empty = el('p', { className: 'hint' }, nothing);
   const section = el(
     'section',
     { className: `card list ${name}`, 'aria-labelledby': `${name}-title` },
-    el('div', { className: 'list-head' }, el('h2', { id: `${name}-title` }, title), range, back, on),
+    el('div', { className: 'list-head' }, el('h2', { id: `${name}-title` }, title), range, turns),
     rows,
     empty,
   );
-  return { section, rows, range, back, on, empty };
+  return { section, rows, range, turns, empty, last: 0 };
 }
 
 function makeRow(job) {
@@ -86,7 +96,7 @@ function updateRow(row, job) {
     job.attempts === 0 ? '' : `attempt ${job.attempts}${job.crashes ? `, ${job.crashes} crashed` : ''}`,
   );
   setText(note, noteOf(job));
-  row.classList.toggle('expiring', job.claimEndsInMs !== undefined && job.claimEndsInMs < 1_500);
+  row.classList.toggle('expired', job.claimEndsInMs <= 0);
   setText(payload, job.payload);
   const said = job.status === 'completed' ? job.result : job.error;
   setText(outcome, said ?? '');

@@ -3,6 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { readFlags, type Flags } from './flags.js';
 import { choosePort } from './http/choose-port.js';
+import { safeHeaders } from './http/safe-headers.js';
 import { whatToTry } from './http/what-to-try.js';
 import { ShopLogger } from './shop.logger.js';
 
@@ -21,11 +22,7 @@ const app = await NestFactory.create<NestExpressApplication>(ShopModule, {
   // A browser's idle connection must not hold up the shutdown.
   forceCloseConnections: true,
 });
-// What a job made is shown as what it is said to be, whatever its bytes look like.
-app.use((_request: unknown, response: { setHeader(name: string, value: string): void }, next: () => void) => {
-  response.setHeader('X-Content-Type-Options', 'nosniff');
-  next();
-});
+app.use(safeHeaders);
 // Exits with 0 once the workers are drained, instead of by the signal.
 app.enableShutdownHooks(['SIGINT', 'SIGTERM'], { useProcessExit: true });
 await app.listen(port, flags.host);

@@ -1,13 +1,15 @@
 import { Module } from '@nestjs/common';
-import { APP_GUARD } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD } from '@nestjs/core';
+import { RedisAwayFilter } from '../http/redis-away.filter.js';
+import { JobsModule } from '../jobs/jobs.module.js';
 import { History } from './live/history.js';
 import { LiveController } from './live/live.controller.js';
 import { SnapshotService } from './live/snapshot.js';
 import { PageController } from './page.controller.js';
 import { PatternController } from './pattern.controller.js';
 import { WorkerPool } from './pool/worker-pool.js';
-import { QueueAccess } from './queue-access.js';
 import { SameOriginGuard } from './same-origin.guard.js';
+import { CrashShow } from './show/crash-show.js';
 import { StatsService } from './stats.service.js';
 import { PoolStory } from './story/pool-story.js';
 import { QueueStory } from './story/queue-story.js';
@@ -18,19 +20,21 @@ import { WorkersController } from './workers.controller.js';
 
 /** The control page, and the worker processes that it governs. */
 @Module({
+  imports: [JobsModule],
   controllers: [PageController, PatternController, WorkersController, LiveController],
   providers: [
     WorkerPool,
-    QueueAccess,
     TotalsSinceReset,
     StatsService,
     SnapshotService,
     History,
+    CrashShow,
     Story,
     Troubles,
     PoolStory,
     QueueStory,
     { provide: APP_GUARD, useClass: SameOriginGuard },
+    { provide: APP_FILTER, useClass: RedisAwayFilter },
   ],
 })
 export class ControlModule {}

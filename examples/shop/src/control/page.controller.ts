@@ -15,6 +15,7 @@ const FILES: Record<string, string> = {
   'charts.js': PAGE,
   'crash.js': PAGE,
   'dom.js': PAGE,
+  'figures.js': PAGE,
   'job-dialog.js': PAGE,
   'lists.js': PAGE,
   'story.js': PAGE,

@@ -8,7 +8,8 @@ import { wholeNumber } from './pattern-numbers.js';
 import { jobSummary, type StatsView } from './pattern-views.js';
 import { nameOf, payloadOf } from './payloads.js';
 import { WorkerPool } from './pool/worker-pool.js';
-import { QueueAccess } from './queue-access.js';
+import { QueueAccess } from '../jobs/queue-access.js';
+import { CrashShow } from './show/crash-show.js';
 import { StatsService } from './stats.service.js';
 import { Story } from './story/story.js';
 import { TotalsSinceReset } from './totals.js';
@@ -40,6 +41,7 @@ export class PatternController {
     private readonly pool: WorkerPool,
     private readonly story: Story,
     private readonly storage: Storage,
+    private readonly show: CrashShow,
   ) {}
 
   @Get('jobs')
@@ -76,7 +78,7 @@ export class PatternController {
     const enqueued = await this.queue.enqueue(name, payloads);
     const what = count === 1 ? `${name} ${enqueued[0]!.slice(0, 8)} was` : `${count} × ${name} were`;
     this.story.tell('plain', `${what} enqueued.`, count === 1 ? enqueued[0] : undefined);
-    return { enqueued, stats: await this.stats.now() };
+    return { enqueued, stats: await this.stats.after(`${what} enqueued: ${enqueued.join(', ')}.`) };
   }
 
   @Post('reclaim')
@@ -84,19 +86,24 @@ export class PatternController {
   async reclaim(): Promise<{ reclaimed: string[]; stats: StatsView }> {
     const reclaimed = await this.queue.reclaim();
     if (reclaimed.length === 0) this.story.tell('plain', 'A sweep by hand found no claim that had run out.');
-    return { reclaimed, stats: await this.stats.now() };
+    return { reclaimed, stats: await this.stats.after(`Taken back: ${reclaimed.join(', ') || 'nothing'}.`) };
   }
 
   /** Stops the workers, deletes all jobs and what they made, and counts from zero. */
   @Post('reset')
   @HttpCode(200)
   async reset(): Promise<{ stats: StatsView }> {
+    // Without Redis nothing of it is done.
+    await this.stats.now();
     await this.pool.resize(0, RESET_STOP_MS);
-    await this.queue.purge();
-    await this.storage.clear();
-    await this.totals.reset();
-    this.pool.processedTotal = 0;
-    this.story.tell('plain', 'Reset: the workers are stopped, all jobs are deleted, the counters are zero.');
-    return { stats: await this.stats.now() };
+    const stats = await this.stats.after('The workers are stopped.', async () => {
+      await this.queue.purge();
+      await this.storage.clear();
+      await this.totals.reset();
+      this.pool.processedTotal = 0;
+      this.show.clear();
+      this.story.tell('plain', 'Reset: the workers are stopped, all jobs are deleted, the counters are zero.');
+    });
+    return { stats };
   }
 }

@@ -1,7 +1,8 @@
 import { ForbiddenException, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
 
-const LOOPBACK_NAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
+/** What nobody but this machine can be called: a foreign name may be made to lead here, an address of loopback may not. */
+const LOOPBACK_NAMES = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/;
 
 /**
  * Lets nobody use the shop through the browser of somebody who visits another site: a request that such a site sends,
@@ -11,8 +12,8 @@ const LOOPBACK_NAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
 export class SameOriginGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const { headers, method, socket } = context.switchToHttp().getRequest<Request>();
-    const host = headers.host ?? '';
-    if (isLoopback(socket.localAddress) && !LOOPBACK_NAMES.has(host.replace(/:\d+$/, ''))) {
+    const host = (headers.host ?? '').toLowerCase();
+    if (isLoopback(socket.localAddress) && !LOOPBACK_NAMES.test(host)) {
       throw new ForbiddenException(`This server is not called ${host}.`);
     }
     if (method === 'GET' || method === 'HEAD') return true;

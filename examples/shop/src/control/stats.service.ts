@@ -1,8 +1,8 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, ServiceUnavailableException } from '@nestjs/common';
 import type { QueueStats } from 'nest-job-queue';
 import { statsView, type StatsView } from './pattern-views.js';
 import { WorkerPool } from './pool/worker-pool.js';
-import { QueueAccess } from './queue-access.js';
+import { QueueAccess } from '../jobs/queue-access.js';
 import { TotalsSinceReset } from './totals.js';
 
 /** The numbers of queue and pool together, as they are now. */
@@ -16,6 +16,21 @@ export class StatsService {
 
   async now(): Promise<StatsView> {
     return this.view(await this.queue.stats());
+  }
+
+  /**
+   * What needs Redis once something was done, which `done` says in a sentence: `rest`, and the numbers.
+   *
+   * @throws ServiceUnavailableException that says what was done all the same
+   */
+  async after(done: string, rest?: () => Promise<void>): Promise<StatsView> {
+    try {
+      await rest?.();
+      return await this.now();
+    } catch (error) {
+      if (!(error instanceof ServiceUnavailableException)) throw error;
+      throw new ServiceUnavailableException(`${done} ${error.message}`);
+    }
   }
 
   async view(stats: QueueStats): Promise<StatsView> {

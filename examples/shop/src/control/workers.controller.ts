@@ -4,6 +4,7 @@ import { ZodBody } from '../http/zod-body.pipe.js';
 import { fraction, wholeNumber } from './pattern-numbers.js';
 import type { StatsView } from './pattern-views.js';
 import { WorkerPool } from './pool/worker-pool.js';
+import { CrashShow } from './show/crash-show.js';
 import { StatsService } from './stats.service.js';
 
 const conditionFields = {
@@ -20,6 +21,7 @@ export class WorkersController {
   constructor(
     private readonly pool: WorkerPool,
     private readonly stats: StatsService,
+    private readonly show: CrashShow,
   ) {}
 
   /** As in the pattern's demo, what is not given goes back to its default. */
@@ -29,7 +31,7 @@ export class WorkersController {
     const { size = 2, work_latency_ms: latencyMs = 400, fail_rate: failRate = 0, hang_rate: hangRate = 0 } = body;
     this.pool.configure({ latencyMs, failRate, hangRate });
     void this.pool.resize(size);
-    return this.stats.now();
+    return this.stats.after(`There are to be ${size} workers.`);
   }
 
   /** Answers at once; a worker finishes the job that it has. */
@@ -37,7 +39,7 @@ export class WorkersController {
   @HttpCode(200)
   stop(): Promise<StatsView> {
     void this.pool.resize(0);
-    return this.stats.now();
+    return this.stats.after('The workers stop.');
   }
 
   @Post('configure')
@@ -50,7 +52,7 @@ export class WorkersController {
       failRate: fail_rate ?? failRate,
       hangRate: hang_rate ?? hangRate,
     });
-    return this.stats.now();
+    return this.stats.after('The conditions are set.');
   }
 
   /** SIGKILL to a worker: the named one, else one that is in the middle of a job. */
@@ -60,6 +62,15 @@ export class WorkersController {
     const killed = this.pool.kill(worker);
     if (!killed)
       throw new NotFoundException(worker === undefined ? 'No worker runs.' : `No worker ${worker} runs.`);
-    return { killed: killed.name, pid: killed.pid, job: killed.job?.id ?? null, stats: await this.stats.now() };
+    const { name, pid, job } = killed;
+    return { killed: name, pid, job: job?.id ?? null, stats: await this.stats.after(`${name} is killed.`) };
+  }
+
+  /** Kills one in the middle of a job of its own, and follows that job to its end: `GET /live` tells how it goes. */
+  @Post('crash')
+  @HttpCode(200)
+  async crash(): Promise<{ job: string; stats: StatsView }> {
+    const job = await this.show.begin();
+    return { job, stats: await this.stats.after(`The show goes on with job ${job}.`) };
   }
 }

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { JobsController } from './jobs.controller.js';
+import { QueueAccess } from './queue-access.js';
 
-@Module({ controllers: [JobsController] })
+@Module({ controllers: [JobsController], providers: [QueueAccess], exports: [QueueAccess] })
 export class JobsModule {}

@@ -17,4 +17,5 @@ export interface ToWorker {
 export type FromWorker =
   | { type: 'began'; id: string; name: string; attempt: number }
   | { type: 'hangs'; id: string; name: string }
-  | { type: 'ended'; id: string; completed: boolean };
+  /** `released`: cut off by a stop, and given back. */
+  | { type: 'ended'; id: string; outcome: 'completed' | 'failed' | 'released' };

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
-import type { Job } from 'nest-job-queue';
+import { ShutdownError, type Job } from 'nest-job-queue';
 import type { Conditions, FromWorker, ToWorker } from './messages.js';
 
 const NONE: Conditions = { latencyMs: 0, failRate: 0, hangRate: 0 };
@@ -37,10 +37,11 @@ export class Trouble {
         throw new Error('Failed on purpose: the failure rate of the control page.');
       }
       const result = await work();
-      void tell({ type: 'ended', id, completed: true });
+      void tell({ type: 'ended', id, outcome: 'completed' });
       return result;
     } catch (error) {
-      void tell({ type: 'ended', id, completed: false });
+      const released = job.signal.reason instanceof ShutdownError;
+      void tell({ type: 'ended', id, outcome: released ? 'released' : 'failed' });
       throw error;
     }
   }

@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { StatsService } from '../stats.service.js';
 
-const KEPT = 300;
+const KEPT_S = 300;
 
 /** Unix time in s; pending, processing; completed, failed, reclaimed since the reset. */
 export type Sample = [number, number, number, number, number, number];
@@ -28,9 +28,9 @@ export class History implements OnApplicationBootstrap, OnModuleDestroy {
       const { pending_depth, processing_depth, completed_total, failed_total, reclaimed_total } = now;
       const at = Math.round(Date.now() / 1_000);
       this.samples.push([at, pending_depth, processing_depth, completed_total, failed_total, reclaimed_total]);
-      if (this.samples.length > KEPT) this.samples.shift();
+      while (this.samples[0]![0] <= at - KEPT_S) this.samples.shift();
     } catch {
-      // Redis is away: no sample, and the chart joins those before and after.
+      // Redis is away: no sample, and a gap in the charts.
     }
   }
 }

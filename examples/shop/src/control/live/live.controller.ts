@@ -6,6 +6,8 @@ import { History } from './history.js';
 import { SnapshotService, type Snapshot } from './snapshot.js';
 
 const EVERY_MS = 500;
+/** How long the page waits before it asks again, where the connection is cut. */
+const RETRY_MS = 1_000;
 
 const offset = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0);
 const offsetsSchema = z.object({ pending: offset, processing: offset, completed: offset, failed: offset });
@@ -32,7 +34,7 @@ export class LiveController {
         return events;
       }),
       distinctUntilChanged((a, b) => a.type === b.type && a.data === b.data),
-      map((event) => event satisfies MessageEvent),
+      map((event) => ({ ...event, retry: RETRY_MS }) satisfies MessageEvent),
     );
   }
 }

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { JobRecord, QueueStats } from 'nest-job-queue';
 import type { StatsView } from '../pattern-views.js';
 import { WorkerPool } from '../pool/worker-pool.js';
-import { QueueAccess } from '../queue-access.js';
+import { QueueAccess } from '../../jobs/queue-access.js';
+import { CrashShow, type ShowStep } from '../show/crash-show.js';
 import { StatsService } from '../stats.service.js';
 import { Story, type StoryLine } from '../story/story.js';
 
@@ -23,6 +24,8 @@ export interface Snapshot {
   size: number;
   workers: WorkerView[];
   story: StoryLine[];
+  /** The crash that is shown, or was last. */
+  show: { running: boolean; steps: ShowStep[] };
 }
 
 interface JobPage {
@@ -41,6 +44,7 @@ export class SnapshotService {
     private readonly statistics: StatsService,
     private readonly pool: WorkerPool,
     private readonly story: Story,
+    private readonly show: CrashShow,
   ) {}
 
   async take(offsets: Offsets): Promise<Snapshot> {
@@ -63,7 +67,8 @@ export class SnapshotService {
   }
 
   private beside() {
-    return { size: this.pool.size, workers: this.workers(), story: this.story.lines };
+    const { running, steps } = this.show;
+    return { size: this.pool.size, workers: this.workers(), story: this.story.lines, show: { running, steps } };
   }
 
   workers() {

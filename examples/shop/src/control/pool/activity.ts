@@ -4,6 +4,8 @@ import type { CurrentJob } from './pool-event.js';
 /** What the pool knows of a worker process beside its status: what the process said itself. */
 export class Activity {
   job: CurrentJob | undefined;
+  /** What it gave back when it was stopped. */
+  released: CurrentJob | undefined;
   /** How many jobs it completed. */
   processed = 0;
   hangs = false;
@@ -18,8 +20,9 @@ export class Activity {
     } else if (message.type === 'hangs') {
       this.hangs = true;
     } else {
+      if (message.outcome === 'released') this.released = this.job;
       this.job = undefined;
-      this.processed += message.completed ? 1 : 0;
+      this.processed += message.outcome === 'completed' ? 1 : 0;
     }
   }
 }

@@ -9,7 +9,8 @@ export interface CurrentJob {
 /** What happens in the pool, for whoever tells it. `worker` is the name, as `worker-2`. */
 export type PoolEvent =
   | { type: 'ready'; worker: string; pid?: number }
-  | { type: 'stopped'; worker: string }
+  /** In order; `job` is what it gave back. */
+  | { type: 'stopped'; worker: string; job?: CurrentJob }
   | { type: 'began' | 'hangs'; worker: string; job: CurrentJob }
   | { type: 'killed'; worker: string; job?: CurrentJob }
   /** Killed by its supervisor, because it hung or did not stop in time. */

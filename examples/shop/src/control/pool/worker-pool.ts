@@ -117,18 +117,18 @@ export class WorkerPool implements OnModuleInit, OnModuleDestroy {
     activity.hear(message);
     const { job } = activity;
     if (message.type === 'ended') {
-      this.processedTotal += message.completed ? 1 : 0;
+      this.processedTotal += message.outcome === 'completed' ? 1 : 0;
     } else if (job) {
       this.events.next({ type: message.type, worker, job });
     }
   }
 
   private end({ name: worker, pid, code, signal, stopped, killedFor }: WorkerProcessEnded): void {
-    const { job, killed } = this.activityOf(pid);
+    const { job, released, killed } = this.activityOf(pid);
     this.activities.delete(pid);
     if (killed) return; // has been told
     if (killedFor !== undefined) this.events.next({ type: 'silent', worker, why: killedFor, job });
-    else if (stopped && code === 0) this.events.next({ type: 'stopped', worker });
+    else if (stopped && code === 0) this.events.next({ type: 'stopped', worker, job: released });
     else this.events.next({ type: 'died', worker, how: signal ?? code ?? 'could not be started', job });
   }
 

@@ -23,7 +23,7 @@ export class PoolStory {
       case 'ready':
         return this.story.tell('plain', `${worker} (process ${event.pid}) is ready to work.`);
       case 'stopped':
-        return this.story.tell('plain', `${worker} has stopped; it left nothing unfinished.`);
+        return this.tellStop(worker, event.job);
       case 'silent':
         return this.story.tell('warn', `${worker} was killed by its supervisor: ${event.why}.`, event.job?.id);
       case 'began':
@@ -39,6 +39,11 @@ export class PoolStory {
       case 'died':
         return this.story.tell('bad', `${worker} died (${event.how})${during(event.job)}`, event.job?.id);
     }
+  }
+
+  private tellStop(worker: string, job: CurrentJob | undefined): void {
+    if (job) this.story.tell('warn', `${worker} has stopped, and gave ${nameOf(job)} back unfinished.`, job.id);
+    else this.story.tell('plain', `${worker} has stopped.`);
   }
 
   private tellAgain(worker: string, job: CurrentJob): void {

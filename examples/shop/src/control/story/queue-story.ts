@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { JobQueueService, type FleetJobEvent } from 'nest-job-queue';
-import { QueueAccess } from '../queue-access.js';
+import { QueueAccess } from '../../jobs/queue-access.js';
 import { nameOf } from './name-of.js';
 import { Story } from './story.js';
 import { Troubles } from './troubles.js';

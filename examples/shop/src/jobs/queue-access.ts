@@ -1,10 +1,19 @@
 import { Injectable, ServiceUnavailableException } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { JobQueueService, type JobQueue, type JobRecord, type JobStatus, type QueueStats } from 'nest-job-queue';
+import {
+  JobQueueService,
+  type EnqueueOptions,
+  type JobQueue,
+  type JobRecord,
+  type JobStatus,
+  type QueueStats,
+} from 'nest-job-queue';
 import { settings } from '../settings.js';
 
 const PATIENCE_MS = 3_000;
+const PURGE_PATIENCE_MS = 60_000;
 const AWAY = 'Redis does not answer. Nothing is lost: the shop goes on when it does.';
+const CUT_OFF = 'Redis does not answer any more. What was asked for may have been done all the same.';
 
 /** The queue of the control page; where Redis is away every question is answered with 503, soon. */
 @Injectable()
@@ -32,9 +41,13 @@ export class QueueAccess {
     return this.ask(() => this.queue.list(status, { offset, limit }));
   }
 
-  async enqueue(name: string, payloads: unknown[]): Promise<string[]> {
-    const jobs = payloads.map((payload) => ({ payload }));
-    const handles = await this.ask(() => this.jobs.enqueueMany(name, jobs, { queue: this.name }));
+  find(id: string, queue = this.name): Promise<JobRecord | null> {
+    return this.ask(() => this.jobs.queue(queue).get(id));
+  }
+
+  async enqueue(name: string, payloads: unknown[], options: EnqueueOptions = {}): Promise<string[]> {
+    const jobs = payloads.map((payload) => ({ payload, ...options }));
+    const handles = await this.ask(() => this.jobs.enqueueMany(name, jobs, { queue: this.name }), CUT_OFF);
     return handles.map(({ id }) => id);
   }
 
@@ -42,20 +55,20 @@ export class QueueAccess {
   async reclaim(): Promise<string[]> {
     const ids: string[] = [];
     for (;;) {
-      const { reclaimed, more } = await this.ask(() => this.queue.reclaim());
+      const { reclaimed, more } = await this.ask(() => this.queue.reclaim(), CUT_OFF);
       ids.push(...reclaimed.map(({ id }) => id));
       if (!more) return ids;
     }
   }
 
   purge(): Promise<number> {
-    return this.ask(() => this.queue.purge({ confirm: this.name }), 60_000);
+    return this.ask(() => this.queue.purge({ confirm: this.name }), CUT_OFF, PURGE_PATIENCE_MS);
   }
 
   /** In how many ms the claims of these jobs run out; undefined for those of a foreign client. */
   async claimsEndIn(ids: string[]): Promise<(number | undefined)[]> {
     if (ids.length === 0) return [];
-    const { keys } = await this.queue.scripts();
+    const { keys } = await this.ask(() => this.queue.scripts());
     const [[seconds, micros], ends] = await this.ask(() =>
       Promise.all([this.client.time(), this.client.zmscore(keys.claims, ...ids)]),
     );
@@ -63,16 +76,20 @@ export class QueueAccess {
     return ends.map((end) => (end === null ? undefined : Number(end) - now));
   }
 
-  async ask<Answer>(question: () => Promise<Answer>, patienceMs = PATIENCE_MS): Promise<Answer> {
+  /**
+   * @param cutOff what is said where Redis goes away in the middle
+   * @throws ServiceUnavailableException
+   */
+  async ask<Answer>(question: () => Promise<Answer>, cutOff = AWAY, patienceMs = PATIENCE_MS): Promise<Answer> {
     if (!this.ready) throw new ServiceUnavailableException(AWAY);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new ServiceUnavailableException(AWAY)), patienceMs);
+      timer = setTimeout(() => reject(new ServiceUnavailableException(cutOff)), patienceMs);
     });
     try {
       return await Promise.race([question(), late]);
     } catch (error) {
-      throw this.ready ? error : new ServiceUnavailableException(AWAY);
+      throw this.ready ? error : new ServiceUnavailableException(cutOff);
     } finally {
       clearTimeout(timer);
     }

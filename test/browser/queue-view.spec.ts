@@ -1,0 +1,187 @@
+// What the page shows of a queue that no worker works on: lists, charts and their figures, claims, the story.
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { JobQueue } from 'nest-job-queue';
+import { numberOf, openPage, says, startShop, type ControlPage, type RunningShop } from '../support/browser.js';
+import { figures, lineIn } from '../support/charts.js';
+import { connect } from '../support/redis.js';
+import { eventually } from '../support/wait.js';
+
+let shop: RunningShop;
+let redis: Redis;
+let queue: JobQueue;
+let page: ControlPage;
+
+beforeAll(async () => {
+  // No sweep but that of the button: the test of it must be the first to find an expired claim.
+  shop = await startShop(['--workers', '0', '--reclaim-ms', '0']);
+  redis = connect({}, shop.redis.url);
+  queue = new JobQueue(redis, 'jobs');
+  page = await openPage(shop.url);
+}, 240_000);
+
+beforeEach(() => shop.post('/reset'));
+
+afterEach(() => expect(page.complaints).toEqual([]));
+
+/** Makes the claim of a job run out so many ms from now, by the server's clock. */
+async function claimEndsIn(id: string, ms: number): Promise<void> {
+  const [seconds] = await redis.time();
+  expect(await redis.zadd('queue:jobs:claims', 'XX', 'CH', Number(seconds) * 1_000 + 999 + ms, id)).toBe(1);
+}
+
+describe('a list', () => {
+  it('of 100,000 jobs is shown a page at a time, the last one too, soon, and without a request for each job', async () => {
+    const last: string[] = [];
+    for (let batch = 0; batch < 20; batch++) {
+      const jobs = Array.from({ length: 5_000 }, (_, i) => ({ payload: { i }, name: 'email' }));
+      last.push(...(await queue.enqueueMany(jobs)).slice(-5).map(({ id }) => id));
+    }
+    await says(page, '.pending .range', '1 to 5 of 100,000');
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(request.url()));
+    const turn = async (which: string, range: string) => {
+      const asked = performance.now();
+      await page.getByRole('button', { name: `Waiting: ${which} jobs` }).click();
+      await says(page, '.pending .range', range);
+      return performance.now() - asked;
+    };
+    const took = [
+      await turn('next', '6 to 10 of 100,000'),
+      await turn('last', '99,996 to 100,000 of 100,000'),
+      await turn('previous', '99,991 to 99,995 of 100,000'),
+      await turn('first', '1 to 5 of 100,000'),
+      await turn('last', '99,996 to 100,000 of 100,000'),
+    ];
+    // A snapshot comes within half a second; a machine that does other things may take its time.
+    expect(Math.max(...took)).toBeLessThan(2_500);
+    const rows = page.locator('.pending .rows li');
+    const shown = () =>
+      rows.evaluateAll<string[], { dataset: { job: string } }>((all) => all.map((row) => row.dataset.job));
+    expect(await shown()).toEqual(last.slice(-5));
+    expect(requests).toHaveLength(took.length);
+    page.removeAllListeners('request');
+    expect(await page.evaluate('document.querySelectorAll("*").length')).toBeLessThan(1_000);
+    const asked = performance.now();
+    const { pending } = await shop.get<{ pending: unknown[] }>('/jobs');
+    expect(pending).toHaveLength(1_000);
+    expect(performance.now() - asked).toBeLessThan(2_500);
+    // One that becomes shorter shows its last page.
+    await queue.purge({ confirm: 'jobs' });
+    await says(page, '.pending .range', /^0$/);
+    expect(await page.getByRole('button', { name: 'Waiting: first jobs' }).isVisible()).toBe(false);
+  }, 90_000);
+
+  it('shows a claim in red when it has run out, and not before', async () => {
+    const { id } = await queue.enqueue({}, { name: 'email' });
+    await queue.claim();
+    const row = page.locator(`.processing li[data-job="${id}"]`);
+    await row.waitFor();
+    await claimEndsIn(id, 1_000);
+    await row
+      .and(page.locator(':not(.expired)'))
+      .filter({ hasText: /claim: [01]\.\d s left/ })
+      .waitFor();
+    await row.and(page.locator('.expired')).filter({ hasText: 'claim has run out' }).waitFor();
+  });
+
+  it('follows a job that is open when it is in none of the rows any more', async () => {
+    const first = await queue.enqueue({}, { name: 'invoice' });
+    await page.locator(`.pending li[data-job="${first.id}"] .open`).click();
+    await says(page, '#job-body .facts', 'pending');
+    await queue.enqueueMany(Array.from({ length: 7 }, () => ({ payload: {}, name: 'invoice' })));
+    for (let i = 0; i < 8; i++) await queue.complete((await queue.claim())!);
+    await says(page, '.completed .range', '1 to 5 of 8');
+    expect(await page.locator(`li[data-job="${first.id}"]`).count()).toBe(0);
+    await says(page, '#job-body .facts', 'completed');
+    await page.keyboard.press('Escape');
+  });
+});
+
+it('expired claims are taken back by hand; the page says when there is none', async () => {
+  const takeBack = page.getByRole('button', { name: 'Take back expired claims' });
+  await takeBack.click();
+  await says(page, '#answer', 'No claim had run out.');
+  await queue.enqueue({}, { name: 'email' });
+  const claimed = await queue.claim();
+  await claimEndsIn(claimed!.id, -10_000);
+  await takeBack.click();
+  await says(page, '#answer', '1 taken back.');
+  await says(page, '.pending .rows li', 'attempt 1, 1 crashed');
+  expect(await numberOf(page, 'Taken back')).toBe(1);
+});
+
+const plotted = (facts: number[]) => eventually(async () => String((await figures(page))[0]) === String(facts));
+
+describe('the charts', () => {
+  beforeAll(() => page.locator('#figures summary').click());
+
+  it('plot what is so: the table of their figures has the facts', async () => {
+    await plotted([0, 0, 0, 0, 0]);
+    await queue.enqueueMany(Array.from({ length: 7 }, () => ({ payload: {}, name: 'email' })));
+    await plotted([7, 0, 0, 0, 0]);
+    const [first, second, third] = [await queue.claim(), await queue.claim(), await queue.claim()];
+    await plotted([4, 3, 0, 0, 0]);
+    await queue.complete(first!);
+    await queue.fail(second!, new Error('bad'), { final: true });
+    await claimEndsIn(third!.id, -10_000);
+    await shop.post('/reclaim');
+    await plotted([5, 0, 1, 1, 1]);
+    const stats = await shop.get<Record<string, number>>('/stats');
+    expect(stats).toMatchObject({ pending_depth: 5, processing_depth: 0, completed_total: 1, failed_total: 1 });
+  });
+
+  it('draw the lines where the values are, and nothing where nobody counted', async () => {
+    await page.reload();
+    await says(page, '#connection', 'Live');
+    await page.locator('#depths canvas').waitFor();
+    await page.locator('#figures summary').click();
+    // Behind all that the shop tells: its samples do not come between.
+    const from = Math.ceil(Date.now() / 1_000 / 60) * 60 + 3_600;
+    const seconds = [...Array(20).keys(), ...Array.from({ length: 21 }, (_, i) => 40 + i)];
+    const samples = seconds.map((s) => [from + s, s < 20 ? 100 : 50, 0, s, 0, 0]);
+    await page.evaluate(
+      `import('/page/charts.js').then(({ addSamples }) => addSamples(${JSON.stringify(samples)}))`,
+    );
+    expect(await figures(page)).toEqual([
+      [50, 0, 60, 0, 0],
+      [50, 0, 50, 0, 0],
+      [50, 0, 40, 0, 0],
+      ['not counted'],
+      [100, 0, 10, 0, 0],
+      [100, 0, 0, 0, 0],
+    ]);
+    const drawn = await eventually(async () => {
+      const heights = await lineIn(page, { chart: '#depths', colour: '--amber', top: 110 });
+      return heights.length > 0 && heights;
+    });
+    const at = (share: number) => drawn[Math.round(share * (drawn.length - 1))];
+    expect([at(0.1), at(0.3), at(0.7), at(0.9)]).toEqual([
+      expect.closeTo(100, -1),
+      expect.closeTo(100, -1),
+      expect.closeTo(50, -1),
+      expect.closeTo(50, -1),
+    ]);
+    expect([at(0.4), at(0.5), at(0.6)]).toEqual([undefined, undefined, undefined]);
+  });
+});
+
+describe('the story', () => {
+  it('of a shop that was started anew is told from its beginning', async () => {
+    const told = await page.evaluate(`import('/page/story.js').then(({ showStory }) => {
+      const line = (n, at, text) => ({ n, at, tone: 'plain', text });
+      showStory([line(1, 1, 'before'), line(2, 2, 'before')]);
+      showStory([line(1, 3, 'after'), line(2, 4, 'after')]);
+      return [...document.querySelectorAll('#story li span')].map((span) => span.textContent);
+    })`);
+    expect(told).toEqual(['after', 'after']);
+  });
+
+  it('tells the first hour of a day as 00', async () => {
+    const told = await page.evaluate(`import('/page/story.js').then(({ showStory }) => {
+      showStory([{ n: 1, at: new Date(2026, 1, 1, 0, 5).getTime(), tone: 'plain', text: 'at night' }]);
+      return document.querySelector('#story time').textContent;
+    })`);
+    expect(told).toBe('00:05:00');
+  });
+});
