@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, jest } from '@jest/globals';
 import { InvalidOptionError, runWorkers, type RunWorkersOptions } from 'nest-job-queue';
 import { uniqueQueueName } from '../support/redis.js';
-import { eventually } from '../support/wait.js';
+import { eventually, sleep } from '../support/wait.js';
 import { FROM_TYPESCRIPT, firstStatus, isAlive, startWorkers } from './workers-app.js';
 
 // Each test starts several apps, on a machine that also runs the other tests.
@@ -13,82 +13,64 @@ jest.setTimeout(90_000);
 type Answer = { pid: number; args: string[] };
 const SOON = { timeoutMs: 40_000 };
 
-describe('worker processes', () => {
-  it('are ready when the worker of each runs, and do the jobs', async () => {
-    const readyFile = join(tmpdir(), uniqueQueueName('ready'));
-    const command = [...FROM_TYPESCRIPT, '--region', 'north'];
-    const app = startWorkers({ options: { processes: 3, name: 'shop', readyFile }, command });
-    const status = await firstStatus(app);
-    expect(status).toEqual(
-      [1, 2, 3].map((n) => ({
-        name: `shop-${n}`,
-        pid: expect.any(Number),
-        state: 'running',
-        restarts: 0,
-      })),
-    );
-    expect((await app.queue.stats()).workers).toBe(3);
-    expect(existsSync(readyFile)).toBe(true);
+it('from TypeScript, worker processes are ready when the worker of each runs, do the jobs, and share one log', async () => {
+  const readyFile = join(tmpdir(), uniqueQueueName('ready'));
+  const command = [...FROM_TYPESCRIPT, '--region', 'north'];
+  const app = startWorkers({ options: { processes: 3, name: 'shop', readyFile }, command });
+  const status = await firstStatus(app);
+  expect(status).toEqual(
+    [1, 2, 3].map((n) => ({ name: `shop-${n}`, pid: expect.any(Number), state: 'running', restarts: 0 })),
+  );
+  expect((await app.queue.stats()).workers).toBe(3);
+  expect(existsSync(readyFile)).toBe(true);
 
-    const { pid, args } = (await (await app.queue.enqueue({ do: 'answer' })).result(SOON)) as Answer;
-    expect(status.map((each) => each.pid)).toContain(pid);
-    expect(args).toEqual(['--region', 'north']);
+  const { pid, args } = (await (await app.queue.enqueue({ do: 'answer' })).result(SOON)) as Answer;
+  expect(status.map((each) => each.pid)).toContain(pid);
+  expect(args).toEqual(['--region', 'north']);
+  await (await app.queue.enqueue({ do: 'log' })).result(SOON);
 
-    expect(await app.supervisor.kill('SIGTERM')).toBe(0);
-    expect(existsSync(readyFile)).toBe(false);
-    expect(status.filter((each) => isAlive(each.pid!))).toEqual([]);
-  });
-
-  it('share one log, the name in front of each line', async () => {
-    const app = startWorkers({ options: { processes: 1 } });
-    await (await app.queue.enqueue({ do: 'log' })).result(SOON);
-    await app.supervisor.kill('SIGTERM');
-    const { output } = app.supervisor;
-    expect(output).toMatch(/LOG \[output\] worker-1 \| printed$/m);
-    expect(output).toMatch(/LOG \[output\] worker-1 \| in two lines$/m);
-    expect(output).toMatch(/WARN \[output\] worker-1 \| an error line$/m);
-    // The app's own log, with its context.
-    expect(output).toMatch(/LOG \[JobQueue\] worker-1 \| Worker \S+ serves/);
-    // One process prints: nothing of a worker's comes by without it.
-    expect(output.match(/\[Nest\] \d+/g)!.every((prefix) => prefix === output.match(/\[Nest\] \d+/)![0])).toBe(
-      true,
-    );
-  });
+  expect(await app.supervisor.kill('SIGTERM')).toBe(0);
+  expect(existsSync(readyFile)).toBe(false);
+  expect(status.filter((each) => isAlive(each.pid!))).toEqual([]);
+  const { output } = app.supervisor;
+  expect(output).toMatch(/LOG \[output\] shop-\d \| printed$/m);
+  expect(output).toMatch(/LOG \[output\] shop-\d \| in two lines$/m);
+  expect(output).toMatch(/WARN \[output\] shop-\d \| an error line$/m);
+  // The app's own log, with its context.
+  expect(output).toMatch(/LOG \[JobQueue\] shop-1 \| Worker \S+ serves/);
+  // One process prints: nothing of a worker's comes by without it.
+  expect(new Set(output.match(/\[Nest\] \d+/g)).size).toBe(1);
 });
 
 describe('a worker process that', () => {
-  it('is killed (SIGKILL) is replaced, and jobs go on', async () => {
-    const app = startWorkers();
+  it('is killed, is ended by itself, dies or hangs is replaced each time, later each time, and jobs go on', async () => {
+    const options = { processes: 1, longestRestartDelayMs: 30, hangTimeoutMs: 1_000 };
+    const app = startWorkers({ options });
     const [first] = await firstStatus(app);
     process.kill(first!.pid!, 'SIGKILL');
     await app.supervisor.prints(/worker-1 \(\d+\) was ended by SIGKILL; it is started again in 10 ms/);
     await app.allRun(2);
-    expect((await app.queue.stats()).workers).toBeGreaterThanOrEqual(2);
-    await (await app.queue.enqueue({ do: 'answer' })).result(SOON);
-    expect(await app.supervisor.kill('SIGTERM')).toBe(0);
-  });
 
-  it('is ended by itself (SIGTERM) finishes its job and is replaced', async () => {
-    const app = startWorkers({ options: { processes: 1 } });
-    const [first] = await firstStatus(app);
+    const { pid } = (await (await app.queue.enqueue({ do: 'answer' })).result(SOON)) as Answer;
+    expect(pid).not.toBe(first!.pid);
     const job = await app.queue.enqueue({ do: 'wait', ms: 300 });
     await app.supervisor.prints(/the job waits/);
-    process.kill(first!.pid!, 'SIGTERM');
-    expect(await job.result(SOON)).toMatchObject({ pid: first!.pid });
+    process.kill(pid, 'SIGTERM');
+    expect(await job.result(SOON)).toMatchObject({ pid });
     expect(await job.get()).toMatchObject({ attempts: 1 });
-    await app.supervisor.prints(/worker-1 \(\d+\) ended with code 0; it is started again/);
-    await app.allRun(2);
-  });
+    await app.supervisor.prints(/worker-1 \(\d+\) ended with code 0; it is started again in 20 ms/);
+    await app.allRun(3);
 
-  it('dies again and again waits longer each time', async () => {
-    const app = startWorkers({ options: { processes: 1, longestRestartDelayMs: 20 } });
-    await app.allRun();
-    for (let time = 2; time <= 4; time++) {
-      await app.queue.enqueue({ do: 'exit' }, { maxAttempts: 1 });
-      await app.allRun(time);
-    }
-    const delays = [...app.supervisor.output.matchAll(/ended with code 7; it is started again in (\d+) ms/g)];
-    expect(delays.map(([, ms]) => Number(ms))).toEqual([10, 20, 20]);
+    await app.queue.enqueue({ do: 'exit' }, { maxAttempts: 1 });
+    await app.supervisor.prints(/worker-1 \(\d+\) ended with code 7; it is started again in 30 ms/);
+    await app.allRun(4);
+
+    await app.queue.enqueue({ do: 'block' }, { maxAttempts: 1 });
+    const [, hung] = await app.supervisor.prints(
+      /worker-1 \((\d+)\) was killed: its event loop gave no answer for 1000 ms; it is started again in 30 ms/,
+    );
+    expect(isAlive(Number(hung))).toBe(false);
+    await app.allRun(5);
   });
 
   it('ran long enough counts as new when it dies', async () => {
@@ -100,17 +82,6 @@ describe('a worker process that', () => {
     }
     const delays = [...app.supervisor.output.matchAll(/ended with code 7; it is started again in (\d+) ms/g)];
     expect(delays.map(([, ms]) => Number(ms))).toEqual([10, 10]);
-  });
-
-  it('hangs is killed and replaced', async () => {
-    const app = startWorkers({ options: { processes: 1, hangTimeoutMs: 1_000 } });
-    const [hung] = await firstStatus(app);
-    await app.queue.enqueue({ do: 'block' });
-    await app.supervisor.prints(
-      /worker-1 \(\d+\) was killed: its event loop gave no answer for 1000 ms; it is started again/,
-    );
-    expect(isAlive(hung!.pid!)).toBe(false);
-    await app.allRun(2);
   });
 
   it('never boots is given up, with what it failed with', async () => {
@@ -134,11 +105,11 @@ describe('a worker process that', () => {
 
   it('takes too long to boot is killed', async () => {
     const app = startWorkers({
-      options: { processes: 1, maxBootFailures: 1, bootTimeoutMs: 4_000 },
+      options: { processes: 1, maxBootFailures: 1, bootTimeoutMs: 500 },
       env: { TEST_NEVER_BOOT: '1' },
     });
     expect(await app.supervisor.exited).toBe(1);
-    expect(app.supervisor.output).toContain('was killed: it did not boot within 4000 ms');
+    expect(app.supervisor.output).toContain('was killed: it did not boot within 500 ms');
   });
 });
 
@@ -151,6 +122,23 @@ describe('a stop', () => {
     expect(await app.supervisor.kill(signal)).toBe(0);
     expect(app.supervisor.output).toMatch(/the job is done/);
     expect(await job.get()).toMatchObject({ status: 'completed', attempts: 1, interruptions: 0 });
+  });
+
+  it('by a second Ctrl-C ends at once, whatever still runs, and exits with 1; one that comes at once is the first again', async () => {
+    // Nobody would wait so long for it, neither for the job nor for the app.
+    const app = startWorkers({ options: { processes: 1, stopTimeoutMs: 600_000 }, env: { TEST_NEVER_CLOSE: '1' } });
+    const [status] = await firstStatus(app);
+    const { pid } = app.supervisor;
+    process.kill(pid, 'SIGINT');
+    process.kill(pid, 'SIGINT');
+    await app.supervisor.prints(/closing, without an end/);
+    await sleep(1_500); // what counts as impatience is more than a second
+    expect(isAlive(status!.pid!)).toBe(true);
+    const asked = performance.now();
+    expect(await app.supervisor.kill('SIGINT')).toBe(1);
+    expect(performance.now() - asked).toBeLessThan(5_000);
+    expect(app.supervisor.output).toMatch(/have ended, not in order: worker-1$/m);
+    expect(isAlive(status!.pid!)).toBe(false);
   });
 
   it('kills what is not in time, and exits with 1', async () => {

@@ -1,5 +1,4 @@
 // Worker processes of apps/worker.ts whose supervisor is the test's own process.
-import { fileURLToPath } from 'node:url';
 import { afterEach } from '@jest/globals';
 import {
   JobQueue,
@@ -10,9 +9,9 @@ import {
 } from 'nest-job-queue';
 import { connect, testRedisUrl, uniqueQueueName } from '../support/redis.js';
 import { eventually } from '../support/wait.js';
+import { COMPILED_APP } from './compiled-app.js';
 
 export const SOON = { timeoutMs: 40_000 };
-const LOADER = fileURLToPath(new URL('../support/typescript.mjs', import.meta.url));
 
 export interface SteeredWorkers {
   workers: WorkerProcesses;
@@ -33,11 +32,11 @@ afterEach(async () => {
 /** Starts no process yet: `workers.resize()` does. They are stopped after the test. */
 export async function steerWorkers(options: RunWorkersOptions = {}): Promise<SteeredWorkers> {
   const queue = new JobQueue(connect(), uniqueQueueName());
-  const common = { REDIS_URL: testRedisUrl(), TEST_QUEUE: queue.name, NODE_OPTIONS: `--import ${LOADER}` };
+  const common = { REDIS_URL: testRedisUrl(), TEST_QUEUE: queue.name };
   const { env = {} } = options;
   const workers = await runWorkers(class {}, {
     processes: 0,
-    entry: new URL('./apps/worker.js', import.meta.url),
+    entry: COMPILED_APP,
     ownsProcess: false,
     restartDelayMs: 10,
     logger: false,

@@ -1,6 +1,7 @@
 // The app of apps/worker.ts in a supervising process of its own, as a user starts it.
 import { JobQueue, type RunWorkersOptions, type WorkerProcessStatus } from 'nest-job-queue';
 import { connect, testRedisUrl, uniqueQueueName } from '../support/redis.js';
+import { COMPILED_APP } from './compiled-app.js';
 import { startProcess, type ShopProcess } from '../support/shop.js';
 
 export interface WorkersApp {
@@ -13,13 +14,13 @@ export interface WorkersApp {
 interface Start {
   options?: RunWorkersOptions;
   env?: Record<string, string>;
-  /** What Node is to run. Default: apps/worker.ts, from TypeScript. */
+  /** What Node is to run. Default: apps/worker.ts, compiled. */
   command?: string[];
 }
 
 export const FROM_TYPESCRIPT = ['--import', './test/support/typescript.mjs', 'test/processes/apps/worker.ts'];
 
-export function startWorkers({ options, env, command = FROM_TYPESCRIPT }: Start = {}): WorkersApp {
+export function startWorkers({ options, env, command = [COMPILED_APP] }: Start = {}): WorkersApp {
   const queue = new JobQueue(connect(), uniqueQueueName());
   const supervisor = startProcess('node', command, {
     REDIS_URL: testRedisUrl(),

@@ -1,5 +1,5 @@
 // node --import ./test/support/typescript.mjs FILE.ts
-// Runs TypeScript sources as they are, the library's own included, as tsx and the like do it.
+// Runs TypeScript sources as they are, the library's own included, as a loader for development does it.
 import { register } from 'node:module';
 
 register('./typescript-hooks.mjs', import.meta.url);
