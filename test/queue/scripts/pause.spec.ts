@@ -14,6 +14,21 @@ describe('pause.lua', () => {
     expect(await q.pending()).toEqual(['a', 'b']);
   });
 
+  it('goes on to promote what is due, by a claim and by a sweep, and hands it out at its end', async () => {
+    const q = testQueue();
+    await q.add('early', { delay_ms: 60_000 });
+    await q.add('late', { delay_ms: 60_000 });
+    await q.run(q.scripts.pause());
+    await q.makeDue('early');
+    expect(await q.claim(5)).toEqual([]);
+    expect([await q.status('early'), await q.status('late')]).toEqual(['pending', 'scheduled']);
+    await q.makeDue('late');
+    await q.run(q.scripts.promote(10));
+    expect(await q.pending()).toEqual(['early', 'late']);
+    await q.run(q.scripts.resume());
+    expect((await q.claim(5)).map(({ id }) => id)).toEqual(['early', 'late']);
+  });
+
   it('leaves a running job to its worker', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
