@@ -51,7 +51,7 @@ export function decodeClaim(
   };
   for (let i = 2; i < values.length; i += CLAIM_FIELDS) {
     const id = values[i] as string;
-    const fence = values[i + 3] as number;
+    const fence = Number(values[i + 3]);
     const plain = values[i + 5] === null;
     const [attempt, storedOptions, verdict] = (values[i + 5] as ClaimRest | null) ?? FIRST_ATTEMPT;
     const payload = parseJson((values[i + 2] ?? undefined) as string | undefined);
@@ -64,7 +64,7 @@ export function decodeClaim(
       name,
       queue,
       payload: payload.value,
-      attempt,
+      attempt: Number(attempt),
       maxAttempts: workerOptions?.maxAttempts ?? maxAttemptsOf(name),
       fence,
       token,

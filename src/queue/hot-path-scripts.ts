@@ -80,7 +80,7 @@ export class HotPathScripts {
     return {
       script: 'enqueue',
       keys: this.keys.forEnqueue,
-      args: jobs.flatMap((job) => [job.id, job.name, job.payload, job.options]),
+      args: enqueueArguments(jobs),
       decode: (reply) => decodeEnqueue(jobs, reply as (number | string)[]),
     };
   }
@@ -161,20 +161,46 @@ function limitArguments({ policies = [] }: ClaimRequest): ScriptArgument[] {
   return policies.flatMap((policy) => [policy.name, policy.maxAttempts]);
 }
 
-/** Those that one claim brought together share its token, which is said once. */
+function enqueueArguments(jobs: readonly NewJob[]): ScriptArgument[] {
+  if (jobs.some(({ options }) => options !== '')) {
+    return ['1', ...jobs.flatMap(({ id, name, payload, options }) => [id, name, payload, options])];
+  }
+  const args: ScriptArgument[] = [''];
+  pushInGroups(args, jobs, nameOf, (job) => args.push(job.id, job.payload));
+  return args;
+}
+
+/** Those that one claim brought together share its token. */
 function completionArguments(completions: readonly Completion[]): ScriptArgument[] {
   const args: ScriptArgument[] = [];
-  let countAt = 0;
-  let count = 0;
-  completions.forEach((completion, i) => {
-    if (completion.token !== completions[i - 1]?.token) {
-      countAt = args.push(completion.token, 0) - 1;
-      count = 0;
-    }
-    args.push(completion.id, completion.fence, completion.result, kindOf(completion));
-    args[countAt] = ++count;
-  });
+  pushInGroups(args, completions, tokenOf, (completion) =>
+    args.push(completion.id, completion.fence, completion.result, kindOf(completion)),
+  );
   return args;
+}
+
+const nameOf = ({ name }: NewJob) => name;
+const tokenOf = ({ token }: Completion) => token;
+
+/** What neighbours share is said once, with how many follow. */
+function pushInGroups<Item>(
+  args: ScriptArgument[],
+  items: readonly Item[],
+  sharedBy: (item: Item) => string,
+  push: (item: Item) => void,
+): void {
+  let start = 0;
+  while (start < items.length) {
+    const shared = sharedBy(items[start]!);
+    let end = start + 1;
+    while (end < items.length && sharedBy(items[end]!) === shared) {
+      end++;
+    }
+    args.push(shared, end - start);
+    for (; start < end; start++) {
+      push(items[start]!);
+    }
+  }
 }
 
 function kindOf({ plain = false, resultTtlMs, history }: Completion): string {

@@ -1,0 +1,40 @@
+-- replace(owner, id, name, payload, options): gives the waiting owner of a unique key what a newer job asks for; answers
+-- replace, or kept where it waits no more. replaced_before(id, options): the owner that this very enqueue has replaced
+-- before; by now it may run, or have ended.
+-- Needs: job, pending, replaced, memory_ms, plain, now_text, take_out, write_options, own_unique, place.
+local function leave_place(id)
+  if take_out(id) then
+    return true
+  end
+  for i = #plain, 1, -1 do -- a job of this very batch
+    if plain[i] == id then
+      table.remove(plain, i)
+      return true
+    end
+  end
+end
+
+-- The owner keeps its id and starts anew with all that is asked for, also how it holds the key. The fence and the log of
+-- its attempts stay, for the repeats of its claims, so it is no plain job.
+local function replace(owner, id, name, payload, options)
+  local key = job .. owner
+  if not leave_place(owner) then
+    return 'kept' -- taken by a client of the pattern that has not written its claim yet
+  end
+  redis.call('HDEL', key, 'options', 'priority', 'rank', 'max_attempts', 'max_crashes', 'expires_at_ms', 'due_at_ms',
+    'crashes', 'errors', 'unhandled', 'cancel_requested_at_ms', 'unique', 'unique_for', 'window',
+    'progress', 'log', 'snoozes', 'interruptions', 'last_chance', 'held', 'last_error', 'last_error_at_ms')
+  redis.call('HSET', key, 'name', name, 'payload', payload, 'status', 'pending', 'attempts', '0', 'claimed_at_ms', 0,
+    'ready_at_ms', now_text)
+  redis.call('SET', replaced .. (options.request or id), owner, 'PX', memory_ms)
+  options.request = nil -- the owner's own stays, for a repeat of its enqueue
+  write_options(key, options)
+  redis.call('HSETNX', key, 'options', '{}')
+  own_unique(owner, options)
+  place(owner, options)
+  return 'replace'
+end
+
+local function replaced_before(id, options)
+  return redis.call('GET', replaced .. id) or options.request and redis.call('GET', replaced .. options.request)
+end
