@@ -31,8 +31,8 @@ export interface ClaimAnswer {
 
 const CLAIM_FIELDS = 6;
 
-/** What the reply says of a job that is no first attempt without options: attempts, options, verdict. */
-type ClaimRest = [number, string | null, string];
+/** What the reply says of a job that is no first attempt without options. */
+type ClaimRest = [attempts: number | string, options: string | null, verdict: string];
 const FIRST_ATTEMPT: ClaimRest = [1, null, ''];
 
 /** Decodes the reply of `lua/claim.lua`. */
