@@ -21,6 +21,13 @@ export function buildShop(): void {
   execFileSync('node', ['scripts/build-shop.mjs'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
+/** The same for one of the small examples; `main` is a file of its build. */
+export function buildExample(name: string, main: string): void {
+  const build = `import { buildExample } from './scripts/build-example.mjs'; await buildExample('${name}', '${main}');`;
+  const args = ['--input-type=module', '--eval', build];
+  execFileSync('node', args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+}
+
 /** A folder for what the shop's jobs make; removed after the test file. */
 export function shopData(): string {
   const folder = mkdtempSync(join(tmpdir(), 'shop-'));
