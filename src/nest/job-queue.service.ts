@@ -1,12 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { checkJobs } from '../queue/check-jobs.js';
+import { InvalidOptionError } from '../queue/errors.js';
 import { checkKnown, checkObject } from '../queue/check-options.js';
-import type { JobDefinition } from '../queue/define-job.js';
+import { isJobDefinition, type JobDefinition } from '../queue/define-job.js';
 import type { JobRecord, QueueStats } from '../queue/job.js';
 import { DeadLetters } from '../queue/dead-letters.js';
 import type { DoctorReport } from '../queue/doctor-report.js';
 import { checkResultOptions, type JobHandle, type ResultOptions } from '../queue/job-handle.js';
 import type { JobQueue } from '../queue/job-queue.js';
+import { checkQueueName, show } from '../queue/names.js';
 import type { EnqueueOptions } from '../queue/new-job.js';
 import type { InputOf, OutputOf, StandardSchema } from '../queue/standard-schema.js';
 import { typedSource } from '../queue/typed-job.js';
@@ -199,11 +201,13 @@ export class JobQueueService extends OperatorVerbs {
 
   /** Lets this process claim nothing more, from one queue or from all; what runs goes on, other processes too. */
   pauseWorker(queue?: string): void {
+    checkGivenQueue(queue);
     this.lifecycle.pauseWorker(queue);
   }
 
   /** Lets this process claim again. */
   resumeWorker(queue?: string): void {
+    checkGivenQueue(queue);
     this.lifecycle.resumeWorker(queue);
   }
 
@@ -216,8 +220,12 @@ export class JobQueueService extends OperatorVerbs {
   }
 
   protected target(job: string | JobDefinition, queue: string | undefined): JobQueue {
+    if (typeof job !== 'string' && !isJobDefinition(job)) {
+      throw new InvalidOptionError('job', "a job's name or a definition of defineJob", show(job));
+    }
     const [name, defined] = typeof job === 'string' ? [job] : [job.name, job.defaults.queue];
-    return this.queue(queue ?? defined ?? this.handlers.queueOf(name));
+    const given = queue === undefined ? defined : queue;
+    return this.queue(given === undefined ? this.handlers.queueOf(name) : given);
   }
 
   protected askQueue<Answer>(
@@ -226,6 +234,12 @@ export class JobQueueService extends OperatorVerbs {
     waitMs = 0,
   ): Promise<Answer> {
     return this.queues.redis.answer(queue.options.enqueueTimeoutMs, waitMs, () => question(queue));
+  }
+}
+
+function checkGivenQueue(queue: string | undefined): void {
+  if (queue !== undefined) {
+    checkQueueName(queue);
   }
 }
 

@@ -1,6 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { checkKnown, checkMs } from './check-options.js';
+import { InvalidOptionError } from './errors.js';
 import type { JobHandle } from './job-handle.js';
+import { show } from './names.js';
 
 /** What the handles resolve with, in their order. */
 export type ResultsOf<Handles extends readonly JobHandle[]> = {
@@ -20,6 +22,14 @@ export async function awaitAll<const Handles extends readonly JobHandle[]>(
   handles: Handles,
   options: { timeoutMs?: number } = {},
 ): Promise<ResultsOf<Handles>> {
+  if (!Array.isArray(handles)) {
+    throw new InvalidOptionError('awaitAll', 'an array of job handles', show(handles));
+  }
+  handles.forEach((handle: unknown, i) => {
+    if (typeof (handle as JobHandle | null | undefined)?.result !== 'function') {
+      throw new InvalidOptionError(`awaitAll[${i}]`, 'the handle of a job', show(handle));
+    }
+  });
   checkKnown('awaitAll', options, ['timeoutMs']);
   const { timeoutMs = 30_000 } = options;
   checkMs('timeoutMs', timeoutMs, 0, Infinity);
@@ -27,7 +37,9 @@ export async function awaitAll<const Handles extends readonly JobHandle[]>(
   // One for each job that is waited for, which is no leak.
   setMaxListeners(0, others.signal);
   try {
-    const results = handles.map((handle) => handle.result({ timeoutMs, signal: others.signal }));
+    const results = (handles as readonly JobHandle[]).map((handle) =>
+      handle.result({ timeoutMs, signal: others.signal }),
+    );
     return (await Promise.all(results)) as ResultsOf<Handles>;
   } finally {
     others.abort();

@@ -7,7 +7,7 @@ import { InvalidOptionError } from './errors.js';
 import type { JobRecord } from './job.js';
 import { encodeJson } from './json.js';
 import { LARGEST_PAGE } from './limits.js';
-import { show } from './names.js';
+import { checkText, show } from './names.js';
 import { duration, wholeNumber } from './options.js';
 import type { QueueScripts } from './queue-scripts.js';
 import { readBySchema } from './read-by-schema.js';
@@ -117,6 +117,7 @@ export class DeadLetters {
 
   /** A dead letter with its attempts, the last 20; null when there is none of that id. */
   async get(id: string): Promise<JobRecord | null> {
+    checkText('job id', id);
     const job = await this.ask(() => this.queue.get(id));
     return job?.status === 'failed' ? job : null;
   }
@@ -141,6 +142,7 @@ export class DeadLetters {
   async redrive(first: string | JobDefinition, ...rest: unknown[]): Promise<boolean> {
     const given = isJobDefinition(first) ? first : undefined;
     const [id, options = {}] = (given ? rest : [first, ...rest]) as [string, { payload?: unknown }?];
+    checkText('job id', id);
     checkOptions('deadLetters.redrive', redriveSchema, options);
     const payload = 'payload' in options ? await this.editedPayload(id, options.payload, given) : undefined;
     const scripts = await this.ask(() => this.queue.scripts());
@@ -179,6 +181,7 @@ export class DeadLetters {
 
   /** Deletes one for good. False when there is no dead letter of that id. */
   async discard(id: string): Promise<boolean> {
+    checkText('job id', id);
     return (await this.call((scripts) => scripts.discard([{ id }]))) === 1;
   }
 

@@ -1,12 +1,13 @@
 import { hostname } from 'node:os';
 import { backoffDelay } from './backoff.js';
+import { claimOf, failedClaimOf } from './check-claim.js';
 import { checkCount, checkFlag, checkKnown, checkMs } from './check-options.js';
 import { isJobDefinition, type JobDefinition } from './define-job.js';
 import { durableEnqueuer, requireReplicas } from './durable-enqueuer.js';
 import { DurableLine } from './durable-line.js';
 import { answersOfAll } from './enqueue-all.js';
 import { Enqueuer } from './enqueuer.js';
-import { InvalidOptionError, isNonRetryable } from './errors.js';
+import { isNonRetryable } from './errors.js';
 import { EventSubscriber } from './event-subscriber.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from './job.js';
 import { JobHandle, type JobSource } from './job-handle.js';
@@ -14,7 +15,7 @@ import { randomId } from './job-id.js';
 import type { EnqueueAnswer, NewJob } from './hot-path-scripts.js';
 import { encodeJson } from './json.js';
 import { LARGEST_PAGE, YEAR_MS } from './limits.js';
-import { show } from './names.js';
+import { checkText } from './names.js';
 import { newJob, type EnqueueOptions } from './new-job.js';
 import type { QueueOptions } from './options.js';
 import { QueueOperator, SLICE } from './queue-operator.js';
@@ -115,11 +116,11 @@ export class JobQueue extends QueueOperator {
   ): Promise<JobHandle<Result>[]>;
   async enqueueMany(
     first: JobDefinition | readonly JobToEnqueue[],
-    second: readonly JobToEnqueue[] = [],
+    second?: readonly JobToEnqueue[],
   ): Promise<JobHandle[]> {
     const { maxPayloadBytes } = this.options;
     const typed = isJobDefinition(first);
-    const made = checkJobs(typed ? second : first).map(({ payload, ...rest }, i) => {
+    const made = checkJobs(typed ? second! : first).map(({ payload, ...rest }, i) => {
       const options = Object.keys(rest).length > 0 ? rest : undefined;
       const subject = `enqueueMany[${i}]`;
       return typed
@@ -175,6 +176,7 @@ export class JobQueue extends QueueOperator {
     const { timeoutMs = 0, worker = this.identity } = options;
     checkCount('count', count, 1, LARGEST_PAGE);
     checkMs('timeoutMs', timeoutMs, 0, Infinity);
+    checkText('worker', worker);
     const deadline = Date.now() + timeoutMs;
     for (;;) {
       const { jobs, nextDueInMs = Infinity, again } = await this.claimOnce(count, worker);
@@ -206,6 +208,7 @@ export class JobQueue extends QueueOperator {
 
   /** Ends a claim well, by the job's own `keepResult` and `resultTtlMs`. False when the claim was lost: the result was not stored. */
   async complete(job: ClaimRef & Partial<Pick<ClaimedJob, 'options'>>, result?: unknown): Promise<boolean> {
+    const claim = claimOf(job);
     const { keepResult = true, resultTtlMs } = job.options ?? {};
     if (resultTtlMs !== undefined) {
       // The script must not meet it: Redis would refuse it when the rest is written already.
@@ -213,7 +216,7 @@ export class JobQueue extends QueueOperator {
     }
     const json =
       result === undefined || !keepResult ? '' : encodeJson('result', result, this.options.maxPayloadBytes);
-    const lost = await this.call((scripts) => scripts.complete([{ ...claimOf(job), result: json, resultTtlMs }]));
+    const lost = await this.call((scripts) => scripts.complete([{ ...claim, result: json, resultTtlMs }]));
     return lost.length === 0;
   }
 
@@ -228,13 +231,14 @@ export class JobQueue extends QueueOperator {
     error: unknown,
     options: { final?: boolean; delayMs?: number } = {},
   ): Promise<FailOutcome> {
+    const claim = failedClaimOf(job);
     checkKnown('fail', options, ['final', 'delayMs']);
     checkFlag('final', options.final);
     checkMs('delayMs', options.delayMs ?? 0, 0, YEAR_MS);
     const backoffMs =
       options.delayMs ?? backoffDelay(job.options.backoff ?? this.options.backoff, job.attempt, error);
     const failure = {
-      ...claimOf(job),
+      ...claim,
       error: storeError(error),
       final: options.final ?? isNonRetryable(error),
       backoffMs,
@@ -245,18 +249,20 @@ export class JobQueue extends QueueOperator {
 
   /** Gives an unfinished job back, its attempt uncounted: to the front of the queue, or to come back after `delayMs`. */
   async release(job: ClaimRef, options: { delayMs?: number } = {}): Promise<ReleaseOutcome> {
+    const claim = claimOf(job);
     checkKnown('release', options, ['delayMs']);
     const { delayMs = 0 } = options;
     checkMs('delayMs', delayMs, 0, YEAR_MS);
     const reason = delayMs > 0 ? 'snooze' : 'interruption';
-    const [outcome] = await this.call((scripts) => scripts.release([{ ...claimOf(job), reason, delayMs }]));
+    const [outcome] = await this.call((scripts) => scripts.release([{ ...claim, reason, delayMs }]));
     return outcome!;
   }
 
   /** Lengthens a claim, from now, by `visibilityMs` (default: the queue's). Says whether it is lost or to be cancelled. */
   async extend(job: ClaimRef, visibilityMs?: number): Promise<'extended' | 'cancel-requested' | 'lost'> {
-    checkMs('visibilityMs', visibilityMs ?? this.options.visibilityMs, 1, YEAR_MS);
-    const { lost, cancelRequested } = await this.call((scripts) => scripts.extend([claimOf(job)], visibilityMs));
+    const claim = claimOf(job);
+    checkMs('visibilityMs', visibilityMs === undefined ? this.options.visibilityMs : visibilityMs, 1, YEAR_MS);
+    const { lost, cancelRequested } = await this.call((scripts) => scripts.extend([claim], visibilityMs));
     return lost.length > 0 ? 'lost' : cancelRequested.length > 0 ? 'cancel-requested' : 'extended';
   }
 
@@ -281,13 +287,6 @@ export class JobQueue extends QueueOperator {
       DurableLine.of(this.connection).closeIdle();
     }
   }
-}
-
-function claimOf({ id, token, fence }: ClaimRef): ClaimRef {
-  if (!token) {
-    throw new InvalidOptionError('job.token', 'the token of a claim', show(token));
-  }
-  return { id, token, fence };
 }
 
 /** Waits only where a schema is asynchronous, so that what is enqueued in one tick stays together. */

@@ -24,6 +24,13 @@ export function checkJobName(name: unknown, subject = 'job name'): asserts name 
   }
 }
 
+/** Checks that a call was given text, such as an id; whether there is a thing of that id is for the server to say. */
+export function checkText(subject: string, value: unknown): asserts value is string {
+  if (typeof value !== 'string') {
+    throw new InvalidOptionError(subject, 'text', show(value));
+  }
+}
+
 /** A value as an error message shows it: short, on one line, with its type where that says more. */
 export function show(value: unknown): string {
   if (typeof value === 'string') {

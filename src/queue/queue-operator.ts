@@ -14,11 +14,11 @@ import { checkResultOptions, type ResultOptions } from './job-handle.js';
 import { waitForResult } from './job-result.js';
 import { QueueKeys } from './keys.js';
 import { LARGEST_PAGE } from './limits.js';
-import { checkQueueName, show } from './names.js';
+import { checkQueueName, checkText, show } from './names.js';
 import { resolveQueueOptions, type QueueOptions, type ResolvedQueueOptions } from './options.js';
 import { purge } from './purge.js';
 import { QueueScripts } from './queue-scripts.js';
-import type { RedisClient } from './redis-client.js';
+import { isRedisClient, type RedisClient } from './redis-client.js';
 import { Schedules } from './schedules.js';
 import { SHORTEST_TRIP_MS } from './supervised.js';
 import { ScriptRunner, type ScriptCall } from './script-runner.js';
@@ -53,6 +53,9 @@ export abstract class QueueOperator {
   ) {
     checkQueueName(name);
     this.options = resolveQueueOptions(`queue ${JSON.stringify(name)}`, options);
+    if (!isRedisClient(client)) {
+      throw new InvalidOptionError('client', 'a Redis or Cluster of ioredis', show(client));
+    }
     this.connection = Connection.of(client);
     this.runner = new ScriptRunner(client);
   }
@@ -73,6 +76,7 @@ export abstract class QueueOperator {
 
   /** All that is known of a job; null when nothing is. */
   async get(id: string): Promise<JobRecord | null> {
+    checkText('job id', id);
     const { keys } = await this.scripts();
     const hash = await this.ask(() => this.connection.client.hgetall(keys.job(id)));
     return Object.keys(hash).length > 0 ? decodeJobHash(this.name, hash) : null;
@@ -102,6 +106,7 @@ export abstract class QueueOperator {
 
   /** Waits for a job's result; see JobHandle.result. */
   async result(id: string, options: ResultOptions = {}): Promise<unknown> {
+    checkText('job id', id);
     const { timeoutMs, signal } = checkResultOptions(options);
     const { keys } = await this.scripts();
     const subscriber = EventSubscriber.of(this.connection);
@@ -121,6 +126,7 @@ export abstract class QueueOperator {
    * Taking one job out of a long queue is O(its length).
    */
   async cancel(id: string): Promise<'cancelled' | 'requested' | 'finished' | 'missing'> {
+    checkText('job id', id);
     if (this.cancelListeners.size === 0) {
       return this.call((scripts) => scripts.cancel(id));
     }
@@ -136,12 +142,16 @@ export abstract class QueueOperator {
    * worker. Answers the way to end that.
    */
   onCancelled(listener: (job: JobRecord) => void): () => void {
+    if (typeof listener !== 'function') {
+      throw new InvalidOptionError('onCancelled', 'a function', show(listener));
+    }
     this.cancelListeners.add(listener);
     return () => this.cancelListeners.delete(listener);
   }
 
   /** Deletes a job with all its traces. A claimed one is refused (`processing`): cancel it first. */
   async remove(id: string): Promise<'removed' | 'processing' | 'missing'> {
+    checkText('job id', id);
     return this.call((scripts) => scripts.remove(id));
   }
 
@@ -164,12 +174,17 @@ export abstract class QueueOperator {
 
   /** Sends dead letters back to work, their attempts reset, at most 1,000 in one call; answers how many. */
   async redrive(ids: readonly string[]): Promise<number> {
+    if (!Array.isArray(ids)) {
+      throw new InvalidOptionError('ids', 'an array of job ids', show(ids));
+    }
     checkCount('ids.length', ids.length, 0, LARGEST_PAGE);
+    ids.forEach((id, i) => checkText(`ids[${i}]`, id));
     return this.call((scripts) => scripts.redrive(ids));
   }
 
   /** Gives a waiting job a new start. `{ delayMs: 0 }` promotes it now. */
   async reschedule(id: string, start: { delayMs: number } | { runAt: Date | number }) {
+    checkText('job id', id);
     const due = checkStart(start);
     return this.call((scripts) => scripts.reschedule(id, due));
   }

@@ -4,6 +4,7 @@ import { JobHandle, type JobSource } from './job-handle.js';
 import { randomId } from './job-id.js';
 import type { QueueKeys } from './keys.js';
 import { LARGEST_PAGE } from './limits.js';
+import { checkText } from './names.js';
 import { nextTick, type Recurrence } from './recurrence.js';
 import {
   checkSchedule,
@@ -88,17 +89,20 @@ export class Schedules {
 
   /** A schedule as it is now; null when there is none of that id. */
   async get(id: string): Promise<ScheduleRecord | null> {
+    checkText('schedule id', id);
     const [record] = id === '' ? [] : await this.call((scripts) => scripts.get(id));
     return record ?? null;
   }
 
   /** Stops its ticks for the whole fleet until it is resumed, also across deploys. What is missed so is not made up. */
   async pause(id: string): Promise<'paused' | 'missing'> {
+    checkText('schedule id', id);
     return this.call((scripts) => scripts.pause(id));
   }
 
   /** Ends a pause: it goes on with the next time of its recurrence. */
   async resume(id: string): Promise<'resumed' | 'missing'> {
+    checkText('schedule id', id);
     let next: { dueMs: number; version: string } | undefined;
     for (;;) {
       const answer = await this.call((scripts) => scripts.resume(id, next));
@@ -116,6 +120,7 @@ export class Schedules {
    * @throws InvalidOptionError where code declares it: it would come back
    */
   async remove(id: string): Promise<'removed' | 'missing'> {
+    checkText('schedule id', id);
     const answer = await this.call((scripts) => scripts.remove(id));
     if (answer === 'declared') {
       throw refusal(id, 'remove it');
@@ -130,6 +135,7 @@ export class Schedules {
    * @throws ScheduleNotFoundError
    */
   async runNow<Result = unknown>(id: string): Promise<JobHandle<Result>> {
+    checkText('schedule id', id);
     const { answer, jobId, name } = await this.call((scripts) => scripts.run(id, `${id}:${randomId()}`));
     if (answer === 'missing') {
       throw new ScheduleNotFoundError(id, this.queue.name);
