@@ -1,6 +1,6 @@
 #!lua
--- Makes the ticks of schedules that are due: each enqueues one job, {schedule}:{due}, and sets the next due time, in one
--- step. So one of all the callers makes a tick, whoever saw it due. A tick that is late counts as missed: it is made
+-- Makes the ticks of schedules that are due: each enqueues one job, @schedule:{schedule}:{due}, and sets the next due time,
+-- in one step. So one of all the callers makes a tick, whoever saw it due. A tick that is late counts as missed: it is made
 -- once or skipped, by the schedule's own option. However late, all that was due in between is one tick.
 -- KEYS: the standard keys, see lib/keys
 -- ARGV, for each tick: id, due time in ms as the caller saw it, version as it saw it, next due time in ms
@@ -22,7 +22,7 @@ local function make(id, due, key)
   if on_missed == 'skip' and now - due > tonumber(missed_after) then
     return 'skipped'
   end
-  local job_id = id .. ':' .. string.format('%d', due)
+  local job_id = '@schedule:' .. id .. ':' .. string.format('%d', due)
   local verdict, standing = add(job_id, name, payload, options, id)
   redis.call('HSET', key, 'last_tick_at_ms', due, 'last_job', standing)
   return verdict == 'kept' and 'kept' or 'enqueued'

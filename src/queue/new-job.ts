@@ -4,7 +4,7 @@ import { checkOptions } from './check-options.js';
 import { InvalidOptionError } from './errors.js';
 import { randomId } from './job-id.js';
 import { encodeJson } from './json.js';
-import { checkJobId, checkJobName, show } from './names.js';
+import { checkJobId, checkJobName, SCHEDULE_PREFIX, show } from './names.js';
 import { duration, durabilitySchema, timerDuration, wholeNumber, type Durability } from './options.js';
 import type { NewJob } from './hot-path-scripts.js';
 import { runAtSchema } from './run-at.js';
@@ -56,9 +56,6 @@ export interface UniqueOptions {
   onConflict?: 'keep' | 'replace';
 }
 
-/** What the unique key of a schedule without overlap begins with, and none that an enqueue names. */
-const SCHEDULE_KEY_PREFIX = '@schedule:';
-
 const uniqueSchema = z.strictObject({
   key: z
     .string({ error: 'expected text' })
@@ -66,8 +63,8 @@ const uniqueSchema = z.strictObject({
     .max(512, 'expected text of 1 to 512 characters')
     .refine((key) => !/\p{Surrogate}/u.test(key), 'expected well-formed text')
     .refine(
-      (key) => !key.startsWith(SCHEDULE_KEY_PREFIX),
-      `expected text that does not begin with ${SCHEDULE_KEY_PREFIX}, the keys of schedules`,
+      (key) => !key.startsWith(SCHEDULE_PREFIX),
+      `expected text that does not begin with ${SCHEDULE_PREFIX}, the keys of schedules`,
     ),
   for: z.union([z.enum(['pending', 'unfinished']), z.strictObject({ ms: duration(1) })], {
     error: "expected 'pending', 'unfinished' or { ms }",
@@ -158,7 +155,7 @@ function refuseExpiryBeforeStart(subject: string, { expiresInMs, delayMs, runAt 
 /** The options of a job that holds the key of its schedule until it ends. */
 export function holdingScheduleKey({ options }: NewJob, schedule: string): string {
   const asked = JSON.parse(options || '{}') as object;
-  return JSON.stringify({ ...asked, unique: `${SCHEDULE_KEY_PREFIX}${schedule}`, unique_for: 'unfinished' });
+  return JSON.stringify({ ...asked, unique: `${SCHEDULE_PREFIX}${schedule}`, unique_for: 'unfinished' });
 }
 
 /** The JSON that `lua/enqueue.lua` reads; '' where nothing is asked for, so that a plain job pays nothing. */

@@ -4,7 +4,7 @@ import { JobHandle, type JobSource } from './job-handle.js';
 import { randomId } from './job-id.js';
 import type { QueueKeys } from './keys.js';
 import { LARGEST_PAGE } from './limits.js';
-import { checkText } from './names.js';
+import { checkText, SCHEDULE_PREFIX } from './names.js';
 import { nextTick, type Recurrence } from './recurrence.js';
 import {
   checkSchedule,
@@ -136,7 +136,9 @@ export class Schedules {
    */
   async runNow<Result = unknown>(id: string): Promise<JobHandle<Result>> {
     checkText('schedule id', id);
-    const { answer, jobId, name } = await this.call((scripts) => scripts.run(id, `${id}:${randomId()}`));
+    const { answer, jobId, name } = await this.call((scripts) =>
+      scripts.run(id, `${SCHEDULE_PREFIX}${id}:${randomId()}`),
+    );
     if (answer === 'missing') {
       throw new ScheduleNotFoundError(id, this.queue.name);
     }

@@ -86,7 +86,9 @@ describe('docs/recurring-jobs.md', () => {
     expect(await jobs.list('backup', 'pending')).toEqual([]);
     const due = await seeded.makeDue('hourly', 50_000);
     await jobs.queue('backup').schedules.tick();
-    expect(await jobs.list('backup', 'pending')).toMatchObject([{ id: `hourly:${due}`, schedule: 'hourly' }]);
+    expect(await jobs.list('backup', 'pending')).toMatchObject([
+      { id: `@schedule:hourly:${due}`, schedule: 'hourly' },
+    ]);
     await expect(jobs.schedules.upsert('backup', 'never', { cron: '0 0 30 2 *' })).rejects.toMatchObject({
       name: 'InvalidOptionError',
     });
@@ -104,7 +106,12 @@ describe('docs/recurring-jobs.md', () => {
       const waiting = await jobs.list('sync', 'pending');
       return waiting.length > 0 && waiting;
     });
-    expect(job).toMatchObject({ id: `sync:${due}`, schedule: 'sync', payload: { full: false }, priority: 10 });
+    expect(job).toMatchObject({
+      id: `@schedule:sync:${due}`,
+      schedule: 'sync',
+      payload: { full: false },
+      priority: 10,
+    });
     expect((await schedules.get('sync'))!.nextAt!.getTime()).toBeGreaterThan(Date.now() - 1_000);
     await seeded.makeDue('sync');
     await schedules.tick();
@@ -152,7 +159,7 @@ describe('docs/recurring-jobs.md', () => {
       stops.forEach((stop) => stop());
     }
     await queue.schedules.tick();
-    expect((await jobs.list('etl', 'pending')).map(({ id }) => id)).toEqual([`load:${due}`]);
+    expect((await jobs.list('etl', 'pending')).map(({ id }) => id)).toEqual([`@schedule:load:${due}`]);
     expect(errors).toEqual([]);
   });
 

@@ -44,7 +44,7 @@ describe('@RecurringJob', () => {
     await eventually(() => seen.length >= 2);
     expect(seen[0]!.payload).toEqual({ kind: 'often' });
     expect(new Set(seen.map(({ id }) => id)).size).toBe(seen.length);
-    expect(seen[0]!.id).toMatch(new RegExp(`^${name}:\\d+$`));
+    expect(seen[0]!.id).toMatch(new RegExp(`^@schedule:${name}:\\d+$`));
   });
 
   it('on handler methods, several with ids of their own, also in a shared queue', async () => {
@@ -88,7 +88,7 @@ describe('@RecurringJob', () => {
     await seedable(name).silence(name, 5 * HOUR);
     const apps = await Promise.all([1, 2, 3].map(() => startApp({ providers: [Handler] })));
     await eventually(() => seen.length > 0);
-    expect(seen).toEqual([{ id: `${name}:${due}`, payload: null }]);
+    expect(seen).toEqual([{ id: `@schedule:${name}:${due}`, payload: null }]);
     const { totals } = await apps[0]!.get(JobQueueService).stats(name);
     expect(totals.enqueued).toBe(1);
   });
@@ -101,7 +101,7 @@ describe('@RecurringJob', () => {
     const { Handler, seen } = recurring(name, HOURLY, { payload: 'new' });
     const app = await startApp({ providers: [Handler] });
     await eventually(() => seen.length > 0);
-    expect(seen).toEqual([{ id: `${name}:${due}`, payload: 'new' }]);
+    expect(seen).toEqual([{ id: `@schedule:${name}:${due}`, payload: 'new' }]);
     const schedule = await app.get(JobQueueService).schedules.get(name, name);
     expect(schedule).toMatchObject({ ...HOURLY, payload: 'new', ticks: 1 });
     expect(schedule).not.toHaveProperty('cron');

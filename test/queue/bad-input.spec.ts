@@ -71,6 +71,7 @@ describe('an enqueue refuses, and writes nothing', () => {
     ['enqueue.unique.key', { unique: { key: '', for: 'pending' } }],
     ['enqueue.unique.key', { unique: { key: '\uD800', for: 'pending' } }],
     ['enqueue.unique.key', { unique: { key: '@schedule:r', for: 'pending' } }],
+    ['job id', { id: '@schedule:nightly:1764547200000' }],
     ['enqueue.unique.for', { unique: { key: 'k', for: 'ever' } }],
     ['enqueue.unique.for.ms', { unique: { key: 'k', for: { ms: 0 } } }],
     ['enqueue.unique.onConflict', { unique: { key: 'k', for: 'pending', onConflict: 'drop' } }],

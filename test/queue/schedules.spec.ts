@@ -12,6 +12,15 @@ function setUp() {
 }
 
 describe('a schedule', () => {
+  it('makes its tick although a job has the id of the schedule and of the due time', async () => {
+    const { queue, seeded } = setUp();
+    await queue.schedules.upsert('s', HOURLY, { payload: 'tick' });
+    const due = await seeded.makeDue('s');
+    await queue.enqueue('mine', { id: `s:${due}` });
+    expect(await queue.schedules.tick()).toMatchObject({ enqueued: 1 });
+    expect((await queue.list('pending')).map(({ payload }) => payload)).toEqual(['mine', 'tick']);
+  });
+
   it('is made, read, listed and removed', async () => {
     const { queue, state } = setUp();
     const cron = { cron: '0 3 * * *', timeZone: 'Europe/Berlin' };
@@ -52,7 +61,7 @@ describe('a schedule', () => {
     const due = await seeded.makeDue('s');
     expect(await queue.schedules.tick()).toMatchObject({ enqueued: 1, skipped: 0, more: false, faults: [] });
     expect(await queue.schedules.tick()).toMatchObject({ enqueued: 0 });
-    expect(await queue.get(`s:${due}`)).toMatchObject({
+    expect(await queue.get(`@schedule:s:${due}`)).toMatchObject({
       schedule: 's',
       payload: 5,
       priority: 3,
@@ -61,7 +70,7 @@ describe('a schedule', () => {
     expect(await queue.schedules.get('s')).toMatchObject({
       ticks: 1,
       lastTickAt: new Date(due),
-      lastJobId: `s:${due}`,
+      lastJobId: `@schedule:s:${due}`,
     });
     const job = await queue.enqueue(1);
     expect(await job.get()).not.toHaveProperty('schedule');
@@ -76,7 +85,9 @@ describe('a schedule', () => {
       const dues = await Promise.all(ids.map((id) => seeded.makeDue(id, 10_000 - round * 1_000)));
       await Promise.all(replicas.map((replica) => replica.schedules.tick()));
       expect(await state.total('enqueued')).toBe(ids.length * round);
-      expect(await state.pending()).toEqual(expect.arrayContaining(ids.map((id, i) => `${id}:${dues[i]}`)));
+      expect(await state.pending()).toEqual(
+        expect.arrayContaining(ids.map((id, i) => `@schedule:${id}:${dues[i]}`)),
+      );
     }
   });
 

@@ -112,7 +112,11 @@ describe('a schedule that the code declares', () => {
     await role.runOnce();
     await ticker.runOnce();
     await ticker.stop();
-    expect(await queue.schedules.get('s')).toMatchObject({ status: 'active', lastJobId: `s:${due}`, ticks: 1 });
+    expect(await queue.schedules.get('s')).toMatchObject({
+      status: 'active',
+      lastJobId: `@schedule:s:${due}`,
+      ticks: 1,
+    });
   });
 
   it('of two versions that disagree gives one job a tick, and passes to the new one when the old one is gone', async () => {
@@ -140,7 +144,7 @@ describe('a schedule that the code declares', () => {
     await second.role.runOnce();
     expect((await queue.schedules.get('s'))!.payload).toBe(winner === 'old' ? 'new' : 'old');
     await queue.schedules.tick();
-    expect(await queue.get(`s:${due}`)).toMatchObject({ payload: winner === 'old' ? 'new' : 'old' });
+    expect(await queue.get(`@schedule:s:${due}`)).toMatchObject({ payload: winner === 'old' ? 'new' : 'old' });
     expect((await queue.stats()).totals.enqueued).toBe(4);
   });
 
@@ -163,7 +167,7 @@ describe('a schedule that the code declares', () => {
     expect(await inForce()).toBe('new');
     expect([changed.warnings.length, two!.warnings.length]).toEqual([1, 1]);
     await Promise.all([queue.schedules.tick(), queue.schedules.tick()]);
-    expect(await queue.get(`s:${due}`)).toMatchObject({ payload: 'new' });
+    expect(await queue.get(`@schedule:s:${due}`)).toMatchObject({ payload: 'new' });
     await changed.role.stop();
     await two!.role.runOnce();
     expect(await inForce()).toBe('old');

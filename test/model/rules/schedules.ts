@@ -121,7 +121,7 @@ function make(model: QueueModel, queue: string, schedule: ModelSchedule): 'enque
   let outcome: 'enqueued' | 'skipped' = 'skipped';
   if (schedule.onMissed === 'once' || model.now - dueAt <= schedule.missedAfterMs) {
     // The server knows nothing of the time that the test let pass.
-    const job = enqueueJob(model, queue, schedule, `${schedule.id}:${dueAt - model.passed}`);
+    const job = enqueueJob(model, queue, schedule, `@schedule:${schedule.id}:${dueAt - model.passed}`);
     schedule.lastTickAt = dueAt;
     schedule.lastJobId = job.id;
     outcome = job.outcome === 'kept' ? 'skipped' : 'enqueued';

@@ -10,7 +10,7 @@ describe('schedule-remove.lua', () => {
     const due = await schedules.makeDue('s');
     await schedules.tick();
     expect(await q.run(schedules.scripts.remove('s'))).toBe('removed');
-    expect(await q.pending()).toEqual([`s:${due}`]);
+    expect(await q.pending()).toEqual([`@schedule:s:${due}`]);
     expect(Object.keys(await q.snapshot()).filter((key) => /^(ticks|declared|schedule)/.test(key))).toEqual([]);
     expect(await expectUnchanged(q, () => q.run(schedules.scripts.remove('s')))).toBe('missing');
   });

@@ -14,8 +14,8 @@ describe('schedule-tick.lua', () => {
     const due = await schedules.makeDue('s');
     await q.takeWake();
     expect(await schedules.tick()).toEqual(['enqueued']);
-    expect(await q.pending()).toEqual([`s:${due}`]);
-    expect(await q.job(`s:${due}`)).toMatchObject({
+    expect(await q.pending()).toEqual([`@schedule:s:${due}`]);
+    expect(await q.job(`@schedule:s:${due}`)).toMatchObject({
       name: q.name,
       payload: '{"a":[]}',
       schedule: 's',
@@ -26,7 +26,7 @@ describe('schedule-tick.lua', () => {
     expect(await schedules.dueAt('s')).toBeGreaterThan(due + HOUR);
     expect(await q.takeWake()).toBe(true);
     expect(await q.total('enqueued')).toBe(1);
-    expect(await schedules.field('s', 'last_job')).toBe(`s:${due}`);
+    expect(await schedules.field('s', 'last_job')).toBe(`@schedule:s:${due}`);
     expect(await schedules.field('s', 'ticks')).toBe('1');
   });
 
@@ -62,7 +62,7 @@ describe('schedule-tick.lua', () => {
     await schedules.put(schedule);
     await q.redis.zadd(q.keys.ticks, due, 's');
     await schedules.tick();
-    expect(await q.pending()).toEqual([`s:${due}`]);
+    expect(await q.pending()).toEqual([`@schedule:s:${due}`]);
   });
 
   it('I5: makes no tick that is not due by the time of the server', async () => {
@@ -98,7 +98,7 @@ describe('schedule-tick.lua', () => {
     await schedules.makeDue('missed', 7_000);
     const due = await schedules.makeDue('once', 72 * HOUR);
     expect((await schedules.tick()).toSorted()).toEqual(['enqueued', 'enqueued', 'skipped']);
-    expect(await q.pending()).toContain(`once:${due}`);
+    expect(await q.pending()).toContain(`@schedule:once:${due}`);
     expect(await schedules.field('missed', 'skipped')).toBe('1');
     expect(await schedules.field('missed', 'last_job')).toBeNull();
     expect((await schedules.due()).due).toEqual([]);

@@ -42,7 +42,7 @@ describe('schedule-upsert.lua', () => {
     await schedules.put(schedules.define('s', HOURLY, { payload: 'new' }));
     expect(await schedules.dueAt('s')).toBe(due);
     expect(await schedules.tick()).toEqual(['enqueued']);
-    expect(await q.field(`s:${due}`, 'payload')).toBe('"new"');
+    expect(await q.field(`@schedule:s:${due}`, 'payload')).toBe('"new"');
   });
 
   it('keeps a pause', async () => {
