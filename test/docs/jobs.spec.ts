@@ -1,48 +1,13 @@
-// Every example of docs/jobs.md, as it stands there.
-import { readFileSync } from 'node:fs';
+// The examples of docs/jobs.md on how one job fares, as they stand there, and what the text beside each promises.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { beforeAll, describe, expect, it } from '@jest/globals';
-import type { DynamicModule, Provider, Type } from '@nestjs/common';
-import { JobHandler, JobQueueService, type Job, type JobHandle } from 'nest-job-queue';
-import { startApp } from '../nest/app.js';
-import { startOwnRedis, type OwnRedis } from '../support/own-redis.js';
+import { describe, expect, it, jest } from '@jest/globals';
+import type { Type } from '@nestjs/common';
+import type { JobHandle, JobQueueService } from 'nest-job-queue';
 import { eventually } from '../support/wait.js';
-import { loadExample } from './example.js';
+import { example, failing, handlerOf, service, stateOf } from './jobs-setup.js';
 
-let redis: OwnRedis;
-const tested = new Set<string>();
-
-beforeAll(async () => {
-  redis = await startOwnRedis();
-});
-
-/** The example's exports, taken for what the test says they are. */
-async function example<Exports>(mark: string): Promise<Exports> {
-  tested.add(mark);
-  return (await loadExample('jobs.md', mark)) as Exports;
-}
-
-async function service(...providers: Provider[]): Promise<JobQueueService> {
-  const app = await startApp({ jobs: { redis: redis.url }, providers });
-  return app.get(JobQueueService);
-}
-
-function handlerOf(name: string, handle: (job: Job<never>) => unknown): Type {
-  @JobHandler(name, { maxAttempts: 1 })
-  class Handler {
-    handle(job: Job<never>) {
-      return handle(job);
-    }
-  }
-  return Handler;
-}
-
-function failing(name: string): Type {
-  return handlerOf(name, (job) => {
-    throw new Error((job.payload as { reason: string }).reason);
-  });
-}
+const HOUR = 3_600_000;
 
 describe('docs/jobs.md', () => {
   it('retries', async () => {
@@ -51,9 +16,28 @@ describe('docs/jobs.md', () => {
     expect(await (await jobs.enqueue('charge', { card: 'good' })).result()).toEqual({ charged: true });
     const stolen = await jobs.enqueue('charge', { card: 'stolen' });
     await expect(stolen.result()).rejects.toMatchObject({ attempts: 1, reason: 'the card is stolen' });
+    expect((await stolen.get())!.attemptLog).toMatchObject([
+      {
+        attempt: 1,
+        outcome: 'error',
+        error: { name: 'NonRetryableError', message: 'the card is stolen' },
+        worker: expect.any(String),
+        startedAt: expect.any(Date),
+        endedAt: expect.any(Date),
+      },
+    ]);
     const busy = await jobs.enqueue('charge', { card: 'busy' });
     await eventually(async () => (await busy.get())!.status === 'scheduled');
     expect(await busy.get()).toMatchObject({ attempts: 0, attemptLog: [{ outcome: 'snooze' }] });
+    // Any other error is tried again, a second after it, give or take a fifth.
+    const broken = await jobs.enqueue('charge', null);
+    await eventually(async () => (await broken.get())!.status === 'scheduled');
+    const { attempts, errors, attemptLog, dueAt } = (await broken.get())!;
+    expect({ attempts, errors }).toEqual({ attempts: 1, errors: 1 });
+    expect(attemptLog).toMatchObject([{ outcome: 'error', error: { name: 'TypeError' } }]);
+    const waits = dueAt!.getTime() - attemptLog[0]!.endedAt!.getTime();
+    expect(waits).toBeGreaterThanOrEqual(800);
+    expect(waits).toBeLessThanOrEqual(1_200);
   });
 
   it('crashes', async () => {
@@ -62,18 +46,41 @@ describe('docs/jobs.md', () => {
     );
     const jobs = await service();
     const queue = jobs.queue('render');
-    const { id } = await jobs.enqueue('render', 1);
-    await queue.claim();
-    const { keys } = await queue.scripts();
-    await queue.connection.client.zadd(keys.claims, 1, id);
-    await queue.reclaim();
-    expect(await howItWent(jobs, id)).toEqual({ attempts: 1, errors: 0, crashes: 1, interruptions: 0 });
+    const { id } = await jobs.enqueue('render', 1, { maxAttempts: 10 });
+    await queue.release((await queue.claim())!); // as a shutdown does
+    expect(await howItWent(jobs, id)).toEqual({ attempts: 0, errors: 0, crashes: 0, interruptions: 1 });
+    for (let crashes = 1; crashes <= 3; crashes++) {
+      expect((await jobs.get('render', id))!.status).toBe('pending');
+      await queue.claim();
+      await stateOf('render').expireClaims(id);
+      await queue.reclaim();
+      expect(await howItWent(jobs, id)).toEqual({ attempts: crashes, errors: 0, crashes, interruptions: 1 });
+    }
+    const { status, lastError } = (await jobs.get('render', id))!;
+    expect([status, lastError]).toEqual(['failed', expect.stringContaining('crashed its worker 3 times')]);
   });
 
   it('delay', async () => {
     const { remind } = await example<{ remind: (jobs: JobQueueService) => Promise<JobHandle> }>('delay');
-    const job = await remind(await service());
+    const jobs = await service();
+    const moves = jest.spyOn(jobs, 'reschedule');
+    const begun = Date.now();
+    const job = await remind(jobs);
+    expect(await Promise.all(moves.mock.results.map(({ value }) => value as Promise<string>))).toEqual([
+      'scheduled',
+      'pending',
+    ]);
     expect((await job.get())!.status).toBe('pending');
+    const later = await jobs.enqueue('remind', 1, { runAt: begun + HOUR });
+    expect(await later.get()).toMatchObject({ status: 'scheduled', dueAt: new Date(begun + HOUR) });
+    const refused = [
+      { runAt: begun, delayMs: 1 },
+      { delayMs: 366 * 24 * HOUR },
+      { runAt: begun + 366 * 24 * HOUR },
+    ];
+    for (const options of refused) {
+      await expect(jobs.enqueue('remind', 1, options)).rejects.toMatchObject({ name: 'InvalidOptionError' });
+    }
   });
 
   it('unique', async () => {
@@ -82,8 +89,18 @@ describe('docs/jobs.md', () => {
     }>('unique');
     const jobs = await service();
     expect([await reindex(jobs, 'p', 1), await reindex(jobs, 'p', 2)]).toEqual(['new', 'kept']);
-    expect((await jobs.queue('notify').list('scheduled')).map(({ payload }) => payload)).toEqual([{ version: 2 }]);
+    const [notify, ...others] = await jobs.list('notify', 'scheduled');
+    expect([notify!.payload, others]).toEqual([{ version: 2 }, []]);
     expect((await jobs.stats('report')).pending).toBe(1);
+    // The first waits no more once it runs, so that another may; the hour goes on when the report has ended.
+    await jobs.queue('index').claim();
+    await jobs.queue('report').complete((await jobs.queue('report').claim())!);
+    await stateOf('notify').makeDue(notify!.id);
+    expect(await reindex(jobs, 'p', 3)).toBe('new');
+    expect((await jobs.stats('report')).pending).toBe(0);
+    const moved = (await jobs.get('notify', notify!.id))!;
+    expect([moved.status, moved.payload]).toEqual(['scheduled', { version: 3 }]);
+    expect(Math.abs(moved.dueAt!.getTime() - Date.now() - 10_000)).toBeLessThan(5_000);
   });
 
   it('time-limits', async () => {
@@ -94,14 +111,27 @@ describe('docs/jobs.md', () => {
     const silent = createServer(() => undefined).listen(0, '127.0.0.1');
     await new Promise((resolve) => silent.once('listening', resolve));
     const { port } = silent.address() as AddressInfo;
+    const jobs = await service(FetchHandler);
     try {
-      const job = await fetchSoon(await service(FetchHandler), `http://127.0.0.1:${port}`);
+      const job = await fetchSoon(jobs, `http://127.0.0.1:${port}`);
       await expect(job.result()).rejects.toMatchObject({ errorName: 'HandlerTimeoutError' });
-      expect((await job.get())!.expiresAt).toBeInstanceOf(Date);
+      const { expiresAt, enqueuedAt } = (await job.get())!;
+      expect(expiresAt!.getTime() - enqueuedAt.getTime()).toBe(60_000);
     } finally {
       silent.closeAllConnections();
       silent.close();
     }
+    // Only a claim sees that a job has expired.
+    await jobs.pause('fetch');
+    const late = await fetchSoon(jobs, 'http://127.0.0.1');
+    const { redis, keys } = stateOf('fetch');
+    await redis.hset(keys.job(late.id), 'expires_at_ms', 1);
+    expect((await late.get())!.status).toBe('pending');
+    await jobs.resume('fetch');
+    await expect(late.result()).rejects.toMatchObject({
+      attempts: 0,
+      reason: expect.stringContaining('not started within its expiresInMs'),
+    });
   });
 
   it('cancel', async () => {
@@ -116,100 +146,54 @@ describe('docs/jobs.md', () => {
     expect(await stop(jobs, job.id)).toBe('finished');
     const later = await jobs.enqueue('import', { rows: 3 }, { delayMs: 60_000 });
     expect(await stop(jobs, later.id)).toBe('cancelled');
+    expect(await stop(jobs, 'nobody')).toBe('missing');
+  });
+
+  it('cancel, of a job that runs', async () => {
+    const { ImportHandler, stop } = await example<{
+      ImportHandler: Type;
+      stop: (jobs: JobQueueService, id: string) => Promise<string>;
+    }>('cancel');
+    const jobs = await service(ImportHandler);
+    const job = await jobs.enqueue('import', { rows: 1e9 });
+    const elsewhere = await service();
+    await eventually(async () => (await elsewhere.get('import', job.id))!.progress); // while it runs
+    expect(await stop(elsewhere, job.id)).toBe('requested');
+    await expect(job.result({ timeoutMs: 15_000 })).rejects.toMatchObject({ name: 'JobCancelledError' });
+    expect((await job.get())!.log).toEqual([]);
   });
 
   it('results', async () => {
     const { quotes } = await example<{ quotes: (jobs: JobQueueService) => Promise<number[]> }>('results');
     const prices: Record<string, number> = { A: 1, B: 2, C: 3 };
     const handler = handlerOf('quote', (job) => prices[(job.payload as { symbol: string }).symbol]);
-    expect(await quotes(await service(handler))).toEqual([1, 2, 3]);
+    const jobs = await service(handler, failing('bad'));
+    expect(await quotes(jobs)).toEqual([1, 2, 3]);
+    // A bad end is an error, each of its own kind.
+    const failed = await jobs.enqueue('bad', { reason: 'no such symbol' });
+    await expect(failed.result()).rejects.toMatchObject({ name: 'JobFailedError', reason: 'no such symbol' });
+    const waiting = await jobs.enqueue('quote', { symbol: 'A' }, { delayMs: 60_000 });
+    await expect(waiting.result({ timeoutMs: 50 })).rejects.toMatchObject({ name: 'JobTimeoutError' });
+    await jobs.cancel('quote', waiting.id);
+    await expect(waiting.result()).rejects.toMatchObject({ name: 'JobCancelledError' });
+    await expect(jobs.result('quote', 'nobody')).rejects.toMatchObject({ name: 'JobNotFoundError' });
   });
 
   it('priority', async () => {
     const { send } = await example<{ send: (jobs: JobQueueService) => Promise<void> }>('priority');
     const jobs = await service();
     await send(jobs);
-    const order = (await jobs.queue('newsletter').list('pending')).map(
-      ({ payload }) => (payload as { to: string }).to,
-    );
+    const order = (await jobs.list('newsletter', 'pending')).map(({ payload }) => (payload as { to: string }).to);
     expect(order).toEqual(['a paying customer', 'everybody']);
-  });
-
-  it('typed', async () => {
-    const { SendEmailHandler, greet } = await example<{
-      SendEmailHandler: Type;
-      greet: (jobs: JobQueueService) => Promise<string>;
-    }>('typed');
-    expect(await greet(await service(SendEmailHandler))).toBe('to-ada@example.com');
-  });
-
-  it('bulk', async () => {
-    const { invite } = await example<{ invite: (jobs: JobQueueService, mails: string[]) => Promise<number> }>(
-      'bulk',
-    );
-    const jobs = await service();
-    const mails = Array.from({ length: 1_200 }, (_, i) => `user-${i}@example.com`);
-    expect([await invite(jobs, mails), await invite(jobs, mails)]).toEqual([1_200, 0]);
-  });
-
-  it('clean', async () => {
-    const { tidyUp } = await example<{ tidyUp: (jobs: JobQueueService) => Promise<object> }>('clean');
-    const jobs = await service();
-    await jobs.enqueueMany('mailing', [{ payload: 1 }, { payload: 2 }, { payload: 3, delayMs: 60_000 }]);
-    expect(await tidyUp(jobs)).toEqual({ waiting: 2, old: 0, purged: 1 });
-    expect((await jobs.stats('mailing')).pausedAt).toBeNull();
-  });
-
-  it('dead-letters', async () => {
-    const { repair } = await example<{ repair: (jobs: JobQueueService) => Promise<object> }>('dead-letters');
-    const jobs = await service(failing('deliver'));
-    const reasons = ['no such user', 'connect ECONNREFUSED', 'connect ECONNREFUSED', 'unsubscribed', 'other'];
-    const handles = await jobs.enqueueMany(
-      'deliver',
-      reasons.map((reason) => ({ payload: { reason, to: 'nobody' } })),
-    );
-    await Promise.allSettled(handles.map((handle) => handle.result()));
-    await jobs.pause('deliver');
-    expect(await repair(jobs)).toEqual({ repaired: 1, redriven: 2, discarded: 1 });
-    expect((await handles[0]!.get())!.payload).toEqual({ reason: 'no such user', to: 'ada@example.com' });
-    expect(await jobs.stats('deliver')).toMatchObject({ failed: 1, pending: 3 });
-  });
-
-  it('retention', async () => {
-    const { queueModule, LoginHandler } = await example<{
-      queueModule: (redis: string) => DynamicModule;
-      LoginHandler: Type;
-    }>('retention');
-    const app = await startApp({ module: queueModule(redis.url), providers: [LoginHandler] });
-    const jobs = app.get(JobQueueService);
-    const job = await jobs.enqueue('login', { user: 'ada' });
-    expect(await job.result()).toBeUndefined();
-    expect(jobs.queue('login').options).toMatchObject({ completedHistory: 100, deadLetterAgeMs: 2_592_000_000 });
-  });
-
-  it('events', async () => {
-    const { Pager } = await example<{
-      Pager: Type<{ alerts: string[]; watch(queue: string): unknown; first(queue: string): Promise<string> }>;
-    }>('events');
-    const app = await startApp({ jobs: { redis: redis.url }, providers: [Pager, failing('backup')] });
-    const jobs = app.get(JobQueueService);
-    const pager = app.get(Pager);
-    const first = pager.first('backup');
-    pager.watch('backup');
-    const channel = (await jobs.queue('backup').scripts()).keys.events;
-    const client = jobs.queue('backup').connection.client;
-    await eventually(async () => Number((await client.pubsub('NUMSUB', channel))[1]) === 1);
-    const job = await jobs.enqueue('backup', { reason: 'disk full' });
-    expect(await first).toBe(`${job.id} failed`);
-    await eventually(() => pager.alerts.length === 2);
-    expect(pager.alerts.toSorted()).toEqual(
-      [`${job.id} failed somewhere`, 'backup failed: Error: disk full'].toSorted(),
-    );
-  });
-
-  it('has no example that is not run here', () => {
-    const text = readFileSync(new URL('../../docs/jobs.md', import.meta.url), 'utf8');
-    const marks = [...text.matchAll(/<!-- example: ([\w-]+) -->/g)].map(([, mark]) => mark!);
-    expect([...tested]).toEqual(marks);
+    // First come first served within one, and one claim in five passes over the most urgent.
+    for (let i = 0; i < 10; i++) {
+      await jobs.enqueue('newsletter', { to: i }, { priority: 100 });
+    }
+    const claimed: unknown[] = [];
+    for (let i = 0; i < 5; i++) {
+      claimed.push(((await jobs.queue('newsletter').claim())!.payload as { to: unknown }).to);
+    }
+    expect(claimed.filter((to) => to !== 'everybody')).toEqual(['a paying customer', 0, 1, 2]);
+    expect(claimed).toContain('everybody');
   });
 });

@@ -1,0 +1,156 @@
+// The examples of docs/jobs.md on types, many jobs and what becomes of them, as they stand there, and what the text promises.
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import type { DynamicModule, Type } from '@nestjs/common';
+import { JobQueueService } from 'nest-job-queue';
+import type { Subscription } from 'rxjs';
+import { startApp } from '../nest/app.js';
+import { eventually } from '../support/wait.js';
+import { example, failing, redisUrl, service, stateOf } from './jobs-setup.js';
+
+const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+
+describe('docs/jobs.md', () => {
+  it('typed', async () => {
+    const { SendEmailHandler, SendEmail, greet } = await example<{
+      SendEmailHandler: Type;
+      SendEmail: Parameters<JobQueueService['deadLetters']>[0];
+      greet: (jobs: JobQueueService) => Promise<string>;
+    }>('typed');
+    const jobs = await service(SendEmailHandler);
+    expect(await greet(jobs)).toBe('to-ada@example.com');
+    expect(await jobs.list(SendEmail, 'completed')).toMatchObject([{ maxAttempts: 5 }]); // the definition's
+    // Refused at the enqueue with the path of the fault; stored, a dead letter with the same message.
+    const refusal = (await jobs
+      .enqueue(SendEmail as never, { to: 'nobody' })
+      .catch((error: unknown) => error)) as Error;
+    expect(refusal).toMatchObject({ name: 'InvalidPayloadError', message: expect.stringContaining('payload.to') });
+    const stored = await jobs.queue('send-email').enqueue({ to: 'nobody' });
+    await expect(stored.result()).rejects.toMatchObject({
+      name: 'JobFailedError',
+      reason: refusal.message,
+      attempts: 1,
+    });
+    const letters = jobs.deadLetters(SendEmail);
+    await expect(letters.redrive(stored.id, { payload: { to: 5 } })).rejects.toThrow('payload.to');
+    expect(await letters.redrive(stored.id, { payload: { to: 'bob@example.com', at: new Date(0) } })).toBe(true);
+    expect(await stored.result()).toEqual({ messageId: 'to-bob@example.com' });
+  });
+
+  it('bulk', async () => {
+    const { invite } = await example<{ invite: (jobs: JobQueueService, mails: string[]) => Promise<number> }>(
+      'bulk',
+    );
+    const jobs = await service();
+    const mails = Array.from({ length: 1_200 }, (_, i) => `user-${i}@example.com`);
+    expect([await invite(jobs, mails), await invite(jobs, mails)]).toEqual([1_200, 0]);
+    expect((await jobs.stats('invite')).pending).toBe(1_200);
+    // All are checked before the first is sent.
+    await expect(invite(jobs, ['new@example.com', 'no/id'])).rejects.toMatchObject({ name: 'InvalidOptionError' });
+    expect(await jobs.get('invite', 'invite-new@example.com')).toBeNull();
+  });
+
+  it('clean', async () => {
+    const { tidyUp } = await example<{ tidyUp: (jobs: JobQueueService) => Promise<object> }>('clean');
+    const jobs = await service();
+    const [old] = await jobs.enqueueMany('mailing', [{ payload: 0 }, { payload: 1 }, { payload: 2 }]);
+    const queue = jobs.queue('mailing');
+    await queue.complete((await queue.claim())!);
+    await jobs.enqueue('mailing', 3, { delayMs: 60_000 });
+    // What has just been completed is not old enough; the purge takes it.
+    expect(await tidyUp(jobs)).toEqual({ waiting: 2, old: 0, purged: 2 });
+    expect((await jobs.stats('mailing')).pausedAt).toBeNull();
+    expect(await old!.get()).toBeNull();
+    expect((await jobs.stats('mailing')).totals).toMatchObject({ enqueued: 4, completed: 1 });
+  });
+
+  it('clean, and the verbs beside it', async () => {
+    const jobs = await service();
+    const queue = jobs.queue('mailing-list');
+    const { id } = await jobs.enqueue('mailing-list', 1);
+    const running = (await queue.claim())!;
+    expect(await jobs.pause('mailing-list')).toBe(true);
+    await jobs.enqueue('mailing-list', 2);
+    expect(await queue.claim()).toBeNull(); // to nobody
+    expect(await jobs.remove('mailing-list', id)).toBe('processing'); // unless it runs
+    expect(await queue.complete(running)).toBe(true); // what runs goes on
+    expect(await jobs.list('mailing-list', 'pending', { limit: 1 })).toMatchObject([{ payload: 2 }]);
+    const { redis, keys } = stateOf('mailing-list');
+    await redis.hset(keys.job(id), 'completed_at_ms', 1);
+    expect(await jobs.clean('mailing-list', 'completed', { olderThanMs: 60_000 })).toBe(1);
+    await expect(jobs.purge('mailing-list', { confirm: 'mailing' })).rejects.toMatchObject({
+      name: 'InvalidOptionError',
+    });
+  });
+
+  it('dead-letters', async () => {
+    const { repair } = await example<{ repair: (jobs: JobQueueService) => Promise<object> }>('dead-letters');
+    const jobs = await service(failing('deliver'));
+    const reasons = ['no such user', 'connect ECONNREFUSED', 'connect ECONNREFUSED', 'unsubscribed', 'other'];
+    const handles = await jobs.enqueueMany(
+      'deliver',
+      reasons.map((reason) => ({ payload: { reason, to: 'nobody' } })),
+    );
+    await Promise.allSettled(handles.map((handle) => handle.result()));
+    const { redis, keys } = stateOf('deliver');
+    expect(await redis.pttl(keys.job(handles[4]!.id))).toBe(-1); // no time to live
+    await jobs.pause('deliver');
+    expect(await repair(jobs)).toEqual({ repaired: 1, redriven: 2, discarded: 1 });
+    expect(await handles[0]!.get()).toMatchObject({
+      status: 'pending',
+      attempts: 0,
+      payload: { reason: 'no such user', to: 'ada@example.com' },
+    });
+    expect(await handles[3]!.get()).toBeNull();
+    expect(await jobs.stats('deliver')).toMatchObject({ failed: 1, pending: 3 });
+  });
+
+  it('retention', async () => {
+    const { queueModule, LoginHandler } = await example<{
+      queueModule: (redis: string) => DynamicModule;
+      LoginHandler: Type;
+    }>('retention');
+    const app = await startApp({ module: queueModule(redisUrl()), providers: [LoginHandler] });
+    const jobs = app.get(JobQueueService);
+    expect(jobs.queue('login').options).toMatchObject({ completedHistory: 100, deadLetterAgeMs: 2_592_000_000 });
+    const handles = await jobs.enqueueMany(
+      'login',
+      Array.from({ length: 60 }, () => ({ payload: { user: 'ada' } })),
+    );
+    expect(await Promise.all(handles.map((handle) => handle.result()))).toEqual(handles.map(() => undefined));
+    const { redis, keys } = stateOf('login');
+    expect((await jobs.stats('login')).completed).toBe(50);
+    for (const { id } of handles) {
+      expect(await redis.hexists(keys.job(id), 'result')).toBe(0); // also where only a hash remembers it
+      expect(await redis.pttl(keys.job(id))).toBeLessThanOrEqual(10_000);
+    }
+  });
+
+  it('events', async () => {
+    const { Pager } = await example<{
+      Pager: Type<{ alerts: string[]; watch(queue: string): Subscription; first(queue: string): Promise<string> }>;
+    }>('events');
+    const app = await startApp({ jobs: { redis: redisUrl() }, providers: [Pager, failing('backup')] });
+    const jobs = app.get(JobQueueService);
+    const pager = app.get(Pager);
+    const first = pager.first('backup');
+    const watching = pager.watch('backup');
+    const { redis, keys } = stateOf('backup');
+    const listeners = async () => Number((await redis.pubsub('NUMSUB', keys.events))[1]);
+    await eventually(async () => (await listeners()) === 1);
+    const job = await jobs.enqueue('backup', { reason: 'disk full' });
+    expect(await first).toBe(`${job.id} failed`);
+    await eventually(() => pager.alerts.length === 2);
+    expect(pager.alerts.toSorted()).toEqual(
+      [`${job.id} failed somewhere`, 'backup failed: Error: disk full'].toSorted(),
+    );
+    watching.unsubscribe();
+    await eventually(async () => (await listeners()) === 0); // only while somebody listens
+  });
+
+  it('has no example that no spec runs', () => {
+    const marks = [...read('docs/jobs.md').matchAll(/<!-- example: ([\w-]+) -->/g)].map(([, mark]) => mark!);
+    const specs = read('test/docs/jobs.spec.ts') + read('test/docs/jobs-many.spec.ts');
+    expect(marks.filter((mark) => !specs.includes(`it('${mark}', `))).toEqual([]);
+  });
+});

@@ -1,0 +1,52 @@
+// What the tests of docs/jobs.md share: one Redis of their own, apps on it, and examples as they stand there.
+import { beforeAll } from '@jest/globals';
+import type { Provider, Type } from '@nestjs/common';
+import { JobHandler, JobQueueService, type Job } from 'nest-job-queue';
+import { startApp } from '../nest/app.js';
+import { startOwnRedis, type OwnRedis } from '../support/own-redis.js';
+import { queueOn, type TestQueue } from '../support/queue-state.js';
+import { connect } from '../support/redis.js';
+import { loadExample } from './example.js';
+
+let redis: OwnRedis;
+
+beforeAll(async () => {
+  redis = await startOwnRedis();
+});
+
+export function redisUrl(): string {
+  return redis.url;
+}
+
+/** The example's exports, taken for what the test says they are. */
+export async function example<Exports>(mark: string): Promise<Exports> {
+  return (await loadExample('jobs.md', mark)) as Exports;
+}
+
+/** The service of an app with these providers, which hears of a cancel within 300 ms. */
+export async function service(...providers: Provider[]): Promise<JobQueueService> {
+  const app = await startApp({ jobs: { redis: redis.url, visibilityMs: 900, shutdownTimeoutMs: 500 }, providers });
+  return app.get(JobQueueService);
+}
+
+export function handlerOf(name: string, handle: (job: Job<never>) => unknown): Type {
+  @JobHandler(name, { maxAttempts: 1 })
+  class Handler {
+    handle(job: Job<never>) {
+      return handle(job);
+    }
+  }
+  return Handler;
+}
+
+/** A handler that fails with the reason that its payload names. */
+export function failing(name: string): Type {
+  return handlerOf(name, (job) => {
+    throw new Error((job.payload as { reason: string }).reason);
+  });
+}
+
+/** The keys of a queue, to seed and to read. */
+export function stateOf(queue: string): TestQueue {
+  return queueOn(connect({}, redis.url), {}, queue);
+}
