@@ -28,6 +28,19 @@ async function post<Answer>(path: string, form: Record<string, string> = {}): Pr
   return (await response.json()) as Answer;
 }
 
+/** The text of the first event of a stream. */
+async function firstEvent(path: string): Promise<string> {
+  const abort = new AbortController();
+  const { body } = await fetch(url + path, { signal: abort.signal });
+  let text = '';
+  for await (const chunk of body!.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    if (text.includes('\n\n')) break;
+  }
+  abort.abort();
+  return text;
+}
+
 describe('the demo of the pattern', () => {
   it('serves a page', async () => {
     const response = await fetch(url);
@@ -153,6 +166,17 @@ describe('the demo of the pattern', () => {
     expect({ work_latency_ms, fail_rate, hang_rate }).toEqual({ work_latency_ms: 400, fail_rate: 0, hang_rate: 0 });
     expect(await get<Jobs>('/jobs')).toEqual({ pending: [], processing: [], completed: [], failed: [] });
     expect(await get('/mails')).toEqual([]);
+  });
+
+  it('gives back what a stopped worker has not finished, and tells of it', async () => {
+    await post('/workers/start', { size: '1', work_latency_ms: '60000' });
+    const { enqueued } = await post<{ enqueued: string[] }>('/enqueue');
+    await eventually(async () => (await get<Jobs>('/jobs')).processing.length === 1, { timeoutMs: 20_000 });
+    await post('/workers/stop');
+    const told = new RegExp(`worker-1 has stopped, and gave email ${enqueued[0]!.slice(0, 8)} back unfinished\\.`);
+    await eventually(async () => told.test(await firstEvent('/live')), { timeoutMs: 20_000 });
+    expect((await get<Jobs>('/jobs')).pending).toMatchObject([{ id: enqueued[0], attempts: 0 }]);
+    await post('/reset');
   });
 
   it('counts from zero where Redis has lost its data', async () => {
