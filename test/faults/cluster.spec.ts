@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { JobQueue } from '../../src/queue/job-queue.js';
 import type { OwnRedis } from '../support/own-redis.js';
 import { uniqueQueueName } from '../support/redis.js';
-import { startCluster, type OwnCluster } from '../support/topologies.js';
+import { startCluster, type OwnCluster } from '../support/own-cluster.js';
 import { Traffic } from '../support/traffic.js';
 import { eventually } from '../support/wait.js';
 import { startWorker } from '../support/workers.js';

@@ -5,7 +5,7 @@ import { startApp } from '../nest/app.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { startOwnRedis } from '../support/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis.js';
-import { startReplica } from '../support/topologies.js';
+import { startReplica } from '../support/replicas.js';
 import { Traffic } from '../support/traffic.js';
 import { eventually } from '../support/wait.js';
 import { leaveBroken, newQueue, startWorker } from '../support/workers.js';

@@ -3,9 +3,10 @@
 import { afterEach, expect, it } from '@jest/globals';
 import type { JobQueue } from '../../src/queue/job-queue.js';
 import type { RedisClient } from '../../src/queue/redis-client.js';
+import { startCluster } from '../support/own-cluster.js';
 import type { OwnRedis } from '../support/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis.js';
-import { startCluster, startSentinelSet } from '../support/topologies.js';
+import { startSentinelSet } from '../support/sentinel-set.js';
 import { eventually } from '../support/wait.js';
 import { leaveBroken, newQueue, startWorker } from '../support/workers.js';
 

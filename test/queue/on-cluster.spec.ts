@@ -4,7 +4,7 @@ import { DurabilityTimeoutError } from '../../src/queue/durable-enqueuer.js';
 import { JobQueue } from '../../src/queue/job-queue.js';
 import type { QueueOptions } from '../../src/queue/options.js';
 import { uniqueQueueName } from '../support/redis.js';
-import { startCluster, type OwnCluster } from '../support/topologies.js';
+import { startCluster, type OwnCluster } from '../support/own-cluster.js';
 
 let cluster: OwnCluster;
 const open: JobQueue[] = [];

@@ -14,7 +14,7 @@ import {
   REMOVE_ASKED,
   REMOVED,
 } from './marks.js';
-import { unbounded } from './bounds.js';
+import { slowCalls, unbounded } from './bounds.js';
 import { miscounts } from './counters.js';
 import type { Jobs } from './jobs.js';
 import { misordered } from './order.js';
@@ -56,11 +56,11 @@ export function check(facts: Facts, snapshot: Snapshot): Verdict {
     unanswered: 0,
     attempts: 0,
     doubles: 0,
-    refused: facts.refused,
+    refused: facts.attempts.refused,
     lost: 0,
     mended: facts.remarks.mended.length,
     largestCall: facts.remarks.scripts.reduce((most, { commands }) => Math.max(most, commands), 0),
-    slowestCallMs: facts.remarks.slow.reduce((most, { ms }) => Math.max(most, ms), 0),
+    slowestCallMs: Math.max(0, ...[...slowCalls(facts).values()].map((times) => times.at(-1)!)),
   };
   const stored = byJob(facts, snapshot, verdict);
   const shared = sharedJobs(facts, snapshot);

@@ -9,6 +9,9 @@ export interface Run {
   snapshot: Snapshot;
 }
 
+/** A violation: what it is, what the checker says of it, and how it comes into a run. */
+export type Plant = [what: string, found: RegExp, plant: (run: Run) => void];
+
 export const PRODUCER = 1;
 const FIFO = 2;
 

@@ -5,13 +5,9 @@ import type { JobQueue } from '../../src/queue/job-queue.js';
 import type { RedisClient } from '../../src/queue/redis-client.js';
 import { stopOwnRedis } from '../support/own-redis.js';
 import { closeConnections } from '../support/redis.js';
-import {
-  disconnectClients,
-  startCluster,
-  startSentinelSet,
-  type OwnCluster,
-  type SentinelSet,
-} from '../support/topologies.js';
+import { startCluster, type OwnCluster } from '../support/own-cluster.js';
+import { disconnectClients } from '../support/replicas.js';
+import { startSentinelSet, type SentinelSet } from '../support/sentinel-set.js';
 import { connectTo, type Line } from './line.js';
 import type { Topology } from './plan.js';
 
@@ -83,7 +79,7 @@ function onCluster(cluster: OwnCluster): Ground {
 }
 
 function adminOf(line: Line): RedisClient {
-  const admin = connectTo(line, 'soak-runner');
+  const admin = connectTo(line, 'soak-runner', { reconnectOnError: leaveReplica });
   admin.on('error', () => undefined);
   return admin;
 }
@@ -93,4 +89,9 @@ async function stopAll(admin: RedisClient): Promise<void> {
   disconnectClients();
   await closeConnections();
   await stopOwnRedis();
+}
+
+/** As the library does by itself: makes the connection anew, and asks again. */
+function leaveReplica(error: Error): 2 | false {
+  return error.message.startsWith('READONLY') ? 2 : false;
 }

@@ -1,5 +1,5 @@
 // How a process reaches Redis.
-import { Cluster, Redis } from 'ioredis';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisClient } from '../../src/queue/redis-client.js';
 
 interface Address {
@@ -13,8 +13,9 @@ export type Line =
   | { kind: 'cluster'; nodes: Address[] };
 
 /** A client as an application should make it, see docs/reliability.md. @param name what the server calls it */
-export function connectTo(line: Line, name: string): RedisClient {
+export function connectTo(line: Line, name: string, more: RedisOptions = {}): RedisClient {
   const options = {
+    ...more,
     connectionName: name,
     maxRetriesPerRequest: null,
     retryStrategy: (attempt: number) => Math.min(1_000, 50 * attempt),

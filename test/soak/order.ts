@@ -11,7 +11,7 @@ export function misordered(facts: Facts): string[] {
 }
 
 function repeatedClaims(facts: Facts): string[] {
-  return [...facts.claims]
+  return [...facts.attempts.claims]
     .map(([name, claims]) => [name, claims.map(({ fence }) => fence)] as const)
     .filter(([, fences]) => new Set(fences).size < fences.length)
     .map(([name, fences]) => `I3: job ${name} was started twice under one claim (fences ${fences.join(', ')})`);
@@ -21,7 +21,7 @@ function repeatedClaims(facts: Facts): string[] {
  * What is sent after a later claim has begun must be refused. A settlement may be answered late, so what counts is when
  * its handler had ended. A job that is given back by a shutdown, its handler still at work, has no such end.
  */
-function staleSettlements({ settlements, claims }: Facts): string[] {
+function staleSettlements({ attempts: { settlements, claims } }: Facts): string[] {
   const faults: string[] = [];
   for (const [name, settled] of settlements) {
     for (const { what, fence, endMs } of settled) {
@@ -37,8 +37,8 @@ function staleSettlements({ settlements, claims }: Facts): string[] {
 
 function early(facts: Facts): string[] {
   const faults: string[] = [];
-  for (const [name, dueMs] of facts.dueMs) {
-    const startedMs = facts.startedMs.get(name) ?? Infinity;
+  for (const [name, dueMs] of facts.attempts.dueMs) {
+    const startedMs = facts.attempts.startedMs.get(name) ?? Infinity;
     const [process, number] = name.split(':').map(Number);
     const moved = facts.jobs.get(process!)!.marks[number!]! & RESCHEDULED;
     if (!moved && startedMs < dueMs - CLOCK_TOLERANCE_MS) {
@@ -51,7 +51,7 @@ function early(facts: Facts): string[] {
 /** First attempts come in the order of the enqueues. One whose first claim was lost on the way has none. */
 function outOfOrder(facts: Facts): string[] {
   const faults: string[] = [];
-  for (const [process, attempts] of facts.firstAttempts) {
+  for (const [process, attempts] of facts.attempts.first) {
     const seen = new Set<number>();
     let latest = -1;
     for (const [number] of attempts.toSorted(([, a], [, b]) => a - b)) {

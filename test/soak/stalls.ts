@@ -14,7 +14,7 @@ export interface Recovery extends Back {
 
 /** @param backs by fault, in the order in which they happened */
 export function recoveries(facts: Facts, endMs: number, backs: readonly Back[]): Recovery[] {
-  const active = [...facts.activeMs].toSorted((a, b) => a - b);
+  const active = [...facts.attempts.activeMs].toSorted((a, b) => a - b);
   const kinds = new Map<string, Recovery>();
   facts.remarks.faults.forEach(({ kind, beganMs }, i) => {
     const untilMs = facts.remarks.faults[i + 1]?.beganMs ?? endMs;

@@ -1,117 +1,10 @@
-// Redis as it stands in production: with replicas, under Sentinel, as a Cluster. Each is a test file's own, in
-// temporary folders, and has timeouts so short that a failover takes a second or two.
-import { afterAll } from '@jest/globals';
-import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
+// A Redis Cluster, as in production: a test file's own.
+import { Cluster, type ClusterOptions, type Redis } from 'ioredis';
 import { freePort } from '../../scripts/redis-server.mjs';
 import { startOwnRedis, type OwnRedis } from './own-redis.js';
 import { connect } from './redis.js';
+import { FAST_REPLICATION, kept } from './replicas.js';
 import { eventually } from './wait.js';
-
-const FAST_REPLICATION = ['--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1'];
-const clients = new Set<Redis | Cluster>();
-
-afterAll(disconnectClients);
-
-/** Disconnects all clients of Sentinel and of a Cluster that were made here; jest does so by itself. */
-export function disconnectClients(): void {
-  clients.forEach((client) => client.disconnect());
-  clients.clear();
-}
-
-/** A server that follows another; resolves when it has caught up. */
-export async function startReplica(master: OwnRedis, args: string[] = []): Promise<OwnRedis> {
-  const replica = await startOwnRedis({
-    args: [...FAST_REPLICATION, '--replicaof', '127.0.0.1', String(master.port), ...args],
-  });
-  const client = connect({}, replica.url);
-  await eventually(async () => (await client.info('replication')).includes('master_link_status:up'), {
-    what: 'a replica that follows its master',
-  });
-  return replica;
-}
-
-export interface SentinelSet {
-  master: OwnRedis;
-  replica: OwnRedis;
-  sentinels: { host: string; port: number }[];
-  /** Which of the two is the master now. Rejects where the sentinels do not agree yet. */
-  masterNow(): Promise<OwnRedis>;
-  /** How often the sentinels have replaced the master. */
-  readonly failovers: number;
-  /** Asks the sentinels to replace the master, though nothing is wrong with it. They may refuse, or give up. */
-  failOver(): Promise<void>;
-  /** A client that finds the master by the sentinels. */
-  connect(options?: RedisOptions): Redis;
-  /** Resolves when the sentinels have made the replica the master. */
-  switched(): Promise<void>;
-}
-
-/**
- * A master, its replica, and three sentinels, two of which decide.
- *
- * @param downAfterMs a server that is silent for so long, be it for want of a processor, is replaced
- */
-export async function startSentinelSet({ downAfterMs = 300 } = {}): Promise<SentinelSet> {
-  const master = await startOwnRedis({ args: FAST_REPLICATION });
-  const replica = await startReplica(master);
-  const config = `
-    sentinel monitor jobs 127.0.0.1 ${master.port} 2
-    sentinel down-after-milliseconds jobs ${downAfterMs}
-    sentinel failover-timeout jobs 3000
-  `;
-  const servers = await Promise.all([1, 2, 3].map(() => startOwnRedis({ config, args: ['--sentinel'] })));
-  const sentinels = servers.map(({ host, port }) => ({ host, port }));
-  const watchers = servers.map(({ url }) => connect({}, url));
-  const watcher = watchers[0]!;
-  await eventually(() => knowsOthers(watcher), { what: 'a sentinel that knows its peers and the replica' });
-  let failovers = 0;
-  const listener = connect({}, servers[0]!.url);
-  listener.on('message', () => failovers++);
-  await listener.subscribe('+switch-master');
-  return {
-    master,
-    replica,
-    sentinels,
-    get failovers() {
-      return failovers;
-    },
-    connect: (options = {}) => {
-      const client = new Redis({
-        sentinels,
-        name: 'jobs',
-        maxRetriesPerRequest: null,
-        disconnectTimeout: 100,
-        ...options,
-      });
-      client.on('error', () => undefined);
-      clients.add(client);
-      return client;
-    },
-    masterNow: async () => {
-      const ports = await Promise.all(watchers.map(async (each) => Number((await addressOfMaster(each))[1])));
-      const agreed = [master, replica].find(({ port }) => ports.every((each) => each === port));
-      return agreed ?? raise(`no master that all sentinels agree on: found the ports ${ports.join(', ')}`);
-    },
-    failOver: async () => {
-      await watcher.call('SENTINEL', 'FAILOVER', 'jobs').catch(() => undefined);
-    },
-    switched: async () => {
-      await eventually(async () => Number((await addressOfMaster(watcher))[1]) === replica.port, {
-        what: 'a failover by the sentinels',
-      });
-    },
-  };
-}
-
-async function knowsOthers(sentinel: Redis): Promise<boolean> {
-  const facts = (await sentinel.call('SENTINEL', 'MASTER', 'jobs')) as string[];
-  const fact = (name: string) => facts[facts.indexOf(name) + 1];
-  return fact('num-slaves') === '1' && fact('num-other-sentinels') === '2' && fact('flags') === 'master';
-}
-
-async function addressOfMaster(sentinel: Redis): Promise<string[]> {
-  return (await sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'jobs')) as string[];
-}
 
 export interface OwnCluster {
   /** Three masters, and then their replicas, in the same order. */
@@ -168,25 +61,25 @@ export async function startCluster({ replicas = false, nodeTimeoutMs = 600 } = {
   return {
     nodes,
     node,
-    connect: (options = {}) => {
-      const client = new Cluster(
-        nodes.map(({ host, port }) => ({ host, port })),
-        {
-          clusterRetryStrategy: () => 100,
-          slotsRefreshTimeout: 2_000,
-          redisOptions: { disconnectTimeout: 100 },
-          ...options,
-        },
-      );
-      client.on('error', () => undefined);
-      clients.add(client);
-      return client;
-    },
+    connect: (options = {}) =>
+      kept(
+        new Cluster(
+          nodes.map(({ host, port }) => ({ host, port })),
+          {
+            clusterRetryStrategy: () => 100,
+            slotsRefreshTimeout: 2_000,
+            redisOptions: { disconnectTimeout: 100 },
+            ...options,
+          },
+        ),
+      ),
     ownerOf,
     replicaOf: async (master) => {
       const id = ids[nodes.indexOf(master)]!;
       const line = (await lines(node(master))).find((each) => each.split(' ')[3] === id);
-      return nodes.find((each) => line?.includes(`:${each.port}@`)) ?? raise(`no replica of ${master.port}`);
+      const replica = nodes.find((each) => line?.includes(`:${each.port}@`));
+      if (replica) return replica;
+      throw new Error(`no replica of ${master.port}`);
     },
     moveSlot: async (key, to, halfway) => {
       const slot = await slotOf(key);
@@ -266,8 +159,4 @@ async function isWhole(node: Redis): Promise<boolean> {
   const info = await node.cluster('INFO');
   const follows = !(await node.info('replication')).includes('master_link_status:down');
   return info.includes('cluster_state:ok') && follows && !all.some((line) => /handshake|fail/.test(line));
-}
-
-function raise(message: string): never {
-  throw new Error(message);
 }
