@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Deletes a slice of the old jobs of one place. Their age counts from their end (completed, failed, cancelled), from
--- when they became claimable (pending, prioritized), or from their enqueue (scheduled).
+-- when they became claimable (pending, prioritized), or from their enqueue (scheduled). A key that is held for a time
+-- outlives a job that has ended; with one that waits it goes, since nothing came of it.
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1] completed, failed, cancelled, pending, prioritized or scheduled; ARGV[2] the least age in ms
 -- ARGV[3] the most jobs to look at in this call; ARGV[4] how many to pass over, as the last call said
@@ -10,11 +11,16 @@
 local place, limit, passed = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
 local latest = now - tonumber(ARGV[2])
 local deleted = 0
+local waits = place == 'pending' or place == 'prioritized' or place == 'scheduled'
 
 local function delete(id)
-  local unique_key = redis.call('HGET', job .. id, 'unique')
+  local unique_key, window = unpack(redis.call('HMGET', job .. id, 'unique', 'window'))
   if unique_key and redis.call('HGET', unique, unique_key) == id then
     redis.call('HDEL', unique, unique_key)
+  end
+  if waits and window and redis.call('HGET', unique, window) == id then
+    redis.call('HDEL', unique, window)
+    redis.call('ZREM', windows, window)
   end
   redis.call('UNLINK', job .. id)
   deleted = deleted + 1

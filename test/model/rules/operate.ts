@@ -32,15 +32,19 @@ export function remove(model: QueueModel, id: string): 'removed' | 'processing' 
   if (job.status === 'processing') {
     return 'processing';
   }
-  if (job.window !== undefined && model.owners.get(job.window) === id) {
-    model.owners.delete(job.window);
-    model.windows.delete(job.window);
-  }
+  endWindow(model, job);
   if (!isWaiting(job)) {
     dropOne(model.histories[job.status as 'completed'], id);
   }
   destroy(model, job);
   return 'removed';
+}
+
+function endWindow(model: QueueModel, { id, window }: ModelJob): void {
+  if (window !== undefined && model.owners.get(window) === id) {
+    model.owners.delete(window);
+    model.windows.delete(window);
+  }
 }
 
 export function reschedule(
@@ -86,6 +90,9 @@ export function clean(model: QueueModel, status: Cleanable, olderThanMs: number)
   }
   for (const job of old) {
     dropOne(model.histories.failed, job.id);
+    if (isWaiting(job)) {
+      endWindow(model, job); // nothing came of it
+    }
     destroy(model, job);
   }
   return old.length;

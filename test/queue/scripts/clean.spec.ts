@@ -57,6 +57,22 @@ describe('clean.lua', () => {
     expect(await q.run(q.scripts.clean(place, HOUR, 100, 0))).toEqual({ deleted: 0, next: undefined });
   });
 
+  it.each(PLACES)('frees the key that a %s job held for a time only where it never ended', async (place) => {
+    const q = testQueue();
+    await fill(q, place);
+    for (const id of ['a', 'b']) {
+      await q.redis.hset(q.keys.unique, `w${id}`, id);
+      await q.redis.zadd(q.keys.windows, (await q.now()) + HOUR, `w${id}`);
+      await q.redis.hset(q.keys.job(id), 'window', `w${id}`);
+    }
+    await q.redis.hset(q.keys.unique, 'wb', 'newer'); // b's time was over, and another job has the key
+    await q.run(q.scripts.clean(place, HOUR, 100, 0));
+    const waited = place === 'pending' || place === 'prioritized' || place === 'scheduled';
+    expect(await q.redis.hmget(q.keys.unique, 'wa', 'wb')).toEqual([waited ? null : 'a', 'newer']);
+    expect(await q.redis.zrange(q.keys.windows, '0', '-1')).toEqual(waited ? ['wb'] : ['wa', 'wb']);
+    q.broken = true; // there is no job of the id newer
+  });
+
   it.each(PLACES)('I4: looks at a bounded number of %s, and says where to go on', async (place) => {
     const q = testQueue();
     await fill(q, place);
