@@ -132,6 +132,7 @@ it('looks as in the README', async () => {
       .locator('#job img')
       .evaluateAll<boolean, { complete: boolean }>((images) => images.every(({ complete }) => complete)),
   );
+  await page.evaluate('scrollTo(0, 0)');
   await picture('control-page-job.png');
 });
 
