@@ -1,0 +1,35 @@
+// The defaults of a backoff that the docs tell, held against the delays.
+import { expect, it } from '@jest/globals';
+import { backoffDelay, type StoredBackoff } from '../../src/queue/backoff.js';
+import { resolveQueueOptions } from '../../src/queue/options.js';
+import { rowsOf } from './table.js';
+
+const told = new Map(
+  rowsOf('backoff', 'docs/jobs.md')
+    .slice(2)
+    .map(([option, said]) => [option, said!]),
+);
+const delay = (backoff: StoredBackoff | undefined, attempt: number, random: number) =>
+  backoffDelay(backoff, attempt, new Error('no'), random);
+
+it('none is a next attempt at once', () => {
+  expect(resolveQueueOptions('a queue').backoff).toBeUndefined();
+  expect(delay(undefined, 1, 0)).toBe(0);
+});
+
+it('the cap', () => {
+  const cap = Number(told.get('`maxDelayMs`')!.replaceAll(',', ''));
+  expect(delay({ type: 'exponential', delayMs: 1_000 }, 30, 0)).toBe(cap);
+  expect(delay({ type: 'exponential', delayMs: 2 * cap }, 30, 0)).toBe(2 * cap);
+});
+
+it('the jitter', () => {
+  const [, exponential, fixed] = /^([\d.]+); fixed: ([\d.]+)$/.exec(told.get('`jitter`')!)!;
+  expect(delay({ type: 'exponential', delayMs: 1_000 }, 1, 1)).toBe(1_000 * (1 - Number(exponential)));
+  expect(delay({ type: 'fixed', delayMs: 1_000 }, 1, 1)).toBe(1_000 * (1 - Number(fixed)));
+  expect(delay(1_000, 1, 1)).toBe(1_000);
+});
+
+it('type and delayMs have none', () => {
+  expect([told.get('`type`'), told.get('`delayMs`')]).toEqual(['none', 'none']);
+});
