@@ -1,0 +1,55 @@
+// The tables of docs/architecture.md name every key, every script and every field of a job's hash, and none that is not there.
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, it } from '@jest/globals';
+import { QueueKeys } from '../../src/queue/keys.js';
+
+const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+const text = read('docs/architecture.md');
+const marked = (line: string) => [...line.matchAll(/`([^`]+)`/g)].map(([, name]) => name!);
+
+/** What stands in backquotes in the first column of the table under a heading, up to the next one. */
+function firstColumn(heading: string): string[] {
+  const section = text.split(`\n## ${heading}\n`)[1]!.split(/\n##+ /)[0]!;
+  const rows = section.split('\n').filter((line) => line.startsWith('| `'));
+  return rows.flatMap((row) => marked(row.split('|')[1]!));
+}
+
+it('every key of a queue', () => {
+  const keys = new QueueKeys('jobs');
+  const made = [...Object.values(keys), keys.job('{id}'), keys.schedule('{id}'), keys.batch('{worker}:{stream}')]
+    .concat(keys.nudge('{worker}'), `${keys.replacedPrefix}{request}`, `${keys.replacedPrefix}{id}`)
+    .flat()
+    .filter((key: string) => key.startsWith('queue:jobs:') && !key.endsWith(':'))
+    .map((key: string) => key.slice('queue:jobs:'.length));
+  expect(firstColumn('The keys').toSorted()).toEqual([...new Set(made)].toSorted());
+});
+
+it('every script', () => {
+  const scripts = readdirSync(new URL('../../lua', import.meta.url))
+    .filter((file) => file.endsWith('.lua'))
+    .map((file) => file.slice(0, -'.lua'.length));
+  const named = firstColumn('The scripts');
+  // `schedule-…` stands for all that begin so.
+  const families = named.filter((name) => name.endsWith('…')).map((name) => name.slice(0, -1));
+  const isNamed = (script: string) =>
+    named.includes(script) || families.some((family) => script.startsWith(family));
+  expect(scripts.filter((script) => !isNamed(script))).toEqual([]);
+  expect(named.filter((name) => !name.endsWith('…') && !scripts.includes(name))).toEqual([]);
+});
+
+it('every field of a hash that an operator can read', () => {
+  const section = text.split('### The hash of a job')[1]!.split('\n## ')[0]!;
+  const fields = [...read('src/queue/decode-job.ts').matchAll(/\bhash\.([a-z_]+)/g)].map(([, field]) => field!);
+  expect(fields.length).toBeGreaterThan(20);
+  expect(fields.filter((field) => !marked(section).includes(field))).toEqual([]);
+});
+
+it('what an idle worker costs, by the bounds that a test holds', () => {
+  const spec = read('test/worker/idle-cost.spec.ts');
+  const rows = [...text.matchAll(/^\| (\d+) \| ([\d.]+) \| (\d+) \|$/gm)];
+  expect(rows).toHaveLength(3);
+  for (const [, queues, seen, bound] of rows) {
+    expect(Number(seen)).toBeLessThan(Number(bound));
+    expect(spec).toContain(`[${queues}, {}, ${bound}]`);
+  }
+});
