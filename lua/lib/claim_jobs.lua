@@ -79,7 +79,7 @@ local function claim_jobs()
   end
   if #expiries > 0 then
     redis.call('ZADD', claims, unpack(expiries))
-    redis.call('SET', batch, table.concat(remembered, '\n'), 'PX', ARGV[2])
+    redis.call('SET', batch, table.concat(remembered, '\n'), 'PXAT', expiry)
   end
   if more or due_waits then
     redis.call('ZADD', wake, '0', '1')

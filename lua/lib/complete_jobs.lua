@@ -1,9 +1,10 @@
 -- complete_jobs(first): completes the claims that stand in ARGV from `first` on, as lua/complete.lua says; answers the
 -- places (from 1) of those that were lost.
--- Needs: job, claims, completed, stats, unique, histories, completed_history, result_ttl, fallen_ttl, now_text, read, emit,
--- remember.
+-- Needs: job, claims, completed, stats, unique, histories, completed_history, result_ttl, fallen_ttl, now, now_text, read,
+-- emit, remember.
 local function complete_jobs(first)
   local done, lost, place = {}, {}, 0
+  local kept_until = string.format('%d', now + result_ttl)
   local owned -- those whose handler has a history of its own: id, cap, name
 
   local at = first
@@ -20,7 +21,8 @@ local function complete_jobs(first)
         else
           redis.call('HSET', key, 'status', 'completed', 'claim_token', '', 'completed_at_ms', now_text, 'result', result)
         end
-        redis.call('PEXPIRE', key, asked and asked.result_ttl_ms or result_ttl)
+        local own_ttl = asked and asked.result_ttl_ms
+        redis.call('PEXPIREAT', key, own_ttl and string.format('%d', now + own_ttl) or kept_until)
         if kind ~= '1' and not (asked and asked.plain) then
           -- What an earlier attempt or an option may have left.
           local unique_key, last_error_at = unpack(redis.call('HMGET', key, 'unique', 'last_error_at_ms'))
