@@ -25,13 +25,15 @@ export function checkResultOptions(options: ResultOptions = {}): ResultOptions &
 /** Where a handle reads its job. */
 export interface JobSource {
   get(id: string): Promise<JobRecord | null>;
-  result(id: string, options?: ResultOptions): Promise<unknown>;
+  /** @param name that the job must have, for its result to be read as one of that name */
+  result(id: string, options?: ResultOptions, name?: string): Promise<unknown>;
 }
 
 /** What enqueue returns: the job's id, what became of the enqueue, and a way to its result from this process or any other. */
 export class JobHandle<Result = unknown> {
   constructor(
     readonly id: string,
+    /** That was asked for. Where `outcome` is `existing` or `kept` the job that stands may have another, which `get()` tells. */
     readonly name: string,
     readonly queue: string,
     /** `existing`: the id was known already. `kept`, `replaced`: this other job owns the unique key. */
@@ -47,7 +49,7 @@ export class JobHandle<Result = unknown> {
   /**
    * Waits for the job's result.
    *
-   * @throws JobFailedError, JobCancelledError, JobNotFoundError, JobTimeoutError
+   * @throws InvalidOptionError where a definition was enqueued and a job of another name stands; JobFailedError, JobCancelledError, JobNotFoundError, JobTimeoutError
    * @example const { messageId } = await job.result({ timeoutMs: 10_000 });
    */
   async result(options?: ResultOptions): Promise<Result> {

@@ -1,7 +1,14 @@
-import { JobCancelledError, JobFailedError, JobNotFoundError, JobTimeoutError } from './errors.js';
+import {
+  InvalidOptionError,
+  JobCancelledError,
+  JobFailedError,
+  JobNotFoundError,
+  JobTimeoutError,
+} from './errors.js';
 import type { EventSubscriber } from './event-subscriber.js';
 import type { JobRecord } from './job.js';
 import { LONGEST_TIMER_MS } from './limits.js';
+import { show } from './names.js';
 
 /** How often a waiting caller looks for itself, in ms: an event can be missed, a caller must not hang. */
 const LOOK_EVERY_MS = 2_000;
@@ -13,6 +20,8 @@ const LAST_LOOK_MS = 500;
 /** Where results of one queue are read. */
 export interface ResultSource {
   queue: string;
+  /** That the job must have; undefined for any. */
+  name?: string;
   channel: string;
   events: boolean;
   subscriber: EventSubscriber;
@@ -68,6 +77,7 @@ async function listenAndLook(
       if (!job) {
         throw new JobNotFoundError(id, source.queue);
       }
+      requireName(job, source.name);
       if (job.status === 'completed' || job.status === 'failed' || job.status === 'cancelled') {
         return outcome(job);
       }
@@ -80,6 +90,18 @@ async function listenAndLook(
   } finally {
     listening?.();
     abort?.removeEventListener('abort', end);
+  }
+}
+
+/** Read by the schema of another kind of job, a result would be taken for what it is not. */
+function requireName({ id, name }: JobRecord, wanted: string | undefined): void {
+  if (wanted !== undefined && name !== wanted) {
+    throw new InvalidOptionError(
+      `result of job ${id}`,
+      `a job ${show(wanted)}`,
+      `a job ${show(name)}`,
+      'Another job stands for what was enqueued: read it by its own name or definition.',
+    );
   }
 }
 

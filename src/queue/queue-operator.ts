@@ -104,8 +104,8 @@ export abstract class QueueOperator {
     return this.call((scripts) => scripts.stats());
   }
 
-  /** Waits for a job's result; see JobHandle.result. */
-  async result(id: string, options: ResultOptions = {}): Promise<unknown> {
+  /** Waits for a job's result; see JobHandle.result. @param name that the job must have. Default: any */
+  async result(id: string, options: ResultOptions = {}, name?: string): Promise<unknown> {
     checkText('job id', id);
     const { timeoutMs, signal } = checkResultOptions(options);
     const { keys } = await this.scripts();
@@ -113,6 +113,7 @@ export abstract class QueueOperator {
     const events = this.options.events !== 'off';
     const source = {
       queue: this.name,
+      name,
       channel: keys.events,
       events,
       subscriber,

@@ -57,13 +57,13 @@ export function typedOptions(
   return { ...enqueueDefaults, ...given, ...own };
 }
 
-/** Reads results by the schema of a definition. */
-export function typedSource(source: JobSource, { result: schema }: JobDefinition): JobSource {
+/** Reads results by the schema of a definition, of jobs of its name only. */
+export function typedSource(source: JobSource, { name, result: schema }: JobDefinition): JobSource {
   return schema
     ? {
         get: (id) => source.get(id),
         result: async (id, options) => {
-          const value = await source.result(id, options);
+          const value = await source.result(id, options, name);
           // None was kept, or the handler returned none, which its worker has checked.
           return value === undefined ? undefined : readBySchema('result', schema, value);
         },

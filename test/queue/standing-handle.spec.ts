@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { defineJob, type JobDefinition } from '../../src/queue/define-job.js';
+import { InvalidOptionError } from '../../src/queue/errors.js';
+import type { JobQueue } from '../../src/queue/job-queue.js';
+import { coreQueue } from '../support/core-queue.js';
+
+const Import = defineJob('import', { payload: z.null(), result: z.object({ rows: z.number() }) });
+const Export = defineJob('export', { payload: z.null(), result: z.object({ rows: z.number().optional() }) });
+const unique = { key: 'files', for: 'unfinished' } as const;
+
+async function completeNext(queue: JobQueue): Promise<void> {
+  await queue.complete((await queue.claim())!, { rows: 5, secret: true });
+}
+
+describe('the handle of an enqueue for which another job stands', () => {
+  it('reads the result of one of the same definition by its schema', async () => {
+    const { queue } = coreQueue();
+    const first = await queue.enqueue(Import, null, { unique });
+    const kept = await queue.enqueue(Import, null, { unique });
+    expect(kept).toMatchObject({ id: first.id, outcome: 'kept', name: 'import' });
+    await completeNext(queue);
+    expect(await kept.result()).toEqual({ rows: 5 });
+  });
+
+  it.each<
+    [string, (queue: JobQueue, definition: JobDefinition) => Promise<{ outcome: string; result(): unknown }>]
+  >([
+    ['kept', (queue, definition) => queue.enqueue(definition, null, { unique, id: 'second' })],
+    ['existing', (queue, definition) => queue.enqueue(definition, null, { id: 'first' })],
+    ['kept', async (queue, definition) => (await queue.enqueueMany(definition, [{ payload: null, unique }]))[0]!],
+  ])('does not take the result of another definition for its own: %s', async (outcome, enqueue) => {
+    const { queue } = coreQueue();
+    await queue.enqueue(Import, null, { unique, id: 'first' });
+    const other = await enqueue(queue, Export);
+    expect(other).toMatchObject({ id: 'first', outcome });
+    const refused = await Promise.resolve(other.result()).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(InvalidOptionError);
+    expect((refused as Error).message).toBe(
+      'result of job first: expected a job "export", found a job "import". ' +
+        'Another job stands for what was enqueued: read it by its own name or definition.',
+    );
+    await completeNext(queue);
+    await expect(Promise.resolve(other.result())).rejects.toThrow(InvalidOptionError);
+    expect(await queue.result('first')).toEqual({ rows: 5, secret: true });
+  });
+
+  it('gives what is stored where a name was enqueued, which has no schema', async () => {
+    const { queue } = coreQueue();
+    await queue.enqueue(Import, null, { unique });
+    const kept = await queue.enqueue(null, { unique, name: 'other' });
+    await completeNext(queue);
+    expect(await kept.result()).toEqual({ rows: 5, secret: true });
+    expect((await kept.get())!.name).toBe('import');
+  });
+
+  it('is of the new definition where that replaced the job', async () => {
+    const { queue } = coreQueue();
+    await queue.enqueue(Import, null, { unique });
+    const replaced = await queue.enqueue(Export, null, { unique: { ...unique, onConflict: 'replace' } });
+    expect(replaced).toMatchObject({ outcome: 'replaced', name: 'export' });
+    await completeNext(queue);
+    expect(await replaced.result()).toEqual({ rows: 5 });
+  });
+});
