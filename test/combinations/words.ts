@@ -35,7 +35,7 @@ export async function keptWords(
   if (options.timeoutMs) {
     words.push(told.timeoutMs === options.timeoutMs ? 'limit kept' : 'limit lost');
   }
-  if (options.keepResult === false) {
+  if (options.keepResult !== undefined) {
     words.push(told.keepResult === false ? 'keeps none' : 'keeps one');
   }
   if (options.resultTtlMs) {
@@ -50,7 +50,7 @@ export async function keptWords(
 /** Of a job that does not wait: how it lives on once it has ended. */
 export async function endWords({ options, handler }: Row, job: JobRecord, state: TestQueue): Promise<string[]> {
   const words: string[] = [];
-  if (options.keepResult === false && job.status === 'completed') {
+  if (job.status === 'completed' && (options.keepResult ?? handler?.keepResult) !== undefined) {
     words.push(job.result === undefined ? 'no result' : 'a result');
   }
   const own = options.resultTtlMs ?? handler?.resultTtlMs;
