@@ -38,9 +38,14 @@ export async function supervised<Answer>(
   }
 }
 
+/** How often a client of a Cluster is asked whether it still disconnects, in ms. */
+const DISCONNECTING_MS = 1_000;
+
 /**
  * Replaces each connection of a client that is accepted and then keeps silent: it would never become ready, and never
- * fail. A server that loads its data answers that. Answers the way to end the supervision.
+ * fail. A server that loads its data answers that. A redirection that reaches a client of a Cluster while it disconnects
+ * gives it a node again, and ioredis would then wait for its end for ever: it is told once more. Answers the way to end
+ * the supervision.
  */
 export function superviseHandshake(client: RedisClient, limitMs: number = LONGEST_HANDSHAKE_MS): () => void {
   let timer: NodeJS.Timeout | undefined;
@@ -59,8 +64,11 @@ export function superviseHandshake(client: RedisClient, limitMs: number = LONGES
     begin();
   }
   client.on('connect', begin);
+  const again = () => client.isCluster && client.status === 'disconnecting' && cut(client);
+  const looking = setInterval(again, DISCONNECTING_MS).unref();
   return () => {
     clearTimeout(timer);
+    clearInterval(looking);
     client.off('connect', begin);
   };
 }

@@ -34,6 +34,20 @@ describe('a worker of several queues', () => {
   });
 });
 
+describe('a client that is told where a slot is while its connections are replaced', () => {
+  it('connects again all the same', async () => {
+    const client = cluster.connect();
+    const queue = newQueue(uniqueQueueName(), client);
+    await queue.enqueue('before');
+    client.disconnect(true);
+    // What ioredis does with a redirection, whenever it comes.
+    const { host, port } = cluster.nodes[0]!;
+    const { connectionPool } = client as unknown as { connectionPool: { findOrCreate(node: object): unknown } };
+    connectionPool.findOrCreate({ host, port });
+    expect(await queue.enqueue('after')).toMatchObject({ outcome: 'new' });
+  });
+});
+
 describe("the queue's slot that moves to another master", () => {
   it('holds up jobs until it has moved, and loses and doubles none', async () => {
     const queue = newQueue();
@@ -41,6 +55,8 @@ describe("the queue's slot that moves to another master", () => {
     const worker = await startWorker(queue, ({ id }) => void runs.set(id, (runs.get(id) ?? 0) + 1));
     const traffic = new Traffic(newQueue(queue.name));
     await traffic.more(50);
+    const hasty = new JobQueue(cluster.connect(), queue.name, { enqueueTimeoutMs: 500 });
+    queues.add(hasty);
     const source = await ownerOf(queue);
     const target = cluster.nodes.slice(0, 3).find((node) => node !== source)!;
     await cluster.moveSlot(keyOf(queue), target, async () => {
@@ -50,15 +66,18 @@ describe("the queue's slot that moves to another master", () => {
       // … and a script is refused as a whole: it names a key that never exists, so that it cannot run on half a queue.
       const evaluating = cluster.node(source).eval('return 1', 2, keys.jobPrefix, keys.stats);
       await expect(evaluating).rejects.toThrow(/^(TRYAGAIN|ASK)/);
+      const refused = { outcome: 'unknown', jobIds: ['refused'] };
+      await expect(hasty.enqueue('refused', { id: 'refused' })).rejects.toMatchObject(refused);
     });
     expect(await ownerOf(queue)).toBe(target);
+    await queue.enqueue('refused', { id: 'refused' }); // repeated with its id
     const movedAt = performance.now();
     await worker.event('completed', worker.count('completed') + 1);
     expect(performance.now() - movedAt).toBeLessThan(2_000);
     await traffic.more(20);
     await traffic.settle(cluster.node(target));
     expect([...runs.values()].filter((count) => count !== 1)).toEqual([]);
-    expect(runs.size).toBe(traffic.acknowledged.length);
+    expect([...runs.keys()].toSorted()).toEqual([...traffic.acknowledged, 'refused'].toSorted());
   });
 });
 

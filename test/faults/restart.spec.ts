@@ -171,6 +171,27 @@ describe('Redis that restarts without its data', () => {
   });
 });
 
+describe('Redis that freezes', () => {
+  it('is used again within 2 s, and no job is lost or recorded twice', async () => {
+    const { server, queue } = await ownServer();
+    const worker = await startWorker(queue, () => new Promise((resolve) => setTimeout(resolve, 5)), {
+      sweepIntervalMs: 1_000,
+    });
+    await queue.enqueueMany(Array.from({ length: 200 }, (_, payload) => ({ payload })));
+    await worker.event('completed', 20);
+    await server.kill('SIGSTOP');
+    await eventually(() => worker.warnings.some((line) => line.includes('no answer within')), {
+      what: 'a call that was not answered in time',
+    });
+    await server.kill('SIGCONT');
+    const thawedAt = performance.now();
+    await worker.event('completed', worker.count('completed') + 1);
+    expect(performance.now() - thawedAt).toBeLessThan(2_000);
+    await worker.event('completed', 200);
+    expect((await queue.stats()).totals).toMatchObject({ completed: 200, enqueued: 200 });
+  });
+});
+
 describe('Redis that forgets its scripts', () => {
   it('is told them again, whatever the worker was doing', async () => {
     const { queue, observer } = await ownServer();
