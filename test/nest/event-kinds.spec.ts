@@ -1,4 +1,5 @@
 // Each kind of event, triggered once through the module: told by @OnJobEvent where the job runs, and by jobs.events elsewhere.
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import {
@@ -109,4 +110,18 @@ describe.each(Object.entries(CAUSES))('the event %s', (kind, { options, handle, 
     }
     expect(seen).toEqual(everywhere ? [{ queue: name, id, name, status: kind }] : []);
   });
+});
+
+it.each([
+  ['jobs.events', /tells of the whole fleet: ([^.]*)\./, (cause: Cause) => cause.everywhere],
+  [
+    '@OnJobEvent',
+    /is called in the process where the job runs: ([^.]*)\./,
+    (cause: Cause) => cause.here !== undefined,
+  ],
+])('docs/jobs.md names the kinds of %s', (_, sentence, isTold) => {
+  const text = readFileSync(new URL('../../docs/jobs.md', import.meta.url), 'utf8');
+  const kinds = [...sentence.exec(text)![1]!.matchAll(/`(\w+)`/g)].map(([, kind]) => kind!);
+  const told = Object.keys(CAUSES).filter((kind) => isTold(CAUSES[kind as keyof typeof CAUSES]));
+  expect(kinds.toSorted()).toEqual(told.toSorted());
 });
