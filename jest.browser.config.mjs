@@ -8,6 +8,7 @@ export default {
   testMatch: ['<rootDir>/test/browser/**/*.spec.ts'],
   testPathIgnorePatterns: ['/node_modules/'],
   testTimeout: 60_000,
-  // Each file starts an app of several processes and a browser.
-  maxWorkers: 1,
+  // Each file starts an app of several processes and a browser; but much of what they show takes its time, such as a
+  // claim that runs out.
+  maxWorkers: 2,
 };

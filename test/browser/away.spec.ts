@@ -12,7 +12,7 @@ import {
   type RunningShop,
 } from '../support/browser.js';
 import { connect } from '../support/redis.js';
-import { eventually } from '../support/wait.js';
+import { patiently } from '../support/wait.js';
 
 let shop: RunningShop;
 let page: ControlPage;
@@ -27,7 +27,7 @@ afterEach(() => expect(page.complaints).toEqual([]));
 it('says that Redis is away, answers at once, and goes on when it is back, with nothing lost', async () => {
   await shop.post('/workers/start', { size: '2', work_latency_ms: '300' });
   await shop.enqueue({ count: '30' });
-  await eventually(async () => (await numberOf(page, 'Completed')) > 4, { timeoutMs: 20_000 });
+  await patiently(async () => (await numberOf(page, 'Completed')) > 4, { timeoutMs: 20_000 });
 
   await shop.redis.kill('SIGKILL');
   await says(page, '#away', /Redis has not answered since \d\d:\d\d:\d\d/);
@@ -41,7 +41,7 @@ it('says that Redis is away, answers at once, and goes on when it is back, with 
   expect(performance.now() - asked).toBeLessThan(5_000);
   await expectAwayAnswers(shop.url);
   // What was done all the same is seen.
-  await eventually(async () => (await page.locator('#workers li').count()) === 3);
+  await patiently(async () => (await page.locator('#workers li').count()) === 3);
   const kill = await fetch(`${shop.url}/workers/kill`, {
     method: 'POST',
     body: new URLSearchParams({ worker: 'worker-3' }),
@@ -55,7 +55,7 @@ it('says that Redis is away, answers at once, and goes on when it is back, with 
   await says(page, '#answer.bad', 'Redis does not answer');
 
   await shop.redis.restart();
-  await eventually(async () => (await fetch(`${shop.url}/stats`)).ok);
+  await patiently(async () => (await fetch(`${shop.url}/stats`)).ok);
   await shop.post('/workers/configure', { work_latency_ms: '0' });
   await says(page, '#connection', 'Live');
   await page.locator('#away').waitFor({ state: 'hidden' });
@@ -65,7 +65,7 @@ it('says that Redis is away, answers at once, and goes on when it is back, with 
   await says(page, '#figures tr', 'not counted');
   await page.getByRole('button', { name: 'Enqueue' }).click();
   await says(page, '#answer', '20 jobs enqueued.');
-  await eventually(
+  await patiently(
     async () =>
       (await numberOf(page, 'Completed')) === (await numberOf(page, 'Enqueued')) &&
       (await numberOf(page, 'Waiting')) === 0,

@@ -12,7 +12,7 @@ import {
   type RunningShop,
 } from '../support/browser.js';
 import { connect } from '../support/redis.js';
-import { eventually } from '../support/wait.js';
+import { patiently } from '../support/wait.js';
 
 const SMOOTH = { work_latency_ms: '0', fail_rate: '0', hang_rate: '0' };
 
@@ -84,7 +84,7 @@ describe('jobs', () => {
       made
         .locator('img')
         .evaluateAll<number[], { naturalWidth: number }>((images) => images.map((image) => image.naturalWidth));
-    await eventually(async () => !(await widths()).includes(0));
+    await patiently(async () => !(await widths()).includes(0));
     expect(await widths()).toEqual([1_600, 240]);
   });
 
@@ -102,26 +102,24 @@ describe('jobs', () => {
 
 /** Waits until the browser's own viewer has read a PDF: its title stands in the toolbar. */
 async function viewsPdf(where: Page) {
-  const viewer = await eventually(() =>
-    where.frames().find((frame) => frame.url().startsWith('chrome-extension:')),
-  );
+  const viewer = await patiently(() => where.frames().find((frame) => frame.url().startsWith('chrome-extension:')));
   await viewer.locator('#title', { hasText: 'Invoice' }).waitFor();
 }
 
 describe('the worker pool', () => {
   it('changes its size, latency, failure rate and hang rate while it works', async () => {
     await slide(page, 'size', 4);
-    await eventually(async () => (await workers().count()) === 4);
+    await patiently(async () => (await workers().count()) === 4);
     await slide(page, 'work_latency_ms', 1_200);
     await slide(page, 'fail_rate', 0.25);
     await slide(page, 'hang_rate', 0.1);
     const expected = { workers_running: 4, work_latency_ms: 1_200, fail_rate: 0.25, hang_rate: 0.1 };
-    await eventually(async () => {
+    await patiently(async () => {
       const stats = await shop.get<Record<string, number>>('/stats');
       return Object.entries(expected).every(([name, value]) => stats[name] === value);
     });
     await slide(page, 'size', 2);
-    await eventually(async () => (await workers().count()) === 2, { timeoutMs: 15_000 });
+    await patiently(async () => (await workers().count()) === 2, { timeoutMs: 15_000 });
   });
 
   it('follows what somebody else sets', async () => {
@@ -157,7 +155,7 @@ it('resets: no jobs, no workers, zero totals', async () => {
   await says(page, '.completed .range', '1 to 3 of 3');
   await page.getByRole('button', { name: 'Reset' }).click();
   await says(page, '#answer', 'All jobs are deleted');
-  await eventually(async () => (await numberOf(page, 'Completed')) === 0);
+  await patiently(async () => (await numberOf(page, 'Completed')) === 0);
   expect(await numberOf(page, 'Enqueued')).toBe(0);
   await noWorkers();
 });

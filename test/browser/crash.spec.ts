@@ -11,7 +11,7 @@ import {
   type RunningShop,
 } from '../support/browser.js';
 import { connect } from '../support/redis.js';
-import { eventually } from '../support/wait.js';
+import { patiently } from '../support/wait.js';
 
 let shop: RunningShop;
 let page: ControlPage;
@@ -55,15 +55,15 @@ it('shows a crash from beginning to end on one screen: killed, the claim runs ou
 it('kills the process that its button names, with SIGKILL, and a new one takes its place', async () => {
   await slide(page, 'work_latency_ms', 3_000);
   await says(page, 'output[for=work_latency_ms]', '3.0 s');
-  await eventually(async () => (await shop.get<{ work_latency_ms: number }>('/stats')).work_latency_ms === 3_000);
+  await patiently(async () => (await shop.get<{ work_latency_ms: number }>('/stats')).work_latency_ms === 3_000);
   const enqueued = await shop.enqueue({ kind: 'invoice' });
   const row = page.locator('#workers li', { hasText: `invoice ${enqueued[0]!.slice(0, 8)}` });
   await row.waitFor();
   const [, name, pid] = /(worker-\d+) (\d+)/.exec((await row.textContent())!)!;
   await row.getByRole('button', { name: `Kill ${name}` }).click();
-  await eventually(() => isGone(Number(pid)));
+  await patiently(() => isGone(Number(pid)));
   await says(page, '#story li', `${name} was killed (SIGKILL) in the middle of invoice`);
-  await eventually(async () => (await job(enqueued[0]!)).status === 'completed', { timeoutMs: 30_000 });
+  await patiently(async () => (await job(enqueued[0]!)).status === 'completed', { timeoutMs: 30_000 });
   expect(await job(enqueued[0]!)).toMatchObject({ attempts: 2, errors: [{ attempt: 1, outcome: 'crash' }] });
   expect(await page.locator('#workers li').count()).toBe(2);
   const again = page.locator('#workers li', { hasText: name }).locator('.who');
@@ -77,9 +77,9 @@ it('hangs for real: a silent process loses its job to another, and is killed and
   const enqueued = await shop.enqueue({ kind: 'email' });
   await page.locator('#workers li[data-state=hanging]').first().waitFor();
   await shop.post('/workers/configure', { hang_rate: '0' });
-  await eventually(async () => (await job(enqueued[0]!)).status === 'completed', { timeoutMs: 30_000 });
+  await patiently(async () => (await job(enqueued[0]!)).status === 'completed', { timeoutMs: 30_000 });
   expect((await job(enqueued[0]!)).errors[0]).toMatchObject({ outcome: 'crash' });
-  await eventually(async () => (await numberOf(page, 'Taken back')) > taken);
+  await patiently(async () => (await numberOf(page, 'Taken back')) > taken);
   await says(page, '#story li', /was killed by its supervisor: its event loop gave no answer for 5000 ms/, 30_000);
   await workersRun(page, 2);
 });
@@ -103,10 +103,10 @@ it.each<Spoilt>([
     await shop.post('/workers/configure', before);
     const show = page.getByRole('button', { name: 'Crash a worker and watch' });
     await show.click();
-    await eventually(() => show.isDisabled());
+    await patiently(() => show.isDisabled());
     await spoil?.();
     await says(page, '#crash-steps li', end, 40_000);
-    await eventually(() => show.isEnabled());
+    await patiently(() => show.isEnabled());
     expect(await shop.get('/stats')).toMatchObject({ work_latency_ms: 100, fail_rate: 1, hang_rate: 0 });
     await shop.post('/workers/start', { size: '2', ...before });
     await workersRun(page, 2);
@@ -133,7 +133,7 @@ it('goes on with the show, and puts everything back as it was, when nobody watch
   await watching.context().close();
   // Another page sees how it goes on; what somebody sets meanwhile stays.
   await shop.post('/workers/configure', { hang_rate: '0.01' });
-  await eventually(() => page.locator('#crash').isDisabled());
+  await patiently(() => page.locator('#crash').isDisabled());
   await says(page, '#crash-steps li', 'is killed in the middle of it');
   expect(await shop.get('/stats')).toMatchObject({ ...before, hang_rate: 0.01 });
   await shop.post('/workers/configure', { fail_rate: '0', hang_rate: '0' });
@@ -153,7 +153,7 @@ it('leaves no process behind when it is stopped', async () => {
   const pids = texts.map((text) => Number(/\d+$/.exec(text)![0]));
   expect(pids).toHaveLength(2);
   expect(await shop.process.kill('SIGTERM')).toBe(0);
-  for (const pid of pids) await eventually(() => isGone(pid));
+  for (const pid of pids) await patiently(() => isGone(pid));
   await says(page, '#away', 'The shop does not answer.');
   page.complaints.length = 0;
 });

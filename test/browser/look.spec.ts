@@ -4,7 +4,7 @@ import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import sharp from 'sharp';
 import { violations } from '../support/axe.js';
 import { openPage, says, startShop, workersRun, type ControlPage, type RunningShop } from '../support/browser.js';
-import { eventually } from '../support/wait.js';
+import { patiently } from '../support/wait.js';
 
 const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url));
 const PHONE = { width: 390, height: 844 };
@@ -96,7 +96,7 @@ it('is used by keyboard: sliders by arrows, a row by Enter, closed by Escape, wi
   expect(await page.evaluate('document.activeElement.className')).toBe('skip');
   await page.getByLabel('Fails').focus();
   await page.keyboard.press('ArrowRight');
-  await eventually(async () => {
+  await patiently(async () => {
     const stats = (await (await fetch(`${shop.url}/stats`)).json()) as { fail_rate: number };
     return stats.fail_rate === 0.05;
   });
@@ -127,7 +127,7 @@ it('looks as in the README', async () => {
   }
   await openFirst('completed', 'thumbnail');
   await says(page, '#job-body h3', 'What it made');
-  await eventually(() =>
+  await patiently(() =>
     page
       .locator('#job img')
       .evaluateAll<boolean, { complete: boolean }>((images) => images.every(({ complete }) => complete)),

@@ -5,7 +5,7 @@ import { JobQueue } from 'nest-job-queue';
 import { numberOf, openPage, says, startShop, type ControlPage, type RunningShop } from '../support/browser.js';
 import { figures, lineIn } from '../support/charts.js';
 import { connect } from '../support/redis.js';
-import { eventually } from '../support/wait.js';
+import { patiently } from '../support/wait.js';
 
 let shop: RunningShop;
 let redis: Redis;
@@ -111,7 +111,7 @@ it('expired claims are taken back by hand; the page says when there is none', as
   expect(await numberOf(page, 'Taken back')).toBe(1);
 });
 
-const plotted = (facts: number[]) => eventually(async () => String((await figures(page))[0]) === String(facts));
+const plotted = (facts: number[]) => patiently(async () => String((await figures(page))[0]) === String(facts));
 
 describe('the charts', () => {
   beforeAll(() => page.locator('#figures summary').click());
@@ -151,7 +151,7 @@ describe('the charts', () => {
       [100, 0, 10, 0, 0],
       [100, 0, 0, 0, 0],
     ]);
-    const drawn = await eventually(async () => {
+    const drawn = await patiently(async () => {
       const heights = await lineIn(page, { chart: '#depths', colour: '--amber', top: 110 });
       return heights.length > 0 && heights;
     });

@@ -2,7 +2,7 @@
 // to the URL of one of the originals, started with --visibility-ms 1000, the same script runs there.
 import { beforeAll, expect, it, jest } from '@jest/globals';
 import { startPatternDemo } from '../support/pattern-demo.js';
-import { eventually } from '../support/wait.js';
+import { patiently } from '../support/wait.js';
 import { ANSWERS, type Answers, type Call, type Stats } from './pattern-shapes.js';
 
 jest.setTimeout(90_000);
@@ -26,7 +26,7 @@ async function call<Made extends Call>(made: Made, form?: Record<string, string>
   return answer;
 }
 
-const until = (isSo: (stats: Stats) => boolean) => eventually(async () => isSo(await call('GET /stats')), SOON);
+const until = (isSo: (stats: Stats) => boolean) => patiently(async () => isSo(await call('GET /stats')), SOON);
 
 it.each(['/', '/index.html'])('the page is at %s', async (path) => {
   const response = await fetch(url + path);
@@ -58,7 +58,7 @@ it('a script of calls gets the shapes of the original, in every state of a job',
   await until(({ processing_depth }) => processing_depth === 1);
   expect((await call('GET /jobs')).processing).toMatchObject([{ id: enqueued[0], attempts: 1 }]);
   expect((await call('POST /workers/stop')).workers_running).toBe(0);
-  const reclaimed = await eventually(async () => {
+  const reclaimed = await patiently(async () => {
     const answer = await call('POST /reclaim');
     return answer.reclaimed.length > 0 && answer;
   }, SOON);

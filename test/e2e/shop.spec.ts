@@ -9,7 +9,7 @@ import { expectAwayAnswers } from '../support/away-answers.js';
 import { startOwnRedis } from '../support/own-redis.js';
 import { connect } from '../support/redis.js';
 import { buildShop, shopData, startProcess, type ShopProcess } from '../support/shop.js';
-import { eventually } from '../support/wait.js';
+import { patiently } from '../support/wait.js';
 import { startReceiver } from '../support/webhook-receiver.js';
 
 const SECRET = 'secret of the test';
@@ -245,7 +245,7 @@ describe('the shop', () => {
     await expectAwayAnswers(url!);
     await server.restart();
     const queue = new JobQueue(connect({}, server.url), 'jobs');
-    await eventually(async () => (await queue.stats()).pending === 4, { timeoutMs: 20_000 });
+    await patiently(async () => (await queue.stats()).pending === 4, { timeoutMs: 20_000 });
     expect(await shop.kill('SIGTERM')).toBe(0);
   });
 

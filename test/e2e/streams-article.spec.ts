@@ -7,7 +7,7 @@ import { Fibonacci, Sleep } from '../../examples/streams-article/src/jobs.js';
 import { startOwnRedis } from '../support/own-redis.js';
 import { connect } from '../support/redis.js';
 import { buildExample, startProcess, type ShopProcess } from '../support/shop.js';
-import { eventually } from '../support/wait.js';
+import { patiently } from '../support/wait.js';
 
 // Four processes are started, on a machine that also runs the other tests.
 jest.setTimeout(120_000);
@@ -29,7 +29,7 @@ async function startWorkers(args: string[]): Promise<void> {
 }
 
 async function running(job: JobHandle): Promise<void> {
-  await eventually(async () => (await job.get())?.status === 'processing');
+  await patiently(async () => (await job.get())?.status === 'processing');
 }
 
 /** When jobs ran, by the server's clock, and in how many processes. */

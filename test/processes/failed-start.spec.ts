@@ -1,7 +1,7 @@
 // Starts that come to nothing: the process cannot be made, or ends before it says a word.
 import { describe, expect, it, jest } from '@jest/globals';
 import type { WorkerProcessEvent } from 'nest-job-queue';
-import { eventually } from '../support/wait.js';
+import { patiently } from '../support/wait.js';
 import { SOON, steerWorkers } from './steered-workers.js';
 import { startWorkers } from './workers-app.js';
 
@@ -41,9 +41,9 @@ describe.each(REASONS)('a process %s', (_, env, error) => {
     await workers.resize(2);
     await workers.whenReady();
     workers.killOne('worker-2');
-    await eventually(() => endsOf(events).length === 2, SOON);
+    await patiently(() => endsOf(events).length === 2, SOON);
     expect(endsOf(events)[1]).toMatchObject({ name: 'worker-2', pid: undefined, error, restartInMs: 20 });
-    await eventually(() => workers.ready, SOON);
+    await patiently(() => workers.ready, SOON);
     expect(starts).toEqual(['worker-1', 'worker-2', 'worker-2', 'worker-2']);
   });
 });

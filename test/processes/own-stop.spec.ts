@@ -1,6 +1,6 @@
 // Stops that the supervisor did not ask for: of one process alone, and of all when the supervisor is gone.
 import { expect, it, jest } from '@jest/globals';
-import { eventually } from '../support/wait.js';
+import { patiently } from '../support/wait.js';
 import { SOON, steerWorkers } from './steered-workers.js';
 import { firstStatus, isAlive, startWorkers } from './workers-app.js';
 
@@ -14,15 +14,15 @@ it('a process that gets a SIGTERM itself is not ready while it stops, and no oth
   await workers.resize(1);
   await workers.whenReady();
   const job = await queue.enqueue({ do: 'wait', ms: 1_000 });
-  await eventually(async () => (await queue.stats()).processing === 1);
+  await patiently(async () => (await queue.stats()).processing === 1);
   const pid = workers.status()[0]!.pid!;
   process.kill(pid, 'SIGTERM');
-  await eventually(() => workers.status()[0]!.state === 'stopping', SOON);
+  await patiently(() => workers.status()[0]!.state === 'stopping', SOON);
   expect(workers.ready).toBe(false);
   await workers.resize(1);
   expect(workers.status()).toMatchObject([{ name: 'worker-1', pid }]);
   expect(await job.result(SOON)).toMatchObject({ pid });
-  await eventually(() => workers.ready, SOON);
+  await patiently(() => workers.ready, SOON);
   expect(workers.status()).toMatchObject([{ name: 'worker-1', state: 'running', restarts: 1 }]);
   expect(events.filter(({ type }) => type === 'ended')).toMatchObject([{ code: 0, stopped: false }]);
 });
@@ -33,14 +33,14 @@ it('a process that gets a SIGTERM itself, and does not stop in time, ends with 1
   await workers.whenReady();
   process.kill(workers.status()[0]!.pid!, 'SIGTERM');
   expect(await happened('ended')).toMatchObject({ code: 1, signal: null, stopped: false, restartInMs: 10 });
-  await eventually(() => workers.ready, SOON);
+  await patiently(() => workers.ready, SOON);
 });
 
 it('a process that does not stop in time ends also when the supervisor is gone', async () => {
   const app = startWorkers({ options: { processes: 1, stopTimeoutMs: 300 }, env: NEVER_CLOSE });
   const [status] = await firstStatus(app);
   process.kill(app.supervisor.pid, 'SIGKILL'); // it alone, not its children
-  await eventually(() => !isAlive(status!.pid!), SOON);
+  await patiently(() => !isAlive(status!.pid!), SOON);
 });
 
 it('a second stop with less time ends what the first one lets go on', async () => {

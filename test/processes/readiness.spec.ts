@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it, jest } from '@jest/globals';
 import { startOwnRedis, type OwnRedis } from '../support/own-redis.js';
 import { uniqueQueueName } from '../support/redis.js';
-import { eventually } from '../support/wait.js';
+import { patiently } from '../support/wait.js';
 import { SOON, steerWorkers } from './steered-workers.js';
 
 // Each test starts several apps, on a machine that also runs the other tests.
@@ -26,7 +26,7 @@ it.each<[string, (server: OwnRedis) => Promise<void>, (server: OwnRedis) => Prom
   const pids = workers.status().map(({ pid }) => pid);
 
   await leave(server);
-  await eventually(() => states().every((state) => state === 'disconnected'), SOON);
+  await patiently(() => states().every((state) => state === 'disconnected'), SOON);
   expect(seen()).toEqual([false, false, 'disconnected', 'disconnected']);
 
   const ready = workers.whenReady();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, jest } from '@jest/globals';
 import { InvalidOptionError, runWorkers, type RunWorkersOptions } from 'nest-job-queue';
 import { uniqueQueueName } from '../support/redis.js';
-import { eventually, sleep } from '../support/wait.js';
+import { patiently, sleep } from '../support/wait.js';
 import { FROM_TYPESCRIPT, firstStatus, isAlive, startWorkers } from './workers-app.js';
 
 // Each test starts several apps, on a machine that also runs the other tests.
@@ -145,7 +145,7 @@ describe('a stop', () => {
     const app = startWorkers({ options: { processes: 2, stopTimeoutMs: 500 } });
     const status = await firstStatus(app);
     await app.queue.enqueue({ do: 'block' });
-    await eventually(async () => (await app.queue.stats()).processing === 1);
+    await patiently(async () => (await app.queue.stats()).processing === 1);
     expect(await app.supervisor.kill('SIGTERM')).toBe(1);
     expect(app.supervisor.output).toMatch(/worker-[12] \(\d+\) is killed: it did not stop within 500 ms/);
     expect(app.supervisor.output).toMatch(/have ended, not in order: worker-[12]$/m);
@@ -165,7 +165,7 @@ describe('a stop', () => {
     const job = await app.queue.enqueue({ do: 'wait', ms: 500 });
     await app.supervisor.prints(/the job waits/);
     process.kill(app.supervisor.pid, 'SIGKILL'); // it alone, not its children
-    await eventually(() => status.every((each) => !isAlive(each.pid!)), SOON);
+    await patiently(() => status.every((each) => !isAlive(each.pid!)), SOON);
     expect(await job.get()).toMatchObject({ status: 'completed', attempts: 1 });
   });
 });

@@ -8,7 +8,7 @@ import {
   type WorkerProcesses,
 } from 'nest-job-queue';
 import { connect, testRedisUrl, uniqueQueueName } from '../support/redis.js';
-import { eventually } from '../support/wait.js';
+import { patiently } from '../support/wait.js';
 import { COMPILED_APP } from './compiled-app.js';
 
 export const SOON = { timeoutMs: 40_000 };
@@ -48,5 +48,5 @@ export async function steerWorkers(options: RunWorkersOptions = {}): Promise<Ste
   workers.events.subscribe((event) => events.push(event));
   const ofType = <Type extends WorkerProcessEvent['type']>(type: Type) =>
     events.find((event): event is WorkerProcessEvent & { type: Type } => event.type === type);
-  return { workers, queue, events, happened: (type) => eventually(() => ofType(type), SOON) };
+  return { workers, queue, events, happened: (type) => patiently(() => ofType(type), SOON) };
 }

@@ -1,7 +1,7 @@
 // What a program does with the worker processes that it supervises: the supervisor is this process.
 import { describe, expect, it, jest } from '@jest/globals';
 import { InvalidOptionError, type JobQueue, type RunWorkersOptions } from 'nest-job-queue';
-import { eventually } from '../support/wait.js';
+import { patiently } from '../support/wait.js';
 import { SOON, steerWorkers, type SteeredWorkers } from './steered-workers.js';
 import { isAlive } from './workers-app.js';
 
@@ -29,7 +29,7 @@ describe('a resize', () => {
     expect(await workers.whenReady()).toBe(true);
 
     const jobs = await Promise.all([1, 2, 3].map(() => queue.enqueue({ do: 'wait', ms: 400 })));
-    await eventually(async () => (await queue.stats()).processing === 3);
+    await patiently(async () => (await queue.stats()).processing === 3);
     const [first, ...others] = workers.status().map(({ pid }) => pid!);
     await workers.resize(1);
     expect(names()).toEqual(['worker-1']);
@@ -51,7 +51,7 @@ describe('a resize', () => {
     await workers.resize(1);
     await workers.whenReady();
     await queue.enqueue({ do: 'block' }, { maxAttempts: 1 });
-    await eventually(async () => (await queue.stats()).processing === 1);
+    await patiently(async () => (await queue.stats()).processing === 1);
     const stopped = workers.resize(0, { stopTimeoutMs: 1_000 });
     expect(workers.status()).toMatchObject([{ name: 'worker-1', state: 'stopping' }]);
     void workers.resize(1);
@@ -68,7 +68,7 @@ describe('a resize', () => {
     await workers.resize(1);
     await workers.whenReady();
     const job = await queue.enqueue({ do: 'wait', ms: 500 });
-    await eventually(async () => (await queue.stats()).processing === 1);
+    await patiently(async () => (await queue.stats()).processing === 1);
     void workers.resize(0);
     await workers.resize(0);
     expect(workers.status()).toEqual([]);
@@ -100,7 +100,7 @@ it('kills one by name, and starts another in its place', async () => {
     killedFor: 'this was asked for',
     restartInMs: 10,
   });
-  await eventually(() => workers.ready, SOON);
+  await patiently(() => workers.ready, SOON);
   expect(pidOf('worker-1')).not.toBe(before);
   expect(pidOf('worker-2')).toBe(other);
   expect(workers.killOne('worker-7')).toBe(false);
@@ -112,7 +112,7 @@ describe('the events', () => {
     await workers.resize(1);
     await workers.whenReady();
     await queue.enqueue({ do: 'exit' }, { maxAttempts: 1 });
-    await eventually(() => events.length >= 5, SOON);
+    await patiently(() => events.length >= 5, SOON);
     expect(events.map(({ type }) => type)).toEqual(['started', 'running', 'ended', 'started', 'running']);
     expect(events[2]).toMatchObject({ name: 'worker-1', code: 7, signal: null, stopped: false, restartInMs: 10 });
     expect(events[0]!.pid).toBe(events[1]!.pid);
@@ -149,6 +149,6 @@ it('passes messages to the apps in them and back, and gives each an environment'
   workers.send({ ask: 'all' });
   workers.send({ ask: 'one' }, 'worker-1');
   workers.send({ ask: 'nobody' }, 'worker-2');
-  await eventually(() => events.filter(({ type }) => type === 'message').length === 3, SOON);
+  await patiently(() => events.filter(({ type }) => type === 'message').length === 3, SOON);
   expect(events.slice(-2)).toMatchObject([{ message: { asked: 'all' } }, { message: { asked: 'one' } }]);
 });

@@ -4,7 +4,7 @@ import { afterAll, expect } from '@jest/globals';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { startOwnRedis, type OwnRedis } from './own-redis.js';
 import { buildShop, shopData, startProcess, type ShopProcess } from './shop.js';
-import { eventually } from './wait.js';
+import { patiently } from './wait.js';
 
 const ARGS =
   '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
@@ -98,7 +98,7 @@ export async function says(page: Page, selector: string, text: string | RegExp, 
 /** Waits until so many worker processes run. */
 export async function workersRun(page: Page, count: number): Promise<void> {
   const running = page.locator('#workers li[data-state=running]');
-  await eventually(async () => (await running.count()) === count, { timeoutMs: 20_000 });
+  await patiently(async () => (await running.count()) === count, { timeoutMs: 20_000 });
 }
 
 /** The number of a tile: `Completed`. */

@@ -16,10 +16,14 @@ export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Asks until the answer is truthy, for what sends no signal; answers it. */
+/** Asks every 5 ms until the answer is truthy, for what sends no signal; answers it. */
 export async function eventually<Value>(
   ask: () => Value | Promise<Value>,
-  { timeoutMs = 10_000, what = String(ask) }: { timeoutMs?: number; what?: string } = {},
+  {
+    timeoutMs = 10_000,
+    what = String(ask),
+    everyMs = 5,
+  }: { timeoutMs?: number; what?: string; everyMs?: number } = {},
 ): Promise<Exclude<Value, false | null | undefined>> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
@@ -30,8 +34,16 @@ export async function eventually<Value>(
     if (performance.now() > deadline) {
       throw new Error(`not within ${timeoutMs} ms: ${what}`);
     }
-    await sleep(5);
+    await sleep(everyMs);
   }
+}
+
+/** The same for what takes a process, or a browser, its time: asked so often, it would have less of it. */
+export function patiently<Value>(
+  ask: () => Value | Promise<Value>,
+  options: { timeoutMs?: number; what?: string } = {},
+): Promise<Exclude<Value, false | null | undefined>> {
+  return eventually(ask, { everyMs: 50, ...options });
 }
 
 /** The promise's value, or an error that says what did not come. */
