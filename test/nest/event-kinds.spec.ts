@@ -21,9 +21,9 @@ import { startApp } from './app.js';
 /** What makes an event of a kind happen. */
 interface Cause {
   options?: JobHandlerOptions;
-  handle(job: Job): unknown;
+  handle: (job: Job) => unknown;
   /** Done once the handler runs. */
-  act?(jobs: JobQueueService, name: string, id: string): Promise<unknown>;
+  act?: (jobs: JobQueueService, name: string, id: string) => Promise<unknown>;
   /** What @OnJobEvent tells beside the job; absent where it does not tell of this kind. */
   here?: Pick<WorkerEvent, 'error' | 'result'>;
   /** Whether jobs.events tells of it. */

@@ -19,9 +19,9 @@ afterEach(() => frozen?.kill('SIGCONT'));
 interface Setup {
   master: OwnRedis;
   /** For the worker, and for a producer that knows nothing of it. */
-  connect(): RedisClient;
+  connect: () => RedisClient;
   /** Resolves when another server has the master's place. */
-  replaced(queue: JobQueue): Promise<void>;
+  replaced: (queue: JobQueue) => Promise<void>;
 }
 
 async function sentinels(): Promise<Setup> {
