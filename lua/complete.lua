@@ -10,10 +10,10 @@
 -- ARGV[1] completed_history in ids; ARGV[2] fallen_ttl in ms; ARGV[3] publish (listened, always, off)
 -- ARGV[4] result_ttl in ms
 -- ARGV[5..] for the jobs that one claim brought together: its token, how many follow; for each: id, fence, result (JSON,
---   or '' for none), kind ('1' for a plain job: a first attempt without options, which holds no unique key and left no
+--   or '' for none), ending ('1' for a plain job: a first attempt without options, which holds no unique key and left no
 --   error; '' for another; or JSON where its handler or its options ask for more: plain, result_ttl_ms instead of ARGV[4],
 --   history, which is a cap in ids and the job's name as JSON); then the next such group
--- Returns the places (from 1) of the claims that were lost: not current, and not completed by this very claim.
+-- Returns the positions (from 1) of the claims that were lost: not current, and not completed by this very claim.
 -- Repeated: the token is empty and the fence equal, so it counts as done and changes nothing.
 local job, claims, completed, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local unique, events, histories = KEYS[5], KEYS[6], KEYS[7]

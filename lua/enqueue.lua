@@ -21,13 +21,8 @@ local job, pending, prioritized, scheduled, wake = KEYS[1], KEYS[2], KEYS[3], KE
 local stats, sequence, unique, windows, replaced = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local memory_ms = 600000
 --@include lib/clock
+--@include lib/write_job
 local plain, answers, added, claimable = {}, {}, 0, false
-
-local function add(id, name, payload)
-  redis.call('HSET', job .. id, 'id', id, 'name', name, 'payload', payload, 'status', 'pending', 'attempts', '0',
-    'enqueued_at_ms', now_text, 'claim_token', '')
-  added = added + 1
-end
 
 if ARGV[1] == '' then
   local at = 2
@@ -36,7 +31,8 @@ if ARGV[1] == '' then
     for i = at + 2, last, 2 do
       local id = ARGV[i]
       if redis.call('EXISTS', job .. id) == 0 then
-        add(id, name, ARGV[i + 1])
+        write_job(id, name, ARGV[i + 1])
+        added = added + 1
         plain[#plain + 1] = id
       end
     end
@@ -82,7 +78,8 @@ else
       end
     end
     if not verdict then
-      add(id, name, payload)
+      write_job(id, name, payload)
+      added = added + 1
       if options then
         write_options(job .. id, options)
         own_unique(id, options)

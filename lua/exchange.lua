@@ -16,7 +16,7 @@
 -- KEYS[13] events       channel
 -- KEYS[14] histories    sorted set
 -- ARGV[1..6] as in claim.lua; ARGV[7..10] the first four of complete.lua; ARGV[11] how many arguments the limits have
--- ARGV[12..] by job name: name, max_attempts; then for each job to complete what complete.lua takes
+-- ARGV[12..] by job name: name, max_attempts; then the jobs to complete, in groups as in complete.lua
 -- Returns what complete.lua returns, then what claim.lua returns.
 -- Repeated with the same token: each part answers as it does alone.
 local job, pending, prioritized, scheduled, claims = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]

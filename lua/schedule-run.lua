@@ -11,6 +11,7 @@
 --@include lib/places
 --@include lib/unique
 --@include lib/options
+--@include lib/write_job
 --@include lib/add
 local id, job_id = ARGV[1], ARGV[2]
 local name, payload, options = unpack(redis.call('HMGET', schedule .. id, 'name', 'payload', 'options'))

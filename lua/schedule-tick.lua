@@ -14,6 +14,7 @@
 --@include lib/places
 --@include lib/unique
 --@include lib/options
+--@include lib/write_job
 --@include lib/add
 --@include lib/schedules
 local function make(id, due, key)

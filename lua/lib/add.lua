@@ -1,6 +1,6 @@
 -- add(id, name, payload, options, schedule_id): adds one job of a schedule, to be claimed at once: nothing -> pending or
 -- prioritized. Answers added | exists (the id is known) | kept (another job owns the unique key), and the id that stands.
--- Needs: keys, clock, rank, places, unique, options.
+-- Needs: keys, clock, rank, places, unique, options, write_job.
 local function add(id, name, payload, options_text, schedule_id)
   local key = job .. id
   if redis.call('EXISTS', key) == 1 then
@@ -13,8 +13,8 @@ local function add(id, name, payload, options_text, schedule_id)
       return 'kept', owner
     end
   end
-  redis.call('HSET', key, 'id', id, 'name', name, 'payload', payload, 'status', 'pending', 'attempts', '0',
-    'enqueued_at_ms', now_text, 'claim_token', '', 'schedule', schedule_id)
+  write_job(id, name, payload)
+  redis.call('HSET', key, 'schedule', schedule_id)
   write_options(key, options)
   own_unique(id, options)
   to_back(id, options.priority)

@@ -19,7 +19,7 @@ local function claim_jobs()
       local current, name, payload, attempts, fence, enqueued_at, options = unpack(read(job .. id,
         'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options'))
       if current == token then
-        hand_over(id, name, payload, tonumber(fence), enqueued_at, tonumber(attempts), options, verdict)
+        hand_over(id, name, payload, tonumber(fence) or 0, enqueued_at, tonumber(attempts) or 0, options, verdict)
       end
     end
     return reply
@@ -59,7 +59,7 @@ local function claim_jobs()
     local key = job .. id
     local hash = read(key, 'name', 'payload', 'attempts', 'enqueued_at_ms', 'options')
     local name, payload, options = hash[1], hash[2], hash[5]
-    local attempts = tonumber(hash[3]) or 0
+    local attempts = math.max(0, tonumber(hash[3]) or 0)
     local verdict = ''
     if attempts > 0 or options or not payload then
 --@include lib/verdict

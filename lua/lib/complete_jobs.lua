@@ -1,9 +1,9 @@
 -- complete_jobs(first): completes the claims that stand in ARGV from `first` on, as lua/complete.lua says; answers the
--- places (from 1) of those that were lost.
+-- positions (from 1) of those that were lost.
 -- Needs: job, claims, completed, stats, unique, histories, completed_history, result_ttl, fallen_ttl, now, now_text, read,
 -- emit, remember.
 local function complete_jobs(first)
-  local done, lost, place = {}, {}, 0
+  local done, lost, position = {}, {}, 0
   local kept_until = string.format('%d', now + result_ttl)
   local owned -- those whose handler has a history of its own: id, cap, name
 
@@ -11,19 +11,17 @@ local function complete_jobs(first)
   while at <= #ARGV do
     local token, last = ARGV[at], at + 1 + 4 * tonumber(ARGV[at + 1])
     for i = at + 2, last, 4 do
-      local id, fence, result, kind = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
+      local id, fence, result, ending = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
       local key = job .. id
-      place = place + 1
+      position = position + 1
       if token ~= '' and redis.pcall('HGET', key, 'claim_token') == token then
-        local asked = kind ~= '1' and kind ~= '' and cjson.decode(kind)
+        local asked = ending ~= '1' and ending ~= '' and cjson.decode(ending)
         if result == '' then
           redis.call('HSET', key, 'status', 'completed', 'claim_token', '', 'completed_at_ms', now_text)
         else
           redis.call('HSET', key, 'status', 'completed', 'claim_token', '', 'completed_at_ms', now_text, 'result', result)
         end
-        local own_ttl = asked and asked.result_ttl_ms
-        redis.call('PEXPIREAT', key, own_ttl and string.format('%d', now + own_ttl) or kept_until)
-        if kind ~= '1' and not (asked and asked.plain) then
+        if ending ~= '1' and not (asked and asked.plain) then
           -- What an earlier attempt or an option may have left.
           local unique_key, last_error_at = unpack(redis.call('HMGET', key, 'unique', 'last_error_at_ms'))
           if last_error_at then
@@ -39,11 +37,14 @@ local function complete_jobs(first)
         end
         done[#done + 1] = id
         emit(id, 'completed')
+        -- Last, since a moment that is over by now deletes the hash at once.
+        local own_ttl = asked and asked.result_ttl_ms
+        redis.call('PEXPIREAT', key, own_ttl and string.format('%d', now + own_ttl) or kept_until)
       else
         local current, last_fence, status = unpack(read(key, 'claim_token', 'fence', 'status'))
         local done_by_this_claim = current == '' and last_fence == fence and status == 'completed'
         if not done_by_this_claim then
-          lost[#lost + 1] = place
+          lost[#lost + 1] = position
         end
       end
     end

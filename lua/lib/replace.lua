@@ -1,7 +1,7 @@
 -- replace(owner, id, name, payload, options): gives the waiting owner of a unique key what a newer job asks for; answers
 -- replace, or kept where it waits no more. replaced_before(id, options): the owner that this very enqueue has replaced
 -- before; by now it may run, or have ended.
--- Needs: job, pending, replaced, memory_ms, plain, now_text, take_out, write_options, own_unique, place.
+-- Needs: job, replaced, memory_ms, plain, now_text, take_out, write_options, own_unique, place.
 local function leave_place(id)
   if take_out(id) then
     return true

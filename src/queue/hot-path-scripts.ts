@@ -174,7 +174,7 @@ function enqueueArguments(jobs: readonly NewJob[]): ScriptArgument[] {
 function completionArguments(completions: readonly Completion[]): ScriptArgument[] {
   const args: ScriptArgument[] = [];
   pushInGroups(args, completions, tokenOf, (completion) =>
-    args.push(completion.id, completion.fence, completion.result, kindOf(completion)),
+    args.push(completion.id, completion.fence, completion.result, endingOf(completion)),
   );
   return args;
 }
@@ -197,13 +197,12 @@ function pushInGroups<Item>(
       end++;
     }
     args.push(shared, end - start);
-    for (; start < end; start++) {
-      push(items[start]!);
-    }
+    items.slice(start, end).forEach(push);
+    start = end;
   }
 }
 
-function kindOf({ plain = false, resultTtlMs, history }: Completion): string {
+function endingOf({ plain = false, resultTtlMs, history }: Completion): string {
   if (resultTtlMs === undefined && history === undefined) {
     return plain ? '1' : '';
   }

@@ -30,7 +30,7 @@ export class Isolation {
     }
   }
 
-  /** Begins the next job where its time has come; called whenever something began or ended here. */
+  /** Begins the next job where its time has come; called in each tick in which something began or ended here. */
   check(): void {
     if (this.current && !this.current.lane.attempts.has(this.current.attempt)) {
       this.current = undefined;

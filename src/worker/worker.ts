@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { hostname } from 'node:os';
 import type { Connection } from '../queue/connection.js';
 import { randomId } from '../queue/job-id.js';
@@ -248,16 +249,17 @@ export class Worker {
   private onChange(): void {
     if (!this.changed) {
       this.changed = true;
-      process.nextTick(() => this.goOn());
+      process.nextTick(this.lookAtLanes);
     }
   }
 
-  private goOn(): void {
+  /** Bound to where the worker was made: jobs must not run in the trace of the request that resumed it. */
+  private readonly lookAtLanes = AsyncResource.bind((): void => {
     this.changed = false;
     this.isolation.check();
     this.loop?.depart();
     this.idleWaits.forEach((idleWait) => idleWait.check());
-  }
+  });
 
   private async end(timeoutMs: number): Promise<void> {
     await drain(

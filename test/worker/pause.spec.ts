@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '../../src/queue/job-queue.js';
@@ -22,6 +23,18 @@ describe('a local pause', () => {
     expect(await queue.get(id)).toMatchObject({ status: 'pending', attempts: 0, interruptions: 0 });
     worker.worker.resume();
     await worker.event('completed');
+  });
+
+  it('leaves the jobs after it out of the trace of the request that ended it', async () => {
+    const request = new AsyncLocalStorage<string>();
+    const seen: unknown[] = [];
+    const queue = newQueue();
+    const worker = await startWorker(queue, () => void seen.push(request.getStore()));
+    worker.worker.pause();
+    request.run('of a request', () => worker.worker.resume());
+    await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);
+    await worker.event('completed', 2);
+    expect(seen).toEqual([undefined, undefined]);
   });
 
   it('before the start holds, for one queue or all, until the resume', async () => {

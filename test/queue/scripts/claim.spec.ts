@@ -78,6 +78,17 @@ describe('claim.lua', () => {
     expect(await q.claim(1)).toHaveLength(1);
   });
 
+  it.each(['nan', '-inf', '-5'])(
+    'I6: counts attempts of %s, which a foreign client wrote, from none',
+    async (attempts) => {
+      const q = testQueue();
+      await q.addAll('a');
+      await q.redis.hset(q.keys.job('a'), 'attempts', attempts);
+      expect((await q.claim(1))[0]!.attempt).toBe(1);
+      expect(await q.job('a')).toMatchObject({ attempts: '1' });
+    },
+  );
+
   it('hands out the limit of the job, else of the queue', async () => {
     const q = testQueue({ maxAttempts: 5 });
     await q.addAll('plain');
@@ -101,6 +112,16 @@ describe('claim.lua', () => {
 const settled = ({ id, token, fence, error }: RefusedJob) => ({ id, token, fence, error });
 
 describe('claim.lua: repeated after a lost reply', () => {
+  it('I7: hands out the whole batch again, also where another client has spoilt numbers of a job meanwhile', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b', 'c', 'd');
+    await q.claim(4, { token: 't1' });
+    await q.redis.hset(q.keys.job('b'), 'attempts', 'abc');
+    await q.redis.hdel(q.keys.job('c'), 'fence');
+    expect((await q.claim(4, { token: 't1' })).map(({ id }) => id)).toEqual(['a', 'b', 'c', 'd']);
+    q.broken = true; // a fence that is gone
+  });
+
   it('I3: the same token gets the same jobs and changes nothing', async () => {
     const q = testQueue();
     await q.addAll('a', 'b', 'c');

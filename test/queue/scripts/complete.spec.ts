@@ -27,6 +27,18 @@ describe('complete.lua', () => {
     expect(await q.redis.pttl(q.keys.job('a'))).toBeLessThanOrEqual(5_000);
   });
 
+  it('frees the unique keys of jobs that are kept for less time than the call takes', async () => {
+    const q = testQueue();
+    const added = Array.from({ length: 500 }, (_, i) => {
+      const options = JSON.stringify({ unique: `key-${i}`, unique_for: 'unfinished' });
+      return { id: `job-${i}`, name: 'mail', payload: '1', options };
+    });
+    await q.run(q.scripts.enqueue(added));
+    const jobs = await q.claim(500);
+    await q.run(q.scripts.complete(jobs.map((job) => ({ ...job, result: '', resultTtlMs: 1 }))));
+    expect(await q.redis.hlen(q.keys.unique)).toBe(0);
+  });
+
   it('takes a batch of none', async () => {
     const q = testQueue();
     expect(await expectUnchanged(q, () => q.run(q.scripts.complete([])))).toEqual([]);
