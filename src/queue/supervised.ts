@@ -1,5 +1,6 @@
+import type { Redis } from 'ioredis';
 import { RedisUnsuitableError } from './errors.js';
-import type { RedisClient } from './redis-client.js';
+import { isCluster, type RedisClient } from './redis-client.js';
 
 /** A server that is merely slow must not lose its connections: nothing is given less than this, in ms. */
 export const SHORTEST_TRIP_MS = 1_000;
@@ -95,7 +96,8 @@ export async function insist<Answer>(
  * side, which on a half-open connection never comes: the socket is destroyed.
  */
 export function cut(client: RedisClient): void {
-  if (client.isCluster) {
+  if (isCluster(client)) {
+    client.nodes('all').forEach(hearAsking);
     client.disconnect(true);
   } else if (client.status === 'ready' || client.status === 'connect') {
     streamOf(client)?.destroy();
@@ -105,4 +107,19 @@ export function cut(client: RedisClient): void {
 /** The socket of a single connection, which ioredis does not declare; undefined for a Cluster, which has many. */
 function streamOf(client: RedisClient): { destroy(): void; readonly bytesRead: number } | undefined {
   return client.isCluster ? undefined : (client as { stream?: ReturnType<typeof streamOf> }).stream;
+}
+
+/** ioredis hears no answer to an ASKING of its own: that of one which is cut off would end the process, as nobody's. */
+function hearAsking(node: Redis): void {
+  const { commandQueue, offlineQueue } = node as unknown as Record<string, { toArray(): Queued[] } | undefined>;
+  for (const { command } of [...(commandQueue?.toArray() ?? []), ...(offlineQueue?.toArray() ?? [])]) {
+    if (command.name === 'asking') {
+      command.promise.catch(() => undefined);
+    }
+  }
+}
+
+/** A command that a client has sent, or will send. */
+interface Queued {
+  command: { name: string; promise: Promise<unknown> };
 }

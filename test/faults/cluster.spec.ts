@@ -1,6 +1,7 @@
 // A Cluster whose masters fail over and whose slots move while workers run.
-import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { JobQueue } from '../../src/queue/job-queue.js';
+import { cut } from '../../src/queue/supervised.js';
 import type { OwnRedis } from '../support/own-redis.js';
 import { uniqueQueueName } from '../support/redis.js';
 import { startCluster, type OwnCluster } from '../support/own-cluster.js';
@@ -45,6 +46,19 @@ describe('a client that is told where a slot is while its connections are replac
     const { connectionPool } = client as unknown as { connectionPool: { findOrCreate(node: object): unknown } };
     connectionPool.findOrCreate({ host, port });
     expect(await queue.enqueue('after')).toMatchObject({ outcome: 'new' });
+  });
+});
+
+describe('a client that is cut off while it is redirected', () => {
+  it('has the answer to its ASKING heard: ioredis hears none, and a rejection of nobody ends a process', async () => {
+    const client = cluster.connect();
+    await client.ping();
+    const [node] = client.nodes('master') as unknown as { asking(): Promise<unknown> }[];
+    const answer = node!.asking();
+    const hear = jest.spyOn(answer, 'catch');
+    cut(client);
+    expect(hear).toHaveBeenCalledTimes(1);
+    await eventually(() => client.status === 'ready', { what: 'a client that is connected again' });
   });
 });
 
