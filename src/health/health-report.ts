@@ -14,8 +14,8 @@ export interface JobQueueHealthOptions {
   /** The most claims of a queue that may be expired and not yet taken back. */
   maxExpiredClaims?: number;
   /**
-   * How long ago this process's worker may have last fetched, in ms. A worker whose slots are all busy does not fetch.
-   * Holds only where this process runs one.
+   * How long ago Redis may have last answered a fetch of this process's worker, in ms. It does not count while all slots
+   * are busy, or the worker is paused here. Holds only where this process runs one.
    */
   maxSinceLastFetchMs?: number;
   /** Whether each queue must have a worker, in this process or any other. Default false. */
@@ -51,7 +51,10 @@ export type QueueHealth = Pick<
 export interface WorkerHealth {
   /** How many jobs run in this process now. */
   running: number;
-  /** How long ago Redis last answered a fetch, in ms; before the first: how long ago the app started. */
+  /**
+   * How long ago Redis last answered a fetch, in ms; 0 while all slots are busy or the worker is paused here; before the
+   * first: how long ago the app started.
+   */
   sinceLastFetchMs: number;
   /** The jobs whose handlers go on although their signals were aborted, each until it ends; absent where there are none. */
   stuck?: WorkerLifecycle['stuck'];

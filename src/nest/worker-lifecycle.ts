@@ -57,7 +57,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     return this.failure;
   }
 
-  /** How long ago Redis last answered a fetch, in ms; before the first: how long ago the app started. */
+  /** How long ago Redis last answered a fetch, in ms; 0 while all slots are busy; before the first: how long ago the app started. */
   get sinceLastFetchMs(): number {
     const sinceStart = this.startedAt === undefined ? 0 : performance.now() - this.startedAt;
     return this.current?.sinceLastFetchMs ?? Math.round(sinceStart);

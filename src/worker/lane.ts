@@ -91,6 +91,11 @@ export class Lane implements AttemptOwner {
     return this.concurrency + this.prefetch;
   }
 
+  /** Whether nothing is to be claimed here: all slots are busy, or the lane is closed. */
+  get isFull(): boolean {
+    return this.closed || this.attempts.size >= this.room;
+  }
+
   get free(): number {
     return this.closed || this.resting ? 0 : Math.max(0, this.room - this.attempts.size - this.claiming);
   }

@@ -1,14 +1,18 @@
 import { AsyncResource } from 'node:async_hooks';
 import { hostname } from 'node:os';
+import { checkKnown, checkMs } from '../queue/check-options.js';
 import type { Connection } from '../queue/connection.js';
 import { randomId } from '../queue/job-id.js';
+import { LONGEST_TIMER_MS } from '../queue/limits.js';
 import type { RedisClient } from '../queue/redis-client.js';
 import { requireRights } from '../queue/rights.js';
 import { ScriptRunner } from '../queue/script-runner.js';
 import { Announcer } from './announcer.js';
 import type { Attempt } from './attempt.js';
 import { checkWorkerQueues } from './check-handlers.js';
+import { FetchClock } from './fetch-clock.js';
 import { FetchLoop } from './fetch-loop.js';
+import { guardedListener } from './guarded-listener.js';
 import { Heartbeat } from './heartbeat.js';
 import { IdleWait } from './idle-wait.js';
 import { Isolation } from './isolation.js';
@@ -17,7 +21,6 @@ import { Recurring } from './recurring.js';
 import type { StuckJob } from './stuck.js';
 import { Sweeper } from './sweeper.js';
 import { Transport } from './transport.js';
-import type { WorkerEventListener } from './worker-event.js';
 import {
   resolveHandlers,
   resolveWorkerOptions,
@@ -61,7 +64,7 @@ export class Worker {
   private readonly paused = new Set<string>();
   private starting: Promise<void> | undefined;
   private stopping: Promise<void> | undefined;
-  private lastFetch: number | undefined;
+  private readonly fetchClock = new FetchClock();
   /** Whether something changed in this tick. */
   private changed = false;
   private halt!: () => void;
@@ -90,8 +93,15 @@ export class Worker {
     return this.starting;
   }
 
-  /** Gives back all that is unfinished at the deadline; resolves within it, always. */
-  stop({ timeoutMs = this.options.shutdownTimeoutMs }: { timeoutMs?: number } = {}): Promise<void> {
+  /**
+   * Gives back all that is unfinished at the deadline; resolves within it, always.
+   *
+   * @throws InvalidOptionError
+   */
+  stop(options: { timeoutMs?: number } = {}): Promise<void> {
+    checkKnown('stop', options, ['timeoutMs']);
+    const { timeoutMs = this.options.shutdownTimeoutMs } = options;
+    checkMs('timeoutMs', timeoutMs, 0, LONGEST_TIMER_MS);
     this.stopping ??= this.end(timeoutMs);
     this.halt();
     return this.stopping;
@@ -102,6 +112,7 @@ export class Worker {
     this.namesOf(queue).forEach((name) => this.paused.add(name));
     this.lanesOf(queue).forEach((lane) => lane.close());
     this.idleWaits.forEach((idleWait) => idleWait.interrupt());
+    this.onChange();
   }
 
   /** Claims again. */
@@ -118,9 +129,9 @@ export class Worker {
     return this.lanes.reduce((sum, lane) => sum + lane.running, 0);
   }
 
-  /** How long ago Redis last answered a fetch, in ms; undefined before the first. */
+  /** How long ago Redis last answered a fetch, in ms; 0 while all slots are busy, undefined before the first. */
   get sinceLastFetchMs(): number | undefined {
-    return this.lastFetch === undefined ? undefined : Math.round(performance.now() - this.lastFetch);
+    return this.fetchClock.sinceMs;
   }
 
   /** The jobs here whose handlers go on although their signals were aborted, each until it ends. */
@@ -148,6 +159,13 @@ export class Worker {
     return concurrency - this.lanes.reduce((sum, lane) => sum + lane.attempts.size + lane.claiming, 0);
   };
 
+  /** Whether there is nothing to claim for. */
+  private get isFull(): boolean {
+    const { concurrency = Infinity } = this.options;
+    const claimed = this.lanes.reduce((sum, lane) => sum + lane.attempts.size, 0);
+    return this.isolation.isActive || claimed >= concurrency || this.lanes.every((lane) => lane.isFull);
+  }
+
   private async begin(): Promise<void> {
     const { logger } = this.options;
     this.connection.logger = logger;
@@ -157,7 +175,7 @@ export class Worker {
     }
     const observer = {
       changed: () => this.onChange(),
-      emit: this.listener(),
+      emit: guardedListener(this.options.onEvent, logger),
       warn: (message: string) => logger.warn(message),
       hold: (lane: Lane, attempt: Attempt) => {
         this.isolation.hold(lane, attempt);
@@ -181,32 +199,17 @@ export class Worker {
 
   /** From here on there is something to stop. */
   private run(): void {
-    const { logger } = this.options;
+    const { logger, onEvent, sweepIntervalMs } = this.options;
     this.loop = this.makeLoop();
     this.idleWaits = this.blockingGroups().map((lanes) => this.makeIdleWait(lanes));
     this.heartbeats = this.lanes.map((lane) => new Heartbeat(lane, lane.queue.options.visibilityMs / 3, logger));
     this.heartbeats.forEach((heartbeat) => heartbeat.start());
-    if (this.options.sweepIntervalMs > 0) {
+    if (sweepIntervalMs > 0) {
       const queues = this.queues.map(({ queue }) => queue);
-      this.sweeper = new Sweeper(queues, this.options.sweepIntervalMs, logger, this.listener());
+      this.sweeper = new Sweeper(queues, sweepIntervalMs, logger, guardedListener(onEvent, logger));
       this.sweeper.start();
     }
     this.onChange();
-  }
-
-  /** A listener of the application's that throws harms nothing but itself. */
-  private listener(): WorkerEventListener | undefined {
-    const { onEvent, logger } = this.options;
-    return (
-      onEvent &&
-      ((event) => {
-        try {
-          onEvent(event);
-        } catch (error) {
-          logger.error(`A listener for job events threw: ${(error as Error)?.stack ?? String(error)}`);
-        }
-      })
-    );
   }
 
   private makeLoop(): FetchLoop {
@@ -241,7 +244,7 @@ export class Worker {
   }
 
   private onFetch(): void {
-    this.lastFetch = performance.now();
+    this.fetchClock.answered();
     this.onChange();
   }
 
@@ -256,6 +259,7 @@ export class Worker {
   /** Bound to where the worker was made: jobs must not run in the trace of the request that resumed it. */
   private readonly lookAtLanes = AsyncResource.bind((): void => {
     this.changed = false;
+    this.fetchClock.look(this.isFull);
     this.isolation.check();
     this.loop?.depart();
     this.idleWaits.forEach((idleWait) => idleWait.check());

@@ -7,7 +7,7 @@ import { freePort } from '../../scripts/redis-server.mjs';
 import { handlerOf, signal, startApp, type TestApp } from '../nest/app.js';
 import { startOwnRedis } from '../support/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis.js';
-import { eventually } from '../support/wait.js';
+import { eventually, sleep } from '../support/wait.js';
 
 /** What a check of an app says. */
 async function check(app: INestApplication, options?: JobQueueHealthOptions) {
@@ -157,23 +157,13 @@ describe('down, and says why', () => {
     });
   });
 
-  it('a worker that does not fetch', async () => {
-    const name = uniqueQueueName();
-    const running = signal();
-    const gate = signal();
-    const app = await startApp({
-      jobs: { concurrency: 1 },
-      providers: [handlerOf(name, async () => (running.resolve(), gate.promise))],
-    });
-    await app.get(JobQueueService).enqueue(name, null);
-    await running.promise;
+  it('a worker that does not fetch although it could', async () => {
+    const app = await startApp({ providers: [handlerOf(uniqueQueueName(), () => undefined)] });
     let report = await check(app, { maxSinceLastFetchMs: 20 });
     while (report.status === 'up') {
       report = await check(app, { maxSinceLastFetchMs: 20 });
     }
     expect(report.message).toMatch(/^the worker last fetched \d+ ms ago, more than 20 ms$/);
-    expect(report.worker).toMatchObject({ running: 1 });
-    gate.resolve();
   });
 
   it('several things at once', async () => {
@@ -181,6 +171,35 @@ describe('down, and says why', () => {
     expect(await check(app, { maxPending: 1, requireWorker: true })).toMatchObject({
       message: `${name}: 3 waiting, no worker; ${name}: 3 waiting, more than 1`,
     });
+  });
+});
+
+describe('a worker that has nothing to fetch for', () => {
+  const limits = { maxSinceLastFetchMs: 1 };
+
+  it('is up while all its slots are busy, however long', async () => {
+    const name = uniqueQueueName();
+    const [running, gate] = [signal(), signal()];
+    const app = await startApp({
+      jobs: { concurrency: 1 },
+      providers: [handlerOf(name, async () => (running.resolve(), gate.promise))],
+    });
+    const job = await app.get(JobQueueService).enqueue(name, null);
+    await running.promise;
+    await eventually(async () => (await check(app, limits)).status === 'up');
+    await sleep(20);
+    expect(await check(app, limits)).toMatchObject({ status: 'up', worker: { running: 1, sinceLastFetchMs: 0 } });
+    gate.resolve();
+    await job.result();
+    await eventually(async () => (await check(app, limits)).status === 'down');
+  });
+
+  it('is up while it is paused here', async () => {
+    const app = await startApp({ providers: [handlerOf(uniqueQueueName(), () => undefined)] });
+    app.get(JobQueueService).pauseWorker();
+    await eventually(async () => (await check(app, limits)).status === 'up');
+    await sleep(20);
+    expect((await check(app, limits)).status).toBe('up');
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
+import { InvalidOptionError } from '../../src/queue/errors.js';
 import type { JobQueue } from '../../src/queue/job-queue.js';
 import type { Job } from '../../src/worker/job.js';
 import { ShutdownError } from '../../src/worker/worker-errors.js';
@@ -96,6 +97,17 @@ describe('stop', () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(await queue.stats()).toMatchObject({ pending: 1, workers: 0 });
   });
+
+  it.each([null, { timeoutMs: '1' }, { timeoutMs: -1 }, { timeout: 5 }])(
+    'refuses %j, and goes on',
+    async (options) => {
+      const queue = newQueue();
+      const worker = await startWorker(queue);
+      expect(() => worker.worker.stop(options as never)).toThrow(InvalidOptionError);
+      await queue.enqueue({});
+      await worker.event('completed');
+    },
+  );
 
   it('leaves no connection, listener or timer behind, and the client as it was', async () => {
     const redis = namedConnection();
