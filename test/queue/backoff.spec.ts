@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import fc from '../support/properties.js';
 import { backoffDelay, storedBackoffSchema, type StoredBackoff } from '../../src/queue/backoff.js';
 import { InvalidOptionError } from '../../src/queue/errors.js';
 

@@ -1,6 +1,6 @@
 // Whatever was done to a queue's keys by hand: once mended it holds the invariants, and no job is gone.
 import { expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import fc from '../support/properties.js';
 import { coreQueue } from '../support/core-queue.js';
 import { violations } from '../support/invariants.js';
 import type { TestQueue } from '../support/queue-state.js';
@@ -26,6 +26,12 @@ const damage = fc.oneof(
   fc.record({ act: fc.constant('persist' as const), id: fc.constantFrom(...JOBS), key: fc.constant('') }),
 );
 type Damage = typeof damage extends fc.Arbitrary<infer Kind> ? Kind : never;
+
+/** Found once: a dead letter that only the sweep sees, since a client of the pattern seems to be about to end it. */
+const adopted: Damage[] = [
+  { act: 'zrem', id: 'b', key: 'dead' },
+  { act: 'lpush', id: 'b', key: 'processing' },
+];
 
 /** One job in each state. */
 async function seed(state: TestQueue): Promise<void> {
@@ -78,6 +84,7 @@ it('mends any damage, and loses nothing', async () => {
       await queue.doctor({ mend: true });
       expect((await queue.doctor()).findings).toEqual([]);
       await state.run(state.scripts.adopt(100)); // the sweep's part: what only the pattern's `failed` shows
+      await queue.doctor({ mend: true }); // what a client of the pattern left in processing too, when it died
       const ended: string[] = [];
       for (const each of JOBS) {
         const status = await state.field(each, 'status');
@@ -91,6 +98,6 @@ it('mends any damage, and loses nothing', async () => {
       const payloads = await Promise.all(JOBS.map((each) => state.field(each, 'payload')));
       expect(payloads).toEqual(JOBS.map(() => '{}'));
     }),
-    { numRuns: 100 },
+    { numRuns: 100, examples: [[adopted]] },
   );
 }, 60_000);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import fc from '../support/properties.js';
 import { InvalidOptionError, InvalidPayloadError } from '../../src/queue/errors.js';
 import { QueueKeys } from '../../src/queue/keys.js';
 import { checkJobId, checkJobName, checkQueueName } from '../../src/queue/names.js';

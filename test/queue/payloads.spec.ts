@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import fc from '../support/properties.js';
 import { InvalidPayloadError } from '../../src/queue/errors.js';
 import { encodeJson } from '../../src/queue/json.js';
 import { coreQueue } from '../support/core-queue.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import fc from 'fast-check';
+import fc from '../support/properties.js';
 import { InvalidOptionError } from '../../src/queue/errors.js';
 import { checkRecurrence, nextTick, type Recurrence } from '../../src/queue/recurrence.js';
 

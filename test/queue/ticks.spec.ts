@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import fc from '../support/properties.js';
 import { checkRecurrence, nextTick, type Recurrence } from '../../src/queue/recurrence.js';
 
 const DAY = 86_400_000;
