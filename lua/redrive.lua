@@ -9,6 +9,7 @@
 --@include lib/read
 --@include lib/rank
 --@include lib/places
+--@include lib/unique
 local payload = ARGV[1]
 local redriven = 0
 for i = 2, #ARGV do
@@ -23,8 +24,8 @@ for i = 2, #ARGV do
       redis.call('HSET', key, 'payload', payload)
     end
     redis.call('HSETNX', key, 'options', '{}') -- no plain job any more: its completion clears last_error
-    if unique_key then
-      redis.call('HSETNX', unique, unique_key, id)
+    if unique_key and not resolve_unique({ unique = unique_key }) then
+      own_unique(id, { unique = unique_key })
     end
     to_back(id, priority)
     redriven = redriven + 1

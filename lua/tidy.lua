@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- The sweep's housekeeping, so that nothing outlives its use: ids at the ends of the histories whose hash has expired or
 -- that are in use again, the same in the handlers' own histories, what is over a cap that was lowered, unique keys whose
--- time is over, dead letters past their age, workers not seen for long, schedules that were removed from the code; and
+-- time is over or whose owner was ended by a client of the pattern, dead letters past their age, workers not seen for long, schedules that were removed from the code; and
 -- where nothing is left to do, all but the counters and a pause.
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1] the most entries to look at of each kind; ARGV[2] the age of a dead letter, in ms, or 0 for none
@@ -77,6 +77,23 @@ local function free_key(key)
   end
 end
 
+-- A client of the Redis pattern ends a job without a look at its key. Some of many keys, drawn by chance.
+local function free_left_keys()
+  local some = redis.call('HRANDFIELD', unique, limit, 'WITHVALUES')
+  local freed = 0
+  for i = 1, #some, 2 do
+    local key, owner = some[i], some[i + 1]
+    if not redis.call('ZSCORE', windows, key) then
+      local status, own_key = unpack(read(job .. owner, 'status', 'unique'))
+      local unfinished = status == 'pending' or status == 'scheduled' or status == 'processing'
+      if not unfinished or own_key ~= key then
+        freed = freed + redis.call('HDEL', unique, key)
+      end
+    end
+  end
+  more = freed == limit and 1 or more
+end
+
 local function delete_job(id)
   redis.call('UNLINK', job .. id)
 end
@@ -113,6 +130,7 @@ cut(failed, tonumber(ARGV[6]))
 cut(cancelled, tonumber(ARGV[7]))
 cut_dead_letters()
 leave(windows, now, free_key)
+free_left_keys()
 if dead_age > 0 then
   leave(dead, now - dead_age, delete_job)
 end

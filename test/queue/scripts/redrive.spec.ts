@@ -94,6 +94,19 @@ describe('redrive.lua', () => {
     expect(await q.ranked(q.keys.dead)).toEqual([]);
   });
 
+  it('takes its unique key back from a job that a client of the pattern has ended', async () => {
+    const q = testQueue();
+    const key = { unique: 'k', unique_for: 'unfinished' };
+    await bury(q, 'a', key);
+    await q.add('other', key);
+    await q.redis.lrem(q.keys.pending, 1, 'other');
+    await q.redis.lpush(q.keys.completed, 'other');
+    await q.redis.hset(q.keys.job('other'), 'status', 'completed');
+    await q.redis.pexpire(q.keys.job('other'), 60_000);
+    await q.run(q.scripts.redrive(['a']));
+    expect(await q.add('b', key)).toEqual({ id: 'a', outcome: 'kept' });
+  });
+
   it('holds its unique key again, unless another job took it meanwhile', async () => {
     const q = testQueue();
     const key = { unique: 'k', unique_for: 'unfinished' };

@@ -40,6 +40,25 @@ describe('tidy.lua', () => {
     },
   );
 
+  it('frees the unique keys of jobs that a client of the pattern has ended, or whose hash is gone, and no other', async () => {
+    const q = testQueue();
+    const unfinished = (key: string) => ({ unique: key, unique_for: 'unfinished' });
+    await q.add('done', unfinished('done'));
+    await q.add('gone', unfinished('gone'));
+    await q.add('runs', unfinished('runs'));
+    await q.claim(3);
+    await q.add('waits', unfinished('waits'));
+    await q.add('later', { ...unfinished('later'), delay_ms: 60_000 });
+    await q.add('window', { unique: 'window', unique_for: 60_000 });
+    // As the pattern's own client completes: without a look at the key.
+    await q.redis.zrem(q.keys.claims, 'done', 'gone');
+    await q.redis.hset(q.keys.job('done'), 'status', 'completed', 'claim_token', '');
+    await q.redis.del(q.keys.job('gone'));
+    expect(await q.run(q.scripts.tidy(100))).toBe(false);
+    expect((await q.redis.hkeys(q.keys.unique)).toSorted()).toEqual(['later', 'runs', 'waits', 'window']);
+    q.broken = true; // an ended job that is in no history
+  });
+
   it('I4: looks at a bounded number, and says that more is left', async () => {
     const q = testQueue();
     await q.redis.rpush(q.keys.completed, 'a', 'b', 'c');
