@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Deletes a slice of all jobs of the queue, in every state; with the last slice also what only belongs to jobs: unique
--- keys, the wake marker, the sweep's memory. Counters, fences, a pause, the workers and the schedules stay.
+-- keys, the wake marker, the sweep's memory. Counters, fences, a pause, the workers with their limits and the schedules stay.
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1] the most jobs to delete in this call
 -- Returns how many were deleted, and 1 when more may be left. Repeated: the next slice.

@@ -2,6 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { expectUnchanged, queueOn, testQueue } from '../../support/queue-state.js';
 import { HOUR, TestSchedules } from '../../support/schedules.js';
 
+const unfinished = (key: string) => ({ unique: key, unique_for: 'unfinished' });
+
 describe('tidy.lua', () => {
   it('changes nothing on an empty queue', async () => {
     const q = testQueue();
@@ -42,7 +44,6 @@ describe('tidy.lua', () => {
 
   it('frees the unique keys of jobs that a client of the pattern has ended, or whose hash is gone, and no other', async () => {
     const q = testQueue();
-    const unfinished = (key: string) => ({ unique: key, unique_for: 'unfinished' });
     await q.add('done', unfinished('done'));
     await q.add('gone', unfinished('gone'));
     await q.add('runs', unfinished('runs'));
