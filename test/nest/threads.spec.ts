@@ -94,11 +94,21 @@ describe('a handler in threads', () => {
   });
 
   it('leaves the event loop and the heartbeats alone while it is busy', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'threads-'));
     const { enqueue, queue } = await startThreads({ visibilityMs: 300, maxAttempts: 1 });
-    const job = await enqueue({ do: 'spin', ms: 1_500 });
-    expect(await job.result(SOON)).toBe('spun');
+    const { keys } = await queue.scripts();
+    const told = join(folder, 'told');
+    const job = await enqueue({ do: 'spin', until: told, atMostMs: 8_000 });
+    await eventually(async () => (await job.get())?.progress === 'spinning');
+    const claimEnd = async () => Number(await queue.connection.client.zscore(keys.claims, job.id));
+    const first = await claimEnd();
+    // Twice as long as the claim was: only heartbeats do that.
+    await eventually(async () => (await claimEnd()) >= first + 600, { what: 'heartbeats' });
+    // The thread ends when it is told, which an event loop that it holds up could not do.
+    writeFileSync(told, '');
+    expect(await job.result(SOON)).toBe('told');
     expect(await job.get()).toMatchObject({ attempts: 1, crashes: 0 });
-    expect((await queue.stats()).totals.reclaimed ?? 0).toBe(0);
+    rmSync(folder, { recursive: true });
   });
 
   it('fails an attempt by what it throws', async () => {

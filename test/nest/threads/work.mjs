@@ -1,5 +1,6 @@
 // The handler of the tests of threads: does what the payload says.
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { isMainThread, threadId } from 'node:worker_threads';
 
 let jobsHere = 0;
@@ -21,10 +22,12 @@ export default async function work(job) {
       for (let n = 0; n < 100; n++) void job.progress(n);
       return 'reported';
     case 'spin': {
+      await job.progress('spinning');
       // The event loop of this thread does not turn at all.
-      const end = Date.now() + job.payload.ms;
-      while (Date.now() < end);
-      return 'spun';
+      const { until, atMostMs } = job.payload;
+      const end = Date.now() + atMostMs;
+      while (!existsSync(until)) if (Date.now() > end) return 'not told';
+      return 'told';
     }
     case 'throw':
       throw new RangeError('out of range');
