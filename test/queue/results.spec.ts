@@ -64,7 +64,29 @@ describe('results', () => {
     expect(await waiting).toBeInstanceOf(JobCancelledError);
   });
 
-  it('a job that is missing, or is removed meanwhile, throws', async () => {
+  it('five results come by their events, sooner than the looks behind them would bring them, 2 s each', async () => {
+    const { queue, state } = coreQueue();
+    const began = performance.now();
+    for (const result of [1, 2, 3, 4, 5]) {
+      const handle = await queue.enqueue('work');
+      const waiting = handle.result({ timeoutMs: 15_000 });
+      await listened(state.keys.events);
+      await queue.complete((await queue.claim())!, result);
+      expect(await waiting).toBe(result);
+    }
+    expect(performance.now() - began).toBeLessThan(5_000);
+  });
+
+  it('a job that is removed meanwhile throws', async () => {
+    const { queue, state } = coreQueue();
+    const handle = await queue.enqueue('work');
+    const waiting = handle.result({ timeoutMs: 15_000 }).catch((thrown: unknown) => thrown);
+    await listened(state.keys.events);
+    await queue.remove(handle.id);
+    expect(await waiting).toBeInstanceOf(JobNotFoundError);
+  });
+
+  it('a job that is missing throws', async () => {
     const { queue } = coreQueue();
     const error = (await queue.result('nobody').catch((thrown: unknown) => thrown)) as JobNotFoundError;
     expect(error).toBeInstanceOf(JobNotFoundError);
