@@ -267,6 +267,22 @@ describe('the shop', () => {
     await Promise.all(['::1', ...second, ...outsideAddresses().slice(0, 1)].map(delivers));
   });
 
+  it('puts its workers under conditions that are set while they still boot', async () => {
+    await freshRedis();
+    const shop = startProcess('node', main, env);
+    const [, url] = await shop.prints(/The shop is open: (\S+)/);
+    const post = (path: string, form: Record<string, string>) =>
+      fetch(url + path, { method: 'POST', body: new URLSearchParams(form) });
+    await post('/workers/start', { size: '1', work_latency_ms: '0' });
+    // The process is there, and nobody in it listens yet: Node keeps the message until somebody does.
+    await post('/workers/configure', { fail_rate: '1' });
+    await shop.prints(/Worker \S+ serves jobs/);
+    const payload = { product: 'mug', width: 50 };
+    const job = await jobs.enqueue(payload, { name: 'thumbnail', maxAttempts: 1 });
+    await expect(job.result({ timeoutMs: 15_000 })).rejects.toThrow('the failure rate of the control page');
+    await jobs.close();
+  });
+
   async function delivers(host: string) {
     const server = await startOwnRedis();
     const ours = { REDIS_URL: server.url, SHOP_DATA: shopData(), PORT: '0' };
