@@ -280,7 +280,7 @@ describe('the shop', () => {
     const payload = { product: 'mug', width: 50 };
     const job = await jobs.enqueue(payload, { name: 'thumbnail', maxAttempts: 1 });
     await expect(job.result({ timeoutMs: 15_000 })).rejects.toThrow('the failure rate of the control page');
-    await jobs.close();
+    jobs.close();
   });
 
   async function delivers(host: string) {
