@@ -69,30 +69,7 @@ local function leave(set, latest, drop)
   more = #over == limit and 1 or more
 end
 
--- A job that holds the key until it ends may have taken it over since; then the key is not the window's to free.
-local function free_key(key)
-  local owner = redis.call('HGET', unique, key)
-  if owner and read(job .. owner, 'unique')[1] ~= key then
-    redis.call('HDEL', unique, key)
-  end
-end
-
--- A client of the Redis pattern ends a job without a look at its key. Some of many keys, drawn by chance.
-local function free_left_keys()
-  local some = redis.call('HRANDFIELD', unique, limit, 'WITHVALUES')
-  local freed = 0
-  for i = 1, #some, 2 do
-    local key, owner = some[i], some[i + 1]
-    if not redis.call('ZSCORE', windows, key) then
-      local status, own_key = unpack(read(job .. owner, 'status', 'unique'))
-      local unfinished = status == 'pending' or status == 'scheduled' or status == 'processing'
-      if not unfinished or own_key ~= key then
-        freed = freed + redis.call('HDEL', unique, key)
-      end
-    end
-  end
-  more = freed == limit and 1 or more
-end
+--@include lib/left_keys
 
 local function delete_job(id)
   redis.call('UNLINK', job .. id)
@@ -103,20 +80,7 @@ local function forget_schedule(id)
   redis.call('UNLINK', schedule .. id)
 end
 
--- Of the handlers' histories, the jobs that are gone, or have another life by now. A part of a long one, from anywhere in
--- it: so those of a name without a handler go in time too.
-local function trim_histories()
-  local size = redis.call('ZCARD', histories)
-  local from = size > limit and now % (size - limit + 1) or 0
-  local gone = 0
-  for _, member in ipairs(redis.call('ZRANGE', histories, from, from + limit - 1)) do
-    local completed_at, id = string.match(member, ' (%d+) (%S+)$')
-    if read(job .. id, 'completed_at_ms')[1] ~= completed_at then
-      gone = gone + redis.call('ZREM', histories, member)
-    end
-  end
-  more = gone == limit and 1 or more
-end
+--@include lib/trim_histories
 
 -- The sweep's memory is only of use to claims, and the policies to jobs.
 local function forget_what_is_idle()

@@ -104,7 +104,11 @@ export abstract class QueueOperator {
     return this.call((scripts) => scripts.stats());
   }
 
-  /** Waits for a job's result; see JobHandle.result. @param name that the job must have. Default: any */
+  /**
+   * Waits for a job's result; see JobHandle.result.
+   *
+   * @param name what the job must be called, where the reader expects one kind of job only
+   */
   async result(id: string, options: ResultOptions = {}, name?: string): Promise<unknown> {
     checkText('job id', id);
     const { timeoutMs, signal } = checkResultOptions(options);

@@ -109,7 +109,10 @@ function streamOf(client: RedisClient): { destroy(): void; readonly bytesRead: n
   return client.isCluster ? undefined : (client as { stream?: ReturnType<typeof streamOf> }).stream;
 }
 
-/** ioredis hears no answer to an ASKING of its own: that of one which is cut off would end the process, as nobody's. */
+/**
+ * ioredis hears no answer to an ASKING of its own: that of one which is cut off would end the process, as nobody's. Its
+ * queues of commands are not declared, and may be absent in another version, which then is left as it is.
+ */
 function hearAsking(node: Redis): void {
   const { commandQueue, offlineQueue } = node as unknown as Record<string, { toArray(): Queued[] } | undefined>;
   for (const { command } of [...(commandQueue?.toArray() ?? []), ...(offlineQueue?.toArray() ?? [])]) {

@@ -41,7 +41,7 @@ describe('a client that is told where a slot is while its connections are replac
     const queue = newQueue(uniqueQueueName(), client);
     await queue.enqueue('before');
     client.disconnect(true);
-    // What ioredis does with a redirection, whenever it comes.
+    // What ioredis does with a redirection, whenever it comes: no real one can be made to come at this very moment.
     const { host, port } = cluster.nodes[0]!;
     const { connectionPool } = client as unknown as { connectionPool: { findOrCreate(node: object): unknown } };
     connectionPool.findOrCreate({ host, port });
@@ -53,6 +53,7 @@ describe('a client that is cut off while it is redirected', () => {
   it('has the answer to its ASKING heard: ioredis hears none, and a rejection of nobody ends a process', async () => {
     const client = cluster.connect();
     await client.ping();
+    // The command is declared by no version, since nobody but ioredis sends it.
     const [node] = client.nodes('master') as unknown as { asking(): Promise<unknown> }[];
     const answer = node!.asking();
     const hear = jest.spyOn(answer, 'catch');

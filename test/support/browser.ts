@@ -29,7 +29,8 @@ export class RunningShop {
     const port = this.url === undefined ? '0' : new URL(this.url).port;
     const args = ['examples/shop/dist/main.js', '--port', port, ...this.flags];
     this.process = startProcess('node', args, this.env);
-    [, this.url] = (await this.process.prints(/The shop is open: (\S+)/)) as unknown as [string, string];
+    const [, url] = await this.process.prints(/The shop is open: (\S+)/);
+    this.url = url!;
   }
 
   get<Answer>(path: string): Promise<Answer> {

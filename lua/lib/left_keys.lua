@@ -1,0 +1,27 @@
+-- free_key(key): frees a unique key whose time is over. free_left_keys(): frees those whose owner has ended or is gone.
+-- Needs: job, unique, windows, limit, more, read.
+
+-- A job that holds the key until it ends may have taken it over since; then the key is not the window's to free.
+local function free_key(key)
+  local owner = redis.call('HGET', unique, key)
+  if owner and read(job .. owner, 'unique')[1] ~= key then
+    redis.call('HDEL', unique, key)
+  end
+end
+
+-- A client of the Redis pattern ends a job without a look at its key. Some of many keys, drawn by chance.
+local function free_left_keys()
+  local some = redis.call('HRANDFIELD', unique, limit, 'WITHVALUES')
+  local freed = 0
+  for i = 1, #some, 2 do
+    local key, owner = some[i], some[i + 1]
+    if not redis.call('ZSCORE', windows, key) then
+      local status, own_key = unpack(read(job .. owner, 'status', 'unique'))
+      local unfinished = status == 'pending' or status == 'scheduled' or status == 'processing'
+      if not unfinished or own_key ~= key then
+        freed = freed + redis.call('HDEL', unique, key)
+      end
+    end
+  end
+  more = freed == limit and 1 or more
+end
