@@ -134,4 +134,10 @@ describe('the checker of histories', () => {
     plant(run);
     expect(verdictOf(run).violations).toContainEqual(expect.stringMatching(found));
   });
+
+  it('accepts that a sweep frees a stuck unique key before the doctor looks', () => {
+    const run = cleanRun();
+    work(run, [['damage', 'unique', 'stuck-0']]);
+    expect(verdictOf(run).violations).toEqual([]);
+  });
 });
