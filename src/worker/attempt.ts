@@ -7,15 +7,19 @@ import type { Failure, Release } from '../queue/queue-scripts.js';
 import { storeError } from '../queue/store-error.js';
 import type { Handler } from './handler.js';
 import { Job, type JobReporter } from './job.js';
+import { StuckWatch, type StuckJob } from './stuck.js';
 import { HandlerTimeoutError } from './worker-errors.js';
 
 /** Where an attempt reports its end. `ended` comes at most once, `idle` exactly once, when the handler is really done. */
 export interface AttemptOwner extends JobReporter {
   readonly maxPayloadBytes: number;
+  readonly observer: { readonly warn: (message: string) => void };
   completed(attempt: Attempt): void;
   failed(attempt: Attempt, failure: Failure): void;
   released(attempt: Attempt, release: Release): void;
   idle(attempt: Attempt): void;
+  /** Its handler goes on although its signal was aborted. */
+  reportStuck(attempt: Attempt): void;
 }
 
 /**
@@ -33,6 +37,9 @@ export class Attempt implements Completion {
   begun = false;
   private ended = false;
   private timer: NodeJS.Timeout | undefined;
+  /** Whether its handler was called and has not ended. */
+  private runs = false;
+  private watch: StuckWatch | undefined;
 
   constructor(
     readonly claim: ClaimedJob,
@@ -68,7 +75,14 @@ export class Attempt implements Completion {
     return this.ended;
   }
 
+  /** Where its handler was reported as stuck, and still goes on. */
+  get stuck(): StuckJob | undefined {
+    return this.watch?.stuck;
+  }
+
   start(): void {
+    this.runs = true;
+    this.watchWhereAborted();
     const timeoutMs = this.claim.options.timeoutMs ?? this.handler.timeoutMs;
     if (timeoutMs !== undefined) {
       this.timer = setTimeout(() => this.timeOut(timeoutMs), timeoutMs);
@@ -93,13 +107,13 @@ export class Attempt implements Completion {
   /** The claim is no longer ours: whatever the handler does now, nothing is settled. */
   lose(): void {
     this.end();
-    this.job.abort(new ClaimLostError(this.id));
+    this.abort(new ClaimLostError(this.id));
   }
 
   /** Its cancel was asked for: the handler is told and decides; where none has begun it ends at once. */
   cancel(): void {
     const reason = new JobCancelledError(this.id);
-    this.job.abort(reason);
+    this.abort(reason);
     if (!this.begun && this.end()) {
       this.fail(reason, false);
     }
@@ -107,14 +121,36 @@ export class Attempt implements Completion {
 
   /** Gives the job back unfinished; the handler is told, and what it still does is not settled. */
   interrupt(reason: Error): void {
-    this.job.abort(reason);
+    this.abort(reason);
     if (this.end()) {
       this.owner.released(this, { ...this.ref(), reason: 'interruption', delayMs: 0 });
     }
   }
 
-  private onReturn(value: unknown): void {
+  /** Says no more of a handler that goes on: its worker has stopped. */
+  abandon(): void {
+    this.watch?.stop();
+  }
+
+  private abort(reason: Error): void {
+    this.job.abort(reason);
+    this.watchWhereAborted();
+  }
+
+  private watchWhereAborted(): void {
+    if (this.runs && this.job.abortReason) {
+      this.watch ??= new StuckWatch(this.job, () => this.owner.reportStuck(this), this.owner.observer.warn);
+    }
+  }
+
+  private leave(): void {
+    this.runs = false;
+    this.watch?.end();
     this.owner.idle(this);
+  }
+
+  private onReturn(value: unknown): void {
+    this.leave();
     if (!this.end()) {
       return;
     }
@@ -130,7 +166,7 @@ export class Attempt implements Completion {
   }
 
   private onThrow(error: unknown): void {
-    this.owner.idle(this);
+    this.leave();
     if (!this.end()) {
       return;
     }
@@ -146,7 +182,7 @@ export class Attempt implements Completion {
     if (this.end()) {
       this.fail(error, false);
     }
-    this.job.abort(error);
+    this.abort(error);
   }
 
   private fail(error: unknown, final: boolean): void {

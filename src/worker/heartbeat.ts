@@ -3,7 +3,6 @@ import { LONGEST_TIMER_MS } from '../queue/limits.js';
 import type { Attempt } from './attempt.js';
 import type { Lane } from './lane.js';
 import { runSupervised } from './run-supervised.js';
-import { StuckWatch, type StuckJob } from './stuck.js';
 
 const MOST_PER_CALL = 500;
 
@@ -14,20 +13,12 @@ const MOST_PER_CALL = 500;
 export class Heartbeat {
   private timer: NodeJS.Timeout | undefined;
   private beating: Promise<void> | undefined;
-  private readonly watch: StuckWatch;
 
   constructor(
     private readonly lane: Lane,
     readonly intervalMs: number,
     private readonly logger: JobQueueLogger,
-  ) {
-    this.watch = new StuckWatch(lane, logger);
-  }
-
-  /** The jobs whose handlers go on although their signals were aborted. */
-  get stuck(): StuckJob[] {
-    return this.watch.stuck;
-  }
+  ) {}
 
   start(): void {
     this.timer = setInterval(() => void this.runOnce(), Math.min(this.intervalMs, LONGEST_TIMER_MS));
@@ -46,7 +37,6 @@ export class Heartbeat {
   }
 
   private async beat(): Promise<void> {
-    this.watch.look();
     const live = this.newestOfEachJob();
     for (let i = 0; i < live.length; i += MOST_PER_CALL) {
       await this.extend(live.slice(i, i + MOST_PER_CALL));

@@ -136,7 +136,7 @@ export class Worker {
 
   /** The jobs here whose handlers go on although their signals were aborted, each until it ends. */
   get stuck(): StuckJob[] {
-    return this.heartbeats.flatMap((heartbeat) => heartbeat.stuck);
+    return this.lanes.flatMap((lane) => [...lane.attempts].flatMap(({ stuck }) => stuck ?? []));
   }
 
   private namesOf(queue: string | undefined): string[] {
@@ -290,6 +290,7 @@ export class Worker {
       this.options.logger,
     );
     this.heartbeats.forEach((heartbeat) => heartbeat.stop());
+    this.lanes.forEach((lane) => lane.attempts.forEach((attempt) => attempt.abandon()));
     this.announcer?.abandon();
     [...this.waitTransports, this.transport].forEach((transport) => transport?.giveUp());
     this.blockingClients.forEach((client) => client.disconnect());

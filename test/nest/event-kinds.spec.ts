@@ -69,7 +69,13 @@ const CAUSES: Record<JobEventStatus | JobEventType, Cause> = {
   lost: { handle: untilAborted, act: loseClaim, here: {}, everywhere: true },
   reclaimed: { handle: untilAborted, act: loseClaim, everywhere: true },
   progress: { handle: (job) => job.progress(0.5), everywhere: true },
-  stuck: { options: { timeoutMs: 20, maxAttempts: 1 }, handle: () => letGo.promise, here: {}, everywhere: true },
+  stuck: {
+    // Its heartbeats come every 20 minutes: the report does not wait for one.
+    options: { timeoutMs: 20, maxAttempts: 1, visibilityMs: 3_600_000 },
+    handle: () => letGo.promise,
+    here: {},
+    everywhere: true,
+  },
 };
 
 describe.each(Object.entries(CAUSES))('the event %s', (kind, { options, handle, act, here, everywhere }) => {

@@ -1,78 +1,99 @@
 // A handler that ignores its signal keeps its slot: operators are told, again and again, until it ends.
-import { describe, expect, it } from '@jest/globals';
-import { StuckWatch } from '../../src/worker/stuck.js';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { resolveThread } from '../../src/nest/thread-option.js';
+import { STUCK_AFTER_MS, StuckWatch } from '../../src/worker/stuck.js';
 import { eventually, gate } from '../support/wait.js';
 import { newQueue, startWorker } from '../support/workers.js';
 
-/** A lane with one handler that goes on after a cancel, and a clock that the test sets. */
+/** A watch of a handler whose job was cancelled right now, and what it says. */
 function watched() {
-  const job = { id: '7', name: 'report', attempt: 2, abortReason: new Error('Job 7 was cancelled.') };
-  const attempts = new Set([{ job, begun: true }]);
-  const clock = { ms: 1_000_000 };
-  const said: string[] = [];
-  const say = (message: string) => void said.push(message);
-  const lane = { name: 'reports', attempts, reportStuck: () => say('reported') };
-  const watch = new StuckWatch(lane, { log: say, warn: say, error: say }, () => clock.ms);
-  const lookAfter = (ms: number) => {
-    clock.ms += ms;
-    watch.look();
+  const job = {
+    queue: 'reports',
+    id: '7',
+    name: 'report',
+    attempt: 2,
+    abortReason: new Error('Job 7 was cancelled.'),
   };
-  return { watch, said, attempts, lookAfter };
+  const said: string[] = [];
+  const watch = new StuckWatch(
+    job,
+    () => said.push('reported'),
+    (message) => said.push(message),
+  );
+  return { watch, said };
 }
 
-describe('the watch for stuck handlers', () => {
-  it('reports one that goes on for five seconds after its abort, and not before', () => {
-    const { watch, said, lookAfter } = watched();
-    lookAfter(0);
-    lookAfter(4_999);
-    expect([said, watch.stuck]).toEqual([[], []]);
-    lookAfter(1);
+describe('the watch of a handler whose signal was aborted', () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  it('reports it when it has gone on for six seconds, and not before', () => {
+    const { watch, said } = watched();
+    jest.advanceTimersByTime(5_999);
+    expect([said, watch.stuck]).toEqual([[], undefined]);
+    jest.advanceTimersByTime(1);
     expect(said).toEqual(['reported']);
     const told = { queue: 'reports', id: '7', name: 'report', attempt: 2, reason: 'Job 7 was cancelled.' };
-    expect(watch.stuck).toEqual([{ ...told, forMs: 5_000 }]);
+    expect(watch.stuck).toEqual({ ...told, forMs: 6_000 });
   });
 
   it('warns of it again every minute, and says when it has ended', () => {
-    const { watch, said, attempts, lookAfter } = watched();
-    [0, 5_000, 59_000, 1_000, 30_000, 30_000].forEach(lookAfter);
+    const { watch, said } = watched();
+    jest.advanceTimersByTime(6_000 + 119_999);
     expect(said).toEqual([
       'reported',
       expect.stringMatching(
-        /^The handler of job 7 \(report\) of queue "reports" still goes on, 65 s after .*cancelled/,
+        /^The handler of job 7 \(report\) of queue "reports" still goes on, 66 s after .*cancelled/,
       ),
-      expect.stringMatching(/still goes on, 125 s after/),
     ]);
-    attempts.clear();
-    expect(watch.stuck).toEqual([]);
-    lookAfter(1_000);
-    lookAfter(1_000);
+    jest.advanceTimersByTime(1);
+    expect(said.slice(2)).toEqual([expect.stringMatching(/still goes on, 126 s after/)]);
+    watch.end();
+    jest.advanceTimersByTime(120_000);
     expect(said.slice(3)).toEqual([expect.stringMatching(/job 7 .*was stuck, has ended 126 s after/)]);
   });
 
-  it('says nothing of one that ends in time', () => {
-    const { said, attempts, lookAfter } = watched();
-    lookAfter(0);
-    attempts.clear();
-    lookAfter(10_000);
-    expect(said).toEqual([]);
+  it('says nothing of one that ends in time, nor after a stop', () => {
+    const [ended, stopped] = [watched(), watched()];
+    jest.advanceTimersByTime(5_000);
+    ended.watch.end();
+    stopped.watch.stop();
+    jest.advanceTimersByTime(120_000);
+    expect([ended.said, stopped.said]).toEqual([[], []]);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('gives it longer than a thread has by default until it is ended', () => {
+    expect(STUCK_AFTER_MS).toBeGreaterThan(resolveThread('a handler', import.meta.url).graceMs);
   });
 });
 
-describe('worker.stuck', () => {
-  it('lists the job until its handler ends', async () => {
-    const queue = newQueue({ visibilityMs: 300, maxAttempts: 1 });
-    const { id } = await queue.enqueue({}, { timeoutMs: 10 });
-    const finish = gate();
-    const worker = await startWorker(queue, () => finish.promise);
-    await worker.event('failed');
+describe('a worker', () => {
+  it('reports a handler that ignores its timeout without waiting for a heartbeat, and lists its job until it ends', async () => {
+    // A heartbeat every 20 minutes.
+    const [queue, stopped] = [newQueue({ visibilityMs: 3_600_000 }), newQueue({ visibilityMs: 3_600_000 })];
+    const options = { timeoutMs: 10, maxAttempts: 1 };
+    const { id } = await queue.enqueue('goes on', options);
+    await queue.enqueue('ends', options);
+    await stopped.enqueue('goes on', options);
+    const [finish, ends] = [gate(), gate()];
+    const handle = ({ payload }: { payload: string }) => (payload === 'ends' ? ends.promise : finish.promise);
+    const other = await startWorker(stopped, handle);
+    await other.event('failed');
+    await other.worker.stop({ timeoutMs: 50 });
+    const worker = await startWorker(queue, handle);
+    await worker.event('failed', 2);
+    ends.open();
     expect(worker.worker.stuck).toEqual([]);
     await worker.event('stuck');
-    const [stuck] = worker.worker.stuck;
+    const [stuck, ...others] = worker.worker.stuck;
     expect(stuck).toMatchObject({ queue: queue.name, id, name: queue.name, attempt: 1 });
     expect(stuck!.reason).toContain('ran longer than its timeoutMs of 10 ms');
-    expect(stuck!.forMs).toBeGreaterThanOrEqual(5_000);
+    expect(stuck!.forMs).toBeGreaterThanOrEqual(STUCK_AFTER_MS - 1);
+    expect(others).toEqual([]);
     finish.open();
     await eventually(() => worker.worker.running === 0);
     expect(worker.worker.stuck).toEqual([]);
+    expect([worker.count('stuck'), other.count('stuck')]).toEqual([1, 0]);
   });
 });
