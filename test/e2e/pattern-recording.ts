@@ -1,0 +1,68 @@
+// What one of the originals answered to the script of pattern-shapes.spec.ts, call by call: how it is kept, and what of it
+// any server of the pattern has to answer.
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { Call, Jobs, ListedJob } from './pattern-shapes.js';
+
+const FILE = new URL('./pattern-recording.json', import.meta.url);
+
+export interface Said {
+  call: Call;
+  form?: Record<string, string>;
+  answer: unknown;
+}
+
+export function readRecording(): Said[] {
+  return JSON.parse(readFileSync(FILE, 'utf8')) as Said[];
+}
+
+export function writeRecording(said: Said[]): void {
+  const lines = said.map((each) => JSON.stringify(each));
+  writeFileSync(FILE, `[\n${lines.join(',\n')}\n]\n`);
+}
+
+/**
+ * Notes what is answered as any server of the pattern must answer it: ids are counted as they come, a result and an
+ * error are of each server's own, and a payload is told by what the pattern says of it.
+ */
+export class Recorder {
+  readonly said: Said[] = [];
+  private readonly ids = new Map<string, string>();
+
+  /** `moving`: workers are at work, so that no number is the same twice. */
+  note(call: Call, form: Record<string, string> | undefined, answer: unknown, moving: boolean): void {
+    const common = call === 'GET /jobs' ? this.jobs(answer as Jobs) : this.common(answer, moving);
+    this.said.push({ call, ...(form && { form }), answer: common });
+  }
+
+  private jobs({ pending, processing, completed, failed }: Jobs) {
+    return {
+      pending: pending.map((job) => this.job(job)),
+      processing: processing.map((job) => this.job(job)),
+      // Two workers end in no order of their own.
+      completed: completed.map((job) => this.job(job)).toSorted(byId),
+      failed: failed.map((job) => this.job(job)),
+    };
+  }
+
+  private job({ payload: { kind, recipient, n }, result, last_error, ...job }: ListedJob) {
+    const own = { result: result && typeof result, last_error: last_error && typeof last_error };
+    return { ...(this.common(job, false) as { id: unknown }), payload: { kind, recipient, n }, ...own };
+  }
+
+  private common(value: unknown, moving: boolean): unknown {
+    if (Array.isArray(value)) return value.map((each) => this.common(each, moving));
+    if (typeof value === 'number' && moving) return 'a number';
+    if (typeof value === 'string' && /^[0-9a-f]{16}$/.test(value)) return this.idOf(value);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, this.common(each, moving)]));
+  }
+
+  private idOf(id: string): string {
+    if (!this.ids.has(id)) this.ids.set(id, `job ${String(this.ids.size + 1).padStart(2, '0')}`);
+    return this.ids.get(id)!;
+  }
+}
+
+function byId(a: { id: unknown }, b: { id: unknown }): number {
+  return String(a.id).localeCompare(String(b.id));
+}
