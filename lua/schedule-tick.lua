@@ -5,7 +5,8 @@
 -- KEYS: the standard keys, see lib/keys
 -- ARGV, for each tick: id, due time in ms as the caller saw it, version as it saw it, next due time in ms
 -- Returns for each: enqueued | kept (the last job of a schedule without overlap is unfinished) | skipped (missed) |
---   lost (made by another caller, changed, not due, or the next due time is not later).
+--   lost (made by another caller, changed, not due, not later than the last tick that was made, or the next due time is
+--   not later).
 -- Repeated: lost, and nothing changes.
 --@include lib/keys
 --@include lib/clock
@@ -18,8 +19,12 @@
 --@include lib/add
 --@include lib/schedules
 local function make(id, due, key)
-  local name, payload, options, on_missed, missed_after = unpack(redis.call('HMGET', key,
-    'name', 'payload', 'options', 'on_missed', 'missed_after_ms'))
+  local name, payload, options, on_missed, missed_after, last = unpack(redis.call('HMGET', key,
+    'name', 'payload', 'options', 'on_missed', 'missed_after_ms', 'last_tick_at_ms'))
+  -- A change that came late brings back a due time from before it. (A last tick in the future is of a clock that was wrong.)
+  if last and due <= tonumber(last) and tonumber(last) <= now then
+    return 'lost'
+  end
   if on_missed == 'skip' and now - due > tonumber(missed_after) then
     return 'skipped'
   end
@@ -38,7 +43,9 @@ for i = 1, #ARGV, 4 do
   if score == due and version == ARGV[i + 2] and due <= now and next_due > due then
     redis.call('ZADD', ticks, next_due, id)
     answer = make(id, due, key)
-    redis.call('HINCRBY', key, answer == 'enqueued' and 'ticks' or 'skipped', 1)
+    if answer ~= 'lost' then
+      redis.call('HINCRBY', key, answer == 'enqueued' and 'ticks' or 'skipped', 1)
+    end
   end
   answers[#answers + 1] = answer
 end

@@ -103,21 +103,26 @@ function enqueueJob(model: QueueModel, queue: string, schedule: ModelSchedule, j
   return { id: jobId, outcome: 'new' as const };
 }
 
-/** However late, all that was due until now is one tick; one that is too late is made once or left out. */
+/**
+ * However late, all that was due until now is one tick; one that is too late is made once or left out. A due time that is
+ * not later than the last tick is none.
+ */
 export function tick(model: QueueModel, queue: string): { enqueued: number; skipped: number } {
   const due = [...model.schedules.values()]
     .filter((schedule) => schedule.dueAt !== undefined && schedule.dueAt <= model.now)
     .toSorted((a, b) => a.dueAt! - b.dueAt! || (a.id < b.id ? -1 : 1));
   const report = { enqueued: 0, skipped: 0 };
   for (const schedule of due) {
-    report[make(model, queue, schedule)] += 1;
+    const dueAt = schedule.dueAt!;
+    schedule.dueAt = nextDue(model, schedule.everyMs);
+    if (dueAt > (schedule.lastTickAt ?? 0)) {
+      report[make(model, queue, schedule, dueAt)] += 1;
+    }
   }
   return report;
 }
 
-function make(model: QueueModel, queue: string, schedule: ModelSchedule): 'enqueued' | 'skipped' {
-  const dueAt = schedule.dueAt!;
-  schedule.dueAt = nextDue(model, schedule.everyMs);
+function make(model: QueueModel, queue: string, schedule: ModelSchedule, dueAt: number): 'enqueued' | 'skipped' {
   let outcome: 'enqueued' | 'skipped' = 'skipped';
   if (schedule.onMissed === 'once' || model.now - dueAt <= schedule.missedAfterMs) {
     // The server knows nothing of the time that the test let pass.
