@@ -123,21 +123,10 @@ describe('the checker of histories', () => {
       /^doctor: orphan id-0, which nobody planted/,
       (run) => work(run, [['mended', 'orphan', 'id-0', 'in no place']]),
     ],
-    [
-      'damage that the doctor did not find',
-      /^doctor: orphan of id-0 was planted and never mended/,
-      (run) => work(run, [['damage', 'orphan', 'id-0']]),
-    ],
     ['a phantom of lost data', /^I1: job 1:0 was lost with/, (run) => (run.files.z = [['forgotten', [PRODUCER]]])],
   ])('finds %s', (_, found, plant) => {
     const run = cleanRun();
     plant(run);
     expect(verdictOf(run).violations).toContainEqual(expect.stringMatching(found));
-  });
-
-  it('accepts that a sweep frees a stuck unique key before the doctor looks', () => {
-    const run = cleanRun();
-    work(run, [['damage', 'unique', 'stuck-0']]);
-    expect(verdictOf(run).violations).toEqual([]);
   });
 });

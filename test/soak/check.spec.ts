@@ -30,6 +30,7 @@ describe('the checker of histories', () => {
       doubles: 0,
       refused: 0,
       lost: 0,
+      misplaced: 0,
       mended: 0,
       largestCall: 0,
       slowestCallMs: 0,
@@ -95,7 +96,7 @@ describe('the checker of histories', () => {
       ['damage', 'orphan', 'id-0'],
       ['mended', 'orphan', 'id-0', 'in no place'],
     ]);
-    expect(verdictOf(run)).toMatchObject({ violations: [], mended: 1 });
+    expect(verdictOf(run)).toMatchObject({ violations: [], misplaced: 1, mended: 1 });
   });
 
   it('counts a double execution, and allows it', () => {

@@ -47,7 +47,10 @@ export async function orphan({ ground: { admin }, queue, history }: Scene, plann
   for (const id of ids) {
     history.add(['damage', 'orphan', id]);
     await history.written();
-    const taken = await admin.eval(script, 3, keys.job(id), keys.pending, keys.scheduled, id);
+    // A hash that was broken before cannot be read, and counts as damaged.
+    const taken = await admin
+      .eval(script, 3, keys.job(id), keys.pending, keys.scheduled, id)
+      .catch(() => undefined);
     if (Number(taken) === 0) history.add(['undamaged', id]);
   }
 }

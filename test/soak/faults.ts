@@ -96,6 +96,8 @@ export const FAULTS: Record<FaultKind, Fault> = {
         sleep(1_000),
       ]);
     }
+    // Where too little was asked, no later reply is lost for it.
+    for (const { proxy } of victims(fleet, planned)) proxy?.heal();
   },
 
   'client-kill': async ({ fleet, ground }) => {

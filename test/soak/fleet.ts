@@ -8,8 +8,9 @@ import type { Line } from './line.js';
 import type { Order, ProcessOptions, Report, Role } from './process-options.js';
 import type { Resources } from './resources.js';
 
-const START_MS = 30_000;
-const STOP_MS = 30_000;
+/** Ends of a hang, and no bounds of ours: with ten times as much to do as it can, a machine took 30 s to start a process. */
+const START_MS = 180_000;
+const STOP_MS = 180_000;
 
 /** A place in the fleet: one process at a time, always over the same line. */
 export interface Slot {

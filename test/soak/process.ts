@@ -31,7 +31,7 @@ const ROLES: Record<ProcessOptions['role'], (tools: Tools) => Promise<Stop>> = {
 };
 
 const SAMPLE_MS = 2_000;
-const CLOSE_MS = 3_000;
+const CLOSE_MS = 10_000;
 const options = JSON.parse(process.argv[2]!) as ProcessOptions;
 if (options.clockOffMs !== 0) shiftClock(options.clockOffMs);
 const note = (message: string) => appendFileSync(options.log, `${monotonicMs()} ${message}\n`);

@@ -8,8 +8,8 @@ type Remark = Extract<
 
 export class Remarks {
   readonly faults: { kind: string; beganMs: number; healedMs: number }[] = [];
-  /** What was damaged on purpose, and how. */
-  readonly damaged = new Map<string, string>();
+  /** What was misplaced on purpose: jobs, and unique keys. */
+  readonly damaged = new Set<string>();
   /** What the doctor found. */
   readonly mended: { kind: string; subject: string; found: string }[] = [];
   /** Calls of scripts that did much. */
@@ -20,7 +20,7 @@ export class Remarks {
   add(remark: Remark, nowMs: number): void {
     switch (remark[0]) {
       case 'damage':
-        this.damaged.set(remark[2], remark[1]);
+        this.damaged.add(remark[2]);
         return;
       case 'undamaged':
         this.damaged.delete(remark[1]);

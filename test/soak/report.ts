@@ -12,7 +12,8 @@ export function reportOf(outcome: Outcome, judgeGrowth: boolean): string[] {
     `  completed ${outcome.completed}, dead letters ${outcome.deadLetters}, cancelled ${outcome.cancelled}, ` +
       `enqueues never answered and never done ${outcome.unanswered}`,
     `  attempts ${outcome.attempts}, claims lost and refused ${outcome.refused}, ` +
-      `double executions ${outcome.doubles} (allowed), losses ${outcome.lost}, mended by the doctor ${outcome.mended}`,
+      `double executions ${outcome.doubles} (allowed), losses ${outcome.lost}`,
+    `  misplaced ${outcome.misplaced}, mended by the doctor ${outcome.mended} (broken jobs among them)`,
     ...(outcome.largestCall > 0 ? [`  the largest call of a script called ${outcome.largestCall} commands`] : []),
     `  the slowest call of a script took the server ${outcome.slowestCallMs || 'less than 10'} ms`,
     ...table(

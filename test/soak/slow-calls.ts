@@ -6,6 +6,8 @@ import { monotonicMs, type HistoryWriter } from './history.js';
 
 /** Often enough that no entry has left the log by then: a server keeps 128, of calls that took 10 ms. */
 const LOOK_MS = 500;
+/** Less than this is not told: so little is not in the log either. */
+const LEAST_MS = 10;
 const MOST_ENTRIES = 128;
 
 type Logged = [id: number, atSeconds: number, micros: number, call: string[]];
@@ -32,6 +34,7 @@ export class SlowCalls {
 class Look {
   private readonly redis: Redis;
   private latest = -1;
+  private cpuMs = NaN;
   private looking: Promise<void> | undefined;
 
   constructor(
@@ -41,7 +44,11 @@ class Look {
   ) {
     this.redis = new Redis(url, { retryStrategy: () => 100, maxRetriesPerRequest: 0, enableOfflineQueue: false });
     this.redis.on('error', () => undefined); // it may be away
-    this.redis.on('ready', () => (this.latest = -1)); // and when it is back, it counts anew
+    // When it is back, it counts anew.
+    this.redis.on('ready', () => {
+      this.latest = -1;
+      this.cpuMs = NaN;
+    });
   }
 
   once(): Promise<void> {
@@ -57,20 +64,36 @@ class Look {
   }
 
   private async look(): Promise<void> {
-    const [entries, [seconds]] = await Promise.all([
-      this.redis.slowlog('GET', MOST_ENTRIES) as Promise<Logged[]>,
-      this.redis.time(),
-    ]);
+    const [info, entries, [seconds]] = await this.ask();
     const nowMs = monotonicMs();
+    // The log tells how long a call took. What it worked is no more than the processor gave the server since the last look.
+    const cpuMs = cpuOf(info);
+    const workedMs = Number.isNaN(cpuMs - this.cpuMs) ? Infinity : cpuMs - this.cpuMs;
+    this.cpuMs = cpuMs;
     for (const [id, atSeconds, micros, [command, script]] of entries.toReversed()) {
       const name = /^(eval|evalsha)$/i.test(command ?? '') ? this.nameOf(script!) : undefined;
       if (id > this.latest && name !== undefined) {
         const agoMs = (Number(seconds) - atSeconds) * 1_000;
-        this.history.add(['slow', name, Math.round(micros / 1_000), nowMs - agoMs]);
+        const ms = Math.round(Math.min(micros / 1_000, workedMs));
+        if (ms >= LEAST_MS) this.history.add(['slow', name, ms, nowMs - agoMs]);
       }
       this.latest = Math.max(this.latest, id);
     }
   }
+
+  /** At one moment, so that a call that is in the log now, and was not at the last look, was made between the two. */
+  private async ask(): Promise<[info: string, entries: Logged[], time: [seconds: string]]> {
+    const answers = (await this.redis.multi().info('cpu').slowlog('GET', MOST_ENTRIES).time().exec()) ?? [];
+    const error = answers.find(([each]) => each)?.[0];
+    if (error) throw error;
+    return answers.map(([, answer]) => answer) as [string, Logged[], [string]];
+  }
+}
+
+/** What the processor has given to the thread that runs the scripts, in ms; NaN where the server does not say. */
+function cpuOf(info: string): number {
+  const seconds = (what: string) => Number(new RegExp(`used_cpu_${what}_main_thread:([\\d.]+)`).exec(info)?.[1]);
+  return (seconds('user') + seconds('sys')) * 1_000;
 }
 
 /** By digest. Of a text the log shows the beginning, which many share. */

@@ -91,6 +91,7 @@ export class FaultProxy {
     this.swallowing = false;
     this.refusing = false;
     this.onLostReply = undefined;
+    this.losses = [];
   }
 
   /** New connections lead to another server; those that exist stay where they are. */

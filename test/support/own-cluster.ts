@@ -22,6 +22,9 @@ export interface OwnCluster {
 
 const SLOTS = 16_384;
 
+/** The end of a hang: six servers that find each other on a busy machine. */
+const START_MS = 60_000;
+
 /**
  * Three masters, each with a replica if so wished.
  *
@@ -38,14 +41,22 @@ export async function startCluster({ replicas = false, nodeTimeoutMs = 600 } = {
     if (i < 3) await node(server).call('CLUSTER', 'ADDSLOTSRANGE', ...range(i));
     if (server !== first) await node(first!).call('CLUSTER', 'MEET', first!.host, server.port, busOf(server));
   }
-  await eventually(async () => (await lines(node(first!))).length === nodes.length);
+  await eventually(async () => (await lines(node(first!))).length === nodes.length, {
+    timeoutMs: START_MS,
+  });
   await Promise.all(
     nodes.slice(3).map(async (server, i) => {
-      await eventually(async () => (await lines(node(server))).some((line) => line.startsWith(ids[i]!)));
+      await eventually(async () => (await lines(node(server))).some((line) => line.startsWith(ids[i]!)), {
+        timeoutMs: START_MS,
+      });
       await node(server).call('CLUSTER', 'REPLICATE', ids[i]!);
     }),
   );
-  await Promise.all(nodes.map((server) => eventually(() => isWhole(node(server)), { what: 'a whole cluster' })));
+  await Promise.all(
+    nodes.map((server) =>
+      eventually(() => isWhole(node(server)), { timeoutMs: START_MS, what: 'a whole cluster' }),
+    ),
+  );
   const slotOf = async (key: string): Promise<number> => {
     const alive = nodes.find((server) => node(server).status === 'ready')!; // one that was killed answers nothing
     return Number(await node(alive).call('CLUSTER', 'KEYSLOT', key));

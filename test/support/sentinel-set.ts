@@ -38,7 +38,10 @@ export async function startSentinelSet({ downAfterMs = 300 } = {}): Promise<Sent
   const sentinels = servers.map(({ host, port }) => ({ host, port }));
   const watchers = servers.map(({ url }) => connect({}, url));
   const watcher = watchers[0]!;
-  await eventually(() => knowsOthers(watcher), { what: 'a sentinel that knows its peers and the replica' });
+  await eventually(() => knowsOthers(watcher), {
+    timeoutMs: 60_000,
+    what: 'a sentinel that knows its peers and the replica',
+  });
   let failovers = 0;
   const listener = connect({}, servers[0]!.url);
   listener.on('message', () => failovers++);

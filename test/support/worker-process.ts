@@ -9,6 +9,9 @@ import ts from 'typescript';
 import { testRedisUrl } from './redis.js';
 import { within } from './wait.js';
 
+/** The end of a hang: the first process of a test file transpiles the sources too. */
+const START_MS = 60_000;
+
 const root = join(import.meta.dirname, '../..');
 const children = new Set<ChildProcess>();
 const built = new Map<string, string>();
@@ -26,6 +29,8 @@ export interface WorkerProcessOptions {
   /** How long the handler works, in ms; it ends at once when its signal aborts, unless it is `deaf`. A job with the payload `poison` kills it. */
   workMs: number;
   deaf?: boolean;
+  /** For how long a job with the payload `block` keeps the event loop from all else, in ms. */
+  blockMs?: number;
   redisUrl?: string;
   /** Stands at the end of each of its scripts, so that they are another version of them. */
   scriptComment?: string;
@@ -65,7 +70,7 @@ export class WorkerProcess {
         stdio: ['ignore', 'pipe', 'pipe'],
       }),
     );
-    await worker.event('ready');
+    await worker.event('ready', START_MS);
     return worker;
   }
 
@@ -98,7 +103,7 @@ const SCRIPT = `
 import { Redis } from 'ioredis';
 import { luaScripts } from './queue/lua.generated.js';
 
-const { scriptComment, redisUrl, queue: name, queueOptions, workerOptions, workMs, deaf } = JSON.parse(process.argv[2]);
+const { scriptComment, redisUrl, queue: name, queueOptions, workerOptions, workMs, deaf, blockMs } = JSON.parse(process.argv[2]);
 if (scriptComment) {
   for (const script of Object.keys(luaScripts)) luaScripts[script] += '-- ' + scriptComment + '\\n';
 }
@@ -112,6 +117,10 @@ const queue = new JobQueue(redis, name, queueOptions);
 
 function handle(job) {
   if (job.payload === 'poison') process.kill(process.pid, 'SIGKILL');
+  if (job.payload === 'block') {
+    const end = performance.now() + blockMs;
+    while (performance.now() < end);
+  }
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       say({ type: 'worked', id: job.id, attempt: job.attempt });

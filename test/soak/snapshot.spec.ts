@@ -1,0 +1,72 @@
+// What the checker reads of a real Redis at the end, with what should not be there planted into it.
+import { describe, expect, it } from '@jest/globals';
+import { Sweeper } from '../../src/worker/sweeper.js';
+import { coreQueue } from '../support/core-queue.js';
+import { ills } from './ending.js';
+import { takeSnapshot } from './snapshot.js';
+
+/** A queue with one job that waits and one that is completed, and what is then seen of it. */
+async function seeded() {
+  const { queue, state } = coreQueue();
+  state.broken = true;
+  const waits = await queue.enqueue({ p: 1, n: 0, kind: 'later' }, { delayMs: 3_600_000 });
+  await queue.enqueue({ p: 1, n: 1, kind: 'plain' });
+  const job = (await queue.claim())!;
+  await queue.complete(job, job.fence);
+  const look = () => takeSnapshot({ holderOf: () => Promise.resolve(state.redis) }, [queue]);
+  return { queue, state, keys: state.keys, redis: state.redis, waits: waits.id, fence: job.fence, look };
+}
+
+describe('the final state', () => {
+  it('holds each job in its place, and nothing to object to', async () => {
+    const { look, queue, fence } = await seeded();
+    const { jobs, totals, faults } = await look();
+    expect(faults).toEqual([]);
+    expect(jobs).toMatchObject([
+      { place: 'waiting', work: { p: 1, n: 0 } },
+      { place: 'completed', work: { p: 1, n: 1 }, resultFence: fence },
+    ]);
+    expect(totals).toMatchObject({ enqueued: 2, completed: 1 });
+    expect(await ills([queue])).toEqual([]);
+  });
+
+  it('shows a misplaced job that nobody mended, as long as nobody mends it', async () => {
+    const { look, queue, keys, redis, waits } = await seeded();
+    await redis.zrem(keys.scheduled, waits);
+    expect((await look()).faults).toContainEqual(`I1: ${waits} is nowhere, and lives on (-1 ms)`);
+    expect(await ills([queue])).toEqual([expect.stringMatching(`^doctor: orphan ${waits} at the end`)]);
+    await queue.doctor({ mend: true });
+    expect((await look()).faults).toEqual([]);
+    expect(await ills([queue])).toEqual([]);
+  });
+
+  it.each(['cancel', 'remove', 'reschedule'] as const)(
+    'still shows it after a %s of it: only the doctor mends it',
+    async (verb) => {
+      const { look, queue, keys, redis, waits } = await seeded();
+      await redis.zrem(keys.scheduled, waits);
+      await (verb === 'reschedule' ? queue.reschedule(waits, { delayMs: 0 }) : queue[verb](waits));
+      const logger = { log: () => {}, warn: () => {}, error: () => {} };
+      await new Sweeper([queue], 1_000, logger).runOnce();
+      expect((await look()).faults).toContainEqual(expect.stringMatching(`^I1: ${waits} is nowhere`));
+    },
+  );
+
+  it('shows a job in two places, and one without its hash', async () => {
+    const { look, keys, redis, waits } = await seeded();
+    await redis.lpush(keys.pending, waits, 'ghost');
+    const { faults } = await look();
+    expect(faults).toContainEqual(`I1: ${waits} is in pending and in scheduled`);
+    expect(faults).toContainEqual('I1: ghost is in pending and has no hash');
+  });
+
+  it('shows a unique key that nobody holds, and a key that would stay for ever', async () => {
+    const { look, keys, redis } = await seeded();
+    await redis.hset(keys.unique, 'stuck', 'nobody');
+    const stray = `${keys.jobPrefix.slice(0, -'job:'.length)}batch:stray`;
+    await redis.set(stray, 1);
+    const { faults } = await look();
+    expect(faults).toContainEqual('left over: the unique key stuck is held by nobody, which is gone');
+    expect(faults).toContainEqual(`left over: ${stray} would stay for ever`);
+  });
+});
