@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Canceller } from './canceller.js';
 import { checkCount, checkKnown, checkOptions } from './check-options.js';
 import { checkStart } from './check-start.js';
 import { clean, type CleanableStatus, type CleanOptions } from './clean.js';
@@ -17,7 +18,7 @@ import { LARGEST_PAGE } from './limits.js';
 import { checkQueueName, checkText, show } from './names.js';
 import { resolveQueueOptions, type QueueOptions, type ResolvedQueueOptions } from './options.js';
 import { purge } from './purge.js';
-import { QueueScripts } from './queue-scripts.js';
+import { QueueScripts, type CancelAnswer } from './queue-scripts.js';
 import { isRedisClient, type RedisClient } from './redis-client.js';
 import { Schedules } from './schedules.js';
 import { SHORTEST_TRIP_MS } from './supervised.js';
@@ -44,7 +45,7 @@ export abstract class QueueOperator {
   /** The jobs that have failed for good. */
   readonly deadLetters: DeadLetters = new DeadLetters(this);
   private opened: QueueScripts | undefined;
-  private readonly cancelListeners = new Set<(job: JobRecord) => void>();
+  private readonly canceller = new Canceller(this);
 
   constructor(
     client: RedisClient,
@@ -130,28 +131,18 @@ export abstract class QueueOperator {
    * Cancels a job: one that waits at once; a running one is asked to, at its worker's next heartbeat (`requested`).
    * Taking one job out of a long queue is O(its length).
    */
-  async cancel(id: string): Promise<'cancelled' | 'requested' | 'finished' | 'missing'> {
+  async cancel(id: string): Promise<CancelAnswer> {
     checkText('job id', id);
-    if (this.cancelListeners.size === 0) {
-      return this.call((scripts) => scripts.cancel(id));
-    }
-    const { answer, cancelled } = await this.call((scripts) => scripts.cancelAndTell(id));
-    if (cancelled) {
-      this.cancelListeners.forEach((listener) => listener(cancelled));
-    }
-    return answer;
+    return this.canceller.cancel(id);
   }
 
   /**
-   * Calls the listener with each waiting job that `cancel` of this object ends, once; that of a running one is told by its
-   * worker. Answers the way to end that.
+   * Calls the listener with each waiting job that `cancel` of this object ends, once, also where the answer to the first
+   * call was lost and a repeat found the job cancelled; that of a running one is told by its worker. Answers the way to end
+   * that.
    */
   onCancelled(listener: (job: JobRecord) => void): () => void {
-    if (typeof listener !== 'function') {
-      throw new InvalidOptionError('onCancelled', 'a function', show(listener));
-    }
-    this.cancelListeners.add(listener);
-    return () => this.cancelListeners.delete(listener);
+    return this.canceller.listen(listener);
   }
 
   /** Deletes a job with all its traces. A claimed one is refused (`processing`): cancel it first. */

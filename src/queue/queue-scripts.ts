@@ -28,6 +28,7 @@ export interface Release extends ClaimRef {
 }
 
 export type FailOutcome = 'retry' | 'failed' | 'cancelled' | 'lost';
+export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'missing';
 export type ReleaseOutcome = 'released' | 'failed' | 'cancelled' | 'lost';
 
 /**
@@ -144,18 +145,16 @@ export class QueueScripts extends HotPathScripts {
     );
   }
 
-  cancel(id: string): ScriptCall<'cancelled' | 'requested' | 'finished' | 'missing'> {
+  cancel(id: string): ScriptCall<CancelAnswer> {
     return call('cancel', this.keys.standard, [...this.retention, id, ''], (reply) => reply as 'cancelled');
   }
 
-  /** Answers the job too, where this call cancelled it. */
-  cancelAndTell(
-    id: string,
-  ): ScriptCall<{ answer: 'cancelled' | 'requested' | 'finished' | 'missing'; cancelled?: JobRecord }> {
-    return call('cancel', this.keys.standard, [...this.retention, id, '1'], (reply) =>
+  /** Answers the job too, where this request cancelled it. */
+  cancelAndTell(id: string, request: string): ScriptCall<{ answer: CancelAnswer; cancelled?: JobRecord }> {
+    return call('cancel', this.keys.standard, [...this.retention, id, request], (reply) =>
       Array.isArray(reply)
         ? { answer: 'cancelled', cancelled: decodeJob(this.keys.queue, reply as string[]) }
-        : { answer: reply as 'requested' },
+        : { answer: reply as CancelAnswer },
     );
   }
 

@@ -10,12 +10,13 @@ import {
   type EnqueueJobOptions,
   type WorkerEvent,
 } from 'nest-job-queue';
-import { connect, uniqueQueueName } from '../support/redis.js';
+import { FaultProxy } from '../support/fault-proxy.js';
+import { connect, testRedisUrl, uniqueQueueName } from '../support/redis.js';
 import { eventually, sleep } from '../support/wait.js';
 import { signal, startApp } from './app.js';
 
 /** An app that only enqueues, with all that it hears of jobs being cancelled. */
-async function hearing() {
+async function hearing(redis: string = testRedisUrl()) {
   const seen: WorkerEvent[] = [];
   @Injectable()
   class Listener {
@@ -24,7 +25,7 @@ async function hearing() {
       seen.push(event);
     }
   }
-  const app = await startApp({ jobs: { worker: false, reclaim: false }, providers: [Listener] });
+  const app = await startApp({ jobs: { redis, worker: false, reclaim: false }, providers: [Listener] });
   return { jobs: app.get(JobQueueService), seen };
 }
 
@@ -68,6 +69,22 @@ describe('a job that a call cancels while it waits', () => {
     await queue.fail((await queue.claim())!, new Error('no'), { delayMs: 60_000 });
     expect(await queue.cancel(id)).toBe('cancelled');
     expect(seen).toMatchObject([{ job: { id, attempt: 1 }, error: { message: /before its next attempt/ } }]);
+  });
+
+  it('is told of once although the answer was lost with its connection', async () => {
+    const proxy = await FaultProxy.start();
+    const { jobs, seen } = await hearing(proxy.url);
+    const name = uniqueQueueName();
+    const { id } = await jobs.enqueue(name, 1);
+    await jobs.cancel(name, 'none'); // the script is known to the server
+    const lost = proxy.loseReplies();
+    const answer = jobs.cancel(name, id);
+    await lost;
+    expect(await connect().hget(`queue:${name}:job:${id}`, 'status')).toBe('cancelled');
+    proxy.heal();
+    proxy.cut();
+    expect(await answer).toBe('cancelled');
+    expect(seen).toMatchObject([{ type: 'cancelled', job: { id, queue: name } }]);
   });
 
   it('is told of although nothing is kept of it', async () => {

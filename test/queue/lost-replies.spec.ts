@@ -1,14 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JobQueue } from '../../src/queue/job-queue.js';
-import { coreQueue } from '../support/core-queue.js';
+import { RedisUnsuitableError } from '../../src/queue/errors.js';
+import type { QueueOptions } from '../../src/queue/options.js';
+import { coreQueue, sameQueue } from '../support/core-queue.js';
 import { connect } from '../support/redis.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 
-async function behindProxy() {
+async function behindProxy(options: QueueOptions = {}) {
   const proxy = await FaultProxy.start();
   const client = connect({ retryStrategy: () => 20, maxRetriesPerRequest: null }, proxy.url);
   client.on('error', () => undefined);
-  const { queue, state } = coreQueue({}, client);
+  const { queue, state } = coreQueue(options, client);
   await queue.stats(); // connected, and the server is known
   return { proxy, queue, state };
 }
@@ -63,5 +65,41 @@ describe('I3: a reply that was lost', () => {
     const job = (await setup.queue.claim())!;
     expect(await withLostReply(setup, (queue) => queue.release(job))).toBe('released');
     expect(await setup.state.field(job.id, 'attempts')).toBe('0');
+  });
+
+  it.each([
+    ['pending', {}],
+    ['scheduled', { delayMs: 60_000 }],
+  ])('of a cancel of a %s job: it is told of once', async (_, options) => {
+    const setup = await behindProxy();
+    const told: string[] = [];
+    setup.queue.onCancelled(({ id }) => told.push(id));
+    const { id } = await setup.queue.enqueue(1, options);
+    await setup.queue.cancel('none'); // the script is known to the server
+    expect(await withLostReply(setup, (queue) => queue.cancel(id))).toBe('cancelled');
+    expect(await setup.queue.cancel(id)).toBe('cancelled');
+    expect(told).toEqual([id]);
+    expect(await setup.state.total('cancelled')).toBe(1);
+  });
+
+  it('of a cancel that was given up: a call that repeats it tells of the job, and one of another process does not', async () => {
+    const setup = await behindProxy({ enqueueTimeoutMs: 1_000 });
+    const other = sameQueue(setup.queue);
+    const told: string[] = [];
+    setup.queue.onCancelled(({ id }) => told.push(id));
+    other.onCancelled(() => told.push('elsewhere'));
+    const { id } = await setup.queue.enqueue(1);
+    await setup.queue.cancel('none');
+    const lost = setup.proxy.loseReplies();
+    const failure = expect(setup.queue.cancel(id)).rejects.toThrow(RedisUnsuitableError);
+    await lost;
+    await failure;
+    setup.proxy.heal();
+    setup.proxy.cut();
+    expect(await other.cancel(id)).toBe('cancelled');
+    expect(told).toEqual([]);
+    expect(await setup.queue.cancel(id)).toBe('cancelled');
+    expect(await setup.queue.cancel(id)).toBe('cancelled');
+    expect(told).toEqual([id]);
   });
 });

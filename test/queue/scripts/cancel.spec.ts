@@ -24,17 +24,28 @@ describe('cancel.lua', () => {
     expect((await q.claim(10)).map((job) => job.id)).toEqual(['b']);
   });
 
-  it('answers the job where somebody is to be told of it, once, however short it is kept', async () => {
+  it('answers the job where somebody is to be told of it, however short it is kept', async () => {
     const q = testQueue({ resultTtlMs: 1 });
     await q.addAll('a');
-    const first = await q.run(q.scripts.cancelAndTell('a'));
-    expect(first).toMatchObject({ answer: 'cancelled', cancelled: { id: 'a', status: 'cancelled' } });
-    await q.addAll('b');
+    const answer = await q.run(q.scripts.cancelAndTell('a', 'r'));
+    expect(answer).toMatchObject({ answer: 'cancelled', cancelled: { id: 'a', status: 'cancelled' } });
+    await q.addAndClaim('b');
+    expect(await q.run(q.scripts.cancelAndTell('b', 'r'))).toEqual({ answer: 'requested' });
+    expect(await q.run(q.scripts.cancelAndTell('none', 'r'))).toEqual({ answer: 'missing' });
+  });
+
+  it('I3: answers the job to the same request again, and to no other', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b');
+    const first = await q.run(q.scripts.cancelAndTell('a', 'r'));
     await q.run(q.scripts.cancel('b'));
-    expect((await q.run(q.scripts.cancelAndTell('b'))).cancelled).toBeUndefined();
-    await q.addAndClaim('c');
-    expect(await q.run(q.scripts.cancelAndTell('c'))).toEqual({ answer: 'requested' });
-    expect(await q.run(q.scripts.cancelAndTell('none'))).toEqual({ answer: 'missing' });
+    await expectUnchanged(q, async () => {
+      expect(await q.run(q.scripts.cancelAndTell('a', 'r'))).toEqual(first);
+      expect(await q.run(q.scripts.cancelAndTell('a', 'of another'))).toEqual({ answer: 'cancelled' });
+      expect(await q.run(q.scripts.cancel('a'))).toBe('cancelled');
+      expect(await q.run(q.scripts.cancelAndTell('b', 'r'))).toEqual({ answer: 'cancelled' });
+      expect(await q.run(q.scripts.cancel('b'))).toBe('cancelled');
+    });
   });
 
   it('flags a running job and leaves its claim', async () => {

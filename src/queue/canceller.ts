@@ -1,0 +1,59 @@
+import { InvalidOptionError } from './errors.js';
+import type { JobRecord } from './job.js';
+import { randomId } from './job-id.js';
+import { show } from './names.js';
+import type { CancelAnswer, QueueScripts } from './queue-scripts.js';
+import type { ScriptCall } from './script-runner.js';
+
+/** How many calls without an answer are remembered, the newest. */
+const MOST_UNANSWERED = 1_000;
+
+/** The queue whose jobs are cancelled. */
+interface CancelledQueue {
+  scripts(): Promise<QueueScripts>;
+  run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
+}
+
+/** Cancels jobs of one queue, and tells its listeners of those that waited, once each. */
+export class Canceller {
+  private readonly listeners = new Set<(job: JobRecord) => void>();
+  /** By job the request of a call that had no answer, so that its repeat is known to have been the one that cancelled. */
+  private readonly unanswered = new Map<string, string>();
+
+  constructor(private readonly queue: CancelledQueue) {}
+
+  async cancel(id: string): Promise<CancelAnswer> {
+    const scripts = await this.queue.scripts();
+    if (this.listeners.size === 0) {
+      return this.queue.run(scripts.cancel(id));
+    }
+    const request = this.unanswered.get(id) ?? randomId();
+    this.unanswered.delete(id);
+    try {
+      const { answer, cancelled } = await this.queue.run(scripts.cancelAndTell(id, request));
+      if (cancelled) {
+        this.listeners.forEach((listener) => listener(cancelled));
+      }
+      return answer;
+    } catch (error) {
+      this.remember(id, request);
+      throw error;
+    }
+  }
+
+  /** Answers the way to end that. @throws InvalidOptionError */
+  listen(listener: (job: JobRecord) => void): () => void {
+    if (typeof listener !== 'function') {
+      throw new InvalidOptionError('onCancelled', 'a function', show(listener));
+    }
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  private remember(id: string, request: string): void {
+    this.unanswered.set(id, request);
+    if (this.unanswered.size > MOST_UNANSWERED) {
+      this.unanswered.delete(this.unanswered.keys().next().value!);
+    }
+  }
+}
