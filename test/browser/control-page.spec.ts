@@ -42,6 +42,12 @@ async function enqueue(kind: string, count: number) {
   await page.getByRole('button', { name: 'Enqueue' }).click();
 }
 
+/** What the page says that all workers so far have done. */
+async function workerDone(): Promise<number> {
+  const text = await page.locator('[data-stat=worker_processed_total]').textContent();
+  return Number(text!.replaceAll(',', ''));
+}
+
 const workers = () => page.locator('#workers li');
 const noWorkers = () => page.locator('#workers:empty').waitFor({ state: 'attached' });
 
@@ -61,6 +67,10 @@ describe('jobs', () => {
     await says(page, '.completed .range', '1 to 5 of 12');
     expect(await numberOf(page, 'Enqueued')).toBe(before.enqueued + 12);
     expect(await numberOf(page, 'Completed')).toBe(before.completed + 12);
+    await patiently(async () => {
+      const { worker_processed_total: done } = await shop.get<Record<string, number>>('/stats');
+      return done === (await workerDone());
+    });
     expect(await page.locator('.completed .rows li').first().textContent()).toMatch(/attempt 1.*"recipient":"ada@/);
   });
 
@@ -158,4 +168,5 @@ it('resets: no jobs, no workers, zero totals', async () => {
   await patiently(async () => (await numberOf(page, 'Completed')) === 0);
   expect(await numberOf(page, 'Enqueued')).toBe(0);
   await noWorkers();
+  expect(await workerDone()).toBe(0);
 });

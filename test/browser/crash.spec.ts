@@ -24,7 +24,7 @@ interface JobView {
 
 beforeAll(async () => {
   shop = await startShop(['--workers', '2']);
-  page = await openPage(shop.url);
+  page = await openPage(shop.url, { viewport: { width: 1280, height: 800 } });
   await workersRun(page, 2);
 }, 240_000);
 
@@ -34,7 +34,10 @@ it('shows a crash from beginning to end on one screen: killed, the claim runs ou
   await page.getByRole('button', { name: 'Crash a worker and watch' }).click();
   await says(page, '#crash-steps li', /Its claim runs out in \d\.\d s/);
   expect(await page.locator('.processing .note').textContent()).toMatch(/claim/);
+  // The steps, who was killed, and the job with its claim: all is in sight.
+  expect(await outOfSight('#crash', '#crash-steps li', '#workers li', '.processing .rows li')).toEqual([]);
   await says(page, '#crash-steps li', 'Completed. Nothing was lost.', 40_000);
+  expect(await outOfSight('#crash', '#crash-steps li', '#workers li', '#numbers div')).toEqual([]);
   const steps = await page.locator('#crash-steps li').allTextContents();
   expect(steps.map((step) => step.replace(/worker-\d+( \(process \d+\))?/, 'W').replace(/email \w+/, 'J'))).toEqual(
     [
@@ -51,6 +54,20 @@ it('shows a crash from beginning to end on one screen: killed, the claim runs ou
   const order = /completed after all.*attempt 2.*claim of email \w+ ran out.*killed \(SIGKILL\)/;
   expect(await page.locator('#story').textContent()).toMatch(order);
 });
+
+/** What of these is not wholly on the screen, as it is when the page was opened and nobody has scrolled. */
+async function outOfSight(...selectors: string[]): Promise<string[]> {
+  const { width, height } = page.viewportSize()!;
+  const missed: string[] = [];
+  for (const selector of selectors) {
+    const boxes = await Promise.all((await page.locator(selector).all()).map((each) => each.boundingBox()));
+    const seen = boxes.every(
+      (box) => box && box.y >= 0 && box.y + box.height <= height && box.x + box.width <= width,
+    );
+    if (boxes.length === 0 || !seen) missed.push(selector);
+  }
+  return missed;
+}
 
 it('kills the process that its button names, with SIGKILL, and a new one takes its place', async () => {
   await slide(page, 'work_latency_ms', 3_000);

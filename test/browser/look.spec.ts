@@ -1,13 +1,12 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, expect, it } from '@jest/globals';
 import sharp from 'sharp';
-import { violations } from '../support/axe.js';
+import { PHONE, violations, violationsInEveryLook } from '../support/axe.js';
 import { openPage, says, startShop, workersRun, type ControlPage, type RunningShop } from '../support/browser.js';
 import { patiently } from '../support/wait.js';
 
 const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url));
-const PHONE = { width: 390, height: 844 };
 
 let shop: RunningShop;
 let page: ControlPage;
@@ -45,40 +44,34 @@ async function picture(name: string, fullPage = false) {
 const openFirst = (list: string, kind: string) =>
   page.locator(`.${list} .rows li`, { hasText: kind }).getByRole('button').first().click();
 
-describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
-  it('is clean under axe-core, with a job open too', async () => {
-    page = await openPage(shop.url, { colorScheme });
-    await says(page, '.completed .range', 'of');
-    expect(await violations(page)).toEqual([]);
-    await openFirst('failed', 'invoice');
-    await says(page, '#job-body .attempt-log li', 'Failed on purpose');
-    expect(await violations(page)).toEqual([]);
-  });
+it('is clean under axe-core in light, in dark and on a phone, and never too wide: at work, with jobs open, with nothing', async () => {
+  page = await openPage(shop.url);
+  await says(page, '.completed .range', 'of');
+  expect(await violationsInEveryLook(page)).toEqual([]);
+  await openFirst('failed', 'invoice');
+  await says(page, '#job-body .attempt-log li', 'Failed on purpose');
+  expect(await violationsInEveryLook(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await openFirst('completed', 'invoice');
+  await says(page, '#job-body h3', 'What it made');
+  expect(await violationsInEveryLook(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await page.locator('#figures summary').click();
+  await says(page, '#figures td', /\d/);
+  expect(await violationsInEveryLook(page)).toEqual([]);
+});
 
-  it('is clean and not wider than a phone', async () => {
-    page = await openPage(shop.url, { colorScheme, viewport: PHONE });
-    await says(page, '.completed .range', 'of');
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width);
-    expect(await violations(page)).toEqual([]);
-    await openFirst('completed', 'invoice');
-    await says(page, '#job-body h3', 'What it made');
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width);
-    await page.getByRole('button', { name: 'Close' }).click();
-    await page.locator('#job').waitFor({ state: 'hidden' });
-    await page.evaluate('scrollTo(0, 0)');
-    if (colorScheme === 'dark') await picture('control-page-phone.png');
-    await page.locator('#figures summary').click();
-    await says(page, '#figures td', /\d/);
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width);
-    // What came of a button is in sight at the button, however far down it is.
-    await page.getByRole('button', { name: 'Take back expired claims' }).click();
-    const said = page.locator('#answer', { hasText: 'No claim had run out.' });
-    await said.waitFor();
-    const { y, height } = (await said.boundingBox())!;
-    expect(await page.evaluate('scrollY')).toBeGreaterThan(0);
-    expect([y >= 0, y + height <= PHONE.height]).toEqual([true, true]);
-    expect(await violations(page)).toEqual([]);
-  });
+it('on a phone says what came of a button in sight of the button, however far down it is', async () => {
+  page = await openPage(shop.url, { colorScheme: 'dark', viewport: PHONE });
+  await says(page, '.completed .range', 'of');
+  await picture('control-page-phone.png');
+  await page.getByRole('button', { name: 'Take back expired claims' }).click();
+  const said = page.locator('#answer', { hasText: 'No claim had run out.' });
+  await said.waitFor();
+  const { y, height } = (await said.boundingBox())!;
+  expect(await page.evaluate('scrollY')).toBeGreaterThan(0);
+  expect([y >= 0, y + height <= PHONE.height]).toEqual([true, true]);
+  expect(await violations(page)).toEqual([]);
 });
 
 it('has controls with a name each', async () => {
@@ -147,6 +140,9 @@ it('is used by keyboard alone: Enqueue, Kill and Reset are reached by Tab', asyn
   await tabTo('Reset');
   await page.keyboard.press('Space');
   await says(page, '#answer', 'All jobs are deleted');
+  // An empty shop, with an answer in sight.
+  await page.locator('#no-workers').waitFor();
+  expect(await violationsInEveryLook(page)).toEqual([]);
 });
 
 async function tabTo(name: string) {

@@ -2,8 +2,16 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { JobQueue } from 'nest-job-queue';
-import { numberOf, openPage, says, startShop, type ControlPage, type RunningShop } from '../support/browser.js';
-import { figures, lineIn } from '../support/charts.js';
+import {
+  numberOf,
+  openPage,
+  rowOf,
+  says,
+  startShop,
+  type ControlPage,
+  type RunningShop,
+} from '../support/browser.js';
+import { figures, sevenOf } from '../support/charts.js';
 import { connect } from '../support/redis.js';
 import { patiently } from '../support/wait.js';
 
@@ -30,8 +38,106 @@ async function claimEndsIn(id: string, ms: number): Promise<void> {
   expect(await redis.zadd('queue:jobs:claims', 'XX', 'CH', Number(seconds) * 1_000 + 999 + ms, id)).toBe(1);
 }
 
+/** The ids of what waits, and where the answer says that it goes on. */
+async function listing(path: string) {
+  const response = await fetch(shop.url + path);
+  const { pending } = (await response.json()) as { pending: { id: string }[] };
+  return { ids: pending.map(({ id }) => id), link: response.headers.get('link') };
+}
+
+const enqueueEmails = (count: number) =>
+  queue.enqueueMany(Array.from({ length: count }, () => ({ payload: {}, name: 'email' })));
+
+describe('the rows of', () => {
+  it('the four lists show payload, attempts, result and error of their jobs', async () => {
+    const enqueue = async (name: string, to: string) => (await queue.enqueue({ to }, { name })).id;
+    const completed = await enqueue('thumbnail', 'ada');
+    await queue.complete((await queue.claim())!, { width: 240 });
+    const failed = await enqueue('invoice', 'grace');
+    await queue.fail((await queue.claim())!, new Error('no paper'));
+    await queue.fail((await queue.claim())!, new Error('no ink'), { final: true });
+    const processing = await enqueue('webhook', 'alan');
+    await queue.claim();
+    const [again, pending] = [await enqueue('email', 'edsger'), await enqueue('email', 'barbara')];
+    await queue.fail((await queue.claim())!, new Error('no answer'));
+    await says(page, '.pending .range', '1 to 2 of 2');
+    await page.locator(`.pending li[data-job="${again}"] .outcome`, { hasText: 'no answer' }).waitFor();
+    const row = { attempts: '', outcome: '', bad: false };
+    expect({
+      completed: await rowOf(page, 'completed', completed),
+      failed: await rowOf(page, 'failed', failed),
+      processing: await rowOf(page, 'processing', processing),
+      again: await rowOf(page, 'pending', again),
+      pending: await rowOf(page, 'pending', pending),
+    }).toEqual({
+      completed: {
+        ...row,
+        kind: 'thumbnail',
+        attempts: 'attempt 1',
+        payload: '{"to":"ada"}',
+        outcome: '{"width":240}',
+      },
+      failed: {
+        kind: 'invoice',
+        attempts: 'attempt 2',
+        payload: '{"to":"grace"}',
+        outcome: 'no ink',
+        bad: true,
+      },
+      processing: { ...row, kind: 'webhook', attempts: 'attempt 1', payload: '{"to":"alan"}' },
+      again: {
+        kind: 'email',
+        attempts: 'attempt 1',
+        payload: '{"to":"edsger"}',
+        outcome: 'no answer',
+        bad: true,
+      },
+      pending: { ...row, kind: 'email', payload: '{"to":"barbara"}' },
+    });
+  });
+});
+
+const hasFocus = (selector: string) => page.locator(`${selector}:focus`).waitFor();
+
+describe('the focus of the keyboard', () => {
+  it('stays on a button that is off, which does nothing then', async () => {
+    await enqueueEmails(12);
+    const next = page.getByRole('button', { name: 'Waiting: next jobs' });
+    await next.focus();
+    for (const range of ['6 to 10 of 12', '11 to 12 of 12']) {
+      await page.keyboard.press('Enter');
+      await says(page, '.pending .range', range);
+    }
+    await hasFocus('[aria-label="Waiting: next jobs"][aria-disabled=true]');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Waiting: first jobs' }).focus();
+    await page.keyboard.press('Enter');
+    await says(page, '.pending .range', '1 to 5 of 12');
+  });
+
+  it('goes to the list where a row goes, and where its buttons do, and where a job was opened from it', async () => {
+    const [{ id } = { id: '' }] = await enqueueEmails(6);
+    const row = `.pending li[data-job="${id}"] .open`;
+    await page.locator(row).focus();
+    await queue.claim();
+    await hasFocus('section.pending');
+    await enqueueEmails(1);
+    await page.getByRole('button', { name: 'Waiting: last jobs' }).focus();
+    await queue.claim();
+    await hasFocus('section.pending');
+    const first = page.locator('.pending .open').first();
+    await first.focus();
+    await page.keyboard.press('Enter');
+    await says(page, '#job-body .facts', 'pending');
+    await queue.claim();
+    await says(page, '#job-body .facts', 'processing');
+    await page.keyboard.press('Escape');
+    await hasFocus('section.pending');
+  });
+});
+
 describe('a list', () => {
-  it('of 100,000 jobs is shown a page at a time, the last one too, soon, and without a request for each job', async () => {
+  it('of 100,000 jobs is shown a page at a time, the last one too, soon, without a request for each job, and reset', async () => {
     const last: string[] = [];
     for (let batch = 0; batch < 20; batch++) {
       const jobs = Array.from({ length: 5_000 }, (_, i) => ({ payload: { i }, name: 'email' }));
@@ -63,14 +169,19 @@ describe('a list', () => {
     page.removeAllListeners('request');
     expect(await page.evaluate('document.querySelectorAll("*").length')).toBeLessThan(1_000);
     const asked = performance.now();
-    const { pending } = await shop.get<{ pending: unknown[] }>('/jobs');
-    expect(pending).toHaveLength(1_000);
+    const listed = await listing('/jobs');
     expect(performance.now() - asked).toBeLessThan(2_500);
+    expect(listed.ids).toHaveLength(1_000);
+    expect(listed.link).toBe('</jobs?offset=1000&limit=1000>; rel="next"');
+    expect(await listing('/jobs?offset=99995')).toEqual({ ids: last.slice(-5), link: null });
     // One that becomes shorter shows its last page.
-    await queue.purge({ confirm: 'jobs' });
-    await says(page, '.pending .range', /^0$/);
+    await page.getByRole('button', { name: 'Reset' }).click();
+    await says(page, '.pending .range', /^0$/, 60_000);
+    await says(page, '#answer', 'All jobs are deleted', 60_000);
     expect(await page.getByRole('button', { name: 'Waiting: first jobs' }).isVisible()).toBe(false);
-  }, 90_000);
+    expect(await numberOf(page, 'Enqueued')).toBe(0);
+    expect((await redis.scan('0', 'MATCH', 'queue:jobs:job:*', 'COUNT', 200_000))[1]).toEqual([]);
+  }, 120_000);
 
   it('shows a claim in red when it has run out, and not before', async () => {
     const { id } = await queue.enqueue({}, { name: 'email' });
@@ -110,6 +221,8 @@ it('expired claims are taken back by hand; the page says when there is none', as
   await says(page, '.pending .rows li', 'attempt 1, 1 crashed');
   expect(await numberOf(page, 'Taken back')).toBe(1);
 });
+
+const near = (value: number | undefined) => (value === undefined ? value : expect.closeTo(value, -1));
 
 const plotted = (facts: number[]) => patiently(async () => String((await figures(page))[0]) === String(facts));
 
@@ -151,18 +264,11 @@ describe('the charts', () => {
       [100, 0, 10, 0, 0],
       [100, 0, 0, 0, 0],
     ]);
-    const drawn = await patiently(async () => {
-      const heights = await lineIn(page, { chart: '#depths', colour: '--amber', top: 110 });
-      return heights.length > 0 && heights;
-    });
-    const at = (share: number) => drawn[Math.round(share * (drawn.length - 1))];
-    expect([at(0.1), at(0.3), at(0.7), at(0.9)]).toEqual([
-      expect.closeTo(100, -1),
-      expect.closeTo(100, -1),
-      expect.closeTo(50, -1),
-      expect.closeTo(50, -1),
-    ]);
-    expect([at(0.4), at(0.5), at(0.6)]).toEqual([undefined, undefined, undefined]);
+    // What is waiting: 100, nothing, 50. What is completed grows by one a second.
+    const waiting = await sevenOf(page, { chart: '#depths', colour: '--amber', top: 110 });
+    expect(waiting).toEqual([100, 100, undefined, undefined, undefined, 50, 50].map(near));
+    const completed = await sevenOf(page, { chart: '#totals', colour: '--green', top: 66 });
+    expect(completed).toEqual([6, 18, undefined, undefined, undefined, 42, 54].map(near));
   });
 });
 
@@ -172,9 +278,14 @@ describe('the story', () => {
       const line = (n, at, text) => ({ n, at, tone: 'plain', text });
       showStory([line(1, 1, 'before'), line(2, 2, 'before')]);
       showStory([line(1, 3, 'after'), line(2, 4, 'after')]);
-      return [...document.querySelectorAll('#story li span')].map((span) => span.textContent);
+      const texts = [...document.querySelectorAll('#story li span')].map((span) => span.textContent);
+      const none = document.getElementById('no-story');
+      const hidden = [none.hidden];
+      showStory([]);
+      return [...texts, ...hidden, none.hidden];
     })`);
-    expect(told).toEqual(['after', 'after']);
+    // Where nothing has happened yet, the page says so.
+    expect(told).toEqual(['after', 'after', true, false]);
   });
 
   it('tells the first hour of a day as 00', async () => {

@@ -11,3 +11,24 @@ export async function violations(page: Page): Promise<string[]> {
   return (await page.evaluate(`axe.run(document, { resultTypes: ['violations'] })
     .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 120)).join(' | ')))`)) as string[];
 }
+
+export const PHONE = { width: 390, height: 844 };
+
+/** The same in light and in dark, as wide as it is and as wide as a phone; what is wider than the screen counts too. */
+export async function violationsInEveryLook(page: Page): Promise<string[]> {
+  const size = page.viewportSize()!;
+  const found: string[] = [];
+  for (const viewport of [size, PHONE]) {
+    await page.setViewportSize(viewport);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      // Less motion: what fades away has no contrast while it does.
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      const tooWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+      const all = [...(await violations(page)), ...(tooWide ? ['wider than the screen'] : [])];
+      found.push(...all.map((each) => `${colorScheme}, ${viewport.width} px: ${each}`));
+    }
+  }
+  await page.emulateMedia({ colorScheme: null, reducedMotion: null });
+  await page.setViewportSize(size);
+  return found;
+}

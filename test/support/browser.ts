@@ -108,6 +108,16 @@ export async function numberOf(page: Page, name: string): Promise<number> {
   return Number(text!.replaceAll(',', ''));
 }
 
+/** What the row of a job says, by its parts. */
+export async function rowOf(page: Page, list: string, id: string) {
+  const row = page.locator(`.${list} .rows li[data-job="${id}"]`);
+  const [kind, attempts, payload, outcome] = await Promise.all(
+    ['kind', 'attempts', 'payload', 'outcome'].map((part) => row.locator(`.${part}`).textContent()),
+  );
+  const bad = await row.locator('.outcome').evaluate((node) => node.classList.contains('bad'));
+  return { kind, attempts, payload, outcome, bad };
+}
+
 /** Sets a slider as a hand on the arrow keys does, in one go. */
 export async function slide(page: Page, id: string, value: number): Promise<void> {
   await page.locator(`#${id}`).fill(String(value));

@@ -1,5 +1,6 @@
 // What the charts of the control page show: the figures in their table, and the lines as they are drawn.
 import type { Page } from 'playwright-core';
+import { patiently } from './wait.js';
 
 /** The rows of the table, the newest first, without the time. */
 export async function figures(page: Page): Promise<(number | string)[][]> {
@@ -36,4 +37,13 @@ export async function lineIn(
     });
   })()`)) as (number | null)[];
   return heights.map((share) => (share === null ? undefined : share * top));
+}
+
+/** The values of a line at seven places from left to right, once it is drawn. */
+export async function sevenOf(page: Page, line: Parameters<typeof lineIn>[1]): Promise<(number | undefined)[]> {
+  const heights = await patiently(async () => {
+    const all = await lineIn(page, line);
+    return all.length > 0 && all;
+  });
+  return [0.1, 0.3, 0.4, 0.5, 0.6, 0.7, 0.9].map((share) => heights[Math.round(share * (heights.length - 1))]);
 }

@@ -108,7 +108,7 @@ function write(slider) {
 
 /** The sliders follow the server, which others may have changed. Stopped workers leave the number for the next start. */
 export function showConditions(stats, size) {
-  const values = size === 0 ? {} : { size };
+  const values = { size: size === 0 ? byId('size').value : size };
   for (const name of CONDITIONS) values[name] = stats[name];
   for (const [name, value] of Object.entries(values)) {
     const slider = byId(name);

@@ -1,6 +1,7 @@
 // The show of a crash is the server's, and goes on without this page; here it begins, and is seen.
 import { run } from './actions.js';
 import { byId, el, keyed, post, setText } from './dom.js';
+import { setOff } from './focus.js';
 
 const button = byId('crash');
 
@@ -15,7 +16,7 @@ button.addEventListener(
 
 export function showCrash({ running, steps }) {
   // Until it has ended: what is set now comes from the show itself.
-  button.disabled = running;
+  setOff(button, running);
   const list = byId('crash-steps');
   list.hidden = steps.length === 0;
   keyed(

@@ -6,9 +6,16 @@ const ENDED = new Set(['completed', 'failed', 'cancelled']);
 /** A job that is in none of the rows shown changes unseen: it is looked up this long after a snapshot. */
 const UNSEEN_MS = 1_000;
 let open;
+/** The part of the page that a row was opened from: the row may be gone when the dialog closes. */
+let openedFrom;
 
 byId('job-close').addEventListener('click', () => dialog.close());
-dialog.addEventListener('close', () => (open = undefined));
+dialog.addEventListener('close', () => {
+  open = undefined;
+  // Where the row is still there, the browser has gone back to it by now.
+  const { activeElement } = document;
+  if (activeElement === document.body || dialog.contains(activeElement)) openedFrom?.focus();
+});
 dialog.addEventListener('click', (event) => {
   if (event.target === dialog) dialog.close();
 });
@@ -17,6 +24,7 @@ export function openJob(id) {
   open = { id };
   byId('job-title').textContent = `Job ${shortId(id)}`;
   byId('job-body').replaceChildren(el('p', { className: 'hint' }, 'Looking …'));
+  openedFrom = document.activeElement.closest('[tabindex]');
   dialog.showModal();
   void load(id);
 }

@@ -1,5 +1,6 @@
 // The four lists, a page of each; the offsets are part of the stream's address.
 import { byId, count, el, keyed, seconds, setText, shortId } from './dom.js';
+import { keepingFocus, setOff } from './focus.js';
 import { openJob } from './job-dialog.js';
 
 const PAGE = 5;
@@ -29,21 +30,23 @@ export function onPage(listener) {
 
 export function showLists(lists) {
   for (const [name, page] of Object.entries(lists)) {
-    const panel = panels[name];
-    const { rows, range, turns, empty } = panel;
-    const { offset, total, jobs } = page;
     // Only what the server shows is where we are: a list may have become shorter.
-    offsets[name] = offset;
-    panel.last = Math.max(0, Math.ceil(total / PAGE) - 1) * PAGE;
-    setText(
-      range,
-      total === 0 ? '0' : `${count(offset + 1)} to ${count(Math.min(total, offset + PAGE))} of ${count(total)}`,
-    );
-    turns.hidden = panel.last === 0;
-    for (const turn of turns.children) turn.disabled = turn.to(panel.last, offset) === offset;
-    empty.hidden = jobs.length > 0;
-    keyed(rows, jobs, (job) => job.id, makeRow, updateRow);
+    offsets[name] = page.offset;
+    keepingFocus(panels[name].section, () => showPage(panels[name], page));
   }
+}
+
+function showPage(panel, { offset, total, jobs }) {
+  const { rows, range, turns, empty } = panel;
+  panel.last = Math.max(0, Math.ceil(total / PAGE) - 1) * PAGE;
+  setText(
+    range,
+    total === 0 ? '0' : `${count(offset + 1)} to ${count(Math.min(total, offset + PAGE))} of ${count(total)}`,
+  );
+  turns.hidden = panel.last === 0;
+  for (const turn of turns.children) setOff(turn, turn.to(panel.last, offset) === offset);
+  empty.hidden = jobs.length > 0;
+  keyed(rows, jobs, (job) => job.id, makeRow, updateRow);
 }
 
 function makePanel(name) {
@@ -63,7 +66,7 @@ function makePanel(name) {
   const empty = el('p', { className: 'hint' }, nothing);
   const section = el(
     'section',
-    { className: `card list ${name}`, 'aria-labelledby': `${name}-title` },
+    { className: `card list ${name}`, 'aria-labelledby': `${name}-title`, tabIndex: -1 },
     el('div', { className: 'list-head' }, el('h2', { id: `${name}-title` }, title), range, turns),
     rows,
     empty,

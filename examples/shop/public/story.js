@@ -1,4 +1,5 @@
 import { byId, el, keyed, timeOf } from './dom.js';
+import { keepingFocus } from './focus.js';
 import { openJob } from './job-dialog.js';
 
 let last;
@@ -8,7 +9,8 @@ export function showStory(lines) {
   const newest = lines.length > 0 ? keyOf(lines.at(-1)) : undefined;
   if (newest === last) return;
   last = newest;
-  keyed(story, lines.toReversed(), keyOf, make, () => {});
+  byId('no-story').hidden = lines.length > 0;
+  keepingFocus(story.parentElement, () => keyed(story, lines.toReversed(), keyOf, make, () => {}));
 }
 
 /** A shop that was started anew counts from one again. */

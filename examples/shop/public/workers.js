@@ -1,5 +1,6 @@
 import { run } from './actions.js';
-import { byId, el, keyed, post, seconds, setText, shortId } from './dom.js';
+import { byId, count, el, keyed, post, seconds, setText, shortId } from './dom.js';
+import { keepingFocus, setOff } from './focus.js';
 
 const STATES = {
   starting: 'starts …',
@@ -11,7 +12,9 @@ const STATES = {
 };
 
 export function showWorkers(workers) {
-  keyed(byId('workers'), workers, (worker) => worker.name, make, update);
+  const list = byId('workers');
+  byId('no-workers').hidden = workers.length > 0;
+  keepingFocus(list.closest('section'), () => keyed(list, workers, (worker) => worker.name, make, update));
 }
 
 function make({ name }) {
@@ -31,13 +34,18 @@ function make({ name }) {
   return row;
 }
 
-function update(row, { pid, state, job }) {
+function update(row, { pid, state, job, processed }) {
   row.dataset.state = job && state === 'running' ? 'busy' : state;
   setText(row.process, pid === undefined ? '' : ` ${pid}`);
+  const done = state === 'running' && processed > 0 ? `, ${count(processed)} done` : '';
   const about = job && `${job.name} ${shortId(job.id)}, ${seconds(job.forMs)}`;
   setText(
     row.state,
-    about && state !== 'starting' ? (state === 'running' ? about : `${STATES[state]} ${about}`) : STATES[state],
+    about && state !== 'starting'
+      ? state === 'running'
+        ? about
+        : `${STATES[state]} ${about}`
+      : STATES[state] + done,
   );
-  row.kill.disabled = state === 'stopping' || pid === undefined;
+  setOff(row.kill, state === 'stopping' || pid === undefined);
 }

@@ -3,6 +3,7 @@ import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import { RedisAwayFilter } from '../http/redis-away.filter.js';
 import { JobsModule } from '../jobs/jobs.module.js';
 import { History } from './live/history.js';
+import { ListingController } from './listing.controller.js';
 import { LiveController } from './live/live.controller.js';
 import { SnapshotService } from './live/snapshot.js';
 import { PageController } from './page.controller.js';
@@ -21,7 +22,7 @@ import { WorkersController } from './workers.controller.js';
 /** The control page, and the worker processes that it governs. */
 @Module({
   imports: [JobsModule],
-  controllers: [PageController, PatternController, WorkersController, LiveController],
+  controllers: [PageController, PatternController, ListingController, WorkersController, LiveController],
   providers: [
     WorkerPool,
     TotalsSinceReset,

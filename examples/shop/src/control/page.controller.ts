@@ -16,6 +16,7 @@ const FILES: Record<string, string> = {
   'crash.js': PAGE,
   'dom.js': PAGE,
   'figures.js': PAGE,
+  'focus.js': PAGE,
   'job-dialog.js': PAGE,
   'lists.js': PAGE,
   'story.js': PAGE,

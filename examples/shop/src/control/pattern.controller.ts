@@ -5,7 +5,7 @@ import { ownUrl } from '../http/own-url.js';
 import { ZodBody } from '../http/zod-body.pipe.js';
 import { Storage } from '../storage/storage.js';
 import { wholeNumber } from './pattern-numbers.js';
-import { jobSummary, type StatsView } from './pattern-views.js';
+import type { StatsView } from './pattern-views.js';
 import { nameOf, payloadOf } from './payloads.js';
 import { WorkerPool } from './pool/worker-pool.js';
 import { QueueAccess } from '../jobs/queue-access.js';
@@ -25,9 +25,6 @@ const enqueueSchema = z.object({
   count: wholeNumber(1, 50).optional(),
 });
 
-/** How many waiting and running jobs `GET /jobs` lists, the demo all; of ended ones, as there, the last ten. */
-const LISTED = 1_000;
-const LISTED_ENDED = 10;
 /** How long workers may take to finish at a reset. */
 const RESET_STOP_MS = 1_500;
 
@@ -43,23 +40,6 @@ export class PatternController {
     private readonly storage: Storage,
     private readonly show: CrashShow,
   ) {}
-
-  @Get('jobs')
-  async jobs() {
-    const [pending, scheduled, processing, completed, failed] = await Promise.all([
-      this.queue.list('pending', 0, LISTED),
-      this.queue.list('scheduled', 0, LISTED),
-      this.queue.list('processing', 0, LISTED),
-      this.queue.list('completed', 0, LISTED_ENDED),
-      this.queue.list('failed', 0, LISTED_ENDED),
-    ]);
-    return {
-      pending: [...pending, ...scheduled].map(jobSummary),
-      processing: processing.map(jobSummary),
-      completed: completed.map(jobSummary),
-      failed: failed.map(jobSummary),
-    };
-  }
 
   @Get('stats')
   now(): Promise<StatsView> {

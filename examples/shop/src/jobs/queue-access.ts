@@ -41,6 +41,13 @@ export class QueueAccess {
     return this.ask(() => this.queue.list(status, { offset, limit }));
   }
 
+  /** What can be claimed, and behind it what waits for its next attempt: the pattern's pending list. */
+  async waiting(offset: number, limit: number, { pending }: QueueStats): Promise<JobRecord[]> {
+    const jobs = offset < pending ? await this.list('pending', offset, limit) : [];
+    if (jobs.length === limit) return jobs;
+    return [...jobs, ...(await this.list('scheduled', Math.max(0, offset - pending), limit - jobs.length))];
+  }
+
   find(id: string, queue = this.name): Promise<JobRecord | null> {
     return this.ask(() => this.jobs.queue(queue).get(id));
   }

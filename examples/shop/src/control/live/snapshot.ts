@@ -89,14 +89,10 @@ export class SnapshotService {
     return { offset, total, jobs: jobs.map((job, i) => this.row(job, ends[i])) };
   }
 
-  /** What can be claimed, and behind it what waits for its next attempt. */
-  private async pending(wanted: number, { pending, scheduled }: QueueStats): Promise<JobPage> {
-    const total = pending + scheduled;
+  private async pending(wanted: number, counted: QueueStats): Promise<JobPage> {
+    const total = counted.pending + counted.scheduled;
     const offset = within(wanted, total);
-    const jobs = offset < pending ? await this.queue.list('pending', offset, PAGE) : [];
-    if (jobs.length < PAGE && scheduled > 0) {
-      jobs.push(...(await this.queue.list('scheduled', Math.max(0, offset - pending), PAGE - jobs.length)));
-    }
+    const jobs = await this.queue.waiting(offset, PAGE, counted);
     return { offset, total, jobs: jobs.map((job) => this.row(job)) };
   }
 

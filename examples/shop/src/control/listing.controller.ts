@@ -1,0 +1,52 @@
+import { Controller, Get, Query, Res } from '@nestjs/common';
+import type { Response } from 'express';
+import { z } from 'zod';
+import { ZodBody } from '../http/zod-body.pipe.js';
+import { QueueAccess } from '../jobs/queue-access.js';
+import { jobSummary } from './pattern-views.js';
+
+/** How many rows of a list are answered at most. */
+const PAGE = 1_000;
+/** How many ended jobs of each kind where no page is asked for: as many as the pattern's demo lists. */
+const ENDED = 10;
+
+const pageSchema = z.object({
+  offset: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+  limit: z.coerce.number().int().min(1).max(PAGE).default(PAGE),
+});
+
+/** The lists of the Redis pattern's demo server, which has no pages; here a script can go on where an answer ends. */
+@Controller('jobs')
+export class ListingController {
+  constructor(private readonly queue: QueueAccess) {}
+
+  /**
+   * Without `offset` as the demo: all that waits and runs, up to a page, and the last ten of what has ended. With it the
+   * rows from there on of each list. Where a list goes on, the header `Link` names the next page.
+   */
+  @Get()
+  async jobs(
+    @Query(new ZodBody(pageSchema)) { offset: wanted, limit }: z.infer<typeof pageSchema>,
+    @Res({ passthrough: true }) response: Response,
+  ) {
+    const offset = wanted ?? 0;
+    const ended = wanted === undefined ? ENDED : limit;
+    const counted = await this.queue.stats();
+    const [pending, processing, completed, failed] = await Promise.all([
+      this.queue.waiting(offset, limit, counted),
+      this.queue.list('processing', offset, limit),
+      this.queue.list('completed', offset, ended),
+      this.queue.list('failed', offset, ended),
+    ]);
+    const unended = Math.max(counted.pending + counted.scheduled, counted.processing);
+    const longest = wanted === undefined ? unended : Math.max(unended, counted.completed, counted.failed);
+    const next = offset + limit;
+    if (longest > next) response.setHeader('Link', `</jobs?offset=${next}&limit=${limit}>; rel="next"`);
+    return {
+      pending: pending.map(jobSummary),
+      processing: processing.map(jobSummary),
+      completed: completed.map(jobSummary),
+      failed: failed.map(jobSummary),
+    };
+  }
+}
