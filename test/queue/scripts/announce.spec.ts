@@ -23,6 +23,19 @@ describe('announce.lua', () => {
     expect(await q.field('a', 'last_error')).toContain('(maxAttempts 1)');
   });
 
+  it('stands for a first sweep, so that an outage before one is known for what it is; a later sweep counts', async () => {
+    const q = testQueue();
+    const before = await q.now();
+    await q.run(q.scripts.announce('w1', true));
+    const lastRun = async () => Number(await q.redis.hget(q.keys.sweep, 'last_run_at_ms'));
+    const first = await lastRun();
+    expect(first).toBeGreaterThanOrEqual(before);
+    await q.run(q.scripts.reclaim(10, 1e12, 0));
+    const swept = await lastRun();
+    await q.run(q.scripts.announce('w2', true));
+    expect(await lastRun()).toBe(swept);
+  });
+
   it('tells that it has stopped; repeated it changes nothing', async () => {
     const q = testQueue();
     await q.run(q.scripts.announce('w1', true));

@@ -177,6 +177,18 @@ describe('reclaim.lua: after an outage of the server', () => {
     expect((await sweep(q, 10, 50_000, 30_000)).reclaimed).toHaveLength(1);
   });
 
+  it('I2: waits where the server went away before the first sweep, since a worker had come before', async () => {
+    const q = testQueue();
+    await q.run(q.scripts.announce('w1', true));
+    await q.addAndClaim('a');
+    await q.expireClaims('a');
+    const came = Number(await q.redis.hget(q.keys.sweep, 'last_run_at_ms'));
+    // Where nothing was written, as much later there is nothing to see either.
+    if (came > 0) await q.redis.hset(q.keys.sweep, 'last_run_at_ms', came - 100_000);
+    expect(await sweep(q, 10, 50_000, 30_000)).toEqual({ reclaimed: [], more: false });
+    expect(await q.status('a')).toBe('processing');
+  });
+
   it('does not wait at the first run, or without a gap', async () => {
     const q = testQueue();
     await q.addAndClaim('a');
