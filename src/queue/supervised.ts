@@ -15,28 +15,24 @@ const LONGEST_HANDSHAKE_MS = 5_000;
  *
  * @throws RedisUnsuitableError when none came in time; what was asked for may have been done
  */
-export async function supervised<Answer>(
-  client: RedisClient,
-  limitMs: number,
-  answer: Promise<Answer>,
-): Promise<Answer> {
-  let timer: NodeJS.Timeout | undefined;
+export function supervised<Answer>(client: RedisClient, limitMs: number, answer: Promise<Answer>): Promise<Answer> {
   const asked = streamOf(client);
-  const heard = asked?.bytesRead;
-  const overdue = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const isLoading = client.status === 'connect' && asked?.bytesRead !== heard;
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      const isLoading = client.status === 'connect' && asked !== undefined && asked.bytesRead > 0;
       if (streamOf(client) === asked && !isLoading) {
         cut(client);
       }
       reject(new RedisUnsuitableError(`Redis gave no answer within ${limitMs} ms; the connection is replaced.`));
     }, limitMs).unref();
+    const inTime = <Outcome>(end: (outcome: Outcome) => void) => {
+      return (outcome: Outcome) => {
+        clearTimeout(timer);
+        end(outcome);
+      };
+    };
+    answer.then(inTime(resolve), inTime(reject));
   });
-  try {
-    return await Promise.race([answer, overdue]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** How often a client of a Cluster is asked whether it still disconnects, in ms. */

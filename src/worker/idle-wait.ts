@@ -75,8 +75,8 @@ export class IdleWait {
   private nudge(): void {
     if (!this.nudged) {
       this.nudged = true;
-      const pipeline = this.commands.pipeline().zadd(this.nudgeKey, 0, '1').pexpire(this.nudgeKey, 10_000);
-      pipeline.exec().catch(() => undefined); // the wait ends by itself within a second
+      const told = [this.commands.zadd(this.nudgeKey, 0, '1'), this.commands.pexpire(this.nudgeKey, 10_000)];
+      Promise.all(told).catch(() => undefined); // the wait ends by itself within a second
     }
   }
 

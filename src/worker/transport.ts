@@ -25,6 +25,8 @@ export class Transport {
   private given = false;
   private wasConnected = false;
   private readonly pauses = new Set<() => void>();
+  /** Ends the latest wait; there is one at a time. */
+  private endWait: (() => void) | undefined;
 
   constructor(
     private readonly client: RedisClient,
@@ -61,6 +63,7 @@ export class Transport {
   giveUp(): void {
     this.given = true;
     this.pauses.forEach((end) => end());
+    this.endWait?.();
   }
 
   private async repeat(calls: ScriptCall<unknown>[], outcomes: Settled<unknown>[]): Promise<Settled<unknown>[]> {
@@ -70,11 +73,14 @@ export class Transport {
   }
 
   private async attempt(calls: ScriptCall<unknown>[], first?: BlockingWait): Promise<Settled<unknown>[]> {
-    // What the client would queue while it is not connected could not be taken back: it is not handed over before.
-    await this.connected();
-    if (this.client.status !== 'ready') {
-      return allFailed(calls, new Error('not connected'));
+    if (!this.isReady) {
+      // What the client would queue while it is not connected could not be taken back: it is not handed over before.
+      await this.connected();
+      if (!this.isReady) {
+        return allFailed(calls, new Error('not connected'));
+      }
     }
+    this.wasConnected = true;
     const limitMs = this.longestTripMs + (first ? first.seconds * 1_000 : 0);
     try {
       const trip = supervised(this.client, limitMs, this.runner.runTogether(calls, first));
@@ -84,20 +90,20 @@ export class Transport {
     }
   }
 
+  private get isReady(): boolean {
+    return this.client.status === 'ready';
+  }
+
   /** The wait's connection is closed with it. A trip over the application's own may still be answered, and is heard. */
-  private untilGivenUp<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  private untilGivenUp<Answer>(wait: Promise<Answer>): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const end = () => reject(new Error('the worker is being stopped'));
-      this.pauses.add(end);
-      answer.then(resolve, reject).finally(() => this.pauses.delete(end));
+      this.endWait = () => reject(new Error('the worker is being stopped'));
+      wait.then(resolve, reject);
     });
   }
 
+  /** Waits for the connection; a stop and the end of the client end that too. */
   private async connected(): Promise<void> {
-    if (this.client.status === 'ready') {
-      this.wasConnected = true;
-      return;
-    }
     if (this.given) {
       return;
     }
