@@ -1,5 +1,6 @@
 // Dead letters: which a filter means, and the two ways out.
 import type { ModelJob } from './job.js';
+import { holderOf } from './enqueue.js';
 import { dropOne } from './operate.js';
 import { deadLetters, toBack } from './places.js';
 import type { QueueModel } from './queue-model.js';
@@ -16,8 +17,9 @@ export function redrive(model: QueueModel, ids: readonly string[], payload?: unk
     dropOne(model.histories.failed, job.id);
     Object.assign(job, { attempts: 0, errors: 0, crashes: 0, cancelRequested: false, expiresAt: undefined });
     job.payload = payload === undefined ? job.payload : payload;
-    if (job.unique !== undefined && !model.owners.has(job.unique)) {
+    if (job.unique !== undefined && holderOf(model, job.unique) === undefined) {
       model.owners.set(job.unique, job.id);
+      model.windows.delete(job.unique);
     }
     toBack(model, job);
     job.readyAt = model.now;
