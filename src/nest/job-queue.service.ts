@@ -82,7 +82,7 @@ export class JobQueueService extends OperatorVerbs {
     const { queue, ...rest } = options;
     const target = this.target(job, queue);
     return typeof job === 'string'
-      ? target.enqueue(payload, optionsFor(target, job, rest))
+      ? target.enqueue(payload, optionsFor(target, job, rest, 'enqueue'))
       : target.enqueue(job, payload, rest);
   }
 
@@ -113,7 +113,10 @@ export class JobQueueService extends OperatorVerbs {
     const target = this.target(job, options.queue);
     return typeof job === 'string'
       ? target.enqueueMany(
-          checkJobs(jobs).map(({ payload, ...rest }) => ({ payload, ...optionsFor(target, job, rest) })),
+          checkJobs(jobs).map(({ payload, ...rest }, i) => ({
+            payload,
+            ...optionsFor(target, job, rest, `enqueueMany[${i}]`),
+          })),
         )
       : target.enqueueMany(job, jobs);
   }
@@ -243,11 +246,21 @@ function checkGivenQueue(queue: string | undefined): void {
   }
 }
 
-/** Undefined where nothing is asked for: such a job skips all checks of options. */
+/**
+ * Undefined where nothing is asked for: such a job skips all checks of options.
+ *
+ * @param subject how errors name the job
+ * @throws InvalidOptionError for a second name, which a caller without types may give
+ */
 function optionsFor(
   queue: JobQueue,
   name: string,
   options: Omit<EnqueueOptions, 'name'>,
+  subject: string,
 ): EnqueueOptions | undefined {
+  if ('name' in options) {
+    const hint = "The job's name is the first argument.";
+    throw new InvalidOptionError(`${subject}.name`, 'a known option', show('name'), hint);
+  }
   return queue.name !== name ? { ...options, name } : Object.keys(options).length > 0 ? options : undefined;
 }
