@@ -3,7 +3,7 @@
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1] schedule id; ARGV[2] id of the job
 -- Returns added | exists | kept (the last job of a schedule without overlap is unfinished) | missing, then the id of the
---   job that stands, and its name.
+--   job that stands, and its name, which was the schedule's when it was enqueued.
 -- Repeated: exists.
 --@include lib/keys
 --@include lib/clock
@@ -18,5 +18,5 @@ local name, payload, options = unpack(redis.call('HMGET', schedule .. id, 'name'
 if not name then
   return { 'missing' }
 end
-local verdict, standing = add(job_id, name, payload, options, id)
-return { verdict, standing, name }
+local verdict, standing, standing_name = add(job_id, name, payload, options, id)
+return { verdict, standing, standing_name or name }

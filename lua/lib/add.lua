@@ -1,5 +1,6 @@
 -- add(id, name, payload, options, schedule_id): adds one job of a schedule, to be claimed at once: nothing -> pending or
--- prioritized. Answers added | exists (the id is known) | kept (another job owns the unique key), and the id that stands.
+-- prioritized. Answers added | exists (the id is known) | kept (another job owns the unique key), the id that stands, and
+-- of a kept one its name.
 -- Needs: keys, clock, rank, places, unique, options, write_job.
 local function add(id, name, payload, options_text, schedule_id)
   local key = job .. id
@@ -8,9 +9,9 @@ local function add(id, name, payload, options_text, schedule_id)
   end
   local options = options_text ~= '' and cjson.decode(options_text) or {}
   if options.unique then
-    local verdict, owner = resolve_unique(options)
+    local verdict, owner, owner_name = resolve_unique(options)
     if verdict then
-      return 'kept', owner
+      return 'kept', owner, owner_name
     end
   end
   write_job(id, name, payload)

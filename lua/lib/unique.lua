@@ -1,14 +1,15 @@
 -- Unique keys. Each names its owner, the id of a job, which holds it as it asked for itself (or as the job asked that
 -- replaced it): until it is claimed (pending), until it ends (unfinished), or for a time. An owner of the first two kinds
 -- says so in its hash (unique, unique_for); the time of the third stands in windows, since it outlives the hash.
--- resolve_unique(options): nil when the way is free; else 'kept' or 'replace' and the owner's id.
+-- resolve_unique(options): nil when the way is free; else 'kept' or 'replace', the owner's id and its name.
 -- own_unique(id, options): makes the job the owner. Needs: job, unique, windows, now.
 local function resolve_unique(options)
   local owner = redis.call('HGET', unique, options.unique)
   if not owner then
     return nil
   end
-  local status, key, kind, window = unpack(redis.call('HMGET', job .. owner, 'status', 'unique', 'unique_for', 'window'))
+  local status, key, kind, window, name = unpack(redis.call('HMGET', job .. owner,
+    'status', 'unique', 'unique_for', 'window', 'name'))
   local waiting = (status == 'pending' or status == 'scheduled') and (key == options.unique or window == options.unique)
   local held_until = tonumber(redis.call('ZSCORE', windows, options.unique) or nil)
   local held
@@ -20,7 +21,7 @@ local function resolve_unique(options)
   if not held then
     return nil
   end
-  return options.unique_replace and waiting and 'replace' or 'kept', owner
+  return options.unique_replace and waiting and 'replace' or 'kept', owner, name
 end
 
 local function own_unique(id, options)

@@ -28,7 +28,7 @@ export abstract class OperatorVerbs {
    * Gives a waiting job a new start. `{ delayMs: 0 }` promotes it now.
    *
    * @param job its definition, its name, or the name of its queue
-   * @throws InvalidOptionError
+   * @throws InvalidOptionError, also for a start by which the job would have expired; nothing is changed
    * @example await jobs.reschedule('remind', id, { runAt: new Date('2030-01-01T12:00:00Z') });
    */
   async reschedule(

@@ -24,3 +24,18 @@ export function checkStart(start: Start): { delayMs: number } | { runAtMs: numbe
   checkRunAt('runAt', runAt);
   return { runAtMs: Math.round(Number(runAt)) };
 }
+
+/** The error for a start by which the job would have expired; all times are those of the server, from now. */
+export function lateStart(
+  start: Start,
+  { startsInMs, expiresInMs }: { startsInMs: number; expiresInMs: number },
+): InvalidOptionError {
+  const subject = `reschedule.${'delayMs' in start ? 'delayMs' : 'runAt'}`;
+  return expiresInMs > 0
+    ? new InvalidOptionError(
+        subject,
+        `a start before the job expires, in ${expiresInMs} ms`,
+        `${startsInMs} ms from now`,
+      )
+    : new InvalidOptionError(subject, 'a job that has not expired', `one that did ${-expiresInMs} ms ago`);
+}

@@ -167,5 +167,9 @@ function settle(passenger: Passenger, [error, value]: Reply, replication: Enqueu
     passenger.reject(error);
     return;
   }
-  passenger.resolve(passenger.call.decode(value).map((answer) => ({ ...answer, replication })));
+  try {
+    passenger.resolve(passenger.call.decode(value).map((answer) => ({ ...answer, replication })));
+  } catch (refusal) {
+    passenger.reject(refusal as Error); // its own, and not that of those beside it
+  }
 }

@@ -8,12 +8,11 @@ import type { EnqueueAnswer, NewJob } from './hot-path-scripts.js';
  *   repeated with them. It is `not-sent` only when nothing of the call was written. What fails all steps alike and is no
  *   EnqueueError is thrown as it is.
  */
-export async function answersOfAll(
+export function answersOfAll(
   queue: string,
   jobs: readonly NewJob[],
-  answers: readonly Promise<EnqueueAnswer>[],
-): Promise<EnqueueAnswer[]> {
-  const outcomes = await Promise.allSettled(answers);
+  outcomes: readonly PromiseSettledResult<EnqueueAnswer>[],
+): EnqueueAnswer[] {
   const failures = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
   const [first] = failures;
   if (first === undefined) {

@@ -33,7 +33,7 @@ export interface JobSource {
 export class JobHandle<Result = unknown> {
   constructor(
     readonly id: string,
-    /** That was asked for. Where `outcome` is `existing` or `kept` the job that stands may have another, which `get()` tells. */
+    /** That of the job that stands: where `outcome` is `existing` or `kept` it may be another than was asked for. */
     readonly name: string,
     readonly queue: string,
     /** `existing`: the id was known already. `kept`, `replaced`: this other job owns the unique key. */

@@ -3,21 +3,18 @@ import { backoffDelay } from './backoff.js';
 import { claimOf, failedClaimOf } from './check-claim.js';
 import { checkCount, checkFlag, checkKnown, checkMs } from './check-options.js';
 import { isJobDefinition, type JobDefinition } from './define-job.js';
-import { durableEnqueuer, requireReplicas } from './durable-enqueuer.js';
-import { DurableLine } from './durable-line.js';
-import { answersOfAll } from './enqueue-all.js';
-import { Enqueuer } from './enqueuer.js';
 import { isNonRetryable } from './errors.js';
 import { EventSubscriber } from './event-subscriber.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from './job.js';
-import { JobHandle, type JobSource } from './job-handle.js';
+import type { JobHandle } from './job-handle.js';
 import { randomId } from './job-id.js';
-import type { EnqueueAnswer, NewJob } from './hot-path-scripts.js';
+import type { NewJob } from './hot-path-scripts.js';
 import { encodeJson } from './json.js';
 import { LARGEST_PAGE, YEAR_MS } from './limits.js';
 import { checkText } from './names.js';
 import { newJob, type EnqueueOptions } from './new-job.js';
 import type { QueueOptions } from './options.js';
+import { Producer } from './producer.js';
 import { QueueOperator, SLICE } from './queue-operator.js';
 import type { FailOutcome, ReleaseOutcome } from './queue-scripts.js';
 import type { RedisClient } from './redis-client.js';
@@ -50,8 +47,7 @@ type Untyped<Payload> = Payload extends JobDefinition ? never : Payload;
  * if (job) await queue.complete(job, { sent: true });
  */
 export class JobQueue extends QueueOperator {
-  private readonly enqueuer: Enqueuer;
-  private durable: Enqueuer | undefined;
+  private readonly producer: Producer;
   private waker: Waker | undefined;
   private readonly identity = `${hostname()}:${process.pid}`;
   private claims = 0;
@@ -63,11 +59,7 @@ export class JobQueue extends QueueOperator {
    */
   constructor(client: RedisClient, name: string, options: QueueOptions = {}) {
     super(client, name, options);
-    const { enqueueTimeoutMs } = this.options;
-    this.enqueuer = new Enqueuer(name, this.connection, enqueueTimeoutMs, (jobs) =>
-      // A process that only enqueues has nobody else to find out that its connection is dead.
-      this.call((scripts) => scripts.enqueue(jobs)),
-    );
+    this.producer = new Producer(this);
   }
 
   /**
@@ -93,10 +85,10 @@ export class JobQueue extends QueueOperator {
     if (isJobDefinition(first)) {
       const made = newTypedJob(this.name, first, second, third, maxPayloadBytes);
       const typed = made instanceof Promise ? await made : made;
-      return this.add(typed, typedSource(this, first));
+      return this.producer.add(typed, typedSource(this, first));
     }
     const job = newJob(this.name, first, second as EnqueueOptions | undefined, maxPayloadBytes);
-    return this.add(job);
+    return this.producer.add(job, this);
   }
 
   /**
@@ -129,31 +121,7 @@ export class JobQueue extends QueueOperator {
     });
     const jobs = allOf(made);
     const encoded = Array.isArray(jobs) ? jobs : await jobs;
-    const source = typed ? typedSource(this, first) : this;
-    const sent = encoded.map((job) => this.enqueuerOf(job).enqueue(job));
-    const answers = await answersOfAll(this.name, encoded, sent);
-    const handles = encoded.map((job, i) => this.handleOf(job, answers[i]!, source));
-    if (this.durable) {
-      requireReplicas(this, handles, answers);
-    }
-    return handles;
-  }
-
-  private async add<Result>(job: NewJob, source: JobSource = this): Promise<JobHandle<Result>> {
-    const answer = await this.enqueuerOf(job).enqueue(job);
-    const handle = this.handleOf<Result>(job, answer, source);
-    if (answer.replication) {
-      requireReplicas(this, [handle], [answer]);
-    }
-    return handle;
-  }
-
-  private handleOf<Result>(job: NewJob, answer: EnqueueAnswer, source: JobSource): JobHandle<Result> {
-    return new JobHandle(answer.id, job.name, this.name, answer.outcome, source);
-  }
-
-  private enqueuerOf({ durability = this.options.durability }: NewJob): Enqueuer {
-    return durability === 'memory' ? this.enqueuer : (this.durable ??= durableEnqueuer(this));
+    return this.producer.addAll(encoded, typed ? typedSource(this, first) : this);
   }
 
   /**
@@ -283,9 +251,7 @@ export class JobQueue extends QueueOperator {
     this.closed = true;
     this.waker?.close();
     EventSubscriber.of(this.connection).closeIdle();
-    if (this.durable) {
-      DurableLine.of(this.connection).closeIdle();
-    }
+    this.producer.closeIdle();
   }
 }
 

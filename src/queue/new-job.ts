@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { storedBackoffSchema, type StoredBackoff } from './backoff.js';
 import { checkOptions } from './check-options.js';
+import { beforeStart } from './enqueue-reply.js';
 import { InvalidOptionError } from './errors.js';
 import { randomId } from './job-id.js';
 import { encodeJson } from './json.js';
@@ -37,7 +38,7 @@ export interface EnqueueOptions extends JobPolicy {
   delayMs?: number;
   /** Start at this time, at most a year ahead by the clock of this process. Not with `delayMs`. */
   runAt?: Date | number;
-  /** The job is worthless, and fails, when it was not started within so many ms. */
+  /** The job is worthless, and fails, when it was not started within so many ms. Longer than until its start. */
   expiresInMs?: number;
   /** One job at a time for a key: while one waits, while one is unfinished, or for so many ms. */
   unique?: UniqueOptions;
@@ -140,15 +141,10 @@ export function payloadSubject(subject: string | undefined): string {
   return subject === undefined ? 'payload' : `${subject}.payload`;
 }
 
-/** How far ahead `runAt` is, is told by this process's clock. */
-function refuseExpiryBeforeStart(subject: string, { expiresInMs, delayMs, runAt }: EnqueueOptions): void {
-  const startsInMs = delayMs ?? (runAt === undefined ? 0 : new Date(runAt).getTime() - Date.now());
-  if (expiresInMs !== undefined && expiresInMs <= startsInMs) {
-    throw new InvalidOptionError(
-      `${subject}.expiresInMs`,
-      `more than the ${Math.round(startsInMs)} ms of ${runAt === undefined ? 'delayMs' : 'runAt'}, before which it cannot start`,
-      show(expiresInMs),
-    );
+/** Of `delayMs`, which no clock decides; that of `runAt` is for the server to say. */
+function refuseExpiryBeforeStart(subject: string, { expiresInMs, delayMs }: EnqueueOptions): void {
+  if (expiresInMs !== undefined && delayMs !== undefined && expiresInMs <= delayMs) {
+    throw new InvalidOptionError(`${subject}.expiresInMs`, beforeStart(delayMs, 'of delayMs'), show(expiresInMs));
   }
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Canceller } from './canceller.js';
 import { checkCount, checkKnown, checkOptions } from './check-options.js';
-import { checkStart } from './check-start.js';
+import { checkStart, lateStart, type Start } from './check-start.js';
 import { clean, type CleanableStatus, type CleanOptions } from './clean.js';
 import { Connection } from './connection.js';
 import { DeadLetters } from './dead-letters.js';
@@ -178,11 +178,19 @@ export abstract class QueueOperator {
     return this.call((scripts) => scripts.redrive(ids));
   }
 
-  /** Gives a waiting job a new start. `{ delayMs: 0 }` promotes it now. */
-  async reschedule(id: string, start: { delayMs: number } | { runAt: Date | number }) {
+  /**
+   * Gives a waiting job a new start. `{ delayMs: 0 }` promotes it now.
+   *
+   * @throws InvalidOptionError, also for a start by which the job would have expired; nothing is changed
+   */
+  async reschedule(id: string, start: Start): Promise<'scheduled' | 'pending' | 'refused' | 'missing'> {
     checkText('job id', id);
     const due = checkStart(start);
-    return this.call((scripts) => scripts.reschedule(id, due));
+    const answer = await this.call((scripts) => scripts.reschedule(id, due));
+    if (typeof answer === 'object') {
+      throw lateStart(start, answer);
+    }
+    return answer;
   }
 
   /** Pauses the queue for the whole fleet: it takes jobs in and hands none out. False when it was paused already. */

@@ -1,6 +1,7 @@
 import { decodeJob } from './decode-job.js';
 import { decodeStats } from './decode-stats.js';
-import { FALLEN_TTL_MS, HotPathScripts, type Policy } from './hot-path-scripts.js';
+import { decodeEnqueueReply, type StandingAnswer } from './enqueue-reply.js';
+import { FALLEN_TTL_MS, HotPathScripts, type NewJob, type Policy } from './hot-path-scripts.js';
 import type { ClaimedJob, ClaimRef, JobRecord, JobStatus, QueueStats, StoredError } from './job.js';
 import type { QueueKeys } from './keys.js';
 import type { ResolvedQueueOptions } from './options.js';
@@ -50,6 +51,12 @@ export class QueueScripts extends HotPathScripts {
       options.maxAttempts,
       options.maxCrashes,
     ];
+  }
+
+  /** The reply may refuse the whole step, by a RefusedStep. */
+  override enqueue(jobs: readonly NewJob[]): ScriptCall<StandingAnswer[]> {
+    const plain = super.enqueue(jobs);
+    return { ...plain, decode: (reply) => decodeEnqueueReply(jobs, reply, (answers) => plain.decode(answers)) };
   }
 
   fail(failures: readonly Failure[]): ScriptCall<FailOutcome[]> {
@@ -175,14 +182,16 @@ export class QueueScripts extends HotPathScripts {
     });
   }
 
+  /** Answers in how many ms the start would be, and the expiry, where the job would have expired by then. */
   reschedule(id: string, start: { delayMs: number } | { runAtMs: number }) {
     const args = 'delayMs' in start ? [id, start.delayMs, ''] : [id, '', start.runAtMs];
-    return call(
-      'reschedule',
-      this.keys.standard,
-      args,
-      (reply) => reply as 'scheduled' | 'pending' | 'refused' | 'missing',
-    );
+    return call('reschedule', this.keys.standard, args, (reply) => {
+      if (Array.isArray(reply)) {
+        const [startsInMs, expiresInMs] = (reply as number[]).map(Number);
+        return { startsInMs: startsInMs!, expiresInMs: expiresInMs! };
+      }
+      return reply as 'scheduled' | 'pending' | 'refused' | 'missing';
+    });
   }
 
   pause(): ScriptCall<boolean> {

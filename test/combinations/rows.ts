@@ -29,7 +29,7 @@ export const ROWS: Record<string, Row> = {
   '`priority`': { options: { priority: 5 } },
   '`delayMs`': { options: { delayMs: HOUR } },
   '`runAt`': { options: { runAt: Date.now() + HOUR } },
-  '`expiresInMs`': { options: { expiresInMs: HOUR } },
+  '`expiresInMs`': { options: { expiresInMs: 2 * HOUR } },
   '`maxAttempts: 5`': { options: ATTEMPTS },
   '`maxAttempts: 5`, its handler: 1': { options: ATTEMPTS, handler: { maxAttempts: 1 } },
   '`maxAttempts: 1` of its handler': { options: {}, handler: { maxAttempts: 1 } },

@@ -2,6 +2,7 @@
 // that can be observed.
 import { expect } from '@jest/globals';
 import fc from 'fast-check';
+import { InvalidOptionError } from '../../src/queue/errors.js';
 import { foundState, ruledState } from './observed.js';
 import type { RealQueue } from './real-queue.js';
 import type { QueueModel } from './rules/queue-model.js';
@@ -32,6 +33,14 @@ export function step<Answer>(text: string, { does, says, when = () => true }: Ve
       });
     },
   };
+}
+
+/** The option for which a call was refused; any other failure is none of the rules. */
+export function refusedOption(error: unknown): string {
+  if (error instanceof InvalidOptionError) {
+    return error.subject;
+  }
+  throw error;
 }
 
 /** A step of one of some kinds, each as often as its weight says. */

@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { awaitAll, defineJob, InvalidOptionError, Job, JobHandler, JobQueueService } from 'nest-job-queue';
 import { z } from 'zod';
-import { uniqueQueueName } from '../support/redis.js';
+import { failure } from '../support/failure.js';
+import { expectUnchanged, queueOn } from '../support/queue-state.js';
+import { connect, uniqueQueueName } from '../support/redis.js';
 import { startApp } from './app.js';
 
 function handlerOf(name: string, queue: string) {
@@ -63,6 +65,45 @@ describe('through the service, by the name of the job', () => {
     await expect(jobs.purge(SendLater, { confirm: SendLater.name })).rejects.toThrow(InvalidOptionError);
     expect(await jobs.purge(SendLater, { confirm: second!.queue })).toBe(2);
     expect(await jobs.stats(SendLater)).toMatchObject({ scheduled: 0, pending: 0 });
+  });
+});
+
+it('through the service, a start by which the job would have expired is refused, and nothing is written', async () => {
+  const jobs = (await startApp({})).get(JobQueueService);
+  const SendLater = defineJob(uniqueQueueName(), { payload: z.number(), expiresInMs: 600_000 });
+  const state = queueOn(connect(), {}, SendLater.name);
+  const runAt = (await state.now()) + 3_600_000;
+  await jobs.enqueue(SendLater, 1, { id: 'a' });
+  const calls: [string, () => Promise<unknown>][] = [
+    ['enqueue.expiresInMs', () => jobs.enqueue(SendLater, 2, { runAt })],
+    ['enqueue.expiresInMs', () => jobs.enqueue(SendLater.name, 2, { runAt, expiresInMs: 600_000 })],
+    ['enqueueMany[1].expiresInMs', () => jobs.enqueueMany(SendLater, [{ payload: 3 }, { payload: 2, runAt }])],
+    ['reschedule.runAt', () => jobs.reschedule(SendLater, 'a', { runAt })],
+    ['reschedule.delayMs', () => jobs.reschedule(SendLater.name, 'a', { delayMs: 3_600_000 })],
+  ];
+  await expectUnchanged(state, async () => {
+    for (const [subject, call] of calls) {
+      const refused = await failure(call);
+      expect(refused).toBeInstanceOf(InvalidOptionError);
+      expect(refused.subject).toBe(subject);
+    }
+  });
+  expect(await jobs.reschedule(SendLater, 'a', { delayMs: 60_000 })).toBe('scheduled');
+});
+
+it('through the service, another name among the options is refused as one that it does not know', async () => {
+  const jobs = (await startApp({})).get(JobQueueService);
+  const name = uniqueQueueName();
+  const state = queueOn(connect(), {}, name);
+  const named = { name: 'other' } as object;
+  const unknown = 'expected a known option, found "name". The job\'s name is the first argument.';
+  await expectUnchanged(state, async () => {
+    for (const options of [named, { name } as object, { ...named, queue: name }]) {
+      await expect(jobs.enqueue(name, 1, options)).rejects.toThrow(`enqueue.name: ${unknown}`);
+    }
+    const many = [{ payload: 1 }, { payload: 2, ...named }];
+    await expect(jobs.enqueueMany(name, many)).rejects.toThrow(`enqueueMany[1].name: ${unknown}`);
+    expect(await failure(() => jobs.enqueue(name, 1, named))).toBeInstanceOf(InvalidOptionError);
   });
 });
 

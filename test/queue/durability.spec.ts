@@ -61,6 +61,19 @@ async function refusal(enqueue: Promise<unknown>): Promise<DurabilityTimeoutErro
 }
 
 describe("durability: 'replica'", () => {
+  it('does not answer for a neighbour on the way that is refused', async () => {
+    const [queue, other] = [durable(), durable()];
+    const runAt = Number((await pair.redis.time())[0]) * 1_000 + 3_600_000;
+    const [refused, sound, beside] = await Promise.allSettled([
+      queue.enqueue('bad', { runAt, expiresInMs: 1_000 }),
+      queue.enqueue('good'),
+      other.enqueue('good'),
+    ]);
+    expect(refused).toMatchObject({ reason: { name: 'InvalidOptionError', subject: 'enqueue.expiresInMs' } });
+    expect([sound, beside]).toMatchObject([{ value: { outcome: 'new' } }, { value: { outcome: 'new' } }]);
+    expect((await queue.list('scheduled')).length + (await queue.list('pending')).length).toBe(1);
+  });
+
   it('answers when the replica has the job', async () => {
     const queue = durable();
     const { id } = await queue.enqueue({ a: 1 });

@@ -47,7 +47,8 @@ describe('enqueueMany that was written in part', () => {
       Promise.reject(failed('not-sent', 'c')),
       Promise.reject(new RedisOutOfMemoryError('no memory')),
     ];
-    const error = await failure<EnqueueError>(() => answersOfAll('q', jobs, answers));
+    const outcomes = await Promise.allSettled(answers);
+    const error = await failure<EnqueueError>(() => answersOfAll('q', jobs, outcomes));
     expect(error).toMatchObject({ outcome: 'unknown', jobIds: ['a', 'b', 'c', 'd'] });
     expect(error.items).toEqual([
       { id: 'other', outcome: 'replaced' },

@@ -33,7 +33,7 @@ describe('the handle of an enqueue for which another job stands', () => {
     const { queue } = coreQueue();
     await queue.enqueue(Import, null, { unique, id: 'first' });
     const other = await enqueue(queue, Export);
-    expect(other).toMatchObject({ id: 'first', outcome });
+    expect(other).toMatchObject({ id: 'first', outcome, name: 'import' });
     const refused = await Promise.resolve(other.result()).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(InvalidOptionError);
     expect((refused as Error).message).toBe(
@@ -49,9 +49,42 @@ describe('the handle of an enqueue for which another job stands', () => {
     const { queue } = coreQueue();
     await queue.enqueue(Import, null, { unique });
     const kept = await queue.enqueue(null, { unique, name: 'other' });
+    expect(kept).toMatchObject({ outcome: 'kept', name: 'import' });
     await completeNext(queue);
     expect(await kept.result()).toEqual({ rows: 5, secret: true });
-    expect((await kept.get())!.name).toBe('import');
+  });
+
+  it('has the name of the job that stands, each of many its own', async () => {
+    const { queue } = coreQueue();
+    await queue.enqueue(1, { name: 'import', unique });
+    await queue.enqueue(2, { name: 'export', id: 'own', unique: { key: 'other', for: { ms: 60_000 } } });
+    const handles = await queue.enqueueMany([
+      { payload: 1 },
+      { payload: 1, name: 'mine', id: 'own' },
+      { payload: 1, name: 'mine', unique },
+      { payload: 1, name: 'mine', unique: { key: 'other', for: 'pending', onConflict: 'replace' } },
+      { payload: 1, name: 'newer', unique: { key: 'other', for: 'pending' } },
+      { payload: 1, name: 'mine', id: 'mine' },
+    ]);
+    expect(handles.map(({ outcome, name }) => [outcome, name])).toEqual([
+      ['new', queue.name],
+      ['existing', 'export'],
+      ['kept', 'import'],
+      ['replaced', 'mine'],
+      ['kept', 'mine'],
+      ['new', 'mine'],
+    ]);
+  });
+
+  it('has the name that was asked for where the job has none, or has gone', async () => {
+    const { queue, state } = coreQueue({ completedHistory: 10 });
+    const held = { key: 'k', for: { ms: 60_000 } };
+    await queue.enqueue(1, { name: 'import', id: 'a', unique: held });
+    await state.redis.hdel(state.keys.job('a'), 'name');
+    expect(await queue.enqueue(1, { name: 'mine', unique: held })).toMatchObject({ outcome: 'kept', name: 'mine' });
+    await queue.complete((await queue.claim())!);
+    await state.redis.del(state.keys.job('a'));
+    expect(await queue.enqueue(1, { name: 'mine', unique: held })).toMatchObject({ outcome: 'kept', name: 'mine' });
   });
 
   it('is of the new definition where that replaced the job', async () => {

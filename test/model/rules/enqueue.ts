@@ -15,6 +15,18 @@ export interface EnqueueSays {
   outcome: 'new' | 'existing' | 'kept' | 'replaced';
 }
 
+/**
+ * The place in its call of a job that would expire before it may start, for which nothing of the call is written. A delay
+ * is looked at first, and whatever the id; a time of start by the server, to which a known id is no new job.
+ */
+export function refusedAt(model: QueueModel, jobs: readonly ModelEnqueueOptions[]): number | undefined {
+  const delayed = jobs.findIndex(({ delayMs = 0, expiresInMs = Infinity }) => expiresInMs <= delayMs);
+  const late = jobs.findIndex(
+    ({ id = '', runAtOffsetMs = 0, expiresInMs = Infinity }) => expiresInMs <= runAtOffsetMs && !model.jobs.has(id),
+  );
+  return [delayed, late].find((at) => at !== -1);
+}
+
 /** @param id the caller's, or the one that was drawn */
 export function enqueue(
   model: QueueModel,

@@ -51,13 +51,16 @@ export function reschedule(
   model: QueueModel,
   id: string,
   delayMs: number,
-): 'scheduled' | 'pending' | 'refused' | 'missing' {
+): 'scheduled' | 'pending' | 'refused' | 'missing' | 'reschedule.delayMs' {
   const job = model.jobs.get(id);
   if (!job) {
     return 'missing';
   }
   if (!isWaiting(job)) {
     return 'refused';
+  }
+  if (job.expiresAt !== undefined && job.expiresAt <= model.now + delayMs) {
+    return 'reschedule.delayMs'; // it would have expired by then
   }
   takeOut(model, job);
   if (delayMs > 0) {

@@ -5,7 +5,7 @@ import { cancel, clean, pause, purge, remove, reschedule, resume } from '../rule
 import { promote } from '../rules/places.js';
 import type { QueueModel } from '../rules/queue-model.js';
 import { reclaim, tidy } from '../rules/sweep.js';
-import { oneOf, pick, step, type Step } from '../step.js';
+import { oneOf, pick, refusedOption, step, type Step } from '../step.js';
 import type { RealQueue } from '../real-queue.js';
 import { MINUTE } from './units.js';
 
@@ -49,11 +49,11 @@ const onOne = fc
     }
   });
 
-const reschedules = fc.tuple(which, fc.constantFrom(0, 30 * MINUTE)).map(([number, delayMs]) =>
+const reschedules = fc.tuple(which, fc.constantFrom(0, 10 * MINUTE, 30 * MINUTE)).map(([number, delayMs]) =>
   onJob(
     `reschedule(${delayMs / MINUTE} min)`,
     number,
-    (real, id) => real.queue.reschedule(id, { delayMs }),
+    (real, id) => real.queue.reschedule(id, { delayMs }).catch(refusedOption),
     (model, id) => reschedule(model, id, delayMs),
   ),
 );

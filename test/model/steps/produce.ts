@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import type { EnqueueOptions } from '../../../src/queue/new-job.js';
 import type { RealQueue } from '../real-queue.js';
-import { enqueue, type ModelEnqueueOptions } from '../rules/enqueue.js';
+import { enqueue, refusedAt, type ModelEnqueueOptions } from '../rules/enqueue.js';
 import type { QueueModel } from '../rules/queue-model.js';
-import { step, type Step } from '../step.js';
+import { refusedOption, step, type Step } from '../step.js';
 import { MINUTE } from './units.js';
 
 /** In one case of four; fc.option gives its value in half of them at least. */
@@ -43,13 +43,7 @@ const options: fc.Arbitrary<ModelEnqueueOptions> = fc
       unique: rarely(unique),
     }),
   )
-  .map(([when, rest]) => given({ ...when, ...rest }))
-  .filter(startsBeforeItExpires);
-
-/** Anything else is refused at enqueue. */
-function startsBeforeItExpires({ delayMs, runAtOffsetMs, expiresInMs = Infinity }: ModelEnqueueOptions): boolean {
-  return expiresInMs > (runAtOffsetMs ?? delayMs ?? 0);
-}
+  .map(([when, rest]) => given({ ...when, ...rest }));
 
 const payload = fc.oneof(fc.integer({ min: 1, max: 99 }), fc.constantFrom('text', null, { to: ['ada'] }));
 const job = fc.tuple(payload, options);
@@ -77,14 +71,31 @@ export const rivals: fc.Arbitrary<Step> = fc
 
 function enqueueStep(jobs: [unknown, ModelEnqueueOptions][], verb: 'enqueue' | 'enqueueMany'): Step {
   return step(`${verb}(${jobs.map(told).join(', ')})`, {
-    does: async (real) => (await enqueueIt(real, jobs, verb)).map(({ id, outcome }) => ({ id, outcome })),
-    says: (model, found, real) =>
-      found.map((each, i) => ruled(model, real, jobs[i]!, each.outcome === 'new' ? each.id : randomUUID())),
+    does: async (real) => {
+      try {
+        return (await enqueueIt(real, jobs, verb)).map(({ id, outcome, name }) => ({ id, outcome, name }));
+      } catch (error) {
+        return refusedOption(error);
+      }
+    },
+    says: (model, found, real) => {
+      const refused = refusedAt(
+        model,
+        jobs.map(([, asked]) => asked),
+      );
+      if (refused !== undefined) {
+        return `${verb === 'enqueue' ? verb : `${verb}[${refused}]`}.expiresInMs`;
+      }
+      const drawn = (i: number) =>
+        typeof found !== 'string' && found[i]?.outcome === 'new' ? found[i].id : randomUUID();
+      return jobs.map((each, i) => ruled(model, real, each, drawn(i)));
+    },
   });
 }
 
 function ruled(model: QueueModel, real: RealQueue, [value, asked]: [unknown, ModelEnqueueOptions], drawn: string) {
-  return enqueue(model, real.queue.name, asked.id ?? drawn, value, asked);
+  const says = enqueue(model, real.queue.name, asked.id ?? drawn, value, asked);
+  return { ...says, name: model.jobs.get(says.id)?.name ?? asked.name ?? real.queue.name };
 }
 
 async function enqueueIt(real: RealQueue, jobs: [unknown, ModelEnqueueOptions][], verb: 'enqueue' | 'enqueueMany') {

@@ -22,5 +22,7 @@ describe('schedule-run.lua', () => {
     await q.run(schedules.scripts.run('s', 's:1'));
     expect(await q.run(schedules.scripts.run('s', 's:2'))).toEqual({ answer: 'kept', jobId: 's:1', name: q.name });
     expect(await q.pending()).toEqual(['s:1']);
+    await schedules.put(schedules.define('s', undefined, { overlap: false, name: 'newer' }));
+    expect(await q.run(schedules.scripts.run('s', 's:2'))).toMatchObject({ answer: 'kept', name: q.name });
   });
 });
