@@ -98,23 +98,25 @@ export class Enqueuer {
   }
 }
 
-/** A time limit over several waits. */
+/** A time limit over several waits, from the first on. */
 class Deadline {
   private timer: NodeJS.Timeout | undefined;
-  private readonly passed: Promise<never>;
+  private passed: Promise<never> | undefined;
 
-  constructor(ms: number) {
-    this.passed = new Promise((_, reject) => {
-      this.timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
-    });
-    this.passed.catch(() => undefined);
-  }
+  constructor(private readonly ms: number) {}
 
   limit<Value>(promise: Promise<Value>): Promise<Value> {
+    this.passed ??= this.begin();
     return Promise.race([promise, this.passed]);
   }
 
   clear(): void {
     clearTimeout(this.timer);
+  }
+
+  private begin(): Promise<never> {
+    return new Promise((_, reject) => {
+      this.timer = setTimeout(() => reject(new Error(`no answer within ${this.ms} ms`)), this.ms);
+    });
   }
 }
