@@ -97,18 +97,22 @@ describe('a job that a call cancels while it waits', () => {
   });
 });
 
-it('a job that a call cancels while it runs is told of once, where it runs, and not by the call', async () => {
+it('a job that a call cancels while it runs is told of once, where it runs, by its next heartbeat, and not by the call', async () => {
   const name = uniqueQueueName();
   const caller = await hearing();
   const running = signal();
   const seen: string[] = [];
+  let [beats, beatsAtAbort] = [0, Infinity];
   @Injectable()
   class Handlers {
     @JobHandler(name, { visibilityMs: 300 })
     async handle(job: Job) {
       running.resolve();
       await new Promise((_, reject) =>
-        job.signal.addEventListener('abort', () => reject(job.signal.reason as Error)),
+        job.signal.addEventListener('abort', () => {
+          beatsAtAbort = beats;
+          reject(job.signal.reason as Error);
+        }),
       );
     }
 
@@ -117,11 +121,19 @@ it('a job that a call cancels while it runs is told of once, where it runs, and 
       seen.push(job.id);
     }
   }
-  await startApp({ providers: [Handlers] });
+  const app = await startApp({ providers: [Handlers] });
+  const { runner } = app.get(JobQueueService).queue(name);
+  const run = runner.run.bind(runner);
+  runner.run = (call) => {
+    beats += Number(call.script === 'extend');
+    return run(call);
+  };
   const job = await caller.jobs.enqueue(name, 1);
   await running.promise;
   expect(await caller.jobs.cancel(name, job.id)).toBe('requested');
+  const before = beats; // one of them may still be under way
   await expect(job.result()).rejects.toThrow(JobCancelledError);
+  expect(beatsAtAbort - before).toBeLessThanOrEqual(1);
   await eventually(() => seen.length > 0);
   expect(seen).toEqual([job.id]);
   expect(caller.seen).toEqual([]);

@@ -4,6 +4,7 @@ import { ClaimLostError, JobCancelledError } from '../../src/queue/errors.js';
 import type { JobQueue } from '../../src/queue/job-queue.js';
 import type { Job } from '../../src/worker/job.js';
 import { HandlerTimeoutError } from '../../src/worker/worker-errors.js';
+import { connect } from '../support/redis.js';
 import { eventually, gate } from '../support/wait.js';
 import { newQueue, startWorker } from '../support/workers.js';
 
@@ -161,6 +162,26 @@ describe('a cancel', () => {
     await expect(queue.result(id)).rejects.toThrow(JobCancelledError);
   });
 
+  it('of another process is told by the first heartbeat that begins after its answer', async () => {
+    const queue = newQueue({ visibilityMs: 300 });
+    const jobs = await queue.enqueueMany([{ payload: 1 }, { payload: 2 }, { payload: 3 }, { payload: 4 }]);
+    const beats = countBeats(queue);
+    const beatsAtAbort = new Map<string, number>();
+    const worker = await startWorker(queue, (job: Job<never>) => {
+      job.signal.addEventListener('abort', () => beatsAtAbort.set(job.id, beats.begun));
+      return rejectWhenAborted(job);
+    });
+    await worker.event('started', 4);
+    const other = newQueue({}, connect(), queue.name);
+    for (const { id } of jobs) {
+      expect(await other.cancel(id)).toBe('requested');
+      const before = beats.begun; // one of them may still be under way
+      await worker.event('cancelled', 1, { id });
+      expect(beatsAtAbort.get(id)! - before).toBeLessThanOrEqual(1);
+    }
+    expect(beats.begun).toBeGreaterThan(0);
+  });
+
   it('that comes after the work is done changes nothing: the complete wins', async () => {
     const queue = newQueue();
     const { id } = await queue.enqueue({});
@@ -234,6 +255,17 @@ describe('a handler that goes on although its signal was aborted', () => {
 
 function rejectWhenAborted(job: Job<never>): Promise<never> {
   return new Promise((_, reject) => job.signal.addEventListener('abort', () => reject(job.signal.reason as Error)));
+}
+
+/** Counts the heartbeats of the worker of this queue, each as it is sent. */
+function countBeats(queue: JobQueue): { begun: number } {
+  const beats = { begun: 0 };
+  const run = queue.runner.run.bind(queue.runner);
+  queue.runner.run = (call) => {
+    beats.begun += Number(call.script === 'extend');
+    return run(call);
+  };
+  return beats;
 }
 
 /** Waits until heartbeats have put off the end of a claim by so much. */
