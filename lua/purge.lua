@@ -1,11 +1,15 @@
 #!lua flags=allow-oom
 -- Deletes a slice of all jobs of the queue, in every state; with the last slice also what only belongs to jobs: unique
--- keys, the wake marker, the sweep's memory. Counters, fences, a pause, the workers with their limits and the schedules stay.
+-- keys, the wake marker, the sweep's memory. Counters, fences, a pause and the schedules stay.
+-- What the workers announced goes too where none was seen of late. While one may live it stays, since a job that it claims
+-- next may outlive it; but with an end, which the worker's next announcement takes away.
 -- KEYS: the standard keys, see lib/keys
--- ARGV[1] the most jobs to delete in this call
+-- ARGV[1] the most jobs to delete in this call; ARGV[2] how long ago a worker may have been seen and still counts, in ms
+-- ARGV[3] how long announcements stay without a worker that says them again, in ms
 -- Returns how many were deleted, and 1 when more may be left. Repeated: the next slice.
 --@include lib/keys
-local limit = tonumber(ARGV[1])
+--@include lib/clock
+local limit, seen, stay = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 local looked, deleted = 0, 0
 
 -- A dead letter stands in two places, and the hash of an id in a history may be gone: only what is deleted counts.
@@ -28,5 +32,12 @@ for _, set in ipairs({ prioritized, scheduled, claims, dead }) do
 end
 if looked < limit then
   redis.call('UNLINK', unique, windows, wake, sweep, foreign, histories)
+  if redis.call('ZCOUNT', workers, now - seen, '+inf') == 0 then
+    redis.call('UNLINK', workers, policies, retention)
+  else
+    for _, announced in ipairs({ workers, policies, retention }) do
+      redis.call('PEXPIRE', announced, stay)
+    end
+  end
 end
 return { deleted, looked < limit and 0 or 1 }

@@ -10,6 +10,8 @@
 --@include lib/rank
 --@include lib/places
 --@include lib/unique
+--@include lib/own_retention
+--@include lib/own_ends
 local payload = ARGV[1]
 local redriven = 0
 for i = 2, #ARGV do
@@ -18,6 +20,7 @@ for i = 2, #ARGV do
   local priority, unique_key = unpack(read(key, 'priority', 'unique'))
   if redis.call('ZREM', dead, id) == 1 and redis.call('EXISTS', key) == 1 then
     redis.call('LREM', failed, 1, id)
+    leave_history(id)
     redis.call('HDEL', key, 'crashes', 'last_chance', 'errors', 'unhandled', 'failed_at_ms', 'expires_at_ms', 'cancel_requested_at_ms')
     redis.call('HSET', key, 'attempts', 0, 'claimed_at_ms', 0)
     if payload ~= '' then

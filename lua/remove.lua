@@ -6,6 +6,8 @@
 --@include lib/keys
 --@include lib/read
 --@include lib/take_out
+--@include lib/own_retention
+--@include lib/own_ends
 local id = ARGV[1]
 local key = job .. id
 local status, unique_key, window = unpack(read(key, 'status', 'unique', 'window'))
@@ -15,14 +17,15 @@ end
 if status == 'processing' then
   return 'processing'
 end
-local histories = { completed = completed, cancelled = cancelled, failed = failed }
-if not histories[status] then
+local ended = { completed = completed, cancelled = cancelled, failed = failed }
+if not ended[status] then
   if not take_out(id) then
     return 'processing'
   end
 else
-  redis.call('LREM', histories[status], 1, id)
+  redis.call('LREM', ended[status], 1, id)
   redis.call('ZREM', dead, id)
+  leave_history(id)
 end
 if unique_key and redis.call('HGET', unique, unique_key) == id then
   redis.call('HDEL', unique, unique_key)

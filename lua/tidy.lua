@@ -1,20 +1,20 @@
 #!lua flags=allow-oom
 -- The sweep's housekeeping, so that nothing outlives its use: ids at the ends of the histories whose hash has expired or
--- that are in use again, the same in the handlers' own histories, what is over a cap that was lowered, unique keys whose
--- time is over or whose owner was ended by a client of the pattern, dead letters past their age, workers not seen for long, schedules that were removed from the code; and
--- where nothing is left to do, all but the counters and a pause.
+-- that are in use again, what is over the limits of the queue or of a handler, also where they were lowered, unique keys
+-- whose time is over or whose owner was ended by a client of the pattern, workers not seen for long, schedules that were
+-- removed from the code; and where nothing is left to do, all but the counters and a pause.
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1] the most entries to look at of each kind; ARGV[2] the age of a dead letter, in ms, or 0 for none
 -- ARGV[3] how long a silent worker is remembered, in ms; ARGV[4] how long a schedule that no code declares is, in ms
 -- ARGV[5] completed_history, ARGV[6] failed_history, ARGV[7] cancelled_history in ids; ARGV[8] dead_letter_cap
--- ARGV[9] fallen_ttl in ms
+-- ARGV[9] fallen_ttl in ms; ARGV[10] result_ttl in ms
 -- Returns more: 1 when a kind used up its limit. Repeated: goes on.
 --@include lib/keys
 --@include lib/clock
 --@include lib/read
 local limit, dead_age = tonumber(ARGV[1]), tonumber(ARGV[2])
 local worker_age, schedule_age = tonumber(ARGV[3]), tonumber(ARGV[4])
-local dead_letter_cap, fallen_ttl = tonumber(ARGV[8]), ARGV[9]
+local dead_letter_cap, fallen_ttl, result_ttl = tonumber(ARGV[8]), ARGV[9], tonumber(ARGV[10])
 local more = 0
 
 -- An id is in use again where its job is in another state, or has ended again and so stands nearer to the front too.
@@ -80,14 +80,12 @@ local function forget_schedule(id)
   redis.call('UNLINK', schedule .. id)
 end
 
+--@include lib/own_retention
+--@include lib/life
+--@include lib/own_ends
+--@include lib/look_at_ended
 --@include lib/trim_histories
-
--- The sweep's memory is only of use to claims, and the policies to jobs.
-local function forget_what_is_idle()
-  if redis.call('EXISTS', pending, prioritized, scheduled, claims, processing, dead, workers, ticks) == 0 then
-    redis.call('UNLINK', sweep, foreign, policies, wake)
-  end
-end
+--@include lib/idle
 
 cut(completed, tonumber(ARGV[5]))
 cut(failed, tonumber(ARGV[6]))
@@ -101,7 +99,9 @@ end
 trim(completed, 'completed')
 trim(failed) -- where a client of the pattern put an id, it is for lua/adopt.lua to judge
 trim(cancelled, 'cancelled')
+look_at_ended()
 trim_histories()
+forget_other_lives()
 leave(declared, now - schedule_age, forget_schedule)
 redis.call('ZREMRANGEBYSCORE', workers, '-inf', now - worker_age)
 forget_what_is_idle()

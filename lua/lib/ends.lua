@@ -1,6 +1,8 @@
 -- How a job ends other than completed: as a dead letter, or cancelled. Each clears the claim token, frees the unique
 -- key if the job still owns it, counts and publishes.
 -- Needs: keys, retention, now, remember, emit, read.
+--@include lib/own_retention
+--@include lib/life
 local function free_unique(id, key)
   if key and redis.call('HGET', unique, key) == id then
     redis.call('HDEL', unique, key)
@@ -34,9 +36,9 @@ end
 
 local function end_cancelled(id)
   local key = job .. id
-  local unique_key = redis.call('HGET', key, 'unique')
+  local unique_key, name, options = unpack(read(key, 'unique', 'name', 'options'))
   redis.call('HSET', key, 'status', 'cancelled', 'claim_token', '', 'cancelled_at_ms', now)
-  redis.call('PEXPIRE', key, result_ttl)
+  redis.call('PEXPIRE', key, life_of(name, options))
   remember(cancelled, { id }, cancelled_history)
   free_unique(id, unique_key)
   redis.call('HINCRBY', stats, 'cancelled_total', 1)

@@ -24,4 +24,5 @@ local policies = KEYS[21] -- hash, job name -> max_attempts:max_crashes of its h
 local ticks = KEYS[22] -- sorted set, schedules, score = next due time in ms; +inf while one rests
 local declared = KEYS[23] -- sorted set, schedules that code declares, score = when it last did in ms
 local schedule = KEYS[24] -- prefix of the schedule hashes
-local histories = KEYS[25] -- sorted set, completed jobs by the name of a handler with a history of its own, see lib/own_history
+local histories = KEYS[25] -- sorted set, ended jobs of handlers with limits of their own, see lib/own_ends
+local retention = KEYS[26] -- hash, job name -> what its handler keeps, as its workers announced, see lib/own_retention

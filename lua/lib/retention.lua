@@ -2,7 +2,7 @@
 local failed_history = tonumber(ARGV[1]) -- ids
 local cancelled_history = tonumber(ARGV[2]) -- ids
 local dead_letter_cap = tonumber(ARGV[3]) -- dead letters
-local result_ttl = tonumber(ARGV[4]) -- ms, the life of a cancelled job's hash
+local result_ttl = tonumber(ARGV[4]) -- ms, the life of a cancelled job's hash where neither it nor its handler has its own
 local fallen_ttl = ARGV[5] -- ms, the life left to a hash whose id fell off its history
 local publish = ARGV[6] -- when events are published: listened, always, off
 local default_max_attempts = tonumber(ARGV[7]) -- where neither the job nor its handler has its own

@@ -21,7 +21,7 @@ export interface JobDefaults {
   timeoutMs?: number;
   /** Whether the handler's result is stored. Default: the handler's, else true. */
   keepResult?: boolean;
-  /** How long the completed job can be read, in ms. Default: the handler's, else the queue's. */
+  /** How long the completed or cancelled job can be read, in ms. Default: the handler's, else the queue's. */
   resultTtlMs?: number;
   /** 0 to 1,000; higher is more urgent. Default 0. */
   priority?: number;

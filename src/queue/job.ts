@@ -4,7 +4,7 @@ import type { StoredBackoff } from './backoff.js';
 export const JOB_STATUSES = ['pending', 'scheduled', 'processing', 'completed', 'failed', 'cancelled'] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
-/** What a job carries for its worker, beside its payload; the scripts pass it through unread. */
+/** What a job carries for its worker, beside its payload; the scripts read only how long it lives once cancelled. */
 export interface WorkerOptions {
   maxAttempts?: number;
   backoff?: StoredBackoff;

@@ -42,6 +42,7 @@ export class QueueKeys {
   /** What the key of every schedule begins with; followed by the schedule's id. */
   readonly schedulePrefix: string;
   readonly histories: string;
+  readonly retention: string;
 
   /** KEYS of every script but those of the hot path; `lua/lib/keys.lua` names them. */
   readonly standard: readonly string[];
@@ -82,6 +83,7 @@ export class QueueKeys {
     this.declared = `${this.base}declared`;
     this.schedulePrefix = `${this.base}schedule:`;
     this.histories = `${this.base}histories`;
+    this.retention = `${this.base}retention`;
     this.standard = [
       this.jobPrefix,
       this.pending,
@@ -108,6 +110,7 @@ export class QueueKeys {
       this.declared,
       this.schedulePrefix,
       this.histories,
+      this.retention,
     ];
     this.forEnqueue = [
       this.jobPrefix,

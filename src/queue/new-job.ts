@@ -24,7 +24,7 @@ export interface JobPolicy {
   timeoutMs?: number;
   /** Whether the handler's result is stored. Default: the handler's, else true. */
   keepResult?: boolean;
-  /** How long the completed job can be read, in ms. Default: the handler's, else the queue's. */
+  /** How long the completed or cancelled job can be read, in ms. Default: the handler's, else the queue's. */
   resultTtlMs?: number;
 }
 

@@ -10,6 +10,9 @@ import type { ScriptArgument, ScriptCall, ScriptName } from './script-runner.js'
 /** How long ago a worker may have announced itself and still counts, in ms. */
 const WORKER_SEEN_MS = 30_000;
 
+/** How long a worker that says nothing is remembered, in ms. */
+const WORKER_FORGOTTEN_MS = 10 * WORKER_SEEN_MS;
+
 /** How long a schedule that no code declares any more is kept at rest before it is removed, in ms. */
 const UNDECLARED_AGE_MS = 86_400_000;
 
@@ -26,6 +29,15 @@ export interface Failure extends ClaimRef {
 export interface Release extends ClaimRef {
   reason: 'interruption' | 'snooze' | 'unhandled';
   delayMs: number;
+}
+
+/** What the handler of a name keeps of its jobs, where that is less than the queue keeps. */
+export interface HandlerRetention {
+  completedHistory?: number;
+  cancelledHistory?: number;
+  deadLetterCap?: number;
+  deadLetterAgeMs?: number;
+  resultTtlMs?: number;
 }
 
 export type FailOutcome = 'retry' | 'failed' | 'cancelled' | 'lost';
@@ -105,14 +117,10 @@ export class QueueScripts extends HotPathScripts {
   /** Answers whether more is left to tidy. */
   tidy(limit: number): ScriptCall<boolean> {
     const { deadLetterAgeMs, completedHistory, failedHistory, cancelledHistory, deadLetterCap } = this.options;
-    const ages = [deadLetterAgeMs, 10 * WORKER_SEEN_MS, UNDECLARED_AGE_MS];
+    const ages = [deadLetterAgeMs, WORKER_FORGOTTEN_MS, UNDECLARED_AGE_MS];
+    const lives = [FALLEN_TTL_MS, this.options.resultTtlMs];
     const caps = [completedHistory, failedHistory, cancelledHistory, deadLetterCap];
-    return call(
-      'tidy',
-      this.keys.standard,
-      [limit, ...ages, ...caps, FALLEN_TTL_MS],
-      (reply) => Number(reply) === 1,
-    );
+    return call('tidy', this.keys.standard, [limit, ...ages, ...caps, ...lives], (reply) => Number(reply) === 1);
   }
 
   /** Answers whether the name was written. */
@@ -135,9 +143,17 @@ export class QueueScripts extends HotPathScripts {
     );
   }
 
-  announce(worker: string, serves: boolean, policies: readonly Policy[] = []): ScriptCall<void> {
-    const byName = policies.flatMap((policy) => [policy.name, `${policy.maxAttempts}:${policy.maxCrashes}`]);
-    return call('announce', this.keys.standard, [worker, serves ? '1' : '0', ...byName], () => undefined);
+  announce(
+    worker: string,
+    serves: boolean,
+    handlers: readonly (Policy & HandlerRetention)[] = [],
+  ): ScriptCall<void> {
+    const said = handlers.flatMap((handler) => [
+      handler.name,
+      `${handler.maxAttempts}:${handler.maxCrashes}`,
+      retentionText(handler),
+    ]);
+    return call('announce', this.keys.standard, [worker, serves ? '1' : '0', ...said], () => undefined);
   }
 
   stats(): ScriptCall<QueueStats> {
@@ -203,7 +219,9 @@ export class QueueScripts extends HotPathScripts {
   }
 
   purge(limit: number): ScriptCall<{ deleted: number; more: boolean }> {
-    return call('purge', this.keys.standard, [limit], (reply) => {
+    // Longer than a claim that a worker makes meanwhile, so that it is taken back by the limits of its handler.
+    const announcedMs = WORKER_FORGOTTEN_MS + 2 * this.options.visibilityMs;
+    return call('purge', this.keys.standard, [limit, WORKER_SEEN_MS, announcedMs], (reply) => {
       const [deleted, more] = (reply as number[]).map(Number);
       return { deleted: deleted!, more: more === 1 };
     });
@@ -223,6 +241,13 @@ export class QueueScripts extends HotPathScripts {
   log({ id, token }: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]): ScriptCall<boolean> {
     return call('log', this.keys.standard, [id, token, keep, ...lines], (reply) => Number(reply) === 1);
   }
+}
+
+/** As lua/lib/own_retention.lua reads it. */
+function retentionText({ name, ...kept }: { name: string } & HandlerRetention): string {
+  const { completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, resultTtlMs } = kept;
+  const limits = [completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, resultTtlMs];
+  return limits.every((limit) => limit === undefined) ? '' : `${limits.join(':')} ${JSON.stringify(name)}`;
 }
 
 function decodeReclaimed(pairs: readonly string[]): { id: string; status: JobStatus }[] {

@@ -6,8 +6,8 @@ import { ScriptRunner, type ScriptCall } from './script-runner.js';
 /** Every command that a script calls. `test/queue/scripts/rights.spec.ts` holds the list against the scripts. */
 export const SCRIPT_COMMANDS = (
   'exists get hdel hexists hget hgetall hincrby hmget hrandfield hset hsetnx incr incrby lindex llen lpos lpush lrange lrem ' +
-  'persist pexpire pexpireat pttl publish pubsub rpop rpush set time type unlink zadd zcard zcount zpopmin zrange zrem ' +
-  'zremrangebyscore zscore'
+  'persist pexpire pexpireat pttl publish pubsub rpop rpush set time type unlink zadd zcard zcount zlexcount zpopmin zrange ' +
+  'zrem zremrangebyscore zscore'
 ).split(' ');
 
 /** Asks which of the commands are refused to the user of the connection. */

@@ -1,17 +1,29 @@
 import type { JobQueueLogger } from '../queue/logger.js';
+import type { HandlerRetention } from '../queue/queue-scripts.js';
+import type { HandlerOptions } from './handler.js';
 import type { Lane } from './lane.js';
 import { runSupervised } from './run-supervised.js';
+import type { WorkerQueue } from './worker-options.js';
 
 const INTERVAL_MS = 10_000;
 
-/** Says which queues this worker serves, so that an operator can be told "12 waiting, no worker". */
+/** A queue that the worker serves, with its handlers as they were given. */
+export interface Announced {
+  lane: Lane;
+  handlers: WorkerQueue['handlers'];
+}
+
+/**
+ * Says which queues this worker serves, so that an operator can be told "12 waiting, no worker", and the limits of its
+ * handlers, by which whoever sweeps decides. Said anew all the time: so a purge may forget them.
+ */
 export class Announcer {
   private timer: NodeJS.Timeout | undefined;
   private ended = false;
 
   constructor(
     private readonly worker: string,
-    private readonly lanes: readonly Lane[],
+    private readonly queues: readonly Announced[],
     private readonly logger: JobQueueLogger,
   ) {}
 
@@ -42,10 +54,10 @@ export class Announcer {
 
   private async announce(serves: boolean): Promise<void> {
     await Promise.all(
-      this.lanes.map((lane) =>
+      this.queues.map(({ lane, handlers }) =>
         runSupervised(
           lane.queue,
-          lane.scripts.announce(this.worker, serves, serves ? lane.limits : []),
+          lane.scripts.announce(this.worker, serves, serves ? limitsOf(lane, handlers) : []),
           INTERVAL_MS,
         ).catch((error: Error) => {
           this.logger.warn(`Announcing this worker to queue "${lane.name}" failed: ${error.message}`);
@@ -53,4 +65,14 @@ export class Announcer {
       ),
     );
   }
+}
+
+function limitsOf(lane: Lane, handlers: WorkerQueue['handlers']) {
+  return lane.limits.map((limit) => ({ ...limit, ...retentionOf(handlers[limit.name] as HandlerOptions) }));
+}
+
+/** A function has none. */
+function retentionOf(handler: HandlerOptions): HandlerRetention {
+  const { completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, resultTtlMs } = handler;
+  return { completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, resultTtlMs };
 }

@@ -6,7 +6,7 @@ import { InvalidOptionError } from '../queue/errors.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import { checkJobName, show } from '../queue/names.js';
 import { jobDefaultFields } from '../queue/new-job.js';
-import { wholeNumber } from '../queue/options.js';
+import { duration, wholeNumber, type ResolvedQueueOptions } from '../queue/options.js';
 import type { HandlerFunction, HandlerOptions } from './handler.js';
 import type { WorkerQueue } from './worker-options.js';
 
@@ -15,6 +15,9 @@ export const handlerOptionFields = {
   ...jobDefaultFields,
   backoff: backoffSchema.optional(),
   completedHistory: wholeNumber(0, 1_000_000).optional(),
+  cancelledHistory: wholeNumber(0, 1_000_000).optional(),
+  deadLetterCap: wholeNumber(1, 10_000_000).optional(),
+  deadLetterAgeMs: duration(1).optional(),
 };
 
 /** How many jobs of a queue a process claims, wherever that is set. */
@@ -79,7 +82,7 @@ export function checkWorkerQueues(queues: readonly WorkerQueue[]): Connection {
     }
     for (const [job, handler] of Object.entries(handlers)) {
       checkHandler(`${subject}.handlers`, job, handler);
-      checkHistory(`${subject}.handlers.${job}`, handler as HandlerOptions, queue.options.completedHistory);
+      checkRetention(`${subject}.handlers.${job}`, handler as HandlerOptions, queue.options);
     }
   }
   return first.queue.connection;
@@ -93,14 +96,18 @@ function checkHandler(subject: string, job: string, handler: unknown): void {
 }
 
 /** More than the queue keeps it could not keep. */
-function checkHistory(subject: string, { completedHistory = 0 }: HandlerOptions, most: number): void {
-  if (completedHistory > most) {
-    throw new InvalidOptionError(
-      `${subject}.completedHistory`,
-      `at most the queue's completedHistory, ${most}`,
-      show(completedHistory),
-      'Raise it on the queue, or leave it out on the handler.',
-    );
+function checkRetention(subject: string, handler: HandlerOptions, queue: ResolvedQueueOptions): void {
+  for (const option of ['completedHistory', 'cancelledHistory', 'deadLetterCap', 'deadLetterAgeMs'] as const) {
+    const unlimited = option === 'deadLetterAgeMs' && queue.deadLetterAgeMs === 0;
+    const most = unlimited ? Infinity : queue[option];
+    if ((handler[option] ?? 0) > most) {
+      throw new InvalidOptionError(
+        `${subject}.${option}`,
+        `at most the queue's ${option}, ${most}`,
+        show(handler[option]),
+        'Raise it on the queue, or leave it out on the handler.',
+      );
+    }
   }
 }
 

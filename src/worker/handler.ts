@@ -19,13 +19,19 @@ export interface HandlerOptions {
   timeoutMs?: number;
   /** Whether the result is stored. Default true. */
   keepResult?: boolean;
-  /** How long a completed job can be read, in ms. Default: the queue's. */
+  /** How long a completed or cancelled job can be read, in ms. Default: the queue's. */
   resultTtlMs?: number;
   /**
    * How many of its completed jobs are kept, the newest, of those that the queue's `completedHistory` keeps. Default: that.
    * Each completion beyond it searches the queue's history.
    */
   completedHistory?: number;
+  /** How many of its cancelled jobs are kept, the newest, of those that the queue keeps. Default: the queue's `cancelledHistory`. */
+  cancelledHistory?: number;
+  /** How many of its dead letters are kept, the newest, of those that the queue keeps. Default: the queue's `deadLetterCap`. */
+  deadLetterCap?: number;
+  /** How long its dead letters are kept, in ms, at most as long as the queue keeps them. Default: the queue's `deadLetterAgeMs`. */
+  deadLetterAgeMs?: number;
 }
 
 /** A handler with its options, as a worker takes it. */

@@ -189,7 +189,8 @@ export class Worker {
       if (this.paused.has(queue.name)) lane.close();
       this.lanes.push(lane);
     }
-    this.announcer = new Announcer(this.id, this.lanes, logger);
+    const announced = this.lanes.map((lane, i) => ({ lane, handlers: this.queues[i]!.handlers }));
+    this.announcer = new Announcer(this.id, announced, logger);
     await this.announcer.start();
     await this.recurring.start();
     if (!this.stopping) {

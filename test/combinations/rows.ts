@@ -16,6 +16,8 @@ export interface Row {
   ahead?: boolean;
   /** What its handler asks for. */
   handler?: HandlerOptions;
+  /** A sweep comes before the look, since it is what applies the option. */
+  swept?: boolean;
 }
 
 const ATTEMPTS = { maxAttempts: 5 };
@@ -47,6 +49,8 @@ export const ROWS: Record<string, Row> = {
   '`resultTtlMs` of its handler': { options: {}, handler: { resultTtlMs: HOUR } },
   '`resultTtlMs`, its handler: less': { options: { resultTtlMs: HOUR }, handler: { resultTtlMs: 1_000 } },
   '`completedHistory: 0` of its handler': { options: {}, handler: { completedHistory: 0 } },
+  '`cancelledHistory: 0` of its handler': { options: {}, handler: { cancelledHistory: 0 }, swept: true },
+  '`deadLetterAgeMs: 1` of its handler': { options: {}, handler: { deadLetterAgeMs: 1 }, swept: true },
   'claimed ahead by `prefetch`': { options: {}, ahead: true },
   "`unique` for `'pending'`": unique('pending'),
   "`unique` for `'pending'`, `'replace'`": unique('pending', 'replace'),

@@ -54,7 +54,8 @@ export async function endWords({ options, handler }: Row, job: JobRecord, state:
     words.push(job.result === undefined ? 'no result' : 'a result');
   }
   const own = options.resultTtlMs ?? handler?.resultTtlMs;
-  if (job.status !== 'processing' && (own || handler?.completedHistory === 0)) {
+  const none = handler?.completedHistory === 0 || handler?.cancelledHistory === 0;
+  if (job.status !== 'processing' && (own || none)) {
     words.push(await lifeOf(job, state, own));
   }
   return words;

@@ -4,6 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { DynamicModule, Type } from '@nestjs/common';
 import { JobQueueService } from 'nest-job-queue';
 import type { Subscription } from 'rxjs';
+import { ReclaimScheduler } from '../../src/nest/reclaim.scheduler.js';
 import { startApp } from '../nest/app.js';
 import { eventually } from '../support/wait.js';
 import { example, failing, redisUrl, service, stateOf } from './jobs-setup.js';
@@ -124,6 +125,25 @@ describe('docs/jobs.md', () => {
       expect(await redis.hexists(keys.job(id), 'result')).toBe(0); // also where only a hash remembers it
       expect(await redis.pttl(keys.job(id))).toBeLessThanOrEqual(10_000);
     }
+  });
+
+  it("retention of a handler's cancelled jobs and dead letters", async () => {
+    const { queueModule, PingHandler } = await example<{
+      queueModule: (redis: string) => DynamicModule;
+      PingHandler: Type;
+    }>('retention');
+    const app = await startApp({ module: queueModule(redisUrl()), providers: [PingHandler] });
+    const jobs = app.get(JobQueueService);
+    const pings = Array.from({ length: 30 }, () => ({ payload: { host: 'db' } }));
+    const failed = await jobs.enqueueMany('ping', pings);
+    await Promise.allSettled(failed.map((handle) => handle.result()));
+    const waiting = await jobs.enqueueMany(
+      'ping',
+      pings.map((ping) => ({ ...ping, delayMs: 60_000 })),
+    );
+    await Promise.all(waiting.map(({ id }) => jobs.cancel('ping', id)));
+    await app.get(ReclaimScheduler).runOnce();
+    expect(await jobs.stats('ping')).toMatchObject({ failed: 20, cancelled: 10 });
   });
 
   it('events', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { awaitAll } from '../../src/queue/await-all.js';
 import { defineJob } from '../../src/queue/define-job.js';
@@ -9,6 +9,7 @@ import { Sweeper } from '../../src/worker/sweeper.js';
 import { Worker } from '../../src/worker/worker.js';
 import { coreQueue } from '../support/core-queue.js';
 import type { TestQueue } from '../support/queue-state.js';
+import { WorkerProcess } from '../support/worker-process.js';
 import { newQueue, startWorker } from '../support/workers.js';
 
 /** One job in each way that a job can end, and what else a queue may hold on the way. */
@@ -32,6 +33,43 @@ function fail(): never {
   throw new Error('no');
 }
 
+const serving = new Set<Worker>();
+
+afterEach(async () => {
+  await Promise.all([...serving].map((worker) => worker.stop()));
+  serving.clear();
+});
+
+/** Two workers whose handlers have all limits of their own. */
+async function serve(queue: JobQueue): Promise<Worker[]> {
+  const kept = {
+    completedHistory: 2,
+    cancelledHistory: 2,
+    deadLetterCap: 2,
+    deadLetterAgeMs: 60_000,
+    maxAttempts: 1,
+  };
+  const workers = [1, 2].map(
+    () =>
+      new Worker([
+        { queue, handlers: { fails: { handle: fail, ...kept }, works: { handle: () => 'done', ...kept } } },
+      ]),
+  );
+  workers.forEach((worker) => serving.add(worker));
+  await Promise.all(workers.map((worker) => worker.start()));
+  return workers;
+}
+
+/** Three jobs end in each way that a job can end. */
+async function endInEachWay(queue: JobQueue): Promise<void> {
+  const jobs = ['works', 'fails'].flatMap((name) => [1, 2, 3].map((payload) => ({ payload, name })));
+  await Promise.allSettled((await queue.enqueueMany(jobs)).map((job) => job.result()));
+  for (const payload of [1, 2, 3]) {
+    const job = await queue.enqueue(payload, { name: 'works', delayMs: 60_000 });
+    await queue.cancel(job.id);
+  }
+}
+
 /** The time of everything that has one is over. */
 async function passTime(state: TestQueue): Promise<void> {
   const base = state.keys.jobPrefix.slice(0, -'job:'.length);
@@ -51,8 +89,12 @@ async function sweep(queue: JobQueue): Promise<void> {
   await new Sweeper([queue], 1_000, silentLogger).runOnce();
 }
 
+/** But for what ends by itself within half a minute: answers to repeated claims, and jobs that fell off a history. */
 async function keysOf(state: TestQueue): Promise<string[]> {
-  return Object.keys(await state.snapshot());
+  const base = state.keys.jobPrefix.slice(0, -'job:'.length);
+  const keys = Object.keys(await state.snapshot());
+  const lives = await Promise.all(keys.map((key) => state.redis.pttl(base + key)));
+  return keys.filter((_, i) => lives[i] === -1 || lives[i]! > 30_000);
 }
 
 describe('nothing but the counters is left', () => {
@@ -84,7 +126,7 @@ describe('nothing but the counters is left', () => {
     expect(await keysOf(state)).toEqual(['sequence', 'stats']);
   });
 
-  it('after a purge', async () => {
+  it('after a purge of what was used by hand', async () => {
     const { queue, state } = coreQueue();
     await useAll(queue);
     await queue.enqueue(1);
@@ -93,8 +135,43 @@ describe('nothing but the counters is left', () => {
     await queue.enqueueMany([{ payload: 1 }, { payload: 1, priority: 1 }, { payload: 1, delayMs: 60_000 }]);
     await sweep(queue);
     await queue.purge({ confirm: queue.name });
-    const left = (await keysOf(state)).filter((key) => !key.startsWith('batch:')); // it goes by itself, soon
-    expect(left).toEqual(['sequence', 'stats']);
+    expect(await keysOf(state)).toEqual(['sequence', 'stats']);
+  });
+
+  it('after workers have come and gone, and then a purge', async () => {
+    const { queue, state } = coreQueue();
+    const workers = await serve(queue);
+    await endInEachWay(queue);
+    await sweep(queue);
+    await Promise.all(workers.map((worker) => worker.stop()));
+    expect(await keysOf(state)).toEqual(expect.arrayContaining(['dead', 'histories', 'policies', 'retention']));
+    await queue.purge({ confirm: queue.name });
+    expect(await keysOf(state)).toEqual(['sequence', 'stats']);
+  });
+
+  it('once the workers stop that a purge found at work, without a sweep', async () => {
+    const { queue, state } = coreQueue();
+    const workers = await serve(queue);
+    await endInEachWay(queue);
+    await sweep(queue);
+    await queue.purge({ confirm: queue.name });
+    const served = ['policies', 'retention', 'sequence', 'stats', 'workers'];
+    expect((await keysOf(state)).filter((key) => key !== 'wake')).toEqual(served);
+    await endInEachWay(queue); // they work on
+    await queue.purge({ confirm: queue.name });
+    await Promise.all(workers.map((worker) => worker.stop()));
+    expect(await keysOf(state)).toEqual(['sequence', 'stats']);
+  });
+
+  it('in time where a worker is killed before it hears of a purge', async () => {
+    const { queue, state } = coreQueue();
+    const worker = await WorkerProcess.start({ queue: queue.name, workMs: 1 });
+    await (await queue.enqueue(1)).result();
+    await worker.signal('SIGKILL');
+    await queue.purge({ confirm: queue.name });
+    expect(await keysOf(state)).toEqual(['policies', 'sequence', 'stats', 'workers']);
+    await passTime(state);
+    expect(await keysOf(state)).toEqual(['sequence', 'stats']);
   });
 
   it('but a pause, which is the word of an operator', async () => {

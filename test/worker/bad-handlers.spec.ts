@@ -30,6 +30,9 @@ const BAD_OPTIONS: [string, unknown][] = [
   ['keepResult', { keepResult: 'no' }],
   ['backoff', { backoff: -1 }],
   ['completedHistory', { completedHistory: -1 }],
+  ['cancelledHistory', { cancelledHistory: 1.5 }],
+  ['deadLetterCap', { deadLetterCap: 0 }],
+  ['deadLetterAgeMs', { deadLetterAgeMs: 0 }],
   ['retries', { retries: 3 }],
 ];
 
@@ -56,13 +59,21 @@ describe('a worker refuses', () => {
     expect(error.subject).toBe(`worker queue "${queue.name}"${option}`);
   });
 
-  it('a handler that keeps more than its queue', () => {
-    const queue = newQueue({ completedHistory: 10 });
-    const error = refusal(() => new Worker([{ queue, handlers: { a: { handle, completedHistory: 11 } } }]));
-    expect(error.message).toBe(
-      `worker queue "${queue.name}".handlers.a.completedHistory: expected at most the queue's completedHistory, 10, found 11. ` +
-        'Raise it on the queue, or leave it out on the handler.',
-    );
+  it.each(['completedHistory', 'cancelledHistory', 'deadLetterCap', 'deadLetterAgeMs'])(
+    'a handler that keeps more than its queue: %s',
+    (option) => {
+      const queue = newQueue({ [option]: 10 });
+      const error = refusal(() => new Worker([{ queue, handlers: { a: { handle, [option]: 11 } } }]));
+      expect(error.message).toBe(
+        `worker queue "${queue.name}".handlers.a.${option}: expected at most the queue's ${option}, 10, found 11. ` +
+          'Raise it on the queue, or leave it out on the handler.',
+      );
+    },
+  );
+
+  it('no age of dead letters where the queue has none', () => {
+    const queue = newQueue({ deadLetterAgeMs: 0 });
+    expect(() => new Worker([{ queue, handlers: { a: { handle, deadLetterAgeMs: 11 } } }])).not.toThrow();
   });
 
   it.each([[], {}, null, [null], [{ queue: 'jobs', handlers: { handle } }]])('the queues %j', (queues) => {

@@ -43,4 +43,46 @@ describe('announce.lua', () => {
     expect(await q.redis.exists(q.keys.workers)).toBe(0);
     await expectUnchanged(q, () => q.run(q.scripts.announce('w1', false)));
   });
+
+  it('tells what its handlers keep, where that is not as the queue does, and takes it back', async () => {
+    const q = testQueue();
+    const limits = { maxAttempts: 1, maxCrashes: 1 };
+    const capped = { name: 'a "b"', ...limits, deadLetterCap: 5, resultTtlMs: 9 };
+    await q.run(q.scripts.announce('w1', true, [capped, { name: 'plain', ...limits }]));
+    expect(await q.redis.hgetall(q.keys.retention)).toEqual({ 'a "b"': '::5::9 "a \\"b\\""' });
+    await q.run(q.scripts.announce('w1', true, [{ name: 'a "b"', ...limits }]));
+    expect(await q.redis.exists(q.keys.retention)).toBe(0);
+  });
+
+  it('takes along what was announced when the last worker of an empty queue stops', async () => {
+    const q = testQueue();
+    const handlers = [{ name: q.name, maxAttempts: 1, maxCrashes: 1, deadLetterCap: 1 }];
+    await q.run(q.scripts.announce('w1', true, handlers));
+    await q.run(q.scripts.announce('w2', true, handlers));
+    await q.run(q.scripts.announce('w1', false));
+    expect(Object.keys(await q.snapshot())).toEqual(['policies', 'retention', 'sweep', 'workers']);
+    await q.run(q.scripts.announce('w2', false));
+    expect(await q.snapshot()).toEqual({});
+  });
+
+  it.each(['pending', 'claimed', 'failed', 'completed', 'cancelled'])(
+    'leaves it to what is %s when the last worker stops',
+    async (state) => {
+      const q = testQueue();
+      const handlers = [{ name: q.name, maxAttempts: 1, maxCrashes: 1, deadLetterCap: 1 }];
+      await q.run(q.scripts.announce('w1', true, handlers));
+      await q.add('a');
+      const [job] = state === 'pending' || state === 'cancelled' ? [] : await q.claim(1);
+      if (state === 'failed') {
+        const error = { name: 'Error', message: 'no' };
+        await q.run(q.scripts.fail([{ ...job!, error, final: true, backoffMs: 0 }]));
+      } else if (state === 'completed') {
+        await q.run(q.scripts.complete([{ ...job!, result: '' }]));
+      } else if (state === 'cancelled') {
+        await q.run(q.scripts.cancel('a'));
+      }
+      await q.run(q.scripts.announce('w1', false));
+      expect(await q.redis.exists(q.keys.policies, q.keys.retention)).toBe(2);
+    },
+  );
 });

@@ -48,6 +48,32 @@ describe('cancel.lua', () => {
     });
   });
 
+  it.each<[string, Record<string, string>, object, number]>([
+    ['the enqueue', { worker: '{"resultTtlMs":90000}' }, { resultTtlMs: 70_000 }, 90_000],
+    ['its handler', {}, { resultTtlMs: 70_000 }, 70_000],
+    ['the queue', {}, { deadLetterCap: 5 }, 60_000],
+  ])('keeps a job as long as %s says, also a running one', async (_who, options, kept, ms) => {
+    const q = testQueue({ resultTtlMs: 60_000 });
+    await q.run(q.scripts.announce('w1', true, [{ name: q.name, maxAttempts: 3, maxCrashes: 3, ...kept }]));
+    const job = await q.addAndClaim('runs', options);
+    await q.run(q.scripts.cancel('runs'));
+    await q.run(q.scripts.fail([{ ...job, error, final: false, backoffMs: 0 }]));
+    await q.add('waits', options);
+    await q.run(q.scripts.cancel('waits'));
+    for (const id of ['runs', 'waits']) {
+      expect(await q.redis.pttl(q.keys.job(id))).toBeGreaterThan(ms - 5_000);
+      expect(await q.redis.pttl(q.keys.job(id))).toBeLessThanOrEqual(ms);
+    }
+  });
+
+  it('keeps a job for a year at most, whatever a producer wrote', async () => {
+    const q = testQueue();
+    await q.add('a', { worker: '{"resultTtlMs":99999999999999999999}' });
+    await q.run(q.scripts.cancel('a'));
+    expect(await q.redis.pttl(q.keys.job('a'))).toBeLessThanOrEqual(31_536_000_000);
+    expect(await q.redis.pttl(q.keys.job('a'))).toBeGreaterThan(31_535_000_000);
+  });
+
   it('flags a running job and leaves its claim', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');

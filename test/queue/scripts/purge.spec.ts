@@ -67,4 +67,35 @@ describe('purge.lua', () => {
     await q.run(q.scripts.resume());
     expect((await q.claim(1))[0]!.fence).toBeGreaterThan(fence);
   });
+
+  it('forgets workers and what they announced where none was seen of late', async () => {
+    const q = testQueue();
+    await q.addAll('a');
+    await q.run(q.scripts.announce('w1', true, handlersOf(q)));
+    await q.redis.zadd(q.keys.workers, (await q.now()) - 31_000, 'w1');
+    await q.run(q.scripts.purge(100));
+    expect(Object.keys(await q.snapshot())).toEqual(['stats']);
+  });
+
+  it('leaves a worker that may live its limits, and gives them an end until it says them again', async () => {
+    const q = testQueue({ visibilityMs: 3_600_000 });
+    await q.run(q.scripts.announce('w1', true, handlersOf(q)));
+    await q.addAll('a');
+    await q.run(q.scripts.purge(100));
+    const announced = [q.keys.workers, q.keys.policies, q.keys.retention];
+    for (const key of announced) {
+      expect(await q.redis.pttl(key)).toBeGreaterThan(3_600_000); // a claim that the worker may make now
+      expect(await q.redis.pttl(key)).toBeLessThanOrEqual(2 * 3_600_000 + 300_000);
+    }
+    await q.addAndClaim('b');
+    await q.expireClaims('b');
+    const { reclaimed } = await q.run(q.scripts.reclaim(10, 1e12, 0));
+    expect(reclaimed).toEqual([{ id: 'b', status: 'failed' }]); // by the handler's maxAttempts of 1
+    await q.run(q.scripts.announce('w1', true, handlersOf(q)));
+    expect(await Promise.all(announced.map((key) => q.redis.pttl(key)))).toEqual([-1, -1, -1]);
+  });
 });
+
+function handlersOf(q: TestQueue) {
+  return [{ name: q.name, maxAttempts: 1, maxCrashes: 1, deadLetterCap: 1 }];
+}
