@@ -30,7 +30,7 @@ interface Stage {
   queue: JobQueue;
   state: TestQueue;
   heard: WorkerEvent[];
-  begin(): Promise<void>;
+  begin: () => Promise<void>;
 }
 
 interface Case {
