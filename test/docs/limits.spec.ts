@@ -4,6 +4,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { InvalidOptionError, InvalidPayloadError } from '../../src/queue/errors.js';
 import { JobQueue } from '../../src/queue/job-queue.js';
 import { coreQueue } from '../support/core-queue.js';
+import { expectUnchanged, type TestQueue } from '../support/queue-state.js';
 import { connect } from '../support/redis.js';
 import { newQueue, startWorker } from '../support/workers.js';
 import { tableOf } from './table.js';
@@ -18,11 +19,18 @@ function stated(thing: string): number[] {
 
 type Refusal = typeof InvalidOptionError | typeof InvalidPayloadError;
 
-/** The value at the limit goes, the one beyond it is refused; nothing is written by what was refused. */
-async function bounded(at: () => unknown, beyond: () => unknown, refusal: Refusal = InvalidOptionError) {
+/** The value at the limit goes, the one beyond it is refused: the queue's keys are then what they were before. */
+async function bounded(
+  state: TestQueue,
+  at: () => unknown,
+  beyond: () => unknown,
+  refusal: Refusal = InvalidOptionError,
+) {
   await (async () => at())();
-  const refused = await (async () => beyond())().catch((error: unknown) => error);
-  expect(refused).toBeInstanceOf(refusal);
+  await expectUnchanged(state, async () => {
+    const refused = await (async () => beyond())().catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(refusal);
+  });
 }
 
 const text = (length: number) => 'x'.repeat(length);
@@ -31,12 +39,13 @@ const many = (count: number, payload: string) => Array.from({ length: count }, (
 const nested = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth));
 
 /** Text of the least and of the most characters goes, of one fewer or more not. */
-async function boundedText(least: number, most: number, use: (text: string) => unknown) {
+async function boundedText(state: TestQueue, least: number, most: number, use: (text: string) => unknown) {
   for (const [at, beyond] of [
     [least, least - 1],
     [most, most + 1],
   ] as const) {
     await bounded(
+      state,
       () => use(text(at)),
       () => use(text(beyond)),
     );
@@ -52,6 +61,7 @@ async function boundedOption(option: string, least: number, most: number) {
   ]) {
     const [good, bad] = [{ [option]: at }, { [option]: beyond }];
     await bounded(
+      state,
       () => queue.enqueue(1, good),
       () => queue.enqueue(2, bad),
     );
@@ -61,20 +71,22 @@ async function boundedOption(option: string, least: number, most: number) {
 
 const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
   'payload, result, progress': async (bytes, depth) => {
-    const queue = newQueue();
+    const { queue, state } = coreQueue();
     const [fits, over] = [text(bytes - 2), text(bytes - 1)]; // with its quotes
     await bounded(
+      state,
       () => queue.enqueue(fits),
       () => queue.enqueue(over),
       InvalidPayloadError,
     );
     await bounded(
+      state,
       () => queue.enqueue(nested(depth)),
       () => queue.enqueue(nested(depth + 1)),
       InvalidPayloadError,
     );
     const [job] = await queue.claimMany(2);
-    await expect(queue.complete(job!, over)).rejects.toThrow(InvalidPayloadError);
+    await expectUnchanged(state, () => expect(queue.complete(job!, over)).rejects.toThrow(InvalidPayloadError));
     expect(await queue.complete(job!, fits)).toBe(true);
     const progressing = newQueue();
     const { id } = await progressing.enqueue(1);
@@ -86,33 +98,36 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
     expect((await progressing.get(id))!.progress).toBe(fits);
   },
   'job id': async (least, most) => {
-    const { queue } = coreQueue();
-    await boundedText(least, most, (of) => queue.enqueue(1, { id: of }));
+    const { queue, state } = coreQueue();
+    await boundedText(state, least, most, (of) => queue.enqueue(1, { id: of }));
     await bounded(
+      state,
       () => queue.enqueue(1, { id: 'aZ09_.:@-' }),
       () => queue.enqueue(1, { id: 'a/b' }),
     );
   },
   'queue name': async (least, most) => {
     const redis = connect();
-    await boundedText(least, most, (name) => new JobQueue(redis, name));
+    const { state } = coreQueue();
+    await boundedText(state, least, most, (name) => new JobQueue(redis, name));
     await bounded(
+      state,
       () => new JobQueue(redis, 'aZ09_.:@-/'),
       () => new JobQueue(redis, 'a{b}'),
     );
   },
   'job name': async (least, most) => {
-    const { queue } = coreQueue();
-    await boundedText(least, most, (of) => queue.enqueue(1, { name: of }));
+    const { queue, state } = coreQueue();
+    await boundedText(state, least, most, (of) => queue.enqueue(1, { name: of }));
   },
   'schedule id': async (least, most) => {
-    const { queue } = coreQueue();
-    await boundedText(least, most, (of) => queue.schedules.upsert(of, { everyMs: DAY }));
+    const { queue, state } = coreQueue();
+    await boundedText(state, least, most, (of) => queue.schedules.upsert(of, { everyMs: DAY }));
     expect(await queue.schedules.list()).toHaveLength(2);
   },
   'unique key': async (least, most) => {
-    const { queue } = coreQueue();
-    await boundedText(least, most, (of) => queue.enqueue(1, { unique: { key: of, for: 'pending' } }));
+    const { queue, state } = coreQueue();
+    await boundedText(state, least, most, (of) => queue.enqueue(1, { unique: { key: of, for: 'pending' } }));
   },
   priority: (least, most) => boundedOption('priority', least, most),
   '`maxAttempts`, `maxCrashes`': async (least, most) => {
@@ -124,20 +139,24 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
     for (const option of ['delayMs', 'expiresInMs', 'resultTtlMs']) {
       await boundedOption(option, option === 'delayMs' ? 0 : 1, year);
     }
-    const { queue } = coreQueue();
+    const { queue, state } = coreQueue();
     await bounded(
+      state,
       () => queue.enqueue(1, { runAt: Date.now() + year }),
       () => queue.enqueue(1, { runAt: Date.now() + year + 60_000 }),
     );
     await bounded(
+      state,
       () => queue.enqueue(1, uniqueFor(year)),
       () => queue.enqueue(1, uniqueFor(year + 1)),
     );
     await bounded(
+      state,
       () => queue.enqueue(1, { backoff: year }),
       () => queue.enqueue(1, { backoff: year + 1 }),
     );
     await bounded(
+      state,
       () => queue.enqueue(1, { timeoutMs: days * DAY }),
       () => queue.enqueue(1, { timeoutMs: (days + 1) * DAY }),
     );
@@ -180,25 +199,30 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
     });
   },
   'one page of a list, one `claimMany`, ids of one `redrive`': async (most) => {
-    const { queue } = coreQueue();
+    const { queue, state } = coreQueue();
     const ids = Array.from({ length: most + 1 }, (_, i) => `job-${i}`);
     await bounded(
+      state,
       () => queue.list('pending', { limit: most }),
       () => queue.list('pending', { limit: most + 1 }),
     );
     await bounded(
+      state,
       () => queue.deadLetters.list({ limit: most }),
       () => queue.deadLetters.list({ limit: most + 1 }),
     );
     await bounded(
+      state,
       () => queue.schedules.list({ limit: most }),
       () => queue.schedules.list({ limit: most + 1 }),
     );
     await bounded(
+      state,
       () => queue.claimMany(most),
       () => queue.claimMany(most + 1),
     );
     await bounded(
+      state,
       () => queue.redrive(ids.slice(1)),
       () => queue.redrive(ids),
     );
