@@ -100,8 +100,8 @@ trim(completed, 'completed')
 trim(failed) -- where a client of the pattern put an id, it is for lua/adopt.lua to judge
 trim(cancelled, 'cancelled')
 look_at_ended()
+forget_other_lives() -- first, so that nothing is taken for the sake of what is gone
 trim_histories()
-forget_other_lives()
 leave(declared, now - schedule_age, forget_schedule)
 redis.call('ZREMRANGEBYSCORE', workers, '-inf', now - worker_age)
 forget_what_is_idle()

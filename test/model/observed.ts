@@ -28,7 +28,7 @@ export async function foundState(real: RealQueue, model: QueueModel) {
   const listed = new Map(lists.flat().map((job) => [job.id, job]));
   const others = await Promise.all(model.ids.filter((id) => !listed.has(id)).map((id) => queue.get(id)));
   others.filter((job) => job !== null).forEach((job) => listed.set(job.id, job));
-  learnTimesOfFailure(model, listed);
+  learnTimesOfEnd(model, listed);
   trimDeadLetters(model, (id) => !listed.has(id));
   const { pending, scheduled: later, processing: claimed, completed, failed, cancelled, totals } = stats;
   return {
@@ -122,11 +122,12 @@ function endOf(job: JobRecord): Date | undefined {
 }
 
 /** One claim may set several jobs aside, each at a time of its own; which is older decides what a cap deletes. */
-function learnTimesOfFailure(model: QueueModel, listed: ReadonlyMap<string, JobRecord>): void {
-  for (const letter of model.inState('failed')) {
-    const failedAt = listed.get(letter.id)?.failedAt?.getTime();
-    if (failedAt !== undefined && Math.abs(failedAt + model.passed - letter.endedAt!) < PRECISION_MS) {
-      letter.endedAt = failedAt + model.passed;
+function learnTimesOfEnd(model: QueueModel, listed: ReadonlyMap<string, JobRecord>): void {
+  for (const job of [...model.inState('failed'), ...model.inState('cancelled')]) {
+    const record = listed.get(job.id);
+    const endedAt = record && endOf(record)?.getTime();
+    if (endedAt !== undefined && Math.abs(endedAt + model.passed - job.endedAt!) < PRECISION_MS) {
+      job.endedAt = endedAt + model.passed;
     }
   }
 }

@@ -52,6 +52,33 @@ export function keepOwn(model: QueueModel, { id, name, endedAt }: ModelJob, cap:
   }
 }
 
+/** Of a handler that announces what it keeps, a job that is removed counts no more. */
+export function leaveOwn(model: QueueModel, { id, name }: ModelJob): void {
+  if (model.kept.has(name)) {
+    const own = model.ownHistories.get(name) ?? [];
+    model.ownHistories.set(
+      name,
+      own.filter((each) => each.id !== id || !isSameLife(model, each)),
+    );
+  }
+}
+
+/** What ended first goes first, as the handlers say that they keep; what ended at once, by its id. */
+export function trimToHandlers(model: QueueModel): void {
+  for (const [name, { cancelledHistory, deadLetterCap }] of model.kept) {
+    const ofName = (jobs: ModelJob[]) =>
+      jobs.filter((job) => job.name === name).toSorted((a, b) => a.endedAt! - b.endedAt! || (a.id < b.id ? -1 : 1));
+    const letters = ofName(deadLetters(model));
+    letters.slice(0, Math.max(0, letters.length - deadLetterCap)).forEach(({ id }) => model.jobs.delete(id));
+    const { cancelled } = model.histories;
+    const shown = ofName(model.inState('cancelled').filter(({ id }) => cancelled.includes(id)));
+    for (const { id } of shown.slice(0, Math.max(0, shown.length - cancelledHistory))) {
+      cancelled.splice(cancelled.lastIndexOf(id), 1);
+      forgetSoon(model, id);
+    }
+  }
+}
+
 export function isSameLife(model: QueueModel, { id, endedAt }: { id: string; endedAt: number }): boolean {
   const job = model.jobs.get(id);
   return job?.status === 'completed' && job.endedAt === endedAt;

@@ -1,5 +1,5 @@
 // What the sweep does: claims that expired are taken back, and what has outlived its use is tidied away.
-import { bury, endCancelled, isSameLife } from './ends.js';
+import { bury, endCancelled, isSameLife, trimToHandlers } from './ends.js';
 import type { ModelJob } from './job.js';
 import { inUseAgain } from './operate.js';
 import { processing, toFront } from './places.js';
@@ -49,7 +49,7 @@ function crash(model: QueueModel, job: ModelJob): 'pending' | 'failed' | 'cancel
 
 /**
  * At the ends of the histories ids of forgotten jobs and those in use again go; and keys whose time is over, unless their
- * owner holds them still.
+ * owner holds them still; and what is more than the handlers say that they keep.
  */
 export function tidy(model: QueueModel): void {
   for (const [key, end] of model.windows) {
@@ -74,4 +74,5 @@ export function tidy(model: QueueModel): void {
       own.filter((each) => isSameLife(model, each)),
     );
   }
+  trimToHandlers(model);
 }

@@ -1,5 +1,6 @@
 // What operators and the sweep do; and time that passes.
 import fc from 'fast-check';
+import type { HandlerRetention } from '../../../src/queue/queue-scripts.js';
 import { discard, matching, redrive } from '../rules/dead-letters.js';
 import { cancel, clean, pause, purge, remove, reschedule, resume } from '../rules/operate.js';
 import { promote } from '../rules/places.js';
@@ -107,9 +108,32 @@ const cleans = fc
     }),
   );
 
+/** The worker that announced what its handler keeps lives on, and says it again. */
 const purges = fc.constant(
-  step('purge', { does: (real) => real.queue.purge({ confirm: real.queue.name }), says: purge }),
+  step('purge', {
+    does: async (real, model) => {
+      const purged = await real.queue.purge({ confirm: real.queue.name });
+      await Promise.all([...model.kept].map(([name, kept]) => announce(real, name, kept)));
+      return purged;
+    },
+    says: purge,
+  }),
 );
+
+async function announce(real: RealQueue, name: string, kept: HandlerRetention): Promise<void> {
+  const { scripts } = real.state;
+  const { maxAttempts, maxCrashes } = scripts.options;
+  await real.state.run(scripts.announce('ada', true, [{ name, maxAttempts, maxCrashes, ...kept }]));
+}
+
+const announcements = fc
+  .record({ cancelledHistory: fc.integer({ min: 0, max: 3 }), deadLetterCap: fc.integer({ min: 1, max: 4 }) })
+  .map((kept) =>
+    step(`its handler keeps ${JSON.stringify(kept)}`, {
+      does: (real) => announce(real, real.queue.name, kept),
+      says: (model, _found, real) => void model.kept.set(real.queue.name, kept),
+    }),
+  );
 
 export const operations: fc.Arbitrary<Step> = oneOf(
   [6, onOne],
@@ -119,6 +143,7 @@ export const operations: fc.Arbitrary<Step> = oneOf(
   [2, pauses],
   [2, cleans],
   [1, purges],
+  [2, announcements],
 );
 
 const passes = fc.constantFrom(3, 12, 12, 22, 47, 95).map((minutes) =>
