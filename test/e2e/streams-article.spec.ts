@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import type { Redis } from 'ioredis';
 import { JobQueueModule, JobQueueService, type JobHandle } from 'nest-job-queue';
 import { Fibonacci, Sleep } from '../../examples/streams-article/src/jobs.js';
 import { startOwnRedis } from '../support/own-redis.js';
@@ -15,6 +16,7 @@ jest.setTimeout(120_000);
 const SOON = { timeoutMs: 60_000 };
 
 let env: Record<string, string>;
+let redis: Redis;
 let app: INestApplicationContext;
 let jobs: JobQueueService;
 let workers: ShopProcess;
@@ -50,10 +52,10 @@ describe('the Streams article', () => {
     // The example's queues always have the same names.
     const server = await startOwnRedis();
     env = { REDIS_URL: server.url };
-    app = await NestFactory.createApplicationContext(
-      JobQueueModule.forRoot({ redis: connect({}, server.url), worker: false }),
-      { logger: false },
-    );
+    redis = connect({}, server.url);
+    app = await NestFactory.createApplicationContext(JobQueueModule.forRoot({ redis, worker: false }), {
+      logger: false,
+    });
     jobs = app.get(JobQueueService);
     await startWorkers(FROM_TYPESCRIPT);
   }, 60_000);
@@ -73,18 +75,20 @@ describe('the Streams article', () => {
     });
 
     it('calculates the Fibonacci numbers of the article and hands them to the caller', async () => {
-      const places = [100_000, 200_000, 300_000, 400_000];
       const handles = await jobs.enqueueMany(
         Fibonacci,
-        places.map((n) => ({ payload: { n } })),
+        places().map((n) => ({ payload: { n } })),
       );
       const numbers = await Promise.all(handles.map((job) => job.result(SOON)));
       expect(numbers.map((digits) => digits.length)).toEqual([20_899, 41_798, 62_696, 83_595]);
+      // The article's function takes one step more: what it prints is the number after each.
+      const after = places().map((n) => fibonacci(n + 1).toString());
+      expect(after.map((digits) => digits.slice(-6))).toEqual(['537501', '590626', '800001', '337501']);
       const { took, longest, ...how } = await times(handles);
       expect(how).toEqual({ allAtOnce: true, processes: 4 });
       // Near that of the longest, also with two cores for the four: one after the other it would be twice that.
       expect(took).toBeLessThan(1.5 * longest);
-      expect(numbers.map((digits, i) => digits === fibonacci(places[i]!).toString())).not.toContain(false);
+      expect(numbers.map((digits, i) => digits === fibonacci(places()[i]!).toString())).not.toContain(false);
     });
 
     it('raises the error of a job at the caller', async () => {
@@ -115,9 +119,23 @@ describe('the Streams article', () => {
       const args = ['scripts/run-example.mjs', 'streams-article', '0.01'];
       const demo = startProcess('node', args, { REDIS_URL: server.url });
       expect(await demo.exited).toBe(0);
-      expect(demo.output).toMatch(/sleep 10, 20, 30, 40 ms: \d+ ms in all/);
-      expect(demo.output).toMatch(/F\(4000\) = 39909473…\d{8}, 836 digits/);
-      expect(demo.output).toContain('An error comes to the caller: Job');
+      const numbers = places(0.01).map((n) => `F(${n}) ends with ${String(fibonacci(n)).slice(-6)}`);
+      const said = [
+        ...numbers,
+        'All workers have stopped.',
+        'Workers are running again.',
+        'What was enqueued meanwhile is done.',
+        'An error comes to the caller: Job',
+        'All processes have stopped.',
+      ];
+      // In this order.
+      expect(said.filter((line) => demo.output.includes(line))).toEqual(said);
+      expect(said.map((line) => demo.output.indexOf(line))).toEqual(
+        said.map((line) => demo.output.indexOf(line)).toSorted((one, other) => one - other),
+      );
+      // What was done can be looked at afterwards, with who did it.
+      expect(demo.output.match(/^ {2}sleep \{"ms":\d+\}: \d+ ms, by \S+:\d+:\w+$/gm)).toHaveLength(5);
+      expect(demo.output.match(/^ {2}fibonacci \{"n":\d+\}: \d+ ms, by \S+:\d+:\w+$/gm)).toHaveLength(4);
     });
   });
 
@@ -158,10 +176,28 @@ describe('the Streams article', () => {
         Array.from({ length: 150 }, () => ({ payload: { ms: 0 } })),
       );
       await Promise.all(many.map((job) => job.result(SOON)));
-      expect((await jobs.stats('sleep')).completed).toBe(100);
+      const queue = jobs.queue('sleep');
+      expect((await queue.stats()).completed).toBe(100);
+      // Nor what is known of each: it goes soon once the job is in no list any more, and later where it is.
+      const { keys } = await queue.scripts();
+      const kept = new Set((await queue.list('completed', { limit: 100 })).map(({ id }) => id));
+      const left = await Promise.all(
+        many.map(async ({ id }) => ({ kept: kept.has(id), ttl: await redis.pttl(`${keys.jobPrefix}${id}`) })),
+      );
+      const ttls = (wanted: boolean) => left.filter((each) => each.kept === wanted).map(({ ttl }) => ttl);
+      expect([ttls(true).length, ttls(false).length]).toEqual([100, 50]);
+      expect(Math.min(...ttls(true))).toBeGreaterThan(10_000);
+      expect(Math.max(...ttls(true))).toBeLessThanOrEqual(300_000);
+      expect(Math.max(...ttls(false))).toBeLessThanOrEqual(10_000);
+      expect(left.filter(({ ttl }) => ttl === -1)).toEqual([]);
     });
   });
 });
+
+/** Which numbers the article has calculated. */
+function places(scale = 1): number[] {
+  return [100_000, 200_000, 300_000, 400_000].map((n) => n * scale);
+}
 
 /** By doubling: another way than the example's. */
 function fibonacci(n: number): bigint {

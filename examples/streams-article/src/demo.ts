@@ -1,7 +1,7 @@
 // The article's demo: four worker processes, jobs that sleep and jobs that calculate, their results awaited here.
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { JobQueueModule, JobQueueService, runWorkers, type JobHandle } from 'nest-job-queue';
+import { JobQueueModule, JobQueueService, runWorkers } from 'nest-job-queue';
 import { AppModule } from './app.module.js';
 import { Fibonacci, Sleep } from './jobs.js';
 
@@ -15,43 +15,50 @@ const workers = await runWorkers(AppModule, {
   processes: 4,
   entry: new URL('./worker.js', import.meta.url),
   ownsProcess: false,
-  logger: ['error', 'warn'],
+  logger: ['error'],
 });
-const app = await NestFactory.createApplicationContext(CallerModule, { logger: ['error', 'warn'] });
+const app = await NestFactory.createApplicationContext(CallerModule, { logger: ['error'] });
 const jobs = app.get(JobQueueService);
 
-const sleeps = [1_000, 2_000, 3_000, 4_000].map((ms) => ms * Number(scale));
-await timed(`sleep ${sleeps.join(', ')} ms`, async () => {
-  const handles = await jobs.enqueueMany(
-    Sleep,
-    sleeps.map((ms) => ({ payload: { ms } })),
-  );
-  return Promise.all(handles.map((job) => job.result(WAIT)));
-});
-
+console.log('Four jobs that sleep and four that calculate, in four processes:');
+const start = performance.now();
+const sleeping = await jobs.enqueueMany(
+  Sleep,
+  [2_000, 3_000, 4_000, 5_000].map((ms) => ({ payload: { ms: ms * Number(scale) } })),
+);
 const places = [100_000, 200_000, 300_000, 400_000].map((n) => Math.round(n * Number(scale)));
-const numbers = await timed(`Fibonacci numbers ${places.join(', ')}`, async () => {
-  const handles = await jobs.enqueueMany(
-    Fibonacci,
-    places.map((n) => ({ payload: { n } })),
-  );
-  return Promise.all(handles.map((job: JobHandle<string>) => job.result(WAIT)));
-});
-numbers.forEach((digits, i) => {
-  console.log(`  F(${places[i]}) = ${digits.slice(0, 8)}…${digits.slice(-8)}, ${digits.length} digits`);
-});
+const calculating = await jobs.enqueueMany(
+  Fibonacci,
+  places.map((n) => ({ payload: { n } })),
+);
+for (const [i, job] of calculating.entries()) {
+  const digits = await job.result(WAIT);
+  console.log(`  F(${places[i]}) ends with ${digits.slice(-6)}, ${digits.length} digits`);
+}
+await Promise.all(sleeping.map((job) => job.result(WAIT)));
+console.log(`  ${Math.round(performance.now() - start)} ms in all`);
+
+await workers.resize(0); // waits for what runs
+console.log('All workers have stopped.');
+const late = await jobs.enqueue(Sleep, { ms: 2_000 * Number(scale) });
+await workers.resize(4);
+console.log('Workers are running again.');
+await workers.whenReady();
+await late.result(WAIT);
+console.log('What was enqueued meanwhile is done.');
 
 const doomed = await jobs.enqueue(Sleep, { ms: -1 });
 await doomed.result(WAIT).catch((error: Error) => console.log(`An error comes to the caller: ${error.message}`));
+
+console.log('What was done, the newest first, and by whom:');
+for (const { name } of [Sleep, Fibonacci]) {
+  for (const job of await jobs.queue(name).list('completed')) {
+    const took = Number(job.completedAt) - Number(job.claimedAt);
+    console.log(`  ${name} ${JSON.stringify(job.payload)}: ${took} ms, by ${job.worker}`);
+  }
+}
 
 await app.close();
 const { exitCode } = await workers.stop();
 console.log('All processes have stopped.');
 process.exitCode = exitCode;
-
-async function timed<Value>(what: string, work: () => Promise<Value>): Promise<Value> {
-  const start = performance.now();
-  const value = await work();
-  console.log(`${what}: ${Math.round(performance.now() - start)} ms in all`);
-  return value;
-}
