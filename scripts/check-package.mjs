@@ -1,21 +1,25 @@
-// Checks the package as its users get it: publint and attw read it; then the tarball is installed into a temporary
+// Checks the package as its users get it: publint and attw read it; then the tarball is installed into temporary
 // projects, on both supported rows of versions, where an ES module and a CommonJS consumer (test/package) are compiled
-// by tsc and run.
+// by tsc and run, and a job is done in worker processes of each, also as `nest start` runs them in development.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nest11Versions } from './nest11-versions.mjs';
+import { ensureRedis } from './redis-server.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const bin = (name) => join(root, 'node_modules/.bin', name);
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const work = mkdtempSync(join(tmpdir(), 'check-package-'));
 
+const redis = await ensureRedis();
+const env = { ...process.env, REDIS_URL: redis.url };
+
 const run = (command, args, cwd) => {
   console.log(`\n> ${command.replace(`${root}node_modules/.bin/`, '')} ${args.join(' ')}`);
-  execFileSync(command, args, { cwd, stdio: 'inherit' });
+  execFileSync(command, args, { cwd, env, stdio: 'inherit' });
 };
 
 try {
@@ -31,16 +35,20 @@ try {
   const nest12 = install(tarball, 'nest12', manifest.devDependencies);
   consume(nest12, 'consumer.mts');
   consume(nest12, 'consumer.cts');
+  consume(nest12, 'worker.mts');
+  develop(nest12, 'worker.mts');
   const nest11 = install(tarball, 'nest11', { ...manifest.devDependencies, ...nest11Versions });
   consume(nest11, 'consumer.mts');
   // Where Node cannot require an ES module, and only there, the CommonJS build is what runs. NestJS 12 needs that too.
   consume(nest11, 'consumer.cts', ['--no-experimental-require-module']);
+  consume(nest11, 'worker.cts', ['--no-experimental-require-module']);
   console.log('\nThe package is sound.');
 } catch (error) {
   console.error(`\ncheck-package: ${error.message}`);
   process.exitCode = 1;
 } finally {
   rmSync(work, { recursive: true, force: true });
+  await redis.stop();
 }
 
 /** Installs the tarball and its peers at these versions into a folder of their own. */
@@ -59,6 +67,18 @@ function consume(cwd, file, nodeOptions = []) {
   writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify(consumerConfig(file), null, 2));
   run(bin('tsc'), ['-p', '.'], cwd);
   run(process.execPath, [...nodeOptions, file.replace(/ts$/, 'js')], cwd);
+}
+
+/** The file as the main file of an app in development: Nest's command line compiles it, and runs it. */
+function develop(cwd, file) {
+  const app = join(cwd, 'app');
+  mkdirSync(join(app, 'src'), { recursive: true });
+  copyFileSync(join(root, 'test/package', file), join(app, 'src/main.ts'));
+  writeFileSync(join(app, 'package.json'), '{ "type": "module" }');
+  const { compilerOptions } = consumerConfig(file);
+  const config = { compilerOptions: { ...compilerOptions, rootDir: 'src', outDir: 'dist' }, include: ['src'] };
+  writeFileSync(join(app, 'tsconfig.json'), JSON.stringify(config));
+  run(bin('nest'), ['start'], app);
 }
 
 function consumerConfig(file) {

@@ -1,0 +1,33 @@
+// The worker processes of a CommonJS app that installed the package (compiled and run by scripts/check-package.mjs, from
+// TypeScript in development too).
+import assert = require('node:assert/strict');
+import common = require('@nestjs/common');
+import core = require('@nestjs/core');
+import library = require('nest-job-queue');
+
+@library.JobHandler('greet-require')
+class GreetHandler {
+  handle({ payload }: library.Job<string>) {
+    return { greeting: `Hello ${payload}`, pid: process.pid };
+  }
+}
+
+@common.Module({ imports: [library.JobQueueModule.forRoot()], providers: [GreetHandler] })
+class AppModule {}
+
+@common.Module({ imports: [library.JobQueueModule.forRoot({ worker: false })] })
+class CallerModule {}
+
+async function main() {
+  const workers = await library.runWorkers(AppModule, { processes: 2, ownsProcess: false, logger: ['error'] });
+  const app = await core.NestFactory.createApplicationContext(CallerModule, { logger: ['error'] });
+  const jobs = app.get(library.JobQueueService);
+  const job = await jobs.enqueue<{ greeting: string; pid: number }>('greet-require', 'Ada');
+  const { greeting, pid } = await job.result({ timeoutMs: 60_000 });
+  assert.equal(greeting, 'Hello Ada');
+  assert.ok(workers.status().some((each) => each.pid === pid));
+  await app.close();
+  assert.equal((await workers.stop()).exitCode, 0);
+  console.log('require: a job was done in a worker process');
+}
+void main();
