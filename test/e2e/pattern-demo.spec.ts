@@ -28,6 +28,14 @@ async function post<Answer>(path: string, form: Record<string, string> = {}): Pr
   return (await response.json()) as Answer;
 }
 
+/** The status of the answer to a form, or to a text as JSON. */
+async function answerTo(path: string, body: URLSearchParams | string): Promise<number> {
+  const headers = typeof body === 'string' ? { 'content-type': 'application/json' } : undefined;
+  const response = await fetch(url + path, { method: 'POST', body, headers });
+  await response.text();
+  return response.status;
+}
+
 /** The text of the first event of a stream. */
 async function firstEvent(path: string): Promise<string> {
   const abort = new AbortController();
@@ -189,6 +197,38 @@ describe('the demo of the pattern', () => {
       // The /stats in between see the totals pass what they were at the reset.
       expect(await get<Stats>('/stats')).toMatchObject({ enqueued_total: total, pending_depth: total });
     }
+  });
+
+  it('refuses what is too large or of a wrong type, writes nothing of it, and goes on', async () => {
+    const { enqueued_total: before } = await get<Stats>('/stats');
+    const [large, huge] = [200_000, 10_000_000].map((length) => 'x'.repeat(length));
+    const forms = ['/enqueue', '/workers/start', '/workers/kill', '/mails', '/webhooks', '/invoices', '/reports'];
+    for (const path of forms) {
+      expect([path, await answerTo(path, new URLSearchParams({ kind: large! }))]).toEqual([path, 413]);
+      expect([path, await answerTo(path, JSON.stringify({ kind: large }))]).toEqual([path, 413]);
+    }
+    expect(await answerTo('/webhooks/receiver', JSON.stringify({ data: large }))).toBe(413);
+    expect(await answerTo('/enqueue', new URLSearchParams({ kind: huge! }))).toBe(413);
+    expect(await answerTo('/enqueue', JSON.stringify({ kind: huge }))).toBe(413);
+    const bodies = [
+      '{"kind":5}',
+      '{"kind":null}',
+      '{"recipient":{"a":1}}',
+      '[]',
+      '[{"kind":"email"}]',
+      '"text"',
+      '{"kind":',
+    ];
+    for (const body of bodies) expect([body, await answerTo('/enqueue', body)]).toEqual([body, 400]);
+    expect(await answerTo('/enqueue', new URLSearchParams('kind[a]=b'))).toBe(400);
+    expect(await answerTo('/enqueue', new URLSearchParams('recipient=a&recipient=b'))).toBe(400);
+    expect(await answerTo('/enqueue', new URLSearchParams({ recipient: 'x'.repeat(1_001) }))).toBe(400);
+    for (const query of ['offset=-1', 'offset=x', 'offset=1.5', 'offset=1e30', 'limit=0', 'limit=1001']) {
+      expect([query, (await fetch(`${url}/jobs?${query}`)).status]).toEqual([query, 400]);
+    }
+    expect((await fetch(`${url}/live?pending=-1`)).status).toBe(400);
+    expect((await fetch(`${url}/jobs/${'x'.repeat(8_000)}`)).status).toBe(404);
+    expect((await get<Stats>('/stats')).enqueued_total).toBe(before);
   });
 
   it('refuses a flag that makes no sense, and says what was expected', async () => {
