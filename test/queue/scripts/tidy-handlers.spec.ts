@@ -115,6 +115,18 @@ describe.each(CAPS)('of %s jobs tidy.lua keeps as many of a name as', (state, op
     expect(await q.redis.pttl(q.keys.job('c'))).toBe(-1);
   });
 
+  it('its handler says in one sweep, however many there were before it said so', async () => {
+    const q = testQueue();
+    await end(
+      q,
+      state,
+      Array.from({ length: 60 }, (_, i) => `job-${10 + i}`),
+    );
+    await announce(q, { [option]: 3 });
+    while (await q.run(q.scripts.tidy(16)));
+    expect(await kept(q, state)).toEqual(['job-67', 'job-68', 'job-69']);
+  });
+
   it('I4: in slices of what it looks at and of what it drops', async () => {
     const q = testQueue();
     const ids = Array.from({ length: 12 }, (_, i) => `job-${10 + i}`);
