@@ -14,6 +14,17 @@ const bin = (name) => join(root, 'node_modules/.bin', name);
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const work = mkdtempSync(join(tmpdir(), 'check-package-'));
 
+const compilerOptions = {
+  target: 'es2022',
+  module: 'nodenext',
+  strict: true,
+  // The peers' types name optional packages that an app need not have.
+  skipLibCheck: true,
+  experimentalDecorators: true,
+  emitDecoratorMetadata: true,
+  types: ['node'],
+};
+
 const redis = await ensureRedis();
 const env = { ...process.env, REDIS_URL: redis.url };
 
@@ -33,15 +44,17 @@ try {
   run(bin('attw'), [tarball], root);
 
   const nest12 = install(tarball, 'nest12', manifest.devDependencies);
-  consume(nest12, 'consumer.mts');
-  consume(nest12, 'consumer.cts');
-  consume(nest12, 'worker.mts');
+  compile(nest12, ['consumer.mts', 'consumer.cts', 'worker.mts']);
+  run(process.execPath, ['consumer.mjs'], nest12);
+  run(process.execPath, ['consumer.cjs'], nest12);
+  run(process.execPath, ['worker.mjs'], nest12);
   develop(nest12, 'worker.mts');
   const nest11 = install(tarball, 'nest11', { ...manifest.devDependencies, ...nest11Versions });
-  consume(nest11, 'consumer.mts');
+  compile(nest11, ['consumer.mts', 'consumer.cts', 'worker.cts']);
+  run(process.execPath, ['consumer.mjs'], nest11);
   // Where Node cannot require an ES module, and only there, the CommonJS build is what runs. NestJS 12 needs that too.
-  consume(nest11, 'consumer.cts', ['--no-experimental-require-module']);
-  consume(nest11, 'worker.cts', ['--no-experimental-require-module']);
+  run(process.execPath, ['--no-experimental-require-module', 'consumer.cjs'], nest11);
+  run(process.execPath, ['--no-experimental-require-module', 'worker.cjs'], nest11);
   console.log('\nThe package is sound.');
 } catch (error) {
   console.error(`\ncheck-package: ${error.message}`);
@@ -62,11 +75,10 @@ function install(tarball, name, versions) {
   return cwd;
 }
 
-function consume(cwd, file, nodeOptions = []) {
-  copyFileSync(join(root, 'test/package', file), join(cwd, file));
-  writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify(consumerConfig(file), null, 2));
+function compile(cwd, files) {
+  for (const file of files) copyFileSync(join(root, 'test/package', file), join(cwd, file));
+  writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
   run(bin('tsc'), ['-p', '.'], cwd);
-  run(process.execPath, [...nodeOptions, file.replace(/ts$/, 'js')], cwd);
 }
 
 /** The file as the main file of an app in development: Nest's command line compiles it, and runs it. */
@@ -75,24 +87,7 @@ function develop(cwd, file) {
   mkdirSync(join(app, 'src'), { recursive: true });
   copyFileSync(join(root, 'test/package', file), join(app, 'src/main.ts'));
   writeFileSync(join(app, 'package.json'), '{ "type": "module" }');
-  const { compilerOptions } = consumerConfig(file);
   const config = { compilerOptions: { ...compilerOptions, rootDir: 'src', outDir: 'dist' }, include: ['src'] };
   writeFileSync(join(app, 'tsconfig.json'), JSON.stringify(config));
   run(bin('nest'), ['start'], app);
-}
-
-function consumerConfig(file) {
-  return {
-    compilerOptions: {
-      target: 'es2022',
-      module: 'nodenext',
-      strict: true,
-      // The peers' types name optional packages that an app need not have.
-      skipLibCheck: true,
-      experimentalDecorators: true,
-      emitDecoratorMetadata: true,
-      types: ['node'],
-    },
-    files: [file],
-  };
 }

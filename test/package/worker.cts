@@ -1,5 +1,4 @@
-// The worker processes of a CommonJS app that installed the package (compiled and run by scripts/check-package.mjs, from
-// TypeScript in development too).
+// The worker processes of a CommonJS app that installed the package (compiled and run by scripts/check-package.mjs).
 import assert = require('node:assert/strict');
 import common = require('@nestjs/common');
 import core = require('@nestjs/core');
