@@ -1,15 +1,11 @@
 // What a worker does when its connections fail: it goes on by itself, within a bound, and no job is lost or doubled.
-import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import type { Redis } from 'ioredis';
 import type { JobQueue } from '../../src/queue/job-queue.js';
-import { luaScripts } from '../../src/queue/lua.generated.js';
-import type { QueueOptions } from '../../src/queue/options.js';
 import type { Job } from '../../src/worker/job.js';
-import { FaultProxy } from '../support/fault-proxy.js';
 import { connect } from '../support/redis.js';
 import { eventually, gate } from '../support/wait.js';
-import { connectionsOf, idle, leaveBroken, namedConnection, newQueue, startWorker } from '../support/workers.js';
+import { connectionsOf, idle, namedConnection, newQueue, startWorker } from '../support/workers.js';
+import { behindProxy } from './behind-proxy.js';
 
 describe('a cut connection', () => {
   it('holds up an idle worker for less than 2 s', async () => {
@@ -63,46 +59,6 @@ describe('a cut connection', () => {
     await other.enqueue({});
     await worker.event('completed');
     expect(performance.now() - begun).toBeLessThan(2_000);
-  });
-});
-
-describe('a reply that is lost', () => {
-  it.each(['claim', 'complete', 'fail', 'release'] as const)(
-    'after the server acted on %s changes nothing: the job runs once, and is recorded once (I3)',
-    async (script) => {
-      const { proxy, queue, other } = await behindProxy({ maxAttempts: 2 });
-      const runs: number[] = [];
-      const worker = await startWorker(queue, (job: Job) => {
-        runs.push(job.attempt);
-        if (runs.length === 1 && script === 'fail') throw new Error('first');
-        if (runs.length === 1 && script === 'release') job.snooze(1);
-      });
-      await other.stats();
-      const lost = proxy.loseReplyTo(shaOf(script));
-      const { id } = await other.enqueue({});
-      await lost;
-      await worker.event('completed');
-      const expected = { claim: [1], complete: [1], fail: [1, 2], release: [1, 1] }[script];
-      expect(runs).toEqual(expected);
-      expect(await other.get(id)).toMatchObject({ status: 'completed', attempts: expected.at(-1) });
-      expect(await other.stats()).toMatchObject({ completed: 1, pending: 0, scheduled: 0, processing: 0 });
-      expect((await other.stats()).totals.completed).toBe(1);
-      // A job that came back and was claimed anew before the repeat no longer tells how its last claim ended.
-      expect(worker.count('lost')).toBeLessThanOrEqual(script === 'fail' || script === 'release' ? 1 : 0);
-    },
-  );
-
-  it.each(['claim', 'exchange'] as const)('of %s is not answered with other jobs', async (script) => {
-    const { proxy, queue, other } = await behindProxy();
-    const order: unknown[] = [];
-    await other.enqueueMany(Array.from({ length: 30 }, (_, payload) => ({ payload })));
-    const lost = proxy.loseReplyTo(shaOf(script));
-    const worker = await startWorker(queue, (job: Job) => void order.push(job.payload), { perQueue: 1 });
-    await lost;
-    await worker.event('completed', 30);
-    expect(order).toEqual(Array.from({ length: 30 }, (_, i) => i));
-    expect((await other.stats()).totals.completed).toBe(30);
-    expect(worker.count('lost')).toBe(0);
   });
 });
 
@@ -230,28 +186,10 @@ describe('a slow connection', () => {
   });
 });
 
-/** A queue whose worker reaches the server through a proxy, and the same queue past it. */
-async function behindProxy(
-  options: QueueOptions = {},
-): Promise<{ proxy: FaultProxy; redis: Redis; queue: JobQueue; other: JobQueue }> {
-  const proxy = await FaultProxy.start();
-  const redis = namedConnection({ retryStrategy: () => 20, maxRetriesPerRequest: null }, proxy.url);
-  redis.on('error', () => undefined);
-  const other = newQueue(options);
-  const queue = newQueue(options, redis, other.name);
-  leaveBroken(queue); // what `other` is held against is enough
-  await redis.ping();
-  return { proxy, redis, queue, other };
-}
-
 function isWait(request: string): boolean {
   return /bzpopmin/i.test(request);
 }
 
 function isNoWait(request: string): boolean {
   return request !== '' && !isWait(request);
-}
-
-function shaOf(script: keyof typeof luaScripts): string {
-  return createHash('sha1').update(luaScripts[script]).digest('hex');
 }

@@ -2,6 +2,7 @@
 import { expect, it } from '@jest/globals';
 import { connect } from '../support/redis.js';
 import { Traffic } from '../support/traffic.js';
+import { eventually } from '../support/wait.js';
 import { WorkerProcess } from '../support/worker-process.js';
 import { newQueue } from '../support/workers.js';
 
@@ -20,7 +21,10 @@ it('a rolling restart of all workers loses, doubles and delays nothing', async (
     await traffic.more(10);
   }
   await traffic.settle(connect());
-  const completed = all.flatMap(({ events }) => events.filter(({ type }) => type === 'completed'));
+  const ends = () => all.flatMap(({ events }) => events.filter(({ type }) => type === 'completed'));
+  // The server knows of an end before the process tells of it.
+  await eventually(() => ends().length >= traffic.acknowledged.length);
+  const completed = ends();
   expect(completed.map(({ id }) => id).toSorted()).toEqual(traffic.acknowledged.toSorted());
   expect(completed.every(({ attempt }) => attempt === 1)).toBe(true);
   const { totals } = await queue.stats();

@@ -3,7 +3,9 @@ import type { JobQueue } from '../../src/queue/job-queue.js';
 import { coreQueue } from '../support/core-queue.js';
 import { expectUnchanged, type TestQueue } from '../support/queue-state.js';
 import { newQueue, startWorker } from '../support/workers.js';
-import { claimed, planted } from './doctor-plants.js';
+import { claimed } from './doctor-plants.js';
+import { ofFields } from './doctor-plants-of-fields.js';
+import { ofPlaces } from './doctor-plants-of-places.js';
 
 async function placesOf(state: TestQueue, id: string): Promise<string> {
   const { keys, redis } = state;
@@ -21,19 +23,22 @@ function text(value: string | RegExp): unknown {
 }
 
 describe('the doctor', () => {
-  it.each(planted)('finds and mends $name', async ({ plant, kind, subject = 'a', found, expected, after }) => {
-    const { queue, state } = coreQueue();
-    await plant(state);
-    const finding = { kind, subject, found: text(found), expected: text(expected) };
-    const looked = await expectUnchanged(state, () => queue.doctor());
-    expect(looked).toMatchObject({ queue: queue.name, counts: { [kind]: 1 } });
-    expect(looked.findings).toEqual([{ ...finding, mended: false }]);
-    expect((await queue.doctor({ mend: true })).findings).toEqual([{ ...finding, mended: true }]);
-    expect((await queue.doctor()).findings).toEqual([]);
-    if (after) {
-      expect(await placesOf(state, 'a')).toBe(after);
-    }
-  });
+  it.each([...ofPlaces, ...ofFields])(
+    'finds and mends $name',
+    async ({ plant, kind, subject = 'a', found, expected, after }) => {
+      const { queue, state } = coreQueue();
+      await plant(state);
+      const finding = { kind, subject, found: text(found), expected: text(expected) };
+      const looked = await expectUnchanged(state, () => queue.doctor());
+      expect(looked).toMatchObject({ queue: queue.name, counts: { [kind]: 1 } });
+      expect(looked.findings).toEqual([{ ...finding, mended: false }]);
+      expect((await queue.doctor({ mend: true })).findings).toEqual([{ ...finding, mended: true }]);
+      expect((await queue.doctor()).findings).toEqual([]);
+      if (after) {
+        expect(await placesOf(state, 'a')).toBe(after);
+      }
+    },
+  );
 
   it('finds and mends the memory of a claim that would stay for ever', async () => {
     const { queue, state } = coreQueue();

@@ -25,6 +25,11 @@ describe('the judge of resources', () => {
     expect(judged([])).toContainEqual(expect.objectContaining({ who: 'worker', verdict: 'not seen' }));
   });
 
+  it('does not ask for a server that is not looked at, as those of a Cluster', () => {
+    expect(judged([0, 1, 2, 3], () => STEADY, ['worker']).map(({ who }) => who)).not.toContain('Redis');
+    expect(new Resources().growth(0, QUARTER_MS, ['worker']).map(({ who }) => who)).toEqual(['worker']);
+  });
+
   it('does not ask for the memory of each key where there are few', () => {
     expect(judged([0, 1, 2, 3])).toContainEqual(
       expect.objectContaining({ what: 'memory per key', verdict: 'steady' }),
@@ -33,12 +38,16 @@ describe('the judge of resources', () => {
 });
 
 /** A run of four quarters, with a sample of the worker in each of these, and one of Redis in all. */
-function judged(quarters: number[], sampleOf: (quarter: number) => Sample = () => STEADY) {
+function judged(
+  quarters: number[],
+  sampleOf: (quarter: number) => Sample = () => STEADY,
+  whose = ['Redis', 'worker'],
+) {
   const resources = new Resources();
   for (const quarter of [0, 1, 2, 3]) {
     const at = (quarter + 0.5) * QUARTER_MS;
     resources.addServer(3_000_000, 100, 9, at);
     if (quarters.includes(quarter)) resources.add('worker', sampleOf(quarter), at);
   }
-  return resources.growth(0, 4 * QUARTER_MS, ['worker']);
+  return resources.growth(0, 4 * QUARTER_MS, whose);
 }

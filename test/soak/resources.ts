@@ -52,11 +52,11 @@ export class Resources {
   /**
    * One line for each figure of each process, of a run that lasted from `begin` to `end` by performance.now().
    *
-   * @param processes who must have been seen
+   * @param whose who must have been seen: processes, and `Redis` where it is asked
    */
-  growth(begin: number, end: number, processes: readonly string[]): Growth[] {
+  growth(begin: number, end: number, whose: readonly string[]): Growth[] {
     const lines: Growth[] = [];
-    for (const who of ['Redis', ...processes]) {
+    for (const who of whose) {
       const samples = this.samples.get(who) ?? [];
       for (const what of Object.keys(samples[0]?.values ?? { heap: NaN })) {
         const quarters = [0, 1, 2, 3].map((quarter) => {

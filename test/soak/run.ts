@@ -89,8 +89,9 @@ export async function run(options: RunOptions): Promise<Outcome> {
     const planned = facts.remarks.faults.filter(({ kind }) => kind.startsWith('sentinel')).length;
     verdict.violations.push(...stuck, ...wedged(backs), ...unplanned(ground, planned), ...(await ills(queues)));
     verdict.violations.push(...fleet.leaks.map((leak) => `leaked by ${leak}`));
+    const servers = isCluster(ground.admin) ? [] : ['Redis']; // the masters of a Cluster come and go
     const processes = fleet.slots.map((slot) => slot.name);
-    const growth = resources.growth(workBegan, workEnded, processes);
+    const growth = resources.growth(workBegan, workEnded, [...servers, ...processes]);
     return { ...verdict, seed, seconds, folder, recoveries: recoveries(facts, endMs, backs), growth };
   } finally {
     await watch?.stop();
