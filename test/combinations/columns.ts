@@ -1,6 +1,6 @@
 // The columns of the tables "what happens": what is done to a job while it runs, and while it waits.
 import { expect } from '@jest/globals';
-import { HOUR } from './rows.js';
+import { HOUR, TIME_RUNS_OUT } from './rows.js';
 import type { Scene } from './scene.js';
 
 export type Columns = Record<string, (scene: Scene) => Promise<string>>;
@@ -18,6 +18,11 @@ export const WHILE_IT_RUNS: Columns = {
   'an attempt fails': async (scene) => {
     await scene.run();
     await scene.stage.fail(false);
+    return scene.seen();
+  },
+  [TIME_RUNS_OUT]: async (scene) => {
+    await scene.run();
+    await scene.stage.timeOut();
     return scene.seen();
   },
   'fails for good': async (scene) => {

@@ -6,7 +6,7 @@ import type { Job } from '../../src/worker/job.js';
 import { queueOn, type TestQueue } from '../support/queue-state.js';
 import { newQueue, startWorker } from '../support/workers.js';
 import { Play, type PlayedVerb } from './play.js';
-import { definitionOf, type Row } from './rows.js';
+import { definitionOf, rowIn, TIME_RUNS_OUT, type Row } from './rows.js';
 import type { Driver, Stage } from './scene.js';
 import { server } from './server.js';
 
@@ -14,8 +14,9 @@ type Consumer = Pick<Stage, PlayedVerb | 'keepWaiting' | 'running' | 'shutDown'>
 
 export const coreDriver: Driver = {
   name: 'the core',
-  open: async (row) => {
-    const played = row.handler !== undefined || row.ahead === true;
+  open: async (base, column) => {
+    const row = rowIn(column, base);
+    const played = row.handler !== undefined || row.ahead === true || column === TIME_RUNS_OUT;
     const queue = newQueue(played ? { visibilityMs: 300 } : {}, server());
     const state = queueOn(server(), {}, queue.name);
     return {
@@ -63,6 +64,7 @@ function manualConsumer(queue: JobQueue, state: TestQueue): Consumer {
       expect((await queue.reclaim()).reclaimed).toEqual([{ id: job.id, status: 'pending' }]);
       expect(await queue.complete(job, 1)).toBe(false);
     },
+    timeOut: () => Promise.reject(new Error('who claims by hand keeps the time by hand')),
     giveUp: async () => {
       expect(await queue.extend(job)).toBe('cancel-requested');
       expect(await queue.fail(job, new Error('aborted'))).toBe('cancelled');

@@ -14,7 +14,7 @@ import {
 import { queueOn } from '../support/queue-state.js';
 import { uniqueQueueName } from '../support/redis.js';
 import { Play } from './play.js';
-import { definitionOf, type Row } from './rows.js';
+import { definitionOf, rowIn, type Row } from './rows.js';
 import type { Driver, Stage } from './scene.js';
 import { server, serverUrl } from './server.js';
 
@@ -109,8 +109,13 @@ async function boot(row: Row | undefined, columns: readonly string[]): Promise<C
     }
   }
   const method = Object.getOwnPropertyDescriptor(Handlers.prototype, 'run')!;
-  for (const name of plays.keys()) {
-    const options = { ...row?.handler, prefetch: row?.ahead ? 1 : 0, concurrency: 1, visibilityMs: 300 };
+  for (const [column, name] of names) {
+    const options = {
+      ...(row && rowIn(column, row).handler),
+      prefetch: row?.ahead ? 1 : 0,
+      concurrency: 1,
+      visibilityMs: 300,
+    };
     const decorate = row?.typed ? JobHandler(definitionOf(name), options) : JobHandler(name, options);
     (decorate as MethodDecorator)(Handlers.prototype, 'run', method);
   }

@@ -3,7 +3,8 @@ import type { TestQueue } from '../support/queue-state.js';
 import { eventually, gate } from '../support/wait.js';
 import { BLOCKER, type Stage } from './scene.js';
 
-export type PlayedVerb = 'blocked' | 'complete' | 'end' | 'fail' | 'freeSlot' | 'giveUp' | 'loseWorker' | 'snooze';
+export type PlayedVerb =
+  'blocked' | 'complete' | 'end' | 'fail' | 'freeSlot' | 'giveUp' | 'loseWorker' | 'snooze' | 'timeOut';
 
 /** What the handler of one cell is to do, and what became of it. */
 export class Play {
@@ -61,6 +62,7 @@ export class Play {
         });
         await this.until('lost');
       },
+      timeOut: () => this.until('retry', 'failed'),
       snooze: (delayMs) => act(thrower(new RetryLaterError(delayMs)), 'released'),
       end: () => {
         this.slot.open();

@@ -18,6 +18,26 @@ export interface Row {
   handler?: HandlerOptions;
   /** A sweep comes before the look, since it is what applies the option. */
   swept?: boolean;
+  /** A time limit beside its options, in ms. */
+  limitMs?: number;
+}
+
+/** The column in which a time limit passes while the job runs. */
+export const TIME_RUNS_OUT = 'its time runs out';
+
+/** Long enough that the test has put a peer behind the job by then. */
+const SHORT = { timeoutMs: 1_000 };
+
+/** What a row is in a column: where its time runs out, the limit that it has is short, or it has one beside its options. */
+export function rowIn(column: string, row: Row): Row {
+  if (column !== TIME_RUNS_OUT) {
+    return row;
+  }
+  const { options, handler } = row;
+  if (options.timeoutMs) {
+    return { ...row, options: { ...options, ...SHORT } };
+  }
+  return handler?.timeoutMs ? { ...row, handler: { ...handler, ...SHORT } } : { ...row, limitMs: SHORT.timeoutMs };
 }
 
 const ATTEMPTS = { maxAttempts: 5 };
@@ -42,6 +62,8 @@ export const ROWS: Record<string, Row> = {
   '`backoff`, its handler: 0': { options: BACKOFF, handler: { backoff: 0 } },
   '`backoff` of its handler': { options: {}, handler: { backoff: () => 2 * HOUR } },
   '`timeoutMs`': { options: { timeoutMs: HOUR } },
+  '`timeoutMs`, its handler: less': { options: { timeoutMs: HOUR }, handler: { timeoutMs: 1 } },
+  '`timeoutMs` of its handler': { options: {}, handler: { timeoutMs: HOUR } },
   '`keepResult: false`': { options: { keepResult: false } },
   '`keepResult: false` of its handler': { options: {}, handler: { keepResult: false } },
   '`keepResult: true`, its handler: `false`': { options: { keepResult: true }, handler: { keepResult: false } },

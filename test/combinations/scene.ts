@@ -45,6 +45,8 @@ export interface Stage {
   fail(final: boolean): Promise<void>;
   complete(): Promise<void>;
   snooze(delayMs: number): Promise<void>;
+  /** Resolves when the time limit has passed, and that is written. */
+  timeOut(): Promise<void>;
   shutDown(): Promise<void>;
   loseWorker(): Promise<void>;
   /** Resolves when the handler, told of a cancel, has given up. */
@@ -66,14 +68,15 @@ export class Scene {
 
   /** Enqueues the job as its row says. */
   async enqueue(): Promise<void> {
-    const { options, typed = false, scheduled } = this.row;
+    const { options, typed = false, scheduled, limitMs } = this.row;
     const { schedules } = this.stage;
+    const limit = limitMs === undefined ? {} : { timeoutMs: limitMs };
     if (scheduled) {
-      await schedules.upsert('often', { everyMs: 86_400_000 }, { payload: 'subject', overlap: false });
+      await schedules.upsert('often', { everyMs: 86_400_000 }, { payload: 'subject', overlap: false, ...limit });
     }
     const { id } = scheduled
       ? await schedules.runNow('often')
-      : await this.stage.enqueue('subject', options, typed);
+      : await this.stage.enqueue('subject', { ...options, ...limit }, typed);
     this.id = id;
     if (options.durability) {
       await expectOnReplica(this.stage.state, id, 'subject');

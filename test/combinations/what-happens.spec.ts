@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { WHILE_IT_RUNS, WHILE_IT_WAITS, type Columns } from './columns.js';
 import { coreDriver } from './core-driver.js';
 import { nestDriver } from './nest-driver.js';
-import { ROWS } from './rows.js';
+import { rowIn, ROWS } from './rows.js';
 import { Scene, type Driver } from './scene.js';
 import { allCells } from './all-cells.js';
 import { byRow, tableOf } from '../docs/table.js';
@@ -14,7 +14,7 @@ const tables: Record<string, Columns> = { 'while it runs': WHILE_IT_RUNS, 'while
 async function cell(driver: Driver, row: string, column: string, columns: Columns): Promise<string> {
   const stage = await driver.open(ROWS[row]!, column);
   try {
-    return await columns[column]!(new Scene(stage, ROWS[row]!));
+    return await columns[column]!(new Scene(stage, rowIn(column, ROWS[row]!)));
   } finally {
     stage.end();
   }
