@@ -4,7 +4,7 @@ import { Enqueuer } from './enqueuer.js';
 import { JobQueueError } from './errors.js';
 import type { JobHandle } from './job-handle.js';
 import type { ResolvedQueueOptions } from './options.js';
-import type { EnqueueAnswer } from './hot-path-scripts.js';
+import type { EnqueueAnswer } from './enqueue-step.js';
 import type { QueueScripts } from './queue-scripts.js';
 
 /**

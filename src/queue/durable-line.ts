@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Connection } from './connection.js';
 import { luaScripts } from './lua.generated.js';
-import type { EnqueueAnswer } from './hot-path-scripts.js';
+import type { EnqueueAnswer } from './enqueue-step.js';
 import type { ScriptCall } from './script-runner.js';
 import { superviseHandshake } from './supervised.js';
 

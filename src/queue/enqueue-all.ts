@@ -1,5 +1,5 @@
 import { EnqueueError, type EnqueueItem } from './errors.js';
-import type { EnqueueAnswer, NewJob } from './hot-path-scripts.js';
+import type { EnqueueAnswer, NewJob } from './enqueue-step.js';
 
 /**
  * The answers to the jobs of one call, which may travel in several steps.

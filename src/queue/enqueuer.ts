@@ -1,7 +1,7 @@
 import type { Connection } from './connection.js';
+import { RefusedStep, type EnqueueAnswer, type NewJob } from './enqueue-step.js';
 import { EnqueueError, RedisOutOfMemoryError } from './errors.js';
 import { RedisPermissionError } from './permission-error.js';
-import type { EnqueueAnswer, NewJob } from './hot-path-scripts.js';
 
 /** One script call adds at most this many jobs, and at most about so much payload: it must not hold up the server. */
 const SLICE_JOBS = 500;
@@ -81,6 +81,9 @@ export class Enqueuer {
   }
 
   private explain(error: Error, { id }: NewJob, sent: boolean): Error {
+    if (error instanceof RefusedStep) {
+      return error;
+    }
     if (error.message.startsWith('OOM')) {
       return new RedisOutOfMemoryError(
         `Enqueue to "${this.queue}" was refused: Redis is out of memory (maxmemory). Nothing was written. Free memory, ` +

@@ -1,31 +1,12 @@
 import { decodeClaim, type ClaimAnswer } from './decode-job.js';
+import { decodeEnqueue, type EnqueueAnswer, type NewJob } from './enqueue-step.js';
 import type { ClaimRef } from './job.js';
 import type { QueueKeys } from './keys.js';
-import type { Durability, ResolvedQueueOptions } from './options.js';
+import type { ResolvedQueueOptions } from './options.js';
 import type { ScriptArgument, ScriptCall } from './script-runner.js';
 
 /** How long a hash lives once its id fell off the history, in ms: time enough to fetch a result that was just announced. */
 export const FALLEN_TTL_MS = 10_000;
-
-/** A job to enqueue, encoded. */
-export interface NewJob {
-  id: string;
-  name: string;
-  /** JSON. */
-  payload: string;
-  /** JSON of what the script reads, or '' for a plain job. */
-  options: string;
-  durability?: Durability; // where it differs from the queue's
-}
-
-export interface EnqueueAnswer {
-  /** The id of the job that stands: the new one, or the one that was there. */
-  id: string;
-  /** `existing`: the id was known. `kept`, `replaced`: another job owns the unique key. */
-  outcome: 'new' | 'existing' | 'kept' | 'replaced';
-  /** How many replicas had it in time, and why that could not be learned; only where it was asked for. */
-  replication?: { acknowledged: number; failure: Error | undefined };
-}
 
 export interface ClaimRequest {
   count: number;
@@ -76,12 +57,13 @@ export class HotPathScripts {
     readonly options: ResolvedQueueOptions,
   ) {}
 
+  /** Its `decode` throws a RefusedStep where the script wrote nothing. */
   enqueue(jobs: readonly NewJob[]): ScriptCall<EnqueueAnswer[]> {
     return {
       script: 'enqueue',
       keys: this.keys.forEnqueue,
       args: enqueueArguments(jobs),
-      decode: (reply) => decodeEnqueue(jobs, reply as (number | string)[]),
+      decode: (reply) => decodeEnqueue(jobs, reply),
     };
   }
 
@@ -212,14 +194,4 @@ function endingOf({ plain = false, resultTtlMs, history }: Completion): string {
 
 function decodeLost(reply: unknown): number[] {
   return (reply as number[]).map((index) => index - 1);
-}
-
-function decodeEnqueue(jobs: readonly NewJob[], reply: readonly (number | string)[]): EnqueueAnswer[] {
-  const answers = jobs.map((job): EnqueueAnswer => ({ id: job.id, outcome: 'new' }));
-  const outcomes = { exists: 'existing', kept: 'kept', replace: 'replaced' } as const;
-  for (let i = 0; i < reply.length; i += 3) {
-    const outcome = outcomes[reply[i + 1] as keyof typeof outcomes];
-    answers[Number(reply[i]) - 1] = { id: String(reply[i + 2]), outcome };
-  }
-  return answers;
 }

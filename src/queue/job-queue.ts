@@ -8,7 +8,7 @@ import { EventSubscriber } from './event-subscriber.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from './job.js';
 import type { JobHandle } from './job-handle.js';
 import { randomId } from './job-id.js';
-import type { NewJob } from './hot-path-scripts.js';
+import type { NewJob } from './enqueue-step.js';
 import { encodeJson } from './json.js';
 import { LARGEST_PAGE, YEAR_MS } from './limits.js';
 import { checkText } from './names.js';

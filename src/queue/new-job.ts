@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { storedBackoffSchema, type StoredBackoff } from './backoff.js';
 import { checkOptions } from './check-options.js';
-import { beforeStart } from './enqueue-reply.js';
+import { beforeStart, type NewJob } from './enqueue-step.js';
 import { InvalidOptionError } from './errors.js';
 import { randomId } from './job-id.js';
 import { encodeJson } from './json.js';
 import { checkJobId, checkJobName, SCHEDULE_PREFIX, show } from './names.js';
 import { duration, durabilitySchema, timerDuration, wholeNumber, type Durability } from './options.js';
-import type { NewJob } from './hot-path-scripts.js';
 import { runAtSchema } from './run-at.js';
 
 /** How a job is treated, by an enqueue or by a schedule that makes it. */

@@ -1,10 +1,8 @@
 import { durableEnqueuer, requireReplicas } from './durable-enqueuer.js';
 import { DurableLine } from './durable-line.js';
 import { answersOfAll } from './enqueue-all.js';
-import { faultOf, RefusedStep, type StandingAnswer } from './enqueue-reply.js';
+import { faultOf, RefusedStep, type EnqueueAnswer, type NewJob } from './enqueue-step.js';
 import { Enqueuer } from './enqueuer.js';
-import { EnqueueError } from './errors.js';
-import type { EnqueueAnswer, NewJob } from './hot-path-scripts.js';
 import { JobHandle, type JobSource } from './job-handle.js';
 import type { QueueOperator } from './queue-operator.js';
 
@@ -25,7 +23,9 @@ export class Producer {
   }
 
   async add<Result>(job: NewJob, source: JobSource): Promise<JobHandle<Result>> {
-    const answer = await this.send(job);
+    const answer = await this.enqueuerOf(job)
+      .enqueue(job)
+      .catch((error: unknown) => this.sendAgain(job, error));
     const handle = this.handleOf<Result>(job, answer, source);
     if (answer.replication) {
       requireReplicas(this.queue, [handle], [answer]);
@@ -51,16 +51,12 @@ export class Producer {
     }
   }
 
-  private async send(job: NewJob): Promise<EnqueueAnswer> {
-    try {
-      return await this.enqueuerOf(job).enqueue(job);
-    } catch (reason) {
-      const [outcome] = await this.afterRefusal([job], [{ status: 'rejected', reason }], () => 'enqueue');
-      if (outcome!.status === 'rejected') {
-        throw outcome!.reason;
-      }
-      return outcome!.value;
+  private async sendAgain(job: NewJob, reason: unknown): Promise<EnqueueAnswer> {
+    const [outcome] = await this.afterRefusal([job], [{ status: 'rejected', reason }], () => 'enqueue');
+    if (outcome!.status === 'rejected') {
+      throw outcome!.reason;
     }
+    return outcome!.value;
   }
 
   /**
@@ -90,7 +86,7 @@ export class Producer {
     });
   }
 
-  private handleOf<Result>(job: NewJob, answer: StandingAnswer, source: JobSource): JobHandle<Result> {
+  private handleOf<Result>(job: NewJob, answer: EnqueueAnswer, source: JobSource): JobHandle<Result> {
     return new JobHandle(answer.id, answer.name ?? job.name, this.queue.name, answer.outcome, source);
   }
 
@@ -110,6 +106,5 @@ export class Producer {
 }
 
 function refusalIn(outcome: Outcome): RefusedStep | undefined {
-  const error: unknown = outcome.status === 'rejected' ? outcome.reason : undefined;
-  return error instanceof EnqueueError && error.cause instanceof RefusedStep ? error.cause : undefined;
+  return outcome.status === 'rejected' && outcome.reason instanceof RefusedStep ? outcome.reason : undefined;
 }

@@ -1,7 +1,6 @@
 import { decodeJob } from './decode-job.js';
 import { decodeStats } from './decode-stats.js';
-import { decodeEnqueueReply, type StandingAnswer } from './enqueue-reply.js';
-import { FALLEN_TTL_MS, HotPathScripts, type NewJob, type Policy } from './hot-path-scripts.js';
+import { FALLEN_TTL_MS, HotPathScripts, type Policy } from './hot-path-scripts.js';
 import type { ClaimedJob, ClaimRef, JobRecord, JobStatus, QueueStats, StoredError } from './job.js';
 import type { QueueKeys } from './keys.js';
 import type { ResolvedQueueOptions } from './options.js';
@@ -63,12 +62,6 @@ export class QueueScripts extends HotPathScripts {
       options.maxAttempts,
       options.maxCrashes,
     ];
-  }
-
-  /** The reply may refuse the whole step, by a RefusedStep. */
-  override enqueue(jobs: readonly NewJob[]): ScriptCall<StandingAnswer[]> {
-    const plain = super.enqueue(jobs);
-    return { ...plain, decode: (reply) => decodeEnqueueReply(jobs, reply, (answers) => plain.decode(answers)) };
   }
 
   fail(failures: readonly Failure[]): ScriptCall<FailOutcome[]> {

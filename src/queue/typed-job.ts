@@ -3,7 +3,7 @@ import { InvalidOptionError } from './errors.js';
 import type { JobSource } from './job-handle.js';
 import { show } from './names.js';
 import { newJob, payloadSubject, type EnqueueOptions } from './new-job.js';
-import type { NewJob } from './hot-path-scripts.js';
+import type { NewJob } from './enqueue-step.js';
 import { readBySchema } from './read-by-schema.js';
 
 /** Options of an enqueue of a definition, which has its own name. */

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { answersOfAll } from '../../src/queue/enqueue-all.js';
 import { EnqueueError, RedisOutOfMemoryError } from '../../src/queue/errors.js';
-import type { NewJob } from '../../src/queue/hot-path-scripts.js';
+import type { NewJob } from '../../src/queue/enqueue-step.js';
 import { coreQueue } from '../support/core-queue.js';
 import { failure } from '../support/failure.js';
 

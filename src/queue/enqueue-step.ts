@@ -1,0 +1,78 @@
+// A step of enqueues: what one call of the script is given, and what it answers.
+import { InvalidOptionError, JobQueueError } from './errors.js';
+import { show } from './names.js';
+import type { Durability } from './options.js';
+
+/** A job to enqueue, encoded. */
+export interface NewJob {
+  id: string;
+  name: string;
+  /** JSON. */
+  payload: string;
+  /** JSON of what the script reads, or '' for a plain job. */
+  options: string;
+  durability?: Durability; // where it differs from the queue's
+}
+
+export interface EnqueueAnswer {
+  /** The id of the job that stands: the new one, or the one that was there. */
+  id: string;
+  /** `existing`: the id was known. `kept`, `replaced`: another job owns the unique key. */
+  outcome: 'new' | 'existing' | 'kept' | 'replaced';
+  /** The name of the job that stands, where that is not the one that was asked for. */
+  name?: string;
+  /** How many replicas had it in time, and why that could not be learned; only where it was asked for. */
+  replication?: { acknowledged: number; failure: Error | undefined };
+}
+
+/** The script wrote nothing of a step, since this job of it would expire before it may start. */
+export class RefusedStep extends JobQueueError {
+  constructor(
+    readonly job: NewJob,
+    readonly startsInMs: number,
+  ) {
+    super(`Job ${job.id} would expire before it may start; nothing of its step was written.`);
+  }
+}
+
+const OUTCOMES = { exists: 'existing', kept: 'kept', replace: 'replaced' } as const;
+
+/** Some clients give numbers as text. */
+type Numeric = number | string;
+type Reply = [told: string[], names: string[], refused?: [index: Numeric, startsInMs: Numeric]];
+
+/**
+ * Decodes the reply of `lua/enqueue.lua` to a step.
+ *
+ * @throws RefusedStep
+ */
+export function decodeEnqueue(jobs: readonly NewJob[], reply: unknown): EnqueueAnswer[] {
+  const [told, names, refused] = reply as Reply;
+  if (refused) {
+    const [index, startsInMs] = refused;
+    throw new RefusedStep(jobs[Number(index) - 1]!, Number(startsInMs));
+  }
+  const answers = jobs.map((job): EnqueueAnswer => ({ id: job.id, outcome: 'new' }));
+  names.forEach((name, at) => {
+    const [index, verdict, id] = told.slice(3 * at, 3 * at + 3) as [string, keyof typeof OUTCOMES, string];
+    const i = Number(index) - 1;
+    const renamed = name !== '' && name !== jobs[i]!.name;
+    answers[i] = { id, outcome: OUTCOMES[verdict], ...(renamed && { name }) };
+  });
+  return answers;
+}
+
+/** What its caller hears of a refused step. @param subject how errors name the job */
+export function faultOf({ job, startsInMs }: RefusedStep, subject: string): InvalidOptionError {
+  const { expires_in_ms: expiresInMs } = JSON.parse(job.options) as { expires_in_ms: number };
+  return new InvalidOptionError(
+    `${subject}.expiresInMs`,
+    beforeStart(startsInMs, 'until runAt by the clock of Redis'),
+    show(expiresInMs),
+  );
+}
+
+/** What is expected of `expiresInMs`. */
+export function beforeStart(startsInMs: number, of: string): string {
+  return `more than the ${startsInMs} ms ${of}, before which it cannot start`;
+}
