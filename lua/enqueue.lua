@@ -15,9 +15,9 @@
 -- ARGV[2..] of plain jobs, for those of one name: the name, how many follow; for each: id, payload (JSON); then the next
 --   name. Else for each job: id, name, payload, options ('' for a plain one, else JSON: delay_ms, run_at_ms, priority,
 --   max_attempts, max_crashes, expires_in_ms, unique, unique_for, unique_replace, request, worker)
--- Returns two lists and, where the batch is refused, a third. The first has for each job that is not simply new: its index
---   (from 1), exists | kept | replace, the id that stands; the second the name of each that stands, '' where it has none.
---   The third: the index of a job, and the ms until its start, which are not fewer than those until it expires.
+-- Returns, for each job that is not simply new: its index (from 1), exists | kept | replace, the id that stands, its name
+--   ('' where it has none). Where the batch is refused only: the index of a job, refused, the ms until its start, which are
+--   not fewer than those until it expires, ''.
 -- Repeated: a known id adds nothing. For an id chosen by the caller, options.request tells a repeat from a conflict.
 --   A replacement leaves no id of its own, so it is remembered for ten minutes.
 local job, pending, prioritized, scheduled, wake = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -25,7 +25,7 @@ local stats, sequence, unique, windows, replaced = KEYS[6], KEYS[7], KEYS[8], KE
 local memory_ms = 600000
 --@include lib/clock
 --@include lib/write_job
-local plain, answers, names, added, claimable = {}, {}, {}, 0, false
+local plain, answers, added, claimable = {}, {}, 0, false
 
 if ARGV[1] == '' then
   local at = 2
@@ -49,14 +49,14 @@ else
     asked[i] = ARGV[i + 3] ~= '' and cjson.decode(ARGV[i + 3])
     local starts_in_ms = asked[i] and expires_first(ARGV[i], asked[i])
     if starts_in_ms then
-      return { answers, names, { (i + 2) / 4, starts_in_ms } }
+      return { (i + 2) / 4, 'refused', starts_in_ms, '' }
     end
   end
   for i = 2, #ARGV, 4 do
     local verdict, standing, name = add_asked(ARGV[i], ARGV[i + 1], ARGV[i + 2], asked[i])
     if verdict then
-      answers[#answers + 1], answers[#answers + 2], answers[#answers + 3] = (i + 2) / 4, verdict, standing
-      names[#names + 1] = name or ''
+      local n = #answers
+      answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = (i + 2) / 4, verdict, standing, name or ''
     end
   end
 end
@@ -70,4 +70,4 @@ end
 if claimable then
   redis.call('ZADD', wake, '0', '1')
 end
-return { answers, names }
+return answers

@@ -36,29 +36,25 @@ export class RefusedStep extends JobQueueError {
 }
 
 const OUTCOMES = { exists: 'existing', kept: 'kept', replace: 'replaced' } as const;
-
-/** Some clients give numbers as text. */
-type Numeric = number | string;
-type Reply = [told: string[], names: string[], refused?: [index: Numeric, startsInMs: Numeric]];
+type Verdict = keyof typeof OUTCOMES | 'refused';
 
 /**
  * Decodes the reply of `lua/enqueue.lua` to a step.
  *
  * @throws RefusedStep
  */
-export function decodeEnqueue(jobs: readonly NewJob[], reply: unknown): EnqueueAnswer[] {
-  const [told, names, refused] = reply as Reply;
-  if (refused) {
-    const [index, startsInMs] = refused;
-    throw new RefusedStep(jobs[Number(index) - 1]!, Number(startsInMs));
-  }
+export function decodeEnqueue(jobs: readonly NewJob[], reply: readonly (string | number)[]): EnqueueAnswer[] {
   const answers = jobs.map((job): EnqueueAnswer => ({ id: job.id, outcome: 'new' }));
-  names.forEach((name, at) => {
-    const [index, verdict, id] = told.slice(3 * at, 3 * at + 3) as [string, keyof typeof OUTCOMES, string];
-    const i = Number(index) - 1;
-    const renamed = name !== '' && name !== jobs[i]!.name;
-    answers[i] = { id, outcome: OUTCOMES[verdict], ...(renamed && { name }) };
-  });
+  for (let at = 0; at < reply.length; at += 4) {
+    const i = Number(reply[at]) - 1; // some clients give numbers as text
+    const [verdict, standing, name] = reply.slice(at + 1, at + 4) as [Verdict, string, string];
+    const job = jobs[i]!;
+    if (verdict === 'refused') {
+      throw new RefusedStep(job, Number(standing));
+    }
+    const renamed = name !== '' && name !== job.name;
+    answers[i] = { id: standing, outcome: OUTCOMES[verdict], ...(renamed && { name }) };
+  }
   return answers;
 }
 

@@ -63,7 +63,7 @@ export class HotPathScripts {
       script: 'enqueue',
       keys: this.keys.forEnqueue,
       args: enqueueArguments(jobs),
-      decode: (reply) => decodeEnqueue(jobs, reply),
+      decode: (reply) => decodeEnqueue(jobs, reply as (string | number)[]),
     };
   }
 

@@ -96,11 +96,10 @@ export class Producer {
 
   private newEnqueuers(): Enqueuers {
     const { name, connection, options } = this.queue;
-    const memory = new Enqueuer(name, connection, options.enqueueTimeoutMs, async (jobs) => {
-      const scripts = await this.queue.scripts();
+    const memory = new Enqueuer(name, connection, options.enqueueTimeoutMs, (jobs) =>
       // A process that only enqueues has nobody else to find out that its connection is dead.
-      return this.queue.run(scripts.enqueue(jobs));
-    });
+      this.queue.call((scripts) => scripts.enqueue(jobs)),
+    );
     return { memory };
   }
 }

@@ -245,7 +245,8 @@ export abstract class QueueOperator {
     return this.connection.answer(Math.max(SHORTEST_TRIP_MS, this.options.enqueueTimeoutMs), question);
   }
 
-  protected async call<Answer>(build: (scripts: QueueScripts) => ScriptCall<Answer>): Promise<Answer> {
+  /** Runs one script as such a question, once the scripts are known. */
+  async call<Answer>(build: (scripts: QueueScripts) => ScriptCall<Answer>): Promise<Answer> {
     return this.run(build(this.opened ?? (await this.scripts())));
   }
 }
