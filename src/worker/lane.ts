@@ -252,7 +252,8 @@ export class Lane implements AttemptOwner {
 
   reportStuck(attempt: Attempt): void {
     this.observer.warn(
-      `The handler of job ${attempt.id} (${attempt.job.name}) goes on although its signal was aborted; it keeps its slot.`,
+      `The handler of job ${attempt.id} (${attempt.job.name}) of queue "${this.name}" goes on although its signal was ` +
+        `aborted; it keeps its slot.`,
     );
     this.observer.emit?.({ type: 'stuck', job: attempt.job });
     void tellFleet(this, attempt.claim, 'stuck', this.observer.warn);
