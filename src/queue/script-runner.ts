@@ -46,28 +46,30 @@ export class ScriptRunner {
   }
 
   /**
-   * Runs several calls in one round trip, in order; one that fails does not stop the others.
+   * Sends several calls in one round trip, in order; one that fails does not stop the others. In a Cluster that redirects
+   * them each finds its own way, so a later one may be answered first.
    *
-   * They travel as commands of their own and not in a pipeline of ioredis, which costs more than the writes it saves:
-   * and what one pipeline leaves behind keeps the next from the short garbage collections, which then take 50 times as long.
+   * They travel as commands of their own and not in a pipeline of ioredis, which costs more than the writes it saves: and
+   * what one pipeline leaves behind keeps the next from the short garbage collections, which then take many times as long.
    *
    * @param first waits for a marker on one of these keys, or so many seconds, before the first call
    */
-  async runTogether<Answers extends unknown[]>(
+  runTogether<Answers extends unknown[]>(
     calls: { [Index in keyof Answers]: ScriptCall<Answers[Index]> },
     first?: BlockingWait,
   ): Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }> {
     const woken = first && this.wait(first);
     const settling = calls.map((call) => this.settle(call));
-    await woken;
-    return (await Promise.all(settling)) as { [Index in keyof Answers]: Settled<Answers[Index]> };
+    // What was claimed behind the wait is not held back by it.
+    const settled = calls.length > 0 ? Promise.all(settling) : Promise.resolve(woken).then(() => []);
+    return settled as Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }>;
   }
 
   private wait({ keys, seconds, onRefusal }: BlockingWait): Promise<unknown> {
     return this.client.bzpopmin(...keys, seconds).catch((error: Error) => {
       // Where the connection failed, the calls behind it say so too.
       if (error.name === 'ReplyError') {
-        onRefusal?.(explainRefusal(error) as Error);
+        onRefusal?.(this.explain(error) as Error);
       }
     });
   }

@@ -1,13 +1,20 @@
 import type { ClaimAnswer } from '../queue/decode-job.js';
 import { randomId } from '../queue/job-id.js';
+import type { JobQueueLogger } from '../queue/logger.js';
 import type { RedisClient } from '../queue/redis-client.js';
-import type { Settled } from '../queue/script-runner.js';
+import { ScriptRunner, type Settled } from '../queue/script-runner.js';
 import type { Lane } from './lane.js';
-import type { Transport } from './transport.js';
+import { isPassing, Transport } from './transport.js';
 
 /** The longest wait, in ms: a producer that follows the Redis pattern sets no marker, so the worker looks for itself. */
 const LONGEST_WAIT_MS = 1_000;
 const SHORTEST_WAIT_MS = 5;
+
+/** How long the answer to a wait may take beyond the wait, in ms. The connection is ours alone, so it is cut soon. */
+const LONGEST_WAIT_TRIP_MS = 2_000;
+
+/** The pause after a wait that the server ended by an error which passes, such as in a failover, in ms. */
+const PAUSE_MS = 50;
 
 /** With more lanes than this, or with a limit for the whole process, a wake-up only says where to look. */
 const MOST_CLAIMED_AT_ONCE = 4;
@@ -25,6 +32,7 @@ export class IdleWait {
   private rearm: (() => void) | undefined;
   private wakeUp: (() => void) | undefined;
   private refusalSaid = false;
+  private readonly blocking: Transport;
   private readonly done: Promise<void>;
 
   constructor(
@@ -32,11 +40,13 @@ export class IdleWait {
     private readonly lanes: readonly Lane[],
     private readonly capacity: () => number,
     private readonly claimsAlong: boolean,
-    private readonly blocking: Transport,
+    /** A connection of its own. */
+    private readonly own: RedisClient,
     private readonly commands: RedisClient,
     private readonly onWake: () => void,
-    private readonly warn: (message: string) => void,
+    private readonly logger: JobQueueLogger,
   ) {
+    this.blocking = new Transport(own, new ScriptRunner(own), logger, LONGEST_WAIT_TRIP_MS);
     this.done = this.run();
   }
 
@@ -68,6 +78,12 @@ export class IdleWait {
     await this.done;
   }
 
+  /** Waits for no answer any more, and closes its connection: what it asked for is not asked for again. */
+  abandon(): void {
+    this.blocking.giveUp();
+    this.own.disconnect();
+  }
+
   private get nudgeKey(): string {
     return this.lanes[0]!.scripts.keys.nudge(this.worker);
   }
@@ -96,13 +112,12 @@ export class IdleWait {
     const claimsAlong = this.claimsAlong && lanes.length <= MOST_CLAIMED_AT_ONCE;
     const claims = claimsAlong ? lanes.map((lane) => this.claim(lane)) : [];
     const dueInMs = Math.min(LONGEST_WAIT_MS, ...lanes.map((lane) => lane.nextDueInMs ?? Infinity));
-    let refused = false;
+    let refusal: Error | undefined;
     const wait = {
       keys: this.wakeKeys(lanes),
       seconds: Math.max(SHORTEST_WAIT_MS, dueInMs) / 1_000,
       onRefusal: (error: Error) => {
-        refused = true;
-        this.sayRefusal(error);
+        refusal = error;
       },
     };
     lanes.forEach((lane) => (lane.covered = true));
@@ -119,23 +134,27 @@ export class IdleWait {
       lanes.forEach((lane) => (lane.hungry = true));
     }
     this.onWake();
-    if (refused) {
-      await this.rest();
-    }
-  }
-
-  private sayRefusal(error: Error): void {
-    if (!this.refusalSaid) {
-      this.refusalSaid = true;
-      this.warn(`Redis refuses to let a worker wait for jobs (${error.message}): it looks once a second instead.`);
+    if (refusal) {
+      await this.afterRefusal(refusal);
     }
   }
 
   /** Waits here, where the server does not let us wait there. */
-  private async rest(): Promise<void> {
+  private async afterRefusal(error: Error): Promise<void> {
+    if (isPassing(error)) {
+      return this.rest(PAUSE_MS);
+    }
+    if (!this.refusalSaid) {
+      this.refusalSaid = true;
+      this.logger.warn(`Redis refuses to let a worker wait for jobs (${error.message}): it looks once a second instead.`);
+    }
+    return this.rest(LONGEST_WAIT_MS);
+  }
+
+  private async rest(ms: number): Promise<void> {
     if (!this.stopped) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, LONGEST_WAIT_MS);
+        const timer = setTimeout(resolve, ms);
         this.wakeUp = () => {
           clearTimeout(timer);
           resolve();

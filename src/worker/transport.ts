@@ -148,5 +148,10 @@ function mayPass(outcome: Settled<unknown>): outcome is { ok: false; error: Erro
   if (outcome.ok || outcome.error instanceof ReplyDecodeError) {
     return false;
   }
-  return outcome.error.name !== 'ReplyError' || PASSING.test(outcome.error.message);
+  return outcome.error.name !== 'ReplyError' || isPassing(outcome.error);
+}
+
+/** Whether what the server answered passes by itself. */
+export function isPassing({ message }: Error): boolean {
+  return PASSING.test(message);
 }

@@ -4,7 +4,6 @@ import { checkKnown, checkMs } from '../queue/check-options.js';
 import type { Connection } from '../queue/connection.js';
 import { randomId } from '../queue/job-id.js';
 import { LONGEST_TIMER_MS } from '../queue/limits.js';
-import type { RedisClient } from '../queue/redis-client.js';
 import { requireRights } from '../queue/rights.js';
 import { ScriptRunner } from '../queue/script-runner.js';
 import { Announcer } from './announcer.js';
@@ -30,9 +29,6 @@ import {
 } from './worker-options.js';
 import { drain } from './drain.js';
 
-/** How long the answer to a wait may take beyond the wait, in ms. The connection is ours alone, so it is cut soon. */
-const LONGEST_WAIT_TRIP_MS = 2_000;
-
 /**
  * The runtime of one process: claims and runs the jobs of its queues over one command connection and one blocking
  * connection, keeps its claims alive, and gives everything back in time when it is stopped.
@@ -51,8 +47,6 @@ export class Worker {
   private idleWaits: IdleWait[] = [];
   private heartbeats: Heartbeat[] = [];
   private transport: Transport | undefined;
-  private waitTransports: Transport[] = [];
-  private blockingClients: RedisClient[] = [];
   private sweeper: Sweeper | undefined;
   private announcer: Announcer | undefined;
   private readonly recurring: Recurring;
@@ -227,20 +221,15 @@ export class Worker {
   }
 
   private makeIdleWait(lanes: Lane[]): IdleWait {
-    const client = this.connection.duplicate('waiting for jobs');
-    const transport = new Transport(client, new ScriptRunner(client), this.options.logger, LONGEST_WAIT_TRIP_MS);
-    this.blockingClients.push(client);
-    this.waitTransports.push(transport);
-    const claimsAlong = this.options.concurrency === undefined;
     return new IdleWait(
       this.id,
       lanes,
       this.capacity,
-      claimsAlong,
-      transport,
+      this.options.concurrency === undefined,
+      this.connection.duplicate('waiting for jobs'),
       this.connection.client,
       () => this.onFetch(),
-      (message) => this.options.logger.warn(message),
+      this.options.logger,
     );
   }
 
@@ -278,8 +267,9 @@ export class Worker {
           if (this.connection.ready) {
             await stopped;
           } else {
-            // Without a server only settlements are worth waiting for.
-            this.waitTransports.forEach((transport) => transport.giveUp());
+            // Without a server only settlements are worth waiting for; and a claim that is sent again when it is back
+            // would be nobody's.
+            this.idleWaits.forEach((idleWait) => idleWait.abandon());
           }
         },
         flush: async () => {
@@ -293,7 +283,7 @@ export class Worker {
     this.heartbeats.forEach((heartbeat) => heartbeat.stop());
     this.lanes.forEach((lane) => lane.attempts.forEach((attempt) => attempt.abandon()));
     this.announcer?.abandon();
-    [...this.waitTransports, this.transport].forEach((transport) => transport?.giveUp());
-    this.blockingClients.forEach((client) => client.disconnect());
+    this.transport?.giveUp();
+    this.idleWaits.forEach((idleWait) => idleWait.abandon());
   }
 }

@@ -26,7 +26,7 @@ export interface Row {
 export const TIME_RUNS_OUT = 'its time runs out';
 
 /** Long enough that the test has put a peer behind the job by then. */
-const SHORT = { timeoutMs: 1_000 };
+const SHORT = { timeoutMs: 500 };
 
 /** What a row is in a column: where its time runs out, the limit that it has is short, or it has one beside its options. */
 export function rowIn(column: string, row: Row): Row {

@@ -32,34 +32,46 @@ describe('a master that becomes a replica', () => {
     await traffic.settle(admin);
   });
 
-  it('for good is left for the new master behind the same address within 2 s', async () => {
-    const old = await startOwnRedis();
-    const heir = await startReplica(old);
-    const proxy = await FaultProxy.start(old.url);
-    const client = connect({ maxRetriesPerRequest: null }, proxy.url);
-    const queue = newQueue({}, client);
-    leaveBroken(queue);
-    const worker = await startWorker(queue);
-    const producer = newQueue({}, connect({}, proxy.url), queue.name);
-    leaveBroken(producer);
-    const traffic = new Traffic(producer, { everyMs: 20 });
-    await traffic.more(10);
-    // The address leads to the new master from now on; connections that exist stay where they are.
-    await traffic.stop();
-    await connect({}, old.url).wait(1, 1_000);
-    await connect({}, heir.url).replicaof('NO', 'ONE');
-    await connect({}, old.url).replicaof('127.0.0.1', heir.port);
-    proxy.retarget(heir.url);
-    const switchedAt = performance.now();
-    const after = new Traffic(newQueue({}, connect({}, proxy.url), queue.name), { prefix: 'after', everyMs: 20 });
-    await worker.event('completed', worker.count('completed') + 1);
-    expect(performance.now() - switchedAt).toBeLessThan(2_000);
-    await after.more(10);
-    await after.settle(connect({}, heir.url));
-    // The old producer is refused once, which takes it to the new master too.
-    await producer.enqueue({}).catch((error: Error) => expect(error.message).toContain('READONLY'));
-    expect(await producer.enqueue({})).toMatchObject({ outcome: 'new' });
-  });
+  it.each([1, 5])(
+    'for good is left for the new master behind the same address within 2 s (%d queues)',
+    async (count) => {
+      const old = await startOwnRedis();
+      const heir = await startReplica(old);
+      const proxy = await FaultProxy.start(old.url);
+      const client = connect({ maxRetriesPerRequest: null }, proxy.url);
+      const queue = newQueue({}, client);
+      const others = Array.from({ length: count - 1 }, () => newQueue({}, client));
+      [queue, ...others].forEach(leaveBroken);
+      const worker = await startWorker(
+        [queue, ...others].map((each) => ({ queue: each, handlers: { [each.name]: () => undefined } })),
+      );
+      const producer = newQueue({}, connect({}, proxy.url), queue.name);
+      leaveBroken(producer);
+      const traffic = new Traffic(producer, { everyMs: 20 });
+      await traffic.more(10);
+      // The address leads to the new master from now on; connections that exist stay where they are.
+      await traffic.stop();
+      await connect({}, old.url).wait(1, 1_000);
+      await connect({}, heir.url).replicaof('NO', 'ONE');
+      await connect({}, old.url).replicaof('127.0.0.1', heir.port);
+      proxy.retarget(heir.url);
+      const switchedAt = performance.now();
+      const after = new Traffic(newQueue({}, connect({}, proxy.url), queue.name), { prefix: 'after', everyMs: 20 });
+      await worker.event('completed', worker.count('completed') + 1);
+      expect(performance.now() - switchedAt).toBeLessThan(2_000);
+      await after.more(10);
+      await after.settle(connect({}, heir.url));
+      // The old producer is refused once, which takes it to the new master too.
+      await producer.enqueue({}).catch((error: Error) => expect(error.message).toContain('READONLY'));
+      expect(await producer.enqueue({})).toMatchObject({ outcome: 'new' });
+      // The worker waits there too, and not on the old one.
+      const listed = connect({}, heir.url);
+      await eventually(async () => /flags=\w*b/.test(String(await listed.client('LIST'))), {
+        what: 'a wait on the heir',
+      });
+      expect(worker.warnings).not.toContainEqual(expect.stringContaining('looks once a second'));
+    },
+  );
 
   it('turns health red beyond its threshold, and green after', async () => {
     const server = await startOwnRedis();

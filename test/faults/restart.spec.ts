@@ -33,6 +33,26 @@ async function ownServer(args: string[] = []) {
 }
 
 describe('Redis that restarts with its data (AOF)', () => {
+  it('is asked for no more jobs by a worker that was told to stop while it was away', async () => {
+    const { server, queue, observer } = await ownServer(WITH_AOF);
+    const running = gate();
+    const worker = await startWorker(queue, () => running.promise, { perQueue: 2 });
+    await queue.enqueue('long');
+    await worker.event('started');
+    const { id } = await queue.enqueue('due by then', { delayMs: 500 });
+    await eventually(async () => /flags=\w*b/.test(String(await observer.client('LIST'))), { what: 'a wait' });
+    await server.kill();
+    await eventually(() => !queue.connection.ready);
+    const stopped = worker.worker.stop({ timeoutMs: 15_000 });
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await server.restart();
+    await observer.ping();
+    await new Promise((resolve) => setTimeout(resolve, 500)); // each connection comes back after 50 ms
+    running.open();
+    await stopped;
+    expect(await observer.hget((await queue.scripts()).keys.job(id), 'attempts')).toBe('0');
+  });
+
   it('loses no job that was acknowledged, and records none twice', async () => {
     const { server, queue } = await ownServer(WITH_AOF);
     const running = gate();

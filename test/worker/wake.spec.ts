@@ -6,7 +6,14 @@ import type { ClaimedJob } from '../../src/queue/job.js';
 import type { JobQueue } from '../../src/queue/job-queue.js';
 import type { Job } from '../../src/worker/job.js';
 import { eventually, gate } from '../support/wait.js';
-import { idle, namedConnection, newQueue, startWorker, type TestWorker } from '../support/workers.js';
+import {
+  connectionsOf,
+  idle,
+  namedConnection,
+  newQueue,
+  startWorker,
+  type TestWorker,
+} from '../support/workers.js';
 
 const ROUNDS = 4;
 const FAST_MS = 250;
@@ -103,6 +110,17 @@ describe('an idle worker is woken by', () => {
       await setup.worker.event('failed', i + 2);
     });
     expect(Math.max(...times)).toBeLessThan(FAST_MS);
+  });
+
+  it('an error that passes, after which it waits anew, without a word', async () => {
+    const setup = await idleWorker();
+    const times = await timeStarts(setup, async () => {
+      const waits = (await connectionsOf(setup.redis)).find((line) => /flags=\w*b/.test(line))!;
+      await setup.redis.client('UNBLOCK', /^id=(\d+)/.exec(waits)![1]!, 'ERROR');
+      await setup.queue.enqueue({});
+    });
+    expect(Math.max(...times)).toBeLessThan(FAST_MS);
+    expect(setup.worker.warnings).toEqual([]);
   });
 
   it('the end of a local pause', async () => {
