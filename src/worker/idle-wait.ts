@@ -146,7 +146,9 @@ export class IdleWait {
     }
     if (!this.refusalSaid) {
       this.refusalSaid = true;
-      this.logger.warn(`Redis refuses to let a worker wait for jobs (${error.message}): it looks once a second instead.`);
+      this.logger.warn(
+        `Redis refuses to let a worker wait for jobs (${error.message}): it looks once a second instead.`,
+      );
     }
     return this.rest(LONGEST_WAIT_MS);
   }
