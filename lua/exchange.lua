@@ -14,14 +14,13 @@
 -- KEYS[11] stats        hash
 -- KEYS[12] unique       hash
 -- KEYS[13] events       channel
--- KEYS[14] histories    sorted set
 -- ARGV[1..6] as in claim.lua; ARGV[7..10] the first four of complete.lua; ARGV[11] how many arguments the limits have
 -- ARGV[12..] by job name: name, max_attempts; then the jobs to complete, in groups as in complete.lua
 -- Returns what complete.lua returns, then what claim.lua returns.
 -- Repeated with the same token: each part answers as it does alone.
 local job, pending, prioritized, scheduled, claims = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local wake, settings, sequence, batch = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local completed, stats, unique, events, histories = KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
+local completed, stats, unique, events = KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local completed_history, fallen_ttl, publish, result_ttl = tonumber(ARGV[7]), ARGV[8], ARGV[9], ARGV[10]
 local isolates, first_limit, last_limit = ARGV[6] == '1', 12, 11 + tonumber(ARGV[11])

@@ -1,11 +1,10 @@
 -- complete_jobs(first): completes the claims that stand in ARGV from `first` on, as lua/complete.lua says; answers the
 -- positions (from 1) of those that were lost.
--- Needs: job, claims, completed, stats, unique, histories, completed_history, result_ttl, fallen_ttl, now, now_text, read,
--- emit, remember.
+-- Needs: job, claims, completed, stats, unique, completed_history, result_ttl, fallen_ttl, now, now_text, read, emit,
+-- remember.
 local function complete_jobs(first)
   local done, lost, position = {}, {}, 0
   local kept_until = string.format('%d', now + result_ttl)
-  local owned -- those whose handler has a history of its own: id, cap, name
 
   local at = first
   while at <= #ARGV do
@@ -31,10 +30,6 @@ local function complete_jobs(first)
             redis.call('HDEL', unique, unique_key)
           end
         end
-        if asked and asked.history then
-          owned = owned or {}
-          owned[#owned + 1] = { id, unpack(asked.history) }
-        end
         done[#done + 1] = id
         emit(id, 'completed')
         -- Last, since a moment that is over by now deletes the hash at once.
@@ -54,13 +49,6 @@ local function complete_jobs(first)
     redis.call('ZREM', claims, unpack(done))
     redis.call('HINCRBY', stats, 'completed_total', string.format('%d', #done))
     remember(completed, done, completed_history)
-  end
-  if owned then
-    -- Included here, and not above, so that other jobs do not pay for what they do not use.
---@include lib/own_history
-    for _, each in ipairs(owned) do
-      own_history(unpack(each))
-    end
   end
   return lost
 end

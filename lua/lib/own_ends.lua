@@ -1,5 +1,5 @@
 -- Members of `histories`, where the jobs of handlers with limits of their own stand once they have ended: the state (none
--- for completed, see lib/own_history), the name as JSON, the time of the end and the id, so that their order is their age.
+-- for completed), the name as JSON, the time of the end and the id, so that their order is their age.
 -- leave_history(id): its job leaves before its time, and counts no more. Needs: job, histories, read, own_retention.
 local ended_at = { completed = 'completed_at_ms', cancelled = 'cancelled_at_ms', failed = 'failed_at_ms' }
 

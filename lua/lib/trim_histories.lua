@@ -65,7 +65,7 @@ local function trim_histories()
     end
   end
   for state, count in pairs(dropped) do
-    move_cursor_back(state, count)
+    move_cursors_back(state, count)
   end
 end
 

@@ -31,8 +31,6 @@ export interface Completion extends ClaimRef {
   /** JSON, or '' for none. */
   result: string;
   resultTtlMs?: number;
-  /** Where its handler has one: how many completed jobs of this name are kept. */
-  history?: { name: string; cap: number };
 }
 
 export interface ExchangeAnswer {
@@ -184,12 +182,11 @@ function pushInGroups<Item>(
   }
 }
 
-function endingOf({ plain = false, resultTtlMs, history }: Completion): string {
-  if (resultTtlMs === undefined && history === undefined) {
+function endingOf({ plain = false, resultTtlMs }: Completion): string {
+  if (resultTtlMs === undefined) {
     return plain ? '1' : '';
   }
-  const ofHandler = history && [history.cap, JSON.stringify(history.name)];
-  return JSON.stringify({ plain, result_ttl_ms: resultTtlMs, history: ofHandler });
+  return JSON.stringify({ plain, result_ttl_ms: resultTtlMs });
 }
 
 function decodeLost(reply: unknown): number[] {

@@ -124,15 +124,7 @@ export class QueueKeys {
       this.windows,
       this.replacedPrefix,
     ];
-    this.forComplete = [
-      this.jobPrefix,
-      this.claims,
-      this.completed,
-      this.stats,
-      this.unique,
-      this.events,
-      this.histories,
-    ];
+    this.forComplete = [this.jobPrefix, this.claims, this.completed, this.stats, this.unique, this.events];
     this.forExtend = [this.jobPrefix, this.claims];
   }
 
@@ -171,6 +163,6 @@ export class QueueKeys {
   }
 
   forExchange(claimer: string): string[] {
-    return [...this.forClaim(claimer), this.completed, this.stats, this.unique, this.events, this.histories];
+    return [...this.forClaim(claimer), this.completed, this.stats, this.unique, this.events];
   }
 }

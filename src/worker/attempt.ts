@@ -62,11 +62,6 @@ export class Attempt implements Completion {
     return this.claim.plain;
   }
 
-  get history(): Completion['history'] {
-    const cap = this.handler.completedHistory;
-    return cap === undefined ? undefined : { name: this.claim.name, cap };
-  }
-
   get fence(): number {
     return this.claim.fence;
   }

@@ -21,10 +21,7 @@ export interface HandlerOptions {
   keepResult?: boolean;
   /** How long a completed or cancelled job can be read, in ms. Default: the queue's. */
   resultTtlMs?: number;
-  /**
-   * How many of its completed jobs are kept, the newest, of those that the queue's `completedHistory` keeps. Default: that.
-   * Each completion beyond it searches the queue's history.
-   */
+  /** How many of its completed jobs are kept, the newest, of those that the queue keeps. Default: the queue's `completedHistory`. */
   completedHistory?: number;
   /** How many of its cancelled jobs are kept, the newest, of those that the queue keeps. Default: the queue's `cancelledHistory`. */
   cancelledHistory?: number;

@@ -120,6 +120,7 @@ describe('docs/jobs.md', () => {
     );
     expect(await Promise.all(handles.map((handle) => handle.result()))).toEqual(handles.map(() => undefined));
     const { redis, keys } = stateOf('login');
+    await app.get(ReclaimScheduler).runOnce();
     expect((await jobs.stats('login')).completed).toBe(50);
     for (const { id } of handles) {
       expect(await redis.hexists(keys.job(id), 'result')).toBe(0); // also where only a hash remembers it

@@ -123,7 +123,7 @@ function endOf(job: JobRecord): Date | undefined {
 
 /** One claim may set several jobs aside, each at a time of its own; which is older decides what a cap deletes. */
 function learnTimesOfEnd(model: QueueModel, listed: ReadonlyMap<string, JobRecord>): void {
-  for (const job of [...model.inState('failed'), ...model.inState('cancelled')]) {
+  for (const job of (['completed', 'failed', 'cancelled'] as const).flatMap((state) => model.inState(state))) {
     const record = listed.get(job.id);
     const endedAt = record && endOf(record)?.getTime();
     if (endedAt !== undefined && Math.abs(endedAt + model.passed - job.endedAt!) < PRECISION_MS) {

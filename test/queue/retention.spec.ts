@@ -119,6 +119,7 @@ describe('nothing but the counters is left', () => {
     await job.result().catch(() => undefined);
     const logins = await queue.enqueueMany([1, 2, 3].map((payload) => ({ payload, name: 'login' })));
     await awaitAll(logins);
+    await sweep(queue);
     expect(await state.redis.zcard(state.keys.histories)).toBe(1);
     await worker.stop();
     await passTime(state);
@@ -130,8 +131,7 @@ describe('nothing but the counters is left', () => {
     const { queue, state } = coreQueue();
     await useAll(queue);
     await queue.enqueue(1);
-    const history = { name: 'login', cap: 1 };
-    await state.run(state.scripts.complete([{ ...(await queue.claim())!, result: '1', history }]));
+    await queue.complete((await queue.claim())!);
     await queue.enqueueMany([{ payload: 1 }, { payload: 1, priority: 1 }, { payload: 1, delayMs: 60_000 }]);
     await sweep(queue);
     await queue.purge({ confirm: queue.name });
@@ -215,6 +215,7 @@ describe('a completed job is kept', () => {
       const job = await queue.enqueue(null, { name, id: `${name}-${i}` });
       await job.result();
     }
+    await sweep(queue);
     const kept = (await queue.list('completed')).map(({ id }) => id);
     expect(kept).toEqual(['login-5', 'login-4', 'order-3', 'order-0']);
     expect(await queue.stats()).toMatchObject({ completed: 4 });

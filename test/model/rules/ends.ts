@@ -37,51 +37,23 @@ export function trimDeadLetters(model: QueueModel, isGone: (id: string) => boole
     .forEach((oldest) => model.jobs.delete(oldest.id));
 }
 
-/** What is beyond the cap leaves both histories, but for an id that has another life by now. */
-export function keepOwn(model: QueueModel, { id, name, endedAt }: ModelJob, cap: number): void {
-  const own = model.ownHistories.get(name) ?? [];
-  model.ownHistories.set(name, own);
-  own.push({ id, endedAt: endedAt! });
-  for (const oldest of own.splice(0, Math.max(0, own.length - cap))) {
-    if (isSameLife(model, oldest)) {
-      const { completed } = model.histories;
-      const at = completed.lastIndexOf(oldest.id);
-      completed.splice(at, at < 0 ? 0 : 1);
-      forgetSoon(model, oldest.id);
-    }
-  }
-}
-
-/** Of a handler that announces what it keeps, a job that is removed counts no more. */
-export function leaveOwn(model: QueueModel, { id, name }: ModelJob): void {
-  if (model.kept.has(name)) {
-    const own = model.ownHistories.get(name) ?? [];
-    model.ownHistories.set(
-      name,
-      own.filter((each) => each.id !== id || !isSameLife(model, each)),
-    );
-  }
-}
-
 /** What ended first goes first, as the handlers say that they keep; what ended at once, by its id. */
 export function trimToHandlers(model: QueueModel): void {
-  for (const [name, { cancelledHistory, deadLetterCap }] of model.kept) {
+  for (const [name, { completedHistory, cancelledHistory, deadLetterCap }] of model.kept) {
     const ofName = (jobs: ModelJob[]) =>
       jobs.filter((job) => job.name === name).toSorted((a, b) => a.endedAt! - b.endedAt! || (a.id < b.id ? -1 : 1));
     const letters = ofName(deadLetters(model));
     letters.slice(0, Math.max(0, letters.length - deadLetterCap)).forEach(({ id }) => model.jobs.delete(id));
-    const { cancelled } = model.histories;
-    const shown = ofName(model.inState('cancelled').filter(({ id }) => cancelled.includes(id)));
-    for (const { id } of shown.slice(0, Math.max(0, shown.length - cancelledHistory))) {
-      cancelled.splice(cancelled.lastIndexOf(id), 1);
-      forgetSoon(model, id);
+    const caps = { completed: completedHistory, cancelled: cancelledHistory };
+    for (const [state, cap] of Object.entries(caps) as ['completed' | 'cancelled', number][]) {
+      const history = model.histories[state];
+      const shown = ofName(model.inState(state).filter(({ id }) => history.includes(id)));
+      for (const { id } of shown.slice(0, Math.max(0, shown.length - cap))) {
+        history.splice(history.lastIndexOf(id), 1);
+        forgetSoon(model, id);
+      }
     }
   }
-}
-
-export function isSameLife(model: QueueModel, { id, endedAt }: { id: string; endedAt: number }): boolean {
-  const job = model.jobs.get(id);
-  return job?.status === 'completed' && job.endedAt === endedAt;
 }
 
 function end(model: QueueModel, job: ModelJob, status: 'completed' | 'failed' | 'cancelled'): void {

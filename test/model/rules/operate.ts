@@ -1,5 +1,5 @@
 // What operators do with jobs from outside.
-import { endCancelled, freeUnique, leaveOwn } from './ends.js';
+import { endCancelled, freeUnique } from './ends.js';
 import { isWaiting } from './enqueue.js';
 import type { ModelJob } from './job.js';
 import { takeOut, toBack, toLater } from './places.js';
@@ -35,7 +35,6 @@ export function remove(model: QueueModel, id: string): 'removed' | 'processing' 
   endWindow(model, job);
   if (!isWaiting(job)) {
     dropOne(model.histories[job.status as 'completed'], id);
-    leaveOwn(model, job);
   }
   destroy(model, job);
   return 'removed';
@@ -147,7 +146,6 @@ export function purge(model: QueueModel): number {
   Object.values(model.histories).forEach((history) => history.splice(0));
   model.owners.clear();
   model.windows.clear();
-  model.ownHistories.clear();
   return standing.length;
 }
 

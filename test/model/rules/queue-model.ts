@@ -42,10 +42,8 @@ export class QueueModel {
     failed: [],
     cancelled: [],
   };
-  /** By job name, of those whose handler has a history of its own: its completed jobs, oldest first. */
-  readonly ownHistories = new Map<string, { id: string; endedAt: number }[]>();
   /** What the handlers keep, by job name, as a worker announced it. */
-  readonly kept = new Map<string, { cancelledHistory: number; deadLetterCap: number }>();
+  readonly kept = new Map<string, { completedHistory: number; cancelledHistory: number; deadLetterCap: number }>();
   /** Unique key → id of its owner; and until when a key is held for a time. */
   readonly owners = new Map<string, string>();
   readonly windows = new Map<string, number>();

@@ -1,7 +1,7 @@
 // What the holder of a claim does: complete, fail, release, extend, progress, log. Only the current token changes a job.
 // A settle that is repeated changes nothing and gets the first answer. It finds the token cleared and the fence its own,
 // and the status tells; or, where the job was claimed anew since, the record of the attempts tells.
-import { endCancelled, endCompleted, bury, keepOwn } from './ends.js';
+import { endCancelled, endCompleted, bury } from './ends.js';
 import type { ModelJob } from './job.js';
 import { toBack, toFront, toLater } from './places.js';
 import { LIMITS, type QueueModel, type Ticket } from './queue-model.js';
@@ -22,18 +22,11 @@ function outcomeOf(model: QueueModel, ticket: Ticket): string | undefined {
   return model.jobs.get(ticket.id)?.outcomes.find(({ fence }) => fence === ticket.fence)?.outcome;
 }
 
-/**
- * Also a job that was asked to cancel: a good result wins.
- *
- * @param cap of its handler's own history, where it has one
- */
-export function complete(model: QueueModel, ticket: Ticket, result: unknown, cap?: number): boolean {
+/** Also a job that was asked to cancel: a good result wins. */
+export function complete(model: QueueModel, ticket: Ticket, result: unknown): boolean {
   const job = claimed(model, ticket);
   if (job) {
     endCompleted(model, job, result);
-    if (cap !== undefined) {
-      keepOwn(model, job, cap);
-    }
     return true;
   }
   return settledBy(model, ticket)?.status === 'completed';

@@ -1,5 +1,5 @@
 // What the sweep does: claims that expired are taken back, and what has outlived its use is tidied away.
-import { bury, endCancelled, isSameLife, trimToHandlers } from './ends.js';
+import { bury, endCancelled, trimToHandlers } from './ends.js';
 import type { ModelJob } from './job.js';
 import { inUseAgain } from './operate.js';
 import { processing, toFront } from './places.js';
@@ -67,12 +67,6 @@ export function tidy(model: QueueModel): void {
     while (history.length > 0 && isLeftOver()) {
       history.pop();
     }
-  }
-  for (const [name, own] of model.ownHistories) {
-    model.ownHistories.set(
-      name,
-      own.filter((each) => isSameLife(model, each)),
-    );
   }
   trimToHandlers(model);
 }

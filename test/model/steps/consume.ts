@@ -47,21 +47,6 @@ function held(real: RealQueue, ticket: Ticket) {
   return real.claimed.find((job) => job.token === ticket.token && job.id === ticket.id)!;
 }
 
-/** As a worker does for a handler with a history of its own. */
-const capped = fc.tuple(which, fc.constantFrom(0, 1, 2)).map(([number, cap]) =>
-  onClaim(
-    `complete(1, history of ${cap})`,
-    number,
-    async (real, ticket) => {
-      const job = held(real, ticket);
-      const completion = { ...job, result: '1', history: { name: job.name, cap } };
-      const call = (await real.queue.scripts()).complete([completion]);
-      return (await real.queue.runner.run(call)).length === 0;
-    },
-    (model, ticket) => complete(model, ticket, 1, cap),
-  ),
-);
-
 const completes = fc.tuple(which, fc.constantFrom(undefined, { sent: true }, 0)).map(([number, result]) =>
   onClaim(
     `complete(${JSON.stringify(result)})`,
@@ -135,8 +120,7 @@ const logs = fc
   );
 
 export const settles: fc.Arbitrary<Step> = oneOf(
-  [3, completes],
-  [2, capped],
+  [5, completes],
   [4, fails],
   [3, releases],
   [2, extensions],

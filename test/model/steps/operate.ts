@@ -127,7 +127,11 @@ async function announce(real: RealQueue, name: string, kept: HandlerRetention): 
 }
 
 const announcements = fc
-  .record({ cancelledHistory: fc.integer({ min: 0, max: 3 }), deadLetterCap: fc.integer({ min: 1, max: 4 }) })
+  .record({
+    completedHistory: fc.integer({ min: 0, max: 3 }),
+    cancelledHistory: fc.integer({ min: 0, max: 3 }),
+    deadLetterCap: fc.integer({ min: 1, max: 4 }),
+  })
   .map((kept) =>
     step(`its handler keeps ${JSON.stringify(kept)}`, {
       does: (real) => announce(real, real.queue.name, kept),

@@ -78,16 +78,6 @@ describe('exchange.lua', () => {
     expect(claimed.jobs.map((job) => [job.id, job.maxAttempts])).toEqual([['c', 2]]);
   });
 
-  it("keeps a handler's own history", async () => {
-    const q = testQueue();
-    await q.addAll('a', 'b', 'c');
-    const history = { name: q.name, cap: 1 };
-    const done = (await q.claim(2)).map((job) => ({ ...job, result: '1', history }));
-    await q.run(q.scripts.exchange(done, request(1)));
-    expect(await q.redis.lrange(q.keys.completed, 0, -1)).toEqual(['b']);
-    expect(await q.status('c')).toBe('processing');
-  });
-
   it('completes also while the queue is paused, and claims nothing', async () => {
     const q = testQueue();
     await q.addAll('a', 'b');

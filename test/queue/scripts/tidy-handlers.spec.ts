@@ -144,6 +144,39 @@ describe.each(CAPS)('of %s jobs tidy.lua keeps as many of a name as', (state, op
   });
 });
 
+/** Completes so many jobs of a name, a hundred at a time; answers their ids. */
+async function completeMany(q: TestQueue, name: string, count: number): Promise<string[]> {
+  const ids = Array.from({ length: count }, (_, i) => `${name}-${10_000 + i}`);
+  for (let i = 0; i < count; i += 100) {
+    const jobs = ids.slice(i, i + 100).map((id) => ({ id, name, payload: '{}', options: '' }));
+    await q.run(q.scripts.enqueue(jobs));
+    await q.run(q.scripts.complete((await q.claim(100)).map((job) => ({ ...job, result: '' }))));
+  }
+  return ids;
+}
+
+/** As one sweep does; answers its slices, of which it makes at most 500. */
+async function sweepOnce(q: TestQueue): Promise<number> {
+  let slices = 1;
+  while (await q.run(q.scripts.tidy(200))) slices++;
+  return slices;
+}
+
+it.each([50, 300, 5_500])(
+  'tidy.lua keeps up with 5,000 completions between two sweeps: cursor %d',
+  async (cursor) => {
+    const q = testQueue({ completedHistory: 10_000 });
+    await announce(q, { completedHistory: 10 }, 'login');
+    const others = await completeMany(q, 'order', 1_000);
+    await sweepOnce(q);
+    await q.redis.hset(q.keys.sweep, 'ended_completed', cursor); // where the last sweep left off
+    const logins = await completeMany(q, 'login', 5_000);
+    expect(await sweepOnce(q)).toBeLessThan(500);
+    expect(await kept(q, 'completed')).toEqual([...others, ...logins.slice(-10)]);
+    expect(await sweepOnce(q)).toBeLessThan(5);
+  },
+);
+
 describe('tidy.lua', () => {
   it('deletes the dead letters of a name past the age that its handler says', async () => {
     const q = testQueue({ deadLetterAgeMs: 10 * HOUR });

@@ -114,11 +114,14 @@ describe('tidy.lua', () => {
 
   it("drops from the handlers' histories what has gone, or is in use again, in slices", async () => {
     const q = testQueue();
-    const history = { name: q.name, cap: 10 };
+    const handler = { name: q.name, maxAttempts: 1, maxCrashes: 1, completedHistory: 10 };
+    await q.run(q.scripts.announce('worker-1', true, [handler]));
     for (const id of ['expired', 'again', 'twice', 'stays']) {
       const job = await q.addAndClaim(id);
-      await q.run(q.scripts.complete([{ ...job, result: '', history }]));
+      await q.run(q.scripts.complete([{ ...job, result: '' }]));
     }
+    await q.run(q.scripts.tidy(100));
+    await q.run(q.scripts.announce('worker-1', true, [{ ...handler, completedHistory: undefined }]));
     await q.redis.del(...['expired', 'again', 'twice'].map((id) => q.keys.job(id)));
     await q.add('again', { delay_ms: 60_000 });
     const now = await q.now();
