@@ -5,7 +5,8 @@
 -- token, id). A cursor moves through each of the two lists, one slice a run.
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1..8]: retention and limits, see lib/retention
--- ARGV[9] the most claims to look at in this call; ARGV[10] the visibility timeout of foreign claims, in ms
+-- ARGV[9] the most claims to look at in this call; ARGV[10] the visibility timeout of foreign claims, in ms, where no
+--   worker announced it
 -- Returns how many dead letters were adopted, then for each claim that was taken back: id, pending | failed | cancelled.
 -- Repeated: looks at the next slice.
 --@include lib/keys
@@ -21,7 +22,7 @@
 --@include lib/limits
 --@include lib/ends
 --@include lib/crash
-local limit, visibility = tonumber(ARGV[first]), tonumber(ARGV[first + 1])
+local limit, visibility = tonumber(ARGV[first]), announced.foreign_visibility or tonumber(ARGV[first + 1])
 
 local function sighting(id)
   local attempts, token = unpack(read(job .. id, 'attempts', 'claim_token'))

@@ -1,11 +1,12 @@
 #!lua flags=allow-oom
--- Says that a worker serves this queue, with the limits of its handlers, or that it no longer does. The first one stands
+-- Says that a worker serves this queue, with its limits and those of its handlers, or that it no longer does. The first one stands
 -- for a first sweep: a server that goes away before one is known by the gap, and live claims are not taken back at once, see
 -- lua/reclaim.lua. What a purge gave an end, because nobody might serve the queue any more, has none again. The last worker
 -- of a queue without jobs takes along what was announced, since no sweep may come.
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1] worker; ARGV[2] '1' it serves, '0' it has stopped
--- ARGV[3..] for each handler: job name, max_attempts:max_crashes, what it keeps (see lib/own_retention; '' where it has no
+-- ARGV[3] the limits of the queue, see lib/announced
+-- ARGV[4..] for each handler: job name, max_attempts:max_crashes, what it keeps (see lib/own_retention; '' where it has no
 --   limits of its own)
 -- Returns nothing. Repeated: the same.
 --@include lib/keys
@@ -14,7 +15,8 @@
 if ARGV[2] == '1' then
   redis.call('ZADD', workers, now, ARGV[1])
   redis.call('HSETNX', sweep, 'last_run_at_ms', now)
-  for i = 3, #ARGV, 3 do
+  redis.call('HSET', retention, '', ARGV[3]) -- no job has this name
+  for i = 4, #ARGV, 3 do
     local name, limits, kept = ARGV[i], ARGV[i + 1], ARGV[i + 2]
     redis.call('HSET', policies, name, limits)
     if kept == '' then

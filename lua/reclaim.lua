@@ -4,7 +4,8 @@
 -- After a gap in the sweeps (the server was away, so every claim looks expired) it waits for one heartbeat first.
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1..8]: retention and limits, see lib/retention
--- ARGV[9] the most claims to take back in this call; ARGV[10] a gap, in ms; ARGV[11] the wait after a gap, in ms
+-- ARGV[9] the most claims to take back in this call; ARGV[10] a gap, in ms; ARGV[11] the wait after a gap, in ms, where no
+--   worker announced the visibility timeout, of which a heartbeat is a third
 -- Returns more ('1' when expired claims are left), then for each claim: id, pending | failed | cancelled.
 -- Repeated: takes the next slice; a claim that was taken back is no longer in claims.
 --@include lib/keys
@@ -20,7 +21,8 @@
 --@include lib/limits
 --@include lib/ends
 --@include lib/crash
-local limit, gap, wait = tonumber(ARGV[first]), tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2])
+local limit, gap = tonumber(ARGV[first]), tonumber(ARGV[first + 1])
+local wait = announced.visibility and announced.visibility / 3 or tonumber(ARGV[first + 2])
 
 local last_run_at, hold_until = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'hold_until_ms'))
 hold_until = tonumber(hold_until) or 0

@@ -25,4 +25,4 @@ local ticks = KEYS[22] -- sorted set, schedules, score = next due time in ms; +i
 local declared = KEYS[23] -- sorted set, schedules that code declares, score = when it last did in ms
 local schedule = KEYS[24] -- prefix of the schedule hashes
 local histories = KEYS[25] -- sorted set, ended jobs of handlers with limits of their own, see lib/own_ends
-local retention = KEYS[26] -- hash, job name -> what its handler keeps, as its workers announced, see lib/own_retention
+local retention = KEYS[26] -- hash, as the workers announced: job name -> what its handler keeps, '' -> the queue's limits; see lib/own_retention, lib/announced

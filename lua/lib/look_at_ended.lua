@@ -56,7 +56,7 @@ local function look_at_older(state, slice)
 end
 
 local function look_at_ended()
-  local owned = redis.call('EXISTS', retention) == 1
+  local owned = #redis.call('HRANDFIELD', retention, 2) > redis.call('HEXISTS', retention, '') -- a handler has limits
   local ended = {
     completed = function(from, to) return redis.call('LRANGE', completed, from, to) end,
     cancelled = function(from, to) return redis.call('LRANGE', cancelled, from, to) end,

@@ -1,8 +1,9 @@
--- Names the retention arguments, which come first in every script that can end a job.
-local failed_history = tonumber(ARGV[1]) -- ids
-local cancelled_history = tonumber(ARGV[2]) -- ids
-local dead_letter_cap = tonumber(ARGV[3]) -- dead letters
-local result_ttl = tonumber(ARGV[4]) -- ms, the life of a cancelled job's hash where neither it nor its handler has its own
+-- Names the retention arguments, which come first in every script that can end a job; what a worker announced goes before.
+--@include lib/announced
+local failed_history = announced.failed_history or tonumber(ARGV[1]) -- ids
+local cancelled_history = announced.cancelled_history or tonumber(ARGV[2]) -- ids
+local dead_letter_cap = announced.dead_letter_cap or tonumber(ARGV[3]) -- dead letters
+local result_ttl = announced.result_ttl or tonumber(ARGV[4]) -- ms, the life of a cancelled job's hash where neither it nor its handler has its own
 local fallen_ttl = ARGV[5] -- ms, the life left to a hash whose id fell off its history
 local publish = ARGV[6] -- when events are published: listened, always, off
 local default_max_attempts = tonumber(ARGV[7]) -- where neither the job nor its handler has its own

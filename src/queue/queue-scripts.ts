@@ -146,7 +146,8 @@ export class QueueScripts extends HotPathScripts {
       `${handler.maxAttempts}:${handler.maxCrashes}`,
       retentionText(handler),
     ]);
-    return call('announce', this.keys.standard, [worker, serves ? '1' : '0', ...said], () => undefined);
+    const args = [worker, serves ? '1' : '0', limitsText(this.options), ...said];
+    return call('announce', this.keys.standard, args, () => undefined);
   }
 
   stats(): ScriptCall<QueueStats> {
@@ -234,6 +235,23 @@ export class QueueScripts extends HotPathScripts {
   log({ id, token }: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]): ScriptCall<boolean> {
     return call('log', this.keys.standard, [id, token, keep, ...lines], (reply) => Number(reply) === 1);
   }
+}
+
+/** As lua/lib/announced.lua reads it. */
+function limitsText(options: ResolvedQueueOptions): string {
+  const limits = {
+    completed_history: options.completedHistory,
+    failed_history: options.failedHistory,
+    cancelled_history: options.cancelledHistory,
+    dead_letter_cap: options.deadLetterCap,
+    dead_letter_age: options.deadLetterAgeMs,
+    result_ttl: options.resultTtlMs,
+    visibility: options.visibilityMs,
+    foreign_visibility: options.foreignVisibilityMs,
+  };
+  return Object.entries(limits)
+    .map(([name, limit]) => `${name}=${limit}`)
+    .join(' ');
 }
 
 /** As lua/lib/own_retention.lua reads it. */

@@ -169,7 +169,7 @@ describe('nothing but the counters is left', () => {
     await (await queue.enqueue(1)).result();
     await worker.signal('SIGKILL');
     await queue.purge({ confirm: queue.name });
-    expect(await keysOf(state)).toEqual(['policies', 'sequence', 'stats', 'workers']);
+    expect(await keysOf(state)).toEqual(['policies', 'retention', 'sequence', 'stats', 'workers']);
     await passTime(state);
     expect(await keysOf(state)).toEqual(['sequence', 'stats']);
   });

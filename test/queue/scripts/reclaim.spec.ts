@@ -189,6 +189,16 @@ describe('reclaim.lua: after an outage of the server', () => {
     expect(await q.status('a')).toBe('processing');
   });
 
+  it('waits for a heartbeat of the workers, whatever the visibility timeout of who sweeps', async () => {
+    const q = testQueue({ visibilityMs: 600_000 });
+    await q.run(q.scripts.announce('w1', true));
+    await q.redis.hset(q.keys.sweep, 'last_run_at_ms', 1);
+    await sweep(q, 10, 50_000, 10_000);
+    const holdUntil = Number(await q.redis.hget(q.keys.sweep, 'hold_until_ms'));
+    expect(holdUntil).toBeGreaterThan((await q.now()) + 190_000);
+    expect(holdUntil).toBeLessThanOrEqual((await q.now()) + 200_000);
+  });
+
   it('does not wait at the first run, or without a gap', async () => {
     const q = testQueue();
     await q.addAndClaim('a');
