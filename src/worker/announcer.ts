@@ -14,8 +14,8 @@ export interface Announced {
 }
 
 /**
- * Says which queues this worker serves, so that an operator can be told "12 waiting, no worker", and the limits of its
- * handlers, by which whoever sweeps decides. Said anew all the time: so a purge may forget them.
+ * Says which queues this worker serves, so that an operator can be told "12 waiting, no worker", and the limits of each and
+ * of its handlers, by which whoever sweeps decides. Said anew all the time: so a purge may give them an end.
  */
 export class Announcer {
   private timer: NodeJS.Timeout | undefined;
