@@ -4,13 +4,30 @@
 -- forget_other_lives(): of the histories, such members. A part of a long one, from anywhere in it: so those of a name
 -- without a handler go in time too.
 -- Needs: keys, limit, more, now, fallen_ttl, read, own_retention, own_ends, look_at_ended.
-local most_passed = 200000 -- entries of lists that the searches of one call may pass over, about 2 ms
+local most_passed = 200000 -- entries of lists; once the searches of this call passed over so many, about 2 ms, it ends
+local passed = 0
+local reach = 10000 -- entries of a list that a search passes over from one end before it tries the other
 local budget = limit -- members that this call may still drop
 local dropped = { completed = 0, cancelled = 0, failed = 0 }
 
 local function same_life(state, at, id)
   local status, ended = unpack(read(job .. id, 'status', ended_at[state]))
   return status == state and ended == at
+end
+
+-- What ended of late stands near the front of its list, what ended long ago near its end.
+local function take_out(list, id)
+  local length = redis.call('LLEN', list)
+  for _, side in ipairs({ 1, -1 }) do
+    local at = redis.call('LPOS', list, id, 'RANK', side, 'MAXLEN', reach)
+    if at then
+      passed = passed + 2 * (side == 1 and at + 1 or length - at)
+      return redis.call('LREM', list, side, id)
+    end
+    passed = passed + math.min(reach, length)
+  end
+  passed = passed + length
+  return redis.call('LREM', list, -1, id)
 end
 
 local function drop(state, member)
@@ -24,7 +41,7 @@ local function drop(state, member)
     redis.call('ZREM', dead, id)
     redis.call('UNLINK', job .. id)
   else
-    redis.call('LREM', state == 'completed' and completed or cancelled, -1, id)
+    take_out(state == 'completed' and completed or cancelled, id)
     redis.call('PEXPIRE', job .. id, fallen_ttl, 'XX', 'LT')
   end
 end
@@ -32,15 +49,15 @@ end
 -- Up to `most` of the oldest of a group, as long as they sort before `to`.
 local function drop_oldest(state, group, to, most)
   local least = math.min(most, budget)
-  if state ~= 'failed' then
-    local length = redis.call('LLEN', state == 'completed' and completed or cancelled)
-    least = math.min(least, math.max(1, math.floor(most_passed / (length + 1))))
-  end
-  local oldest = least > 0 and redis.call('ZRANGE', histories, '(' .. group, '(' .. to, 'BYLEX', 'LIMIT', 0, least) or {}
+  local oldest = redis.call('ZRANGE', histories, '(' .. group, '(' .. to, 'BYLEX', 'LIMIT', 0, least)
   for _, member in ipairs(oldest) do
+    if passed >= most_passed then
+      more = 1
+      return
+    end
     drop(state, member)
+    budget = budget - 1
   end
-  budget = budget - #oldest
   more = #oldest == least and least < most and 1 or more
 end
 

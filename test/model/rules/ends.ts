@@ -49,7 +49,7 @@ export function trimToHandlers(model: QueueModel): void {
       const history = model.histories[state];
       const shown = ofName(model.inState(state).filter(({ id }) => history.includes(id)));
       for (const { id } of shown.slice(0, Math.max(0, shown.length - cap))) {
-        history.splice(history.lastIndexOf(id), 1);
+        history.splice(history.indexOf(id), 1);
         forgetSoon(model, id);
       }
     }

@@ -177,6 +177,30 @@ it.each([50, 300, 5_500])(
   },
 );
 
+it('I4: tidy.lua searches long lists for so many entries in one call, whatever the number of handlers', async () => {
+  const q = testQueue({ completedHistory: 1_000_000 });
+  q.broken = true; // ids without a job
+  const names = ['a', 'b', 'c', 'd'];
+  const ended = (await q.now()) - HOUR;
+  const gone = Array.from({ length: 50_000 }, (_, i) => `gone-${i}`);
+  for (const ids of [['newest'], gone, names, gone, ['oldest']]) {
+    await q.redis.rpush(q.keys.completed, ...ids);
+  }
+  for (const id of ['newest', 'oldest', ...names]) {
+    await q.redis.hset(q.keys.job(id), { name: id, status: 'completed', completed_at_ms: ended });
+  }
+  for (const name of names) {
+    await announce(q, { completedHistory: 0 }, name);
+    await q.redis.zadd(q.keys.histories, 0, `"${name}" ${ended} ${name}`);
+  }
+  // A search passes over 10,000 from both ends, then over half the list: it is counted as 120,000.
+  expect(await q.run(q.scripts.tidy(100))).toBe(true);
+  expect(await q.redis.zcard(q.keys.histories)).toBe(2);
+  await sweep(q);
+  expect(await q.redis.zcard(q.keys.histories)).toBe(0);
+  expect(await q.redis.llen(q.keys.completed)).toBe(100_002);
+});
+
 describe('tidy.lua', () => {
   it('deletes the dead letters of a name past the age that its handler says', async () => {
     const q = testQueue({ deadLetterAgeMs: 10 * HOUR });
