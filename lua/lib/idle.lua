@@ -4,6 +4,6 @@ local function forget_what_is_idle()
   local used = redis.call('EXISTS', pending, prioritized, scheduled, claims, processing, dead, completed, cancelled,
     workers, ticks)
   if used == 0 then
-    redis.call('UNLINK', sweep, foreign, policies, retention, wake)
+    redis.call('UNLINK', sweep, foreign, policies, retention, wake, histories)
   end
 end

@@ -68,6 +68,20 @@ describe('announce.lua', () => {
     expect(await q.snapshot()).toEqual({});
   });
 
+  it('takes along what the sweep noted of ended jobs that are gone', async () => {
+    const q = testQueue();
+    await q.run(
+      q.scripts.announce('w1', true, [{ name: q.name, maxAttempts: 1, maxCrashes: 1, completedHistory: 5 }]),
+    );
+    await q.run(q.scripts.complete([{ ...(await q.addAndClaim('a')), result: '' }]));
+    await q.run(q.scripts.tidy(100));
+    await q.run(q.scripts.clean('completed', 0, 10, 0));
+    expect(await q.redis.zcard(q.keys.histories)).toBe(1);
+    await q.run(q.scripts.announce('w1', false));
+    const left = Object.keys(await q.snapshot()).filter((key) => !key.startsWith('batch:'));
+    expect(left).toEqual(['sequence', 'stats']);
+  });
+
   it.each(['pending', 'claimed', 'failed', 'completed', 'cancelled'])(
     'leaves it to what is %s when the last worker stops',
     async (state) => {
