@@ -6,25 +6,25 @@
 -- Needs: keys, limit, more, now, read, own_retention, own_ends.
 local part = math.ceil(limit / 4) -- of six looks: a call stays within a few ms
 
--- Answers how many were not known yet, and when the newest of them all ended.
+-- Answers how many it changed something for, and when the newest of them all ended.
 local function look_at(state, ids)
-  local noted, newest = 0, 0
+  local changed, newest = 0, 0
   for _, id in ipairs(ids) do
     local name, status, at, options = unpack(read(job .. id, 'name', 'status', ended_at[state], 'options'))
     if status == state then
       if state ~= 'failed' then
-        redis.call('PEXPIRE', job .. id, life_of(name, options), 'XX', 'LT')
+        changed = changed + redis.call('PEXPIRE', job .. id, life_of(name, options), 'XX', 'LT')
       end
       -- As times and ids of clients of the pattern may look, a member could not be told from another's.
       local plain = string.find(at or '', '^%d+$') and #at == 13 and not string.find(id, '%s')
       newest = plain and math.max(newest, tonumber(at)) or newest
       local own = retention_of(name)
       if plain and own and (own[state] or state == 'failed' and own.dead_age) then
-        noted = noted + redis.call('ZADD', histories, '0', own_group(state, own) .. at .. ' ' .. id)
+        changed = changed + redis.call('ZADD', histories, '0', own_group(state, own) .. at .. ' ' .. id)
       end
     end
   end
-  return noted, newest
+  return changed, newest
 end
 
 -- A walk that is under way has a place and its beginning; one that is over leaves the beginning, up to which all was seen.
@@ -48,11 +48,11 @@ local function look_at_older(state, slice)
   local field = 'ended_' .. state
   local cursor = tonumber(redis.call('HGET', sweep, field) or part)
   local ids = slice(cursor, cursor + part - 1)
-  local noted = look_at(state, ids)
+  local changed = look_at(state, ids)
   if cursor > part or #ids == part then
     redis.call('HSET', sweep, field, #ids == part and cursor + part or part)
   end
-  more = noted > 0 and #ids == part and 1 or more -- a limit is new: the rest has not been seen either
+  more = changed > 0 and #ids == part and 1 or more -- a limit is new: the rest has not been seen either
 end
 
 local function look_at_ended()

@@ -279,6 +279,16 @@ describe('tidy.lua', () => {
     expect(handled).toBeLessThanOrEqual(120_000);
   });
 
+  it('cuts the lives of many in one sweep, in slices', async () => {
+    const before = testQueue({ resultTtlMs: HOUR });
+    const ids = await completeMany(before, 'order', 1_000);
+    const q = queueOn(before.redis, { resultTtlMs: 60_000 }, before.name);
+    expect(await sweepOnce(q)).toBeGreaterThan(10);
+    const lives = await Promise.all(ids.map((id) => q.redis.pttl(q.keys.job(id))));
+    expect(Math.max(...lives)).toBeLessThanOrEqual(60_000);
+    await expectUnchanged(q, async () => expect(await q.run(q.scripts.tidy(5_000))).toBe(false));
+  });
+
   it.each([
     ['a', 'a b'],
     ['a', 'a" 1760000000000 x'],
