@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Ends claims badly: processing -> pending or scheduled (a retry), failed (a dead letter) or cancelled (a cancel was
--- asked for). Its max_attempts decide.
+-- asked for). Its max_attempts decide. Of one that was still held the attempt is given back: it had not begun.
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1..8]: retention and limits, see lib/retention
 -- ARGV[9..] for each job: id, token, fence, message, error (JSON), final ('1': no retry), backoff in ms
@@ -23,8 +23,13 @@ local first_answer = { pending = 'retry', scheduled = 'retry', failed = 'failed'
 
 local function fail(id, message, error, final, backoff)
   local key = job .. id
-  local attempts, priority, cancel, errors = unpack(read(key, 'attempts', 'priority', 'cancel_requested_at_ms', 'errors'))
+  local attempts, priority, cancel, errors, held, fence = unpack(read(key, 'attempts', 'priority',
+    'cancel_requested_at_ms', 'errors', 'held', 'fence'))
   redis.call('ZREM', claims, id)
+  if held and held == fence then
+    attempts = math.max(0, (tonumber(attempts) or 0) - 1)
+    redis.call('HSET', key, 'attempts', string.format('%d', attempts))
+  end
   log_attempt(id, 'error', error)
   redis.call('HSET', key, 'errors', counted(errors), 'claim_token', '', 'last_error', message, 'last_error_at_ms', now)
   if cancel then

@@ -66,7 +66,8 @@ local function claim_jobs()
       verdict = verdict_of(key, name, payload, attempts)
     end
     if verdict ~= 'ended' then
-      attempts = (verdict == '' or verdict == 'alone') and attempts + 1 or attempts
+      local runs = verdict == '' or verdict == 'alone' or verdict == 'expires'
+      attempts = runs and attempts + 1 or attempts
       redis.call('HSET', key, 'status', 'processing', 'attempts', string.format('%d', attempts), 'claim_token', token,
         'claimed_at_ms', now_text, 'fence', string.format('%d', fence + i), 'worker', worker)
       if verdict == 'alone' then

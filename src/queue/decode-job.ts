@@ -74,6 +74,7 @@ export function decodeClaim(
       plain,
       nameless: storedName === null,
       alone: verdict === 'alone',
+      expires: verdict === 'expires',
     };
     const refusal = refusalOf(verdict) ?? brokenness(payload, workerOptions, storedOptions);
     if (refusal) {

@@ -4,6 +4,7 @@ import { FALLEN_TTL_MS, HotPathScripts, type Policy } from './hot-path-scripts.j
 import type { ClaimedJob, ClaimRef, JobRecord, JobStatus, QueueStats, StoredError } from './job.js';
 import type { QueueKeys } from './keys.js';
 import type { ResolvedQueueOptions } from './options.js';
+import { refusalOf } from './refusal.js';
 import type { ScriptArgument, ScriptCall, ScriptName } from './script-runner.js';
 
 /** How long ago a worker may have announced itself and still counts, in ms. */
@@ -121,9 +122,14 @@ export class QueueScripts extends HotPathScripts {
     return call('name', this.keys.standard, [id, token, name], (reply) => Number(reply) === 1);
   }
 
-  /** Says that a held job starts. Answers whether the claim is still current. */
-  start({ id, token }: Pick<ClaimedJob, 'id' | 'token'>): ScriptCall<boolean> {
-    return call('start', this.keys.standard, [id, token], (reply) => Number(reply) === 1);
+  /** Says that a job starts which waited in its worker. Answers that, or why it must not. */
+  start({ id, token }: Pick<ClaimedJob, 'id' | 'token'>): ScriptCall<'started' | 'lost' | StoredError> {
+    return call(
+      'start',
+      this.keys.standard,
+      [id, token],
+      (reply) => refusalOf(String(reply)) ?? (Number(reply) === 1 ? 'started' : 'lost'),
+    );
   }
 
   /** Answers whether somebody may have heard it. */

@@ -1,9 +1,10 @@
 import type { StoredError } from './job.js';
 import { cutMessage } from './store-error.js';
 
-/** What a claim says of a job that must not run; see `lua/lib/verdict.lua`. */
+/** What a claim, or a start, says of a job that must not run; see `lua/lib/refuse.lua`. */
 interface Refusal {
   attempts: string;
+  /** Its limit, for `exhausted`. */
   max_attempts: string;
   /** Whether a handler may have begun with it before. */
   started: boolean;
@@ -34,7 +35,7 @@ function cancelledMessage(started: boolean): string {
   return `The job was cancelled before ${started ? 'its next attempt' : 'it started'}.`;
 }
 
-/** The error of a job that must not run, from the verdict of its claim; undefined where it may. */
+/** The error of a job that must not run, from the verdict on it; undefined where it may. */
 export function refusalOf(verdict: string): StoredError | undefined {
   const space = verdict.indexOf(' ');
   const reason = REASONS[verdict.slice(0, Math.max(0, space))];

@@ -105,11 +105,7 @@ export class Lane implements AttemptOwner {
     this.claiming -= asked;
     this.hungry = answer.jobs.length + answer.refused.length >= asked;
     this.nextDueInMs = answer.nextDueInMs;
-    for (const { error, job, ...claim } of answer.refused) {
-      this.observer.warn(`Job ${claim.id} of queue "${this.name}" cannot run: ${error.message}`);
-      const refused = { job, error: Object.assign(new Error(error.message), { name: error.name }) };
-      this.outbox.failures.push({ settlement: { ...claim, error, final: true, backoffMs: 0 }, refused });
-    }
+    answer.refused.forEach(({ job, error }) => this.outbox.refuse(job, error));
     for (const job of answer.jobs) {
       this.run(job);
     }
@@ -159,7 +155,7 @@ export class Lane implements AttemptOwner {
       if (job.alone) {
         this.observer.hold(this, attempt);
       } else if (this.running < this.concurrency && this.ahead.length === 0) {
-        this.begin(attempt);
+        this.begin(attempt, false);
       } else {
         this.ahead.push(attempt);
       }
@@ -172,34 +168,46 @@ export class Lane implements AttemptOwner {
     }
   };
 
-  /** Starts the handler, unless a stop, a cancel or a lost claim came first. */
-  begin(attempt: Attempt): void {
-    const { nameless, alone } = attempt.claim;
+  /**
+   * Starts the handler, unless a stop, a cancel or a lost claim came first, or the job has expired.
+   *
+   * @param waited whether the job waited here since its claim, which has judged those that begin at once
+   */
+  begin(attempt: Attempt, waited = true): void {
+    const { nameless, alone, expires } = attempt.claim;
     if (attempt.isEnded) {
       this.idle(attempt);
       return;
     }
     attempt.begun = true;
     this.running++;
-    this.observer.emit?.({ type: 'started', job: attempt.job });
-    if (nameless || alone) {
+    if (nameless || alone || (expires && waited)) {
       void this.tellAndStart(attempt);
     } else {
-      attempt.start();
+      this.start(attempt);
     }
   }
 
   private async tellAndStart(attempt: Attempt): Promise<void> {
-    const current = await tellStart(this, attempt.claim, (message) => this.observer.warn(message));
-    if (!current && !attempt.isEnded) {
-      attempt.lose();
-      this.reportLost(attempt);
-    }
+    const { claim } = attempt;
+    const answer = await tellStart(this, claim, (message) => this.observer.warn(message));
     if (attempt.isEnded) {
       this.idle(attempt);
+    } else if (answer === 'started') {
+      this.start(attempt);
+    } else if (answer === 'lost') {
+      attempt.lose();
+      this.reportLost(attempt);
+      this.idle(attempt);
     } else {
-      attempt.start();
+      this.outbox.refuse({ ...claim, attempt: claim.attempt - 1 }, answer); // the end gives the attempt back
+      this.idle(attempt);
     }
+  }
+
+  private start(attempt: Attempt): void {
+    this.observer.emit?.({ type: 'started', job: attempt.job });
+    attempt.start();
   }
 
   /** A job that no handler here knows goes back, delayed, for a worker that does; the queue gives up after ten times. */

@@ -1,4 +1,4 @@
-import type { ClaimedJob } from '../queue/job.js';
+import type { ClaimedJob, StoredError } from '../queue/job.js';
 import type { FailOutcome, Failure, Release, ReleaseOutcome } from '../queue/queue-scripts.js';
 import type { Attempt } from './attempt.js';
 import { Job, type JobReporter } from './job.js';
@@ -13,7 +13,7 @@ export interface Settling<Settlement> {
 
 /** Who is told what became of the settlements. */
 export interface OutboxOwner extends JobReporter {
-  readonly observer: { emit: ((event: WorkerEvent) => void) | undefined };
+  readonly observer: { emit: ((event: WorkerEvent) => void) | undefined; readonly warn: (message: string) => void };
   reportLost(attempt: Attempt): void;
 }
 
@@ -41,6 +41,16 @@ export class Outbox {
   /** Completions that could not be sent as they were; they wait for the next trip. */
   takeBack(completions: readonly Attempt[]): void {
     this.completions.unshift(...completions);
+  }
+
+  /** A job that must not run ends as failed, without an attempt. */
+  refuse(job: ClaimedJob, error: StoredError): void {
+    const { id, token, fence, queue } = job;
+    this.owner.observer.warn(`Job ${id} of queue "${queue}" cannot run: ${error.message}`);
+    this.failures.push({
+      settlement: { id, token, fence, error, final: true, backoffMs: 0 },
+      refused: { job, error: Object.assign(new Error(error.message), { name: error.name }) },
+    });
   }
 
   /** What became of completions: the positions of those whose claim was lost. */

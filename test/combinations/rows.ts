@@ -74,6 +74,7 @@ export const ROWS: Record<string, Row> = {
   '`cancelledHistory: 0` of its handler': { options: {}, handler: { cancelledHistory: 0 }, swept: true },
   '`deadLetterAgeMs: 1` of its handler': { options: {}, handler: { deadLetterAgeMs: 1 }, swept: true },
   'claimed ahead by `prefetch`': { options: {}, ahead: true },
+  '`expiresInMs`, claimed ahead by `prefetch`': { options: { expiresInMs: 2 * HOUR }, ahead: true },
   "`unique` for `'pending'`": unique('pending'),
   "`unique` for `'pending'`, `'replace'`": unique('pending', 'replace'),
   "`unique` for `'unfinished'`": unique('unfinished'),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { ClaimedJob } from '../../../src/queue/job.js';
 import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue-state.js';
 
 /** The worker of a claimed job dies, and a sweep finds its claim. */
@@ -21,6 +22,19 @@ async function claimAlone(q: TestQueue) {
   return job!;
 }
 
+/** Two jobs that can expire, of which the claim of one has crashed twice, claimed by a worker; then they expire. */
+async function claimThenExpire(q: TestQueue): Promise<ClaimedJob[]> {
+  await q.add('held', { expires_in_ms: 60_000 });
+  for (let i = 0; i < 2; i++) {
+    await q.claim(1);
+    await die(q, 'held');
+  }
+  await q.add('ahead', { expires_in_ms: 60_000 });
+  const jobs = await q.claim(2, { isolates: true });
+  for (const { id } of jobs) await q.redis.hset(q.keys.job(id), 'expires_at_ms', 1);
+  return jobs;
+}
+
 describe('start.lua', () => {
   it('until then a job on its last chance is held: its worker may die, and it is not charged', async () => {
     const q = testQueue();
@@ -35,8 +49,8 @@ describe('start.lua', () => {
     const q = testQueue();
     await addCrashed(q, 'a', 2);
     const job = await claimAlone(q);
-    expect(await q.run(q.scripts.start(job))).toBe(true);
-    expect(await expectUnchanged(q, () => q.run(q.scripts.start(job)))).toBe(true);
+    expect(await q.run(q.scripts.start(job))).toBe('started');
+    expect(await expectUnchanged(q, () => q.run(q.scripts.start(job)))).toBe('started');
     await die(q, 'a');
     expect(await q.job('a')).toMatchObject({ status: 'failed', crashes: '3' });
   });
@@ -45,8 +59,78 @@ describe('start.lua', () => {
     const q = testQueue();
     await addCrashed(q, 'a', 2);
     const job = await claimAlone(q);
-    expect(await expectUnchanged(q, () => q.run(q.scripts.start({ ...job, token: 'x' })))).toBe(false);
-    expect(await expectUnchanged(q, () => q.run(q.scripts.start({ id: 'gone', token: 't' })))).toBe(false);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.start({ ...job, token: 'x' })))).toBe('lost');
+    expect(await expectUnchanged(q, () => q.run(q.scripts.start({ id: 'gone', token: 't' })))).toBe('lost');
+  });
+});
+
+describe('start.lua of a job that expired after its claim', () => {
+  const EXPIRED = { name: 'JobExpired', message: 'The job was not started within its expiresInMs.' };
+
+  it('says why it must not start, with the attempts before; repeated it changes nothing', async () => {
+    const q = testQueue();
+    const [held, ahead] = await claimThenExpire(q);
+    expect([held!.alone, ahead!.expires]).toEqual([true, true]);
+    const message = 'The job expired after 2 attempts, before the next one.';
+    for (const [job, error] of [
+      [held!, { ...EXPIRED, message: expect.stringContaining(message) }],
+      [ahead!, EXPIRED],
+    ] as const) {
+      expect(await q.run(q.scripts.start(job))).toEqual(error);
+      expect(await expectUnchanged(q, () => q.run(q.scripts.start(job)))).toEqual(error);
+      expect(await q.job(job.id)).toMatchObject({ status: 'processing', claim_token: job.token });
+    }
+  });
+
+  it('is settled as one whose claim found it expired: it fails, and has used no attempt', async () => {
+    const q = testQueue();
+    const [held, ahead] = await claimThenExpire(q);
+    for (const [job, attempts] of [
+      [held!, '2'],
+      [ahead!, '0'],
+    ] as const) {
+      await q.run(q.scripts.start(job));
+      const settle = () => q.run(q.scripts.fail([{ ...job, error: EXPIRED, final: true, backoffMs: 0 }]));
+      expect(await settle()).toEqual(['failed']);
+      expect(await expectUnchanged(q, settle)).toEqual(['failed']);
+      expect(await q.job(job.id)).toMatchObject({
+        status: 'failed',
+        attempts,
+        errors: '1',
+        last_error: EXPIRED.message,
+      });
+      expect((await q.attemptLog(job.id)).at(-1)).toMatchObject({ attempt: Number(attempts), outcome: 'error' });
+    }
+  });
+
+  it('is no crash of a worker that dies before that, and is given back once by one that stops', async () => {
+    const q = testQueue();
+    const [held, ahead] = await claimThenExpire(q);
+    await q.run(q.scripts.start(held!));
+    await q.run(q.scripts.start(ahead!));
+    await die(q, 'held');
+    expect(await q.job('held')).toMatchObject({ status: 'pending', attempts: '2', crashes: '2' });
+    await q.run(q.scripts.release([{ ...ahead!, reason: 'interruption', delayMs: 0 }]));
+    expect(await q.job('ahead')).toMatchObject({ status: 'pending', attempts: '0' });
+  });
+
+  it('I2: says that a claim is lost, and writes nothing', async () => {
+    const q = testQueue();
+    const [held] = await claimThenExpire(q);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.start({ ...held!, token: 'x' })))).toBe('lost');
+  });
+
+  it('is marked only for a claimer that asks, and again where its claim is repeated', async () => {
+    const q = testQueue();
+    await q.add('a', { expires_in_ms: 60_000 });
+    const claim = () => q.claim(1, { isolates: true, token: 't' });
+    const [first] = await claim();
+    expect(first).toMatchObject({ attempt: 1, alone: false, expires: true });
+    expect(await expectUnchanged(q, claim)).toMatchObject([{ id: 'a', fence: first!.fence, expires: true }]);
+    await q.add('b', { expires_in_ms: 60_000 });
+    await q.addAll('c');
+    expect((await q.claim(1)).map(({ expires }) => expires)).toEqual([false]);
+    expect((await q.claim(1, { isolates: true })).map(({ expires }) => expires)).toEqual([false]);
   });
 });
 
