@@ -27,16 +27,20 @@ export class Canceller {
     if (this.listeners.size === 0) {
       return this.queue.run(scripts.cancel(id));
     }
-    const request = this.unanswered.get(id) ?? randomId();
-    this.unanswered.delete(id);
+    const repeated = this.unanswered.get(id);
+    const request = repeated ?? randomId();
     try {
       const { answer, cancelled } = await this.queue.run(scripts.cancelAndTell(id, request));
-      if (cancelled) {
+      // Repeats at the same time each get the job; the first to be answered tells of it.
+      const first = repeated === undefined || this.forget(id, repeated);
+      if (cancelled && first) {
         this.listeners.forEach((listener) => listener(cancelled));
       }
       return answer;
     } catch (error) {
-      this.remember(id, request);
+      if (repeated === undefined) {
+        this.remember(id, request);
+      }
       throw error;
     }
   }
@@ -50,10 +54,18 @@ export class Canceller {
     return () => this.listeners.delete(listener);
   }
 
+  /** The first of calls at the same time stays, since a repeat of it may be under way. */
   private remember(id: string, request: string): void {
-    this.unanswered.set(id, request);
+    if (!this.unanswered.has(id)) {
+      this.unanswered.set(id, request);
+    }
     if (this.unanswered.size > MOST_UNANSWERED) {
       this.unanswered.delete(this.unanswered.keys().next().value!);
     }
+  }
+
+  /** Answers whether it was there. */
+  private forget(id: string, request: string): boolean {
+    return this.unanswered.get(id) === request && this.unanswered.delete(id);
   }
 }
