@@ -47,8 +47,12 @@ interface DurableQueue {
   scripts(): Promise<QueueScripts>;
 }
 
-/** An enqueuer whose answers come when replicas have the jobs, or say how many had them in time. */
-export function durableEnqueuer(queue: DurableQueue): Enqueuer {
+/**
+ * An enqueuer whose answers come when replicas have the jobs, or say how many had them in time.
+ *
+ * @param prepare see Enqueuer
+ */
+export function durableEnqueuer(queue: DurableQueue, prepare?: () => Promise<void>): Enqueuer {
   const { replicas, durabilityTimeoutMs: timeoutMs, enqueueTimeoutMs: answerMs } = queue.options;
   const line = DurableLine.of(queue.connection);
   // Twice the wait: an enqueue may have to let another one's pass before its own begins.
@@ -60,7 +64,10 @@ export function durableEnqueuer(queue: DurableQueue): Enqueuer {
       const scripts = await queue.scripts();
       return line.send(scripts.enqueue(jobs), scripts.keys.stats, { replicas, timeoutMs, answerMs });
     },
-    () => line.ready(),
+    async () => {
+      await prepare?.();
+      await line.ready();
+    },
   );
 }
 

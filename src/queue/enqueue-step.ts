@@ -12,6 +12,8 @@ export interface NewJob {
   /** JSON of what the script reads, or '' for a plain job. */
   options: string;
   durability?: Durability; // where it differs from the queue's
+  /** Of a job that asks for both: only the server's clock can tell whether it would expire before it may start. */
+  span?: { runAtMs: number; expiresInMs: number };
 }
 
 export interface EnqueueAnswer {

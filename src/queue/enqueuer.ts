@@ -7,6 +7,11 @@ import { RedisPermissionError } from './permission-error.js';
 const SLICE_JOBS = 500;
 const SLICE_LENGTH = 1_000_000;
 
+/** Whether jobs that are enqueued together, and with no others, are one step. */
+export function fitOneStep(jobs: readonly NewJob[]): boolean {
+  return jobs.length <= SLICE_JOBS && jobs.reduce((sum, { payload }) => sum + payload.length, 0) < SLICE_LENGTH;
+}
+
 /** How Redis 7 ends the message of an error that came up while a script ran. */
 const INSIDE_A_SCRIPT = /\bscript: [0-9a-f]{40}\b/;
 

@@ -131,8 +131,15 @@ export function newJob(
     );
   }
   refuseExpiryBeforeStart(place, checked);
-  const job = { id: id ?? randomId(), name, payload: json, options: encodeOptions(checked) };
-  return checked.durability ? { ...job, durability: checked.durability } : job;
+  const job: NewJob = { id: id ?? randomId(), name, payload: json, options: encodeOptions(checked) };
+  const { durability, runAt, expiresInMs } = checked;
+  if (durability) {
+    job.durability = durability;
+  }
+  if (runAt !== undefined && expiresInMs !== undefined) {
+    job.span = { runAtMs: Math.round(Number(runAt)), expiresInMs };
+  }
+  return job;
 }
 
 /** How errors name the payload of a job; see newJob. */

@@ -2,7 +2,7 @@ import { durableEnqueuer, requireReplicas } from './durable-enqueuer.js';
 import { DurableLine } from './durable-line.js';
 import { answersOfAll } from './enqueue-all.js';
 import { faultOf, RefusedStep, type EnqueueAnswer, type NewJob } from './enqueue-step.js';
-import { Enqueuer } from './enqueuer.js';
+import { Enqueuer, fitOneStep } from './enqueuer.js';
 import { JobHandle, type JobSource } from './job-handle.js';
 import type { QueueOperator } from './queue-operator.js';
 
@@ -10,9 +10,9 @@ import type { QueueOperator } from './queue-operator.js';
 interface Enqueuers {
   memory: Enqueuer;
   replica?: Enqueuer;
+  /** See Enqueuer. */
+  prepare?: () => Promise<void>;
 }
-
-type Outcome = PromiseSettledResult<EnqueueAnswer>;
 
 /** Adds encoded jobs to a queue, and makes their handles. */
 export class Producer {
@@ -23,9 +23,11 @@ export class Producer {
   }
 
   async add<Result>(job: NewJob, source: JobSource): Promise<JobHandle<Result>> {
-    const answer = await this.enqueuerOf(job)
+    const answer = await this.enqueuerOf(job, this.enqueuersOf([job]))
       .enqueue(job)
-      .catch((error: unknown) => this.sendAgain(job, error));
+      .catch((error: unknown) => {
+        throw explained(error, () => 'enqueue');
+      });
     const handle = this.handleOf<Result>(job, answer, source);
     if (answer.replication) {
       requireReplicas(this.queue, [handle], [answer]);
@@ -34,11 +36,16 @@ export class Producer {
   }
 
   async addAll(jobs: readonly NewJob[], source: JobSource): Promise<JobHandle[]> {
-    const outcomes = await Promise.allSettled(jobs.map((job) => this.enqueuerOf(job).enqueue(job)));
-    const settled = await this.afterRefusal(jobs, outcomes, (i) => `enqueueMany[${i}]`);
-    const answers = answersOfAll(this.queue.name, jobs, settled);
+    const enqueuers = this.enqueuersOf(jobs);
+    const outcomes = await Promise.allSettled(jobs.map((job) => this.enqueuerOf(job, enqueuers).enqueue(job)));
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected') {
+        outcome.reason = explained(outcome.reason, (job) => `enqueueMany[${jobs.indexOf(job)}]`);
+      }
+    }
+    const answers = answersOfAll(this.queue.name, jobs, outcomes);
     const handles = jobs.map((job, i) => this.handleOf(job, answers[i]!, source));
-    if (this.enqueuers.replica) {
+    if (enqueuers.replica) {
       requireReplicas(this.queue, handles, answers);
     }
     return handles;
@@ -51,59 +58,49 @@ export class Producer {
     }
   }
 
-  private async sendAgain(job: NewJob, reason: unknown): Promise<EnqueueAnswer> {
-    const [outcome] = await this.afterRefusal([job], [{ status: 'rejected', reason }], () => 'enqueue');
-    if (outcome!.status === 'rejected') {
-      throw outcome!.reason;
+  /** A call that only the server's clock can refuse travels by itself, so that no other job is refused with it. */
+  private enqueuersOf(jobs: readonly NewJob[]): Enqueuers {
+    if (!jobs.some(({ span }) => span)) {
+      return this.enqueuers;
     }
-    return outcome!.value;
+    if (fitOneStep(jobs) && jobs.every(({ durability }) => durability === jobs[0]!.durability)) {
+      return this.newEnqueuers();
+    }
+    let checking: Promise<void> | undefined;
+    return this.newEnqueuers(() => (checking ??= this.refuseExpiryBeforeStart(jobs)));
   }
 
-  /**
-   * The outcomes of the jobs of one call, once those have gone again, by themselves, that travelled in a step which was
-   * refused: it may have been for a job of another call.
-   *
-   * @param subjectOf how errors name a job, by its place in the call
-   */
-  private async afterRefusal(
-    jobs: readonly NewJob[],
-    outcomes: readonly Outcome[],
-    subjectOf: (i: number) => string,
-  ): Promise<readonly Outcome[]> {
-    const refused = jobs.filter((_, i) => refusalIn(outcomes[i]!));
-    if (refused.length === 0) {
-      return outcomes;
+  /** For a call of several steps: the script looks at each alone, when others may be written. @throws RefusedStep */
+  private async refuseExpiryBeforeStart(jobs: readonly NewJob[]): Promise<void> {
+    const { queue } = this;
+    const [seconds, microseconds] = (await queue.ask(() => queue.connection.client.time())).map(Number);
+    const nowMs = seconds! * 1_000 + Math.floor(microseconds! / 1_000);
+    for (const job of jobs) {
+      if (job.span && job.span.runAtMs - nowMs >= job.span.expiresInMs) {
+        throw new RefusedStep(job, job.span.runAtMs - nowMs);
+      }
     }
-    const alone = this.newEnqueuers();
-    const again = await Promise.allSettled(refused.map((job) => this.enqueuerOf(job, alone).enqueue(job)));
-    const byJob = new Map(refused.map((job, i) => [job, again[i]!]));
-    return jobs.map((job, i) => {
-      const outcome = byJob.get(job) ?? outcomes[i]!;
-      const refusal = refusalIn(outcome);
-      return refusal
-        ? { status: 'rejected', reason: faultOf(refusal, subjectOf(jobs.indexOf(refusal.job))) }
-        : outcome;
-    });
   }
 
   private handleOf<Result>(job: NewJob, answer: EnqueueAnswer, source: JobSource): JobHandle<Result> {
     return new JobHandle(answer.id, answer.name ?? job.name, this.queue.name, answer.outcome, source);
   }
 
-  private enqueuerOf({ durability = this.queue.options.durability }: NewJob, enqueuers = this.enqueuers): Enqueuer {
-    return durability === 'memory' ? enqueuers.memory : (enqueuers.replica ??= durableEnqueuer(this.queue));
+  private enqueuerOf({ durability = this.queue.options.durability }: NewJob, enqueuers: Enqueuers): Enqueuer {
+    return durability === 'memory'
+      ? enqueuers.memory
+      : (enqueuers.replica ??= durableEnqueuer(this.queue, enqueuers.prepare));
   }
 
-  private newEnqueuers(): Enqueuers {
+  private newEnqueuers(prepare?: () => Promise<void>): Enqueuers {
     const { name, connection, options } = this.queue;
-    const memory = new Enqueuer(name, connection, options.enqueueTimeoutMs, (jobs) =>
-      // A process that only enqueues has nobody else to find out that its connection is dead.
-      this.queue.call((scripts) => scripts.enqueue(jobs)),
-    );
-    return { memory };
+    // A process that only enqueues has nobody else to find out that its connection is dead.
+    const deliver = (jobs: NewJob[]) => this.queue.call((scripts) => scripts.enqueue(jobs));
+    return { memory: new Enqueuer(name, connection, options.enqueueTimeoutMs, deliver, prepare), prepare };
   }
 }
 
-function refusalIn(outcome: Outcome): RefusedStep | undefined {
-  return outcome.status === 'rejected' && outcome.reason instanceof RefusedStep ? outcome.reason : undefined;
+/** What its caller hears of a failure. @param subjectOf how errors name a job */
+function explained(error: unknown, subjectOf: (job: NewJob) => string): unknown {
+  return error instanceof RefusedStep ? faultOf(error, subjectOf(error.job)) : error;
 }

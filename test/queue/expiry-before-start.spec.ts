@@ -1,11 +1,13 @@
 // A job that would expire before it may start contradicts itself. The server says so, by its own clock, before it writes
 // anything of the step; see lua/lib/add_asked.lua.
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import type { Redis } from 'ioredis';
 import { EnqueueError, InvalidOptionError } from '../../src/queue/errors.js';
 import { connectClocked } from '../support/clocked-redis.js';
 import { coreQueue } from '../support/core-queue.js';
 import { failure } from '../support/failure.js';
 import { expectUnchanged, type TestQueue } from '../support/queue-state.js';
+import { connect } from '../support/redis.js';
 
 const HOUR = 3_600_000;
 const realNow = Date.now.bind(Date);
@@ -14,6 +16,8 @@ const realNow = Date.now.bind(Date);
 async function contradiction(state: TestQueue) {
   return { runAt: (await state.now()) + HOUR, expiresInMs: HOUR / 2 };
 }
+
+const many = (count: number) => Array.from({ length: count }, (_, i) => ({ payload: i, id: `a${i}`, priority: 1 }));
 
 afterEach(() => {
   jest.restoreAllMocks();
@@ -109,9 +113,37 @@ describe('an enqueue that would expire before it may start', () => {
     expect(await state.total('enqueued')).toBe(4);
   });
 
-  it('leaves the other steps of its call alone, and the error says what became of each job', async () => {
+  it.each<[string, (bad: object) => object[], number]>([
+    ['jobs', (bad) => many(600).with(550, { ...many(1)[0]!, ...bad }), 550],
+    ['bytes', (bad) => [{ payload: 'x'.repeat(1_000_000) }, { payload: 'bad', ...bad }], 1],
+    ['durabilities', (bad) => [{ payload: 1 }, { payload: 'bad', durability: 'replica', ...bad }], 1],
+  ])('refuses a whole call of several steps, by the number of its %s', async (_, jobsWith, place) => {
     const { queue, state } = coreQueue();
-    const jobs = Array.from({ length: 600 }, (_, i) => ({ payload: i, id: `a${i}`, priority: 1 }));
+    const jobs = jobsWith(await contradiction(state)) as { payload: unknown }[];
+    await expectUnchanged(state, async () => {
+      const refused = await failure(() => queue.enqueueMany(jobs));
+      expect(refused).toBeInstanceOf(InvalidOptionError);
+      expect(refused).toMatchObject({ subject: `enqueueMany[${place}].expiresInMs`, found: '1800000' });
+    });
+  });
+
+  it('is asked for once in a call of several steps, which is written where all is well', async () => {
+    const { queue, state } = coreQueue({}, connect());
+    const client = queue.connection.client as Redis;
+    const time = jest.spyOn(client, 'time');
+    const runAt = (await state.now()) + HOUR;
+    const handles = await queue.enqueueMany(many(1_200).map((job) => ({ ...job, runAt, expiresInMs: 2 * HOUR })));
+    expect(handles.every(({ outcome }) => outcome === 'new')).toBe(true);
+    expect(time).toHaveBeenCalledTimes(1);
+    await queue.enqueueMany([{ payload: 1, runAt, expiresInMs: 2 * HOUR }]);
+    expect(time).toHaveBeenCalledTimes(1);
+  });
+
+  it('that Redis finds out only at its step leaves the others alone, and the error says what became of each job', async () => {
+    const { queue, state } = coreQueue({}, connect());
+    const laterMs = (await state.now()) + 2 * HOUR; // as another master's clock might say
+    jest.spyOn(queue.connection.client as Redis, 'time').mockResolvedValue([Math.floor(laterMs / 1_000), 0]);
+    const jobs = many(600);
     const bad = { ...jobs[550]!, ...(await contradiction(state)) };
     const error = await failure<EnqueueError>(() => queue.enqueueMany(jobs.with(550, bad)));
     expect(error).toBeInstanceOf(EnqueueError);
