@@ -68,6 +68,7 @@ describe('an enqueue refuses, and writes nothing', () => {
     ['enqueue.timeoutMs', { timeoutMs: 0 }],
     ['enqueue.resultTtlMs', { resultTtlMs: 0 }],
     ['enqueue.expiresInMs', { expiresInMs: 0 }],
+    ['enqueue.unique.key', { unique: { for: 'pending' } }],
     ['enqueue.unique.key', { unique: { key: '', for: 'pending' } }],
     ['enqueue.unique.key', { unique: { key: '\uD800', for: 'pending' } }],
     ['enqueue.unique.key', { unique: { key: '@schedule:r', for: 'pending' } }],
