@@ -17,6 +17,8 @@ interface Enqueuers {
 /** Adds encoded jobs to a queue, and makes their handles. */
 export class Producer {
   private readonly enqueuers: Enqueuers;
+  /** Whether there was a durable enqueue, which opens a connection. */
+  private durable = false;
 
   constructor(private readonly queue: QueueOperator) {
     this.enqueuers = this.newEnqueuers();
@@ -53,7 +55,7 @@ export class Producer {
 
   /** Closes the connection of durable enqueues, once nothing is under way any more. */
   closeIdle(): void {
-    if (this.enqueuers.replica) {
+    if (this.durable) {
       DurableLine.of(this.queue.connection).closeIdle();
     }
   }
@@ -87,9 +89,11 @@ export class Producer {
   }
 
   private enqueuerOf({ durability = this.queue.options.durability }: NewJob, enqueuers: Enqueuers): Enqueuer {
-    return durability === 'memory'
-      ? enqueuers.memory
-      : (enqueuers.replica ??= durableEnqueuer(this.queue, enqueuers.prepare));
+    if (durability === 'memory') {
+      return enqueuers.memory;
+    }
+    this.durable = true;
+    return (enqueuers.replica ??= durableEnqueuer(this.queue, enqueuers.prepare));
   }
 
   private newEnqueuers(prepare?: () => Promise<void>): Enqueuers {
