@@ -60,6 +60,7 @@ export async function startSentinelSet({ downAfterMs = 300 } = {}): Promise<Sent
           name: 'jobs',
           maxRetriesPerRequest: null,
           disconnectTimeout: 100,
+          retryStrategy: () => 200, // ioredis's own pauses grow to 2 s, all that the bounds allow
           ...options,
         }),
       ),
