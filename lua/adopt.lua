@@ -73,7 +73,7 @@ local function adopt_failures()
       adopted = adopted + 1
     end
   end
-  trim_dead_letters()
+  trim_dead_letters(100)
   return adopted
 end
 

@@ -50,16 +50,7 @@ local function cut(list, cap)
   end
 end
 
-local function cut_dead_letters()
-  local excess = redis.call('ZCARD', dead) - dead_letter_cap
-  if excess > 0 then
-    local oldest = redis.call('ZPOPMIN', dead, math.min(excess, limit))
-    for i = 1, #oldest, 2 do
-      redis.call('UNLINK', job .. oldest[i])
-    end
-    more = excess > limit and 1 or more
-  end
-end
+--@include lib/trim_dead_letters
 
 -- What is in the set with a score up to `latest` leaves it, a slice at a time, and `drop` does the rest.
 local function leave(set, latest, drop)
@@ -86,13 +77,14 @@ end
 --@include lib/life
 --@include lib/own_ends
 --@include lib/look_at_ended
+--@include lib/other_lives
 --@include lib/trim_histories
 --@include lib/idle
 
 cut(completed, announced.completed_history or tonumber(ARGV[5]))
 cut(failed, announced.failed_history or tonumber(ARGV[6]))
 cut(cancelled, announced.cancelled_history or tonumber(ARGV[7]))
-cut_dead_letters()
+more = trim_dead_letters(limit) > limit and 1 or more
 leave(windows, now, free_key)
 free_left_keys()
 if dead_age > 0 then

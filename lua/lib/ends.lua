@@ -3,17 +3,10 @@
 -- Needs: keys, retention, now, remember, emit, read.
 --@include lib/own_retention
 --@include lib/life
+--@include lib/trim_dead_letters
 local function free_unique(id, key)
   if key and redis.call('HGET', unique, key) == id then
     redis.call('HDEL', unique, key)
-  end
-end
-
-local function trim_dead_letters()
-  local excess = redis.call('ZCARD', dead) - dead_letter_cap
-  local oldest = excess > 0 and redis.call('ZPOPMIN', dead, math.min(excess, 100)) or {}
-  for i = 1, #oldest, 2 do
-    redis.call('UNLINK', job .. oldest[i])
   end
 end
 
@@ -31,7 +24,7 @@ local function bury(id, reason)
   free_unique(id, unique_key)
   redis.call('HINCRBY', stats, 'failed_total', 1)
   emit(id, 'failed')
-  trim_dead_letters()
+  trim_dead_letters(100)
 end
 
 local function end_cancelled(id)

@@ -44,7 +44,7 @@ local function stand_dead(at, found)
   if at.status == 'failed' or redis.call('ZSCORE', dead, at.id) then
     redis.call('HSET', at.key, 'status', 'failed', 'failed_at_ms', at.failed_at or now)
     redis.call('ZADD', dead, 'NX', tonumber(at.failed_at) or now, at.id)
-    trim_dead_letters()
+    trim_dead_letters(100)
   else
     bury(at.id, 'The doctor could not tell where this job belongs: ' .. found .. '.')
   end

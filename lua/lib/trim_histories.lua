@@ -1,19 +1,12 @@
 -- trim_histories(): applies the limits of the handlers to what stands in `histories`: a dead letter beyond its cap or past
 -- its age is deleted, a completed or cancelled job leaves the queue's history too and lives fallen_ttl more. Not a job that
 -- is gone or has another life by now: then only its member goes.
--- forget_other_lives(): of the histories, such members. A part of a long one, from anywhere in it: so those of a name
--- without a handler go in time too.
--- Needs: keys, limit, more, now, fallen_ttl, read, own_retention, own_ends, look_at_ended.
+-- Needs: keys, limit, more, now, fallen_ttl, own_retention, own_ends, look_at_ended, other_lives.
 local most_passed = 200000 -- entries of lists; once the searches of this call passed over so many, about 2 ms, it ends
 local passed = 0
 local reach = 10000 -- entries of a list that a search passes over from one end before it tries the other
 local budget = limit -- members that this call may still drop
 local dropped = { completed = 0, cancelled = 0, failed = 0 }
-
-local function same_life(state, at, id)
-  local status, ended = unpack(read(job .. id, 'status', ended_at[state]))
-  return status == state and ended == at
-end
 
 -- What ended of late stands near the front of its list, what ended long ago near its end.
 local function take_out(list, id)
@@ -74,9 +67,9 @@ local function trim_group(state, own)
 end
 
 local function trim_histories()
-  local announced = redis.call('HRANDFIELD', retention, limit, 'WITHVALUES')
-  for i = 2, #announced, 2 do
-    local own = read_retention(announced[i])
+  local by_name = redis.call('HRANDFIELD', retention, limit, 'WITHVALUES')
+  for i = 2, #by_name, 2 do
+    local own = read_retention(by_name[i])
     for state in pairs(own and ended_at or {}) do
       trim_group(state, own)
     end
@@ -84,18 +77,4 @@ local function trim_histories()
   for state, count in pairs(dropped) do
     move_cursors_back(state, count)
   end
-end
-
-local function forget_other_lives()
-  local size = redis.call('ZCARD', histories)
-  local from = size > limit and now % (size - limit + 1) or 0
-  local gone = 0
-  for _, member in ipairs(redis.call('ZRANGE', histories, from, from + limit - 1)) do
-    local state = string.match(member, '^(%l+) "') or 'completed'
-    local at, id = string.match(member, ' (%d+) (%S+)$')
-    if not (ended_at[state] and at and same_life(state, at, id)) then
-      gone = gone + redis.call('ZREM', histories, member)
-    end
-  end
-  more = gone == limit and 1 or more
 end

@@ -62,11 +62,10 @@ export function decodeEnqueue(jobs: readonly NewJob[], reply: readonly (string |
 
 /** What its caller hears of a refused step. @param subject how errors name the job */
 export function faultOf({ job, startsInMs }: RefusedStep, subject: string): InvalidOptionError {
-  const { expires_in_ms: expiresInMs } = JSON.parse(job.options) as { expires_in_ms: number };
   return new InvalidOptionError(
     `${subject}.expiresInMs`,
     beforeStart(startsInMs, 'until runAt by the clock of Redis'),
-    show(expiresInMs),
+    show(job.span?.expiresInMs),
   );
 }
 
