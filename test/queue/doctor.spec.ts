@@ -3,7 +3,7 @@ import type { JobQueue } from '../../src/queue/job-queue.js';
 import { coreQueue } from '../support/core-queue.js';
 import { expectUnchanged, type TestQueue } from '../support/queue-state.js';
 import { newQueue, startWorker } from '../support/workers.js';
-import { claimed } from './doctor-plants.js';
+import { claimed, failed } from './doctor-plants.js';
 import { ofFields } from './doctor-plants-of-fields.js';
 import { ofPlaces } from './doctor-plants-of-places.js';
 
@@ -70,6 +70,22 @@ describe('the doctor', () => {
       status: 'failed',
       lastError: 'The doctor could not tell where this job belongs: status lost, in no place.',
     });
+  });
+
+  it('keeps to the cap of dead letters where it brings one back', async () => {
+    const { queue, state } = coreQueue({ deadLetterCap: 1 });
+    await failed(state);
+    await state.redis.del(state.keys.dead, state.keys.failed);
+    await state.redis.zadd(state.keys.dead, '1', 'older');
+    await state.redis.hset(state.keys.job('older'), {
+      id: 'older',
+      status: 'failed',
+      payload: '1',
+      failed_at_ms: '1',
+    });
+    await queue.doctor({ mend: true });
+    expect(await state.redis.zrange(state.keys.dead, 0, '-1')).toEqual(['a']);
+    expect(await state.redis.exists(state.keys.job('older'))).toBe(0);
   });
 
   it('does not take jobs of clients of the Redis pattern for faults', async () => {
