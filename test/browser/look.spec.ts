@@ -104,6 +104,16 @@ it('is used by keyboard: sliders by arrows, a row by Enter, closed by Escape, wi
   expect(await row.evaluate((node) => node === node.ownerDocument.activeElement)).toBe(true);
 });
 
+it('is not too wide either while a chart is still as wide as before the window shrank', async () => {
+  page = await openPage(shop.url, { viewport: PHONE });
+  await page.locator('#depths .uplot').waitFor();
+  const widest = await page.evaluate(`(() => {
+    document.querySelector('#depths .uplot').style.width = '1200px';
+    return document.documentElement.scrollWidth;
+  })()`);
+  expect(widest).toBe(PHONE.width);
+});
+
 it('looks as in the README', async () => {
   page = await openPage(shop.url, { viewport: { width: 1360, height: 1010 } });
   await shop.post('/workers/configure', { work_latency_ms: '1000', fail_rate: '0' });
