@@ -4,8 +4,8 @@
 -- Their clocks are not the server's, so the clock of a foreign claim starts when a sweep first sees its (attempts,
 -- token, id). A cursor moves through each of the two lists, one slice a run.
 -- KEYS: the standard keys, see lib/keys
--- ARGV[1..8]: retention and limits, see lib/retention
--- ARGV[9] the most claims to look at in this call; ARGV[10] the visibility timeout of foreign claims, in ms, where no
+-- ARGV[1..9]: retention and limits, see lib/retention
+-- ARGV[10] the most claims to look at in this call; ARGV[11] the visibility timeout of foreign claims, in ms, where no
 --   worker announced it
 -- Returns how many dead letters were adopted, then for each claim that was taken back: id, pending | failed | cancelled.
 -- Repeated: looks at the next slice.

@@ -2,8 +2,8 @@
 -- Cancels one job: pending or scheduled -> cancelled at once; a processing one is flagged, and its worker told at the
 -- next heartbeat. Taking one id from pending is O(length of pending).
 -- KEYS: the standard keys, see lib/keys
--- ARGV[1..8]: retention and limits, see lib/retention
--- ARGV[9] id; ARGV[10] names this request, where whoever calls has listeners to tell; else ''
+-- ARGV[1..9]: retention and limits, see lib/retention
+-- ARGV[10] id; ARGV[11] names this request, where whoever calls has listeners to tell; else ''
 -- Returns cancelled | requested | finished | missing; where this request cancelled it: the job's hash as a flat list of
 --   field, value. Repeated: changes nothing, and answers the same while the hash lives.
 --@include lib/keys

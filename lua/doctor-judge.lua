@@ -3,8 +3,8 @@
 -- its one place says; what is in doubt goes to the dead letters with the reason; no job is deleted.
 -- Searching an id in a list is O(its length): a call ends when it has passed over its budget of entries.
 -- KEYS: the standard keys, see lib/keys
--- ARGV[1..8]: retention and limits, see lib/retention
--- ARGV[9] '1' to mend; ARGV[10] visibility in ms; ARGV[11] budget in list entries; ARGV[12..] ids
+-- ARGV[1..9]: retention and limits, see lib/retention
+-- ARGV[10] '1' to mend; ARGV[11] visibility in ms; ARGV[12] budget in list entries; ARGV[13..] ids
 -- Returns how many were judged; then for each fault: id, kind, found, expected. Repeated: judges anew.
 --@include lib/keys
 --@include lib/retention

@@ -2,8 +2,8 @@
 -- Ends claims badly: processing -> pending or scheduled (a retry), failed (a dead letter) or cancelled (a cancel was
 -- asked for). Its max_attempts decide. Of one that was still held the attempt is given back: it had not begun.
 -- KEYS: the standard keys, see lib/keys
--- ARGV[1..8]: retention and limits, see lib/retention
--- ARGV[9..] for each job: id, token, fence, message, error (JSON), final ('1': no retry), backoff in ms
+-- ARGV[1..9]: retention and limits, see lib/retention
+-- ARGV[10..] for each job: id, token, fence, message, error (JSON), final ('1': no retry), backoff in ms
 -- Returns, for each job: retry | failed | cancelled | lost.
 -- Repeated: the token is empty and the fence equal, and the status tells the first answer; or the retry was claimed
 --   anew, and the attempt_log has the fence. Nothing changes.

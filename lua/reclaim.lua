@@ -3,8 +3,8 @@
 -- counts as an attempt; max_attempts and max_crashes of the job decide.
 -- After a gap in the sweeps (the server was away, so every claim looks expired) it waits for one heartbeat first.
 -- KEYS: the standard keys, see lib/keys
--- ARGV[1..8]: retention and limits, see lib/retention
--- ARGV[9] the most claims to take back in this call; ARGV[10] a gap, in ms; ARGV[11] the wait after a gap, in ms, where no
+-- ARGV[1..9]: retention and limits, see lib/retention
+-- ARGV[10] the most claims to take back in this call; ARGV[11] a gap, in ms; ARGV[12] the wait after a gap, in ms, where no
 --   worker announced the visibility timeout, of which a heartbeat is a third
 -- Returns more ('1' when expired claims are left), then for each claim: id, pending | failed | cancelled.
 -- Repeated: takes the next slice; a claim that was taken back is no longer in claims.

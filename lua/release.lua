@@ -2,9 +2,9 @@
 -- Gives unfinished jobs back, their attempt uncounted: processing -> pending (at the front, in the old order) or
 -- scheduled. For a shutdown (interruption), a snooze, or a name that no handler of this worker knows (unhandled).
 -- KEYS: the standard keys, see lib/keys
--- ARGV[1..8]: retention and limits, see lib/retention
--- ARGV[9] how often a job may be released as unhandled before it is a dead letter
--- ARGV[10..] for each job: id, token, fence, reason (interruption, snooze, unhandled), delay in ms (for
+-- ARGV[1..9]: retention and limits, see lib/retention
+-- ARGV[10] how often a job may be released as unhandled before it is a dead letter
+-- ARGV[11..] for each job: id, token, fence, reason (interruption, snooze, unhandled), delay in ms (for
 --   unhandled: of the first time; doubled each time after, up to a minute)
 -- Returns, for each job: released | failed | cancelled | lost.
 -- Repeated: the token is empty and the fence equal, or the attempt_log has the fence, so it counts as done and changes

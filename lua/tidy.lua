@@ -7,7 +7,8 @@
 -- ARGV[1] the most entries to look at of each kind; ARGV[2] the age of a dead letter, in ms, or 0 for none
 -- ARGV[3] how long a silent worker is remembered, in ms; ARGV[4] how long a schedule that no code declares is, in ms
 -- ARGV[5] completed_history, ARGV[6] failed_history, ARGV[7] cancelled_history in ids; ARGV[8] dead_letter_cap
--- ARGV[9] fallen_ttl in ms; ARGV[10] result_ttl in ms; the limits among these hold where no worker announced any
+-- ARGV[9] fallen_ttl, ARGV[10] result_ttl, ARGV[11] cancelled_ttl in ms; the limits among these hold where no worker
+--   announced any
 -- Returns more: 1 when a kind used up its limit. Repeated: goes on.
 --@include lib/keys
 --@include lib/clock
@@ -17,6 +18,7 @@ local limit, dead_age = tonumber(ARGV[1]), announced.dead_letter_age or tonumber
 local worker_age, schedule_age = tonumber(ARGV[3]), tonumber(ARGV[4])
 local dead_letter_cap = announced.dead_letter_cap or tonumber(ARGV[8])
 local fallen_ttl, result_ttl = ARGV[9], announced.result_ttl or tonumber(ARGV[10])
+local cancelled_ttl = announced.cancelled_ttl or tonumber(ARGV[11])
 local more = 0
 
 -- An id is in use again where its job is in another state, or has ended again and so stands nearer to the front too.

@@ -31,7 +31,7 @@ local function end_cancelled(id)
   local key = job .. id
   local unique_key, name, options = unpack(read(key, 'unique', 'name', 'options'))
   redis.call('HSET', key, 'status', 'cancelled', 'claim_token', '', 'cancelled_at_ms', now)
-  redis.call('PEXPIRE', key, life_of(name, options))
+  redis.call('PEXPIRE', key, life_of('cancelled', name, options))
   remember(cancelled, { id }, cancelled_history)
   free_unique(id, unique_key)
   redis.call('HINCRBY', stats, 'cancelled_total', 1)

@@ -1,9 +1,11 @@
--- life_of(name, options): how long a completed or cancelled job lives, in ms: by its own options, its handler, the queue.
--- Needs: result_ttl, own_retention.
+-- life_of(state, name, options): how long a completed or cancelled job lives, in ms: by its own options, its handler, the queue.
+-- Needs: result_ttl, cancelled_ttl, own_retention.
 local year = 31536000000 -- ms, the longest that an option may ask for
+local queue_life = { completed = result_ttl, cancelled = cancelled_ttl }
 
-local function life_of(name, options)
+local function life_of(state, name, options)
   local own = retention_of(name)
-  local life = tonumber(string.match(options or '', '"resultTtlMs":(%d+)')) or own and own.life or result_ttl
+  local asked = tonumber(string.match(options or '', '"resultTtlMs":(%d+)'))
+  local life = asked or own and own.life[state] or queue_life[state]
   return string.format('%d', math.min(life, year))
 end

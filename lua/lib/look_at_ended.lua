@@ -13,7 +13,7 @@ local function look_at(state, ids)
     local name, status, at, options = unpack(read(job .. id, 'name', 'status', ended_at[state], 'options'))
     if status == state then
       if state ~= 'failed' then
-        changed = changed + redis.call('PEXPIRE', job .. id, life_of(name, options), 'XX', 'LT')
+        changed = changed + redis.call('PEXPIRE', job .. id, life_of(state, name, options), 'XX', 'LT')
       end
       -- As times and ids of clients of the pattern may look, a member could not be told from another's.
       local plain = string.find(at or '', '^%d+$') and #at == 13 and not string.find(id, '%s')

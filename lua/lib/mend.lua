@@ -53,7 +53,7 @@ end
 local function end_for_good(at)
   leave_places(at)
   if redis.call('PTTL', at.key) == -1 then
-    redis.call('PEXPIRE', at.key, result_ttl)
+    redis.call('PEXPIRE', at.key, life_of(at.status))
   end
 end
 

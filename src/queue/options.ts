@@ -48,8 +48,10 @@ export interface QueueOptions {
   deadLetterCap?: number;
   /** How long a dead letter is kept, in ms; 0: until it is removed or redriven. Default 0. */
   deadLetterAgeMs?: number;
-  /** How long a completed or cancelled job and its result can be read, in ms. Default 300,000. */
+  /** How long a completed job and its result can be read, in ms. Default 300,000. */
   resultTtlMs?: number;
+  /** How long a cancelled job can be read, in ms. Default: `resultTtlMs`. */
+  cancelledTtlMs?: number;
   /** The largest payload or result, in bytes of JSON. Default 1,048,576. */
   maxPayloadBytes?: number;
   /** When to publish events: only while somebody subscribes (`listened`), `always`, or `off`. Default `listened`. */
@@ -88,6 +90,7 @@ export const queueOptionFields = {
   deadLetterCap: wholeNumber(1, 10_000_000).default(10_000),
   deadLetterAgeMs: duration(0).default(0),
   resultTtlMs: duration(1).default(300_000),
+  cancelledTtlMs: duration(1).optional(),
   maxPayloadBytes: wholeNumber(1, 512 * 1024 * 1024, ' bytes').default(1_048_576),
   events: z
     .enum(['listened', 'always', 'off'], { error: "expected 'listened', 'always' or 'off'" })
@@ -115,6 +118,7 @@ export function resolveQueueOptions(subject: string, options: QueueOptions = {})
   const checked = checkOptions(subject, queueOptionsSchema, options);
   return {
     ...checked,
+    cancelledTtlMs: checked.cancelledTtlMs ?? checked.resultTtlMs,
     foreignVisibilityMs: checked.foreignVisibilityMs ?? checked.visibilityMs,
   };
 }

@@ -38,6 +38,7 @@ export interface HandlerRetention {
   deadLetterCap?: number;
   deadLetterAgeMs?: number;
   resultTtlMs?: number;
+  cancelledTtlMs?: number;
 }
 
 export type FailOutcome = 'retry' | 'failed' | 'cancelled' | 'lost';
@@ -58,6 +59,7 @@ export class QueueScripts extends HotPathScripts {
       options.cancelledHistory,
       options.deadLetterCap,
       options.resultTtlMs,
+      options.cancelledTtlMs,
       FALLEN_TTL_MS,
       options.events,
       options.maxAttempts,
@@ -111,8 +113,9 @@ export class QueueScripts extends HotPathScripts {
   /** Answers whether more is left to tidy. */
   tidy(limit: number): ScriptCall<boolean> {
     const { deadLetterAgeMs, completedHistory, failedHistory, cancelledHistory, deadLetterCap } = this.options;
+    const { resultTtlMs, cancelledTtlMs } = this.options;
     const ages = [deadLetterAgeMs, WORKER_FORGOTTEN_MS, UNDECLARED_AGE_MS];
-    const lives = [FALLEN_TTL_MS, this.options.resultTtlMs];
+    const lives = [FALLEN_TTL_MS, resultTtlMs, cancelledTtlMs];
     const caps = [completedHistory, failedHistory, cancelledHistory, deadLetterCap];
     return call('tidy', this.keys.standard, [limit, ...ages, ...caps, ...lives], (reply) => Number(reply) === 1);
   }
@@ -252,6 +255,7 @@ function limitsText(options: ResolvedQueueOptions): string {
     dead_letter_cap: options.deadLetterCap,
     dead_letter_age: options.deadLetterAgeMs,
     result_ttl: options.resultTtlMs,
+    cancelled_ttl: options.cancelledTtlMs,
     visibility: options.visibilityMs,
     foreign_visibility: options.foreignVisibilityMs,
   };
@@ -262,8 +266,8 @@ function limitsText(options: ResolvedQueueOptions): string {
 
 /** As lua/lib/own_retention.lua reads it. */
 function retentionText({ name, ...kept }: { name: string } & HandlerRetention): string {
-  const { completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, resultTtlMs } = kept;
-  const limits = [completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, resultTtlMs];
+  const { completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, resultTtlMs, cancelledTtlMs } = kept;
+  const limits = [completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, resultTtlMs, cancelledTtlMs];
   return limits.every((limit) => limit === undefined) ? '' : `${limits.join(':')} ${JSON.stringify(name)}`;
 }
 

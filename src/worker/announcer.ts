@@ -73,6 +73,7 @@ function limitsOf(lane: Lane, handlers: WorkerQueue['handlers']) {
 
 /** A function has none. */
 function retentionOf(handler: HandlerOptions): HandlerRetention {
-  const { completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, resultTtlMs } = handler;
-  return { completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, resultTtlMs };
+  const { completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, resultTtlMs, cancelledTtlMs } =
+    handler;
+  return { completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, resultTtlMs, cancelledTtlMs };
 }

@@ -18,6 +18,7 @@ export const handlerOptionFields = {
   cancelledHistory: wholeNumber(0, 1_000_000).optional(),
   deadLetterCap: wholeNumber(1, 10_000_000).optional(),
   deadLetterAgeMs: duration(1).optional(),
+  cancelledTtlMs: duration(1).optional(),
 };
 
 /** How many jobs of a queue a process claims, wherever that is set. */

@@ -19,8 +19,10 @@ export interface HandlerOptions {
   timeoutMs?: number;
   /** Whether the result is stored. Default true. */
   keepResult?: boolean;
-  /** How long a completed or cancelled job can be read, in ms. Default: the queue's. */
+  /** How long a completed job can be read, in ms. Default: the queue's. */
   resultTtlMs?: number;
+  /** How long a cancelled job can be read, in ms, where its enqueue said no `resultTtlMs`. Default: the handler's `resultTtlMs`, else the queue's. */
+  cancelledTtlMs?: number;
   /** How many of its completed jobs are kept, the newest, of those that the queue keeps. Default: the queue's `completedHistory`. */
   completedHistory?: number;
   /** How many of its cancelled jobs are kept, the newest, of those that the queue keeps. Default: the queue's `cancelledHistory`. */

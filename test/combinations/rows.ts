@@ -70,6 +70,7 @@ export const ROWS: Record<string, Row> = {
   '`resultTtlMs`': { options: { resultTtlMs: HOUR } },
   '`resultTtlMs` of its handler': { options: {}, handler: { resultTtlMs: HOUR } },
   '`resultTtlMs`, its handler: less': { options: { resultTtlMs: HOUR }, handler: { resultTtlMs: 1_000 } },
+  '`cancelledTtlMs` of its handler': { options: {}, handler: { cancelledTtlMs: HOUR } },
   '`completedHistory: 0` of its handler': { options: {}, handler: { completedHistory: 0 }, swept: true },
   '`cancelledHistory: 0` of its handler': { options: {}, handler: { cancelledHistory: 0 }, swept: true },
   '`deadLetterAgeMs: 1` of its handler': { options: {}, handler: { deadLetterAgeMs: 1 }, swept: true },

@@ -53,9 +53,11 @@ export async function endWords({ options, handler }: Row, job: JobRecord, state:
   if (job.status === 'completed' && (options.keepResult ?? handler?.keepResult) !== undefined) {
     words.push(job.result === undefined ? 'no result' : 'a result');
   }
-  const own = options.resultTtlMs ?? handler?.resultTtlMs;
+  const { resultTtlMs = handler?.resultTtlMs } = options;
+  const { cancelledTtlMs } = handler ?? {};
+  const own = job.status === 'cancelled' ? (options.resultTtlMs ?? cancelledTtlMs ?? resultTtlMs) : resultTtlMs;
   const none = handler?.completedHistory === 0 || handler?.cancelledHistory === 0;
-  if (job.status !== 'processing' && (own || none)) {
+  if (job.status !== 'processing' && (resultTtlMs || cancelledTtlMs || none)) {
     words.push(await lifeOf(job, state, own));
   }
   return words;

@@ -20,6 +20,7 @@ const VALUES: Record<string, unknown> = {
   cancelledHistory: 5,
   deadLetterCap: 5,
   deadLetterAgeMs: 1_000,
+  cancelledTtlMs: 1_000,
   priority: 1,
   expiresInMs: 1_000,
   id: 'a',

@@ -9,7 +9,7 @@ import { queueOptionFields, resolveQueueOptions } from '../../src/queue/options.
 import { rowsOf } from './table.js';
 
 /** Whose default is told in words, since it depends on other things. */
-const IN_WORDS = ['redis', 'foreignVisibilityMs', 'processes', 'entry'];
+const IN_WORDS = ['redis', 'cancelledTtlMs', 'foreignVisibilityMs', 'processes', 'entry'];
 
 /** A default as a table writes it; undefined for none, and for one in words. */
 function written(option: string, value: unknown): string | undefined {
@@ -62,6 +62,7 @@ it('of @JobHandler', () => {
     cancelledHistory: true,
     deadLetterCap: true,
     deadLetterAgeMs: true,
+    cancelledTtlMs: true,
     thread: true,
     queue: true,
     concurrency: true,

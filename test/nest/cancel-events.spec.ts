@@ -91,7 +91,7 @@ describe('a job that a call cancels while it waits', () => {
     const name = uniqueQueueName();
     const { jobs, seen } = await hearing();
     const { id } = await jobs.enqueue(name, 'gone');
-    jobs.queue(name).options.resultTtlMs = 1;
+    jobs.queue(name).options.cancelledTtlMs = 1;
     await jobs.cancel(name, id);
     expect(seen).toMatchObject([{ job: { id, payload: 'gone' } }]);
   });

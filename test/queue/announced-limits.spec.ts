@@ -15,8 +15,16 @@ const LARGE = {
   failedHistory: 9,
   deadLetterCap: 9,
   resultTtlMs: 7 * DAY,
+  cancelledTtlMs: 9 * DAY,
 };
-const SMALL = { completedHistory: 1, cancelledHistory: 1, failedHistory: 1, deadLetterCap: 1, resultTtlMs: 60_000 };
+const SMALL = {
+  completedHistory: 1,
+  cancelledHistory: 1,
+  failedHistory: 1,
+  deadLetterCap: 1,
+  resultTtlMs: 60_000,
+  cancelledTtlMs: 60_000,
+};
 
 /** A worker comes, announces the queue as its process knows it, and goes. */
 async function visit(queue: JobQueue): Promise<void> {
@@ -58,7 +66,9 @@ describe('a process whose options keep less than those of the worker', () => {
     await visit(queue);
     await sweep(other);
     expect(await other.stats()).toMatchObject({ completed: 2, failed: 2, cancelled: 2 });
-    expect(Math.min(...(await lives(state, 'completed-1', 'cancelled-1')))).toBeGreaterThan(6 * DAY);
+    const [completed, cancelled] = await lives(state, 'completed-1', 'cancelled-1');
+    expect(completed).toBeGreaterThan(6 * DAY);
+    expect(cancelled).toBeGreaterThan(8 * DAY);
     expect(await state.redis.llen(state.keys.failed)).toBe(2);
   });
 
@@ -67,7 +77,7 @@ describe('a process whose options keep less than those of the worker', () => {
     await visit(queue);
     await other.enqueue(3, { id: 'cancelled-3' });
     await other.cancel('cancelled-3');
-    expect((await lives(state, 'cancelled-3'))[0]).toBeGreaterThan(6 * DAY);
+    expect((await lives(state, 'cancelled-3'))[0]).toBeGreaterThan(8 * DAY);
     await other.enqueue(3, { id: 'dies', maxCrashes: 1 });
     await queue.claim();
     await state.expireClaims('dies');

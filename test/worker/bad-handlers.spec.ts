@@ -33,6 +33,7 @@ const BAD_OPTIONS: [string, unknown][] = [
   ['cancelledHistory', { cancelledHistory: 1.5 }],
   ['deadLetterCap', { deadLetterCap: 0 }],
   ['deadLetterAgeMs', { deadLetterAgeMs: 0 }],
+  ['cancelledTtlMs', { cancelledTtlMs: 0 }],
   ['retries', { retries: 3 }],
 ];
 

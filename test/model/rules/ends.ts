@@ -13,7 +13,7 @@ export function endCompleted(model: QueueModel, job: ModelJob, result: unknown):
 
 export function endCancelled(model: QueueModel, job: ModelJob): void {
   end(model, job, 'cancelled');
-  job.forgottenAt = model.now + LIMITS.resultTtlMs;
+  job.forgottenAt = model.now + LIMITS.cancelledTtlMs;
   remember(model, 'cancelled', job.id, LIMITS.cancelledHistory);
 }
 

@@ -10,6 +10,7 @@ export const LIMITS = {
   maxAttempts: 3,
   maxCrashes: 2,
   resultTtlMs: 40 * 60_000,
+  cancelledTtlMs: 15 * 60_000,
   completedHistory: 3,
   failedHistory: 2,
   cancelledHistory: 3,

@@ -47,11 +47,11 @@ describe('announce.lua', () => {
   it('tells what its handlers keep, where that is not as the queue does, and takes it back', async () => {
     const q = testQueue();
     const limits = { maxAttempts: 1, maxCrashes: 1 };
-    const capped = { name: 'a "b"', ...limits, deadLetterCap: 5, resultTtlMs: 9 };
+    const capped = { name: 'a "b"', ...limits, deadLetterCap: 5, resultTtlMs: 9, cancelledTtlMs: 7 };
     await q.run(q.scripts.announce('w1', true, [capped, { name: 'plain', ...limits }]));
     expect(await q.redis.hgetall(q.keys.retention)).toEqual({
       '': expect.any(String),
-      'a "b"': '::5::9 "a \\"b\\""',
+      'a "b"': '::5::9:7 "a \\"b\\""',
     });
     await q.run(q.scripts.announce('w1', true, [{ name: 'a "b"', ...limits }]));
     expect(await q.redis.hkeys(q.keys.retention)).toEqual(['']);

@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import type { QueueOptions } from '../../../src/queue/options.js';
+import type { HandlerRetention } from '../../../src/queue/queue-scripts.js';
 import { expectUnchanged, testQueue } from '../../support/queue-state.js';
 
 const error = { name: 'Error', message: 'no' };
@@ -48,12 +50,16 @@ describe('cancel.lua', () => {
     });
   });
 
-  it.each<[string, Record<string, string>, object, number]>([
-    ['the enqueue', { worker: '{"resultTtlMs":90000}' }, { resultTtlMs: 70_000 }, 90_000],
-    ['its handler', {}, { resultTtlMs: 70_000 }, 70_000],
-    ['the queue', {}, { deadLetterCap: 5 }, 60_000],
-  ])('keeps a job as long as %s says, also a running one', async (_who, options, kept, ms) => {
-    const q = testQueue({ resultTtlMs: 60_000 });
+  const OF_QUEUE = { resultTtlMs: 60_000 };
+  const OF_HANDLER = { resultTtlMs: 70_000 };
+  it.each<[string, Record<string, string>, HandlerRetention, QueueOptions, number]>([
+    ['the enqueue', { worker: '{"resultTtlMs":90000}' }, { ...OF_HANDLER, cancelledTtlMs: 1 }, OF_QUEUE, 90_000],
+    ['its handler of cancelled jobs', {}, { ...OF_HANDLER, cancelledTtlMs: 30_000 }, OF_QUEUE, 30_000],
+    ['its handler', {}, OF_HANDLER, { ...OF_QUEUE, cancelledTtlMs: 1 }, 70_000],
+    ['the queue of cancelled jobs', {}, { deadLetterCap: 5 }, { ...OF_QUEUE, cancelledTtlMs: 30_000 }, 30_000],
+    ['the queue', {}, { deadLetterCap: 5 }, OF_QUEUE, 60_000],
+  ])('keeps a job as long as %s says, also a running one', async (_who, options, kept, queueOptions, ms) => {
+    const q = testQueue(queueOptions);
     await q.run(q.scripts.announce('w1', true, [{ name: q.name, maxAttempts: 3, maxCrashes: 3, ...kept }]));
     const job = await q.addAndClaim('runs', options);
     await q.run(q.scripts.cancel('runs'));

@@ -263,21 +263,29 @@ describe('tidy.lua', () => {
     expect(await kept(q, 'failed')).toEqual(['f2']);
   });
 
-  it.each(['completed', 'cancelled'])('cuts the life of %s jobs that is longer than holds now', async (state) => {
-    const before = testQueue({ resultTtlMs: HOUR });
-    await end(before, state, ['plain', 'own']);
-    await before.redis.hset(before.keys.job('own'), 'options', '{"resultTtlMs":3000000}');
-    await end(before, state, ['handled'], 'handled');
-    const q = queueOn(before.redis, { resultTtlMs: 60_000 }, before.name);
-    await announce(q, { resultTtlMs: 120_000 }, 'handled');
-    await sweep(q);
-    const lives = ['plain', 'own', 'handled'].map((id) => q.redis.pttl(q.keys.job(id)));
-    const [plain, own, handled] = await Promise.all(lives);
-    expect(plain).toBeLessThanOrEqual(60_000);
-    expect(own).toBeGreaterThan(120_000);
-    expect(handled).toBeGreaterThan(60_000);
-    expect(handled).toBeLessThanOrEqual(120_000);
-  });
+  const LESS = { resultTtlMs: 1_000 };
+  it.each<[string, HandlerRetention, HandlerRetention]>([
+    ['completed', { resultTtlMs: 60_000, cancelledTtlMs: 1_000 }, { resultTtlMs: 120_000, cancelledTtlMs: 1_000 }],
+    ['cancelled', { resultTtlMs: 60_000 }, { resultTtlMs: 120_000 }],
+    ['cancelled', { ...LESS, cancelledTtlMs: 60_000 }, { ...LESS, cancelledTtlMs: 120_000 }],
+  ])(
+    'cuts the life of %s jobs that is longer than holds now: %j, of a handler %j',
+    async (state, all, ofHandler) => {
+      const before = testQueue({ resultTtlMs: HOUR });
+      await end(before, state, ['plain', 'own']);
+      await before.redis.hset(before.keys.job('own'), 'options', '{"resultTtlMs":3000000}');
+      await end(before, state, ['handled'], 'handled');
+      const q = queueOn(before.redis, all, before.name);
+      await announce(q, ofHandler, 'handled');
+      await sweep(q);
+      const lives = ['plain', 'own', 'handled'].map((id) => q.redis.pttl(q.keys.job(id)));
+      const [plain, own, handled] = await Promise.all(lives);
+      expect(plain).toBeLessThanOrEqual(60_000);
+      expect(own).toBeGreaterThan(120_000);
+      expect(handled).toBeGreaterThan(60_000);
+      expect(handled).toBeLessThanOrEqual(120_000);
+    },
+  );
 
   it('cuts the lives of many in one sweep, in slices', async () => {
     const before = testQueue({ resultTtlMs: HOUR });
