@@ -89,12 +89,16 @@ export async function insist<Answer>(
 
 /**
  * Ends a connection that no longer answers, so that the client makes a new one. A polite end would wait for the other
- * side, which on a half-open connection never comes: the socket is destroyed.
+ * side, which on a half-open connection never comes: the socket is destroyed. A client of a Cluster that still connects is
+ * left alone: it gives up by itself what does not answer, and told to disconnect before it has a node, it would do so for
+ * ever.
  */
 export function cut(client: RedisClient): void {
   if (isCluster(client)) {
-    client.nodes('all').forEach(hearAsking);
-    client.disconnect(true);
+    if (['ready', 'connect', 'disconnecting'].includes(client.status)) {
+      client.nodes('all').forEach(hearAsking);
+      client.disconnect(true);
+    }
   } else if (client.status === 'ready' || client.status === 'connect') {
     streamOf(client)?.destroy();
   }

@@ -50,6 +50,15 @@ describe('a client that is told where a slot is while its connections are replac
   });
 });
 
+describe('a client that still connects when it is to be replaced, as on a machine that is too busy', () => {
+  it('goes on connecting', async () => {
+    const client = cluster.connect();
+    expect(client.status).toBe('connecting');
+    cut(client);
+    await eventually(() => client.status === 'ready', { what: 'a client that is connected' });
+  });
+});
+
 describe('a client that is cut off while it is redirected', () => {
   it('has the answer to its ASKING heard: ioredis hears none, and a rejection of nobody ends a process', async () => {
     const client = cluster.connect();
