@@ -5,11 +5,15 @@
 -- next may outlive it; but with an end, which the worker's next announcement takes away.
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1] the most jobs to delete in this call; ARGV[2] how long ago a worker may have been seen and still counts, in ms
--- ARGV[3] how long announcements stay without a worker that says them again, in ms
+-- ARGV[3] how long a silent worker is remembered, in ms; ARGV[4] the visibility timeout in ms, where the workers
+--   announced no longer one: twice as long after the last claim that may be made it has been taken back
 -- Returns how many were deleted, and 1 when more may be left. Repeated: the next slice.
 --@include lib/keys
 --@include lib/clock
-local limit, seen, stay = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+--@include lib/announced
+local limit, seen = tonumber(ARGV[1]), tonumber(ARGV[2])
+local visibility = math.max(announced.visibility or 0, tonumber(ARGV[4]))
+local stay = string.format('%d', tonumber(ARGV[3]) + 2 * visibility)
 local looked, deleted = 0, 0
 
 -- A dead letter stands in two places, and the hash of an id in a history may be gone: only what is deleted counts.

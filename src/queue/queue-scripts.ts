@@ -222,9 +222,8 @@ export class QueueScripts extends HotPathScripts {
   }
 
   purge(limit: number): ScriptCall<{ deleted: number; more: boolean }> {
-    // Longer than a claim that a worker makes meanwhile, so that it is taken back by the limits of its handler.
-    const announcedMs = WORKER_FORGOTTEN_MS + 2 * this.options.visibilityMs;
-    return call('purge', this.keys.standard, [limit, WORKER_SEEN_MS, announcedMs], (reply) => {
+    const args = [limit, WORKER_SEEN_MS, WORKER_FORGOTTEN_MS, this.options.visibilityMs];
+    return call('purge', this.keys.standard, args, (reply) => {
       const [deleted, more] = (reply as number[]).map(Number);
       return { deleted: deleted!, more: more === 1 };
     });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { testQueue, type TestQueue } from '../../support/queue-state.js';
+import { queueOn, testQueue, type TestQueue } from '../../support/queue-state.js';
 
 /** One job in each place. */
 async function fill(q: TestQueue): Promise<number> {
@@ -77,11 +77,15 @@ describe('purge.lua', () => {
     expect(Object.keys(await q.snapshot())).toEqual(['stats']);
   });
 
-  it('leaves a worker that may live its limits, and gives them an end until it says them again', async () => {
+  it.each([
+    ['its own process', 3_600_000],
+    ['one with a shorter visibility timeout', 100],
+  ])('leaves a worker that may live its limits, with an end until it says them again: by %s', async (_by, own) => {
     const q = testQueue({ visibilityMs: 3_600_000 });
+    const purger = queueOn(q.redis, { visibilityMs: own }, q.name);
     await q.run(q.scripts.announce('w1', true, handlersOf(q)));
     await q.addAll('a');
-    await q.run(q.scripts.purge(100));
+    await purger.run(purger.scripts.purge(100));
     const announced = [q.keys.workers, q.keys.policies, q.keys.retention];
     for (const key of announced) {
       expect(await q.redis.pttl(key)).toBeGreaterThan(3_600_000); // a claim that the worker may make now
