@@ -207,6 +207,25 @@ describe('a completed job is kept', () => {
     await expectTtl(queue, job.id, 30_000);
   });
 
+  it('as its handler says where a manual consumer completes it, from the next sweep, and never longer than the queue says', async () => {
+    const { queue, state } = coreQueue({ resultTtlMs: 90_000 });
+    const limits = { maxAttempts: 3, maxCrashes: 3 };
+    const less = { name: 'less', ...limits, resultTtlMs: 60_000, completedHistory: 2 };
+    const more = { name: 'more', ...limits, resultTtlMs: 120_000 };
+    await state.run(state.scripts.announce('w1', true, [less, more]));
+    for (const [id, name] of ['less', 'less', 'less', 'more'].entries()) {
+      await queue.enqueue(null, { name, id: `${name}-${id}` });
+      await queue.complete((await queue.claim())!, 'done');
+      const now = await state.now();
+      while ((await state.now()) === now); // what ends within one ms has no order
+    }
+    await expectTtl(queue, 'less-2', 90_000);
+    await sweep(queue);
+    expect((await queue.list('completed')).map(({ id }) => id)).toEqual(['more-3', 'less-2', 'less-1']);
+    await expectTtl(queue, 'less-2', 60_000);
+    await expectTtl(queue, 'more-3', 90_000);
+  });
+
   it('among as many of its name as the handler says, whatever else the queue keeps', async () => {
     const queue = newQueue();
     const login = { handle: () => 'done', completedHistory: 2 };
