@@ -77,7 +77,7 @@ it('of two versions that boot in turns one is in force, the other says that it w
   await expectTicks(OLD, first, second);
   await first.close();
   // The process that waited declares every ten seconds.
-  await eventually(async () => !(await inForce(second)).includes('old'), { timeoutMs: 15_000 });
+  await eventually(async () => !(await inForce(second)).includes('old'), { timeoutMs: 20_000 });
   const third = await boot('old');
   expect(await inForce(third)).toEqual(NEW);
   await expectTicks(NEW, second, third);
@@ -85,4 +85,4 @@ it('of two versions that boot in turns one is in force, the other says that it w
   const [fourth, fifth] = await Promise.all([boot('old'), boot('new')]);
   await expectTicks(await inForce(fourth), fourth, fifth);
   expect(await enqueued(fifth)).toBe(4 * IDS.length);
-});
+}, 60_000);

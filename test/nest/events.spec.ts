@@ -171,7 +171,7 @@ describe('service.events', () => {
   it('tells of a lost claim, a stuck handler and a released job in another process', async () => {
     const { jobs } = await producer();
     const [name, finish] = [uniqueQueueName(), signal()];
-    const queues = { [name]: { visibilityMs: 300 } };
+    const queues = { [name]: { visibilityMs: 900 } };
     const worker = await startApp({
       jobs: { queues, maxAttempts: 1, shutdownTimeoutMs: 500 },
       providers: [handlerOf(name, () => finish.promise)],

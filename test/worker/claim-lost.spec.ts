@@ -10,7 +10,7 @@ import { newQueue, startWorker } from '../support/workers.js';
 
 describe('the heartbeat', () => {
   it('lets a job run longer than the visibility timeout', async () => {
-    const queue = newQueue({ visibilityMs: 300 });
+    const queue = newQueue({ visibilityMs: 600 });
     const { id } = await queue.enqueue({});
     const done = gate();
     const worker = await startWorker(queue, () => done.promise, { sweepIntervalMs: 50 });
@@ -23,13 +23,13 @@ describe('the heartbeat', () => {
   });
 
   it('is for all running jobs of all queues', async () => {
-    const queues = [newQueue({ visibilityMs: 300 }), newQueue({ visibilityMs: 300 })];
+    const queues = [newQueue({ visibilityMs: 600 }), newQueue({ visibilityMs: 600 })];
     const jobs = await Promise.all(queues.map((queue) => queue.enqueueMany([{ payload: 1 }, { payload: 2 }])));
     const done = gate();
     const list = queues.map((queue) => ({ queue, handlers: { [queue.name]: () => done.promise } }));
     const worker = await startWorker(list, undefined, { sweepIntervalMs: 50 });
     await worker.event('started', 4);
-    await Promise.all(jobs.flatMap((of, i) => of.map(({ id }) => lengthened(queues[i]!, id, 600))));
+    await Promise.all(jobs.flatMap((of, i) => of.map(({ id }) => lengthened(queues[i]!, id, 900))));
     done.open();
     await worker.event('completed', 4);
     expect(worker.count('started')).toBe(4);

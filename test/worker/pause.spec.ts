@@ -58,7 +58,7 @@ describe('a local pause', () => {
   });
 
   it('lets what runs go on', async () => {
-    const queue = newQueue({ visibilityMs: 300 });
+    const queue = newQueue({ visibilityMs: 600 });
     const finish = gate<string>();
     const { id } = await queue.enqueue({});
     const worker = await startWorker(queue, () => finish.promise, { sweepIntervalMs: 50 });
@@ -67,7 +67,7 @@ describe('a local pause', () => {
     const { keys } = await queue.scripts();
     const expiry = async () => Number(await (queue.connection.client as Redis).zscore(keys.claims, id));
     const claimedUntil = await expiry();
-    await eventually(async () => (await expiry()) > claimedUntil + 600); // far beyond its claim: the heartbeat goes on
+    await eventually(async () => (await expiry()) > claimedUntil + 900); // far beyond its claim: the heartbeat goes on
     finish.open('done');
     await worker.event('completed');
     expect(await queue.get(id)).toMatchObject({ attempts: 1, result: 'done' });

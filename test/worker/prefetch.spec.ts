@@ -77,13 +77,13 @@ describe('prefetch', () => {
   });
 
   it('is kept from expiring, as what runs is', async () => {
-    const queue = newQueue({ visibilityMs: 300 });
+    const queue = newQueue({ visibilityMs: 600 });
     const ids = await enqueue(queue, 3);
     const { worker, first } = await busy(queue, 2, { sweepIntervalMs: 50 });
     const { keys } = await queue.scripts();
     const expiry = async () => Number(await (queue.connection.client as Redis).zscore(keys.claims, ids[2]!));
     const claimedUntil = await expiry();
-    await eventually(async () => (await expiry()) > claimedUntil + 600);
+    await eventually(async () => (await expiry()) > claimedUntil + 900);
     first.open();
     await worker.event('completed', 3);
     expect(await queue.get(ids[2]!)).toMatchObject({ status: 'completed', attempts: 1, crashes: 0 });
