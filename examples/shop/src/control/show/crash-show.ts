@@ -4,6 +4,7 @@ import type { JobRecord, JobStatus } from 'nest-job-queue';
 import { QueueAccess } from '../../jobs/queue-access.js';
 import type { Conditions } from '../../trouble/messages.js';
 import { payloadOf } from '../payloads.js';
+import type { PoolEvent } from '../pool/pool-event.js';
 import { WorkerPool, type PoolWorker } from '../pool/worker-pool.js';
 import { nameOf } from '../story/name-of.js';
 import type { Tone } from '../story/story.js';
@@ -39,6 +40,8 @@ interface Show {
   before: Conditions | undefined;
   /** How many workers there were to be. */
   size: number;
+  /** Who works on it again. */
+  again?: string;
 }
 
 /**
@@ -91,6 +94,8 @@ export class CrashShow implements OnModuleDestroy {
 
   private async play(show: Show): Promise<void> {
     this.tell('waits', `${nameOf({ name: 'email', id: show.id })} is enqueued.`);
+    // Its next attempt may be over before the next look.
+    const listening = this.pool.events.subscribe((event) => this.hear(show, event));
     let end: End | undefined;
     try {
       while (!end) {
@@ -100,6 +105,8 @@ export class CrashShow implements OnModuleDestroy {
     } catch (error) {
       if (this.closing.signal.aborted) return;
       end = [(error as Error).message, 'bad'];
+    } finally {
+      listening.unsubscribe();
     }
     this.restore(show.before);
     if (show.size === 0 && this.pool.size === 1) void this.pool.resize(0);
@@ -113,18 +120,21 @@ export class CrashShow implements OnModuleDestroy {
     try {
       const job = await this.queue.find(show.id);
       if (!job) return ['The job was deleted.', 'bad'];
+      if (show.stage === 'killed') await this.lookAtClaim(show, job);
+      if (show.stage === 'back' && show.again) this.tell('again', show.again);
       if (ENDS[job.status]) return ENDS[job.status];
       if (this.pool.size === 0) return ['The workers were stopped: nobody is there to take the job.', 'bad'];
-      if (show.stage === 'killed') await this.lookAtClaim(show, job);
     } catch (error) {
       // The page says that Redis is away, and the show goes on when it is back.
       if (!(error instanceof ServiceUnavailableException)) throw error;
     }
-    const attempt = worker?.job?.attempt ?? 0;
-    if (show.stage === 'back' && worker && attempt > show.attempt) {
-      this.tell('again', `${processOf(worker)} works on it: attempt ${attempt}.`);
-    }
     return undefined;
+  }
+
+  private hear(show: Show, event: PoolEvent): void {
+    if (event.type !== 'began' || event.job.id !== show.id || show.stage === 'waits') return;
+    const worker = this.pool.list().find(({ name }) => name === event.worker);
+    if (worker) show.again = `${processOf(worker)} works on it: attempt ${event.job.attempt}.`;
   }
 
   private attack(show: Show, worker: PoolWorker): void {
@@ -138,15 +148,15 @@ export class CrashShow implements OnModuleDestroy {
   }
 
   private async lookAtClaim(show: Show, { attempts, status }: JobRecord): Promise<void> {
-    const [endsInMs] = await this.queue.claimsEndIn([show.id]);
-    if (status === 'processing' && attempts === show.attempt) {
+    if (attempts === show.attempt && status === 'processing') {
+      const [endsInMs] = await this.queue.claimsEndIn([show.id]);
       const seconds = ((endsInMs ?? 0) / 1_000).toFixed(1);
       const text =
         endsInMs !== undefined && endsInMs > 0
           ? `Its claim runs out in ${seconds} s.`
           : 'Its claim has run out; the next sweep takes it back, or “Take back expired claims”.';
       this.tell('claim', text);
-    } else {
+    } else if (attempts > show.attempt || status === 'pending') {
       show.stage = 'back';
       this.tell('claim', 'Its claim ran out.');
       this.tell('back', 'The job is back at the front of the queue.');
