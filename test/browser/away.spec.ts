@@ -55,7 +55,7 @@ it('says that Redis is away, answers at once, and goes on when it is back, with 
   await says(page, '#answer.bad', 'Redis does not answer');
 
   await shop.redis.restart();
-  await patiently(async () => (await fetch(`${shop.url}/stats`)).ok);
+  await patiently(async () => (await fetch(`${shop.url}/stats`)).ok, { timeoutMs: 20_000 });
   await shop.post('/workers/configure', { work_latency_ms: '0' });
   await says(page, '#connection', 'Live');
   await page.locator('#away').waitFor({ state: 'hidden' });
@@ -94,7 +94,7 @@ it('goes on by itself with a shop that was killed and started anew, and shows no
   await page.locator('#away').waitFor({ state: 'hidden' });
   await workersRun(page, 2);
   await shop.post('/workers/configure', { work_latency_ms: '0' });
-  expect(await page.locator('.completed .rows li').count()).toBe(4); // the first jobs
+  await says(page, '.completed .range', '1 to 4 of 4'); // the first jobs
   expect(await page.locator('#workers small').allTextContents()).not.toEqual(expect.arrayContaining([pids[0]]));
   expect(await page.locator('#story').textContent()).not.toContain('Redis is back');
   await page.getByRole('button', { name: 'Enqueue' }).click();

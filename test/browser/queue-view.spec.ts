@@ -11,6 +11,7 @@ import {
   type ControlPage,
   type RunningShop,
 } from '../support/browser.js';
+import { atMost } from '../support/bounds.js';
 import { figures, sevenOf } from '../support/charts.js';
 import { connect } from '../support/redis.js';
 import { patiently } from '../support/wait.js';
@@ -160,7 +161,7 @@ describe('a list', () => {
       await turn('last', '99,996 to 100,000 of 100,000'),
     ];
     // A snapshot comes within half a second; a machine that does other things may take its time.
-    expect(Math.max(...took)).toBeLessThan(2_500);
+    expect(Math.max(...took)).toBeLessThan(atMost(2_500));
     const rows = page.locator('.pending .rows li');
     const shown = () =>
       rows.evaluateAll<string[], { dataset: { job: string } }>((all) => all.map((row) => row.dataset.job));
@@ -170,7 +171,7 @@ describe('a list', () => {
     expect(await page.evaluate('document.querySelectorAll("*").length')).toBeLessThan(1_000);
     const asked = performance.now();
     const listed = await listing('/jobs');
-    expect(performance.now() - asked).toBeLessThan(2_500);
+    expect(performance.now() - asked).toBeLessThan(atMost(2_500));
     expect(listed.ids).toHaveLength(1_000);
     expect(listed.link).toBe('</jobs?offset=1000&limit=1000>; rel="next"');
     expect(await listing('/jobs?offset=99995')).toEqual({ ids: last.slice(-5), link: null });
@@ -186,14 +187,10 @@ describe('a list', () => {
   it('shows a claim in red when it has run out, and not before', async () => {
     const { id } = await queue.enqueue({}, { name: 'email' });
     await queue.claim();
-    const row = page.locator(`.processing li[data-job="${id}"]`);
-    await row.waitFor();
-    await claimEndsIn(id, 1_000);
-    await row
-      .and(page.locator(':not(.expired)'))
-      .filter({ hasText: /claim: [01]\.\d s left/ })
-      .waitFor();
-    await row.and(page.locator('.expired')).filter({ hasText: 'claim has run out' }).waitFor();
+    const row = `.processing li[data-job="${id}"]`;
+    await says(page, `${row}:not(.expired) .note`, /^claim: \d+\.\d s left$/);
+    await claimEndsIn(id, -10_000);
+    await says(page, `${row}.expired .note`, 'claim has run out');
   });
 
   it('follows a job that is open when it is in none of the rows any more', async () => {
@@ -219,7 +216,8 @@ it('expired claims are taken back by hand; the page says when there is none', as
   await takeBack.click();
   await says(page, '#answer', '1 taken back.');
   await says(page, '.pending .rows li', 'attempt 1, 1 crashed');
-  expect(await numberOf(page, 'Taken back')).toBe(1);
+  // A snapshot counts before it reads the rows.
+  await patiently(async () => (await numberOf(page, 'Taken back')) === 1);
 });
 
 const near = (value: number | undefined) => (value === undefined ? value : expect.closeTo(value, -1));

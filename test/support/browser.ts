@@ -87,13 +87,15 @@ export async function openPage(url: string, options: BrowserContextOptions = {})
   return page;
 }
 
-/** Waits until an element's text matches. */
-export async function says(page: Page, selector: string, text: string | RegExp, timeout = 20_000): Promise<void> {
-  const matches =
-    typeof text === 'string'
-      ? page.locator(selector, { hasText: text })
-      : page.locator(selector).filter({ hasText: text });
-  await matches.first().waitFor({ state: 'visible', timeout });
+/** Waits until an element's text matches. Playwright itself looks twice a second, and may miss what one snapshot shows. */
+export async function says(page: Page, selector: string, text: string | RegExp, timeoutMs = 20_000): Promise<void> {
+  const matches = page.locator(selector).filter({ hasText: text }).first();
+  try {
+    await patiently(() => matches.isVisible(), { timeoutMs, what: `${selector} says ${text}` });
+  } catch (error) {
+    const found = await page.locator(selector).allTextContents();
+    throw new Error(`${(error as Error).message}; found ${JSON.stringify(found)}`, { cause: error });
+  }
 }
 
 /** Waits until so many worker processes run. */
