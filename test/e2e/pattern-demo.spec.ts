@@ -7,7 +7,8 @@ import { startProcess } from '../support/shop.js';
 import { patiently } from '../support/wait.js';
 import { ID, STATS, type Jobs, type Stats } from './pattern-shapes.js';
 
-jest.setTimeout(60_000);
+// Worker processes are started, on a machine that also runs the other tests.
+jest.setTimeout(120_000);
 
 let redis: OwnRedis;
 let url: string;
@@ -100,7 +101,7 @@ describe('the demo of the pattern', () => {
     const started = await post<Stats>('/workers/start', { work_latency_ms: '0' });
     expect(started).toEqual(STATS);
     expect(started).toMatchObject({ workers_running: 2, work_latency_ms: 0, fail_rate: 0, hang_rate: 0 });
-    await patiently(async () => (await get<Stats>('/stats')).worker_processed_total === 3, { timeoutMs: 20_000 });
+    await patiently(async () => (await get<Stats>('/stats')).worker_processed_total === 3, { timeoutMs: 40_000 });
     const { completed } = await get<Jobs>('/jobs');
     expect(completed[0]).toMatchObject({
       status: 'completed',
@@ -116,7 +117,7 @@ describe('the demo of the pattern', () => {
     await post('/enqueue', { kind: 'fax', recipient: '+44 20 <7946> "0000"' });
     await post('/enqueue', { kind: '', recipient: '' });
     await patiently(async () => (await get<Stats>('/stats')).completed_total === before + 3, {
-      timeoutMs: 20_000,
+      timeoutMs: 40_000,
     });
     const payloads = (await get<Jobs>('/jobs')).completed.map(({ payload }) => payload);
     expect(payloads).toEqual(
@@ -134,7 +135,7 @@ describe('the demo of the pattern', () => {
       hang_rate: 0,
     });
     const { enqueued } = await post<{ enqueued: string[] }>('/enqueue');
-    await patiently(async () => (await get<Stats>('/stats')).failed_total === 1, { timeoutMs: 20_000 });
+    await patiently(async () => (await get<Stats>('/stats')).failed_total === 1, { timeoutMs: 40_000 });
     const { failed } = await get<Jobs>('/jobs');
     expect(failed).toMatchObject([
       { id: enqueued[0], status: 'failed', attempts: 3, last_error: expect.any(String) },
@@ -149,17 +150,22 @@ describe('the demo of the pattern', () => {
   it('reclaims what a hanging worker holds, once its claim has run out', async () => {
     await post('/workers/start', { size: '1', hang_rate: '1' });
     const { enqueued } = await post<{ enqueued: string[] }>('/enqueue');
-    await patiently(async () => (await get<Jobs>('/jobs')).processing.length === 1, { timeoutMs: 20_000 });
+    // One that has claimed it does not hang yet.
+    const hangs = new RegExp(`hangs in the middle of email ${enqueued[0]!.slice(0, 8)}`);
+    await patiently(async () => hangs.test(await firstEvent('/live')), { timeoutMs: 40_000 });
     // The worker that hangs is replaced; its replacement must not hang with the same job.
     await post('/workers/configure', { hang_rate: '0' });
-    const { reclaimed, stats } = await patiently(async () => {
-      const answer = await post<{ reclaimed: string[]; stats: Stats }>('/reclaim');
-      return answer.reclaimed.length > 0 && answer;
-    });
+    const { reclaimed, stats } = await patiently(
+      async () => {
+        const answer = await post<{ reclaimed: string[]; stats: Stats }>('/reclaim');
+        return answer.reclaimed.length > 0 && answer;
+      },
+      { timeoutMs: 40_000 },
+    );
     expect(reclaimed).toEqual(enqueued);
     expect(stats).toEqual(STATS);
     expect(stats.reclaimed_total).toBe(1);
-    await patiently(async () => (await get<Stats>('/stats')).completed_total === 7, { timeoutMs: 30_000 });
+    await patiently(async () => (await get<Stats>('/stats')).completed_total === 7, { timeoutMs: 40_000 });
   });
 
   it('stops workers, and resets: no jobs, nothing of what they made, zero totals', async () => {
@@ -179,10 +185,11 @@ describe('the demo of the pattern', () => {
   it('gives back what a stopped worker has not finished, and tells of it', async () => {
     await post('/workers/start', { size: '1', work_latency_ms: '60000' });
     const { enqueued } = await post<{ enqueued: string[] }>('/enqueue');
-    await patiently(async () => (await get<Jobs>('/jobs')).processing.length === 1, { timeoutMs: 20_000 });
+    const begun = `"job":{"id":"${enqueued[0]}"`;
+    await patiently(async () => (await firstEvent('/live')).includes(begun), { timeoutMs: 40_000 });
     await post('/workers/stop');
     const told = new RegExp(`worker-1 has stopped, and gave email ${enqueued[0]!.slice(0, 8)} back unfinished\\.`);
-    await patiently(async () => told.test(await firstEvent('/live')), { timeoutMs: 20_000 });
+    await patiently(async () => told.test(await firstEvent('/live')), { timeoutMs: 40_000 });
     expect((await get<Jobs>('/jobs')).pending).toMatchObject([{ id: enqueued[0], attempts: 0 }]);
     await post('/reset');
   });

@@ -75,10 +75,14 @@ describe('the Streams article', () => {
     });
 
     it('calculates the Fibonacci numbers of the article and hands them to the caller', async () => {
-      const handles = await jobs.enqueueMany(
+      // The shortest last: it must not be done before the others are begun.
+      const reversed = await jobs.enqueueMany(
         Fibonacci,
-        places().map((n) => ({ payload: { n } })),
+        places()
+          .map((n) => ({ payload: { n } }))
+          .toReversed(),
       );
+      const handles = reversed.toReversed();
       const numbers = await Promise.all(handles.map((job) => job.result(SOON)));
       expect(numbers.map((digits) => digits.length)).toEqual([20_899, 41_798, 62_696, 83_595]);
       // The article's function takes one step more: what it prints is the number after each.
