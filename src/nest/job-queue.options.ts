@@ -8,7 +8,7 @@ import { duration, queueOptionFields, type QueueOptions, timerDuration } from '.
 import { isRedisClient, type RedisClient } from '../queue/redis-client.js';
 import { slotFields } from '../worker/check-handlers.js';
 import { given, withoutDefaults } from './given.js';
-import { checkRedisOptions } from './redis-options.js';
+import { checkRedisOptions, checkRedisUrl } from './redis-options.js';
 
 /** Injects what `forRoot` or `forRootAsync` was given. */
 export const JOB_QUEUE_OPTIONS = Symbol.for('nest-job-queue:options');
@@ -158,9 +158,8 @@ export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedMo
 function checkRedis(redis: ResolvedModuleOptions['redis'] | undefined): ResolvedModuleOptions['redis'] {
   const [subject, value] =
     redis === undefined ? ['REDIS_URL', process.env.REDIS_URL || DEFAULT_URL] : [`${FOR_ROOT}.redis`, redis];
-  if (typeof value === 'string' && !/^(rediss?:\/\/.|\/)/.test(value)) {
-    // A URL may hold a password, which must not end in a log.
-    throw new InvalidOptionError(subject, `a URL such as ${DEFAULT_URL}`, show(value.replace(/\S*@/, '…@')));
+  if (typeof value === 'string') {
+    checkRedisUrl(subject, value);
   }
   if (typeof value === 'object' && !isRedisClient(value) && typeof (value as { on?: unknown }).on === 'function') {
     throw new InvalidOptionError(subject, 'a client of ioredis', 'a client of another kind');

@@ -25,11 +25,12 @@ const REFUSALS: [RegExp, (match: RegExpExecArray) => string][] = [
   [/^ERR The user executing the script can't publish/, () => "publish to the queue's channel"],
 ];
 
-/** The error itself, or a typed one where it is a refusal by the rights of the user. */
+/** The error itself, without a password, or a typed one where it is a refusal by the rights of the user. */
 export function explainRefusal(error: unknown): unknown {
   if (!(error instanceof Error) || error.name !== 'ReplyError') {
     return error;
   }
+  hideCredentials(error);
   for (const [pattern, words] of REFUSALS) {
     const match = pattern.exec(error.message);
     if (match) {
@@ -37,4 +38,14 @@ export function explainRefusal(error: unknown): unknown {
     }
   }
   return error;
+}
+
+/**
+ * ioredis gives all that waited for a connection the error of its handshake, and with it the command that was refused:
+ * `HELLO` or `AUTH`, whose arguments are the user and the password.
+ */
+function hideCredentials(error: Error & { command?: { name: string; args: unknown } }): void {
+  if (/^(hello|auth)$/i.test(error.command?.name ?? '')) {
+    delete error.command;
+  }
 }

@@ -19,11 +19,15 @@ export interface JobReporter {
 export class Job<Payload = unknown> {
   private controller: AbortController | undefined;
   private aborted: Error | undefined;
+  /** Out of sight of whoever logs the job: it leads to the connection, whose options hold a password. */
+  readonly #reporter: JobReporter;
 
   constructor(
     private claim: ClaimedJob,
-    private readonly reporter: JobReporter,
-  ) {}
+    reporter: JobReporter,
+  ) {
+    this.#reporter = reporter;
+  }
 
   get id(): string {
     return this.claim.id;
@@ -90,7 +94,7 @@ export class Job<Payload = unknown> {
    * @example await job.progress({ percent: 40 });
    */
   progress(value: unknown): Promise<void> {
-    return this.reporter.progress(this.claim, value);
+    return this.#reporter.progress(this.claim, value);
   }
 
   /**
@@ -102,7 +106,7 @@ export class Job<Payload = unknown> {
     if (typeof message !== 'string') {
       throw new InvalidOptionError('job.log', 'text', show(message));
     }
-    return this.reporter.log(this.claim, message);
+    return this.#reporter.log(this.claim, message);
   }
 
   /** Ends this attempt; the job comes back after `delayMs` without having used it. Never returns. */
