@@ -1,6 +1,10 @@
 import type { Connection } from './connection.js';
 import { explainRefusal } from './permission-error.js';
 import type { RedisClient } from './redis-client.js';
+import { insist } from './supervised.js';
+
+/** How long a confirmation may take, in ms, before the connection, which is ours alone, is replaced. */
+const CONFIRMATION_MS = 2_000;
 
 /** What scripts publish when a job changes: the pattern's `id` and `status`, and the job's name where it has one. */
 export interface JobEvent {
@@ -48,7 +52,7 @@ export class EventSubscriber {
     }
     listeners.add(listener);
     try {
-      await client.subscribe(channel);
+      await insist(client, client.subscribe(channel), CONFIRMATION_MS);
     } catch (error) {
       this.leave(channel, listener);
       throw explainRefusal(error);
