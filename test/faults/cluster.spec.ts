@@ -1,6 +1,7 @@
 // A Cluster whose masters fail over and whose slots move while workers run.
 import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { JobQueue } from '../../src/queue/job-queue.js';
+import { auditServer } from '../../src/queue/server-audit.js';
 import { cut } from '../../src/queue/supervised.js';
 import { BACK_MS } from '../support/bounds.js';
 import type { OwnRedis } from '../support/own-redis.js';
@@ -33,6 +34,23 @@ describe('a worker of several queues', () => {
     for (const queue of several) await queue.enqueueMany(Array.from({ length: 20 }, () => ({ payload: 1 })));
     await worker.event('completed', 80);
     expect(worker.warnings).toEqual([]);
+  });
+});
+
+describe('the audit of the servers', () => {
+  it('looks at each master, and says which it speaks of', async () => {
+    const client = cluster.connect();
+    await client.ping();
+    const masters = cluster.nodes.slice(0, 3);
+    const [evicting] = masters;
+    await cluster.node(evicting!).config('SET', 'maxmemory-policy', 'allkeys-lru');
+    const findings = await auditServer(client, true, []);
+    await cluster.node(evicting!).config('SET', 'maxmemory-policy', 'noeviction');
+    const told = findings.map(({ subject, where }) => `${subject} of ${where}`);
+    const expected = masters.map(({ host, port }) => `persistence of ${host}:${port}`);
+    expect(told.toSorted()).toEqual(
+      [`maxmemory-policy of ${evicting!.host}:${evicting!.port}`, ...expected].toSorted(),
+    );
   });
 });
 

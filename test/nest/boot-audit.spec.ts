@@ -1,8 +1,17 @@
+import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { RedisAuditError, type JobQueueModuleOptions } from 'nest-job-queue';
+import {
+  JobQueueHealthIndicator,
+  JobQueueService,
+  RedisAuditError,
+  type JobQueueModuleOptions,
+} from 'nest-job-queue';
+import { freePort } from '../../scripts/redis-server.mjs';
 import { checkRedisOptions } from '../../src/nest/redis-options.js';
 import { startOwnRedis } from '../support/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis.js';
+import { eventually } from '../support/wait.js';
 import { compileApp, handlerOf, KeptLog, startApp } from './app.js';
 
 /** A server without fault, but for what the arguments say. */
@@ -37,6 +46,35 @@ describe('the audit at boot', () => {
     const { url } = await startOwnRedis({ args: [...SOUND, ...args] });
     const warnings = await warningsOf({ redis: url });
     expect(warnings).toEqual([expect.stringContaining(text)]);
+  });
+
+  it('warns of a snapshot that failed', async () => {
+    const { url, dir } = await startOwnRedis({ args: SOUND });
+    const redis = connect({}, url);
+    rmSync(dir, { recursive: true }); // the folder of a volume that is gone
+    await redis.bgsave();
+    await eventually(async () => (await redis.info('persistence')).includes('rdb_last_bgsave_status:err'));
+    expect(await warningsOf({ redis: url })).toEqual([
+      'persistence: expected rdb_last_bgsave_status ok, found err. Redis cannot write to its disk, and refuses writes ' +
+        'for it or soon will. Look at its log and its disk.',
+    ]);
+  });
+
+  // A disk that is always full: other systems have none to lend.
+  (existsSync('/dev/full') ? it : it.skip)('warns of a write to the AOF that failed', async () => {
+    const { url, dir } = await startOwnRedis({ args: [...SOUND, '--appendonly', 'no'] });
+    mkdirSync(join(dir, 'appendonlydir'));
+    // What Redis writes to from the moment that an AOF is asked for until its base is written.
+    symlinkSync('/dev/full', join(dir, 'appendonlydir', 'temp-appendonly.aof.incr'));
+    const redis = connect({}, url);
+    await redis.config('SET', 'appendonly', 'yes');
+    await redis.set('any', 'value').catch(() => undefined);
+    await eventually(async () => (await redis.info('persistence')).includes('aof_last_write_status:err'));
+    const log = new KeptLog();
+    await startApp({ jobs: { redis: url, worker: false, reclaim: false }, log });
+    expect(log.lines).toContainEqual(
+      expect.stringContaining('persistence: expected aof_last_write_status ok, found err. Redis cannot write'),
+    );
   });
 
   it('warns of a replica, where nothing can be enqueued', async () => {
@@ -82,6 +120,24 @@ describe('the audit at boot', () => {
       { subject: 'maxmemory-policy', expected: 'noeviction', remedy: expect.stringContaining('CONFIG SET') },
       { subject: 'persistence', expected: 'appendonly yes' },
     ]);
+  });
+
+  it("audit: 'error' follows where Redis was away at boot: the worker does not start, and health says why", async () => {
+    const [port, name] = [await freePort(), uniqueQueueName()];
+    const redis = `redis://127.0.0.1:${port}`;
+    const app = await startApp({ jobs: { redis, audit: 'error' }, providers: [handlerOf(name)] });
+    await startOwnRedis({ port, args: [...SOUND, '--maxmemory-policy', 'allkeys-lru'] });
+    const health = async () => (await app.get(JobQueueHealthIndicator).check()).jobQueue;
+    await eventually(async () => (await health()).message?.includes('could not start'));
+    expect(await health()).toMatchObject({
+      status: 'down',
+      redis: { reachable: true },
+      message: expect.stringMatching(
+        /^the worker could not start: Redis at \S+ endangers jobs:\n- maxmemory-policy/,
+      ),
+    });
+    const { id } = await app.get(JobQueueService).enqueue(name, null);
+    expect(await app.get(JobQueueService).get(name, id)).toMatchObject({ status: 'pending' });
   });
 
   it('works for a user who may not ask for the configuration', async () => {

@@ -18,7 +18,7 @@ export function disconnectClients(): void {
 }
 
 /** A server that follows another; resolves when it has caught up. */
-export async function startReplica(master: OwnRedis, args: string[] = []): Promise<OwnRedis> {
+export async function startReplica(master: Pick<OwnRedis, 'port'>, args: string[] = []): Promise<OwnRedis> {
   const replica = await startOwnRedis({
     args: [...FAST_REPLICATION, '--replicaof', '127.0.0.1', String(master.port), ...args],
   });
