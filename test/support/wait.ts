@@ -1,4 +1,5 @@
 // Ways to wait for something to happen, with an end.
+import { atMost } from './bounds.js';
 
 /** A promise that the test resolves. */
 export interface Gate<Value = void> {
@@ -20,7 +21,7 @@ export function sleep(ms: number): Promise<void> {
 export async function eventually<Value>(
   ask: () => Value | Promise<Value>,
   {
-    timeoutMs = 10_000,
+    timeoutMs = atMost(10_000),
     what = String(ask),
     everyMs = 5,
   }: { timeoutMs?: number; what?: string; everyMs?: number } = {},

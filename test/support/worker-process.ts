@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll } from '@jest/globals';
 import ts from 'typescript';
+import { atMost } from './bounds.js';
 import { testRedisUrl } from './redis.js';
 import { within } from './wait.js';
 
@@ -74,7 +75,7 @@ export class WorkerProcess {
     return worker;
   }
 
-  async event(type: string, timeoutMs = 15_000): Promise<ProcessEvent> {
+  async event(type: string, timeoutMs = atMost(15_000)): Promise<ProcessEvent> {
     let look: (() => void) | undefined;
     const coming = new Promise<ProcessEvent>((resolve) => {
       look = () => {

@@ -8,6 +8,7 @@ import type { Job } from '../../src/worker/job.js';
 import { Worker } from '../../src/worker/worker.js';
 import type { WorkerOptions, WorkerQueue } from '../../src/worker/worker-options.js';
 import type { WorkerEvent } from '../../src/worker/worker-event.js';
+import { atMost } from './bounds.js';
 import { violations } from './invariants.js';
 import { connect, uniqueQueueName } from './redis.js';
 import { eventually, within } from './wait.js';
@@ -70,7 +71,11 @@ export class TestWorker {
   }
 
   /** Resolves with the `count`-th event of a type (of a job). */
-  async event(type: WorkerEvent['type'], count = 1, { id = '', timeoutMs = 10_000 } = {}): Promise<WorkerEvent> {
+  async event(
+    type: WorkerEvent['type'],
+    count = 1,
+    { id = '', timeoutMs = atMost(10_000) } = {},
+  ): Promise<WorkerEvent> {
     const found = () =>
       this.events.filter((event) => event.type === type && (!id || event.job.id === id))[count - 1];
     const what = () =>
