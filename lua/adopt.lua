@@ -6,7 +6,7 @@
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1..9]: retention and limits, see lib/retention
 -- ARGV[10] the most claims to look at in this call; ARGV[11] the visibility timeout of foreign claims, in ms, where no
---   worker announced it
+--   worker announced it; ARGV[12] the pace in ms at which failures are adopted, see lib/turn
 -- Returns how many dead letters were adopted, then for each claim that was taken back: id, pending | failed | cancelled.
 -- Repeated: looks at the next slice.
 --@include lib/keys
@@ -22,6 +22,7 @@
 --@include lib/limits
 --@include lib/ends
 --@include lib/crash
+--@include lib/turn
 local limit, visibility = tonumber(ARGV[first]), announced.foreign_visibility or tonumber(ARGV[first + 1])
 
 local function sighting(id)
@@ -80,5 +81,5 @@ end
 note_claims()
 local answers = { 0 }
 take_back(answers)
-answers[1] = adopt_failures()
+answers[1] = takes_turn('adopted_at_ms', tonumber(ARGV[first + 2])) and adopt_failures() or 0
 return answers

@@ -9,7 +9,8 @@
 -- ARGV[5] completed_history, ARGV[6] failed_history, ARGV[7] cancelled_history in ids; ARGV[8] dead_letter_cap
 -- ARGV[9] fallen_ttl, ARGV[10] result_ttl, ARGV[11] cancelled_ttl in ms; the limits among these hold where no worker
 --   announced any
--- Returns more: 1 when a kind used up its limit. Repeated: goes on.
+-- ARGV[12] the pace in ms, see lib/turn: 0 also for what an earlier call has left
+-- Returns more: 1 when a kind used up its limit. Repeated: goes on, or leaves it to the first.
 --@include lib/keys
 --@include lib/clock
 --@include lib/read
@@ -20,6 +21,11 @@ local dead_letter_cap = announced.dead_letter_cap or tonumber(ARGV[8])
 local fallen_ttl, result_ttl = ARGV[9], announced.result_ttl or tonumber(ARGV[10])
 local cancelled_ttl = announced.cancelled_ttl or tonumber(ARGV[11])
 local more = 0
+
+--@include lib/turn
+if not takes_turn('tidied_at_ms', tonumber(ARGV[12])) then
+  return 0
+end
 
 -- An id is in use again where its job is in another state, or has ended again and so stands nearer to the front too.
 local function in_use_again(list, state, id)

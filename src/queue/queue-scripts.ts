@@ -102,22 +102,28 @@ export class QueueScripts extends HotPathScripts {
     return call('promote', this.keys.standard, [limit], Number);
   }
 
-  adopt(limit: number) {
-    const args = [...this.retention, limit, this.options.foreignVisibilityMs];
+  /** @param paceMs as of tidy, for what those clients failed */
+  adopt(limit: number, paceMs = 0) {
+    const args = [...this.retention, limit, this.options.foreignVisibilityMs, paceMs];
     return call('adopt', this.keys.standard, args, (reply) => {
       const [deadLetters, ...pairs] = reply as [number, ...string[]];
       return { reclaimed: decodeReclaimed(pairs), deadLetters };
     });
   }
 
-  /** Answers whether more is left to tidy. */
-  tidy(limit: number): ScriptCall<boolean> {
+  /**
+   * Answers whether more is left to tidy.
+   *
+   * @param paceMs it does nothing where another call with a pace began less long ago; 0: whatever others do
+   */
+  tidy(limit: number, paceMs = 0): ScriptCall<boolean> {
     const { deadLetterAgeMs, completedHistory, failedHistory, cancelledHistory, deadLetterCap } = this.options;
     const { resultTtlMs, cancelledTtlMs } = this.options;
     const ages = [deadLetterAgeMs, WORKER_FORGOTTEN_MS, UNDECLARED_AGE_MS];
     const lives = [FALLEN_TTL_MS, resultTtlMs, cancelledTtlMs];
     const caps = [completedHistory, failedHistory, cancelledHistory, deadLetterCap];
-    return call('tidy', this.keys.standard, [limit, ...ages, ...caps, ...lives], (reply) => Number(reply) === 1);
+    const args = [limit, ...ages, ...caps, ...lives, paceMs];
+    return call('tidy', this.keys.standard, args, (reply) => Number(reply) === 1);
   }
 
   /** Answers whether the name was written. */

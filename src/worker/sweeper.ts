@@ -12,6 +12,9 @@ const SLICE = 200;
 /** The most slices of a kind in one run: a run ends even where more expires than it can take back. */
 const MOST_SLICES = 500;
 
+/** The longest that a sweep counts on what another has tidied, in ms. */
+const LONGEST_PACE_MS = 30_000;
+
 /** What one sweep did. */
 export interface SweepReport {
   reclaimed: number;
@@ -21,7 +24,8 @@ export interface SweepReport {
 
 /**
  * Brings back what would otherwise be stuck, queue by queue: expired claims, due jobs that no claim has moved, dead
- * claims of clients of the Redis pattern; and tidies up. Harmless when every replica runs it at the same time.
+ * claims of clients of the Redis pattern; and tidies up. Harmless when every replica runs it at the same time; of those that
+ * do, one tidies for all, since that costs the more the longer the histories are.
  */
 export class Sweeper {
   private timer: NodeJS.Timeout | undefined;
@@ -83,10 +87,15 @@ export class Sweeper {
       report.promoted += moved;
       return moved === SLICE;
     });
-    const { reclaimed, deadLetters } = await this.run(queue, scripts.adopt(SLICE));
+    const { reclaimed, deadLetters } = await this.run(queue, scripts.adopt(SLICE, this.paceMs));
     report.adopted += reclaimed.length + deadLetters;
     await this.tell(queue, reclaimed);
-    await this.inSlices(() => this.run(queue, scripts.tidy(SLICE)));
+    await this.inSlices((i) => this.run(queue, scripts.tidy(SLICE, i === 0 ? this.paceMs : 0)));
+  }
+
+  /** Less than the interval, so that a process that is alone misses no turn where its timer is a little early. */
+  private get paceMs(): number {
+    return Math.floor(0.75 * Math.min(this.intervalMs, LONGEST_PACE_MS));
   }
 
   /** What cannot be told must not keep the sweep from its work. */
@@ -107,9 +116,9 @@ export class Sweeper {
     return runSupervised(queue, call, this.intervalMs);
   }
 
-  private async inSlices(slice: () => Promise<boolean>): Promise<void> {
+  private async inSlices(slice: (i: number) => Promise<boolean>): Promise<void> {
     for (let i = 0; i < MOST_SLICES && !this.stopped; i++) {
-      if (!(await slice())) {
+      if (!(await slice(i))) {
         return;
       }
     }

@@ -45,8 +45,9 @@ async function endInEachWay(queue: JobQueue): Promise<void> {
   }
 }
 
+/** As one of a process that sweeps so often that none leaves it to another to tidy. */
 async function sweep(queue: JobQueue): Promise<void> {
-  await new Sweeper([queue], 1_000, silentLogger).runOnce();
+  await new Sweeper([queue], 1, silentLogger).runOnce();
 }
 
 function lives(state: TestQueue, ...ids: string[]): Promise<number[]> {

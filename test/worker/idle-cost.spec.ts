@@ -2,9 +2,12 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '../../src/queue/job-queue.js';
+import { silentLogger } from '../../src/queue/logger.js';
+import { Sweeper } from '../../src/worker/sweeper.js';
 import type { WorkerOptions } from '../../src/worker/worker-options.js';
 import { atMost } from '../support/bounds.js';
 import { startOwnRedis } from '../support/own-redis.js';
+import { queueOn, type TestQueue } from '../support/queue-state.js';
 import { connect } from '../support/redis.js';
 import { sleep } from '../support/wait.js';
 import { connectionsOf, idle, namedConnection, newQueue, startWorker } from '../support/workers.js';
@@ -33,6 +36,22 @@ describe('an idle worker', () => {
       }),
     );
     expect(measured.filter(({ sent, most }) => sent === 0 || sent > most)).toEqual([]);
+  });
+
+  it('looks into long histories once in an interval, however many of its replicas sweep', async () => {
+    const server = await startOwnRedis();
+    const redis = connect({}, server.url);
+    const queue = newQueue({}, redis);
+    await fillHistories(queueOn(redis, {}, queue.name));
+    const costs: number[] = [];
+    for (let replica = 0; replica < 3; replica++) {
+      const before = await commandsCalled(redis);
+      await new Sweeper([queue], 5_000, silentLogger).runOnce();
+      costs.push((await commandsCalled(redis)) - before);
+    }
+    expect(costs[0]).toBeGreaterThan(500);
+    expect(costs[0]).toBeLessThanOrEqual(1_800);
+    expect(Math.max(...costs.slice(1))).toBeLessThanOrEqual(40);
   });
 
   it('has one connection for commands and one that waits, whatever the number of queues', async () => {
@@ -65,6 +84,37 @@ describe('an idle worker', () => {
 
 function list(queues: JobQueue[]) {
   return queues.map((queue) => ({ queue, handlers: { [queue.name]: () => undefined } }));
+}
+
+/** Three hundred jobs that have ended in each way, more than one look takes in, of a handler with limits of its own, as the sweep has seen them. */
+async function fillHistories(q: TestQueue): Promise<void> {
+  const error = { name: 'Error', message: 'no' };
+  const kept = { completedHistory: 1_000, cancelledHistory: 1_000, deadLetterCap: 1_000 };
+  await q.run(q.scripts.announce('w1', true, [{ name: q.name, maxAttempts: 3, maxCrashes: 3, ...kept }]));
+  const endAs = {
+    completed: (ids: string[]) =>
+      q.claim(ids.length).then((jobs) => q.run(q.scripts.complete(jobs.map((job) => ({ ...job, result: '1' }))))),
+    failed: async (ids: string[]) => {
+      const failures = (await q.claim(ids.length)).map((job) => ({ ...job, error, final: true, backoffMs: 0 }));
+      await q.run(q.scripts.fail(failures));
+    },
+    cancelled: (ids: string[]) => Promise.all(ids.map((id) => q.run(q.scripts.cancel(id)))),
+  };
+  for (const [state, end] of Object.entries(endAs)) {
+    for (let hundred = 0; hundred < 3; hundred++) {
+      const ids = Array.from({ length: 100 }, (_, i) => `${state}-${hundred}-${i}`);
+      await q.addAll(...ids);
+      await end(ids);
+    }
+  }
+  while (await q.run(q.scripts.tidy(200)));
+}
+
+/** Until now, also by scripts; without the ones that measure. */
+async function commandsCalled(redis: Redis): Promise<number> {
+  const stats = await redis.info('commandstats');
+  const calls = [...stats.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)].filter(([, name]) => name !== 'info');
+  return calls.reduce((sum, [, , count]) => sum + Number(count), 0);
 }
 
 /** Those that clients send, not those that scripts call, and without the ones that measure. */

@@ -19,7 +19,7 @@ function sharedQueue(options: QueueOptions = {}, pattern: PatternOptions = {}) {
   const queue = newQueue(options, redis);
   // A foreign complete leaves the token in the hash, and its history is shorter than ours.
   leaveBroken(queue);
-  const sweeper = new Sweeper([queue], 1_000, silentLogger);
+  const sweeper = new Sweeper([queue], 1, silentLogger);
   const client = () => new PatternClient(redis, connect(), queue.name, { history: 5_000, ...pattern });
   return { queue, redis, sweep: () => sweeper.runOnce(), client, foreign: client() };
 }
@@ -170,7 +170,7 @@ describe('our sweep', () => {
     const events: WorkerEvent[] = [];
     const warnings: string[] = [];
     const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) };
-    const sweeper = new Sweeper([queue], 1_000, logger, (event) => void events.push(event));
+    const sweeper = new Sweeper([queue], 1, logger, (event) => void events.push(event));
     const id = await foreign.enqueue({ n: 1 });
     await foreign.claim();
     await sweeper.runOnce();

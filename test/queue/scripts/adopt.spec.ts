@@ -158,6 +158,21 @@ describe('adopt.lua: dead letters of clients of the Redis pattern', () => {
     expect(await q.job('a')).toMatchObject({ claim_token: '', last_error: 'no' });
   });
 
+  it('are looked for by one of the calls in a pace, while each takes dead claims back', async () => {
+    const q = testQueue();
+    const inTurn = () => q.run(q.scripts.adopt(100, 3_600_000));
+    await foreignFailure(q, 'first');
+    expect(await inTurn()).toMatchObject({ deadLetters: 1 });
+    await foreignFailure(q, 'second');
+    await q.addAll('a');
+    await foreignClaim(q);
+    await inTurn();
+    await ageSightings(q);
+    expect(await inTurn()).toEqual({ deadLetters: 0, reclaimed: [{ id: 'a', status: 'pending' }] });
+    await q.redis.hset(q.keys.sweep, 'adopted_at_ms', (await q.now()) - 3_600_000);
+    expect(await inTurn()).toMatchObject({ deadLetters: 1 });
+  });
+
   it('are held to the cap of dead letters', async () => {
     const q = testQueue({ deadLetterCap: 2 });
     for (const id of ['a', 'b', 'c']) await foreignFailure(q, id);

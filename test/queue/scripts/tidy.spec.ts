@@ -162,6 +162,22 @@ describe('tidy.lua', () => {
     expect(await q.redis.hgetall(q.keys.unique)).toEqual({ k: 'b' });
   });
 
+  it('with a pace does nothing where such a call began less long ago, by the clock of the server', async () => {
+    const q = testQueue();
+    await q.add('waits', { delay_ms: HOUR });
+    const tidied = async (paceMs: number) => {
+      await q.redis.rpush(q.keys.completed, 'gone');
+      expect(await q.run(q.scripts.tidy(100, paceMs))).toBe(false);
+      return (await q.redis.del(q.keys.completed)) === 0;
+    };
+    expect([await tidied(HOUR), await tidied(HOUR), await tidied(0)]).toEqual([true, false, true]);
+    const now = await q.now();
+    await q.redis.hset(q.keys.sweep, 'tidied_at_ms', now - HOUR);
+    expect([await tidied(HOUR), await tidied(HOUR)]).toEqual([true, false]);
+    await q.redis.hset(q.keys.sweep, 'tidied_at_ms', now + HOUR); // before a failover to a clock that is late
+    expect([await tidied(HOUR), await tidied(HOUR)]).toEqual([true, false]);
+  });
+
   it('deletes dead letters past their age, where they have one', async () => {
     const forever = testQueue({ deadLetterAgeMs: 0 });
     const aged = testQueue({ deadLetterAgeMs: 60_000 });
