@@ -2,6 +2,7 @@
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '../../src/queue/job-queue.js';
 import { holdUnique, orphan, plant } from './damage.js';
+import { deployEarlier, restartWorkers } from './deploys.js';
 import {
   freezeUnderSentinel,
   killInCluster,
@@ -13,7 +14,7 @@ import {
 import type { Fleet, Slot } from './fleet.js';
 import type { Ground } from './ground.js';
 import type { HistoryWriter } from './history.js';
-import { strength, type FaultKind, type PlannedFault } from './plan.js';
+import { strength, victim, type FaultKind, type PlannedFault } from './plan.js';
 
 const HOUR_MS = 3_600_000;
 const VISIBILITY_MS = 3_000;
@@ -53,12 +54,8 @@ export const FAULTS: Record<FaultKind, Fault> = {
     await fleet.start(slot);
   },
 
-  'rolling-restart': async ({ fleet }) => {
-    for (const slot of fleet.workers) {
-      await fleet.stop(slot);
-      await fleet.start(slot);
-    }
-  },
+  'rolling-restart': restartWorkers,
+  'earlier-version': deployEarlier,
 
   'clock-off': async ({ fleet }, planned) => {
     const slot = victim(fleet.slots, planned);
@@ -162,10 +159,6 @@ export const FAULTS: Record<FaultKind, Fault> = {
   'cluster-switch': switchInCluster,
   'slot-move': moveSlot,
 };
-
-function victim(slots: readonly Slot[], planned: PlannedFault): Slot {
-  return slots[Math.floor(planned.victim * slots.length)]!;
-}
 
 /** One line, or all of them. */
 function victims({ slots }: Fleet, planned: PlannedFault): readonly Slot[] {

@@ -21,6 +21,8 @@ export interface Slot {
   child: ChildProcess | undefined;
   number: number;
   clockOffMs: number;
+  /** Whether its process is of the earlier version of the library. */
+  earlier: boolean;
   /** When Redis last answered its worker's fetch or its producer's question, by the monotonic clock. */
   answeredAtMs: number;
   done: boolean;
@@ -52,23 +54,12 @@ export class Fleet {
     process.once('exit', () => this.slots.forEach(({ child }) => child?.kill('SIGKILL')));
   }
 
-  async add(role: Role, name: string): Promise<Slot> {
-    const { line, proxied } = this.options;
-    const proxy = proxied && line.kind === 'server' ? await FaultProxy.start(line.url) : undefined;
-    const slot: Slot = {
-      name,
-      role,
-      proxy,
-      line: proxy ? { kind: 'server', url: proxy.url } : line,
-      child: undefined,
-      number: 0,
-      clockOffMs: 0,
-      answeredAtMs: 0,
-      done: false,
-    };
-    this.slots.push(slot);
-    await this.start(slot);
-    return slot;
+  /** Adds places in their order, and starts their processes all at the same time. */
+  async add(...places: (readonly [role: Role, name: string])[]): Promise<void> {
+    const added: Slot[] = [];
+    for (const [role, name] of places) added.push(await this.place(role, name));
+    this.slots.push(...added);
+    await Promise.all(added.map((slot) => this.start(slot)));
   }
 
   get workers(): Slot[] {
@@ -96,9 +87,10 @@ export class Fleet {
       clockOffMs: slot.clockOffMs,
     };
     const root = join(import.meta.dirname, '../..');
+    const register = join(import.meta.dirname, slot.earlier ? 'register-earlier.mjs' : 'register.mjs');
     const child = fork(join(import.meta.dirname, 'process.ts'), [JSON.stringify(options)], {
       cwd: root,
-      execArgv: ['--expose-gc', '--enable-source-maps', '--import', join(import.meta.dirname, 'register.mjs')],
+      execArgv: ['--expose-gc', '--enable-source-maps', '--import', register],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     slot.child = child;
@@ -133,6 +125,23 @@ export class Fleet {
       child?.kill('SIGKILL');
       await proxy?.close();
     }
+  }
+
+  private async place(role: Role, name: string): Promise<Slot> {
+    const { line, proxied } = this.options;
+    const proxy = proxied && line.kind === 'server' ? await FaultProxy.start(line.url) : undefined;
+    return {
+      name,
+      role,
+      proxy,
+      line: proxy ? { kind: 'server', url: proxy.url } : line,
+      child: undefined,
+      number: 0,
+      clockOffMs: 0,
+      earlier: false,
+      answeredAtMs: 0,
+      done: false,
+    };
   }
 
   private hear(slot: Slot, report: Report): void {

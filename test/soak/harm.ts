@@ -49,7 +49,7 @@ export async function forget({ fleet, ground: { server }, history }: Scene): Pro
   const workersMs = await backAfter(monotonicMs(), fleet.workers);
   for (const slot of others) await fleet.start(slot);
   const producersMs = await backAfter(monotonicMs(), fleet.producers);
-  await sleep(8_000);
+  await sleep(5_000);
   return [{ workersMs, producersMs }];
 }
 

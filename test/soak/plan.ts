@@ -11,6 +11,7 @@ export const FAULT_KINDS = {
   block: { own: false },
   'kill-producer': { own: false, on: ['single', 'sentinel', 'cluster'] },
   'rolling-restart': { own: false },
+  'earlier-version': { own: false },
   'clock-off': { own: false },
   cut: { own: false },
   'half-open': { own: false },
@@ -48,6 +49,11 @@ export interface PlannedFault {
 /** From the least to the most, by how strong the fault is. */
 export function strength(planned: PlannedFault, least: number, most: number): number {
   return Math.round(least + planned.strength * (most - least));
+}
+
+/** Whom it concerns. */
+export function victim<Possible>(all: readonly Possible[], planned: PlannedFault): Possible {
+  return all[Math.floor(planned.victim * all.length)]!;
 }
 
 /** What can happen there. */

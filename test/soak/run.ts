@@ -104,12 +104,17 @@ export async function run(options: RunOptions): Promise<Outcome> {
   }
 }
 
-async function startFleet(fleet: Fleet, load: boolean): Promise<void> {
-  for (let i = 1; i <= 4; i++) await fleet.add('worker', `worker-${i}`);
-  if (!load) await fleet.add('fifo-worker', 'fifo-worker');
-  await fleet.add('operator', 'operator');
-  await fleet.add('producer', 'producer-1');
-  await fleet.add(load ? 'producer' : 'fifo-producer', load ? 'producer-2' : 'fifo-producer');
+function startFleet(fleet: Fleet, load: boolean): Promise<void> {
+  const workers = [1, 2, 3, 4].map((i) => ['worker', `worker-${i}`] as const);
+  return load
+    ? fleet.add(...workers, ['operator', 'operator'], ['producer', 'producer-1'], ['producer', 'producer-2'])
+    : fleet.add(
+        ...workers,
+        ['fifo-worker', 'fifo-worker'],
+        ['operator', 'operator'],
+        ['producer', 'producer-1'],
+        ['fifo-producer', 'fifo-producer'],
+      );
 }
 
 async function readAll(folder: string): Promise<Facts> {

@@ -1,12 +1,14 @@
 // A worker in a process of its own, to be killed, frozen and thawed. It runs the current sources, transpiled once per
-// test file, and reports every event on its standard output.
-import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+// test file, or an earlier version of the library, and reports every event on its standard output.
+import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
 import { afterAll } from '@jest/globals';
 import ts from 'typescript';
 import { atMost } from './bounds.js';
+import { earlierVersion } from './earlier-version.js';
 import { testRedisUrl } from './redis.js';
 import { within } from './wait.js';
 
@@ -15,11 +17,12 @@ const START_MS = 60_000;
 
 const root = join(import.meta.dirname, '../..');
 const children = new Set<ChildProcess>();
-const built = new Map<string, string>();
+let folder: string | undefined;
+let sources: string | undefined;
 
 afterAll(() => {
   children.forEach((child) => child.kill('SIGKILL'));
-  built.forEach((folder) => rmSync(folder, { recursive: true, force: true }));
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
 });
 
 export interface WorkerProcessOptions {
@@ -33,10 +36,8 @@ export interface WorkerProcessOptions {
   /** For how long a job with the payload `block` keeps the event loop from all else, in ms. */
   blockMs?: number;
   redisUrl?: string;
-  /** Stands at the end of each of its scripts, so that they are another version of them. */
-  scriptComment?: string;
-  /** Runs the sources of this commit, and not those of now. */
-  commit?: string;
+  /** Runs the earlier version of the library, and not the sources of now. */
+  earlier?: boolean;
 }
 
 export interface ProcessEvent {
@@ -65,11 +66,10 @@ export class WorkerProcess {
 
   /** Resolves when the worker has started. */
   static async start(options: WorkerProcessOptions): Promise<WorkerProcess> {
-    const script = join(buildOf(options.commit ?? ''), 'test-worker.js');
+    const library = options.earlier ? earlierVersion() : sourcesOfNow();
+    const given = JSON.stringify({ redisUrl: testRedisUrl(), library, ...options });
     const worker = new WorkerProcess(
-      spawn(process.execPath, [script, JSON.stringify({ redisUrl: testRedisUrl(), ...options })], {
-        stdio: ['ignore', 'pipe', 'pipe'],
-      }),
+      spawn(process.execPath, [join(ownFolder(), 'test-worker.js'), given], { stdio: ['ignore', 'pipe', 'pipe'] }),
     );
     await worker.event('ready', START_MS);
     return worker;
@@ -102,15 +102,10 @@ export class WorkerProcess {
 
 const SCRIPT = `
 import { Redis } from 'ioredis';
-import { luaScripts } from './queue/lua.generated.js';
 
-const { scriptComment, redisUrl, queue: name, queueOptions, workerOptions, workMs, deaf, blockMs } = JSON.parse(process.argv[2]);
-if (scriptComment) {
-  for (const script of Object.keys(luaScripts)) luaScripts[script] += '-- ' + scriptComment + '\\n';
-}
-// Only now: the digests are made when the module is loaded.
-const { JobQueue } = await import('./queue/job-queue.js');
-const { Worker } = await import('./worker/worker.js');
+const { library, redisUrl, queue: name, queueOptions, workerOptions, workMs, deaf, blockMs } = JSON.parse(process.argv[2]);
+const { JobQueue } = await import(library + 'queue/job-queue.js');
+const { Worker } = await import(library + 'worker/worker.js');
 const say = (event) => process.stdout.write(JSON.stringify(event) + '\\n');
 const redis = new Redis(redisUrl, { maxRetriesPerRequest: null });
 redis.on('error', () => {});
@@ -145,49 +140,39 @@ await worker.start();
 say({ type: 'ready', id: '', attempt: 0 });
 `;
 
-/** Whether the history has a commit: a copy of the sources alone, or of the last commits only, does not. */
-export function knowsCommit(commit: string): boolean {
-  return spawnSync('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: root }).status === 0;
-}
-
-function buildOf(commit: string): string {
-  const known = built.get(commit);
-  if (known) return known;
-  const cache = join(root, '.cache');
-  mkdirSync(cache, { recursive: true });
-  const target = mkdtempSync(join(cache, 'worker-process-'));
-  built.set(commit, target);
-  build(commit === '' ? root : checkOut(commit, join(target, 'checkout')), target);
-  return target;
-}
-
-function checkOut(commit: string, folder: string): string {
-  mkdirSync(folder);
-  const paths = ['package.json', 'src/queue', 'src/worker', 'lua', 'scripts'];
-  const archive = execFileSync('git', ['archive', commit, ...paths], { cwd: root, maxBuffer: 1e8 });
-  execFileSync('tar', ['-x'], { cwd: folder, input: archive });
-  execFileSync(process.execPath, ['scripts/embed-lua.mjs'], { cwd: folder });
+/** In a folder from which packages of the project are found. */
+function ownFolder(): string {
+  if (folder === undefined) {
+    const cache = join(root, '.cache');
+    mkdirSync(cache, { recursive: true });
+    folder = mkdtempSync(join(cache, 'worker-process-'));
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+    writeFileSync(join(folder, 'test-worker.js'), SCRIPT);
+  }
   return folder;
 }
 
-/** Transpiles queue and worker into a folder from which packages of the project are found. */
-function build(from: string, target: string): void {
-  writeFileSync(join(target, 'package.json'), '{"type":"module"}');
-  for (const folder of ['queue', 'worker']) {
-    for (const file of readdirSync(join(from, 'src', folder))) {
-      const source = readFileSync(join(from, 'src', folder, file), 'utf8');
-      const { outputText } = ts.transpileModule(source, {
-        compilerOptions: {
-          target: ts.ScriptTarget.ES2022,
-          module: ts.ModuleKind.ESNext,
-          experimentalDecorators: true,
-          useDefineForClassFields: false,
-        },
-      });
-      const output = join(target, folder, file.replace(/\.ts$/, '.js'));
-      mkdirSync(dirname(output), { recursive: true });
-      writeFileSync(output, outputText);
-    }
+/** The URL of queue and worker, transpiled. */
+function sourcesOfNow(): string {
+  if (sources === undefined) {
+    const target = join(ownFolder(), 'now');
+    for (const part of ['queue', 'worker']) transpile(join(root, 'src', part), join(target, part));
+    sources = pathToFileURL(`${target}/`).href;
   }
-  writeFileSync(join(target, 'test-worker.js'), SCRIPT);
+  return sources;
+}
+
+function transpile(from: string, target: string): void {
+  mkdirSync(target, { recursive: true });
+  for (const file of readdirSync(from)) {
+    const { outputText } = ts.transpileModule(readFileSync(join(from, file), 'utf8'), {
+      compilerOptions: {
+        target: ts.ScriptTarget.ES2022,
+        module: ts.ModuleKind.ESNext,
+        experimentalDecorators: true,
+        useDefineForClassFields: false,
+      },
+    });
+    writeFileSync(join(target, file.replace(/\.ts$/, '.js')), outputText);
+  }
 }

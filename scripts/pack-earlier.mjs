@@ -1,0 +1,52 @@
+// node scripts/pack-earlier.mjs COMMIT
+// Packs the library as it was at a commit of the history, for the tests in which two versions work at once: only the ES
+// modules, without types and source maps. Its package.json says of which commit it is, as `gitHead`. See test/fixtures.
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const PARTS = ['package.json', 'LICENSE', 'tsconfig.json', 'tsconfig.build.json', 'src', 'lua', 'scripts'];
+const LEAN = ['--declaration', 'false', '--sourceMap', 'false', '--inlineSources', 'false', '--removeComments'];
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const fixtures = join(root, 'test/fixtures');
+const cache = join(root, '.cache');
+
+try {
+  const [asked] = process.argv.slice(2);
+  if (asked === undefined) throw new Error('expected a commit, found none: node scripts/pack-earlier.mjs COMMIT');
+  const commit = git('rev-parse', '--verify', `${asked}^{commit}`).toString().trim();
+  mkdirSync(cache, { recursive: true });
+  // In the tree, so that the compiler finds the packages of the project.
+  const copy = mkdtempSync(join(cache, 'pack-earlier-'));
+  try {
+    console.log(pack(commit, copy));
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+} catch (error) {
+  console.error(`pack-earlier: ${error.message}`);
+  process.exitCode = 1;
+}
+
+/** Answers where the tarball is. */
+function pack(commit, copy) {
+  const run = (file, ...args) => execFileSync(process.execPath, [file, ...args], { cwd: copy, stdio: 'inherit' });
+  execFileSync('tar', ['-x'], { cwd: copy, input: git('archive', commit, ...PARTS) });
+  run('scripts/embed-lua.mjs');
+  run(join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json', ...LEAN);
+  cpSync(join(copy, 'src/worker/thread-entry.cjs'), join(copy, 'dist/esm/worker/thread-entry.cjs'));
+  const { name, version, license } = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8'));
+  const manifest = { name, version, license, type: 'module', exports: './dist/esm/index.js', files: ['dist/esm'] };
+  writeFileSync(join(copy, 'package.json'), JSON.stringify({ ...manifest, gitHead: commit }, null, 2));
+  const target = join(fixtures, `${name}-${commit.slice(0, 7)}.tgz`);
+  mkdirSync(fixtures, { recursive: true });
+  execFileSync('npm', ['pack', '--ignore-scripts', '--loglevel=error'], { cwd: copy });
+  cpSync(join(copy, `${name}-${version}.tgz`), target);
+  return target;
+}
+
+function git(...args) {
+  return execFileSync('git', args, { cwd: root, maxBuffer: 1e8 });
+}
