@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis';
 import { RedisUnsuitableError } from './errors.js';
 import { isCluster, type RedisClient } from './redis-client.js';
+import { freeStuck, replaceNodes } from './stuck-cluster.js';
 
 /** A server that is merely slow must not lose its connections: nothing is given less than this, in ms. */
 export const SHORTEST_TRIP_MS = 1_000;
@@ -35,13 +35,12 @@ export function supervised<Answer>(client: RedisClient, limitMs: number, answer:
   });
 }
 
-/** How often a client of a Cluster is asked whether it still disconnects, in ms. */
-const DISCONNECTING_MS = 1_000;
+/** How often a client that does not connect is looked at, in ms. */
+const STUCK_MS = 1_000;
 
 /**
  * Replaces each connection of a client that is accepted and then keeps silent: it would never become ready, and never
- * fail. A server that loads its data answers that. A redirection that reaches a client of a Cluster while it disconnects
- * gives it a node again, and ioredis would then wait for its end for ever: it is told once more. Answers the way to end
+ * fail. A server that loads its data answers that. A client of a Cluster is freed where it is stuck. Answers the way to end
  * the supervision.
  */
 export function superviseHandshake(client: RedisClient, limitMs: number = LONGEST_HANDSHAKE_MS): () => void {
@@ -61,8 +60,7 @@ export function superviseHandshake(client: RedisClient, limitMs: number = LONGES
     begin();
   }
   client.on('connect', begin);
-  const again = () => client.isCluster && client.status === 'disconnecting' && cut(client);
-  const looking = setInterval(again, DISCONNECTING_MS).unref();
+  const looking = setInterval(() => freeStuck(client), STUCK_MS).unref();
   return () => {
     clearTimeout(timer);
     clearInterval(looking);
@@ -79,7 +77,8 @@ export async function insist<Answer>(
   answer: Promise<Answer>,
   limitMs: number = LONGEST_HANDSHAKE_MS,
 ): Promise<Answer> {
-  const supervision = setInterval(() => client.status === 'ready' && cut(client), limitMs).unref();
+  const look = () => (client.status === 'ready' ? cut(client) : freeStuck(client));
+  const supervision = setInterval(look, limitMs).unref();
   try {
     return await answer;
   } finally {
@@ -89,16 +88,11 @@ export async function insist<Answer>(
 
 /**
  * Ends a connection that no longer answers, so that the client makes a new one. A polite end would wait for the other
- * side, which on a half-open connection never comes: the socket is destroyed. A client of a Cluster that still connects is
- * left alone: it gives up by itself what does not answer, and told to disconnect before it has a node, it would do so for
- * ever.
+ * side, which on a half-open connection never comes: the socket is destroyed.
  */
 export function cut(client: RedisClient): void {
   if (isCluster(client)) {
-    if (['ready', 'connect', 'disconnecting'].includes(client.status)) {
-      client.nodes('all').forEach(hearAsking);
-      client.disconnect(true);
-    }
+    replaceNodes(client);
   } else if (client.status === 'ready' || client.status === 'connect') {
     streamOf(client)?.destroy();
   }
@@ -107,22 +101,4 @@ export function cut(client: RedisClient): void {
 /** The socket of a single connection, which ioredis does not declare; undefined for a Cluster, which has many. */
 function streamOf(client: RedisClient): { destroy(): void; readonly bytesRead: number } | undefined {
   return client.isCluster ? undefined : (client as { stream?: ReturnType<typeof streamOf> }).stream;
-}
-
-/**
- * ioredis hears no answer to an ASKING of its own: that of one which is cut off would end the process, as nobody's. Its
- * queues of commands are not declared, and may be absent in another version, which then is left as it is.
- */
-function hearAsking(node: Redis): void {
-  const { commandQueue, offlineQueue } = node as unknown as Record<string, { toArray(): Queued[] } | undefined>;
-  for (const { command } of [...(commandQueue?.toArray() ?? []), ...(offlineQueue?.toArray() ?? [])]) {
-    if (command.name === 'asking') {
-      command.promise.catch(() => undefined);
-    }
-  }
-}
-
-/** A command that a client has sent, or will send. */
-interface Queued {
-  command: { name: string; promise: Promise<unknown> };
 }

@@ -2,6 +2,7 @@
 import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { JobQueue } from '../../src/queue/job-queue.js';
 import { auditServer } from '../../src/queue/server-audit.js';
+import { freeStuck } from '../../src/queue/stuck-cluster.js';
 import { cut } from '../../src/queue/supervised.js';
 import { BACK_MS } from '../support/bounds.js';
 import type { OwnRedis } from '../support/own-redis.js';
@@ -74,6 +75,27 @@ describe('a client that still connects when it is to be replaced, as on a machin
     expect(client.status).toBe('connecting');
     cut(client);
     await eventually(() => client.status === 'ready', { what: 'a client that is connected' });
+  });
+});
+
+describe('a client whose last connection ends late, when it has begun to connect anew', () => {
+  it('connects all the same', async () => {
+    const client = cluster.connect();
+    // What ioredis does with that end, whenever it comes; it goes back to closed.
+    const { connectionPool } = client as unknown as { connectionPool: { emit(event: 'drain'): void } };
+    connectionPool.emit('drain');
+    expect(await newQueue(uniqueQueueName(), client).enqueue('after')).toMatchObject({ outcome: 'new' });
+  });
+
+  it('stays closed where the application has closed it', async () => {
+    const client = cluster.connect();
+    await client.ping();
+    client.disconnect();
+    freeStuck(client);
+    expect(client.status).toBe('disconnecting');
+    await eventually(() => client.status !== 'disconnecting', { what: 'a closed client' });
+    freeStuck(client);
+    expect(['close', 'end']).toContain(client.status);
   });
 });
 
