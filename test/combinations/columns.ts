@@ -1,6 +1,6 @@
 // The columns of the tables "what happens": what is done to a job while it runs, and while it waits.
 import { expect } from '@jest/globals';
-import { HOUR, TIME_RUNS_OUT } from './rows.js';
+import { HOUR, TIME_RUNS_OUT, WORKER_PAUSED } from './rows.js';
 import type { Scene } from './scene.js';
 
 export type Columns = Record<string, (scene: Scene) => Promise<string>>;
@@ -71,6 +71,23 @@ export const WHILE_IT_WAITS: Columns = {
     await scene.stage.complete();
     return paused;
   },
+  [WORKER_PAUSED]: async (scene) => {
+    if (scene.row.ahead) {
+      await scene.claimed();
+      scene.stage.keepWaiting();
+      await scene.givenBack();
+      return scene.seen();
+    }
+    scene.stage.keepWaiting();
+    await scene.enqueue();
+    await scene.becomeDue();
+    await scene.stage.state.run(scene.stage.state.scripts.promote(10));
+    const paused = await scene.seen();
+    scene.stage.claimAgain();
+    await scene.begin();
+    await scene.stage.complete();
+    return paused;
+  },
   rescheduled: async (scene) => {
     await scene.waits();
     return moved(scene, await scene.stage.reschedule(scene.id, { delayMs: HOUR }), 'scheduled');
@@ -89,6 +106,27 @@ export const WHILE_IT_WAITS: Columns = {
   removed: async (scene) => {
     await scene.waits();
     return moved(scene, await scene.stage.remove(scene.id), 'removed');
+  },
+  'a clean': async (scene) => {
+    await scene.waits();
+    const { status } = (await scene.stage.get(scene.id))!;
+    if (status === 'processing') {
+      await expect(scene.stage.clean(status as 'pending')).rejects.toThrow('clean status');
+      return 'refused';
+    }
+    expect(await scene.stage.clean(status as 'pending')).toBe(1);
+    return scene.seen();
+  },
+  'a purge': async (scene) => {
+    await scene.waits();
+    expect(await scene.stage.purge()).toBe(scene.row.ahead ? 3 : 1);
+    return scene.seen();
+  },
+  discarded: async (scene) => {
+    await scene.run();
+    await scene.stage.fail(true);
+    expect(await scene.stage.deadLetters.discard(scene.id)).toBe(true);
+    return scene.seen();
   },
   redriven: async (scene) => {
     await scene.run();

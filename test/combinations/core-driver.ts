@@ -6,17 +6,20 @@ import type { Job } from '../../src/worker/job.js';
 import { queueOn, type TestQueue } from '../support/queue-state.js';
 import { newQueue, startWorker } from '../support/workers.js';
 import { Play, type PlayedVerb } from './play.js';
-import { definitionOf, rowIn, TIME_RUNS_OUT, type Row } from './rows.js';
+import { definitionOf, rowIn, TIME_RUNS_OUT, WORKER_PAUSED, type Row } from './rows.js';
 import type { Driver, Stage } from './scene.js';
 import { server } from './server.js';
 
-type Consumer = Pick<Stage, PlayedVerb | 'keepWaiting' | 'running' | 'shutDown'>;
+type Consumer = Pick<Stage, PlayedVerb | 'keepWaiting' | 'claimAgain' | 'running' | 'shutDown'>;
+
+/** What nobody who claims by hand can show. */
+const NEED_A_WORKER = [TIME_RUNS_OUT, WORKER_PAUSED];
 
 export const coreDriver: Driver = {
   name: 'the core',
   open: async (base, column) => {
     const row = rowIn(column, base);
-    const played = row.handler !== undefined || row.ahead === true || column === TIME_RUNS_OUT;
+    const played = row.handler !== undefined || row.ahead === true || NEED_A_WORKER.includes(column);
     const queue = newQueue(played ? { visibilityMs: 300 } : {}, server());
     const state = queueOn(server(), {}, queue.name);
     return {
@@ -32,13 +35,21 @@ export const coreDriver: Driver = {
       get: (id) => queue.get(id),
       reschedule: (id, start) => queue.reschedule(id, start),
       remove: (id) => queue.remove(id),
+      clean: (status) => queue.clean(status),
+      purge: () => queue.purge({ confirm: queue.name }),
       ...(played ? await worker(queue, state, row) : manualConsumer(queue, state)),
     };
   },
 };
 
 /** Of one who claims by hand, a job at a time, when the test says so. */
-const nothingToDo = { keepWaiting: () => {}, blocked: async () => {}, freeSlot: () => {}, end: () => {} };
+const nothingToDo = {
+  keepWaiting: () => {},
+  claimAgain: () => {},
+  blocked: async () => {},
+  freeSlot: () => {},
+  end: () => {},
+};
 
 function manualConsumer(queue: JobQueue, state: TestQueue): Consumer {
   let job: ClaimedJob;
@@ -80,6 +91,7 @@ async function worker(queue: JobQueue, state: TestQueue, { handler, ahead }: Row
   return {
     ...play.verbs(queue, state),
     keepWaiting: () => runtime.pause(),
+    claimAgain: () => runtime.resume(),
     running: async () => {
       await play.started.promise;
       await queue.pause();

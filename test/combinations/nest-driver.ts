@@ -76,8 +76,11 @@ function stageOf(name: string, row: Row, play: Play, jobs: JobQueueService, app:
     get: (id) => jobs.get(name, id),
     reschedule: (id, start) => jobs.reschedule(subject, id, start),
     remove: (id) => jobs.remove(subject, id),
+    clean: (status) => jobs.clean(subject, status),
+    purge: () => jobs.purge(subject, { confirm: name }),
     ...play.verbs(queue, state),
     keepWaiting: () => jobs.pauseWorker(name),
+    claimAgain: () => jobs.resumeWorker(name),
     running: async () => {
       await play.started.promise;
       await jobs.pause(subject);

@@ -25,6 +25,9 @@ export interface Row {
 /** The column in which a time limit passes while the job runs. */
 export const TIME_RUNS_OUT = 'its time runs out';
 
+/** The column that needs a worker, since it is the worker that is paused. */
+export const WORKER_PAUSED = 'a pause of the worker';
+
 /** Long enough that the test has put a peer behind the job by then. */
 const SHORT = { timeoutMs: 500 };
 

@@ -1,5 +1,6 @@
 // What a driver gives to the columns of a table: one job in one queue, and all that can be done to it.
 import { expect } from '@jest/globals';
+import type { CleanableStatus } from '../../src/queue/clean.js';
 import type { DeadLetters } from '../../src/queue/dead-letters.js';
 import type { JobRecord } from '../../src/queue/job.js';
 import type { JobHandle } from '../../src/queue/job-handle.js';
@@ -33,8 +34,12 @@ export interface Stage {
   get(id: string): Promise<JobRecord | null>;
   reschedule(id: string, start: { delayMs: number }): Promise<string>;
   remove(id: string): Promise<string>;
+  clean(status: CleanableStatus): Promise<number>;
+  purge(): Promise<number>;
   /** Lets nobody claim but the test. */
   keepWaiting(): void;
+  /** Ends that. */
+  claimAgain(): void;
   /** Resolves when the job runs; from then on nothing else is claimed. */
   running(): Promise<void>;
   /** Resolves when BLOCKER runs, in the only slot. */
@@ -120,6 +125,11 @@ export class Scene {
     }
     this.stage.keepWaiting();
     await this.enqueue();
+  }
+
+  /** Resolves when the worker has given the job back. */
+  async givenBack(): Promise<void> {
+    await eventually(async () => (await this.stage.get(this.id))!.status === 'pending');
   }
 
   /** Resolves when the job runs. */
