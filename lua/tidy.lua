@@ -19,7 +19,7 @@ local limit, dead_age = tonumber(ARGV[1]), announced.dead_letter_age or tonumber
 local worker_age, schedule_age = tonumber(ARGV[3]), tonumber(ARGV[4])
 local dead_letter_cap = announced.dead_letter_cap or tonumber(ARGV[8])
 local fallen_ttl, result_ttl = ARGV[9], announced.result_ttl or tonumber(ARGV[10])
-local cancelled_ttl = announced.cancelled_ttl or tonumber(ARGV[11])
+local cancelled_ttl = announced.cancelled_ttl or announced.result_ttl or tonumber(ARGV[11])
 local more = 0
 
 --@include lib/turn

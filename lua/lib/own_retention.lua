@@ -1,12 +1,13 @@
 -- retention_of(name): what the handler of a name keeps of its jobs, as the workers announced it: caps by state (completed,
 -- cancelled, failed), dead_age and by state the life in ms, each absent where the queue's holds, and its name as JSON; nil where the
 -- queue's hold for all. read_retention(text): the same of an announcement.
+-- The last number stands there only where it was given, so that versions that do not know it read the rest.
 -- Needs: retention.
 local retention_by_name = {}
 
 local function read_retention(text)
   local completed_cap, cancelled_cap, dead_cap, dead_age, life, cancelled_life, json =
-    string.match(text or '', '^(%d*):(%d*):(%d*):(%d*):(%d*):(%d*) (".*")$')
+    string.match(text or '', '^(%d*):(%d*):(%d*):(%d*):(%d*):?(%d*) (".*")$')
   return json and {
     completed = tonumber(completed_cap), cancelled = tonumber(cancelled_cap), failed = tonumber(dead_cap),
     dead_age = tonumber(dead_age), json = json,

@@ -272,7 +272,8 @@ function limitsText(options: ResolvedQueueOptions): string {
 /** As lua/lib/own_retention.lua reads it. */
 function retentionText({ name, ...kept }: { name: string } & HandlerRetention): string {
   const { completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, resultTtlMs, cancelledTtlMs } = kept;
-  const limits = [completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, resultTtlMs, cancelledTtlMs];
+  const lives = cancelledTtlMs === undefined ? [resultTtlMs] : [resultTtlMs, cancelledTtlMs];
+  const limits = [completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, ...lives];
   return limits.every((limit) => limit === undefined) ? '' : `${limits.join(':')} ${JSON.stringify(name)}`;
 }
 

@@ -48,12 +48,15 @@ describe('announce.lua', () => {
     const q = testQueue();
     const limits = { maxAttempts: 1, maxCrashes: 1 };
     const capped = { name: 'a "b"', ...limits, deadLetterCap: 5, resultTtlMs: 9, cancelledTtlMs: 7 };
-    await q.run(q.scripts.announce('w1', true, [capped, { name: 'plain', ...limits }]));
+    const older = { name: 'b', ...limits, deadLetterCap: 5 }; // as versions say it that know no life of cancelled jobs
+    await q.run(q.scripts.announce('w1', true, [capped, older, { name: 'plain', ...limits }]));
     expect(await q.redis.hgetall(q.keys.retention)).toEqual({
       '': expect.any(String),
       'a "b"': '::5::9:7 "a \\"b\\""',
+      b: '::5:: "b"',
     });
-    await q.run(q.scripts.announce('w1', true, [{ name: 'a "b"', ...limits }]));
+    const unlimited = ['a "b"', 'b'].map((name) => ({ name, ...limits }));
+    await q.run(q.scripts.announce('w1', true, unlimited));
     expect(await q.redis.hkeys(q.keys.retention)).toEqual(['']);
   });
 

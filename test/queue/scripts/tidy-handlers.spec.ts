@@ -287,6 +287,20 @@ describe('tidy.lua', () => {
     },
   );
 
+  it('goes by an announcement of a version that knew no life of cancelled jobs', async () => {
+    const before = testQueue({ resultTtlMs: HOUR });
+    await end(before, 'cancelled', ['plain']);
+    await end(before, 'cancelled', ['handled'], 'handled');
+    const q = queueOn(before.redis, { cancelledTtlMs: 1_000 }, before.name);
+    await q.redis.hset(q.keys.retention, { '': 'result_ttl=120000', handled: '::::60000 "handled"' });
+    await sweep(q);
+    const [plain, handled] = await Promise.all(['plain', 'handled'].map((id) => q.redis.pttl(q.keys.job(id))));
+    expect(plain).toBeGreaterThan(60_000);
+    expect(plain).toBeLessThanOrEqual(120_000);
+    expect(handled).toBeGreaterThan(1_000);
+    expect(handled).toBeLessThanOrEqual(60_000);
+  });
+
   it('cuts the lives of many in one sweep, in slices', async () => {
     const before = testQueue({ resultTtlMs: HOUR });
     const ids = await completeMany(before, 'order', 1_000);
