@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
-import { afterAll } from '@jest/globals';
+import { afterAll, jest } from '@jest/globals';
 import ts from 'typescript';
 import { atMost } from './bounds.js';
 import { earlierVersion } from './earlier-version.js';
@@ -14,6 +14,9 @@ import { within } from './wait.js';
 
 /** The end of a hang: the first process of a test file transpiles the sources too. */
 const START_MS = 60_000;
+
+// Processes are started, on a machine that also runs the other tests.
+jest.setTimeout(90_000);
 
 const root = join(import.meta.dirname, '../..');
 const children = new Set<ChildProcess>();
