@@ -6,13 +6,14 @@ import { JobQueue } from '../../src/queue/job-queue.js';
 import { silentLogger } from '../../src/queue/logger.js';
 import { Sweeper } from '../../src/worker/sweeper.js';
 import { Worker } from '../../src/worker/worker.js';
+import { atMost } from '../support/bounds.js';
 import { startOwnRedis } from '../support/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis.js';
 import { sleep } from '../support/wait.js';
 
 const DUE = Number(process.env.DUE_JOBS ?? 200_000);
 /** Wall clock: a busy machine may interrupt the server. A script without a bound would take a second. */
-const LONGEST_CALL_MS = 100;
+const LONGEST_CALL_MS = atMost(200);
 
 /** Plants scheduled jobs as enqueue.lua writes them; numbered from ARGV[1] to ARGV[2]. */
 const PLANT = `
@@ -89,7 +90,7 @@ describe('hundreds of thousands of jobs that are due at once', () => {
     expect(totals.completed).toBeGreaterThan(completed); // more than the history keeps: the worker worked meanwhile
     expect(pending + totals.completed!).toBe(DUE);
     expect(await slowCalls()).toEqual([]);
-    expect(longestMs).toBeLessThan(1_000);
+    expect(longestMs).toBeLessThan(atMost(1_000));
     expect(answers).toBeGreaterThan(runs);
   }, 120_000);
 });
