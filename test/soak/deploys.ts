@@ -29,7 +29,7 @@ export async function deployEarlier(scene: Scene, planned: PlannedFault): Promis
   await replace(scene, replaced, false);
 }
 
-/** The producers one after the other, so that there always is work. */
+/** The producers last, one after the other: so there always is work for somebody who is there. */
 async function replace({ fleet }: Scene, workers: readonly Slot[], earlier: boolean): Promise<void> {
   const one = async (slot: Slot, end: Promise<void>) => {
     await end;
@@ -37,14 +37,8 @@ async function replace({ fleet }: Scene, workers: readonly Slot[], earlier: bool
     await fleet.start(slot);
   };
   const [dying, ...others] = workers;
-  const inTurn = async () => {
-    for (const slot of fleet.producers) await one(slot, fleet.stop(slot));
-  };
-  await Promise.all([
-    inTurn(),
-    one(dying!, fleet.kill(dying!)),
-    ...others.map((slot) => one(slot, fleet.stop(slot))),
-  ]);
+  await Promise.all([one(dying!, fleet.kill(dying!)), ...others.map((slot) => one(slot, fleet.stop(slot)))]);
+  for (const slot of fleet.producers) await one(slot, fleet.stop(slot));
 }
 
 function sleep(ms: number): Promise<void> {
