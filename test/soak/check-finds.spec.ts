@@ -10,6 +10,7 @@ import {
   early,
   PRODUCER,
   remove,
+  sharing,
   staleSettle,
   start,
   stored,
@@ -28,6 +29,11 @@ describe('the checker of histories', () => {
       'a job that is still claimed',
       /^I1: job 1:0 is still claimed/,
       (run) => dropAll(run, 0, stored(0, 'processing')),
+    ],
+    [
+      'a recurring job that still waits',
+      /^I1: x still waits at the end \(waiting\)/,
+      (run) => add(run, { ...broken(), place: 'waiting' }),
     ],
     ['a job in two places', /^I3: job 1:3 is there twice/, (run) => add(run, stored(3, 'completed'))],
     ['a completed dead letter', /^I1: job 1:1 was completed and is dead/, (run) => add(run, stored(1, 'dead'))],
@@ -92,6 +98,24 @@ describe('the checker of histories', () => {
     ['a broken job without a culprit', /^I7: x is a dead letter without/, (run) => add(run, broken())],
     ['a recurring job that ends twice', /^I2: the recurring job each:1/, (run) => work(run, [tick(), tick()])],
     ['a wrong counter', /^I1: enqueued_total is 11/, (run) => (run.snapshot.totals.enqueued = 11)],
+    [
+      'a completion that was not counted',
+      /^I1: completed_total is 6/,
+      (run) => (run.snapshot.totals.completed = 6),
+    ],
+    [
+      'jobs of one key that are lost',
+      /^I1: jobs 1:7, 1:8, known as shared, are lost/,
+      (run) => run.files.producer!.push(...sharing(7, 8)),
+    ],
+    [
+      'a job of one key that is completed twice',
+      /^I2: jobs 1:7, 1:8, known as shared, were completed 2 times/,
+      (run) => {
+        run.files.producer!.push(...sharing(7, 8));
+        work(run, [...completed(1, 7, 30), ...completed(1, 8, 31)]);
+      },
+    ],
     [
       'a job that vanished from the counters',
       /^I1: enqueued_total less/,

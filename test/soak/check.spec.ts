@@ -8,6 +8,7 @@ import {
   dropAll,
   forgetBetween,
   PRODUCER,
+  sharing,
   staleSettle,
   start,
   verdictOf,
@@ -32,6 +33,9 @@ describe('the checker of histories', () => {
       lost: 0,
       misplaced: 0,
       mended: 0,
+      audits: { asked: 1, answered: 1 },
+      pauses: 0,
+      ticks: 1,
       largestCall: 0,
       slowestCallMs: 0,
     });
@@ -39,7 +43,7 @@ describe('the checker of histories', () => {
 
   it('takes a settlement that was not answered for one that may have been made', () => {
     const run = cleanRun();
-    run.files.worker = run.files.worker!.filter((entry) => String(entry) !== `completed,${PRODUCER},1,14`);
+    run.files.worker = run.files.worker!.filter((entry) => !is(entry, ['completed', PRODUCER, 1, 14]));
     expect(verdictOf(run)).toMatchObject({ violations: [], lost: 0, completed: 7 });
     run.snapshot.totals.completed = 5;
     expect(verdictOf(run).violations).toEqual([
@@ -101,23 +105,17 @@ describe('the checker of histories', () => {
 
   it('counts a double execution, and allows it', () => {
     const run = cleanRun();
-    const at = run.files.worker!.findIndex((entry) => String(entry) === `start,${PRODUCER},0,1,10`);
+    const at = run.files.worker!.findIndex((entry) => is(entry, ['start', PRODUCER, 0, 1, 10]));
     run.files.worker!.splice(at, 0, ['start', PRODUCER, 0, 1, 9], ['ok', PRODUCER, 0, 9], ['lost', PRODUCER, 0, 9]);
     expect(verdictOf(run)).toMatchObject({ violations: [], doubles: 1, refused: 1 });
   });
 
   it('judges jobs together that share an id', () => {
     const run = cleanRun();
-    run.files.producer!.push(
-      ['enqueue', 7, 2],
-      ['answer', 7, 'new', 'shared'],
-      ['answer', 8, 'replaced', 'shared'],
-    );
+    run.files.producer!.push(...sharing(7, 8));
     run.files.worker!.push(...completed(PRODUCER, 8, 20));
     run.snapshot.totals = { enqueued: 11, completed: 8, cancelled: 1, failed: 1 };
     expect(verdictOf(run).violations).toEqual([]);
-    run.files.worker!.push(...completed(PRODUCER, 7, 21));
-    expect(verdictOf(run).violations).toContainEqual(expect.stringMatching(/^I2: jobs .* were completed 2 times/));
   });
 
   it('allows a settle that was sent before a higher fence and answered after', () => {
@@ -138,7 +136,7 @@ describe('the checker of histories', () => {
       const run = cleanRun();
       forgetBetween(run, 900, 1_500); // the producers' time
       run.files.worker = [['process', 3, 'worker']];
-      run.files.operator = [];
+      run.files.operator = [['audit'], ['audited', 0]];
       run.snapshot = { jobs: [], totals: {}, faults: [] };
       expect(verdictOf(run)).toMatchObject({ violations: [], jobs: 0, lost: 0 });
     });
@@ -191,3 +189,7 @@ describe('the checker of histories', () => {
     expect(verdictOf(run).violations).toEqual([]);
   });
 });
+
+function is(entry: Entry, other: Entry): boolean {
+  return JSON.stringify(entry) === JSON.stringify(other);
+}

@@ -15,9 +15,11 @@ import {
   REMOVED,
 } from './marks.js';
 import { slowCalls, unbounded } from './bounds.js';
+import { uncontrolled } from './controlled.js';
 import { miscounts } from './counters.js';
 import type { Jobs } from './jobs.js';
 import { misordered } from './order.js';
+import { recurring } from './recurring.js';
 import { sharedJobs } from './shared-jobs.js';
 import type { Snapshot, StoredJob } from './snapshot.js';
 import { MAX_ATTEMPTS, MAX_CRASHES } from './workload.js';
@@ -41,6 +43,12 @@ export interface Verdict {
   misplaced: number;
   /** Faults that the doctor found and mended, all of them planted: what was misplaced, and broken jobs. */
   mended: number;
+  /** Audits by the doctor beside the traffic, and how many of them came to an end. */
+  audits: { asked: number; answered: number };
+  /** Pauses of the queue in which nothing began, as far as they were seen from both ends. */
+  pauses: number;
+  /** Ticks of schedules. */
+  ticks: number;
   /** The most commands that one call of a script was seen to call. */
   largestCall: number;
   /** The longest, in ms, that one call of a script took the server; 0 where none took 10. */
@@ -62,6 +70,9 @@ export function check(facts: Facts, snapshot: Snapshot): Verdict {
     lost: 0,
     misplaced: facts.remarks.damaged.size,
     mended: facts.remarks.mended.length,
+    audits: facts.operations.audits,
+    pauses: facts.operations.paused,
+    ticks: facts.ticks.all.size,
     largestCall: facts.remarks.scripts.reduce((most, { commands }) => Math.max(most, commands), 0),
     slowestCallMs: Math.max(0, ...[...slowCalls(facts).values()].map((times) => times.at(-1)!)),
   };
@@ -78,7 +89,7 @@ export function check(facts: Facts, snapshot: Snapshot): Verdict {
     }
   }
   verdict.violations.push(...shared.violations(stored));
-  verdict.violations.push(...misordered(facts), ...recurring(facts));
+  verdict.violations.push(...misordered(facts), ...recurring(facts, snapshot), ...uncontrolled(facts));
   verdict.violations.push(...miscounts(facts, snapshot, verdict), ...unexplained(facts), ...unbounded(facts));
   return verdict;
 }
@@ -209,12 +220,6 @@ class Sight {
   private fault(invariant: string, what: string): void {
     this.verdict.violations.push(`${invariant}: job ${this.name} ${what}`);
   }
-}
-
-function recurring(facts: Facts): string[] {
-  return [...facts.ticks.all]
-    .filter(([, { completions }]) => completions > 1)
-    .map(([id, { completions }]) => `I2: the recurring job ${id} was completed ${completions} times`);
 }
 
 /**

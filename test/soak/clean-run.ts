@@ -54,6 +54,8 @@ export function cleanRun(): Run {
       ['process', 4, 'operator'],
       ['call', 'cancel', PRODUCER, 4],
       ['answered', 'cancel', PRODUCER, 4, 'cancelled'],
+      ['audit'],
+      ['audited', 7],
     ],
   };
   const snapshot: Snapshot = {
@@ -136,6 +138,15 @@ export function bury(run: Run, kind: string, job: Partial<StoredJob>): void {
 
 export function early({ files }: Run): void {
   files.worker![1] = ['time', 1_100];
+}
+
+/** Two enqueues with one unique key, which are one job. */
+export function sharing(first: number, second: number): Entry[] {
+  return [
+    ['enqueue', first, 2],
+    ['answer', first, 'new', 'shared'],
+    ['answer', second, 'replaced', 'shared'],
+  ];
 }
 
 export function swap({ files }: Run): void {

@@ -2,6 +2,7 @@
 import type { JobQueue } from '../../src/queue/job-queue.js';
 import { keysLike } from '../support/redis-reads.js';
 import { eventually } from '../support/wait.js';
+import type { Slot } from './fleet.js';
 import type { Ground } from './ground.js';
 import type { HistoryWriter } from './history.js';
 
@@ -10,13 +11,13 @@ const DRAIN_MS = 180_000;
 const AUDIT_MS = 60_000;
 
 /** Waits until nothing is left to do but what is due in an hour; answers what stayed. */
-export async function drain(queues: readonly JobQueue[]): Promise<string[]> {
+export async function drain(queues: readonly JobQueue[], timeoutMs = DRAIN_MS): Promise<string[]> {
   const all = async () => (await Promise.all(queues.map(left))).reduce((sum, each) => sum + each, 0);
   try {
-    await eventually(async () => (await all()) === 0, { timeoutMs: DRAIN_MS });
+    await eventually(async () => (await all()) === 0, { timeoutMs });
     return [];
   } catch {
-    return [`I1: ${await all()} jobs were not done ${DRAIN_MS} ms after the last enqueue`];
+    return [`I1: ${await all()} jobs were not done ${timeoutMs} ms after the last enqueue`];
   }
 }
 
@@ -40,8 +41,16 @@ export async function ills(queues: readonly JobQueue[]): Promise<string[]> {
   );
 }
 
+/** Who has ended by itself, before anybody was asked to end: what a fault ended was started anew. */
+export function gone(slots: readonly Pick<Slot, 'name' | 'child'>[]): string[] {
+  return slots.flatMap(({ name, child }) => {
+    const end = child?.exitCode ?? child?.signalCode;
+    return end === undefined || end === null ? [] : [`${name} ended by itself: ${end}`];
+  });
+}
+
 /** A master that was replaced though nobody harmed it takes with it what no fault accounts for. */
-export function unplanned({ sentinel }: Ground, planned: number): string[] {
+export function unplanned({ sentinel }: Pick<Ground, 'sentinel'>, planned: number): string[] {
   const found = sentinel?.failovers ?? planned;
   return found === planned
     ? []

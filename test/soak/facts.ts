@@ -19,6 +19,7 @@ import {
   RESCHEDULED,
   UNSURE,
 } from './marks.js';
+import { Operations } from './operations.js';
 import { Reading } from './reading.js';
 import { Remarks } from './remarks.js';
 import { Ticks } from './ticks.js';
@@ -28,6 +29,7 @@ export class Facts {
   private readonly reading = new Reading();
   readonly jobs: ReadonlyMap<number, Jobs> = this.reading.jobs;
   readonly attempts = new Attempts(this.reading);
+  readonly operations = new Operations(this.reading);
   readonly ticks = new Ticks();
   /** Jobs by the id that several enqueues share. */
   readonly sharers = new Map<string, Set<string>>();
@@ -42,6 +44,7 @@ export class Facts {
       case 'process':
         this.reading.process = entry[1];
         this.tryingSinceMs = undefined;
+        this.operations.begin();
         if (entry[2] === 'fifo-producer') this.attempts.first.set(entry[1], []);
         return;
       case 'time':
@@ -63,16 +66,23 @@ export class Facts {
         return this.answer(entry[1], entry[2], entry[3]);
       case 'start':
         if (entry[5] !== undefined) this.share(entry[5], entry[1], entry[2]);
-        return this.attempts.start(entry[1], entry[2], entry[3], entry[4]);
+        return this.start(entry[1], entry[2], entry[3], entry[4]);
       case 'ok':
         return this.attempts.ok(entry[1], entry[2], entry[3]);
       case 'end':
         return this.attempts.end(entry[1], entry[2], entry[3]);
       case 'ran':
-        this.attempts.start(entry[1], entry[2], entry[3], entry[4]);
+        this.start(entry[1], entry[2], entry[3], entry[4]);
         return this.attempts.ok(entry[1], entry[2], entry[4]);
       case 'tick':
-        return this.ticks.add(entry[1], entry[2], entry[3], this.reading.sure);
+        if (entry[1] === 'start') this.operations.claim(entry[2], entry[3]);
+        return this.ticks.add(entry[1], entry[2], entry[3], this.reading.sure, entry[4]);
+      case 'asks':
+      case 'told':
+      case 'look':
+      case 'audit':
+      case 'audited':
+        return this.operations.add(entry);
       case 'call':
         return this.call(entry[1], entry[2], entry[3]);
       case 'answered':
@@ -81,6 +91,7 @@ export class Facts {
         this.plantedIds.add(entry[4]);
         return this.reading.mark(entry[2], entry[3], PLANTED);
       case 'forgotten':
+        this.reading.lostAllMs = this.reading.nowMs;
         entry[1].forEach((process) => this.reading.of(process, 0, (jobs) => (jobs.forgotten = true)));
         return;
       case 'window':
@@ -103,6 +114,22 @@ export class Facts {
     this.attempts.finish();
     // A job whose payload was broken looks like a recurring one to the worker that is told of its end.
     for (const id of this.plantedIds) this.ticks.all.delete(id);
+  }
+
+  /** Whether a server lost all of its data. */
+  get forgot(): boolean {
+    return this.reading.lostAllMs > -Infinity;
+  }
+
+  /** Whether something that was answered between these two instants may be forgotten. */
+  mayForget(sinceMs: number, untilMs: number): boolean {
+    return this.reading.mayForget(sinceMs, untilMs);
+  }
+
+  private start(process: number, number: number, attempt: number, fence: number): void {
+    // What is in order has a queue of its own, which nobody pauses.
+    if (!this.attempts.first.has(process)) this.operations.claim(`job ${process}:${number}`, fence);
+    this.attempts.start(process, number, attempt, fence);
   }
 
   private added(first: number, count: number): void {

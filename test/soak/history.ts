@@ -2,6 +2,7 @@
 // is made and its answer after it came, so a process that was killed leaves a call without an answer: it may have happened.
 import { closeSync, createReadStream, openSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import type { Look } from './look.js';
 
 /** How an enqueue was answered. After `not-sent` and `refused` nothing was written; `unknown` is repeated with its id. */
 export type EnqueueOutcome = 'new' | 'existing' | 'kept' | 'replaced' | 'not-sent' | 'refused' | 'unknown';
@@ -10,6 +11,10 @@ export type EnqueueOutcome = 'new' | 'existing' | 'kept' | 'replaced' | 'not-sen
 export type Settlement = 'completed' | 'retry' | 'failed' | 'cancelled' | 'released' | 'lost';
 
 export type Verb = 'cancel' | 'remove' | 'redrive' | 'reschedule';
+
+/** What operators do to the queue, and to its schedules. */
+export type Control =
+  'pause' | 'resume' | 'upsert' | 'pause-schedule' | 'resume-schedule' | 'remove-schedule' | 'run-now';
 
 /** A job is named by the process that enqueued it and its number there: what it is called before Redis knows of it. */
 export type Entry =
@@ -31,10 +36,17 @@ export type Entry =
   /** `start` and `ok` in one. */
   | ['ran', process: number, number: number, attempt: number, fence: number]
   | [Settlement, process: number, number: number, fence: number]
-  /** An attempt of a recurring job. */
-  | ['tick', what: 'start' | 'ok' | Settlement, id: string, fence: number]
+  /** An attempt of a recurring job; with its start, when its tick was made, by the server's clock. */
+  | ['tick', what: 'start' | 'ok' | Settlement, id: string, fence: number, madeMs?: number]
   | ['call', verb: Verb, process: number, number: number]
   | ['answered', verb: Verb, process: number, number: number, answer: string]
+  /** `schedule` is '' for the queue itself. The answer to `run-now` is the id of the job. */
+  | ['asks', control: Control, schedule: string]
+  | ['told', control: Control, schedule: string, answer: string]
+  | ['look', look: Look]
+  /** The doctor is called beside the traffic; it has looked at so many jobs. */
+  | ['audit']
+  | ['audited', checked: number]
   /** A hash that the run deleted or broke on purpose. */
   | ['plant', what: string, process: number, number: number, id: string]
   /** Damage done on purpose that the doctor must find and mend: the job or the unique key that it will name. */

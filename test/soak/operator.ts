@@ -1,17 +1,15 @@
 // An operator of a run: looks at jobs and acts on some of them, one call after the other.
 import { JobQueue } from '../../src/queue/job-queue.js';
 import type { JobRecord, JobStatus } from '../../src/queue/job.js';
+import { Controls } from './controls.js';
 import type { Verb } from './history.js';
 import type { Stop, Tools } from './process.js';
 import { Random } from './random.js';
 import { queueOptions, type Work } from './workload.js';
 
-const PAUSE_MS = 300;
-
 /** How long the doctor stays away. */
 const DOCTOR_MS = 4_000;
 const DOCTOR_UNDER_LOAD_MS = 30_000;
-const SCHEDULES = { 'each-second': { everyMs: 1_000 }, 'each-half': { everyMs: 500 } };
 
 export async function startOperator(tools: Tools): Promise<Stop> {
   const queue = new JobQueue(tools.redis, tools.options.queue, queueOptions(tools.options.load));
@@ -33,37 +31,38 @@ export async function startOperator(tools: Tools): Promise<Stop> {
 
 class Operator {
   private readonly random: Random;
-  private scheduled = false;
-  private doctorAt = performance.now();
+  private readonly controls: Controls;
+  private doctorAt = -Infinity;
 
   constructor(
     private readonly tools: Tools,
     private readonly queue: JobQueue,
   ) {
     this.random = new Random(tools.options.seed);
+    this.controls = new Controls(queue, tools, this.random);
   }
 
   async act(): Promise<void> {
-    if (!this.scheduled) await this.schedule();
+    const { controls, random } = this;
+    await controls.settle();
+    await controls.lookNowAndThen();
     await this.callDoctor();
-    const { random } = this;
     const spot = random.next();
     if (spot < 0.35) await this.cancel(random.pick(['scheduled', 'processing', 'pending'] as const));
     else if (spot < 0.55) await this.redrive();
     else if (spot < 0.65)
       await this.onOne('scheduled', 'reschedule', (id) => this.queue.reschedule(id, { delayMs: 0 }));
     else if (spot < 0.75) await this.removeLater();
-    else if (spot < 0.8) await this.pause();
+    else if (spot < 0.8) await controls.pause();
+    else if (spot < 0.85) await controls.schedule();
     else await this.queue.stats();
   }
 
-  /** What is paused or due for ever must not stand in the way of the end. Asked until it is answered. */
+  /** Asked until it is answered. */
   async end(): Promise<void> {
     for (;;) {
       try {
-        await this.queue.resume();
-        for (const id of Object.keys(SCHEDULES)) await this.queue.schedules.remove(id);
-        return;
+        return await this.controls.end();
       } catch (error) {
         this.tools.logger.warn((error as Error).message);
         await sleep(200);
@@ -76,13 +75,10 @@ class Operator {
     const { history, options } = this.tools;
     if (performance.now() - this.doctorAt < (options.load ? DOCTOR_UNDER_LOAD_MS : DOCTOR_MS)) return;
     this.doctorAt = performance.now();
-    const { findings } = await this.queue.doctor({ mend: true });
+    history.add(['audit']);
+    const { findings, checked } = await this.queue.doctor({ mend: true });
+    history.add(['audited', checked]);
     for (const { kind, subject, found } of findings) history.add(['mended', kind, subject, found]);
-  }
-
-  private async schedule(): Promise<void> {
-    for (const [id, recurrence] of Object.entries(SCHEDULES)) await this.queue.schedules.upsert(id, recurrence);
-    this.scheduled = true;
   }
 
   /** Taking a job out of a long line is slow for the server, so those are left alone. */
@@ -102,12 +98,6 @@ class Operator {
     const page = await this.queue.list('scheduled', { offset: Math.max(0, total - 20), limit: 20 });
     const later = page.filter((job) => (job.payload as Work | undefined)?.kind === 'later');
     if (later.length > 0) await this.call('remove', this.random.pick(later), (id) => this.queue.remove(id));
-  }
-
-  private async pause(): Promise<void> {
-    await this.queue.pause();
-    await sleep(PAUSE_MS);
-    await this.queue.resume();
   }
 
   private async onOne(status: JobStatus, verb: Verb, act: (id: string) => Promise<unknown>): Promise<void> {

@@ -9,9 +9,22 @@ export class Reading {
   readonly jobs = new Map<number, Jobs>();
   private readonly forgetful: { fromMs: number; toMs: number }[] = [];
 
+  /** When the server lost all of its data, if it did. */
+  lostAllMs = -Infinity;
+
   /** Whether what is answered now holds: a master that dies takes with it what its replica has not heard of yet. */
   get sure(): boolean {
-    return !this.forgetful.some(({ fromMs, toMs }) => fromMs <= this.nowMs && this.nowMs <= toMs);
+    return !this.mayForget(this.nowMs, this.nowMs);
+  }
+
+  /** Whether what is there now is lost later, with all else. */
+  get isLost(): boolean {
+    return this.nowMs <= this.lostAllMs;
+  }
+
+  /** Whether something that was answered between these two instants may be forgotten. */
+  mayForget(sinceMs: number, untilMs: number): boolean {
+    return this.forgetful.some(({ fromMs, toMs }) => fromMs <= untilMs && sinceMs <= toMs);
   }
 
   /** What was answered between these two instants may be forgotten. */

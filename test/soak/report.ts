@@ -1,4 +1,5 @@
 // The verdict of a run, in figures.
+import { allowedMs, documentedMs } from './back.js';
 import type { Outcome } from './run.js';
 
 const MOST_SHOWN = 40;
@@ -14,14 +15,25 @@ export function reportOf(outcome: Outcome, judgeGrowth: boolean): string[] {
     `  attempts ${outcome.attempts}, claims lost and refused ${outcome.refused}, ` +
       `double executions ${outcome.doubles} (allowed), losses ${outcome.lost}`,
     `  misplaced ${outcome.misplaced}, mended by the doctor ${outcome.mended} (broken jobs among them)`,
+    `  recurring jobs ${outcome.ticks}, pauses of the queue ${outcome.pauses}, ` +
+      `audits by the doctor beside the traffic ${outcome.audits.answered} of ${outcome.audits.asked}`,
     ...(outcome.largestCall > 0 ? [`  the largest call of a script called ${outcome.largestCall} commands`] : []),
     `  the slowest call of a script took the server ${outcome.slowestCallMs || 'less than 10'} ms`,
     ...table(
-      ['fault', 'times', 'no job completed', 'an enqueue in vain', 'workers back', 'producers back'],
+      [
+        'fault',
+        'times',
+        'no job completed',
+        'an enqueue in vain',
+        'workers back',
+        'producers back',
+        'stated',
+        'judged',
+      ],
       outcome.recoveries.map(({ kind, count, stallMs, vainMs, workersMs, producersMs }) => [
         kind,
         `${count}`,
-        ...[stallMs, vainMs, workersMs, producersMs].map(ms),
+        ...[stallMs, vainMs, workersMs, producersMs, documentedMs(kind), allowedMs(kind)].map(ms),
       ]),
     ),
     ...table(

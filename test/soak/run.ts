@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { JobQueue } from '../../src/queue/job-queue.js';
 import { isCluster } from '../../src/queue/redis-client.js';
+import { overdue } from './back.js';
 import { check, type Verdict } from './check.js';
 import { Facts } from './facts.js';
-import { drain, ills, leaveNothing, treat, unplanned } from './ending.js';
+import { drain, gone, ills, leaveNothing, treat, unplanned } from './ending.js';
 import type { Scene } from './faults.js';
 import { Fleet } from './fleet.js';
 import { prepareGround } from './ground.js';
@@ -73,6 +74,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
         ? await forget(scene)
         : await harm(scene, options);
     const workEnded = performance.now();
+    const ended = gone(fleet.slots);
     await Promise.all(fleet.producers.map((slot) => fleet.stop(slot)));
     await Promise.all(fleet.slots.filter(({ role }) => role === 'operator').map((slot) => fleet.stop(slot)));
     await treat(queues, history);
@@ -87,12 +89,14 @@ export async function run(options: RunOptions): Promise<Outcome> {
     const facts = await readAll(folder);
     const verdict = check(facts, await takeSnapshot(ground, queues));
     const planned = facts.remarks.faults.filter(({ kind }) => kind.startsWith('sentinel')).length;
-    verdict.violations.push(...stuck, ...wedged(backs), ...unplanned(ground, planned), ...(await ills(queues)));
+    const recovered = recoveries(facts, endMs, backs);
+    verdict.violations.push(...stuck, ...ended, ...wedged(backs), ...overdue(recovered));
+    verdict.violations.push(...unplanned(ground, planned), ...(await ills(queues)));
     verdict.violations.push(...fleet.leaks.map((leak) => `leaked by ${leak}`));
     const servers = isCluster(ground.admin) ? [] : ['Redis']; // the masters of a Cluster come and go
     const processes = fleet.slots.map((slot) => slot.name);
     const growth = resources.growth(workBegan, workEnded, [...servers, ...processes]);
-    return { ...verdict, seed, seconds, folder, recoveries: recoveries(facts, endMs, backs), growth };
+    return { ...verdict, seed, seconds, folder, recoveries: recovered, growth };
   } finally {
     await watch?.stop();
     await slowCalls.stop();
@@ -127,9 +131,9 @@ async function readAll(folder: string): Promise<Facts> {
   return facts;
 }
 
-/** What producers did is known before what became of it, and before both when it could be forgotten. */
+/** What producers and operators did is known before what became of it, and before all when it could be forgotten. */
 function rankOf(file: string): number {
-  return file.startsWith('runner') ? 0 : file.includes('producer') ? 1 : 2;
+  return file.startsWith('runner') ? 0 : /producer|operator/.test(file) ? 1 : 2;
 }
 
 async function sampleServer({ ground: { admin }, fleet }: Scene, resources: Resources): Promise<void> {

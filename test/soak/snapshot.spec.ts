@@ -1,9 +1,20 @@
 // What the checker reads of a real Redis at the end, with what should not be there planted into it.
 import { describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import type { QueueKeys } from '../../src/queue/keys.js';
 import { Sweeper } from '../../src/worker/sweeper.js';
 import { coreQueue } from '../support/core-queue.js';
+import { violations } from '../support/invariants.js';
 import { ills } from './ending.js';
 import { takeSnapshot } from './snapshot.js';
+
+/** The job that waits. */
+interface Job {
+  redis: Redis;
+  keys: QueueKeys;
+  id: string;
+  key: string;
+}
 
 /** A queue with one job that waits and one that is completed, and what is then seen of it. */
 async function seeded() {
@@ -58,6 +69,57 @@ describe('the final state', () => {
     const { faults } = await look();
     expect(faults).toContainEqual(`I1: ${waits} is in pending and in scheduled`);
     expect(faults).toContainEqual('I1: ghost is in pending and has no hash');
+  });
+
+  it.each<[what: string, fault: string, plant: (job: Job) => Promise<unknown>]>([
+    [
+      'a job whose status is not that of its place',
+      'I1: $id is in scheduled and its status is pending',
+      ({ redis, key }) => redis.hset(key, 'status', 'pending'),
+    ],
+    [
+      'a claim without a token',
+      'I2: $id is claimed without a token',
+      async ({ redis, key, keys, id }) => {
+        await redis.zrem(keys.scheduled, id);
+        await redis.zadd(keys.claims, Date.now(), id);
+        await redis.hset(key, 'status', 'processing', 'claim_token', '');
+      },
+    ],
+    [
+      'a token of a job that is not claimed',
+      'I2: $id is in scheduled and has the token stale',
+      ({ redis, key }) => redis.hset(key, 'claim_token', 'stale'),
+    ],
+    [
+      'more attempts than there may be',
+      'I6: $id has 3 of 2 attempts',
+      ({ redis, key }) => redis.hset(key, 'attempts', 3, 'max_attempts', 2),
+    ],
+    [
+      'an attempt that was given back twice',
+      'I6: $id has -1 attempts',
+      ({ redis, key }) => redis.hset(key, 'attempts', -1),
+    ],
+    [
+      'a job that would expire while it waits',
+      'I1: $id is in scheduled and would expire',
+      ({ redis, key }) => redis.pexpire(key, 60_000),
+    ],
+  ])('shows %s', async (_, fault, plant) => {
+    const { look, keys, redis, waits } = await seeded();
+    await plant({ redis, keys, id: waits, key: keys.job(waits) });
+    expect((await look()).faults).toContainEqual(fault.replace('$id', waits));
+  });
+
+  it('shows counts that are not those of the places', async () => {
+    const { state } = await seeded();
+    const scripts = Object.create(state.scripts, {
+      stats: {
+        value: () => ({ ...state.scripts.stats(), decode: () => ({ pending: 7, scheduled: 1, completed: 1 }) }),
+      },
+    }) as typeof state.scripts;
+    expect(await violations(state.redis, scripts)).toContainEqual('I1: stats count 7 pending of 0');
   });
 
   it('shows a unique key that nobody holds, and a key that would stay for ever', async () => {

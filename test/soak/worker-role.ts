@@ -66,7 +66,7 @@ async function act(job: Job<Work>, { history, options }: Tools, random: Random):
   const { id, attempt, fence } = job;
   const work = job.payload as Partial<Work> | null;
   if (work?.p === undefined) {
-    history.add(['tick', 'start', id, fence]);
+    history.add(['tick', 'start', id, fence, job.enqueuedAt.getTime()]);
     history.add(['tick', 'ok', id, fence]);
     await history.written();
     return fence;
@@ -164,9 +164,11 @@ class Deserter {
     if (count <= 0) return;
     this.deserted += count;
     try {
-      for (const { payload, attempt, fence, id } of await this.queue.claimMany(Math.min(count, 100))) {
+      for (const { payload, attempt, fence, id, enqueuedAtMs } of await this.queue.claimMany(
+        Math.min(count, 100),
+      )) {
         const work = payload as Partial<Work> | null;
-        if (work?.p === undefined) this.tools.history.add(['tick', 'start', id, fence]);
+        if (work?.p === undefined) this.tools.history.add(['tick', 'start', id, fence, enqueuedAtMs]);
         else this.tools.history.add(['start', work.p, work.n!, attempt, fence, ...idOf(work as Work, id)]);
       }
     } catch (error) {

@@ -54,6 +54,16 @@ export const MIX: Mix = {
 /** For a million jobs: the same failures, less of what costs the server most, so that it ends within minutes. */
 export const LOAD_MIX: Mix = { ...MIX, fatal: 0.0005, slow: 0.0001, unique: 0.005, 'own-id': 0.005, later: 0.0001 };
 
+/** The operator leaves the first two alone once they are made; to the third it does all that operators do. */
+export const SCHEDULES = {
+  'each-second': { everyMs: 1_000, onMissed: 'once' },
+  'each-half': { everyMs: 500, onMissed: 'skip', missedAfterMs: 1_000 },
+  'by-hand': { everyMs: 250, onMissed: 'once' },
+} as const;
+
+export type ScheduleId = keyof typeof SCHEDULES;
+export const BY_HAND = 'by-hand' satisfies ScheduleId;
+
 export function queueOptions(load: boolean): QueueOptions {
   return {
     visibilityMs: 3_000,
