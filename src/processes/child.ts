@@ -53,6 +53,9 @@ class Child {
       }
     });
     send({ type: 'hello' });
+    if (!process.connected) {
+      this.stopAlone(); // it went while the entry was imported, when nobody listened
+    }
   }
 
   async boot(module: EntryModule): Promise<void> {

@@ -81,7 +81,9 @@ export class IdleWait {
   /** Waits for no answer any more, and closes its connection: what it asked for is not asked for again. */
   abandon(): void {
     this.blocking.giveUp();
-    this.own.disconnect();
+    if (this.own.status !== 'end') {
+      this.own.disconnect(); // twice, it would keep a timer for two seconds
+    }
   }
 
   private get nudgeKey(): string {

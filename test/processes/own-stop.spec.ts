@@ -43,6 +43,13 @@ it('a process that does not stop in time ends also when the supervisor is gone',
   await patiently(() => !isAlive(status!.pid!), SOON);
 });
 
+it('a process whose supervisor goes while it still imports its entry ends too', async () => {
+  const app = startWorkers({ options: { processes: 1 }, env: { TEST_LATE_IMPORT: '1' } });
+  const [, pid] = await app.supervisor.prints(/importing in (\d+)/);
+  process.kill(app.supervisor.pid, 'SIGKILL'); // it alone, not its children
+  await patiently(() => !isAlive(Number(pid)), SOON);
+});
+
 it('a second stop with less time ends what the first one lets go on', async () => {
   const { workers, happened } = await steerWorkers({ env: NEVER_CLOSE, stopTimeoutMs: 300 });
   await workers.resize(1);

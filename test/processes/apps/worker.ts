@@ -66,6 +66,11 @@ if (process.env.TEST_FAIL_IMPORT && process.send) {
   throw new TypeError('no such import');
 }
 
+if (process.env.TEST_LATE_IMPORT && process.send) {
+  console.log(`importing in ${process.pid}`);
+  await new Promise((resolve) => process.once('disconnect', resolve));
+}
+
 process.on('message', (message: { ask?: string }) => {
   if (message.ask !== undefined) process.send!({ asked: message.ask });
 });
