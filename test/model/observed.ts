@@ -15,7 +15,7 @@ const JOB_FIELDS = [
   ...(['id', 'name', 'status', 'payload', 'result', 'progress', 'priority', 'schedule'] as const),
   ...(['attempts', 'maxAttempts', 'errors', 'crashes', 'interruptions', 'fence', 'lastError'] as const),
 ] as const;
-const SCHEDULE_FIELDS = ['id', 'payload', 'everyMs', 'onMissed', 'ticks', 'skipped'] as const;
+const SCHEDULE_FIELDS = ['id', 'payload', 'onMissed', 'ticks', 'skipped'] as const;
 const ALL = { limit: 1_000 };
 
 export async function foundState(real: RealQueue, model: QueueModel) {
@@ -132,18 +132,20 @@ function learnTimesOfEnd(model: QueueModel, listed: ReadonlyMap<string, JobRecor
   }
 }
 
-function foundSchedule(schedule: ScheduleRecord, model: QueueModel) {
+export function foundSchedule(schedule: ScheduleRecord, model: QueueModel) {
   return {
-    ...fields(schedule, [...SCHEDULE_FIELDS, 'status', 'lastJobId']),
+    ...fields(schedule, [...SCHEDULE_FIELDS, 'cron', 'timeZone', 'everyMs', 'status', 'lastJobId']),
     nextAt: schedule.nextAt && schedule.nextAt.getTime() + model.passed,
     lastTickAt: schedule.lastTickAt && schedule.lastTickAt.getTime() + model.passed,
   };
 }
 
-function ruledSchedule(schedule: ModelSchedule) {
-  const { dueAt } = schedule;
+export function ruledSchedule(schedule: ModelSchedule) {
+  const { dueAt, recurrence } = schedule;
   return {
     ...fields(schedule, SCHEDULE_FIELDS),
+    ...(recurrence.cron !== undefined && { timeZone: 'UTC' }),
+    ...recurrence,
     status: dueAt === undefined ? 'paused' : 'active',
     lastJobId: schedule.lastJobId ?? null,
     nextAt: dueAt ?? null,

@@ -6,10 +6,7 @@ import fc from 'fast-check';
 import { connect, uniqueQueueName } from '../support/redis.js';
 import { RealQueue } from './real-queue.js';
 import { QueueModel } from './rules/queue-model.js';
-import { claims, settles } from './steps/consume.js';
-import { operations, timePasses } from './steps/operate.js';
-import { enqueues, rivals } from './steps/produce.js';
-import { recurs } from './steps/recur.js';
+import { kinds } from './steps/kinds.js';
 import type { Step } from './step.js';
 
 const RUNS = Number(process.env.MODEL_RUNS ?? 60);
@@ -26,13 +23,6 @@ function sequences(weights: [number, fc.Arbitrary<Step>][]) {
   });
 }
 
-const kinds: [string, [number, fc.Arbitrary<Step>][]][] = [
-  ['jobs', [[5, enqueues], [5, claims], [6, settles], [3, operations], [3, timePasses]]], // prettier-ignore
-  ['operators', [[4, enqueues], [2, claims], [2, settles], [5, operations], [2, timePasses]]], // prettier-ignore
-  ['rivals for unique keys', [[5, rivals], [4, claims], [5, settles], [4, operations], [1, timePasses]]], // prettier-ignore
-  ['schedules', [[1, enqueues], [2, claims], [2, settles], [1, operations], [1, timePasses], [6, recurs]]], // prettier-ignore
-];
-
 describe('the queue does what the rules say, whatever the sequence', () => {
   it.each(kinds)(
     'of %s',
@@ -43,6 +33,7 @@ describe('the queue does what the rules say, whatever the sequence', () => {
         try {
           const model = new QueueModel();
           await fc.asyncModelRun(() => ({ model, real }), steps);
+          expect(await real.audit()).toEqual([]);
           expect(await real.violations()).toEqual([]);
         } finally {
           await real.close();

@@ -1,4 +1,5 @@
 // The queue under test, on the real Redis, and the time that passes there.
+import { isDeepStrictEqual } from 'node:util';
 import type { Redis } from 'ioredis';
 import type { ClaimedJob } from '../../src/queue/job.js';
 import { JobQueue } from '../../src/queue/job-queue.js';
@@ -45,6 +46,20 @@ export class RealQueue {
   async violations(): Promise<string[]> {
     await this.state.run(this.state.scripts.tidy(500));
     return violations(this.state.redis, this.state.scripts);
+  }
+
+  /** What the doctor finds, and what it changes: nothing where all that was done to the queue is what anybody may do. */
+  async audit(): Promise<string[]> {
+    const before = await this.state.snapshot();
+    const { findings } = await this.queue.doctor({ mend: true });
+    const after = await this.state.snapshot();
+    const changed = Object.keys({ ...before, ...after }).filter(
+      (key) => !isDeepStrictEqual(before[key], after[key]),
+    );
+    return [
+      ...findings.map(({ kind, subject, found, expected }) => `${kind} ${subject}: ${found}, expected ${expected}`),
+      ...changed.map((key) => `changed ${key}`),
+    ];
   }
 
   async close(): Promise<void> {

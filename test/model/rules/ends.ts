@@ -56,6 +56,23 @@ export function trimToHandlers(model: QueueModel): void {
   }
 }
 
+/** What a wait for the job's result comes to. */
+export function resultOf(model: QueueModel, id: string) {
+  const job = model.jobs.get(id);
+  switch (job?.status) {
+    case undefined:
+      return 'JobNotFoundError';
+    case 'completed':
+      return { result: job.result };
+    case 'failed':
+      return { reason: job.lastError, attempts: job.attempts };
+    case 'cancelled':
+      return 'JobCancelledError';
+    default:
+      return 'JobTimeoutError';
+  }
+}
+
 function end(model: QueueModel, job: ModelJob, status: 'completed' | 'failed' | 'cancelled'): void {
   job.status = status;
   job.token = '';

@@ -50,8 +50,9 @@ function endWindow(model: QueueModel, { id, window }: ModelJob): void {
 export function reschedule(
   model: QueueModel,
   id: string,
-  delayMs: number,
-): 'scheduled' | 'pending' | 'refused' | 'missing' | 'reschedule.delayMs' {
+  by: 'delayMs' | 'runAt',
+  offsetMs: number,
+): 'scheduled' | 'pending' | 'refused' | 'missing' | `reschedule.${typeof by}` {
   const job = model.jobs.get(id);
   if (!job) {
     return 'missing';
@@ -59,8 +60,9 @@ export function reschedule(
   if (!isWaiting(job)) {
     return 'refused';
   }
+  const delayMs = Math.max(0, offsetMs);
   if (job.expiresAt !== undefined && job.expiresAt <= model.now + delayMs) {
-    return 'reschedule.delayMs'; // it would have expired by then
+    return `reschedule.${by}`; // it would have expired by then
   }
   takeOut(model, job);
   if (delayMs > 0) {

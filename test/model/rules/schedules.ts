@@ -1,11 +1,14 @@
 // Recurring jobs: a schedule has a next due time; a tick enqueues one job and sets the next.
+import { isDeepStrictEqual } from 'node:util';
+import type { Recurrence } from '../../../src/queue/recurrence.js';
 import { ask, holderOf, own } from './enqueue.js';
 import { freshJob } from './job.js';
 import { toBack } from './places.js';
 import type { QueueModel } from './queue-model.js';
 
 export interface ScheduleSettings {
-  everyMs: number;
+  /** Of crons the rules know those that fire when a year begins in UTC. */
+  recurrence: Recurrence;
   payload: unknown;
   overlap: boolean;
   onMissed: 'skip' | 'once';
@@ -23,10 +26,14 @@ export interface ModelSchedule extends ScheduleSettings {
   skipped: number;
 }
 
-/** The next whole multiple of the period since 1970, by the clock of the server alone. */
-function nextDue(model: QueueModel, everyMs: number): number {
+/** The next whole multiple of the period since 1970, or the next new year; by the clock of the server alone. */
+function nextDue(model: QueueModel, { everyMs }: Recurrence): number {
   const serverNow = model.now - model.passed;
-  return (Math.floor(serverNow / everyMs) + 1) * everyMs + model.passed;
+  const next =
+    everyMs === undefined
+      ? Date.UTC(new Date(serverNow).getUTCFullYear() + 1)
+      : (Math.floor(serverNow / everyMs) + 1) * everyMs;
+  return next + model.passed;
 }
 
 /** An equal definition changes nothing; a changed one keeps a tick that is due, and a pause. */
@@ -37,15 +44,15 @@ export function upsert(
 ): 'created' | 'changed' | 'unchanged' {
   const known = model.schedules.get(id);
   if (!known) {
-    model.schedules.set(id, { ...settings, id, dueAt: nextDue(model, settings.everyMs), ticks: 0, skipped: 0 });
+    model.schedules.set(id, { ...settings, id, dueAt: nextDue(model, settings.recurrence), ticks: 0, skipped: 0 });
     return 'created';
   }
-  if (Object.entries(settings).every(([name, value]) => known[name as keyof ScheduleSettings] === value)) {
+  if (isDeepStrictEqual({ ...known, ...settings }, known)) {
     return 'unchanged';
   }
   Object.assign(known, settings);
   if (known.dueAt !== undefined && known.dueAt > model.now) {
-    known.dueAt = nextDue(model, settings.everyMs);
+    known.dueAt = nextDue(model, settings.recurrence);
   }
   return 'changed';
 }
@@ -65,7 +72,7 @@ export function resumeSchedule(model: QueueModel, id: string): 'resumed' | 'miss
   if (!schedule) {
     return 'missing';
   }
-  schedule.dueAt ??= nextDue(model, schedule.everyMs);
+  schedule.dueAt ??= nextDue(model, schedule.recurrence);
   return 'resumed';
 }
 
@@ -114,7 +121,7 @@ export function tick(model: QueueModel, queue: string): { enqueued: number; skip
   const report = { enqueued: 0, skipped: 0 };
   for (const schedule of due) {
     const dueAt = schedule.dueAt!;
-    schedule.dueAt = nextDue(model, schedule.everyMs);
+    schedule.dueAt = nextDue(model, schedule.recurrence);
     if (dueAt > (schedule.lastTickAt ?? 0)) {
       report[make(model, queue, schedule, dueAt)] += 1;
     }

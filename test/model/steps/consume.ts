@@ -1,5 +1,6 @@
 // Claim, and what the holder of a claim does; also of one that is long over.
 import fc from 'fast-check';
+import type { ClaimedJob } from '../../../src/queue/job.js';
 import { claim } from '../rules/claim.js';
 import type { Ticket } from '../rules/queue-model.js';
 import { complete, extend, fail, log, progress, release } from '../rules/settle.js';
@@ -7,18 +8,30 @@ import { oneOf, pick, step, type Step } from '../step.js';
 import type { RealQueue } from '../real-queue.js';
 import { MINUTE } from './units.js';
 
-export const claims: fc.Arbitrary<Step> = fc.integer({ min: 1, max: 3 }).map((count) =>
-  step(`claim(${count})`, {
+function claimStep(text: string, count: number, take: (real: RealQueue) => Promise<ClaimedJob[]>): Step {
+  return step(text, {
     does: async (real) => {
-      const jobs = await real.queue.claimMany(count, { worker: 'ada' });
+      const jobs = await take(real);
       real.claimed.push(...jobs);
       return jobs.map(({ id, name, payload, attempt, maxAttempts, fence }) => {
         return { id, name, payload, attempt, maxAttempts, fence };
       });
     },
     says: (model, found, real) => claim(model, count, 'ada', (id) => tokenOf(real, found.length, id)),
-  }),
-);
+  });
+}
+
+const one = claimStep('claim', 1, async (real) => {
+  const job = await real.queue.claim({ worker: 'ada' });
+  return job === null ? [] : [job];
+});
+const many = fc
+  .integer({ min: 1, max: 3 })
+  .map((count) =>
+    claimStep(`claimMany(${count})`, count, (real) => real.queue.claimMany(count, { worker: 'ada' })),
+  );
+
+export const claims: fc.Arbitrary<Step> = oneOf([1, fc.constant(one)], [3, many]);
 
 /** The token that the claimer drew; of a job that was set aside at once it is nobody's. */
 function tokenOf(real: RealQueue, claimed: number, id: string): string {

@@ -8,25 +8,11 @@ import type { QueueModel } from '../rules/queue-model.js';
 import { reclaim, tidy } from '../rules/sweep.js';
 import { oneOf, pick, refusedOption, step, type Step } from '../step.js';
 import type { RealQueue } from '../real-queue.js';
+import { onJob, whichJob } from './on-job.js';
 import { MINUTE } from './units.js';
 
-const which = fc.nat(12);
-
-function onJob<Answer>(
-  text: string,
-  number: number,
-  does: (real: RealQueue, id: string) => Promise<Answer>,
-  says: (model: QueueModel, id: string) => unknown,
-): Step {
-  return step(`${text} of job -${number + 1}`, {
-    when: (model) => model.ids.length > 0,
-    does: (real, model) => does(real, pick(model.ids, number)),
-    says: (model) => says(model, pick(model.ids, number)),
-  });
-}
-
 const onOne = fc
-  .tuple(which, fc.constantFrom('cancel', 'cancel', 'remove', 'discard', 'redrive'))
+  .tuple(whichJob, fc.constantFrom('cancel', 'cancel', 'remove', 'discard', 'redrive'))
   .map(([number, verb]) => {
     switch (verb) {
       case 'cancel':
@@ -35,14 +21,14 @@ const onOne = fc
         return onJob('remove', number, (real, id) => real.queue.remove(id), remove);
       case 'discard':
         return onJob(
-          'discard',
+          'deadLetters.discard',
           number,
           (real, id) => real.queue.deadLetters.discard(id),
           (model, id) => discard(model, [id]) === 1,
         );
       default:
         return onJob(
-          'redrive with a payload',
+          'deadLetters.redrive with a payload',
           number,
           (real, id) => real.queue.deadLetters.redrive(id, { payload: 'mended' }),
           (model, id) => redrive(model, [id], 'mended') === 1,
@@ -50,16 +36,26 @@ const onOne = fc
     }
   });
 
-const reschedules = fc.tuple(which, fc.constantFrom(0, 10 * MINUTE, 30 * MINUTE)).map(([number, delayMs]) =>
+const delays = fc
+  .constantFrom(0, 10 * MINUTE, 30 * MINUTE)
+  .map((delayMs) => ({ by: 'delayMs' as const, ms: delayMs }));
+const times = fc
+  .constantFrom(-10 * MINUTE, 45 * MINUTE)
+  .map((offsetMs) => ({ by: 'runAt' as const, ms: offsetMs }));
+
+const reschedules = fc.tuple(whichJob, fc.oneof(delays, times)).map(([number, { by, ms }]) =>
   onJob(
-    `reschedule(${delayMs / MINUTE} min)`,
+    `reschedule(${by}: ${ms / MINUTE} min)`,
     number,
-    (real, id) => real.queue.reschedule(id, { delayMs }).catch(refusedOption),
-    (model, id) => reschedule(model, id, delayMs),
+    async (real, id) => {
+      const start = by === 'delayMs' ? { delayMs: ms } : { runAt: new Date((await real.state.now()) + ms) };
+      return real.queue.reschedule(id, start).catch(refusedOption);
+    },
+    (model, id) => reschedule(model, id, by, ms),
   ),
 );
 
-const redrives = fc.array(which, { minLength: 1, maxLength: 4 }).map((numbers) => {
+const redrives = fc.array(whichJob, { minLength: 1, maxLength: 4 }).map((numbers) => {
   const idsOf = (model: QueueModel) => numbers.map((number) => pick(model.ids, number));
   return step(`redrive of jobs ${numbers.map((number) => `-${number + 1}`).join(' ')}`, {
     when: (model) => model.ids.length > 0,

@@ -1,6 +1,8 @@
 // Schedules, and the moment at which one falls due.
 import fc from 'fast-check';
 import { ScheduleNotFoundError } from '../../../src/queue/errors.js';
+import type { Recurrence } from '../../../src/queue/recurrence.js';
+import { foundSchedule, ruledSchedule } from '../observed.js';
 import {
   pauseSchedule,
   removeSchedule,
@@ -18,8 +20,13 @@ const DAY = 24 * 60 * MINUTE;
 const ids = fc.constantFrom('report', 'sweep');
 
 const settings: fc.Arbitrary<ScheduleSettings> = fc.record({
-  // Long enough that none falls due by itself.
-  everyMs: fc.constantFrom(364 * DAY, 365 * DAY),
+  // Long enough that none falls due by itself. Nine in the morning in Tokyo is midnight in UTC.
+  recurrence: fc.constantFrom<Recurrence[]>(
+    { everyMs: 364 * DAY },
+    { everyMs: 365 * DAY },
+    { cron: '0 0 1 1 *' },
+    { cron: '0 9 1 1 *', timeZone: 'Asia/Tokyo' },
+  ),
   payload: fc.constantFrom('daily', 'weekly'),
   overlap: fc.boolean(),
   onMissed: fc.constantFrom('skip', 'once'),
@@ -30,8 +37,8 @@ const settings: fc.Arbitrary<ScheduleSettings> = fc.record({
 const upserts = fc.tuple(ids, settings).map(([id, asked]) =>
   step(`schedules.upsert(${id}, ${JSON.stringify(asked)})`, {
     does: (real) => {
-      const { everyMs, ...rest } = asked;
-      return real.queue.schedules.upsert(id, { everyMs }, rest);
+      const { recurrence, ...rest } = asked;
+      return real.queue.schedules.upsert(id, recurrence, rest);
     },
     says: (model) => upsert(model, id, asked),
   }),
@@ -75,6 +82,19 @@ const runs = ids.map((id) =>
   }),
 );
 
+const looks = ids.map((id) =>
+  step(`schedules.get(${id})`, {
+    does: async (real, model) => {
+      const schedule = await real.queue.schedules.get(id);
+      return schedule && foundSchedule(schedule, model);
+    },
+    says: (model) => {
+      const schedule = model.schedules.get(id);
+      return schedule ? ruledSchedule(schedule) : null;
+    },
+  }),
+);
+
 const changes = fc.tuple(ids, fc.constantFrom('pause', 'resume', 'remove')).map(([id, verb]) => {
   switch (verb) {
     case 'pause':
@@ -95,4 +115,11 @@ const changes = fc.tuple(ids, fc.constantFrom('pause', 'resume', 'remove')).map(
   }
 });
 
-export const recurs: fc.Arbitrary<Step> = oneOf([3, upserts], [4, falls], [4, ticks], [2, runs], [2, changes]);
+export const recurs: fc.Arbitrary<Step> = oneOf(
+  [3, upserts],
+  [4, falls],
+  [4, ticks],
+  [2, runs],
+  [2, changes],
+  [1, looks],
+);
