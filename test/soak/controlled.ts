@@ -2,12 +2,17 @@
 import type { Facts } from './facts.js';
 import type { Effect } from './operations.js';
 
+/** In a run of a few seconds the first may be cut short. */
+const FEWEST_AUDITS = 3;
+
 export function uncontrolled(facts: Facts): string[] {
   const { begunPaused, audits } = facts.operations;
   return [
     ...begunPaused.map((what) => `paused: ${what}, which was made while the queue was paused`),
     ...facts.operations.effects.filter((effect) => isCalm(effect, facts) && !stands(effect)).map(inWords),
-    ...(audits.answered === 0 ? [`doctor: none of ${audits.asked} audits beside the traffic came to an end`] : []),
+    ...(audits.answered === 0 && audits.asked >= FEWEST_AUDITS
+      ? [`doctor: none of ${audits.asked} audits beside the traffic came to an end`]
+      : []),
   ];
 }
 

@@ -2,6 +2,9 @@
 import './register.mjs';
 
 const { luaScripts } = await import('../../src/queue/lua.generated.ts');
-// Some 200 ms, each other second, so that the fleet can still work. After the first line, which sets the flags.
-const busy = `if redis.call('TIME')[1] % 2 == 0 then for _ = 1, 4e7 do end end`;
+// Once in a run, for some 2 s, and not in one of the first calls, which send the script as text. After the first line, which
+// sets the flags.
+const busy = `local planted = KEYS[13] .. ':planted'
+  if redis.call('INCR', planted) == 6 then for _ = 1, 4e8 do end end
+  redis.call('PEXPIRE', planted, 60000)`;
 luaScripts.reclaim = luaScripts.reclaim.replace('\n', `\n${busy}\n`);
