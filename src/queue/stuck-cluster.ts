@@ -13,26 +13,65 @@ export function replaceNodes(client: Cluster): void {
   }
 }
 
+/** Where a connection is half-open, ioredis waits 2 s for its end; what disconnects for longer waits for nothing, in ms. */
+const LONGEST_END_MS = 3_000;
+
+const disconnecting = new WeakSet<Cluster>();
+
 /**
  * Frees a client of a Cluster that would never connect again: one that is disconnecting and was given a node meanwhile, by a
- * redirection, waits for its end; one whose last connection ends late, when it has already begun to connect anew, goes back to
- * closed and does nothing more. To be asked now and then by who waits for the client.
+ * redirection, or had none when it was told to, waits for an end; one whose last connection ends late, when it has already
+ * begun to connect anew, goes back to closed and does nothing more. To be asked now and then by who waits for the client.
  */
 export function freeStuck(client: RedisClient): void {
   if (!isCluster(client) || isClosing(client)) {
     return;
   }
-  const { status } = client;
-  if (status === 'disconnecting' && client.nodes('all').length > 0) {
+  if (client.status === 'disconnecting' && client.nodes('all').length > 0) {
     replaceNodes(client);
-  } else if (status === 'disconnecting' || status === 'close') {
-    client.connect().catch(() => undefined); // it tries again by itself, or is freed again
+  } else if (client.status === 'disconnecting') {
+    connectUnlessItCloses(client);
+  } else if (client.status === 'close' && !isToConnect(client)) {
+    connect(client);
   }
 }
 
-/** Whether the application has closed it, which ioredis does not declare. */
+/** Closing, it connects by itself. */
+function connectUnlessItCloses(client: Cluster): void {
+  if (disconnecting.has(client)) {
+    return;
+  }
+  disconnecting.add(client);
+  const end = () => {
+    clearTimeout(timer);
+    client.off('close', end);
+    disconnecting.delete(client);
+  };
+  const timer = setTimeout(() => {
+    end();
+    if (client.status === 'disconnecting' && !isClosing(client)) {
+      connect(client);
+    }
+  }, LONGEST_END_MS).unref();
+  client.once('close', end);
+}
+
+function connect(client: Cluster): void {
+  client.connect().catch(() => undefined); // it tries again by itself, or is freed again
+}
+
+/** What ioredis does not declare: whether the application has closed it, and whether it is to connect by a timer. */
+interface Undeclared {
+  manuallyClosing?: boolean;
+  reconnectTimeout?: unknown;
+}
+
 function isClosing(client: Cluster): boolean {
-  return (client as unknown as { manuallyClosing?: boolean }).manuallyClosing === true;
+  return (client as unknown as Undeclared).manuallyClosing === true;
+}
+
+function isToConnect(client: Cluster): boolean {
+  return Boolean((client as unknown as Undeclared).reconnectTimeout);
 }
 
 /**

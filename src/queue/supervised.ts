@@ -68,16 +68,26 @@ export function superviseHandshake(client: RedisClient, limitMs: number = LONGES
   };
 }
 
+/** When a client's connection was last replaced. */
+const replacedAt = new WeakMap<RedisClient, number>();
+
 /**
  * Waits for an answer that the client asks for again by itself on each new connection, and replaces each that does not
- * bring it.
+ * bring it. However many wait, a connection has all of the time for its answers.
  */
 export async function insist<Answer>(
   client: RedisClient,
   answer: Promise<Answer>,
   limitMs: number = LONGEST_HANDSHAKE_MS,
 ): Promise<Answer> {
-  const look = () => (client.status === 'ready' ? cut(client) : freeStuck(client));
+  const look = () => {
+    if (client.status !== 'ready') {
+      freeStuck(client);
+    } else if (performance.now() - (replacedAt.get(client) ?? -Infinity) >= limitMs) {
+      replacedAt.set(client, performance.now());
+      cut(client);
+    }
+  };
   const supervision = setInterval(look, limitMs).unref();
   try {
     return await answer;

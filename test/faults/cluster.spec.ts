@@ -87,6 +87,17 @@ describe('a client whose last connection ends late, when it has begun to connect
     expect(await newQueue(uniqueQueueName(), client).enqueue('after')).toMatchObject({ outcome: 'new' });
   });
 
+  it('is left alone while its connections end, and leaves nothing behind', async () => {
+    const client = cluster.connect();
+    await client.ping();
+    const listeners = client.listenerCount('close');
+    cut(client);
+    freeStuck(client);
+    expect(client.status).toBe('disconnecting');
+    await eventually(() => client.status === 'ready', { what: 'a client that is connected again' });
+    expect(client.listenerCount('close')).toBe(listeners);
+  });
+
   it('stays closed where the application has closed it', async () => {
     const client = cluster.connect();
     await client.ping();
