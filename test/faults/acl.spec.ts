@@ -1,12 +1,14 @@
 // A Redis user who may do what a queue needs, and nothing else; and what happens where a right is missing.
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import type { Redis } from 'ioredis';
+import type { Redis, RedisOptions } from 'ioredis';
 import { JobHandler, JobQueueHealthIndicator, JobQueueService, RecurringJob } from 'nest-job-queue';
+import { DurabilityTimeoutError } from '../../src/queue/durable-enqueuer.js';
+import type { QueueOptions } from '../../src/queue/options.js';
 import { RedisPermissionError } from '../../src/queue/permission-error.js';
 import type { Job } from '../../src/worker/job.js';
 import { KeptLog, startApp } from '../nest/app.js';
 import { BACK_MS } from '../support/bounds.js';
-import { createUser, MINIMAL_RIGHTS } from '../support/acl.js';
+import { createUser, DOCTOR_RIGHTS, MINIMAL_RIGHTS } from '../support/acl.js';
 import { startOwnRedis, type OwnRedis } from '../support/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis.js';
 import { eventually, sleep } from '../support/wait.js';
@@ -22,6 +24,13 @@ beforeAll(async () => {
   admin = connect({}, server.url);
 });
 const user = (rights = MINIMAL_RIGHTS) => createUser(admin, server.url, rights);
+
+/** A queue of a user, who may not read its invariants. */
+async function queueOf(rights: string, name?: string, options: QueueOptions = {}, connection: RedisOptions = {}) {
+  const queue = newQueue(options, await createUser(admin, server.url, rights, connection), name);
+  leaveBroken(queue);
+  return queue;
+}
 
 describe('a user with the minimal rights', () => {
   it('carries a whole life of jobs', async () => {
@@ -61,6 +70,26 @@ describe('a user with the minimal rights', () => {
     await worker.worker.stop();
     expect((await queue.list('completed')).length).toBe(0);
     expect(await admin.call('ACL', 'LOG')).toEqual([]);
+  });
+
+  it('and with three more has the doctor, who without them names the first', async () => {
+    const queue = newQueue({}, admin);
+    const { id } = await queue.enqueue('lost');
+    const { keys } = await queue.scripts();
+    await admin.lrem(keys.pending, 1, id);
+    const doctorOf = async (rights: string) => (await queueOf(rights, queue.name)).doctor({ mend: true });
+    await expect(doctorOf(MINIMAL_RIGHTS)).rejects.toThrow(RedisPermissionError);
+    await expect(doctorOf(MINIMAL_RIGHTS)).rejects.toThrow('the command scan');
+    const { findings } = await doctorOf(`${MINIMAL_RIGHTS} ${DOCTOR_RIGHTS}`);
+    expect(findings).toMatchObject([{ kind: 'orphan', subject: id, mended: true }]);
+  });
+
+  it('and with one more has another database, and an enqueue that waits for replicas', async () => {
+    const elsewhere = await queueOf(`${MINIMAL_RIGHTS} +select`, undefined, {}, { db: 1 });
+    expect(await elsewhere.enqueue('elsewhere')).toMatchObject({ outcome: 'new' });
+    const options = { durability: 'replica', durabilityTimeoutMs: 50 } as const;
+    const waiting = await queueOf(`${MINIMAL_RIGHTS} +wait`, undefined, options);
+    await expect(waiting.enqueue('there is no replica')).rejects.toThrow(DurabilityTimeoutError);
   });
 
   it('carries the Nest module, its events, its schedules and its health', async () => {

@@ -15,6 +15,9 @@ export const MINIMAL_RIGHTS = [
   ...'+pubsub|numsub +pubsub|numpat'.split(' '),
 ].join(' ');
 
+/** What the doctor needs beside: to find a job that is in no list, it looks at all keys. */
+export const DOCTOR_RIGHTS = '+scan +zscan +hscan';
+
 /** A connection of the user `queue`, who has these rights and no others; its password is `pw` unless they say. */
 export async function createUser(
   admin: Redis,
