@@ -39,8 +39,8 @@ if looked < limit then
   if redis.call('ZCOUNT', workers, now - seen, '+inf') == 0 then
     redis.call('UNLINK', workers, policies, retention)
   else
-    for _, announced in ipairs({ workers, policies, retention }) do
-      redis.call('PEXPIRE', announced, stay)
+    for _, key in ipairs({ workers, policies, retention }) do
+      redis.call('PEXPIRE', key, stay)
     end
   end
 end

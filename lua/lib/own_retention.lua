@@ -1,7 +1,7 @@
 -- retention_of(name): what the handler of a name keeps of its jobs, as the workers announced it: caps by state (completed,
 -- cancelled, failed), dead_age and by state the life in ms, each absent where the queue's holds, and its name as JSON; nil where the
 -- queue's hold for all. read_retention(text): the same of an announcement.
--- The last number stands there only where it was given, so that versions that do not know it read the rest.
+-- The last number stands there only where it was given: versions that do not know it can read none that has it.
 -- Needs: retention.
 local retention_by_name = {}
 

@@ -78,7 +78,7 @@ function isRedisUrl(url: string): boolean {
   try {
     const { username, password, pathname, hash } = new URL(url.startsWith('//') ? `redis:${url}` : url);
     decodeURIComponent(username + password);
-    return /^\/?\d*$/.test(pathname) && hash === '';
+    return /^\/?\d*\/?$/.test(pathname) && hash === '';
   } catch {
     return false;
   }

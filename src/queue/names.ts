@@ -3,9 +3,6 @@ import { InvalidOptionError } from './errors.js';
 /** What the unique key of a schedule without overlap, and the ids of the jobs of schedules begin with, and none that an enqueue names. */
 export const SCHEDULE_PREFIX = '@schedule:';
 
-/** How far a text is searched for the end of a password, which a URL in the wrong place may hold. */
-const LONGEST_SHOWN_URL = 1_000;
-
 const ID = /^[\w.:@-]{1,128}$/;
 const QUEUE_NAME = /^[\w.:@/-]{1,128}$/;
 
@@ -44,10 +41,16 @@ export function checkText(subject: string, value: unknown): asserts value is str
   }
 }
 
+/** A URL in the wrong place may hold a password. */
+function withoutUser(text: string): string {
+  const [start, end] = [text.indexOf('://'), text.lastIndexOf('@')];
+  return start >= 0 && end > start ? `${text.slice(0, start)}://…${text.slice(end)}` : text;
+}
+
 /** A value as an error message shows it: short, on one line, without a password, with its type where that says more. */
 export function show(value: unknown): string {
   if (typeof value === 'string') {
-    const text = value.slice(0, LONGEST_SHOWN_URL).replace(/:\/\/.*@/s, '://…@');
+    const text = withoutUser(value);
     return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
   }
   if (typeof value === 'function') {

@@ -12,6 +12,7 @@ import {
   type JobQueueModuleOptions,
 } from 'nest-job-queue';
 import { compileApp, KeptLog, signal, startApp } from '../nest/app.js';
+import { atMost } from '../support/bounds.js';
 import { failure } from '../support/failure.js';
 import { startOwnRedis, type OwnRedis } from '../support/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis.js';
@@ -100,10 +101,9 @@ describe('credentials that Redis refuses', () => {
 
   it('are not in the error of an app that must have Redis, which says why it has not', async () => {
     const boots = ways.map(([way, redis]) =>
-      failure(() => startApp({ jobs: { redis: redis(), requireRedis: { timeoutMs: 1_000 } } })).then((error) => [
-        way,
-        error,
-      ]),
+      failure(() => startApp({ jobs: { redis: redis(), requireRedis: { timeoutMs: atMost(1_000) } } })).then(
+        (error) => [way, error],
+      ),
     );
     for (const [i, told] of (await Promise.all(boots)).entries()) {
       expect(expectNoPassword(told)).toContain(ways[i]![2]);
@@ -116,7 +116,7 @@ describe('credentials that were right', () => {
     await grant(SECRET);
     const log = new KeptLog();
     const app = await startApp({
-      jobs: { redis: options(), worker: false, reclaim: false, enqueueTimeoutMs: 300 },
+      jobs: { redis: options(), worker: false, reclaim: false, enqueueTimeoutMs: atMost(1_000) },
       log,
     });
     const jobs = app.get(JobQueueService);

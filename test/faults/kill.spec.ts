@@ -1,12 +1,14 @@
 // A worker process that dies or freezes in the middle of a job.
 import { describe, expect, it, jest } from '@jest/globals';
 import type { JobQueue } from '../../src/queue/job-queue.js';
+import { atMost } from '../support/bounds.js';
 import { eventually } from '../support/wait.js';
 import { WorkerProcess } from '../support/worker-process.js';
 import { newQueue, startWorker } from '../support/workers.js';
 
 const VISIBILITY_MS = 1_500;
 const SWEEP_MS = 500;
+const SLACK_MS = atMost(1_000);
 
 // The first process of the file transpiles the sources, which takes a busy machine longer than a test has.
 jest.setTimeout(60_000);
@@ -21,7 +23,7 @@ describe('a worker that is killed in the middle of a job', () => {
     const killedAt = performance.now();
     await dying.signal('SIGKILL');
     await heir.event('started');
-    expect(performance.now() - killedAt).toBeLessThan(VISIBILITY_MS + SWEEP_MS + 1_000);
+    expect(performance.now() - killedAt).toBeLessThan(VISIBILITY_MS + SWEEP_MS + SLACK_MS);
     await heir.event('completed');
     await expectRecordedOnce(queue, id);
     expect(await queue.get(id)).toMatchObject({ result: 'done', attempts: 2, crashes: 1, errors: 0 });
@@ -40,7 +42,7 @@ describe('a worker that is killed in the middle of a job', () => {
     const heir = await startProcess(queue, { workMs: 10 });
     const readyAt = performance.now();
     await heir.event('completed');
-    expect(performance.now() - readyAt).toBeLessThan(VISIBILITY_MS + SWEEP_MS + VISIBILITY_MS / 3 + 1_000);
+    expect(performance.now() - readyAt).toBeLessThan(VISIBILITY_MS + SWEEP_MS + VISIBILITY_MS / 3 + SLACK_MS);
     await expectRecordedOnce(queue, id);
   });
 
@@ -78,7 +80,7 @@ describe('a worker that freezes past its claim', () => {
     const thawedAt = performance.now();
     await frozen.signal('SIGCONT');
     expect(await frozen.event('aborted')).toMatchObject({ id, attempt: 1, reason: 'ClaimLostError' });
-    expect(performance.now() - thawedAt).toBeLessThan(VISIBILITY_MS / 3 + 1_000);
+    expect(performance.now() - thawedAt).toBeLessThan(VISIBILITY_MS / 3 + SLACK_MS);
     await frozen.event('lost');
     await expectRecordedOnce(queue, id);
     expect(await queue.get(id)).toMatchObject({ result: 'done', attempts: 2 });

@@ -46,7 +46,7 @@ describe('a master that is killed as soon as it has answered', () => {
 
   it('takes along what no replica had: a plain enqueue, and one that was answered by a DurabilityTimeoutError', async () => {
     const name = uniqueQueueName();
-    const { master, line, replica, jobs } = await producerOf(name, 500);
+    const { master, line, replica, jobs } = await producerOf(name, 2_000);
     const kept = await jobs.enqueue(name, 'kept');
     line.pause(); // cut off, and nobody is told
     const plain = await jobs.enqueue(name, 'plain', { durability: 'memory' });
@@ -54,7 +54,7 @@ describe('a master that is killed as soon as it has answered', () => {
     await master.kill();
     expect(plain.outcome).toBe('new');
     expect(refusal).toBeInstanceOf(DurabilityTimeoutError);
-    expect(refusal).toMatchObject({ queue: name, replicas: 1, acknowledged: 0, timeoutMs: 500 });
+    expect(refusal).toMatchObject({ queue: name, replicas: 1, acknowledged: 0, timeoutMs: 2_000 });
     const heir = (await promote(replica, name)).get(JobQueueService);
     expect(await heir.result(name, kept.id)).toBe('done there');
     expect(await Promise.all([plain.id, ...refusal.jobIds].map((id) => heir.get(name, id)))).toEqual([null, null]);

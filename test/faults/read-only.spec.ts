@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { JobHandler, JobQueueHealthIndicator } from 'nest-job-queue';
 import { startApp } from '../nest/app.js';
-import { BACK_MS } from '../support/bounds.js';
+import { atMost, BACK_MS } from '../support/bounds.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { startOwnRedis } from '../support/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis.js';
@@ -91,6 +91,6 @@ describe('a master that becomes a replica', () => {
     await admin.replicaof('127.0.0.1', other.port);
     await eventually(async () => (await status()) === 'down');
     await admin.replicaof('NO', 'ONE');
-    await eventually(async () => (await status()) === 'up', { timeoutMs: 4_000 });
+    await eventually(async () => (await status()) === 'up', { timeoutMs: atMost(4_000) });
   });
 });

@@ -177,8 +177,10 @@ describe('Redis that restarts without its data', () => {
     await worker.event('started', 2);
     await server.kill();
     await server.restart();
+    const backAt = performance.now();
     const { id } = await queue.enqueue('new');
     await worker.event('completed');
+    expect(performance.now() - backAt).toBeLessThan(BACK_MS);
     expect(await queue.get(id)).toMatchObject({ status: 'completed', result: 'done' });
     await worker.event('lost', 2);
     expect(reasons).toEqual(['ClaimLostError', 'ClaimLostError']);
@@ -244,6 +246,6 @@ describe('Redis that is away for longer than an enqueue may take', () => {
     await queue.enqueue('after');
     await worker.event('completed');
     expect((await queue.stats()).totals.enqueued).toBe(1);
-    expect(worker.worker.sinceLastFetchMs).toBeLessThan(2_000);
+    expect(worker.worker.sinceLastFetchMs).toBeLessThan(BACK_MS);
   });
 });

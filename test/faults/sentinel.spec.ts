@@ -79,9 +79,11 @@ describe('a master that freezes, and goes on when another has taken its place', 
       what: 'an old master that follows the new one',
     });
     time = 'after';
+    const followsAt = performance.now();
     const completed = worker.count('completed');
     await traffic.more(30);
     await worker.event('completed', completed + 30);
+    expect(performance.now() - followsAt).toBeLessThan(BACK_MS);
     const now = connect({}, heir.url);
     await traffic.settle(now);
     expect(await newQueue(options, now, name).get(id)).toBeNull();

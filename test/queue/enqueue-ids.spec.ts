@@ -1,6 +1,7 @@
 // Which ids a failed enqueue names: what its caller needs to repeat the call, whatever else was on the way with it.
 import { describe, expect, it } from '@jest/globals';
 import type { EnqueueError } from '../../src/queue/errors.js';
+import { atMost } from '../support/bounds.js';
 import { coreQueue } from '../support/core-queue.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { connect } from '../support/redis.js';
@@ -9,7 +10,7 @@ async function silentQueue() {
   const proxy = await FaultProxy.start();
   const client = connect({ retryStrategy: () => 20, maxRetriesPerRequest: null }, proxy.url);
   client.on('error', () => undefined);
-  const { queue, state } = coreQueue({ enqueueTimeoutMs: 500 }, client);
+  const { queue, state } = coreQueue({ enqueueTimeoutMs: atMost(500) }, client);
   // So that the server knows the script, and acts on its digest.
   await queue.enqueue('first', { id: 'first' });
   return { proxy, queue, state };

@@ -1,9 +1,13 @@
 // Processes of the fleet are replaced: by new ones, or by those of an earlier version and back.
 import type { Redis } from 'ioredis';
 import { earlierDigest } from '../support/earlier-version.js';
+import { eventually } from '../support/wait.js';
 import type { Scene } from './faults.js';
 import type { Slot } from './fleet.js';
 import { strength, victim, type PlannedFault } from './plan.js';
+
+/** The end of a hang: a worker of the earlier version claims as soon as it runs. */
+const WORKED_MS = 60_000;
 
 /** A rolling restart of all workers. */
 export async function restartWorkers({ fleet }: Scene): Promise<void> {
@@ -24,8 +28,11 @@ export async function deployEarlier(scene: Scene, planned: PlannedFault): Promis
   const replaced = from.slice(0, strength(planned, 2, workers.length));
   await replace(scene, replaced, true);
   await sleep(strength(planned, 2_000, 4_000));
-  const [worked] = (await (scene.ground.admin as Redis).script('EXISTS', earlierDigest('claim'))) as number[];
-  if (worked !== 1) throw new Error('earlier-version: its workers ran no claim of theirs');
+  const claimed = async () => {
+    const [known] = (await (scene.ground.admin as Redis).script('EXISTS', earlierDigest('claim'))) as number[];
+    return known === 1;
+  };
+  await eventually(claimed, { timeoutMs: WORKED_MS, what: 'a claim by the script of the earlier version' });
   await replace(scene, replaced, false);
 }
 

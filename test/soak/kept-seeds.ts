@@ -28,6 +28,12 @@ export const FINDS: readonly Find[] = [
     found: 'ioredis leaves a client disconnecting for ever that is told to disconnect before it has a node',
     shownBy: { file: 'test/faults/cluster.spec.ts', test: 'goes on connecting' },
   },
+  {
+    seed: 20263,
+    topology: 'cluster',
+    found: 'ioredis leaves a client closed for ever whose last connection ends when it has begun to connect anew',
+    shownBy: { file: 'test/faults/cluster.spec.ts', test: 'connects all the same' },
+  },
 ];
 
 /** What `npm run test:faults` draws from: the last seed that found something there, or the first that was tried. */

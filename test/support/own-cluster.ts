@@ -2,6 +2,7 @@
 import { Cluster, type ClusterOptions, type Redis } from 'ioredis';
 import { freePort } from '../../scripts/redis-server.mjs';
 import { startOwnRedis, type OwnRedis } from './own-redis.js';
+import { atMost } from './bounds.js';
 import { connect } from './redis.js';
 import { FAST_REPLICATION, kept } from './replicas.js';
 import { eventually } from './wait.js';
@@ -30,7 +31,7 @@ const START_MS = 60_000;
  *
  * @param nodeTimeoutMs a master that is silent for so long is replaced
  */
-export async function startCluster({ replicas = false, nodeTimeoutMs = 600 } = {}): Promise<OwnCluster> {
+export async function startCluster({ replicas = false, nodeTimeoutMs = atMost(800) } = {}): Promise<OwnCluster> {
   const nodes = await Promise.all(Array.from({ length: replicas ? 6 : 3 }, () => startNode(nodeTimeoutMs)));
   const controls = new Map(nodes.map((server) => [server, control(server)]));
   const node = (server: OwnRedis) => controls.get(server)!;

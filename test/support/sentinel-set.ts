@@ -1,5 +1,6 @@
 // A master with its replica, as in production under Sentinel: a test file's own.
 import { Redis, type RedisOptions } from 'ioredis';
+import { atMost } from './bounds.js';
 import { startOwnRedis, type OwnRedis } from './own-redis.js';
 import { connect } from './redis.js';
 import { FAST_REPLICATION, kept, startReplica } from './replicas.js';
@@ -26,7 +27,7 @@ export interface SentinelSet {
  *
  * @param downAfterMs a server that is silent for so long, be it for want of a processor, is replaced
  */
-export async function startSentinelSet({ downAfterMs = 300 } = {}): Promise<SentinelSet> {
+export async function startSentinelSet({ downAfterMs = atMost(500) } = {}): Promise<SentinelSet> {
   const master = await startOwnRedis({ args: FAST_REPLICATION });
   const replica = await startReplica(master);
   const config = `
