@@ -86,12 +86,14 @@ export async function startCluster({ replicas = false, nodeTimeoutMs = atMost(80
         ),
       ),
     ownerOf,
-    replicaOf: async (master) => {
+    replicaOf: (master) => {
       const id = ids[nodes.indexOf(master)]!;
-      const line = (await lines(node(master))).find((each) => each.split(' ')[3] === id);
-      const replica = nodes.find((each) => line?.includes(`:${each.port}@`));
-      if (replica) return replica;
-      throw new Error(`no replica of ${master.port}`);
+      const known = async () => {
+        const line = (await lines(node(master))).find((each) => each.split(' ')[3] === id);
+        return nodes.find((each) => line?.includes(`:${each.port}@`));
+      };
+      // After a failover the old master is a replica only once it has heard of it.
+      return eventually(known, { what: `a replica of ${master.port}` });
     },
     moveSlot: async (key, to, halfway) => {
       const slot = await slotOf(key);
