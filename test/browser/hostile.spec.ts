@@ -33,6 +33,7 @@ it('shows hostile recipients, payloads, names, results and errors as text', asyn
   await page.getByLabel('For whom').fill(HOSTILE);
   await page.getByRole('button', { name: 'Enqueue' }).click();
   await says(page, '.completed .payload', '<script>window.taken=1</script>');
+  await says(page, '.completed .range', '1 to 4 of 4'); // each that comes moves the rows
   for (const [kind, shown] of Object.entries(MADE)) {
     await openMade(kind);
     await page.locator(`#job-body ${shown}`).waitFor();
