@@ -97,4 +97,7 @@ local cleaners = {
   scheduled = function() return clean_set(scheduled, 'enqueued_at_ms') end,
 }
 local passed_over = cleaners[place]()
+if waits and deleted > 0 then
+  redis.call('HINCRBY', stats, 'removed_total', deleted)
+end
 return { deleted, passed_over }

@@ -24,15 +24,30 @@ local function delete(ids, step)
   end
 end
 
-for _, list in ipairs({ pending, processing, completed, failed, cancelled }) do
+local function empty_list(list)
   if looked < limit then
     delete(redis.call('RPOP', list, limit - looked) or {}, 1)
   end
 end
-for _, set in ipairs({ prioritized, scheduled, claims, dead }) do
+
+local function empty_set(set)
   if looked < limit then
     delete(redis.call('ZPOPMIN', set, limit - looked), 2)
   end
+end
+
+empty_list(pending)
+empty_list(processing)
+empty_set(prioritized)
+empty_set(scheduled)
+empty_set(claims)
+local removed = looked -- these had not ended
+empty_list(completed)
+empty_list(failed)
+empty_list(cancelled)
+empty_set(dead)
+if removed > 0 then
+  redis.call('HINCRBY', stats, 'removed_total', removed)
 end
 if looked < limit then
   redis.call('UNLINK', unique, windows, wake, sweep, foreign, histories)

@@ -35,4 +35,7 @@ if window and redis.call('HGET', unique, window) == id then
   redis.call('ZREM', windows, window)
 end
 redis.call('UNLINK', key)
+if not ended[status] then
+  redis.call('HINCRBY', stats, 'removed_total', 1)
+end
 return 'removed'

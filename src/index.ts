@@ -20,7 +20,7 @@ export type { EnqueueOptions, UniqueOptions } from './queue/new-job.js';
 export type { Recurrence } from './queue/recurrence.js';
 export type { ScheduleOptions, ScheduleRecord, TypedScheduleOptions } from './queue/schedule.js';
 export type { Schedules, TickReport } from './queue/schedules.js';
-export type { DoctorFinding, DoctorKind, DoctorReport } from './queue/doctor-report.js';
+export type { DoctorFinding, DoctorKind, DoctorOptions, DoctorReport } from './queue/doctor-report.js';
 export { DurabilityTimeoutError } from './queue/durable-enqueuer.js';
 export type { Durability, QueueOptions } from './queue/options.js';
 export type { Backoff, StoredBackoff } from './queue/backoff.js';

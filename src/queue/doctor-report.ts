@@ -11,11 +11,22 @@ import type { Fault } from './doctor-scripts.js';
  * - `claim`: a claim that never expires
  * - `lifetime`: a job that would expire while it is needed, or never although it has ended
  * - `unique`: a unique key that no job will free
- * - `counter`: a counter that is no number, or lower than what can be seen
+ * - `counter`: a counter that is no number, or lower than what can be seen; with `exclusive` counters that contradict each other
  * - `batch`: the memory of a claim, without an expiry
  */
 export type DoctorKind =
   'orphan' | 'ghost' | 'double' | 'status' | 'token' | 'claim' | 'lifetime' | 'unique' | 'counter' | 'batch';
+
+/** How a queue is audited. */
+export interface DoctorOptions {
+  /** Brings to rights what is found. Default false: nothing is changed. */
+  mend?: boolean;
+  /**
+   * That only this library uses the queue, and always has: no client of the Redis pattern, which enqueues and ends jobs
+   * without counting them. Then the counters are held against each other, and one that is too high is found too. Default false.
+   */
+  exclusive?: boolean;
+}
 
 /** One fault, as it was at the moment it was decided. */
 export interface DoctorFinding {
@@ -59,7 +70,7 @@ export class DoctorNotes {
       const known = kind as DoctorKind;
       this.counts[known] = (this.counts[known] ?? 0) + 1;
       if (this.findings.length < MOST_FINDINGS) {
-        this.findings.push({ kind: known, ...rest, mended: this.mended });
+        this.findings.push({ kind: known, mended: this.mended, ...rest });
       }
     }
   }

@@ -14,6 +14,8 @@ export interface Fault {
   kind: string;
   found: string;
   expected: string;
+  /** False for one that is only told, also where the doctor mends. */
+  mended?: false;
 }
 
 /** How many list entries one judgement may pass over, which takes the server a few ms. */
@@ -52,11 +54,12 @@ export class DoctorScripts {
     );
   }
 
-  counters(mend: boolean): ScriptCall<Fault[]> {
-    return this.call('doctorCounters', [mend ? '1' : '0', COUNTED_LOOKS], (reply) =>
-      rowsOf(reply as string[], 3).map(([counter, found, expected]) =>
-        faultOf(counter!, 'counter', found!, expected!),
-      ),
+  counters(mend: boolean, exclusive: boolean): ScriptCall<Fault[]> {
+    return this.call('doctorCounters', [mend ? '1' : '0', COUNTED_LOOKS, exclusive ? '1' : '0'], (reply) =>
+      rowsOf(reply as string[], 4).map(([counter, found, expected, mended]) => ({
+        ...faultOf(counter!, 'counter', found!, expected!),
+        ...(Number(mended) === 0 && { mended: false }),
+      })),
     );
   }
 

@@ -1,4 +1,4 @@
-import { DoctorNotes, type DoctorReport } from './doctor-report.js';
+import { DoctorNotes, type DoctorOptions, type DoctorReport } from './doctor-report.js';
 import { DoctorScripts, type Look } from './doctor-scripts.js';
 import { ListWalk } from './list-walk.js';
 import type { QueueScripts } from './queue-scripts.js';
@@ -34,10 +34,10 @@ export class Doctor {
   constructor(
     private readonly queue: AuditedQueue,
     private readonly queueScripts: QueueScripts,
-    private readonly mend: boolean,
+    private readonly options: Required<DoctorOptions>,
   ) {
     this.scripts = new DoctorScripts(queueScripts);
-    this.notes = new DoctorNotes(queue.name, mend);
+    this.notes = new DoctorNotes(queue.name, options.mend);
   }
 
   async run(): Promise<DoctorReport> {
@@ -47,7 +47,8 @@ export class Doctor {
     this.strays.forEach((_, id) => this.suspects.add(id));
     await this.judge([...this.suspects]);
     await this.lookAtUniqueKeys();
-    this.notes.add(await this.ask(this.scripts.counters(this.mend)));
+    const { mend, exclusive } = this.options;
+    this.notes.add(await this.ask(this.scripts.counters(mend, exclusive)));
     return this.notes.report;
   }
 
@@ -145,7 +146,9 @@ export class Doctor {
 
   private async judge(ids: readonly string[]): Promise<void> {
     for (let start = 0; start < ids.length;) {
-      const { judged, faults } = await this.ask(this.scripts.judge(ids.slice(start, start + SLICE), this.mend));
+      const { judged, faults } = await this.ask(
+        this.scripts.judge(ids.slice(start, start + SLICE), this.options.mend),
+      );
       this.notes.add(faults);
       start += judged;
     }
@@ -156,7 +159,7 @@ export class Doctor {
     do {
       const [next, pairs] = await this.read(() => this.client.hscan(this.keys.unique, cursor, 'COUNT', SLICE));
       for (const slice of slicesOf(pairs.filter((_, i) => i % 2 === 0))) {
-        this.notes.add(await this.ask(this.scripts.unique(slice, this.mend)));
+        this.notes.add(await this.ask(this.scripts.unique(slice, this.options.mend)));
       }
       cursor = next;
     } while (cursor !== '0');
@@ -166,7 +169,7 @@ export class Doctor {
   private async lookAtBatches(keys: readonly string[]): Promise<void> {
     for (const key of keys) {
       const endless = (await this.read(() => this.client.pttl(key))) === -1;
-      if (endless && this.mend) {
+      if (endless && this.options.mend) {
         await this.read(() => this.client.pexpire(key, this.queueScripts.options.visibilityMs, 'NX'));
       }
       if (endless) {

@@ -6,7 +6,7 @@ import { clean, type CleanableStatus, type CleanOptions } from './clean.js';
 import { Connection } from './connection.js';
 import { DeadLetters } from './dead-letters.js';
 import { decodeJobHash } from './decode-job.js';
-import type { DoctorReport } from './doctor-report.js';
+import type { DoctorOptions, DoctorReport } from './doctor-report.js';
 import { Doctor } from './doctor.js';
 import { InvalidOptionError } from './errors.js';
 import { EventSubscriber } from './event-subscriber.js';
@@ -27,9 +27,11 @@ import { ScriptRunner, type ScriptCall } from './script-runner.js';
 /** The most entries that one call of a bounded script looks at. */
 export const SLICE = 500;
 
+const flag = z.boolean({ error: 'expected true or false' }).default(false);
+
 const doctorSchema = z.strictObject(
-  { mend: z.boolean({ error: 'expected true or false' }).default(false) },
-  { error: 'expected an object with mend' },
+  { mend: flag, exclusive: flag },
+  { error: 'expected an object with mend, exclusive' },
 );
 
 /**
@@ -219,15 +221,15 @@ export abstract class QueueOperator {
    *
    * With `mend` it brings to rights what it finds. No job is deleted: what is in doubt goes to the dead letters.
    *
-   * @param options.mend default false: nothing is changed
+   * @param options see DoctorOptions
    * @throws InvalidOptionError
    * @example
    * const { counts } = await queue.doctor(); // { orphan: 2 }
    * await queue.doctor({ mend: true });
    */
-  async doctor(options: { mend?: boolean } = {}): Promise<DoctorReport> {
-    const { mend } = checkOptions('doctor', doctorSchema, options);
-    return new Doctor(this, await this.scripts(), mend).run();
+  async doctor(options: DoctorOptions = {}): Promise<DoctorReport> {
+    const checked = checkOptions('doctor', doctorSchema, options);
+    return new Doctor(this, await this.scripts(), checked).run();
   }
 
   /** Runs one script as a question to Redis that must not hang; see `ask`. */

@@ -51,7 +51,7 @@ export class RealQueue {
   /** What the doctor finds, and what it changes: nothing where all that was done to the queue is what anybody may do. */
   async audit(): Promise<string[]> {
     const before = await this.state.snapshot();
-    const { findings } = await this.queue.doctor({ mend: true });
+    const { findings } = await this.queue.doctor({ mend: true, exclusive: true });
     const after = await this.state.snapshot();
     const changed = Object.keys({ ...before, ...after }).filter(
       (key) => !isDeepStrictEqual(before[key], after[key]),

@@ -33,7 +33,9 @@ export function remove(model: QueueModel, id: string): 'removed' | 'processing' 
     return 'processing';
   }
   endWindow(model, job);
-  if (!isWaiting(job)) {
+  if (isWaiting(job)) {
+    model.count('removed');
+  } else {
     dropOne(model.histories[job.status as 'completed'], id);
   }
   destroy(model, job);
@@ -97,6 +99,7 @@ export function clean(model: QueueModel, status: Cleanable, olderThanMs: number)
     dropOne(model.histories.failed, job.id);
     if (isWaiting(job)) {
       endWindow(model, job); // nothing came of it
+      model.count('removed');
     }
     destroy(model, job);
   }
@@ -143,6 +146,7 @@ export function purge(model: QueueModel): number {
   const standing = [...model.jobs.values()].filter(
     (job) => isWaiting(job) || job.status === 'processing' || job.status === 'failed' || inHistories.has(job.id),
   );
+  model.count('removed', standing.filter((job) => isWaiting(job) || job.status === 'processing').length);
   standing.forEach((job) => model.jobs.delete(job.id));
   model.pending = [];
   Object.values(model.histories).forEach((history) => history.splice(0));

@@ -1,0 +1,50 @@
+-- imbalances(held): what is wrong between the counters of a queue that only this library uses, by `held` (counter -> number):
+-- counters, found, expected. balanced(held, counter): what one counter is by the others; where it is none of these, 0.
+-- Needs: keys.
+local comings, leavings = { 'enqueued', 'redriven' }, { 'completed', 'failed', 'cancelled', 'removed' }
+local claim_ends = { 'completed', 'retried', 'released', 'reclaimed' } -- a crash that fails a job has a second fence
+
+local function total_of(held, names)
+  local sum, words = 0, {}
+  for i, name in ipairs(names) do
+    sum = sum + (held[name .. '_total'] or 0)
+    words[i] = name .. '_total'
+  end
+  return sum, table.concat(words, ' + ')
+end
+
+-- Those that wait or run.
+local function unfinished()
+  return redis.call('LLEN', pending) + redis.call('ZCARD', prioritized) + redis.call('ZCARD', scheduled)
+    + redis.call('ZCARD', claims) + redis.call('LLEN', processing)
+end
+
+local function balanced(held, counter)
+  local missing = unfinished() + total_of(held, leavings) - total_of(held, comings)
+  for sign, names in pairs({ [1] = comings, [-1] = leavings }) do
+    for _, name in ipairs(names) do
+      if name .. '_total' == counter then
+        return held[counter] + sign * missing
+      end
+    end
+  end
+  return 0
+end
+
+local function imbalances(held)
+  local faults = {}
+  local function hold(counters, found, fits, expected)
+    if not fits then
+      faults[#faults + 1] = { counters = counters, found = string.format('%d', found), expected = expected }
+    end
+  end
+  local came, comings_words = total_of(held, comings)
+  local left, leavings_words = total_of(held, leavings)
+  local here = unfinished()
+  hold(comings_words, came, came == left + here, string.format('%d: %s, which are %d, and %d jobs that wait or run',
+    left + here, leavings_words, left, here))
+  local ended, claim_words = total_of(held, claim_ends)
+  local fences = tonumber(redis.pcall('GET', sequence) or 0) or 0
+  hold(claim_words, ended, ended <= fences, string.format('at most %d, the fences that were given out', fences))
+  return faults
+end
