@@ -1,7 +1,10 @@
 import type { QueueStats } from '../queue/job.js';
 import type { WorkerLifecycle } from '../nest/worker-lifecycle.js';
 
-/** What makes a check fail. Without thresholds only an unreachable Redis and a worker that could not start do. */
+/**
+ * What makes a check fail. Without thresholds only an unreachable Redis, one that `audit: 'error'` refuses once it is there, and a
+ * worker that could not start do.
+ */
 export interface JobQueueHealthOptions {
   /** Which queues. Default: all that this process knows. */
   queues?: readonly string[];

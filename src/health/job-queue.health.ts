@@ -77,9 +77,15 @@ export class JobQueueHealthIndicator {
       return session.down({ message: (error as Error).message, redis: { reachable: false }, ...worker });
     }
     const byName = Object.fromEntries(names.map((name, i) => [name, queueHealth(stats[i]!)]));
-    const reasons = reasonsAgainst(limits, byName, worker.worker);
+    const reasons = [...this.refusal(), ...reasonsAgainst(limits, byName, worker.worker)];
     const report: JobQueueHealthReport = { redis: { reachable: true, latencyMs }, ...worker, queues: byName };
     return reasons.length > 0 ? session.down({ message: reasons.join('; '), ...report }) : session.up(report);
+  }
+
+  /** What the audit has against the Redis of a producer; of a worker it is why that could not start. */
+  private refusal(): string[] {
+    const { expected, startFailure } = this.lifecycle;
+    return startFailure && !expected ? [startFailure.message] : [];
   }
 
   private worker(): { worker?: WorkerHealth } {

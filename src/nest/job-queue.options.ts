@@ -57,8 +57,8 @@ export interface JobQueueModuleOptions extends QueueOptions {
   requireRedis?: boolean | { timeoutMs: number };
   /**
    * What becomes of what endangers jobs on the server (eviction, no persistence, a replica, keys in the other spelling),
-   * which is looked for at boot: `warn` logs it, `error` refuses to boot with a RedisAuditError, `off` does not look.
-   * Default `warn`.
+   * which is looked for at boot, or as soon as Redis is there: `warn` logs it, `error` refuses to boot with a RedisAuditError
+   * (later: no worker starts, and health is down), `off` does not look. Default `warn`.
    */
   audit?: 'warn' | 'error' | 'off';
 }

@@ -1,5 +1,6 @@
 import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { JobQueueLogger } from '../queue/logger.js';
+import { RedisAuditError } from '../queue/server-audit.js';
 import type { StuckJob } from '../worker/stuck.js';
 import { Worker } from '../worker/worker.js';
 import type { BootAudit } from './boot-audit.js';
@@ -25,6 +26,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   private draining: Promise<void> | undefined;
   private drainBy: number | undefined;
   private failure: Error | undefined;
+  private audited = false;
   private starting: Promise<void> | undefined;
   private readonly paused = new Set<string | undefined>();
 
@@ -52,7 +54,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     return this.options.worker && this.handlers.queueNames.length > 0;
   }
 
-  /** Why the worker of this process does not run, where it should. */
+  /** Why the worker of this process does not run, where it should; in a producer, what `audit: 'error'` has against its Redis. */
   get startFailure(): Error | undefined {
     return this.failure;
   }
@@ -98,6 +100,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       return;
     }
     await this.audit.run();
+    this.audited = true;
   }
 
   async start(): Promise<void> {
@@ -106,14 +109,11 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     }
     this.startedAt = performance.now();
     this.reclaim.start();
-    if (!this.expected) {
-      return;
-    }
-    if (this.redis.ready) {
+    if (!this.audited || (this.expected && !this.redis.ready)) {
+      this.starting = this.startWhenReady();
+    } else if (this.expected) {
       this.starting = this.startWorker();
       await this.starting;
-    } else {
-      this.starting = this.startWhenReady();
     }
   }
 
@@ -133,13 +133,18 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   private async startWhenReady(): Promise<void> {
     try {
       await this.redis.connection.whenReady();
-      await this.audit.run();
       if (!this.draining) {
+        await this.audit.run();
+      }
+      if (this.expected && !this.draining) {
         await this.startWorker();
       }
     } catch (error) {
-      this.failure = error as Error;
-      this.logger.error(`The worker could not start: ${this.failure.message}`);
+      const { message } = error as Error;
+      this.logger.error(this.expected ? `The worker could not start: ${message}` : message);
+      if (this.expected || error instanceof RedisAuditError) {
+        this.failure = error as Error;
+      }
     }
   }
 

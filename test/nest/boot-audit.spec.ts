@@ -140,6 +140,54 @@ describe('the audit at boot', () => {
     expect(await app.get(JobQueueService).get(name, id)).toMatchObject({ status: 'pending' });
   });
 
+  const UNSOUND = [...SOUND, '--maxmemory-policy', 'allkeys-lru'];
+
+  describe.each([
+    ['a producer', () => ({ worker: false, reclaim: false }) as const, []],
+    ['a worker', () => ({}), [handlerOf(uniqueQueueName())]],
+  ])('follows where Redis comes later, in %s', (_who, own, providers) => {
+    it('and warns once, however often Redis goes', async () => {
+      const [port, log] = [await freePort(), new KeptLog()];
+      const app = await startApp({ jobs: { redis: `redis://127.0.0.1:${port}`, ...own() }, providers, log });
+      const server = await startOwnRedis({ port, args: UNSOUND });
+      const warnings = () => log.lines.filter((line) => line.includes('expected noeviction, found allkeys-lru'));
+      await eventually(() => Promise.resolve(warnings().length > 0));
+      await server.restart();
+      await app.get(JobQueueService).enqueue('any', null);
+      await app.get(JobQueueService).stats();
+      expect(warnings()).toEqual([expect.stringMatching(/^warn Redis at 127.0.0.1:\d+: maxmemory-policy: /)]);
+      expect(log.lines.filter((line) => line.startsWith('error'))).toEqual([]);
+    });
+
+    it('also when it comes before the boot is over', async () => {
+      const [port, log] = [await freePort(), new KeptLog()];
+      const client = connect({ lazyConnect: true, retryStrategy: () => 20 }, `redis://127.0.0.1:${port}`);
+      class RedisComes {
+        async onApplicationBootstrap() {
+          await startOwnRedis({ port, args: UNSOUND });
+          await client.ping();
+        }
+      }
+      await startApp({ jobs: { redis: client, ...own() }, providers: [...providers, RedisComes], log });
+      await eventually(() => Promise.resolve(log.lines.some((line) => line.includes('found allkeys-lru'))));
+    });
+  });
+
+  it("audit: 'error' follows in a producer: health says why, and the app lives", async () => {
+    const [port, log, name] = [await freePort(), new KeptLog(), uniqueQueueName()];
+    const jobs = { redis: `redis://127.0.0.1:${port}`, audit: 'error', worker: false, reclaim: false } as const;
+    const app = await startApp({ jobs, log });
+    await startOwnRedis({ port, args: UNSOUND });
+    const health = async () => (await app.get(JobQueueHealthIndicator).check()).jobQueue;
+    await eventually(async () => (await health()).message?.includes('endangers jobs'));
+    expect(await health()).toMatchObject({ status: 'down', redis: { reachable: true } });
+    expect(log.lines).toContainEqual(
+      expect.stringMatching(/^error Redis at \S+ endangers jobs:\n- maxmemory-policy/),
+    );
+    const { id } = await app.get(JobQueueService).enqueue(name, null);
+    expect(await app.get(JobQueueService).get(name, id)).toMatchObject({ status: 'pending' });
+  });
+
   it('works for a user who may not ask for the configuration', async () => {
     const { url, host, port } = await startOwnRedis({ args: [...SOUND, '--appendonly', 'no'] });
     const acl = ['app', 'on', '>secret', '~*', '&*', '+@all', '-config'];
