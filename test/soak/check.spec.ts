@@ -38,6 +38,7 @@ describe('the checker of histories', () => {
       ticks: 1,
       largestCall: 0,
       slowestCallMs: 0,
+      counters: expect.any(Array),
     });
   });
 
@@ -67,7 +68,7 @@ describe('the checker of histories', () => {
     run.files.producer!.push(['enqueue', 7, 1], ['enqueued', 7, 1]);
     run.files.operator!.push(['plant', 'deleted', PRODUCER, 7, 'broken']);
     run.files.worker!.push(['tick', 'failed', 'broken', 0]);
-    run.snapshot.totals = { ...run.snapshot.totals, enqueued: 11, failed: 2 };
+    run.snapshot.totals = { ...run.snapshot.totals, enqueued: 11, failed: 2, broken: 1 };
     run.snapshot.jobs.push({ ...broken(), id: 'broken' });
     expect(verdictOf(run)).toMatchObject({ violations: [], jobs: 11 });
   });
@@ -114,7 +115,7 @@ describe('the checker of histories', () => {
     const run = cleanRun();
     run.files.producer!.push(...sharing(7, 8));
     run.files.worker!.push(...completed(PRODUCER, 8, 20));
-    run.snapshot.totals = { enqueued: 11, completed: 8, cancelled: 1, failed: 1 };
+    run.snapshot.totals = { ...run.snapshot.totals, enqueued: 11, completed: 8 };
     expect(verdictOf(run).violations).toEqual([]);
   });
 
@@ -122,6 +123,7 @@ describe('the checker of histories', () => {
     const run = cleanRun();
     run.files.operator!.push(['time', 2_050], ...start(5, 2, 31), ['lost', PRODUCER, 5, 31]);
     work(run, [...start(5, 1, 30), ['end', PRODUCER, 5, 30], ['time', 2_100], ['retry', PRODUCER, 5, 30]]);
+    run.snapshot.totals.retried = 2;
     expect(verdictOf(run).violations).toEqual([]);
   });
 
@@ -137,7 +139,7 @@ describe('the checker of histories', () => {
       forgetBetween(run, 900, 1_500); // the producers' time
       run.files.worker = [['process', 3, 'worker']];
       run.files.operator = [['audit'], ['audited', 0]];
-      run.snapshot = { jobs: [], totals: {}, faults: [] };
+      run.snapshot = { jobs: [], totals: {}, sequence: 0, faults: [] };
       expect(verdictOf(run)).toMatchObject({ violations: [], jobs: 0, lost: 0 });
     });
 

@@ -16,7 +16,7 @@ import {
 } from './marks.js';
 import { slowCalls, unbounded } from './bounds.js';
 import { uncontrolled } from './controlled.js';
-import { miscounts } from './counters.js';
+import { counters, miscounts, sumsOf, type Counter } from './counters.js';
 import type { Jobs } from './jobs.js';
 import { misordered } from './order.js';
 import { recurring } from './recurring.js';
@@ -53,6 +53,7 @@ export interface Verdict {
   largestCall: number;
   /** The longest, in ms, that one call of a script took the server; 0 where none took 10. */
   slowestCallMs: number;
+  counters: Counter[];
 }
 
 /** A pure function of its arguments. */
@@ -75,6 +76,7 @@ export function check(facts: Facts, snapshot: Snapshot): Verdict {
     ticks: facts.ticks.all.size,
     largestCall: facts.remarks.scripts.reduce((most, { commands }) => Math.max(most, commands), 0),
     slowestCallMs: Math.max(0, ...[...slowCalls(facts).values()].map((times) => times.at(-1)!)),
+    counters: [],
   };
   const stored = byJob(facts, snapshot, verdict);
   const shared = sharedJobs(facts, snapshot);
@@ -90,7 +92,11 @@ export function check(facts: Facts, snapshot: Snapshot): Verdict {
   }
   verdict.violations.push(...shared.violations(stored));
   verdict.violations.push(...misordered(facts), ...recurring(facts, snapshot), ...uncontrolled(facts));
-  verdict.violations.push(...miscounts(facts, snapshot, verdict), ...unexplained(facts), ...unbounded(facts));
+  const sums = sumsOf(facts, shared.names);
+  verdict.jobs += sums.ticks;
+  verdict.completed = sums.completed + sums.doubts;
+  verdict.counters = counters(facts, snapshot, sums);
+  verdict.violations.push(...miscounts(verdict.counters, snapshot), ...unexplained(facts), ...unbounded(facts));
   return verdict;
 }
 

@@ -65,7 +65,8 @@ export function cleanRun(): Run {
       stored(4, 'cancelled'),
       stored(5, 'waiting'),
     ],
-    totals: { enqueued: 10, completed: 7, cancelled: 1, failed: 1 },
+    totals: { enqueued: 10, completed: 7, cancelled: 1, failed: 1, retried: 1 },
+    sequence: 0,
     faults: [],
   };
   return { files, snapshot };
@@ -87,6 +88,7 @@ export function stored(n: number, place: StoredJob['place'], more: Partial<Store
     attempts: 1,
     errors: 1,
     crashes: 0,
+    hasPayload: true,
     lastError: '',
     ...more,
   };
@@ -96,7 +98,8 @@ export function verdictOf({ files, snapshot }: Run) {
   const facts = new Facts();
   Object.values(files).forEach((entries) => entries.forEach(facts.add));
   facts.finish();
-  return check(facts, snapshot);
+  // Every claim takes a number of it: what a run says is how many others were taken.
+  return check(facts, { ...snapshot, sequence: snapshot.sequence + facts.ends.claims });
 }
 
 export function work(run: Run, entries: Entry[]): void {
@@ -157,7 +160,7 @@ export function swap({ files }: Run): void {
 
 export function broken(): StoredJob {
   const { work: _, ...job } = stored(9, 'dead', { id: 'x' });
-  return job;
+  return { ...job, hasPayload: false };
 }
 
 export function tick(): Entry {

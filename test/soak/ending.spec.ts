@@ -1,8 +1,8 @@
 // What fails a run beside the histories: who did not come back, or not in time, who ended, and what was not done.
 import { expect, it } from '@jest/globals';
 import { coreQueue } from '../support/core-queue.js';
-import { allowedMs, documentedMs, overdue } from './back.js';
-import { drain, gone, unplanned } from './ending.js';
+import { allowedMs, documentedMs, overdue } from './recovery-bounds.js';
+import { drain, unplanned } from './ending.js';
 import { Facts } from './facts.js';
 import { wedged } from './harm.js';
 import type { Entry } from './history.js';
@@ -13,10 +13,6 @@ import { recoveries, type Recovery } from './stalls.js';
 
 const back = (kind: string, workersMs: number, producersMs = 10): Recovery => {
   return { kind, count: 1, stallMs: 0, vainMs: 0, workersMs, producersMs };
-};
-
-const slot = (name: string, exitCode: number | null, signalCode: string | null) => {
-  return { name, child: { exitCode, signalCode } as Parameters<typeof gone>[0][number]['child'] };
 };
 
 const outcome = (violations: string[], verdict: Growth['verdict']) => {
@@ -38,13 +34,6 @@ it('finds who came back later than is stated for that kind of fault, with room f
     'slot-move: all producers were back after 9000 ms, expected at most 2000 ms, and 8000 ms on a slow machine',
   ]);
   expect([documentedMs('half-open'), allowedMs('half-open')]).toEqual([5_000, 10_000]);
-});
-
-it('finds a process that ended by itself', () => {
-  expect(gone([slot('a', null, null), slot('b', 1, null), slot('c', null, 'SIGSEGV')])).toEqual([
-    'b ended by itself: 1',
-    'c ended by itself: SIGSEGV',
-  ]);
 });
 
 it('finds a failover that nobody planned', () => {

@@ -2,7 +2,6 @@
 import type { JobQueue } from '../../src/queue/job-queue.js';
 import { keysLike } from '../support/redis-reads.js';
 import { eventually } from '../support/wait.js';
-import type { Slot } from './fleet.js';
 import type { Ground } from './ground.js';
 import type { HistoryWriter } from './history.js';
 
@@ -35,19 +34,11 @@ export async function treat(queues: readonly JobQueue[], history: HistoryWriter)
 }
 
 /** What is wrong when all is over, by the doctor. */
-export async function ills(queues: readonly JobQueue[]): Promise<string[]> {
+export async function finalAudit(queues: readonly JobQueue[]): Promise<string[]> {
   const reports = await Promise.all(queues.map((queue) => queue.doctor()));
   return reports.flatMap(({ findings }) =>
     findings.map(({ kind, subject, found }) => `doctor: ${kind} ${subject} at the end: ${found}`),
   );
-}
-
-/** Who has ended by itself, before anybody was asked to end: what a fault ended was started anew. */
-export function gone(slots: readonly Pick<Slot, 'name' | 'child'>[]): string[] {
-  return slots.flatMap(({ name, child }) => {
-    const end = child?.exitCode ?? child?.signalCode;
-    return end === undefined || end === null ? [] : [`${name} ended by itself: ${end}`];
-  });
 }
 
 /** A master that was replaced though nobody harmed it takes with it what no fault accounts for. */

@@ -1,6 +1,7 @@
 // What the histories say of each job.
 import { Attempts } from './attempts.js';
-import type { Entry, EnqueueOutcome, Verb } from './history.js';
+import { Ends } from './ends.js';
+import type { Entry, EnqueueOutcome, Settlement, Verb } from './history.js';
 import type { Jobs } from './jobs.js';
 import {
   ADDED,
@@ -12,6 +13,7 @@ import {
   NOT_ADDED,
   OPEN,
   PLANTED,
+  PRIORITY,
   REDRIVEN,
   REMOVED,
   REMOVE_ASKED,
@@ -29,6 +31,7 @@ export class Facts {
   private readonly reading = new Reading();
   readonly jobs: ReadonlyMap<number, Jobs> = this.reading.jobs;
   readonly attempts = new Attempts(this.reading);
+  readonly ends = new Ends(this.reading);
   readonly operations = new Operations(this.reading);
   readonly ticks = new Ticks();
   /** Jobs by the id that several enqueues share. */
@@ -45,6 +48,7 @@ export class Facts {
         this.reading.process = entry[1];
         this.tryingSinceMs = undefined;
         this.operations.begin();
+        this.ends.begin();
         if (entry[2] === 'fifo-producer') this.attempts.first.set(entry[1], []);
         return;
       case 'time':
@@ -68,15 +72,21 @@ export class Facts {
         if (entry[5] !== undefined) this.share(entry[5], entry[1], entry[2]);
         return this.start(entry[1], entry[2], entry[3], entry[4]);
       case 'ok':
-        return this.attempts.ok(entry[1], entry[2], entry[3]);
+        return this.ok(entry[1], entry[2], entry[3]);
       case 'end':
+        this.ends.end(`${entry[1]}:${entry[2]}:${entry[3]}`, 'thrown');
         return this.attempts.end(entry[1], entry[2], entry[3]);
       case 'ran':
         this.start(entry[1], entry[2], entry[3], entry[4]);
-        return this.attempts.ok(entry[1], entry[2], entry[4]);
+        return this.ok(entry[1], entry[2], entry[4]);
       case 'tick':
-        if (entry[1] === 'start') this.operations.claim(entry[2], entry[3]);
-        return this.ticks.add(entry[1], entry[2], entry[3], this.reading.sure, entry[4]);
+        return this.tick(entry[1], entry[2], entry[3], entry[4]);
+      case 'deserted':
+        return this.ends.end(entry[1], 'deserted');
+      case 'reclaimed':
+        return this.ends.reclaim();
+      case 'stopping':
+        return this.ends.stop();
       case 'asks':
       case 'told':
       case 'look':
@@ -89,6 +99,7 @@ export class Facts {
         return this.answered(entry[1], entry[2], entry[3], entry[4]);
       case 'plant':
         this.plantedIds.add(entry[4]);
+        if (entry[1] === 'deleted' || entry[1] === 'another type') this.ends.deletedHashes++;
         return this.reading.mark(entry[2], entry[3], PLANTED);
       case 'forgotten':
         this.reading.lostAllMs = this.reading.nowMs;
@@ -105,13 +116,14 @@ export class Facts {
       case 'healed':
         return this.remarks.add(entry, this.reading.nowMs);
       default:
-        return this.attempts.settled(...entry);
+        return this.settled(...entry);
     }
   };
 
   /** Ends the reading. */
   finish(): void {
     this.attempts.finish();
+    this.ends.begin();
     // A job whose payload was broken looks like a recurring one to the worker that is told of its end.
     for (const id of this.plantedIds) this.ticks.all.delete(id);
   }
@@ -130,6 +142,31 @@ export class Facts {
     // What is in order has a queue of its own, which nobody pauses.
     if (!this.attempts.first.has(process)) this.operations.claim(`job ${process}:${number}`, fence);
     this.attempts.start(process, number, attempt, fence);
+    this.ends.start(`${process}:${number}:${fence}`, attempt);
+  }
+
+  private ok(process: number, number: number, fence: number): void {
+    this.attempts.ok(process, number, fence);
+    this.ends.end(`${process}:${number}:${fence}`, 'ok');
+  }
+
+  private settled(what: Settlement, process: number, number: number, fence: number): void {
+    this.attempts.settled(what, process, number, fence);
+    this.reading.of(process, number, ({ marks }) =>
+      this.ends.settled(what, `${process}:${number}:${fence}`, marks[number]),
+    );
+  }
+
+  private tick(what: 'start' | 'ok' | Settlement, id: string, fence: number, madeMs?: number): void {
+    this.ticks.add(what, id, fence, this.reading.sure, madeMs);
+    if (what === 'start') {
+      this.operations.claim(id, fence);
+      this.ends.start(`${id}:${fence}`);
+    } else if (what === 'ok') {
+      this.ends.end(`${id}:${fence}`, 'ok');
+    } else {
+      this.ends.settled(what, `${id}:${fence}`);
+    }
   }
 
   private added(first: number, count: number): void {
@@ -146,6 +183,7 @@ export class Facts {
     if (kind === 'final') this.reading.mark(this.reading.process, number, FINAL);
     // To tell the progress is to ask Redis, which may fail.
     if (kind === 'fatal' || kind === 'progress') this.reading.mark(this.reading.process, number, FAILS);
+    if (kind === 'priority') this.reading.mark(this.reading.process, number, PRIORITY);
     if (kind === 'later') this.reading.mark(this.reading.process, number, LATER);
     else if (delayMs > 0)
       this.attempts.dueMs.set(`${this.reading.process}:${number}`, this.reading.nowMs + delayMs);
@@ -178,9 +216,11 @@ export class Facts {
   private call(verb: Verb, process: number, number: number): void {
     const marks = { cancel: CANCEL_ASKED, remove: REMOVE_ASKED, redrive: REDRIVEN, reschedule: RESCHEDULED };
     this.reading.mark(process, number, marks[verb]);
+    if (verb === 'redrive') this.ends.redriveAsked();
   }
 
   private answered(verb: Verb, process: number, number: number, answer: string): void {
+    if (verb === 'redrive') this.ends.redrive(Number(answer));
     if (!this.reading.sure) return;
     if (verb === 'cancel' && answer === 'cancelled') this.reading.mark(process, number, CANCELLED);
     if (verb === 'remove' && answer === 'removed') this.reading.mark(process, number, REMOVED);

@@ -23,6 +23,8 @@ export interface Slot {
   clockOffMs: number;
   /** Whether its process is of the earlier version of the library. */
   earlier: boolean;
+  /** How the run ends its process, once it does. */
+  ending: 'stop' | 'kill' | undefined;
   /** When Redis last answered its worker's fetch or its producer's question, by the monotonic clock. */
   answeredAtMs: number;
   done: boolean;
@@ -42,6 +44,8 @@ export class Fleet {
   readonly slots: Slot[] = [];
   /** What processes had open after they had closed everything. */
   readonly leaks: string[] = [];
+  /** Processes that ended by themselves, at whatever time: that one was started anew since does not hide it. */
+  readonly exits: string[] = [];
   /** The numbers of all producers so far. */
   readonly producerNumbers: number[] = [];
   private numbers = 0;
@@ -94,6 +98,10 @@ export class Fleet {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     slot.child = child;
+    slot.ending = undefined;
+    child.once('exit', (code, signal) => {
+      if (!isAsked(slot.ending, code, signal)) this.exits.push(`${slot.name} ended by itself: ${code ?? signal}`);
+    });
     const ready = new Promise<void>((resolve, reject) => {
       child.on('message', (report: Report) => (report.type === 'ready' ? resolve() : this.hear(slot, report)));
       child.once('exit', (code, signal) => reject(new Error(`${slot.name} ended: ${code ?? signal}`)));
@@ -110,20 +118,23 @@ export class Fleet {
     const { child } = slot;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
     const exited = exitOf(child);
+    slot.ending = 'stop';
     this.order(slot, { type: 'stop' });
     await within(STOP_MS, `the end of ${slot.name}`, exited);
   }
 
   async kill(slot: Slot): Promise<void> {
     const exited = exitOf(slot.child!);
+    slot.ending = 'kill';
     slot.child!.kill('SIGKILL');
     await exited;
   }
 
   async close(): Promise<void> {
-    for (const { child, proxy } of this.slots) {
-      child?.kill('SIGKILL');
-      await proxy?.close();
+    for (const slot of this.slots) {
+      slot.ending = 'kill';
+      slot.child?.kill('SIGKILL');
+      await slot.proxy?.close();
     }
   }
 
@@ -139,6 +150,7 @@ export class Fleet {
       number: 0,
       clockOffMs: 0,
       earlier: false,
+      ending: undefined,
       answeredAtMs: 0,
       done: false,
     };
@@ -152,6 +164,11 @@ export class Fleet {
       this.leaks.push(`${slot.name}: ${report.open.join(', ')}`);
     }
   }
+}
+
+/** Whether a process ended as it was asked to: one that was about to be ended may have ended by itself before. */
+export function isAsked(ending: Slot['ending'], code: number | null, signal: NodeJS.Signals | null): boolean {
+  return ending === 'kill' ? signal === 'SIGKILL' : ending === 'stop' && code === 0;
 }
 
 function exitOf(child: ChildProcess): Promise<void> {

@@ -38,6 +38,12 @@ export type Entry =
   | [Settlement, process: number, number: number, fence: number]
   /** An attempt of a recurring job; with its start, when its tick was made, by the server's clock. */
   | ['tick', what: 'start' | 'ok' | Settlement, id: string, fence: number, madeMs?: number]
+  /** A claim, by its job and fence, that this process will never end. */
+  | ['deserted', claim: string]
+  /** A sweep of this process took back the claim of a job. */
+  | ['reclaimed', id: string]
+  /** The process was asked to end: what it runs it may give back from now on. */
+  | ['stopping']
   | ['call', verb: Verb, process: number, number: number]
   | ['answered', verb: Verb, process: number, number: number, answer: string]
   /** `schedule` is '' for the queue itself. The answer to `run-now` is the id of the job. */

@@ -22,3 +22,5 @@ export const REDRIVEN = 512;
 export const FAILS = 1_024;
 /** Its enqueue was acknowledged by a server that may have forgotten it since. */
 export const UNSURE = 2_048;
+/** It takes a number of the counter behind the fences, for its place among those of its priority. */
+export const PRIORITY = 4_096;

@@ -72,6 +72,7 @@ function block(ms: number): void {
 
 async function leave(): Promise<void> {
   clearInterval(sampling);
+  history.add(['stopping']);
   await stop();
   await history.written();
   history.close();

@@ -1,5 +1,5 @@
 // The verdict of a run, in figures.
-import { allowedMs, documentedMs } from './back.js';
+import { allowedMs, documentedMs } from './recovery-bounds.js';
 import type { Outcome } from './run.js';
 
 const MOST_SHOWN = 40;
@@ -34,6 +34,13 @@ export function reportOf(outcome: Outcome, judgeGrowth: boolean): string[] {
         kind,
         `${count}`,
         ...[stallMs, vainMs, workersMs, producersMs, documentedMs(kind), allowedMs(kind)].map(ms),
+      ]),
+    ),
+    ...table(
+      ['counter', 'is', 'at least', 'at most'],
+      outcome.counters.map(({ name, ...numbers }) => [
+        name,
+        ...[numbers.found, numbers.least, numbers.most].map((each) => (Number.isFinite(each) ? `${each}` : '-')),
       ]),
     ),
     ...table(

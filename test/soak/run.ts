@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { JobQueue } from '../../src/queue/job-queue.js';
 import { isCluster } from '../../src/queue/redis-client.js';
-import { overdue } from './back.js';
+import { overdue } from './recovery-bounds.js';
 import { check, type Verdict } from './check.js';
 import { Facts } from './facts.js';
-import { drain, gone, ills, leaveNothing, treat, unplanned } from './ending.js';
+import { drain, finalAudit, leaveNothing, treat, unplanned } from './ending.js';
 import type { Scene } from './faults.js';
 import { Fleet } from './fleet.js';
 import { prepareGround } from './ground.js';
@@ -74,7 +74,6 @@ export async function run(options: RunOptions): Promise<Outcome> {
         ? await forget(scene)
         : await harm(scene, options);
     const workEnded = performance.now();
-    const ended = gone(fleet.slots);
     await Promise.all(fleet.producers.map((slot) => fleet.stop(slot)));
     await Promise.all(fleet.slots.filter(({ role }) => role === 'operator').map((slot) => fleet.stop(slot)));
     await treat(queues, history);
@@ -90,8 +89,8 @@ export async function run(options: RunOptions): Promise<Outcome> {
     const verdict = check(facts, await takeSnapshot(ground, queues));
     const planned = facts.remarks.faults.filter(({ kind }) => kind.startsWith('sentinel')).length;
     const recovered = recoveries(facts, endMs, backs);
-    verdict.violations.push(...stuck, ...ended, ...wedged(backs), ...overdue(recovered));
-    verdict.violations.push(...unplanned(ground, planned), ...(await ills(queues)));
+    verdict.violations.push(...stuck, ...fleet.exits, ...wedged(backs), ...overdue(recovered));
+    verdict.violations.push(...unplanned(ground, planned), ...(await finalAudit(queues)));
     verdict.violations.push(...fleet.leaks.map((leak) => `leaked by ${leak}`));
     const servers = isCluster(ground.admin) ? [] : ['Redis']; // the masters of a Cluster come and go
     const processes = fleet.slots.map((slot) => slot.name);

@@ -5,7 +5,7 @@ import type { QueueKeys } from '../../src/queue/keys.js';
 import { Sweeper } from '../../src/worker/sweeper.js';
 import { coreQueue } from '../support/core-queue.js';
 import { violations } from '../support/invariants.js';
-import { ills } from './ending.js';
+import { finalAudit } from './ending.js';
 import { takeSnapshot } from './snapshot.js';
 
 /** The job that waits. */
@@ -38,17 +38,17 @@ describe('the final state', () => {
       { place: 'completed', work: { p: 1, n: 1 }, resultFence: fence },
     ]);
     expect(totals).toMatchObject({ enqueued: 2, completed: 1 });
-    expect(await ills([queue])).toEqual([]);
+    expect(await finalAudit([queue])).toEqual([]);
   });
 
   it('shows a misplaced job that nobody mended, as long as nobody mends it', async () => {
     const { look, queue, keys, redis, waits } = await seeded();
     await redis.zrem(keys.scheduled, waits);
     expect((await look()).faults).toContainEqual(`I1: ${waits} is nowhere, and lives on (-1 ms)`);
-    expect(await ills([queue])).toEqual([expect.stringMatching(`^doctor: orphan ${waits} at the end`)]);
+    expect(await finalAudit([queue])).toEqual([expect.stringMatching(`^doctor: orphan ${waits} at the end`)]);
     await queue.doctor({ mend: true });
     expect((await look()).faults).toEqual([]);
-    expect(await ills([queue])).toEqual([]);
+    expect(await finalAudit([queue])).toEqual([]);
   });
 
   it.each(['cancel', 'remove', 'reschedule'] as const)(

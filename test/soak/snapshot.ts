@@ -13,6 +13,8 @@ export interface StoredJob {
   place: Place;
   /** Undefined for a recurring job, and where the hash holds no payload that can be read. */
   work?: Work;
+  /** Whether the hash holds a payload, be it one that cannot be read. */
+  hasPayload: boolean;
   attempts: number;
   errors: number;
   crashes: number;
@@ -25,6 +27,8 @@ export interface Snapshot {
   jobs: StoredJob[];
   /** Counters of all queues together. */
   totals: Record<string, number>;
+  /** The counters behind the fences, of all queues together. */
+  sequence: number;
   /** What is wrong in itself, see test/support/invariants.ts, and keys that should not be there. */
   faults: string[];
 }
@@ -33,7 +37,7 @@ export async function takeSnapshot(
   ground: Pick<Ground, 'holderOf'>,
   queues: readonly JobQueue[],
 ): Promise<Snapshot> {
-  const snapshot: Snapshot = { jobs: [], totals: {}, faults: [] };
+  const snapshot: Snapshot = { jobs: [], totals: {}, sequence: 0, faults: [] };
   for (const queue of queues) {
     const scripts = await queue.scripts();
     const redis = await ground.holderOf(queue);
@@ -42,6 +46,7 @@ export async function takeSnapshot(
       snapshot.totals[name] = (snapshot.totals[name] ?? 0) + count;
     }
     const { keys } = scripts;
+    snapshot.sequence += Number(await redis.get(keys.sequence));
     const places: [Place, string[]][] = [
       ['waiting', await redis.lrange(keys.pending, 0, -1)],
       ['waiting', await redis.zrange(keys.prioritized, 0, '-1')],
@@ -71,6 +76,7 @@ async function readJobs(redis: Redis, place: Place, ids: string[], keyOf: (id: s
       id,
       place,
       ...workOf(payload),
+      hasPayload: typeof payload === 'string',
       attempts: Number(attempts ?? 0),
       errors: Number(errors ?? 0),
       crashes: Number(crashes ?? 0),

@@ -52,6 +52,7 @@ async function start(
     onEvent,
   });
   await worker.start();
+  await hearSweeps(queue, (id) => history.add(['reclaimed', id]));
   const pulse = setInterval(() => {
     if (worker.sinceLastFetchMs !== undefined) report({ type: 'pulse', answerAgoMs: worker.sinceLastFetchMs });
   }, PULSE_MS);
@@ -59,6 +60,21 @@ async function start(
     clearInterval(pulse);
     await worker.stop();
     queue.close();
+  };
+}
+
+/** What a sweep took back is in no event, but for what that was the end of: it is in the answer of its script. */
+async function hearSweeps(queue: JobQueue, reclaimed: (id: string) => void): Promise<void> {
+  const scripts = await queue.scripts();
+  const build = scripts.reclaim.bind(scripts);
+  scripts.reclaim = (...given) => {
+    const call = build(...given);
+    const decode = (reply: unknown) => {
+      const answer = call.decode(reply);
+      answer.reclaimed.forEach(({ id }) => reclaimed(id));
+      return answer;
+    };
+    return { ...call, decode };
   };
 }
 
@@ -170,6 +186,7 @@ class Deserter {
         const work = payload as Partial<Work> | null;
         if (work?.p === undefined) this.tools.history.add(['tick', 'start', id, fence, enqueuedAtMs]);
         else this.tools.history.add(['start', work.p, work.n!, attempt, fence, ...idOf(work as Work, id)]);
+        this.tools.history.add(['deserted', `${work?.p === undefined ? id : `${work.p}:${work.n}`}:${fence}`]);
       }
     } catch (error) {
       this.tools.logger.warn(`claim by hand: ${(error as Error).message}`);
