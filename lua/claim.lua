@@ -25,4 +25,4 @@ local isolates, first_limit, last_limit = ARGV[6] == '1', 7, #ARGV
 --@include lib/clock
 --@include lib/read
 --@include lib/claim_jobs
-return claim_jobs()
+return reply

@@ -17,9 +17,10 @@
 local job, claims, completed, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local unique, events = KEYS[5], KEYS[6]
 local completed_history, fallen_ttl, publish, result_ttl = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
+local first_completion = 5
 --@include lib/clock
 --@include lib/events
 --@include lib/history
 --@include lib/read
 --@include lib/complete_jobs
-return complete_jobs(5)
+return lost

@@ -3,16 +3,16 @@
 -- where one of its jobs would expire before it may start.
 -- KEYS[1] job          prefix of the job hashes
 -- KEYS[2] pending      list
--- KEYS[3] prioritized  sorted set
--- KEYS[4] scheduled    sorted set
--- KEYS[5] wake         sorted set
--- KEYS[6] stats        hash
+-- KEYS[3] wake         sorted set
+-- KEYS[4] stats        hash
+-- and where a job has options, which plain ones do not pay for:
+-- KEYS[5] prioritized  sorted set
+-- KEYS[6] scheduled    sorted set
 -- KEYS[7] sequence     string
 -- KEYS[8] unique       hash
 -- KEYS[9] windows      sorted set
 -- KEYS[10] replaced    prefix of the memories of replacements
--- ARGV[1] '1' where a job has options, '' where all are plain
--- ARGV[2..] of plain jobs, for those of one name: the name, how many follow; for each: id, payload (JSON); then the next
+-- ARGV[1..] of plain jobs, for those of one name: the name, how many follow; for each: id, payload (JSON); then the next
 --   name. Else for each job: id, name, payload, options ('' for a plain one, else JSON: delay_ms, run_at_ms, priority,
 --   max_attempts, max_crashes, expires_in_ms, unique, unique_for, unique_replace, request, worker)
 -- Returns, for each job that is not simply new: its index (from 1), exists | kept | replace, the id that stands, its name
@@ -20,15 +20,15 @@
 --   not fewer than those until it expires, ''.
 -- Repeated: a known id adds nothing. For an id chosen by the caller, options.request tells a repeat from a conflict.
 --   A replacement leaves no id of its own, so it is remembered for ten minutes.
-local job, pending, prioritized, scheduled, wake = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local stats, sequence, unique, windows, replaced = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local job, pending, wake, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local prioritized, scheduled, sequence, unique, windows, replaced = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local memory_ms = 600000
 --@include lib/clock
 --@include lib/write_job
 local plain, answers, added, claimable = {}, {}, 0, false
 
-if ARGV[1] == '' then
-  local at = 2
+if not prioritized then
+  local at = 1
   while at <= #ARGV do
     local name, last = ARGV[at], at + 1 + 2 * tonumber(ARGV[at + 1])
     for i = at + 2, last, 2 do
@@ -45,18 +45,18 @@ else
   -- Included here, and not above, so that plain jobs do not pay for what they do not use.
 --@include lib/add_asked
   local asked = {}
-  for i = 2, #ARGV, 4 do
+  for i = 1, #ARGV, 4 do
     asked[i] = ARGV[i + 3] ~= '' and cjson.decode(ARGV[i + 3])
     local starts_in_ms = asked[i] and expires_first(ARGV[i], asked[i])
     if starts_in_ms then
-      return { (i + 2) / 4, 'refused', starts_in_ms, '' }
+      return { (i + 3) / 4, 'refused', starts_in_ms, '' }
     end
   end
-  for i = 2, #ARGV, 4 do
+  for i = 1, #ARGV, 4 do
     local verdict, standing, name = add_asked(ARGV[i], ARGV[i + 1], ARGV[i + 2], asked[i])
     if verdict then
       local n = #answers
-      answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = (i + 2) / 4, verdict, standing, name or ''
+      answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = (i + 3) / 4, verdict, standing, name or ''
     end
   end
 end

@@ -24,12 +24,12 @@ local completed, stats, unique, events = KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local completed_history, fallen_ttl, publish, result_ttl = tonumber(ARGV[7]), ARGV[8], ARGV[9], ARGV[10]
 local isolates, first_limit, last_limit = ARGV[6] == '1', 12, 11 + tonumber(ARGV[11])
+local first_completion = last_limit + 1
 --@include lib/clock
 --@include lib/read
 --@include lib/events
 --@include lib/history
+-- In this order the set of claims does not become empty in between, which would delete it and make it anew.
 --@include lib/claim_jobs
 --@include lib/complete_jobs
--- In this order the set of claims does not become empty in between, which would delete it and make it anew.
-local reply = claim_jobs()
-return { complete_jobs(last_limit + 1), reply }
+return { lost, reply }

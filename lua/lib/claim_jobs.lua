@@ -1,65 +1,58 @@
--- claim_jobs(): claims up to count jobs for a worker; answers what lua/claim.lua returns. First moves what is due. One
+-- Claims up to count jobs for a worker, and leaves in `reply` what lua/claim.lua returns. First moves what is due. One
 -- claim in five passes over the most urgent jobs, so that a priority starves nobody for ever.
+-- It is no function, since Lua would bind each variable that one uses from outside, at every call of the script.
 -- Needs: job, pending, prioritized, scheduled, claims, wake, settings, sequence, batch, count, visibility, token, worker,
 -- isolates, first_limit and last_limit (where the limits by job name stand in ARGV), now, now_text, read.
-local function claim_jobs()
-  local reply = { now, -1 }
+local reply = { now, -1 }
+local function hand_over(id, name, payload, fence, enqueued_at, attempts, options, verdict)
+  local n = #reply
+  local plain = attempts == 1 and not options and verdict == ''
+  reply[n + 1], reply[n + 2], reply[n + 3] = id, name, payload
+  reply[n + 4], reply[n + 5], reply[n + 6] = fence, enqueued_at, not plain and { attempts, options, verdict }
+end
 
-  local function hand_over(id, name, payload, fence, enqueued_at, attempts, options, verdict)
-    local n = #reply
-    local plain = attempts == 1 and not options and verdict == ''
-    reply[n + 1], reply[n + 2], reply[n + 3] = id, name, payload
-    reply[n + 4], reply[n + 5], reply[n + 6] = fence, enqueued_at, not plain and { attempts, options, verdict }
-  end
-
-  -- The memory of the last batch is its token, then a line for each id, with the verdict behind a tab where there is one.
-  local last = redis.call('GET', batch)
-  if last and string.sub(last, 1, #token + 1) == token .. '\n' then
-    for id, verdict in string.gmatch(last, '\n([^\n\t]+)\t?([^\n]*)') do
-      local current, name, payload, attempts, fence, enqueued_at, options = unpack(read(job .. id,
-        'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options'))
-      if current == token then
-        hand_over(id, name, payload, tonumber(fence) or 0, enqueued_at, tonumber(attempts) or 0, options, verdict)
-      end
+-- The memory of the last batch is its token, then a line for each id, with the verdict behind a tab where there is one.
+local last = redis.call('GET', batch)
+local ids, more, due_waits = {}, false, false
+if last and string.sub(last, 1, #token + 1) == token .. '\n' then
+  for id, verdict in string.gmatch(last, '\n([^\n\t]+)\t?([^\n]*)') do
+    local current, name, payload, attempts, fence, enqueued_at, options = unpack(read(job .. id,
+      'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options'))
+    if current == token then
+      hand_over(id, name, payload, tonumber(fence) or 0, enqueued_at, tonumber(attempts) or 0, options, verdict)
     end
-    return reply
   end
-
-  local ids, more, due_waits
-  if redis.call('EXISTS', settings, scheduled, prioritized) == 0 then
-    ids = redis.call('RPOP', pending, ARGV[1]) or {}
-    more = #ids == count and redis.call('LLEN', pending) > 0
-  else
-    -- Included here, and not above, so that a queue of plain jobs does not pay for what it does not use.
+elseif redis.call('EXISTS', settings, scheduled, prioritized) == 0 then
+  ids = redis.call('RPOP', pending, ARGV[1]) or ids
+  more = #ids == count and redis.call('LLEN', pending) > 0
+else
+  -- Included here, and not above, so that a queue of plain jobs does not pay for what it does not use.
 --@include lib/rank
 --@include lib/promote
 --@include lib/take
-    local soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
-    if soonest[2] and tonumber(soonest[2]) <= now then
-      promote(math.max(count, 100))
-      soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
-    end
-    if redis.call('HEXISTS', settings, 'paused_at_ms') == 1 then
-      return reply
-    end
+  local soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
+  if soonest[2] and tonumber(soonest[2]) <= now then
+    promote(math.max(count, 100))
+    soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
+  end
+  if redis.call('HEXISTS', settings, 'paused_at_ms') == 0 then
     ids, more = take(count)
     if soonest[2] then
       reply[2] = math.max(0, tonumber(soonest[2]) - now)
       due_waits = reply[2] == 0
     end
   end
-  if #ids == 0 then
-    return reply
-  end
+end
 
+if #ids > 0 then
   local fence = redis.call('INCRBY', sequence, string.format('%d', #ids)) - #ids
   local expiry = string.format('%d', now + visibility)
   local expiries, remembered = {}, { token }
   for i, id in ipairs(ids) do
     local key = job .. id
-    local hash = read(key, 'name', 'payload', 'attempts', 'enqueued_at_ms', 'options')
-    local name, payload, options = hash[1], hash[2], hash[5]
-    local attempts = math.max(0, tonumber(hash[3]) or 0)
+    local name, payload, attempts, enqueued_at, options = unpack(read(key,
+      'name', 'payload', 'attempts', 'enqueued_at_ms', 'options'))
+    attempts = math.max(0, tonumber(attempts) or 0)
     local verdict = ''
     if attempts > 0 or options or not payload then
 --@include lib/verdict
@@ -75,7 +68,7 @@ local function claim_jobs()
       end
       expiries[#expiries + 1], expiries[#expiries + 2] = expiry, id
       remembered[#remembered + 1] = verdict == '' and id or id .. '\t' .. verdict
-      hand_over(id, name, payload, fence + i, hash[4], attempts, options, verdict)
+      hand_over(id, name, payload, fence + i, enqueued_at, attempts, options, verdict)
     end
   end
   if #expiries > 0 then
@@ -85,5 +78,4 @@ local function claim_jobs()
   if more or due_waits then
     redis.call('ZADD', wake, '0', '1')
   end
-  return reply
 end

@@ -57,10 +57,13 @@ export class HotPathScripts {
 
   /** Its `decode` throws a RefusedStep where the script wrote nothing. */
   enqueue(jobs: readonly NewJob[]): ScriptCall<EnqueueAnswer[]> {
+    const plain = jobs.every(({ options }) => options === '');
     return {
       script: 'enqueue',
-      keys: this.keys.forEnqueue,
-      args: enqueueArguments(jobs),
+      keys: plain ? this.keys.forPlainEnqueue : this.keys.forEnqueue,
+      args: plain
+        ? plainArguments(jobs)
+        : jobs.flatMap(({ id, name, payload, options }) => [id, name, payload, options]),
       decode: (reply) => decodeEnqueue(jobs, reply as (string | number)[]),
     };
   }
@@ -141,11 +144,8 @@ function limitArguments({ policies = [] }: ClaimRequest): ScriptArgument[] {
   return policies.flatMap((policy) => [policy.name, policy.maxAttempts]);
 }
 
-function enqueueArguments(jobs: readonly NewJob[]): ScriptArgument[] {
-  if (jobs.some(({ options }) => options !== '')) {
-    return ['1', ...jobs.flatMap(({ id, name, payload, options }) => [id, name, payload, options])];
-  }
-  const args: ScriptArgument[] = [''];
+function plainArguments(jobs: readonly NewJob[]): ScriptArgument[] {
+  const args: ScriptArgument[] = [];
   pushInGroups(args, jobs, nameOf, (job) => args.push(job.id, job.payload));
   return args;
 }

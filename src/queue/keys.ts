@@ -47,6 +47,8 @@ export class QueueKeys {
   /** KEYS of every script but those of the hot path; `lua/lib/keys.lua` names them. */
   readonly standard: readonly string[];
   readonly forEnqueue: readonly string[];
+  /** The first of those of an enqueue: jobs without options pass no others. */
+  readonly forPlainEnqueue: readonly string[];
   readonly forComplete: readonly string[];
   readonly forExtend: readonly string[];
   private readonly base: string;
@@ -112,13 +114,11 @@ export class QueueKeys {
       this.histories,
       this.retention,
     ];
+    this.forPlainEnqueue = [this.jobPrefix, this.pending, this.wake, this.stats];
     this.forEnqueue = [
-      this.jobPrefix,
-      this.pending,
+      ...this.forPlainEnqueue,
       this.prioritized,
       this.scheduled,
-      this.wake,
-      this.stats,
       this.sequence,
       this.unique,
       this.windows,

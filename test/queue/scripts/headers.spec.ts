@@ -136,6 +136,16 @@ describe('lua/lib', () => {
     expect(keys[list].map((key) => key.slice('queue:jobs:'.length))).toEqual(headerKeys(name));
   });
 
+  it('plain jobs are enqueued with the first keys of an enqueue, and no others', () => {
+    const keys = new QueueKeys('jobs');
+    const plain = keys.forPlainEnqueue;
+    expect(plain).toEqual(keys.forEnqueue.slice(0, plain.length));
+    const { code } = read('enqueue.lua');
+    const [branch] = /if not prioritized then[\s\S]*?\nelse\n/.exec(code)!;
+    const others = ['prioritized', 'scheduled', 'sequence', 'unique', 'windows', 'replaced'];
+    expect(others.filter((name) => new RegExp(`\\b${name}\\b(?! then)`).test(branch))).toEqual([]);
+  });
+
   it.each([
     ['claim', 'forClaim'],
     ['exchange', 'forExchange'],
