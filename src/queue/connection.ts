@@ -1,4 +1,5 @@
 import type { RedisOptions } from 'ioredis';
+import { hearMissingRight, requireAsking } from './cluster-rights.js';
 import { RedisUnsuitableError } from './errors.js';
 import { silentLogger, type JobQueueLogger } from './logger.js';
 import { explainRefusal } from './permission-error.js';
@@ -55,7 +56,7 @@ export class Connection {
   /**
    * Asks the server what it is, once.
    *
-   * @throws RedisUnsuitableError when it is older than Redis 7.0
+   * @throws RedisUnsuitableError when it is older than Redis 7.0; RedisPermissionError
    */
   async inspect(): Promise<ServerFacts> {
     this.asking ??= this.ask().catch((error: unknown) => {
@@ -76,6 +77,7 @@ export class Connection {
         `Redis ${version} is too old: expected 7.0 or later, for script flags and PEXPIRE's options.`,
       );
     }
+    await insist(this.client, requireAsking(this.client));
     this.knownFacts = { version, cluster: isCluster(this.client) || /^redis_mode:cluster/m.test(info) };
     return this.knownFacts;
   }
@@ -83,7 +85,8 @@ export class Connection {
   /**
    * Waits until the client is connected and the server is known to be suitable. Without a limit of its own.
    *
-   * @throws RedisUnsuitableError when the client was closed, which nothing here would end, or the server is too old
+   * @throws RedisUnsuitableError when the client was closed, which nothing here would end, or the server is too old;
+   *   RedisPermissionError where a right is missing to connect to a Cluster or to ask the server
    */
   async whenReady(): Promise<void> {
     if (this.client.status === 'end') {
@@ -93,17 +96,31 @@ export class Connection {
       this.client.connect().catch(() => undefined); // a failure is retried by the client, and shown by its status
     }
     if (!this.ready) {
-      this.becomingReady ??= new Promise((resolve) => {
-        const endSupervision = superviseHandshake(this.client);
-        this.client.once('ready', () => {
-          endSupervision();
-          this.becomingReady = undefined;
-          resolve();
-        });
-      });
+      this.becomingReady ??= this.becomeReady();
       await this.becomingReady;
     }
     await this.inspect();
+  }
+
+  private becomeReady(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const endSupervision = superviseHandshake(this.client);
+      const endHearing = hearMissingRight(this.client, (error) => {
+        end();
+        reject(error);
+      });
+      const end = () => {
+        endSupervision();
+        endHearing();
+        this.client.off('ready', ready);
+        this.becomingReady = undefined;
+      };
+      const ready = () => {
+        end();
+        resolve();
+      };
+      this.client.once('ready', ready);
+    });
   }
 
   /** Tells whether the client is connected: now, and at each change. */

@@ -1,9 +1,18 @@
 // A Cluster whose masters fail over and whose slots move while workers run.
 import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { JobQueueHealthIndicator, JobQueueService, RedisPermissionError } from 'nest-job-queue';
 import { JobQueue } from '../../src/queue/job-queue.js';
 import { auditServer } from '../../src/queue/server-audit.js';
 import { freeStuck } from '../../src/queue/stuck-cluster.js';
 import { cut } from '../../src/queue/supervised.js';
+import { handlerOf, startApp } from '../nest/app.js';
+import {
+  CLUSTER_RIGHTS,
+  createClusterUser,
+  DOCTOR_RIGHTS,
+  MINIMAL_RIGHTS,
+  refusedCommands,
+} from '../support/acl.js';
 import { BACK_MS } from '../support/bounds.js';
 import type { OwnRedis } from '../support/own-redis.js';
 import { uniqueQueueName } from '../support/redis.js';
@@ -35,6 +44,42 @@ describe('a worker of several queues', () => {
     for (const queue of several) await queue.enqueueMany(Array.from({ length: 20 }, () => ({ payload: 1 })));
     await worker.event('completed', 80);
     expect(worker.warnings).toEqual([]);
+  });
+});
+
+describe('a user with few rights', () => {
+  const rights = `${MINIMAL_RIGHTS} ${DOCTOR_RIGHTS} ${CLUSTER_RIGHTS}`;
+
+  it('has enqueue, work, sweeps, health and the doctor, also while the slot moves', async () => {
+    const [client, name] = [await createClusterUser(cluster, rights), uniqueQueueName()];
+    const app = await startApp({
+      jobs: { redis: client, reclaim: { everyMs: 100 } },
+      providers: [handlerOf(name)],
+    });
+    const jobs = app.get(JobQueueService);
+    const first = await jobs.enqueue(name, 1);
+    expect(await first.result()).toBe('done');
+    expect(await app.get(JobQueueHealthIndicator).check('jobs')).toMatchObject({ jobs: { status: 'up' } });
+    expect(await jobs.doctor(name, { mend: true })).toMatchObject({ counts: {} });
+    const key = keyOf(jobs.queue(name));
+    await cluster.moveSlot(key, await otherMaster(key), async () => {
+      expect(await jobs.get(name, first.id)).toMatchObject({ status: 'completed' });
+      expect(await jobs.get(name, 'nobody')).toBeNull(); // by ASK
+    });
+    expect(await (await jobs.enqueue(name, 2)).result()).toBe('done');
+    await app.close();
+    // The boot audit asks for the configuration where it may.
+    expect(await refusedCommands(cluster)).toEqual(new Set(['config|get']));
+  });
+
+  it.each(['cluster|slots', 'cluster|info', 'asking'])('is told that %s is missing', async (right) => {
+    const client = await createClusterUser(cluster, `${rights} -${right}`);
+    const queue = newQueue(uniqueQueueName(), client);
+    await expect(queue.enqueue(1)).rejects.toMatchObject({
+      outcome: 'not-sent',
+      message: expect.stringContaining(`found refused: the command ${right}. Grant`),
+    });
+    await expect(startWorker(queue)).rejects.toThrow(RedisPermissionError);
   });
 });
 
@@ -134,7 +179,7 @@ describe("the queue's slot that moves to another master", () => {
     const hasty = new JobQueue(cluster.connect(), queue.name, { enqueueTimeoutMs: 500 });
     queues.add(hasty);
     const source = await ownerOf(queue);
-    const target = cluster.nodes.slice(0, 3).find((node) => node !== source)!;
+    const target = await otherMaster(keyOf(queue));
     await cluster.moveSlot(keyOf(queue), target, async () => {
       const { keys } = await queue.scripts();
       // Reads of one key are sent on to where it is (ASK) …
@@ -208,6 +253,11 @@ function newQueue(name = uniqueQueueName(), client = cluster.connect()): JobQueu
 
 function keyOf(queue: JobQueue): string {
   return `queue:{${queue.name}}:wake`;
+}
+
+async function otherMaster(key: string): Promise<OwnRedis> {
+  const owner = await cluster.ownerOf(key);
+  return cluster.nodes.slice(0, 3).find((node) => node !== owner)!;
 }
 
 function ownerOf(queue: JobQueue): Promise<OwnRedis> {
