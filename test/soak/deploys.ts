@@ -1,27 +1,22 @@
-// Processes of the fleet are replaced: by new ones, or by those of an earlier version and back.
+// Processes of the fleet are replaced by those of an earlier version of the library, and back.
 import type { Redis } from 'ioredis';
 import { earlierDigest } from '../support/earlier-version.js';
-import { eventually } from '../support/wait.js';
-import type { Scene } from './faults.js';
+import { eventually, sleep } from '../support/wait.js';
+import { freezeAtWork } from './claims.js';
+import type { Fault, Scene } from './faults.js';
 import type { Slot } from './fleet.js';
-import { strength, victim, type PlannedFault } from './plan.js';
+import { growth } from './hits.js';
+import { strength, victim } from './plan.js';
+import { countWritten } from './written.js';
 
 /** The end of a hang: a worker of the earlier version claims as soon as it runs. */
 const WORKED_MS = 60_000;
-
-/** A rolling restart of all workers. */
-export async function restartWorkers({ fleet }: Scene): Promise<void> {
-  for (const slot of fleet.workers) {
-    await fleet.stop(slot);
-    await fleet.start(slot);
-  }
-}
 
 /**
  * A deploy that is taken back: the producers and from two workers to all of them are of the earlier version for a while. Of
  * the workers one dies each time: what it leaves is for the other version to take back.
  */
-export async function deployEarlier(scene: Scene, planned: PlannedFault): Promise<void> {
+export const deployEarlier: Fault = async (scene, planned) => {
   const { workers } = scene.fleet;
   const first = workers.indexOf(victim(workers, planned));
   const from = [...workers.slice(first), ...workers.slice(0, first)];
@@ -33,21 +28,22 @@ export async function deployEarlier(scene: Scene, planned: PlannedFault): Promis
     return known === 1;
   };
   await eventually(claimed, { timeoutMs: WORKED_MS, what: 'a claim by the script of the earlier version' });
+  const begun = () => replaced.reduce((sum, { history }) => sum + countWritten(history, 'start'), 0);
+  const hits = await growth(0, begun);
   await replace(scene, replaced, false);
-}
+  return hits;
+};
 
 /** The producers last, one after the other: so there always is work for somebody who is there. */
-async function replace({ fleet }: Scene, workers: readonly Slot[], earlier: boolean): Promise<void> {
+async function replace(scene: Scene, workers: readonly Slot[], earlier: boolean): Promise<void> {
+  const { fleet } = scene;
   const one = async (slot: Slot, end: Promise<void>) => {
     await end;
     slot.earlier = earlier;
     await fleet.start(slot);
   };
   const [dying, ...others] = workers;
-  await Promise.all([one(dying!, fleet.kill(dying!)), ...others.map((slot) => one(slot, fleet.stop(slot)))]);
+  const death = freezeAtWork(scene, dying!).then(() => fleet.kill(dying!));
+  await Promise.all([one(dying!, death), ...others.map((slot) => one(slot, fleet.stop(slot)))]);
   for (const slot of fleet.producers) await one(slot, fleet.stop(slot));
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

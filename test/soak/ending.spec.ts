@@ -12,7 +12,7 @@ import { kindsMissing, type Outcome } from './run.js';
 import { recoveries, type Recovery } from './stalls.js';
 
 const back = (kind: string, workersMs: number, producersMs = 10): Recovery => {
-  return { kind, count: 1, stallMs: 0, vainMs: 0, workersMs, producersMs };
+  return { kind, count: 1, hits: 1, stallMs: 0, vainMs: 0, workersMs, producersMs };
 };
 
 const outcome = (violations: string[], verdict: Growth['verdict']) => {
@@ -86,9 +86,9 @@ it('takes the worst of each kind of fault', () => {
     ['fault', 'cut'],
   ];
   entries.forEach(facts.add);
-  const backs = [back('', 10, 700), back('', 20, 20), back('', 900, 30)];
+  const backs = [back('', 10, 700), back('', 20, 20), { ...back('', 900, 30), hits: 4 }];
   expect(recoveries(facts, 4_500, backs)).toEqual([
-    { kind: 'cut', count: 2, stallMs: 1_500, vainMs: 0, workersMs: 900, producersMs: 700 },
-    { kind: 'slow', count: 1, stallMs: 1_000, vainMs: 0, workersMs: 20, producersMs: 20 },
+    { kind: 'cut', count: 2, hits: 5, stallMs: 1_500, vainMs: 0, workersMs: 900, producersMs: 700 },
+    { kind: 'slow', count: 1, hits: 1, stallMs: 1_000, vainMs: 0, workersMs: 20, producersMs: 20 },
   ]);
 });

@@ -1,8 +1,9 @@
-// The faults of servers that stand in for each other.
+// The faults of servers that stand in for each other, in the middle of work. Each answers how many claims were under way.
 import type { Redis } from 'ioredis';
 import type { OwnRedis } from '../support/own-redis.js';
 import { connect } from '../support/redis.js';
 import { eventually, sleep } from '../support/wait.js';
+import { underWay } from './claims.js';
 import type { Scene } from './faults.js';
 import { monotonicMs } from './history.js';
 import { strength, type PlannedFault } from './plan.js';
@@ -13,42 +14,50 @@ const SWITCH_MS = 120_000;
 /** Longer than a failover of theirs may take. */
 const ASK_AGAIN_MS = 5_000;
 
-export async function killUnderSentinel({ ground, history }: Scene): Promise<void> {
+export async function killUnderSentinel(scene: Scene): Promise<number> {
+  const { ground, history } = scene;
   const { sentinel } = ground;
   const old = await sentinel!.masterNow();
   const fromMs = await replicated(clientOf(old));
+  const hits = await underWay(scene);
   await old.kill();
   const heir = await otherMaster(old, () => sentinel!.masterNow());
   history.add(['window', fromMs, monotonicMs()]);
   await old.restart();
   await clientOf(old).replicaof(heir.host, heir.port);
   await follows(clientOf(old));
+  return hits;
 }
 
 /**
  * A master that keeps silent is replaced, and then goes on where it was: two masters at a time, and clients at both. What
  * the old one is told is lost, until the sentinels make it a replica, which they do eight seconds after they see it again.
  */
-export async function freezeUnderSentinel({ ground, history }: Scene, planned: PlannedFault): Promise<void> {
+export async function freezeUnderSentinel(scene: Scene, planned: PlannedFault): Promise<number> {
+  const { ground, history } = scene;
   const { sentinel } = ground;
   const old = await sentinel!.masterNow();
   const fromMs = await replicated(clientOf(old));
+  const hits = await underWay(scene);
   await old.kill('SIGSTOP');
   await otherMaster(old, () => sentinel!.masterNow());
   await sleep(strength(planned, 0, 3_000));
   await old.kill('SIGCONT');
   await follows(clientOf(old));
   history.add(['window', fromMs, monotonicMs()]);
+  return hits;
 }
 
 /**
  * The old master goes on, and what it is told is lost, until it is made a replica: by the sentinels after eight seconds,
  * by us at once.
  */
-export async function switchUnderSentinel({ ground, history }: Scene): Promise<void> {
+export async function switchUnderSentinel(scene: Scene): Promise<number> {
+  const { ground, history } = scene;
   const { sentinel } = ground;
   const old = await sentinel!.masterNow();
   const fromMs = await replicated(clientOf(old));
+  const hits = await underWay(scene);
   let askedAtMs = -Infinity;
   const heir = await otherMaster(old, async () => {
     const master = await sentinel!.masterNow();
@@ -61,32 +70,39 @@ export async function switchUnderSentinel({ ground, history }: Scene): Promise<v
   await clientOf(old).replicaof(heir.host, heir.port);
   await follows(clientOf(old));
   history.add(['window', fromMs, monotonicMs()]);
+  return hits;
 }
 
 /** By CLUSTER FAILOVER nothing may be lost: the master stops until its replica has everything. */
-export async function switchInCluster({ ground, queue }: Scene): Promise<void> {
+export async function switchInCluster(scene: Scene): Promise<number> {
+  const { ground, queue } = scene;
   const cluster = ground.cluster!;
   const ownerNow = await ownerOf(cluster, queue);
   const old = await ownerNow();
+  const hits = await underWay(scene);
   await cluster.node(await cluster.replicaOf(old)).call('CLUSTER', 'FAILOVER');
   await otherMaster(old, ownerNow);
   await follows(cluster.node(old));
+  return hits;
 }
 
-export async function killInCluster({ ground, queue, history }: Scene): Promise<void> {
+export async function killInCluster(scene: Scene): Promise<number> {
+  const { ground, queue, history } = scene;
   const cluster = ground.cluster!;
   const ownerNow = await ownerOf(cluster, queue);
   const old = await ownerNow();
   const fromMs = await replicated(cluster.node(old), `soak-probe:{${queue.name}}`);
+  const hits = await underWay(scene);
   await old.kill();
   await otherMaster(old, ownerNow);
   history.add(['window', fromMs, monotonicMs()]);
   await old.restart();
   await follows(cluster.node(old));
+  return hits;
 }
 
-/** Half of the keys are on each of two masters for a while. */
-export async function moveSlot({ ground, queue }: Scene, planned: PlannedFault): Promise<void> {
+/** Half of the keys are on each of two masters for a while. Answers how many are on the other then. */
+export async function moveSlot({ ground, queue }: Scene, planned: PlannedFault): Promise<number> {
   const cluster = ground.cluster!;
   const owner = await (await ownerOf(cluster, queue))();
   const masters: OwnRedis[] = [];
@@ -97,6 +113,8 @@ export async function moveSlot({ ground, queue }: Scene, planned: PlannedFault):
   const { keys } = await queue.scripts();
   const target = masters[Math.floor(planned.victim * masters.length)]!;
   await cluster.moveSlot(keys.stats, target, () => sleep(strength(planned, 0, 1_000)));
+  const node = cluster.node(target);
+  return Number(await node.call('CLUSTER', 'COUNTKEYSINSLOT', await node.cluster('KEYSLOT', keys.stats)));
 }
 
 async function ownerOf(cluster: NonNullable<Scene['ground']['cluster']>, queue: Scene['queue']) {

@@ -23,6 +23,10 @@ export interface Slot {
   clockOffMs: number;
   /** Whether its process is of the earlier version of the library. */
   earlier: boolean;
+  /** The file that its process writes. */
+  history: string;
+  /** How often its event loop was blocked. */
+  blocks: number;
   /** How the run ends its process, once it does. */
   ending: 'stop' | 'kill' | undefined;
   /** When Redis last answered its worker's fetch or its producer's question, by the monotonic clock. */
@@ -78,6 +82,7 @@ export class Fleet {
     slot.number = ++this.numbers;
     if (slot.role.endsWith('producer')) this.producerNumbers.push(slot.number);
     const { folder, queue, seed, common } = this.options;
+    slot.history = join(folder, `${slot.role}-${slot.number}.jsonl`);
     const options: ProcessOptions = {
       ...common,
       role: slot.role,
@@ -85,7 +90,7 @@ export class Fleet {
       slot: slot.name,
       line: slot.line,
       queue,
-      history: join(folder, `${slot.role}-${slot.number}.jsonl`),
+      history: slot.history,
       log: join(folder, `${slot.role}-${slot.number}.log`),
       seed: seed * 1_000 + slot.number,
       clockOffMs: slot.clockOffMs,
@@ -150,6 +155,8 @@ export class Fleet {
       number: 0,
       clockOffMs: 0,
       earlier: false,
+      history: '',
+      blocks: 0,
       ending: undefined,
       answeredAtMs: 0,
       done: false,
@@ -160,6 +167,7 @@ export class Fleet {
     if (report.type === 'pulse') slot.answeredAtMs = monotonicMs() - report.answerAgoMs;
     else if (report.type === 'sample') this.resources.add(slot.name, report);
     else if (report.type === 'done') slot.done = true;
+    else if (report.type === 'blocked') slot.blocks++;
     else if (report.type === 'stopped' && report.open.length > 0) {
       this.leaks.push(`${slot.name}: ${report.open.join(', ')}`);
     }

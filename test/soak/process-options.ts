@@ -28,7 +28,7 @@ export interface ProcessOptions {
 /** How often a process tells that Redis answers it, in ms. */
 export const PULSE_MS = 100;
 
-/** From the runner. */
+/** From the runner. `block`: the next handler keeps the event loop for so long. */
 export type Order = { type: 'stop' } | { type: 'block'; ms: number };
 
 /** To the runner. */
@@ -39,5 +39,7 @@ export type Report =
   | { type: 'sample'; heap: number; rss: number; timers: number; sockets: number; listeners: number }
   /** A producer has enqueued all of its jobs. */
   | { type: 'done' }
+  /** The event loop was kept as it was ordered. */
+  | { type: 'blocked' }
   /** What still was open after all had been closed. */
   | { type: 'stopped'; open: string[] };

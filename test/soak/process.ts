@@ -17,6 +17,8 @@ export interface Tools {
   history: HistoryWriter;
   logger: JobQueueLogger;
   report: (report: Report) => void;
+  /** How long the next handler is to keep the event loop, in ms. */
+  blockMs: number;
 }
 
 /** What a role gives back: the way to end it. */
@@ -42,9 +44,13 @@ const redis = connectTo(options.line, options.slot);
 redis.on('error', (error: Error) => note(error.message));
 const history = new HistoryWriter(options.history, options.number, options.role);
 const logger = { log: () => undefined, warn: note, error: note };
-const stop = await ROLES[options.role]({ options, redis, history, logger, report });
+const tools: Tools = { options, redis, history, logger, report, blockMs: 0 };
+const stop = await ROLES[options.role](tools);
 const sampling = setInterval(sample, SAMPLE_MS);
-process.on('message', (order: Order) => void (order.type === 'block' ? block(order.ms) : leave()));
+process.on('message', (order: Order) => {
+  if (order.type === 'block') tools.blockMs = order.ms;
+  else void leave();
+});
 // Without the runner there is nobody to work for.
 process.on('disconnect', () => process.exit());
 report({ type: 'ready' });
@@ -63,11 +69,6 @@ function sample(): void {
     sockets: count(/TCPSocket|TCPConnect/),
     listeners,
   });
-}
-
-function block(ms: number): void {
-  const end = monotonicMs() + ms;
-  while (monotonicMs() < end);
 }
 
 async function leave(): Promise<void> {

@@ -1,5 +1,6 @@
 // The verdict of a run, in figures.
 import { allowedMs, documentedMs } from './recovery-bounds.js';
+import { hitsOf } from './hits.js';
 import type { Outcome } from './run.js';
 
 const MOST_SHOWN = 40;
@@ -23,6 +24,7 @@ export function reportOf(outcome: Outcome, judgeGrowth: boolean): string[] {
       [
         'fault',
         'times',
+        'hit',
         'no job completed',
         'an enqueue in vain',
         'workers back',
@@ -30,9 +32,10 @@ export function reportOf(outcome: Outcome, judgeGrowth: boolean): string[] {
         'stated',
         'judged',
       ],
-      outcome.recoveries.map(({ kind, count, stallMs, vainMs, workersMs, producersMs }) => [
+      outcome.recoveries.map(({ kind, count, hits, stallMs, vainMs, workersMs, producersMs }) => [
         kind,
         `${count}`,
+        hitsOf({ kind, hits }),
         ...[stallMs, vainMs, workersMs, producersMs, documentedMs(kind), allowedMs(kind)].map(ms),
       ]),
     ),

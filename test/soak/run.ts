@@ -12,6 +12,7 @@ import type { Scene } from './faults.js';
 import { Fleet } from './fleet.js';
 import { prepareGround } from './ground.js';
 import { forget, harm, untilAllAreEnqueued, wedged } from './harm.js';
+import { missed } from './hits.js';
 import { HistoryWriter, monotonicMs, readHistory } from './history.js';
 import { kindsOf, type FaultKind, type Topology } from './plan.js';
 import { Resources, type Growth } from './resources.js';
@@ -59,7 +60,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
     : { concurrency: 10, batch: 20, rate: 400, backlog: 1_000, jobs: 0, load };
   const fleet = new Fleet({ line: ground.line, folder, queue: name, seed, proxied: !load, common }, resources);
   const history = new HistoryWriter(join(folder, 'runner.jsonl'), 0, 'runner');
-  const scene: Scene = { fleet, ground, queue: queues[0]!, history };
+  const scene: Scene = { fleet, ground, queue: queues[0]!, queues, history };
   const begin = performance.now();
   // Neither a user's server nor a load is slowed down by being watched.
   const watch = ground.server && !load ? new ScriptWatch(ground.server, history) : undefined;
@@ -71,7 +72,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
     const backs = load
       ? await untilAllAreEnqueued(scene)
       : options.persistence === 'memory'
-        ? await forget(scene)
+        ? await forget(scene, options)
         : await harm(scene, options);
     const workEnded = performance.now();
     await Promise.all(fleet.producers.map((slot) => fleet.stop(slot)));
@@ -89,7 +90,13 @@ export async function run(options: RunOptions): Promise<Outcome> {
     const verdict = check(facts, await takeSnapshot(ground, queues));
     const planned = facts.remarks.faults.filter(({ kind }) => kind.startsWith('sentinel')).length;
     const recovered = recoveries(facts, endMs, backs);
-    verdict.violations.push(...stuck, ...fleet.exits, ...wedged(backs), ...overdue(recovered));
+    verdict.violations.push(
+      ...stuck,
+      ...fleet.exits,
+      ...wedged(backs),
+      ...overdue(recovered),
+      ...missed(recovered),
+    );
     verdict.violations.push(...unplanned(ground, planned), ...(await finalAudit(queues)));
     verdict.violations.push(...fleet.leaks.map((leak) => `leaked by ${leak}`));
     const servers = isCluster(ground.admin) ? [] : ['Redis']; // the masters of a Cluster come and go

@@ -2,7 +2,7 @@
 import type { Facts } from './facts.js';
 import type { Back } from './harm.js';
 
-/** In ms, each the longest after a fault of that kind; the time of a fault lasts until the next one begins. */
+/** Of all faults of a kind together what they hit. In ms, each the longest after a fault of that kind; the time of a fault lasts until the next one begins. */
 export interface Recovery extends Back {
   kind: string;
   count: number;
@@ -18,12 +18,21 @@ export function recoveries(facts: Facts, endMs: number, backs: readonly Back[]):
   const kinds = new Map<string, Recovery>();
   facts.remarks.faults.forEach(({ kind, beganMs }, i) => {
     const untilMs = facts.remarks.faults[i + 1]?.beganMs ?? endMs;
-    const worst = kinds.get(kind) ?? { kind, count: 0, stallMs: 0, vainMs: 0, workersMs: 0, producersMs: 0 };
+    const worst = kinds.get(kind) ?? {
+      kind,
+      count: 0,
+      hits: 0,
+      stallMs: 0,
+      vainMs: 0,
+      workersMs: 0,
+      producersMs: 0,
+    };
     const vain = facts.vain.filter(({ fromMs, toMs }) => toMs > beganMs && fromMs < untilMs);
     const vainMs = vain.map(({ fromMs, toMs }) => Math.min(toMs, untilMs) - Math.max(fromMs, beganMs));
     kinds.set(kind, {
       kind,
       count: worst.count + 1,
+      hits: worst.hits + (backs[i]?.hits ?? 0),
       stallMs: Math.max(worst.stallMs, longestGap(active, beganMs, untilMs)),
       vainMs: vainMs.reduce((longest, each) => Math.max(longest, each), worst.vainMs),
       workersMs: Math.max(worst.workersMs, backs[i]?.workersMs ?? 0),

@@ -4,6 +4,7 @@ import { JobQueue } from '../../src/queue/job-queue.js';
 import type { Job } from '../../src/worker/job.js';
 import type { WorkerEvent } from '../../src/worker/worker-event.js';
 import { Worker } from '../../src/worker/worker.js';
+import { monotonicMs } from './history.js';
 import { PULSE_MS } from './process-options.js';
 import type { Stop, Tools } from './process.js';
 import { Random } from './random.js';
@@ -78,7 +79,8 @@ async function hearSweeps(queue: JobQueue, reclaimed: (id: string) => void): Pro
   };
 }
 
-async function act(job: Job<Work>, { history, options }: Tools, random: Random): Promise<unknown> {
+async function act(job: Job<Work>, tools: Tools, random: Random): Promise<unknown> {
+  const { history, options } = tools;
   const { id, attempt, fence } = job;
   const work = job.payload as Partial<Work> | null;
   if (work?.p === undefined) {
@@ -93,6 +95,7 @@ async function act(job: Job<Work>, { history, options }: Tools, random: Random):
   } else {
     history.add(kind === 'unique' ? ['start', p, n, attempt, fence, id] : ['start', p, n, attempt, fence]);
     await history.written();
+    if (tools.blockMs > 0) block(tools);
     try {
       await behave(job, random);
     } catch (error) {
@@ -108,6 +111,14 @@ async function act(job: Job<Work>, { history, options }: Tools, random: Random):
   // A result that is in Redis and not in the file would look like one that nobody made.
   await history.written();
   return fence;
+}
+
+/** Nothing else happens in this process meanwhile, and so nobody lengthens its claims. */
+function block(tools: Tools): void {
+  const end = monotonicMs() + tools.blockMs;
+  tools.blockMs = 0;
+  while (monotonicMs() < end);
+  tools.report({ type: 'blocked' });
 }
 
 async function behave(job: Job<Work>, random: Random): Promise<void> {
@@ -180,9 +191,9 @@ class Deserter {
     if (count <= 0) return;
     this.deserted += count;
     try {
-      for (const { payload, attempt, fence, id, enqueuedAtMs } of await this.queue.claimMany(
-        Math.min(count, 100),
-      )) {
+      for (const { payload, attempt, fence, id, enqueuedAtMs } of await this.queue.claimMany(Math.min(count, 100), {
+        worker: 'deserter',
+      })) {
         const work = payload as Partial<Work> | null;
         if (work?.p === undefined) this.tools.history.add(['tick', 'start', id, fence, enqueuedAtMs]);
         else this.tools.history.add(['start', work.p, work.n!, attempt, fence, ...idOf(work as Work, id)]);

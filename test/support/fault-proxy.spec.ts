@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { FaultProxy } from './fault-proxy.js';
 import { startOwnRedis } from './own-redis.js';
 import { connect } from './redis.js';
+import { eventually } from './wait.js';
 
 describe('the proxy of the faults', () => {
   it.each([
@@ -20,6 +21,37 @@ describe('the proxy of the faults', () => {
     const proxy = await FaultProxy.start(direct);
     await connect({}, proxy.url).set('which', 'two');
     expect(await connect({}, direct).get('which')).toBe('two');
+  });
+
+  it('counts the requests that it keeps from their answer, and no others', async () => {
+    const proxy = await FaultProxy.start();
+    const client = connect({ retryStrategy: null }, proxy.url);
+    client.on('error', () => undefined);
+    await client.ping();
+    expect([proxy.struck, proxy.waiting]).toEqual([0, 0]);
+    const cut = client.ping().catch(() => 'cut');
+    await proxy.asked();
+    expect(proxy.waiting).toBe(1);
+    proxy.cut();
+    expect(await cut).toBe('cut');
+    expect([proxy.struck, proxy.waiting]).toEqual([1, 0]);
+  });
+
+  it.each<[what: string, harm: (proxy: FaultProxy) => unknown]>([
+    ['swallowed', (proxy) => proxy.pause()],
+    ['delayed', (proxy) => proxy.delay(1)],
+    ['lost with its reply', (proxy) => void proxy.loseReplyTo('PING')],
+    ['lost with all replies', (proxy) => void proxy.loseReplies()],
+  ])('counts a request that is %s', async (_, harm) => {
+    const proxy = await FaultProxy.start();
+    const client = connect({ retryStrategy: null }, proxy.url);
+    client.on('error', () => undefined);
+    await client.ping();
+    harm(proxy);
+    expect(proxy.struck).toBe(0);
+    client.call('PING').catch(() => undefined);
+    await eventually(() => proxy.struck === 1);
+    client.disconnect();
   });
 
   it('refuses TLS', async () => {

@@ -17,6 +17,8 @@ interface Link {
   dead: boolean;
   /** What it has asked lately, to tell it from others. */
   lately: string;
+  /** Whether it has asked and not been answered since. */
+  waiting: boolean;
 }
 
 interface Loss {
@@ -31,7 +33,9 @@ export class FaultProxy {
   private delayMs = 0;
   private losses: Loss[] = [];
   private onLostReply: (() => void) | undefined;
+  private onRequest: (() => void)[] = [];
   private accepted = 0;
+  private struckRequests = 0;
 
   private constructor(
     private readonly listener: Server,
@@ -63,9 +67,26 @@ export class FaultProxy {
     return { open: this.links.size, made: this.accepted };
   }
 
+  /** How many requests it has kept from the server, or from their answer, or delayed. */
+  get struck(): number {
+    return this.struckRequests;
+  }
+
+  /** How many connections have asked and not been answered since. */
+  get waiting(): number {
+    return [...this.links].filter(({ waiting }) => waiting).length;
+  }
+
+  /** Resolves when the next request has passed, and before its answer does. */
+  asked(): Promise<void> {
+    return new Promise((resolve) => this.onRequest.push(resolve));
+  }
+
   /** Cuts all connections, with a reset. New ones are made as ever. */
   cut(): void {
-    this.links.forEach(({ client, server }) => {
+    this.links.forEach((link) => {
+      const { client, server } = link;
+      this.strike(link);
       client.resetAndDestroy();
       server.destroy();
     });
@@ -83,7 +104,11 @@ export class FaultProxy {
    */
   pause(which: (requests: string) => boolean = () => true): void {
     this.swallowing = which('');
-    this.links.forEach((link) => (link.dead ||= which(link.lately)));
+    this.links.forEach((link) => {
+      if (link.dead || !which(link.lately)) return;
+      link.dead = true;
+      this.strike(link);
+    });
   }
 
   /** New connections work again, and replies pass. Those that a pause killed stay dead. */
@@ -130,19 +155,24 @@ export class FaultProxy {
       return;
     }
     const server = createConnection(this.target);
-    const link: Link = { client, server, dead: this.swallowing, lately: '' };
+    const link: Link = { client, server, dead: this.swallowing, lately: '', waiting: false };
     this.links.add(link);
     let losing: Loss | undefined;
     client.on('data', (chunk: Buffer) => {
-      if (link.dead) return;
+      link.waiting = true;
+      if (link.dead) return this.strike(link);
       const text = chunk.toString('latin1');
       link.lately = text;
       const hit = this.losses.findIndex(({ request }) => text.includes(request));
       if (hit >= 0) [losing] = this.losses.splice(hit, 1);
+      if (this.delayMs > 0) this.struckRequests++;
       this.pass(link, server, chunk);
+      this.onRequest.splice(0).forEach((resolve) => resolve());
     });
     server.on('data', (chunk: Buffer) => {
       if (link.dead) return;
+      if (this.onLostReply || losing) this.strike(link);
+      link.waiting = false;
       if (this.onLostReply) return this.onLostReply();
       if (!losing) return this.pass(link, client, chunk);
       link.dead = true; // the rest of the answer, which is under way, is lost with it
@@ -163,6 +193,12 @@ export class FaultProxy {
     client.on('close', end);
     server.on('close', end);
     server.on('error', () => undefined);
+  }
+
+  /** Its request is answered no more. */
+  private strike(link: Link): void {
+    if (link.waiting) this.struckRequests++;
+    link.waiting = false;
   }
 
   private pass(link: Link, to: Socket, chunk: Buffer): void {
