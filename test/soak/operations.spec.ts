@@ -225,6 +225,42 @@ describe('the checker of operations', () => {
     expect(unruly(run)).toEqual([]);
   });
 
+  describe('of a server that took the place of another', () => {
+    it.each<[what: string, found: RegExp, plant: (run: Run) => void]>([
+      [
+        'a claim of a paused queue',
+        /^paused: job 1:5 began by the claim with fence 103/,
+        (run) => work(run, claimed(103)),
+      ],
+      ['a tick that was not made', /^tick: of each-second that of/, (run) => leaveOut(run, 'each-second', 4_000)],
+      [
+        'a tick of a paused schedule',
+        /^tick: @schedule:by-hand:\d+ was made while the schedule was paused/,
+        (run) => work(run, tickOf('by-hand', 4_250)),
+      ],
+    ])('finds %s', (_, found, plant) => {
+      const run = operatedRun();
+      plant(run);
+      expect(unrulyAfter(run, -3_000)).toContainEqual(expect.stringMatching(found));
+    });
+
+    it('does not judge what was so just after that', () => {
+      const run = operatedRun();
+      work(run, claimed(103));
+      leaveOut(run, 'each-second', 4_000);
+      expect(unrulyAfter(run, -1_000)).toEqual([]);
+    });
+
+    it('does not take a tick that it makes again for one that was left out', () => {
+      const run = operatedRun();
+      const late = { schedules: { 'each-second': seen(-2_600), 'each-half': seen(3_000) } };
+      run.files.ends = [['process', 6, 'operator'], ...lookedAt(2_500, late), ...run.files.ends!.slice(3)];
+      work(run, [...tickOf('each-second', -2_600), ...tickOf('each-second', -1_600)]);
+      expect(unruly(structuredClone(run))).not.toEqual([]);
+      expect(unrulyAfter(run, -2_600)).toEqual([]);
+    });
+  });
+
   it('does not ask for ticks of a server that another took the place of', () => {
     const run = operatedRun();
     leaveOut(run, 'each-second', 4_000);
@@ -236,4 +272,10 @@ describe('the checker of operations', () => {
 /** What is said beside the invariants of jobs, which what is planted here may hurt too. */
 function unruly(run: Run): string[] {
   return verdictOf(run).violations.filter((what) => !/^I\d/.test(what));
+}
+
+/** The same, where until then what the server before it had acknowledged may have been lost. */
+function unrulyAfter(run: Run, toMs: number): string[] {
+  run.files = { first: [['window', toMs - 100, toMs]], ...run.files };
+  return unruly(run);
 }

@@ -10,7 +10,13 @@ export interface Noted extends Look {
   notedMs: number;
 }
 
-/** Two looks of one operator, one after the other, before any server stood in for another. */
+/**
+ * What a server made and another has forgotten begins and ends within this: workers hear that such claims are lost, and the
+ * ticks are made again.
+ */
+export const FORGOTTEN_MS = 5_000;
+
+/** Two looks of one operator, one after the other, at one server: none stood in for another in between, nor just before. */
 export type Between = readonly [before: Noted, after: Noted];
 
 /** What an operator saw after it was told that a call was done, before it made another. Times by the monotonic clock. */
@@ -105,7 +111,7 @@ export class Operations {
   private compare(between: Between): void {
     const [before, after] = between;
     // What one server has made and lost, the next makes again, under the same names and fences.
-    if (this.reading.isLost || this.reading.mayForget(-Infinity, after.notedMs)) return;
+    if (this.reading.isLost || this.reading.mayForget(before.askedMs - FORGOTTEN_MS, after.notedMs)) return;
     this.between.push(between);
     if (before.pausedAtMs > 0 && before.pausedAtMs === after.pausedAtMs) {
       this.pauses.push({ above: before.sequence, upTo: after.sequence, sinceMs: before.askedMs });

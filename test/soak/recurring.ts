@@ -1,6 +1,6 @@
 // Ticks of schedules: none twice, none left out, none lost, and none while they rest. By the server's clock, whatever breaks.
 import type { Facts } from './facts.js';
-import type { Between } from './operations.js';
+import { FORGOTTEN_MS, type Between } from './operations.js';
 import type { Snapshot } from './snapshot.js';
 import type { Tick } from './ticks.js';
 import { BY_HAND, SCHEDULES, type ScheduleId } from './workload.js';
@@ -27,7 +27,7 @@ export function recurring(facts: Facts, snapshot: Snapshot): string[] {
     ...SCHEDULE_IDS.flatMap((schedule) => {
       const ticks = made.filter((tick) => tick.schedule === schedule);
       return facts.operations.between.flatMap((between) => [
-        ...leftOut(schedule, ticks, between),
+        ...leftOut(schedule, ticks, between, facts),
         ...resting(schedule, ticks, between),
       ]);
     }),
@@ -73,8 +73,16 @@ function isOpen({ completions, doubts }: Tick): boolean {
  * of the ticks between two looks each is due no later than the first due time after the one before it was made: an outage makes
  * a tick late, and what is due meanwhile is one with it.
  */
-function leftOut(schedule: ScheduleId, ticks: readonly MadeTick[], [before, after]: Between): string[] {
+function leftOut(
+  schedule: ScheduleId,
+  ticks: readonly MadeTick[],
+  [before, after]: Between,
+  facts: Facts,
+): string[] {
   const [from, to] = [before.schedules[schedule], after.schedules[schedule]];
+  // A server that has taken the place of another may make again what that one made, until it has caught up.
+  const again = facts.mayForget(-Infinity, before.askedMs);
+  if (again && from && from.dueMs <= before.atMs - FORGOTTEN_MS) return [];
   // What an operator changes may have been changed twice in between.
   if (schedule === BY_HAND || !from?.dueMs || !to?.dueMs || from.createdAtMs !== to.createdAtMs) return [];
   const { everyMs } = SCHEDULES[schedule];
