@@ -2,7 +2,6 @@ import { DoctorNotes, type DoctorOptions, type DoctorReport } from './doctor-rep
 import { DoctorScripts, type Look } from './doctor-scripts.js';
 import { ListWalk } from './list-walk.js';
 import type { QueueScripts } from './queue-scripts.js';
-import { explainRefusal } from './permission-error.js';
 import { isCluster, type RedisClient } from './redis-client.js';
 import type { ScriptCall } from './script-runner.js';
 
@@ -52,15 +51,6 @@ export class Doctor {
     return this.notes.report;
   }
 
-  /** Asks beside the scripts, which say by themselves what is refused. */
-  private async read<Answer>(question: () => Promise<Answer>): Promise<Answer> {
-    try {
-      return await this.queue.ask(question);
-    } catch (error) {
-      throw explainRefusal(error);
-    }
-  }
-
   /** Every job hash that exists throughout is met: SCAN promises that. */
   private async lookAtJobs(): Promise<void> {
     const { jobPrefix } = this.keys;
@@ -69,7 +59,9 @@ export class Doctor {
     for (const node of nodes) {
       let cursor = '0';
       do {
-        const [next, keys] = await this.read(() => node.scan(cursor, 'MATCH', `${base}*`, 'COUNT', SCAN_COUNT));
+        const [next, keys] = await this.queue.ask(() =>
+          node.scan(cursor, 'MATCH', `${base}*`, 'COUNT', SCAN_COUNT),
+        );
         await this.lookAtSlices(
           keys.filter((key) => key.startsWith(jobPrefix)).map((key) => key.slice(jobPrefix.length)),
         );
@@ -102,7 +94,7 @@ export class Doctor {
 
   private async lookAtList(key: string, walk: ListWalk, fits: (status: string) => boolean, other?: ListWalk) {
     for (let offset = 0; ; offset += SLICE) {
-      const ids = await this.read(() => this.client.lrange(key, offset, offset + SLICE - 1));
+      const ids = await this.queue.ask(() => this.client.lrange(key, offset, offset + SLICE - 1));
       if (ids.length === 0) {
         return;
       }
@@ -131,7 +123,7 @@ export class Doctor {
     for (const set of [claims, prioritized, scheduled, dead]) {
       let cursor = '0';
       do {
-        const [next, pairs] = await this.read(() => this.client.zscan(set, cursor, 'COUNT', SLICE));
+        const [next, pairs] = await this.queue.ask(() => this.client.zscan(set, cursor, 'COUNT', SLICE));
         for (const slice of slicesOf(pairs.filter((_, i) => i % 2 === 0))) {
           for (const [id, { verdict }] of await this.look(slice)) {
             if (verdict === 'odd') {
@@ -157,7 +149,7 @@ export class Doctor {
   private async lookAtUniqueKeys(): Promise<void> {
     let cursor = '0';
     do {
-      const [next, pairs] = await this.read(() => this.client.hscan(this.keys.unique, cursor, 'COUNT', SLICE));
+      const [next, pairs] = await this.queue.ask(() => this.client.hscan(this.keys.unique, cursor, 'COUNT', SLICE));
       for (const slice of slicesOf(pairs.filter((_, i) => i % 2 === 0))) {
         this.notes.add(await this.ask(this.scripts.unique(slice, this.options.mend)));
       }
@@ -168,9 +160,9 @@ export class Doctor {
   /** Each is one command, which decides by itself. */
   private async lookAtBatches(keys: readonly string[]): Promise<void> {
     for (const key of keys) {
-      const endless = (await this.read(() => this.client.pttl(key))) === -1;
+      const endless = (await this.queue.ask(() => this.client.pttl(key))) === -1;
       if (endless && this.options.mend) {
-        await this.read(() => this.client.pexpire(key, this.queueScripts.options.visibilityMs, 'NX'));
+        await this.queue.ask(() => this.client.pexpire(key, this.queueScripts.options.visibilityMs, 'NX'));
       }
       if (endless) {
         this.notes.add([{ kind: 'batch', subject: key, found: 'no expiry', expected: 'that of its claims' }]);

@@ -1,3 +1,4 @@
+import { limitsText, retentionText, type HandlerRetention } from './announced-limits.js';
 import { decodeJob } from './decode-job.js';
 import { decodeStats } from './decode-stats.js';
 import { FALLEN_TTL_MS, HotPathScripts, type Policy } from './hot-path-scripts.js';
@@ -29,16 +30,6 @@ export interface Failure extends ClaimRef {
 export interface Release extends ClaimRef {
   reason: 'interruption' | 'snooze' | 'unhandled';
   delayMs: number;
-}
-
-/** What the handler of a name keeps of its jobs, where that is less than the queue keeps. */
-export interface HandlerRetention {
-  completedHistory?: number;
-  cancelledHistory?: number;
-  deadLetterCap?: number;
-  deadLetterAgeMs?: number;
-  resultTtlMs?: number;
-  cancelledTtlMs?: number;
 }
 
 export type FailOutcome = 'retry' | 'failed' | 'cancelled' | 'lost';
@@ -249,32 +240,6 @@ export class QueueScripts extends HotPathScripts {
   log({ id, token }: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]): ScriptCall<boolean> {
     return call('log', this.keys.standard, [id, token, keep, ...lines], (reply) => Number(reply) === 1);
   }
-}
-
-/** As lua/lib/announced.lua reads it. */
-function limitsText(options: ResolvedQueueOptions): string {
-  const limits = {
-    completed_history: options.completedHistory,
-    failed_history: options.failedHistory,
-    cancelled_history: options.cancelledHistory,
-    dead_letter_cap: options.deadLetterCap,
-    dead_letter_age: options.deadLetterAgeMs,
-    result_ttl: options.resultTtlMs,
-    cancelled_ttl: options.cancelledTtlMs,
-    visibility: options.visibilityMs,
-    foreign_visibility: options.foreignVisibilityMs,
-  };
-  return Object.entries(limits)
-    .map(([name, limit]) => `${name}=${limit}`)
-    .join(' ');
-}
-
-/** As lua/lib/own_retention.lua reads it. */
-function retentionText({ name, ...kept }: { name: string } & HandlerRetention): string {
-  const { completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, resultTtlMs, cancelledTtlMs } = kept;
-  const lives = cancelledTtlMs === undefined ? [resultTtlMs] : [resultTtlMs, cancelledTtlMs];
-  const limits = [completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, ...lives];
-  return limits.every((limit) => limit === undefined) ? '' : `${limits.join(':')} ${JSON.stringify(name)}`;
 }
 
 function decodeReclaimed(pairs: readonly string[]): { id: string; status: JobStatus }[] {

@@ -24,14 +24,14 @@ const disconnecting = new WeakSet<Cluster>();
  * begun to connect anew, goes back to closed and does nothing more. To be asked now and then by who waits for the client.
  */
 export function freeStuck(client: RedisClient): void {
-  if (!isCluster(client) || isClosing(client)) {
+  if (!isCluster(client) || inner(client).manuallyClosing) {
     return;
   }
   if (client.status === 'disconnecting' && client.nodes('all').length > 0) {
     replaceNodes(client);
   } else if (client.status === 'disconnecting') {
     connectUnlessItCloses(client);
-  } else if (client.status === 'close' && !isToConnect(client)) {
+  } else if (client.status === 'close' && !inner(client).reconnectTimeout) {
     connect(client);
   }
 }
@@ -49,7 +49,7 @@ function connectUnlessItCloses(client: Cluster): void {
   };
   const timer = setTimeout(() => {
     end();
-    if (client.status === 'disconnecting' && !isClosing(client)) {
+    if (client.status === 'disconnecting' && !inner(client).manuallyClosing) {
       connect(client);
     }
   }, LONGEST_END_MS).unref();
@@ -60,18 +60,9 @@ function connect(client: Cluster): void {
   client.connect().catch(() => undefined); // it tries again by itself, or is freed again
 }
 
-/** What ioredis does not declare: whether the application has closed it, and whether it is to connect by a timer. */
-interface Undeclared {
-  manuallyClosing?: boolean;
-  reconnectTimeout?: unknown;
-}
-
-function isClosing(client: Cluster): boolean {
-  return (client as unknown as Undeclared).manuallyClosing === true;
-}
-
-function isToConnect(client: Cluster): boolean {
-  return Boolean((client as unknown as Undeclared).reconnectTimeout);
+/** What ioredis does not declare: whether the application has closed it, and the timer by which it is to connect. */
+function inner(client: Cluster): { manuallyClosing?: boolean; reconnectTimeout?: unknown } {
+  return client as unknown as ReturnType<typeof inner>;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { RedisUnsuitableError } from './errors.js';
+import { explainRefusal } from './permission-error.js';
 import { isCluster, type RedisClient } from './redis-client.js';
 import { freeStuck, replaceNodes } from './stuck-cluster.js';
 
@@ -13,7 +14,7 @@ const LONGEST_HANDSHAKE_MS = 5_000;
  * silent for as long as the operating system believes in it, a quarter of an hour. One that was made meanwhile, or that
  * leads to a server which says that it loads its data, is left alone.
  *
- * @throws RedisUnsuitableError when none came in time; what was asked for may have been done
+ * @throws RedisUnsuitableError when none came in time; what was asked for may have been done. RedisPermissionError
  */
 export function supervised<Answer>(client: RedisClient, limitMs: number, answer: Promise<Answer>): Promise<Answer> {
   const asked = streamOf(client);
@@ -31,7 +32,10 @@ export function supervised<Answer>(client: RedisClient, limitMs: number, answer:
         end(outcome);
       };
     };
-    answer.then(inTime(resolve), inTime(reject));
+    answer.then(
+      inTime(resolve),
+      inTime((error: unknown) => reject(explainRefusal(error))),
+    );
   });
 }
 

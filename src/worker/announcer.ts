@@ -1,5 +1,5 @@
 import type { JobQueueLogger } from '../queue/logger.js';
-import type { HandlerRetention } from '../queue/queue-scripts.js';
+import type { HandlerRetention } from '../queue/announced-limits.js';
 import type { HandlerOptions } from './handler.js';
 import type { Lane } from './lane.js';
 import { runSupervised } from './run-supervised.js';

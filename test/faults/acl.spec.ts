@@ -149,6 +149,12 @@ describe('a missing right', () => {
     expect(await admin.keys(`queue:${queue.name}:*`)).toEqual([]);
   });
 
+  it('of a command that no script calls is named too', async () => {
+    const queue = await queueOf(`${MINIMAL_RIGHTS} -hgetall`);
+    await expect(queue.get('any')).rejects.toThrow(RedisPermissionError);
+    await expect(queue.get('any')).rejects.toThrow('the command hgetall');
+  });
+
   it('to the keys of another prefix is named', async () => {
     const queue = newQueue({ prefix: 'other' }, await user());
     leaveBroken(queue);

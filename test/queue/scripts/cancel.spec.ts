@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { QueueOptions } from '../../../src/queue/options.js';
-import type { HandlerRetention } from '../../../src/queue/queue-scripts.js';
+import type { HandlerRetention } from '../../../src/queue/announced-limits.js';
 import { expectUnchanged, testQueue } from '../../support/queue-state.js';
 
 const error = { name: 'Error', message: 'no' };

@@ -1,7 +1,7 @@
 // What the sweep does for handlers that keep less than their queue: by the limits that the workers announced.
 import { describe, expect, it } from '@jest/globals';
 import { DeadLetterScripts } from '../../../src/queue/dead-letter-scripts.js';
-import type { HandlerRetention } from '../../../src/queue/queue-scripts.js';
+import type { HandlerRetention } from '../../../src/queue/announced-limits.js';
 import { expectUnchanged, queueOn, testQueue, type TestQueue } from '../../support/queue-state.js';
 
 const HOUR = 3_600_000;

@@ -1,0 +1,34 @@
+-- trim(list, state): takes ids from the end of a history whose hash has expired or that are in use again (without a state only
+-- the former). cut(list, cap): takes what is beyond the cap; those jobs live fallen_ttl more.
+-- Needs: job, limit, more, fallen_ttl, read.
+
+-- An id is in use again where its job is in another state, or has ended again and so stands nearer to the front too.
+local function in_use_again(list, state, id)
+  if read(job .. id, 'status')[1] ~= state then
+    return true
+  end
+  local newest = redis.call('LPOS', list, id, 'MAXLEN', 10000) -- half a millisecond
+  return newest and newest < redis.call('LLEN', list) - 1
+end
+
+local function trim(list, state)
+  for _ = 1, limit do
+    local oldest = redis.call('LINDEX', list, -1)
+    if not oldest or redis.call('EXISTS', job .. oldest) == 1 and not (state and in_use_again(list, state, oldest)) then
+      return
+    end
+    redis.call('RPOP', list)
+  end
+  more = 1
+end
+
+-- XX spares a hash without a TTL: a dead letter, or an id that is in use again.
+local function cut(list, cap)
+  local excess = redis.call('LLEN', list) - cap
+  if excess > 0 then
+    for _, id in ipairs(redis.call('RPOP', list, math.min(excess, limit))) do
+      redis.call('PEXPIRE', job .. id, fallen_ttl, 'XX', 'LT')
+    end
+    more = excess > limit and 1 or more
+  end
+end
