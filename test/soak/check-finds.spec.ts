@@ -50,6 +50,16 @@ describe('the checker of histories', () => {
       (run) => dropAll(run, 0, stored(0, 'cancelled')),
     ],
     ['a removed job that is there', /^I1: job 1:5 was removed/, (run) => remove(run)],
+    [
+      'a discarded dead letter that is there',
+      /^I1: job 1:3 was discarded and is dead/,
+      (run) => run.files.operator!.push(['call', 'discard', 1, 3], ['answered', 'discard', 1, 3, '1']),
+    ],
+    [
+      'a discarded dead letter that completes',
+      /^I1: job 1:1 was discarded, a dead letter, and was completed/,
+      (run) => run.files.operator!.push(['call', 'discard', 1, 1], ['answered', 'discard', 1, 1, '1']),
+    ],
     ['two completions', /^I2: job 1:0 was completed 2 times/, (run) => work(run, completed(1, 0, 10))],
     [
       'a stale settle',

@@ -4,6 +4,8 @@ import {
   ADDED,
   CANCEL_ASKED,
   CANCELLED,
+  DISCARD_ASKED,
+  DISCARDED,
   DOUBT,
   FAILS,
   FINAL,
@@ -161,6 +163,9 @@ class Sight {
     if (this.has(REMOVED) && (this.stored || this.jobs.starts[this.number])) {
       this.fault('I1', 'was removed and is there');
     }
+    if (this.has(DISCARDED) && this.stored) this.fault('I1', `was discarded and is ${this.stored.place}`);
+    if (this.has(DISCARDED) && this.completions > 0)
+      this.fault('I1', 'was discarded, a dead letter, and was completed');
   }
 
   hasBounds(): void {
@@ -214,7 +219,8 @@ class Sight {
   }
 
   private hasEnded(): void {
-    if (this.completions > 0 || this.has(DOUBT | CANCEL_ASKED | CANCELLED | REMOVE_ASKED | PLANTED)) return;
+    if (this.completions > 0 || this.has(DOUBT | CANCEL_ASKED | CANCELLED | REMOVE_ASKED | DISCARD_ASKED | PLANTED))
+      return;
     this.verdict.lost++;
     this.fault('I1', `is lost: acknowledged, started ${this.jobs.starts[this.number]} times, and nowhere`);
   }

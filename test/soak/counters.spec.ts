@@ -7,14 +7,16 @@ import type { Entry } from './history.js';
 function countedRun(): Run {
   const run = cleanRun();
   const { files, snapshot } = run;
-  files.producer!.push(['enqueue', 7, 3], ['kind', 8, 'priority', 0], ['kind', 9, 'later', 3_600_000]);
-  files.producer!.push(['enqueued', 7, 3]);
+  files.producer!.push(['enqueue', 7, 4], ['kind', 8, 'priority', 0], ['kind', 9, 'later', 3_600_000]);
+  files.producer!.push(['kind', 10, 'final', 0], ['enqueued', 7, 4]);
   files.operator!.push(
     ['plant', 'no payload', PRODUCER, 7, 'broken'],
     ['call', 'redrive', PRODUCER, 3],
     ['answered', 'redrive', PRODUCER, 3, '1'],
     ['call', 'remove', PRODUCER, 9],
     ['answered', 'remove', PRODUCER, 9, 'removed'],
+    ['call', 'discard', PRODUCER, 10],
+    ['answered', 'discard', PRODUCER, 10, '1'],
   );
   files.killed = [['process', 7, 'worker'], ['time', 1_900], ...start(0, 1, 9)];
   files.worker!.push(
@@ -23,21 +25,24 @@ function countedRun(): Run {
     ['end', PRODUCER, 5, 30],
     ['released', PRODUCER, 5, 30],
     ...completed(PRODUCER, 8, 31),
+    ...start(10, 1, 32),
+    ['end', PRODUCER, 10, 32],
+    ['failed', PRODUCER, 10, 32],
   );
   snapshot.jobs.push({ ...broken(), id: 'broken' });
   snapshot.sequence = 2; // the claim that was taken back, and the place of the job with a priority
   snapshot.totals = {
-    enqueued: 13,
+    enqueued: 14,
     completed: 8,
     cancelled: 1,
-    failed: 3,
+    failed: 4,
     retried: 1,
     released: 1,
     reclaimed: 1,
     broken: 1,
     redriven: 1,
     removed: 1,
-    discarded: 0,
+    discarded: 1,
     durable: 0,
   };
   return run;
@@ -124,12 +129,16 @@ describe('the counters', () => {
     expect(counted(run, 'reclaimed')).toEqual([0, 1]);
   });
 
-  it('takes a remove that was not answered for one that may have been made', () => {
-    const run = countedRun();
-    run.files.operator!.pop();
-    expect(counted(run, 'removed')).toEqual([0, 1]);
-    expect(verdictOf(run).violations).toEqual([]);
-  });
+  it.each(['remove', 'discard', 'redrive'])(
+    'takes a %s that was not answered for one that may have been made',
+    (verb) => {
+      const run = countedRun();
+      run.files.operator = run.files.operator!.filter(([what, which]) => what !== 'answered' || which !== verb);
+      const name = { remove: 'removed', discard: 'discarded', redrive: 'redriven' }[verb]!;
+      expect(counted(run, name)).toEqual([0, 1]);
+      expect(verdictOf(run).violations).toEqual([]);
+    },
+  );
 
   it('allows the claim that nobody saw begin to be taken back, by the two fences that took', () => {
     const run = countedRun();

@@ -34,7 +34,7 @@ export interface Sums {
  */
 export function counters(facts: Facts, snapshot: Snapshot, sums: Sums): Counter[] {
   const { totals, jobs } = snapshot;
-  const { retried, released, reclaimed, redriven, thrown, unfinished } = facts.ends;
+  const { retried, released, reclaimed, redrive, discard, thrown, unfinished } = facts.ends;
   const total = (name: string) => totals[name] ?? 0;
   const between = (name: string, least: number, most: number): Counter => {
     return { name: `${name}_total`, found: total(name), least, most };
@@ -49,21 +49,21 @@ export function counters(facts: Facts, snapshot: Snapshot, sums: Sums): Counter[
   return [
     between('enqueued', all.added, all.added + all.open),
     between('completed', all.completed, all.completed + all.doubts),
-    exactly('failed', dead.length + total('redriven')),
+    exactly('failed', dead.length + total('redriven') + total('discarded')),
     between('cancelled', sums.cancelled, sums.cancelAsked),
     between('retried', retried.surely, retried.perhaps + thrown),
     between('released', released.surely, released.perhaps + thrown + unfinished + most.unseen),
     between('reclaimed', reclaimed.surely, most.reclaimed),
     exactly('broken', dead.filter(({ hasPayload }) => !hasPayload).length),
-    between('redriven', redriven.surely, redriven.perhaps),
+    between('redriven', redrive.surely, redrive.perhaps),
+    between('discarded', discard.surely, discard.perhaps),
     between('removed', sums.removed, sums.removed + sums.removeAsked),
-    exactly('discarded', 0),
     exactly('durable', 0),
     {
       name: 'enqueued_total less what ended or waits',
       found: total('enqueued') - ended,
-      least: total('removed'),
-      most: total('removed'),
+      least: total('removed') + total('discarded'),
+      most: total('removed') + total('discarded'),
     },
   ];
 }

@@ -25,14 +25,18 @@ export class Ends {
   readonly retried: Told = { surely: 0, perhaps: 0 };
   readonly released: Told = { surely: 0, perhaps: 0 };
   readonly reclaimed: Told = { surely: 0, perhaps: 0 };
-  readonly redriven: Told = { surely: 0, perhaps: 0 };
+  readonly redrive: Told = { surely: 0, perhaps: 0 };
+  readonly discard: Told = { surely: 0, perhaps: 0 };
   /** Claims that were surely made, of jobs that were begun. */
   claims = 0;
   /** Claims of which it was not surely told how they ended, so that they may have been taken back. */
   unsettled = 0;
   /** Those of them, and others, whose handler threw: they may have been retried, or released, and nobody was told. */
   thrown = 0;
-  /** What a process that was asked to end had begun and not ended: it may have given it back, and not been told. */
+  /**
+   * What a process that was asked to end had begun, and was told nothing of: it may have given it back, also where its handler has
+   * returned since.
+   */
   unfinished = 0;
   /** Hashes that were taken away on purpose: to take back the claim of one needs no fence. */
   deletedHashes = 0;
@@ -87,12 +91,13 @@ export class Ends {
     if (!this.reading.isLost) this.tell(this.reclaimed, this.sure);
   }
 
-  redrive(count: number): void {
-    if (!this.reading.isLost) this.redriven.surely += this.sure ? count : 0;
+  /** An operator asks for it, of one dead letter. */
+  asked(verb: 'redrive' | 'discard'): void {
+    if (!this.reading.isLost) this[verb].perhaps++;
   }
 
-  redriveAsked(): void {
-    if (!this.reading.isLost) this.redriven.perhaps++;
+  answered(verb: 'redrive' | 'discard', count: number): void {
+    if (!this.reading.isLost && this.sure) this[verb].surely += count;
   }
 
   private get sure(): boolean {
@@ -107,6 +112,6 @@ export class Ends {
   private remains({ end }: Begun): void {
     this.unsettled++;
     if (end === 'thrown') this.thrown++;
-    else if (this.stopping && end === undefined) this.unfinished++;
+    else if (this.stopping && end !== 'deserted') this.unfinished++;
   }
 }

@@ -7,6 +7,8 @@ import {
   ADDED,
   CANCELLED,
   CANCEL_ASKED,
+  DISCARD_ASKED,
+  DISCARDED,
   FAILS,
   FINAL,
   LATER,
@@ -214,15 +216,22 @@ export class Facts {
   }
 
   private call(verb: Verb, process: number, number: number): void {
-    const marks = { cancel: CANCEL_ASKED, remove: REMOVE_ASKED, redrive: REDRIVEN, reschedule: RESCHEDULED };
+    const marks = {
+      cancel: CANCEL_ASKED,
+      remove: REMOVE_ASKED,
+      redrive: REDRIVEN,
+      discard: DISCARD_ASKED,
+      reschedule: RESCHEDULED,
+    };
     this.reading.mark(process, number, marks[verb]);
-    if (verb === 'redrive') this.ends.redriveAsked();
+    if (verb === 'redrive' || verb === 'discard') this.ends.asked(verb);
   }
 
   private answered(verb: Verb, process: number, number: number, answer: string): void {
-    if (verb === 'redrive') this.ends.redrive(Number(answer));
+    if (verb === 'redrive' || verb === 'discard') this.ends.answered(verb, Number(answer));
     if (!this.reading.sure) return;
     if (verb === 'cancel' && answer === 'cancelled') this.reading.mark(process, number, CANCELLED);
     if (verb === 'remove' && answer === 'removed') this.reading.mark(process, number, REMOVED);
+    if (verb === 'discard' && answer === '1') this.reading.mark(process, number, DISCARDED);
   }
 }

@@ -10,7 +10,7 @@ export type EnqueueOutcome = 'new' | 'existing' | 'kept' | 'replaced' | 'not-sen
 /** What a worker was told of the settlement of one attempt. */
 export type Settlement = 'completed' | 'retry' | 'failed' | 'cancelled' | 'released' | 'lost';
 
-export type Verb = 'cancel' | 'remove' | 'redrive' | 'reschedule';
+export type Verb = 'cancel' | 'remove' | 'redrive' | 'discard' | 'reschedule';
 
 /** What operators do to the queue, and to its schedules. */
 export type Control =

@@ -11,6 +11,9 @@ import { queueOptions, type Work } from './workload.js';
 const DOCTOR_MS = 4_000;
 const DOCTOR_UNDER_LOAD_MS = 30_000;
 
+/** Longer than a producer may be kept from the answer to its enqueue. */
+const OLD_MS = 30_000;
+
 export async function startOperator(tools: Tools): Promise<Stop> {
   const queue = new JobQueue(tools.redis, tools.options.queue, queueOptions(tools.options.load));
   const operator = new Operator(tools, queue);
@@ -49,7 +52,8 @@ class Operator {
     await this.callDoctor();
     const spot = random.next();
     if (spot < 0.35) await this.cancel(random.pick(['scheduled', 'processing', 'pending'] as const));
-    else if (spot < 0.55) await this.redrive();
+    else if (spot < 0.53) await this.redrive();
+    else if (spot < 0.55) await this.discard();
     else if (spot < 0.65)
       await this.onOne('scheduled', 'reschedule', (id) => this.queue.reschedule(id, { delayMs: 0 }));
     else if (spot < 0.75) await this.removeLater();
@@ -90,6 +94,21 @@ class Operator {
   private async redrive(): Promise<void> {
     // What fails for good at once would only come back.
     await this.onOne('failed', 'redrive', (id) => this.queue.redrive([id]));
+  }
+
+  /**
+   * Of those that no producer enqueues again, as it does for as long as it has no answer: under the id of a job that is gone that
+   * makes a new one. How old they are is told by the latest, since this process's clock may be wrong.
+   */
+  private async discard(): Promise<void> {
+    const page = await this.queue.list('failed', { limit: 100 });
+    const latestMs = page[0]?.failedAt?.getTime() ?? 0;
+    const old = page.filter(
+      ({ payload, failedAt }) =>
+        isWork(payload) && payload.kind !== 'unique' && failedAt && latestMs - failedAt.getTime() > OLD_MS,
+    );
+    const discard = async (id: string) => Number(await this.queue.deadLetters.discard(id));
+    if (old.length > 0) await this.call('discard', this.random.pick(old), discard);
   }
 
   /** Only what nobody else touches: a job that is removed is not seen again, however it ended before. */
