@@ -24,8 +24,7 @@ export async function killUnderSentinel(scene: Scene): Promise<number> {
   const heir = await otherMaster(old, () => sentinel!.masterNow());
   history.add(['window', fromMs, monotonicMs()]);
   await old.restart();
-  await clientOf(old).replicaof(heir.host, heir.port);
-  await follows(clientOf(old));
+  await makeReplica(clientOf(old), heir);
   return hits;
 }
 
@@ -67,8 +66,7 @@ export async function switchUnderSentinel(scene: Scene): Promise<number> {
     }
     return master;
   });
-  await clientOf(old).replicaof(heir.host, heir.port);
-  await follows(clientOf(old));
+  await makeReplica(clientOf(old), heir);
   history.add(['window', fromMs, monotonicMs()]);
   return hits;
 }
@@ -143,6 +141,20 @@ function otherMaster(old: OwnRedis, now: () => Promise<OwnRedis>): Promise<OwnRe
     return master !== old && master;
   };
   return eventually(other, { timeoutMs: SWITCH_MS, what: 'a failover' });
+}
+
+/** Where the sentinels were first, it loads the data of the new master, and refuses all else meanwhile. */
+async function makeReplica(old: Redis, heir: OwnRedis): Promise<void> {
+  const told = async () => {
+    try {
+      return await old.replicaof(heir.host, heir.port);
+    } catch (error) {
+      if ((error as Error).message.startsWith('LOADING')) return false;
+      throw error;
+    }
+  };
+  await eventually(told, { timeoutMs: SWITCH_MS, what: 'an old master that can be made a replica' });
+  await follows(old);
 }
 
 async function follows(replica: Redis): Promise<void> {

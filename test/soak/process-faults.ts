@@ -22,18 +22,18 @@ export async function killAtWork(scene: Scene, slot: Slot): Promise<number> {
   const { pid } = slot.child!;
   await freezeAtWork(scene, slot);
   await fleet.kill(slot);
-  const left = await claimsHeld(scene, pid);
+  const left = await inTime(() => claimsHeld(scene, pid));
   await fleet.start(slot);
-  return left.length;
+  return left?.length ?? 0;
 }
 
 export const freezeWorker: Fault = async (scene, planned) => {
   const slot = victim(scene.fleet.workers, planned);
   const held = await freezeAtWork(scene, slot);
   await sleep(pastClaims(planned));
-  const hits = await expired(scene, held);
+  const hits = await inTime(() => expired(scene, held));
   slot.child!.kill('SIGCONT');
-  return hits;
+  return hits ?? 0;
 };
 
 /** By the handler of its next job, so that one claim at least runs out. */
