@@ -3,7 +3,7 @@
 -- as a bounded look goes. Mended they are set to what can be seen.
 -- In a queue that only this library uses they are held against each other too: each job that came in waits, runs or has left
 -- by one end that is counted, and each end of a claim had a fence of its own. Which counter is wrong then nobody can know, so
--- that none is set; but where one alone is no number, or too low, the others tell it.
+-- that none is set; but where one alone of the comings and ends is no number, or too low, the others tell it.
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1] '1' to mend; ARGV[2] how many jobs of each place to look at; ARGV[3] '1' where only this library uses the queue
 -- Returns, for each fault: counter, found, expected, 1 where it was mended, else 0. Repeated: looks again.

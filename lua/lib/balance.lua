@@ -2,7 +2,7 @@
 -- counters, found, expected. balanced(held, counter): what one counter is by the others; where it is none of these, 0.
 -- Needs: keys.
 local comings, leavings = { 'enqueued', 'redriven' }, { 'completed', 'failed', 'cancelled', 'removed' }
-local claim_ends = { 'completed', 'retried', 'released', 'reclaimed' } -- a crash that fails a job has a second fence
+local claim_ends = { 'completed', 'retried', 'released', 'reclaimed' }
 
 local function total_of(held, names)
   local sum, words = 0, {}
@@ -43,6 +43,7 @@ local function imbalances(held)
   local here = unfinished()
   hold(comings_words, came, came == left + here, string.format('%d: %s, which are %d, and %d jobs that wait or run',
     left + here, leavings_words, left, here))
+  -- An upper bound only, since more than claims draws from the sequence.
   local ended, claim_words = total_of(held, claim_ends)
   local fences = tonumber(redis.pcall('GET', sequence) or 0) or 0
   hold(claim_words, ended, ended <= fences, string.format('at most %d, the fences that were given out', fences))

@@ -29,7 +29,10 @@ export class BootAudit {
       if (this.mode === 'error') {
         throw error;
       }
-      this.logger.warn(`Redis at ${this.queues.redis.address} could not be audited: ${(error as Error).message}`);
+      const { client, address } = this.queues.redis;
+      if (client.status !== 'end') {
+        this.logger.warn(`Redis at ${address} could not be audited: ${(error as Error).message}`);
+      }
     }
   }
 

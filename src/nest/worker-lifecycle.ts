@@ -1,6 +1,5 @@
 import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { JobQueueLogger } from '../queue/logger.js';
-import { RedisAuditError } from '../queue/server-audit.js';
 import type { StuckJob } from '../worker/stuck.js';
 import { Worker } from '../worker/worker.js';
 import type { BootAudit } from './boot-audit.js';
@@ -140,9 +139,12 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
         await this.startWorker();
       }
     } catch (error) {
+      if (this.draining) {
+        return;
+      }
       const { message } = error as Error;
       this.logger.error(this.expected ? `The worker could not start: ${message}` : message);
-      if (this.expected || error instanceof RedisAuditError) {
+      if (this.expected || this.options.audit === 'error') {
         this.failure = error as Error;
       }
     }

@@ -15,8 +15,12 @@ export function hearMissingRight(client: RedisClient, tell: (error: RedisPermiss
   const hear = (error: unknown) => {
     refusal = missingRight(error) ?? refusal;
   };
+  const forget = () => {
+    refusal = undefined;
+  };
   // The answer to its own question it shows nobody. This one comes behind it, also where the connections are being ended.
-  const ask = () => connected(client).forEach((node) => void node.cluster('INFO').catch(hear));
+  // By then a node has answered CLUSTER SLOTS: what another refused is not what it fails of.
+  const ask = () => connected(client).forEach((node) => void node.cluster('INFO').then(forget, hear));
   const close = () => refusal && tell(refusal);
   client.on('node error', hear).on('connect', ask).on('close', close);
   return () => void client.off('node error', hear).off('connect', ask).off('close', close);
@@ -29,7 +33,7 @@ export function hearMissingRight(client: RedisClient, tell: (error: RedisPermiss
  * @throws RedisPermissionError
  */
 export async function requireAsking(client: RedisClient): Promise<void> {
-  const node = isCluster(client) ? connected(client)[0] : undefined;
+  const node = isCluster(client) && connected(client).find(({ status }) => status === 'ready');
   if (!node) {
     return;
   }

@@ -9,6 +9,7 @@ import {
 } from 'nest-job-queue';
 import { freePort } from '../../scripts/redis-server.mjs';
 import { checkRedisOptions } from '../../src/nest/redis-options.js';
+import { WorkerLifecycle } from '../../src/nest/worker-lifecycle.js';
 import { startOwnRedis } from '../support/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis.js';
 import { eventually } from '../support/wait.js';
@@ -152,6 +153,7 @@ describe('the audit at boot', () => {
       const server = await startOwnRedis({ port, args: UNSOUND });
       const warnings = () => log.lines.filter((line) => line.includes('expected noeviction, found allkeys-lru'));
       await eventually(() => Promise.resolve(warnings().length > 0));
+      await app.get(WorkerLifecycle).whenRunning();
       await server.restart();
       await app.get(JobQueueService).enqueue('any', null);
       await app.get(JobQueueService).stats();
