@@ -54,12 +54,12 @@ export async function underWay({ queue, ground }: Scene): Promise<number> {
 /** Freezes a worker while it holds claims, and answers them. */
 export async function freezeAtWork(seen: Seen, slot: Slot): Promise<Claim[]> {
   const child = slot.child!;
-  const held = await inTime(async () => {
-    if ((await atWork(seen, slot)).length === 0) return undefined;
+  const held = await inTime(async (isOver) => {
+    if (!(await someOf(claimsHeld(seen, child.pid))) || isOver()) return undefined;
     child.kill('SIGSTOP');
     await sleep(ON_ITS_WAY_MS); // what it has sent may end a claim
-    const claims = await someOf(claimsHeld(seen, child.pid));
-    if (!claims) child.kill('SIGCONT');
+    const claims = await someOf(claimsHeld(seen, child.pid)).catch(() => undefined);
+    if (!claims && !isOver()) child.kill('SIGCONT');
     return claims;
   });
   if (!held) child.kill('SIGSTOP');

@@ -1,6 +1,7 @@
 // What an operator does to the queue and to its schedules: each call is written down before it is made, its answer after
 // it came, and then what the server says of both.
 import type { JobQueue } from '../../src/queue/job-queue.js';
+import { sleep } from '../support/wait.js';
 import type { Control } from './history.js';
 import { lookAt } from './look.js';
 import type { Tools } from './process.js';
@@ -116,8 +117,4 @@ export class Controls {
       logger.warn(`look: ${(error as Error).message}`);
     }
   }
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

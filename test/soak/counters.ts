@@ -34,7 +34,7 @@ export interface Sums {
  */
 export function counters(facts: Facts, snapshot: Snapshot, sums: Sums): Counter[] {
   const { totals, jobs } = snapshot;
-  const { retried, released, reclaimed, redrive, discard, thrown, unfinished } = facts.ends;
+  const { retried, released, reclaimed, redriven, discarded, thrown, unfinished } = facts.ends;
   const total = (name: string) => totals[name] ?? 0;
   const between = (name: string, least: number, most: number): Counter => {
     return { name: `${name}_total`, found: total(name), least, most };
@@ -55,8 +55,8 @@ export function counters(facts: Facts, snapshot: Snapshot, sums: Sums): Counter[
     between('released', released.surely, released.perhaps + thrown + unfinished + most.unseen),
     between('reclaimed', reclaimed.surely, most.reclaimed),
     exactly('broken', dead.filter(({ hasPayload }) => !hasPayload).length),
-    between('redriven', redrive.surely, redrive.perhaps),
-    between('discarded', discard.surely, discard.perhaps),
+    between('redriven', redriven.surely, redriven.perhaps),
+    between('discarded', discarded.surely, discarded.perhaps),
     between('removed', sums.removed, sums.removed + sums.removeAsked),
     exactly('durable', 0),
     {
@@ -89,7 +89,7 @@ function mostOf({ ends }: Facts, { totals, sequence }: Snapshot, { ranked }: Sum
   const { claims, unsettled, deletedHashes } = ends;
   const numbers = sequence - claims - ranked;
   return {
-    /** A hash that is deletedHashes is given no fence any more. */
+    /** A hash that was deleted is given no fence any more. */
     reclaimed: Math.floor(Math.min(numbers, (numbers + unsettled) / 2)) + deletedHashes,
     /** Claims that nobody saw begin. */
     unseen: Math.max(0, numbers - (totals.reclaimed ?? 0) + deletedHashes),

@@ -7,6 +7,9 @@ import { MAX_ATTEMPTS } from './workload.js';
 /** What a server answered before it lost all of its data may be written down so much later. */
 const AFTER_LOSS_MS = 3_000;
 
+/** What becomes of a dead letter, by the verb. */
+const ENDS = { redrive: 'redriven', discard: 'discarded' } as const;
+
 interface Begun {
   /** Whether the claim was surely made by the server that is there at the end. */
   sure: boolean;
@@ -25,8 +28,8 @@ export class Ends {
   readonly retried: Told = { surely: 0, perhaps: 0 };
   readonly released: Told = { surely: 0, perhaps: 0 };
   readonly reclaimed: Told = { surely: 0, perhaps: 0 };
-  readonly redrive: Told = { surely: 0, perhaps: 0 };
-  readonly discard: Told = { surely: 0, perhaps: 0 };
+  readonly redriven: Told = { surely: 0, perhaps: 0 };
+  readonly discarded: Told = { surely: 0, perhaps: 0 };
   /** Claims that were surely made, of jobs that were begun. */
   claims = 0;
   /** Claims of which it was not surely told how they ended, so that they may have been taken back. */
@@ -92,12 +95,12 @@ export class Ends {
   }
 
   /** An operator asks for it, of one dead letter. */
-  asked(verb: 'redrive' | 'discard'): void {
-    if (!this.reading.isLost) this[verb].perhaps++;
+  asked(verb: keyof typeof ENDS): void {
+    if (!this.reading.isLost) this[ENDS[verb]].perhaps++;
   }
 
-  answered(verb: 'redrive' | 'discard', count: number): void {
-    if (!this.reading.isLost && this.sure) this[verb].surely += count;
+  answered(verb: keyof typeof ENDS, count: number): void {
+    if (!this.reading.isLost && this.sure) this[ENDS[verb]].surely += count;
   }
 
   private get sure(): boolean {

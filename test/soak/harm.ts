@@ -1,5 +1,5 @@
 // What happens to a fleet at work, by the kind of the run, and how long its processes take to go on.
-import type { Redis } from 'ioredis';
+import { sleep } from '../support/wait.js';
 import { FAULTS, type Scene } from './faults.js';
 import type { Fleet, Slot } from './fleet.js';
 import { monotonicMs } from './history.js';
@@ -8,6 +8,7 @@ import { kindsOf, plan, type PlannedFault } from './plan.js';
 import { killAtWork } from './process-faults.js';
 import { Random } from './random.js';
 import type { RunOptions } from './run.js';
+import { countWritten } from './written.js';
 
 /** The longest that a process may take after a fault until it has an answer of Redis again. */
 const RECOVERY_MS = 10_000;
@@ -62,7 +63,7 @@ export async function forget(scene: Scene, { seed }: Pick<RunOptions, 'seed'>): 
   const dying = random.shuffled(fleet.workers).slice(0, random.between(0, 2));
   const dead = [...fleet.slots.filter(({ role }) => !role.endsWith('worker')), ...dying];
   for (const slot of dead) await fleet.kill(slot);
-  const hits = await (ground.admin as Redis).dbsize();
+  const hits = fleet.producers.reduce((sum, slot) => sum + countWritten(slot.history, 'enqueued'), 0);
   history.add(['fault', 'redis-kill without persistence']);
   history.add(['forgotten', [...fleet.producerNumbers]]);
   await ground.server!.kill('SIGKILL');
@@ -121,8 +122,4 @@ async function backAfter(healedMs: number, slots: readonly Slot[]): Promise<numb
     if (monotonicMs() - healedMs > RECOVERY_MS) return Infinity;
     await sleep(20);
   }
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { coreQueue } from '../support/core-queue.js';
-import { claimsHeld, expired } from './claims.js';
+import { claimsHeld, expired, freezeAtWork } from './claims.js';
+import type { Slot } from './fleet.js';
 import { growth, hitsOf, inTime, missed } from './hits.js';
 import { FAULT_KINDS } from './plan.js';
 import type { Recovery } from './stalls.js';
@@ -35,9 +36,10 @@ it.each(Object.keys(FAULT_KINDS))('%s says what it hits', (kind) => {
 });
 
 it('waits for what comes, and not for ever', async () => {
-  const answers = [undefined, Promise.reject(new Error('away')), 'here'];
-  expect(await inTime(() => answers.shift() as string | undefined)).toBe('here');
+  const answers = [() => undefined, () => Promise.reject(new Error('away')), () => 'here'];
+  expect(await inTime(() => answers.shift()!())).toBe('here');
   expect(await inTime(() => undefined, 20)).toBeUndefined();
+  expect(await inTime(() => new Promise<never>(() => undefined), 20)).toBeUndefined();
   const counts = [5, 5, 8];
   expect(await growth(5, () => counts.shift()!)).toBe(3);
 });
@@ -53,6 +55,21 @@ describe('claims', () => {
     expect(await claimsHeld(seen, 17)).toEqual([
       { id: mine.id, fence: `${mine.fence}`, key: state.keys.job(mine.id), claims: state.keys.claims },
     ]);
+  });
+
+  it('are asked for again where Redis was away, of a worker that goes on meanwhile', async () => {
+    const { queue, state } = coreQueue();
+    await queue.enqueue(1);
+    await queue.claim({ worker: 'host:17:abc' });
+    const scripts = queue.scripts.bind(queue);
+    const signals: string[] = [];
+    const kill = (signal: string) => {
+      signals.push(signal);
+      queue.scripts = signals.length === 1 ? () => Promise.reject(new Error('away')) : scripts;
+    };
+    const slot = { child: { pid: 17, kill } } as unknown as Slot;
+    expect(await freezeAtWork({ queues: [queue], ground: { admin: state.redis } }, slot)).toHaveLength(1);
+    expect(signals).toEqual(['SIGSTOP', 'SIGCONT', 'SIGSTOP']);
   });
 
   it('have expired where their time is over, or where they were taken back, and not where they were settled', async () => {

@@ -1,5 +1,5 @@
 // What a fault must hit to count as done: each waits for the state that it needs, and the run says what it found.
-import { sleep } from '../support/wait.js';
+import { sleep, within } from '../support/wait.js';
 import type { Recovery } from './stalls.js';
 
 /** What is counted, by the kind of fault. */
@@ -21,8 +21,8 @@ const HITS: Record<string, string> = {
   misplace: 'jobs and keys misplaced',
   'script-flush': 'calls refused: NOSCRIPT',
   'redis-kill': 'claims under way',
-  'redis-kill without persistence': 'keys lost',
-  'redis-freeze': 'requests kept waiting',
+  'redis-kill without persistence': 'acknowledged enqueues forgotten',
+  'redis-freeze': 'processes kept waiting',
   'out-of-memory': 'calls refused: OOM',
   readonly: 'calls refused: READONLY',
   'sentinel-kill': 'claims under way',
@@ -48,17 +48,22 @@ export function missed(recoveries: readonly Recovery[]): string[] {
     .map(({ kind, count, hits }) => `${kind}: done ${count} times, and nothing was hit: ${hitsOf({ kind, hits })}`);
 }
 
-/** Asks until there is an answer; undefined where none comes. An error, as of a server that is away, is none. */
+/**
+ * Asks until there is an answer; undefined where none comes. An error, as of a server that is away, is none. A question that
+ * hangs is left alone, and may see that all is over.
+ */
 export async function inTime<Answer>(
-  ask: () => Answer | undefined | Promise<Answer | undefined>,
+  ask: (isOver: () => boolean) => Answer | undefined | Promise<Answer | undefined>,
   withinMs = COMES_MS,
 ): Promise<Answer | undefined> {
   const endMs = performance.now() + withinMs;
+  const isOver = () => performance.now() >= endMs;
   do {
-    const answer = await Promise.resolve(ask()).catch(() => undefined);
+    const asked = Promise.resolve(isOver).then(ask);
+    const answer = await within(endMs - performance.now(), 'an answer', asked).catch(() => undefined);
     if (answer !== undefined) return answer;
     await sleep(10);
-  } while (performance.now() < endMs);
+  } while (!isOver());
   return undefined;
 }
 

@@ -1,6 +1,7 @@
 // An operator of a run: looks at jobs and acts on some of them, one call after the other.
 import { JobQueue } from '../../src/queue/job-queue.js';
 import type { JobRecord, JobStatus } from '../../src/queue/job.js';
+import { sleep } from '../support/wait.js';
 import { Controls } from './controls.js';
 import type { Verb } from './history.js';
 import type { Stop, Tools } from './process.js';
@@ -11,7 +12,7 @@ import { queueOptions, type Work } from './workload.js';
 const DOCTOR_MS = 4_000;
 const DOCTOR_UNDER_LOAD_MS = 30_000;
 
-/** Longer than a producer may be kept from the answer to its enqueue. */
+/** Longer than the first copy of a call that was repeated may be on its way. */
 const OLD_MS = 30_000;
 
 export async function startOperator(tools: Tools): Promise<Stop> {
@@ -98,14 +99,22 @@ class Operator {
 
   /**
    * Of those that no producer enqueues again, as it does for as long as it has no answer: under the id of a job that is gone that
-   * makes a new one. How old they are is told by the latest, since this process's clock may be wrong.
+   * makes a new one. A producer that has gone on to a later batch is done with those before it. How old they are is told by the
+   * latest, since this process's clock may be wrong.
    */
   private async discard(): Promise<void> {
     const page = await this.queue.list('failed', { limit: 100 });
     const latestMs = page[0]?.failedAt?.getTime() ?? 0;
+    const works = page.flatMap(({ payload }) => (isWork(payload) ? [payload] : []));
+    const isAnswered = ({ p, n }: Work) =>
+      works.some((later) => later.p === p && later.n - n >= this.tools.options.batch);
     const old = page.filter(
       ({ payload, failedAt }) =>
-        isWork(payload) && payload.kind !== 'unique' && failedAt && latestMs - failedAt.getTime() > OLD_MS,
+        isWork(payload) &&
+        payload.kind !== 'unique' &&
+        isAnswered(payload) &&
+        failedAt &&
+        latestMs - failedAt.getTime() > OLD_MS,
     );
     const discard = async (id: string) => Number(await this.queue.deadLetters.discard(id));
     if (old.length > 0) await this.call('discard', this.random.pick(old), discard);
@@ -137,8 +146,4 @@ class Operator {
 
 function isWork(payload: unknown): payload is Work {
   return typeof (payload as Work | null | undefined)?.p === 'number';
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

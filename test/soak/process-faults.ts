@@ -5,6 +5,7 @@ import type { Fault, Scene } from './faults.js';
 import type { Slot } from './fleet.js';
 import { growth, inTime } from './hits.js';
 import { strength, victim, type PlannedFault } from './plan.js';
+import { Random } from './random.js';
 import { countWritten, unanswered } from './written.js';
 
 const HOUR_MS = 3_600_000;
@@ -19,12 +20,10 @@ export const killWorker: Fault = (scene, planned) => killAtWork(scene, victim(sc
 /** Answers how many claims it left behind. */
 export async function killAtWork(scene: Scene, slot: Slot): Promise<number> {
   const { fleet } = scene;
-  const { pid } = slot.child!;
-  await freezeAtWork(scene, slot);
+  const left = await freezeAtWork(scene, slot);
   await fleet.kill(slot);
-  const left = await inTime(() => claimsHeld(scene, pid));
   await fleet.start(slot);
-  return left?.length ?? 0;
+  return left.length;
 }
 
 export const freezeWorker: Fault = async (scene, planned) => {
@@ -49,18 +48,20 @@ export const blockWorker: Fault = async (scene, planned) => {
     await sleep(LOOK_MS);
     return slot.blocks > blocks || undefined;
   });
+  scene.fleet.order(slot, { type: 'block', ms: 0 }); // no job came, perhaps: none may be blocked later
   return hits;
 };
 
 export const killProducer: Fault = async ({ fleet }, planned) => {
   const slot = victim(fleet.producers, planned);
   const child = slot.child!;
+  const random = new Random(planned.strength * 2 ** 32);
   // It is stopped again and again, until that was while it waited for an answer.
   await inTime(async () => {
     child.kill('SIGSTOP');
     if (unanswered(slot.history) > 0) return true;
     child.kill('SIGCONT');
-    await sleep(Math.random() * LONGEST_STEP_MS);
+    await sleep(random.next() * LONGEST_STEP_MS);
     return undefined;
   });
   await fleet.kill(slot);

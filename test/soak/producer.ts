@@ -3,6 +3,7 @@ import { EnqueueError, RedisOutOfMemoryError } from '../../src/queue/errors.js';
 import type { JobHandle } from '../../src/queue/job-handle.js';
 import { JobQueue } from '../../src/queue/job-queue.js';
 import type { EnqueueOptions } from '../../src/queue/new-job.js';
+import { sleep } from '../support/wait.js';
 import { PULSE_MS } from './process-options.js';
 import type { Stop, Tools } from './process.js';
 import { Random } from './random.js';
@@ -154,8 +155,4 @@ class Producer {
       }
     });
   }
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

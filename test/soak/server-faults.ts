@@ -26,8 +26,11 @@ export const killServer: Fault = async (scene, planned) => {
 
 export const freezeServer: Fault = async ({ ground: { server }, fleet }, planned) => {
   await server!.kill('SIGSTOP');
+  let waiting = 0;
+  // What an idle worker had asked before would wait also without the fault.
+  for (const { proxy } of fleet.slots) void proxy?.asked().then(() => waiting++);
   await sleep(strength(planned, 1_000, LONGEST_FREEZE_MS));
-  const hits = await growth(0, () => fleet.slots.reduce((sum, { proxy }) => sum + (proxy?.waiting ?? 0), 0));
+  const hits = await growth(0, () => waiting);
   await server!.kill('SIGCONT');
   return hits;
 };

@@ -2,7 +2,10 @@
 import type { Facts } from './facts.js';
 import type { Back } from './harm.js';
 
-/** Of all faults of a kind together what they hit. In ms, each the longest after a fault of that kind; the time of a fault lasts until the next one begins. */
+/**
+ * Of all faults of a kind together what they hit. In ms, each the longest after a fault of that kind; the time of a fault lasts
+ * until the next one begins.
+ */
 export interface Recovery extends Back {
   kind: string;
   count: number;
