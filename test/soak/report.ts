@@ -52,7 +52,7 @@ export function reportOf(outcome: Outcome, judgeGrowth: boolean): string[] {
         who,
         what,
         ...quarters.map((each) => amount(what, each)),
-        `${ratio.toFixed(2)}${verdict === 'steady' ? '' : judgeGrowth ? ` ${verdict}` : ' (not judged)'}`,
+        `${Number.isNaN(ratio) ? '-' : ratio.toFixed(2)}${verdict === 'steady' ? '' : judgeGrowth ? ` ${verdict}` : ' (not judged)'}`,
       ]),
     ),
     ...violations.slice(0, MOST_SHOWN),
