@@ -89,4 +89,16 @@ describe('the counters of a queue that only this library uses', () => {
     expect(await queue.doctor()).toMatchObject({ counts: {} });
     expect(await queue.doctor({ exclusive: true })).toMatchObject({ counts: { counter: 1 } });
   });
+
+  it('do not keep a deletion from its answer where one is no number, and the doctor mends it', async () => {
+    const { queue, state } = await used();
+    await state.redis.hset(state.keys.stats, 'removed_total', 'x');
+    const { id } = await queue.enqueue({});
+    expect(await queue.remove(id)).toBe('removed');
+    expect(await queue.clean('pending')).toBe(2);
+    await queue.enqueueMany([{ payload: {} }, { payload: {} }]);
+    expect(await queue.purge({ confirm: queue.name })).toBe(2);
+    await queue.doctor({ mend: true, exclusive: true });
+    expect((await queue.stats()).totals).toMatchObject({ removed: 4 + 1 + 2 + 2 });
+  });
 });
