@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- Claims up to count jobs: pending -> processing, with token, fence, attempt and expiry in one step.
+-- Claims up to count jobs: pending -> processing, with token, fence, attempt and expiry in one step. First moves what is
+-- due. One claim in five passes over the most urgent jobs, so that a priority starves nobody for ever.
 -- KEYS[1] job          prefix of the job hashes
 -- KEYS[2] pending      list
 -- KEYS[3] prioritized  sorted set
@@ -21,8 +22,83 @@
 local job, pending, prioritized, scheduled, claims = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local wake, settings, sequence, batch = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local isolates, first_limit, last_limit = ARGV[6] == '1', 7, #ARGV
+local isolates, first_limit = ARGV[6] == '1', 7
 --@include lib/clock
 --@include lib/read
---@include lib/claim_jobs
+local reply = { now, -1 }
+local function hand_over(id, name, payload, fence, enqueued_at, attempts, options, verdict)
+  local n = #reply
+  local plain = attempts == 1 and not options and verdict == ''
+  reply[n + 1], reply[n + 2], reply[n + 3] = id, name, payload
+  reply[n + 4], reply[n + 5], reply[n + 6] = fence, enqueued_at, not plain and { attempts, options, verdict }
+end
+
+-- The memory of the last batch is its token, then a line for each id, with the verdict behind a tab where there is one.
+local last = redis.call('GET', batch)
+local ids, more, due_waits = {}, false, false
+if last and string.sub(last, 1, #token + 1) == token .. '\n' then
+  for id, verdict in string.gmatch(last, '\n([^\n\t]+)\t?([^\n]*)') do
+    local current, name, payload, attempts, fence, enqueued_at, options = unpack(read(job .. id,
+      'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options'))
+    if current == token then
+      hand_over(id, name, payload, tonumber(fence) or 0, enqueued_at, tonumber(attempts) or 0, options, verdict)
+    end
+  end
+elseif redis.call('EXISTS', settings, scheduled, prioritized) == 0 then
+  ids = redis.call('RPOP', pending, ARGV[1]) or ids
+  more = #ids == count and redis.call('LLEN', pending) > 0
+else
+  -- Included here, and not above, so that a queue of plain jobs does not pay for what it does not use.
+--@include lib/rank
+--@include lib/promote
+--@include lib/take
+  local soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
+  if soonest[2] and tonumber(soonest[2]) <= now then
+    promote(math.max(count, 100))
+    soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
+  end
+  if redis.call('HEXISTS', settings, 'paused_at_ms') == 0 then
+    ids, more = take(count)
+    if soonest[2] then
+      reply[2] = math.max(0, tonumber(soonest[2]) - now)
+      due_waits = reply[2] == 0
+    end
+  end
+end
+
+if #ids > 0 then
+  local fence = redis.call('INCRBY', sequence, string.format('%d', #ids)) - #ids
+  local expiry = string.format('%d', now + visibility)
+  local expiries, remembered = {}, { token }
+  for i, id in ipairs(ids) do
+    local key = job .. id
+    local name, payload, attempts, enqueued_at, options = unpack(read(key,
+      'name', 'payload', 'attempts', 'enqueued_at_ms', 'options'))
+    attempts = math.max(0, tonumber(attempts) or 0)
+    local verdict = ''
+    if attempts > 0 or options or not payload then
+--@include lib/verdict
+      verdict = verdict_of(key, name, payload, attempts)
+    end
+    if verdict ~= 'ended' then
+      local runs = verdict == '' or verdict == 'alone' or verdict == 'expires'
+      attempts = runs and attempts + 1 or attempts
+      redis.call('HSET', key, 'status', 'processing', 'attempts', string.format('%d', attempts), 'claim_token', token,
+        'claimed_at_ms', now_text, 'fence', string.format('%d', fence + i), 'worker', worker)
+      if verdict == 'alone' then
+        redis.call('HSET', key, 'held', string.format('%d', fence + i))
+      end
+      expiries[#expiries + 1], expiries[#expiries + 2] = expiry, id
+      remembered[#remembered + 1] = verdict == '' and id or id .. '\t' .. verdict
+      hand_over(id, name, payload, fence + i, enqueued_at, attempts, options, verdict)
+    end
+  end
+  if #expiries > 0 then
+    redis.call('ZADD', claims, unpack(expiries))
+    redis.call('SET', batch, table.concat(remembered, '\n'), 'PXAT', expiry)
+  end
+  if more or due_waits then
+    redis.call('ZADD', wake, '0', '1')
+  end
+end
 return reply

@@ -1,4 +1,4 @@
--- Names the standard keys. Every script but those of the hot path (enqueue, claim, complete, exchange, extend) is
+-- Names the standard keys. Every script but those of the hot path (enqueue, claim, complete, extend) is
 -- called with this same list, in this order; QueueKeys.all() in src/queue/keys.ts builds it.
 local job = KEYS[1] -- prefix of the job hashes
 local pending = KEYS[2] -- list

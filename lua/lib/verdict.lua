@@ -3,7 +3,7 @@
 -- run, see lib/refuse; 'ended' for an id that a client of the pattern left in pending although its job has ended. Only
 -- asked where it may be: a plain job that never ran is as it was made.
 -- A job is on its last chance when it has crashed a worker and another crash would bury it.
--- ARGV[5]: the limit where there is no other. Needs: now, read, isolates, first_limit, last_limit.
+-- ARGV[5]: the limit where there is no other. Needs: now, read, isolates, first_limit.
 local function verdict_of(key, name, payload, attempts)
   local max_attempts, expires_at, cancel, status, crashes, last_chance = unpack(read(key, 'max_attempts', 'expires_at_ms',
     'cancel_requested_at_ms', 'status', 'crashes', 'last_chance'))
@@ -11,7 +11,7 @@ local function verdict_of(key, name, payload, attempts)
     return 'ended'
   end
   max_attempts = tonumber(max_attempts)
-  for i = first_limit, last_limit, 2 do
+  for i = first_limit, #ARGV, 2 do
     max_attempts = max_attempts or ARGV[i] == name and tonumber(ARGV[i + 1])
   end
   max_attempts = max_attempts or tonumber(ARGV[5])

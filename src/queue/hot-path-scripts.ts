@@ -33,12 +33,6 @@ export interface Completion extends ClaimRef {
   resultTtlMs?: number;
 }
 
-export interface ExchangeAnswer {
-  /** The positions, from 0, of the completions whose claim was lost. */
-  lost: number[];
-  claimed: ClaimAnswer;
-}
-
 export interface ExtendAnswer {
   /** Ids of jobs whose claim is no longer the caller's. */
   lost: string[];
@@ -69,36 +63,27 @@ export class HotPathScripts {
   }
 
   claim(request: ClaimRequest): ScriptCall<ClaimAnswer> {
+    const { count, token, worker, stream, isolates, policies = [] } = request;
+    const { visibilityMs, maxAttempts } = this.options;
+    const settings = [count, visibilityMs, token, worker, maxAttempts, isolates ? '1' : ''];
+    const maxAttemptsOf = (name: string) =>
+      policies.find((policy) => policy.name === name)?.maxAttempts ?? maxAttempts;
     return {
       script: 'claim',
-      keys: this.keys.forClaim(claimerOf(request)),
-      args: [...this.claimArguments(request), ...limitArguments(request)],
-      decode: (reply) => this.decodeClaim(request, reply),
+      keys: this.keys.forClaim(`${worker}:${stream}`),
+      args: [...settings, ...policies.flatMap((policy) => [policy.name, policy.maxAttempts])],
+      decode: (reply) => decodeClaim(reply, this.keys.queue, token, maxAttemptsOf),
     };
   }
 
   /** Answers the positions, from 0, of the claims that were lost. */
   complete(completions: readonly Completion[]): ScriptCall<number[]> {
+    const { completedHistory, events, resultTtlMs } = this.options;
     return {
       script: 'complete',
       keys: this.keys.forComplete,
-      args: [...this.completeArguments, ...completionArguments(completions)],
-      decode: decodeLost,
-    };
-  }
-
-  /** Completes and claims in one call, and answers both. */
-  exchange(completions: readonly Completion[], request: ClaimRequest): ScriptCall<ExchangeAnswer> {
-    const limits = limitArguments(request);
-    const settings = [...this.claimArguments(request), ...this.completeArguments, limits.length];
-    return {
-      script: 'exchange',
-      keys: this.keys.forExchange(claimerOf(request)),
-      args: [...settings, ...limits, ...completionArguments(completions)],
-      decode: (reply) => {
-        const [lost, claimed] = reply as [unknown, unknown];
-        return { lost: decodeLost(lost), claimed: this.decodeClaim(request, claimed) };
-      },
+      args: [completedHistory, FALLEN_TTL_MS, events, resultTtlMs, ...completionArguments(completions)],
+      decode: (reply) => (reply as number[]).map((index) => index - 1),
     };
   }
 
@@ -118,30 +103,6 @@ export class HotPathScripts {
       },
     };
   }
-
-  private claimArguments({ count, token, worker, isolates }: ClaimRequest): ScriptArgument[] {
-    const { visibilityMs, maxAttempts } = this.options;
-    return [count, visibilityMs, token, worker, maxAttempts, isolates ? '1' : ''];
-  }
-
-  private get completeArguments(): ScriptArgument[] {
-    const { completedHistory, events, resultTtlMs } = this.options;
-    return [completedHistory, FALLEN_TTL_MS, events, resultTtlMs];
-  }
-
-  private decodeClaim({ token, policies }: ClaimRequest, reply: unknown): ClaimAnswer {
-    const maxAttemptsOf = (name: string) =>
-      policies?.find((policy) => policy.name === name)?.maxAttempts ?? this.options.maxAttempts;
-    return decodeClaim(reply, this.keys.queue, token, maxAttemptsOf);
-  }
-}
-
-function claimerOf({ worker, stream }: ClaimRequest): string {
-  return `${worker}:${stream}`;
-}
-
-function limitArguments({ policies = [] }: ClaimRequest): ScriptArgument[] {
-  return policies.flatMap((policy) => [policy.name, policy.maxAttempts]);
 }
 
 function plainArguments(jobs: readonly NewJob[]): ScriptArgument[] {
@@ -187,8 +148,4 @@ function endingOf({ plain = false, resultTtlMs }: Completion): string {
     return plain ? '1' : '';
   }
   return JSON.stringify({ plain, result_ttl_ms: resultTtlMs });
-}
-
-function decodeLost(reply: unknown): number[] {
-  return (reply as number[]).map((index) => index - 1);
 }

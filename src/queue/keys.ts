@@ -161,8 +161,4 @@ export class QueueKeys {
       this.batch(claimer),
     ];
   }
-
-  forExchange(claimer: string): string[] {
-    return [...this.forClaim(claimer), this.completed, this.stats, this.unique, this.events];
-  }
 }

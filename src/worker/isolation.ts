@@ -3,7 +3,7 @@ import type { Lane } from './lane.js';
 
 /**
  * Runs jobs on their last chance, those that another crash would bury, one at a time and alone in this worker: nothing
- * more is claimed, what runs may end, then the job starts. So one that kills its worker takes no other with it.
+ * more is claimed, what runs may end and be settled, then the job starts. So one that kills its worker takes no other with it.
  * Neither the wait nor the run stops the worker for longer than the visibility timeout; then it goes on beside.
  */
 export class Isolation {
@@ -57,8 +57,8 @@ export class Isolation {
   /** A claim under way may bring jobs that start at once, so it is waited for in any case. */
   private get isQuiet(): boolean {
     const lanes = this.lanes();
-    const claimed = lanes.reduce((sum, lane) => sum + lane.attempts.size, 0);
-    return lanes.every((lane) => lane.claiming === 0) && (this.waited || claimed === this.held.length);
+    const others = lanes.reduce((sum, lane) => sum + lane.attempts.size + lane.outbox.unsettled, -this.held.length);
+    return lanes.every((lane) => lane.claiming === 0) && (this.waited || others === 0);
   }
 
   private limit(lane: Lane): void {

@@ -19,6 +19,12 @@ const LONGEST_LOG_LINE = 1_000;
 /** The delay of a job that no handler here knows, in ms; the script doubles it each time, up to a minute. */
 const UNHANDLED_DELAY_MS = 1_000;
 
+/**
+ * Nothing is claimed while more settlements than so many rounds of jobs wait: where they are not taken, jobs would run on
+ * and on whose end nobody knows. One round is under way while the next ends, so fewer would stop a healthy worker.
+ */
+const MOST_ROUNDS_UNSETTLED = 2;
+
 /** What a lane tells the worker. */
 export interface LaneObserver {
   /** There is something to send or to fetch. */
@@ -97,7 +103,8 @@ export class Lane implements AttemptOwner {
   }
 
   get free(): number {
-    return this.closed || this.resting ? 0 : Math.max(0, this.room - this.attempts.size - this.claiming);
+    const waits = this.closed || this.resting || this.outbox.unsettled > MOST_ROUNDS_UNSETTLED * this.room;
+    return waits ? 0 : Math.max(0, this.room - this.attempts.size - this.claiming);
   }
 
   /** Takes what a claim brought. `asked` slots were reserved for it. */

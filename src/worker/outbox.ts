@@ -22,25 +22,38 @@ export class Outbox {
   completions: Attempt[] = [];
   failures: Settling<Failure>[] = [];
   releases: Settling<Release>[] = [];
+  private underWay = 0;
 
   constructor(private readonly owner: OutboxOwner) {}
 
   get isEmpty(): boolean {
-    return this.completions.length + this.failures.length + this.releases.length === 0;
+    return this.waiting === 0;
   }
 
-  /** The settlements that wait, at most `most` of each kind; they are the caller's now. */
+  /** How many settlements wait here or are under way. */
+  get unsettled(): number {
+    return this.waiting + this.underWay;
+  }
+
+  private get waiting(): number {
+    return this.completions.length + this.failures.length + this.releases.length;
+  }
+
+  /** The settlements that wait, at most `most` of each kind; they are under way until the caller says that they arrived. */
   take(most: number) {
-    return {
+    const before = this.waiting;
+    const taken = {
       completions: this.completions.splice(0, most),
       failures: this.failures.splice(0, most),
       releases: this.releases.splice(0, most),
     };
+    this.underWay += before - this.waiting;
+    return taken;
   }
 
-  /** Completions that could not be sent as they were; they wait for the next trip. */
-  takeBack(completions: readonly Attempt[]): void {
-    this.completions.unshift(...completions);
+  /** So many of those that were taken have their answer, or will get none. */
+  arrived(count: number): void {
+    this.underWay -= count;
   }
 
   /** A job that must not run ends as failed, without an attempt. */

@@ -31,7 +31,7 @@ describe('a reply that is lost', () => {
     },
   );
 
-  it.each(['claim', 'exchange'] as const)('of %s is not answered with other jobs', async (script) => {
+  it.each(['claim', 'complete'] as const)('of %s is not answered with other jobs', async (script) => {
     const { proxy, queue, other } = await behindProxy();
     const order: unknown[] = [];
     await other.enqueueMany(Array.from({ length: 30 }, (_, payload) => ({ payload })));

@@ -6,7 +6,7 @@ import { eventually, gate } from '../support/wait.js';
 
 /**
  * Counts how many handlers run at once, in all and by queue. The first wait for each other until as many run as should:
- * jobs come in two trips, and those of one could be done before the other's arrive.
+ * jobs come in more than one claim, and those of one could be done before the other's arrive.
  */
 class Load {
   most = 0;

@@ -62,16 +62,16 @@ describe('a job that cannot run', () => {
     expect(worker.warnings).toContainEqual(expect.stringMatching(/WRONGTYPE/));
   });
 
-  it('does not strand the jobs of the claim that travels with a completion that fails', async () => {
+  it('stops neither the claims nor the settlements of others by a completion that fails', async () => {
     const queue = newQueue();
     leaveBroken(queue);
     const [first, second] = [await queue.enqueue('break'), await queue.enqueue('mend')];
     const { completed } = (await queue.scripts()).keys;
-    // The completion of the first, which goes along with the claim of the second, meets a list that is none.
+    // The completion of the first, which travels while the second is claimed, meets a list that is none.
     const handler = ({ payload }: Job<string>) =>
       payload === 'break' ? redisOf(queue).set(completed, 'no list') : redisOf(queue).del(completed);
     const worker = await startWorker(queue, handler, { perQueue: 1 });
-    await worker.event('completed', 2);
+    await worker.event('completed', 1, { id: second.id });
     expect(worker.warnings).toContainEqual(expect.stringMatching(/WRONGTYPE/));
     for (const { id } of [first, second]) {
       expect(await queue.get(id)).toMatchObject({ status: 'completed', attempts: 1, crashes: 0 });
