@@ -13,11 +13,12 @@
 -- ARGV[1] count; ARGV[2] visibility in ms; ARGV[3] token, new for each request, the same when it is repeated
 -- ARGV[4] worker; ARGV[5] max_attempts where the job has none of its own; ARGV[6] '1' where the claimer runs a job on its
 --   last chance alone, and says by start what begins after a wait; ARGV[7..] by job name: name, max_attempts
--- Returns now in ms; ms until the next scheduled job is due, or -1; then for each job: id, name, payload, fence,
---   enqueued_at_ms, and nil for a first attempt without options that may run, else an array: attempts, options, verdict
---   ('' to run it; alone: run it alone, it is held until start; expires: where it waits before it begins, only start says
---   whether it still may; or why it must not run, see lib/refuse: missing, cancelled, expired, exhausted; the claimer
---   settles it as failed).
+-- Returns now in ms; ms until the next scheduled job is due, or -1; the fence of the first job, each other's is one more;
+--   then for each job: id, name (nil: that of the job before; '': it has none), payload, enqueued_at_ms, and nil for a first
+--   attempt without options that may run, else an array: attempts, options, verdict ('' to run it; alone: run it alone, it
+--   is held until start; expires: where it waits before it begins, only start says whether it still may; or why it must
+--   not run, see lib/refuse: missing, cancelled, expired, exhausted; the claimer settles it as failed), and its fence
+--   where it is another.
 -- Repeated with the same token: the same jobs, as far as they are still claimed by it.
 local job, pending, prioritized, scheduled, claims = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local wake, settings, sequence, batch = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
@@ -25,12 +26,12 @@ local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), A
 local isolates, first_limit = ARGV[6] == '1', 7
 --@include lib/clock
 --@include lib/read
-local reply = { now, -1 }
-local function hand_over(id, name, payload, fence, enqueued_at, attempts, options, verdict)
-  local n = #reply
-  local plain = attempts == 1 and not options and verdict == ''
-  reply[n + 1], reply[n + 2], reply[n + 3] = id, name, payload
-  reply[n + 4], reply[n + 5], reply[n + 6] = fence, enqueued_at, not plain and { attempts, options, verdict }
+local reply, replied, name_before = { now, -1, 0 }, 3, nil
+local function hand_over(id, name, payload, enqueued_at, rest)
+  name = name or ''
+  reply[replied + 1], reply[replied + 2], reply[replied + 3] = id, name ~= name_before and name, payload
+  reply[replied + 4], reply[replied + 5] = enqueued_at, rest
+  replied, name_before = replied + 5, name
 end
 
 -- The memory of the last batch is its token, then a line for each id, with the verdict behind a tab where there is one.
@@ -41,7 +42,7 @@ if last and string.sub(last, 1, #token + 1) == token .. '\n' then
     local current, name, payload, attempts, fence, enqueued_at, options = unpack(read(job .. id,
       'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options'))
     if current == token then
-      hand_over(id, name, payload, tonumber(fence) or 0, enqueued_at, tonumber(attempts) or 0, options, verdict)
+      hand_over(id, name, payload, enqueued_at, { tonumber(attempts) or 0, options, verdict, tonumber(fence) or 0 })
     end
   end
 elseif redis.call('EXISTS', settings, scheduled, prioritized) == 0 then
@@ -69,8 +70,9 @@ end
 if #ids > 0 then
   local fence = redis.call('INCRBY', sequence, string.format('%d', #ids)) - #ids
   local expiry = string.format('%d', now + visibility)
-  local expiries, remembered = {}, { token }
-  for i, id in ipairs(ids) do
+  local expiries, remembered, claimed = {}, { token }, 0
+  reply[3] = fence + 1
+  for _, id in ipairs(ids) do
     local key = job .. id
     local name, payload, attempts, enqueued_at, options = unpack(read(key,
       'name', 'payload', 'attempts', 'enqueued_at_ms', 'options'))
@@ -81,19 +83,22 @@ if #ids > 0 then
       verdict = verdict_of(key, name, payload, attempts)
     end
     if verdict ~= 'ended' then
+      local plain = attempts == 0 and not options and verdict == ''
       local runs = verdict == '' or verdict == 'alone' or verdict == 'expires'
       attempts = runs and attempts + 1 or attempts
-      redis.call('HSET', key, 'status', 'processing', 'attempts', string.format('%d', attempts), 'claim_token', token,
-        'claimed_at_ms', now_text, 'fence', string.format('%d', fence + i), 'worker', worker)
+      fence, claimed = fence + 1, claimed + 1
+      local fence_text = string.format('%d', fence)
+      redis.call('HSET', key, 'status', 'processing', 'attempts', plain and '1' or string.format('%d', attempts),
+        'claim_token', token, 'claimed_at_ms', now_text, 'fence', fence_text, 'worker', worker)
       if verdict == 'alone' then
-        redis.call('HSET', key, 'held', string.format('%d', fence + i))
+        redis.call('HSET', key, 'held', fence_text)
       end
-      expiries[#expiries + 1], expiries[#expiries + 2] = expiry, id
-      remembered[#remembered + 1] = verdict == '' and id or id .. '\t' .. verdict
-      hand_over(id, name, payload, fence + i, enqueued_at, attempts, options, verdict)
+      expiries[2 * claimed - 1], expiries[2 * claimed] = expiry, id
+      remembered[claimed + 1] = verdict == '' and id or id .. '\t' .. verdict
+      hand_over(id, name, payload, enqueued_at, not plain and { attempts, options, verdict })
     end
   end
-  if #expiries > 0 then
+  if claimed > 0 then
     redis.call('ZADD', claims, unpack(expiries))
     redis.call('SET', batch, table.concat(remembered, '\n'), 'PXAT', expiry)
   end

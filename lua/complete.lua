@@ -8,10 +8,10 @@
 -- KEYS[6] events     channel
 -- ARGV[1] completed_history in ids; ARGV[2] fallen_ttl in ms; ARGV[3] publish (listened, always, off)
 -- ARGV[4] result_ttl in ms
--- ARGV[5..] for the jobs that one claim brought together: its token, how many follow; for each: id, fence, result (JSON,
---   or '' for none), ending ('1' for a plain job: a first attempt without options, which holds no unique key and left no
---   error; '' for another; or JSON where its handler or its options ask for more: plain, result_ttl_ms instead of ARGV[4]);
---   then the next such group
+-- ARGV[5..] for the jobs that one claim brought together: its token, their ending ('1' for plain jobs: first attempts without
+--   options, which hold no unique key and left no error; '' for others; or JSON where a handler or options ask for more:
+--   plain, result_ttl_ms instead of ARGV[4]), how many follow; for each: id, fence, result (JSON, or '' for none); then the
+--   next such group
 -- Returns the positions (from 1) of the claims that were lost: not current, and not completed by this very claim.
 -- Repeated: the token is empty and the fence equal, so it counts as done and changes nothing.
 local job, claims, completed, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -26,19 +26,21 @@ local kept_until = string.format('%d', now + result_ttl)
 
 local at = 5
 while at <= #ARGV do
-  local token, last = ARGV[at], at + 1 + 4 * tonumber(ARGV[at + 1])
-  for i = at + 2, last, 4 do
-    local id, fence, result, ending = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
+  local token, ending, last = ARGV[at], ARGV[at + 1], at + 2 + 3 * tonumber(ARGV[at + 2])
+  local asked = ending ~= '1' and ending ~= '' and cjson.decode(ending)
+  local plain = ending == '1' or asked and asked.plain
+  local until_then = asked and asked.result_ttl_ms and string.format('%d', now + asked.result_ttl_ms) or kept_until
+  for i = at + 3, last, 3 do
+    local id, fence, result = ARGV[i], ARGV[i + 1], ARGV[i + 2]
     local key = job .. id
     position = position + 1
     if token ~= '' and redis.pcall('HGET', key, 'claim_token') == token then
-      local asked = ending ~= '1' and ending ~= '' and cjson.decode(ending)
       if result == '' then
         redis.call('HSET', key, 'status', 'completed', 'claim_token', '', 'completed_at_ms', now_text)
       else
         redis.call('HSET', key, 'status', 'completed', 'claim_token', '', 'completed_at_ms', now_text, 'result', result)
       end
-      if ending ~= '1' and not (asked and asked.plain) then
+      if not plain then
         -- What an earlier attempt or an option may have left.
         local unique_key, last_error_at = unpack(redis.call('HMGET', key, 'unique', 'last_error_at_ms'))
         if last_error_at then
@@ -51,8 +53,7 @@ while at <= #ARGV do
       done[#done + 1] = id
       emit(id, 'completed')
       -- Last, since a moment that is over by now deletes the hash at once.
-      local own_ttl = asked and asked.result_ttl_ms
-      redis.call('PEXPIREAT', key, own_ttl and string.format('%d', now + own_ttl) or kept_until)
+      redis.call('PEXPIREAT', key, until_then)
     else
       local current, last_fence, status = unpack(read(key, 'claim_token', 'fence', 'status'))
       local done_by_this_claim = current == '' and last_fence == fence and status == 'completed'

@@ -29,10 +29,10 @@ export interface ClaimAnswer {
   nextDueInMs: number | undefined;
 }
 
-const CLAIM_FIELDS = 6;
+const CLAIM_FIELDS = 5;
 
 /** What the reply says of a job that is no first attempt without options. */
-type ClaimRest = [attempts: number | string, options: string | null, verdict: string];
+type ClaimRest = [attempts: number | string, options: string | null, verdict: string, fence?: number | string];
 const FIRST_ATTEMPT: ClaimRest = [1, null, ''];
 
 /** Decodes the reply of `lua/claim.lua`. */
@@ -43,22 +43,18 @@ export function decodeClaim(
   maxAttemptsOf: (name: string) => number,
 ): ClaimAnswer {
   const values = reply as (string | number | ClaimRest | null)[];
-  const claimedAtMs = Number(values[0]);
-  const answer: ClaimAnswer = {
-    jobs: [],
-    refused: [],
-    nextDueInMs: Number(values[1]) < 0 ? undefined : Number(values[1]),
-  };
-  for (let i = 2; i < values.length; i += CLAIM_FIELDS) {
+  const [claimedAtMs, dueInMs, firstFence] = [Number(values[0]), Number(values[1]), Number(values[2])];
+  const answer: ClaimAnswer = { jobs: [], refused: [], nextDueInMs: dueInMs < 0 ? undefined : dueInMs };
+  let nameBefore = '';
+  for (let i = 3, fence = firstFence; i < values.length; i += CLAIM_FIELDS, fence++) {
     const id = values[i] as string;
-    const fence = Number(values[i + 3]);
-    const plain = values[i + 5] === null;
-    const [attempt, storedOptions, verdict] = (values[i + 5] as ClaimRest | null) ?? FIRST_ATTEMPT;
-    const payload = parseJson((values[i + 2] ?? undefined) as string | undefined);
+    const storedName = (values[i + 1] as string | null) ?? nameBefore;
+    const payload = parseJson((values[i + 2] as string | null) ?? undefined);
+    const rest = values[i + 4] as ClaimRest | null;
+    const [attempt, storedOptions, verdict, ownFence = fence] = rest ?? FIRST_ATTEMPT;
     const options = storedOptions ? parseJson(storedOptions) : NO_OPTIONS;
     const workerOptions = options === NO_OPTIONS ? NO_OPTIONS.value : decodeWorkerOptions(options.value);
-    const storedName = values[i + 1] as string | null;
-    const name = storedName ?? kindOf(payload.value) ?? queue;
+    const name = storedName || (kindOf(payload.value) ?? queue);
     const job: ClaimedJob = {
       id,
       name,
@@ -66,22 +62,24 @@ export function decodeClaim(
       payload: payload.value,
       attempt: Number(attempt),
       maxAttempts: workerOptions?.maxAttempts ?? maxAttemptsOf(name),
-      fence,
+      fence: Number(ownFence),
       token,
-      enqueuedAtMs: Number(values[i + 4] ?? 0),
+      enqueuedAtMs: Number(values[i + 3] ?? 0),
       claimedAtMs,
       options: workerOptions ?? NO_OPTIONS.value,
-      plain,
-      nameless: storedName === null,
+      plain: Number(attempt) === 1 && !storedOptions && verdict === '',
+      nameless: storedName === '',
       alone: verdict === 'alone',
       expires: verdict === 'expires',
     };
-    const refusal = refusalOf(verdict) ?? brokenness(payload, workerOptions, storedOptions);
-    if (refusal) {
-      answer.refused.push({ id, token, fence, error: refusal, job });
+    const refusal = verdict ? refusalOf(verdict) : undefined;
+    const error = refusal ?? brokenness(payload, workerOptions, storedOptions);
+    if (error) {
+      answer.refused.push({ id, token, fence: job.fence, error, job });
     } else {
       answer.jobs.push(job);
     }
+    nameBefore = storedName;
   }
   return answer;
 }

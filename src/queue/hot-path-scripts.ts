@@ -106,41 +106,46 @@ export class HotPathScripts {
 }
 
 function plainArguments(jobs: readonly NewJob[]): ScriptArgument[] {
-  const args: ScriptArgument[] = [];
-  pushInGroups(args, jobs, nameOf, (job) => args.push(job.id, job.payload));
-  return args;
-}
-
-/** Those that one claim brought together share its token. */
-function completionArguments(completions: readonly Completion[]): ScriptArgument[] {
-  const args: ScriptArgument[] = [];
-  pushInGroups(args, completions, tokenOf, (completion) =>
-    args.push(completion.id, completion.fence, completion.result, endingOf(completion)),
+  return inGroups(
+    jobs,
+    ({ name }) => name,
+    ({ name }) => [name],
+    ({ id, payload }) => [id, payload],
   );
-  return args;
 }
 
-const nameOf = ({ name }: NewJob) => name;
-const tokenOf = ({ token }: Completion) => token;
+/** Those that one claim brought together share its token, and most their ending. */
+function completionArguments(completions: readonly Completion[]): ScriptArgument[] {
+  return inGroups(
+    completions,
+    (completion) => completion.token + endingOf(completion),
+    (completion) => [completion.token, endingOf(completion)],
+    ({ id, fence, result }) => [id, fence, result],
+  );
+}
 
 /** What neighbours share is said once, with how many follow. */
-function pushInGroups<Item>(
-  args: ScriptArgument[],
+function inGroups<Item>(
   items: readonly Item[],
-  sharedBy: (item: Item) => string,
-  push: (item: Item) => void,
-): void {
+  groupOf: (item: Item) => string,
+  sharedBy: (item: Item) => ScriptArgument[],
+  ownOf: (item: Item) => ScriptArgument[],
+): ScriptArgument[] {
+  const args: ScriptArgument[] = [];
   let start = 0;
   while (start < items.length) {
-    const shared = sharedBy(items[start]!);
+    const group = groupOf(items[start]!);
     let end = start + 1;
-    while (end < items.length && sharedBy(items[end]!) === shared) {
+    while (end < items.length && groupOf(items[end]!) === group) {
       end++;
     }
-    args.push(shared, end - start);
-    items.slice(start, end).forEach(push);
+    args.push(...sharedBy(items[start]!), end - start);
+    for (let i = start; i < end; i++) {
+      args.push(...ownOf(items[i]!));
+    }
     start = end;
   }
+  return args;
 }
 
 function endingOf({ plain = false, resultTtlMs }: Completion): string {
