@@ -3,8 +3,8 @@
 const LIMITS = {
   'requests.enqueue': 0.005,
   'inner.enqueue': 2.1,
-  'requests.enqueue.parallel100': 0.02,
-  'inner.enqueue.parallel100': 2.2,
+  'requests.enqueue.parallel100': 0.04,
+  'inner.enqueue.parallel100': 2.3,
   'requests.process': 0.06,
   'inner.process': 6.5,
 };

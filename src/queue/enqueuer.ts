@@ -7,6 +7,9 @@ import { RedisPermissionError } from './permission-error.js';
 const SLICE_JOBS = 500;
 const SLICE_LENGTH = 1_000_000;
 
+/** So many single enqueues of a tick are sent before it ends; the next time twice as many. */
+const FIRST_BURST_JOBS = 25;
+
 /** Whether jobs that are enqueued together, and with no others, are one step. */
 export function fitOneStep(jobs: readonly NewJob[]): boolean {
   return jobs.length <= SLICE_JOBS && jobs.reduce((sum, { payload }) => sum + payload.length, 0) < SLICE_LENGTH;
@@ -22,14 +25,15 @@ interface Waiting {
 }
 
 /**
- * Sends jobs to Redis. What is enqueued within one tick travels together, so that a hundred parallel enqueues cost one
- * round trip; nothing waits for a timer.
+ * Sends jobs to Redis. What is enqueued within one tick travels together, so that a hundred parallel enqueues cost three
+ * round trips side by side; nothing waits for a timer.
  *
  * Where the connection is down, jobs wait here and not in the client's offline queue: an enqueue that is reported as
  * not sent must never be sent later.
  */
 export class Enqueuer {
   private waiting: Waiting[] = [];
+  private burstJobs = FIRST_BURST_JOBS;
 
   constructor(
     private readonly queue: string,
@@ -43,9 +47,22 @@ export class Enqueuer {
   enqueue(job: NewJob): Promise<EnqueueAnswer> {
     return new Promise((resolve, reject) => {
       if (this.waiting.push({ job, resolve, reject }) === 1) {
-        process.nextTick(() => this.flush());
+        process.nextTick(() => this.endTick());
       }
     });
+  }
+
+  /** Sends what waits once it is many: Redis adds those of a burst while the caller still makes the others. */
+  sendBurst(): void {
+    if (this.waiting.length >= this.burstJobs) {
+      this.burstJobs *= 2;
+      this.flush();
+    }
+  }
+
+  private endTick(): void {
+    this.burstJobs = FIRST_BURST_JOBS;
+    this.flush();
   }
 
   private flush(): void {

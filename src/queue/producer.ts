@@ -25,11 +25,12 @@ export class Producer {
   }
 
   async add<Result>(job: NewJob, source: JobSource): Promise<JobHandle<Result>> {
-    const answer = await this.enqueuerOf(job, this.enqueuersOf([job]))
-      .enqueue(job)
-      .catch((error: unknown) => {
-        throw explained(error, () => 'enqueue');
-      });
+    const enqueuers = this.enqueuersOf([job]);
+    const added = this.enqueuerOf(job, enqueuers).enqueue(job);
+    enqueuers.memory.sendBurst(); // not those for replicas, which are waited for batch by batch
+    const answer = await added.catch((error: unknown) => {
+      throw explained(error, () => 'enqueue');
+    });
     const handle = this.handleOf<Result>(job, answer, source);
     if (answer.replication) {
       requireReplicas(this.queue, [handle], [answer]);

@@ -90,6 +90,15 @@ describe('a plain job costs Redis no more than it did', () => {
     expect(perJob(commands, JOBS)).toBeLessThanOrEqual(2.014);
   });
 
+  it('enqueued beside 99 others in one tick: a share of three round trips', async () => {
+    const queue = await warmQueue();
+    const commands = await commandsOf(() =>
+      Promise.all(Array.from({ length: 100 }, (_, i) => queue.enqueue({ to: 'ada@example.com', i }))),
+    );
+    expect(commands.get('evalsha')).toBe(3);
+    expect(perJob(commands, 100)).toBeLessThanOrEqual(2.18);
+  });
+
   // What a trip costs shows here, since each carries one job.
   it('processed one by one: a claim, a completion while the next runs, and 20 commands in both', async () => {
     const queue = await warmQueue();
