@@ -17,8 +17,8 @@
 --   then for each job: id, name (nil: that of the job before; '': it has none), payload, enqueued_at_ms, and nil for a first
 --   attempt without options that may run, else an array: attempts, options, verdict ('' to run it; alone: run it alone, it
 --   is held until start; expires: where it waits before it begins, only start says whether it still may; or why it must
---   not run, see lib/refuse: missing, cancelled, expired, exhausted; the claimer settles it as failed), and its fence
---   where it is another.
+--   not run, see lib/refuse: missing, cancelled, expired, exhausted; the claimer settles it as failed). Where the call is
+--   repeated an array for each, with its fence at the end.
 -- Repeated with the same token: the same jobs, as far as they are still claimed by it.
 local job, pending, prioritized, scheduled, claims = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local wake, settings, sequence, batch = KEYS[6], KEYS[7], KEYS[8], KEYS[9]

@@ -118,7 +118,7 @@ function plainArguments(jobs: readonly NewJob[]): ScriptArgument[] {
 function completionArguments(completions: readonly Completion[]): ScriptArgument[] {
   return inGroups(
     completions,
-    (completion) => completion.token + endingOf(completion),
+    (completion) => `${completion.token} ${endingOf(completion)}`,
     (completion) => [completion.token, endingOf(completion)],
     ({ id, fence, result }) => [id, fence, result],
   );

@@ -12,22 +12,29 @@ const LONGEST_HANDSHAKE_MS = 5_000;
 /**
  * Waits for an answer of the server. When none comes in time the connection is replaced: a half-open one would keep
  * silent for as long as the operating system believes in it, a quarter of an hour. One that was made meanwhile, or that
- * leads to a server which says that it loads its data, is left alone.
+ * leads to a server which says that it loads its data, is left alone. After a tick that took all of the time, what has
+ * arrived meanwhile is read first.
  *
  * @throws RedisUnsuitableError when none came in time; what was asked for may have been done. RedisPermissionError
  */
 export function supervised<Answer>(client: RedisClient, limitMs: number, answer: Promise<Answer>): Promise<Answer> {
   const asked = streamOf(client);
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
+    let answered = false;
+    const expire = () => {
+      if (answered) {
+        return;
+      }
       const isLoading = client.status === 'connect' && asked !== undefined && asked.bytesRead > 0;
       if (streamOf(client) === asked && !isLoading) {
         cut(client);
       }
       reject(new RedisUnsuitableError(`Redis gave no answer within ${limitMs} ms; the connection is replaced.`));
-    }, limitMs).unref();
+    };
+    const timer = setTimeout(() => setImmediate(expire), limitMs).unref();
     const inTime = <Outcome>(end: (outcome: Outcome) => void) => {
       return (outcome: Outcome) => {
+        answered = true;
         clearTimeout(timer);
         end(outcome);
       };

@@ -66,8 +66,12 @@ export class FetchLoop {
   private async travel(trip: Trip, errands: Errand[]): Promise<void> {
     this.underWay.add(trip);
     const outcomes = await this.transport.carry(errands.map(({ call }) => call));
-    errands.forEach(({ done }, i) => done(outcomes[i]!));
     this.underWay.delete(trip);
+    if (trip === 'claims') {
+      // Jobs begin now. What they could take with them, by a crash or a long tick, is sent before.
+      this.send('settlements', () => this.settlements());
+    }
+    errands.forEach(({ done }, i) => done(outcomes[i]!));
     this.onTrip(); // only now do the lanes know whether they are idle
   }
 
@@ -88,14 +92,16 @@ export class FetchLoop {
 
   /**
    * How many to claim for whom. Where the process has a limit of its own its slots are dealt out in turn, on from where the
-   * last deal ended, so that each lane gets its share however few there are at a time.
+   * last deal ended, so that each lane gets its share however few there are at a time; and since those that are busy leave
+   * none to wait for the others with, these are looked at once in a while.
    */
   private shareOfClaims(): [Lane, number][] {
     const claims: [Lane, number][] = [];
-    const hungry = this.lanes.filter((lane) => lane.hungry && lane.free > 0);
     let capacity = this.capacity();
+    const isLimited = Number.isFinite(capacity);
+    const hungry = this.lanes.filter((lane) => lane.free > 0 && (lane.hungry || (isLimited && lane.isUnwatched)));
     const first = this.turn;
-    this.turn += Number.isFinite(capacity) && hungry.length > 0 ? capacity % hungry.length : 0;
+    this.turn += isLimited && hungry.length > 0 ? capacity % hungry.length : 0;
     for (let i = 0; i < hungry.length && capacity > 0; i++) {
       const lane = hungry[(first + i) % hungry.length]!;
       const share = Math.ceil(capacity / (hungry.length - i));

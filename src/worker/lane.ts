@@ -25,6 +25,9 @@ const UNHANDLED_DELAY_MS = 1_000;
  */
 const MOST_ROUNDS_UNSETTLED = 2;
 
+/** For how long a lane may be neither claimed for nor waited for, in ms, where other lanes use all slots of the process. */
+const LONGEST_UNWATCHED_MS = 1_000;
+
 /** What a lane tells the worker. */
 export interface LaneObserver {
   /** There is something to send or to fetch. */
@@ -37,8 +40,8 @@ export interface LaneObserver {
 }
 
 /**
- * One queue in one worker: its slots, the attempts in them and those claimed ahead, and the settlements that wait for the
- * next trip. It sends nothing itself; the fetch loop and the idle wait do.
+ * One queue in one worker: its slots, the attempts in them and those claimed ahead, and the settlements that wait for their
+ * trip. It sends nothing itself; the fetch loop and the idle wait do.
  */
 export class Lane implements AttemptOwner {
   /** What was claimed here and has not ended; the heartbeat keeps these claims. */
@@ -47,7 +50,7 @@ export class Lane implements AttemptOwner {
   running = 0;
   /** Those that were claimed ahead; each begins when a slot becomes free, in their order. */
   private readonly ahead: Attempt[] = [];
-  /** The settlements that wait for the next trip. */
+  /** The settlements that wait for their trip, and how many are under way. */
   readonly outbox = new Outbox(this);
   /** Slots that claims under way may fill. */
   claiming = 0;
@@ -55,6 +58,7 @@ export class Lane implements AttemptOwner {
   hungry = true;
   /** Whether the idle wait listens for this lane. */
   covered = false;
+  private claimedAt = -Infinity;
   /** ms until the next scheduled job is due, as of the last claim. */
   nextDueInMs: number | undefined;
   /** Set during a local pause, and from a stop on: nothing is claimed, and nothing begins. */
@@ -103,14 +107,24 @@ export class Lane implements AttemptOwner {
   }
 
   get free(): number {
-    const waits = this.closed || this.resting || this.outbox.unsettled > MOST_ROUNDS_UNSETTLED * this.room;
-    return waits ? 0 : Math.max(0, this.room - this.attempts.size - this.claiming);
+    // What goes back comes before what is behind it in the queue: it is sent before another is claimed.
+    const goesBack = this.outbox.releases.length > 0;
+    const isBehind = this.outbox.unsettled > MOST_ROUNDS_UNSETTLED * this.room;
+    return this.closed || this.resting || goesBack || isBehind
+      ? 0
+      : Math.max(0, this.room - this.attempts.size - this.claiming);
+  }
+
+  /** Whether jobs may have come of which nobody here would learn. */
+  get isUnwatched(): boolean {
+    return !this.covered && performance.now() - this.claimedAt > LONGEST_UNWATCHED_MS;
   }
 
   /** Takes what a claim brought. `asked` slots were reserved for it. */
   take(answer: ClaimAnswer, asked: number): void {
     this.claiming -= asked;
     this.hungry = answer.jobs.length + answer.refused.length >= asked;
+    this.claimedAt = performance.now();
     this.nextDueInMs = answer.nextDueInMs;
     answer.refused.forEach(({ job, error }) => this.outbox.refuse(job, error));
     for (const job of answer.jobs) {

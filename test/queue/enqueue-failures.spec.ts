@@ -22,6 +22,21 @@ async function failure(action: Promise<unknown>): Promise<unknown> {
   );
 }
 
+describe('a burst of enqueues', () => {
+  it('does not fail, and loses no connection, where the tick of it goes on for longer than an answer may take', async () => {
+    const redis = connect();
+    const { queue } = coreQueue({ enqueueTimeoutMs: 1_000 }, redis);
+    await queue.enqueue(0);
+    let ends = 0;
+    redis.on('close', () => ends++);
+    const burst = Array.from({ length: 30 }, (_, i) => queue.enqueue(i));
+    const until = performance.now() + 1_500;
+    while (performance.now() < until);
+    expect(await Promise.all(burst)).toHaveLength(30);
+    expect(ends).toBe(0);
+  });
+});
+
 describe('an enqueue that fails', () => {
   it('was not sent where a server accepts and never answers', async () => {
     const silent = await startFakeRedis(() => null);

@@ -28,13 +28,21 @@ describe('JobQueue', () => {
     });
   });
 
-  it('enqueues in order, in one step for what is enqueued in one tick', async () => {
+  it('enqueues in order, in one step for what few are enqueued in one tick', async () => {
     const { queue, state } = coreQueue();
     const handles = await Promise.all(['a', 'b', 'c'].map((id) => queue.enqueue({ id }, { id })));
     expect(handles.map(({ id, outcome, name, queue: of }) => [id, outcome, name, of])).toEqual(
       ['a', 'b', 'c'].map((id) => [id, 'new', queue.name, queue.name]),
     );
     expect(await state.pending()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('keeps the order of single enqueues of one tick, however many, and of those of a bulk between them', async () => {
+    const { queue, state } = coreQueue();
+    const single = (from: number) => Array.from({ length: 150 }, (_, i) => queue.enqueue(from + i));
+    const added = [...single(0), queue.enqueueMany([{ payload: 150 }, { payload: 151 }]), ...single(152)];
+    const ids = (await Promise.all(added)).flat().map((handle) => handle.id);
+    expect(await state.pending()).toEqual(ids);
   });
 
   it('enqueues 2,500 jobs in slices and keeps their order', async () => {

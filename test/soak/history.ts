@@ -84,6 +84,7 @@ export class HistoryWriter {
   private readonly file: number;
   private lines: string[] = [];
   private writing: Promise<void> | undefined;
+  private closed = false;
 
   constructor(path: string, number: number, role: string) {
     this.file = openSync(path, 'a');
@@ -91,8 +92,14 @@ export class HistoryWriter {
     this.flush();
   }
 
-  /** Notes an entry; it is in the file with the end of this turn of the event loop. */
+  /**
+   * Notes an entry; it is in the file with the end of this turn of the event loop. What a deaf handler still does after its
+   * worker gave its job back and stopped is nobody's.
+   */
   add(entry: Entry): void {
+    if (this.closed) {
+      return;
+    }
     this.lines.push(JSON.stringify(entry));
     this.writing ??= new Promise((resolve) => {
       setImmediate(() => {
@@ -109,6 +116,7 @@ export class HistoryWriter {
 
   close(): void {
     this.flush();
+    this.closed = true;
     closeSync(this.file);
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { JobQueue } from '../../src/queue/job-queue.js';
 import type { Job } from '../../src/worker/job.js';
 import { newQueue, startWorker } from '../support/workers.js';
-import { eventually, gate } from '../support/wait.js';
+import { eventually, gate, sleep } from '../support/wait.js';
 
 /**
  * Counts how many handlers run at once, in all and by queue. The first wait for each other until as many run as should:
@@ -93,6 +93,22 @@ describe('concurrency', () => {
     const half = order.slice(0, 30 * count);
     const shares = queues.map(({ name }) => half.filter((each) => each === name).length);
     expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(2 * concurrency + 2);
+  });
+
+  it('of the process looks at a queue that was empty also while another uses all slots', async () => {
+    const [busy, quiet] = [newQueue(), newQueue()];
+    await fill(busy, 200);
+    const order: string[] = [];
+    const handler = async (job: Job<never>) => {
+      order.push(job.queue);
+      await sleep(20);
+    };
+    const list = [busy, quiet].map((queue) => ({ queue, handlers: { [queue.name]: handler } }));
+    const worker = await startWorker(list, undefined, { concurrency: 1 });
+    await worker.event('completed', 10);
+    await quiet.enqueue(0);
+    await eventually(() => order.includes(quiet.name));
+    expect((await busy.stats()).pending).toBeGreaterThan(0);
   });
 
   it('starts another job as soon as one ends, not when a batch has ended', async () => {

@@ -50,12 +50,12 @@ describe('a job that cannot run', () => {
     expect(await queue.stats()).toMatchObject({ failed: 300, completed: 1, pending: 0 });
   });
 
-  it('does not hold back the completion that travels with a claim that fails', async () => {
+  it('does not hold back the completion that travels beside a claim that fails', async () => {
     const queue = newQueue();
     leaveBroken(queue);
     const { id } = await queue.enqueue({});
     const { pending } = (await queue.scripts()).keys;
-    // The claim of the next job, which goes along with the completion of this one, meets a list that is none.
+    // The claim of the next job, which is made beside the completion of this one, meets a list that is none.
     const worker = await startWorker(queue, () => redisOf(queue).set(pending, 'no list'), { perQueue: 1 });
     await worker.event('completed', 1, { id });
     expect(await queue.get(id)).toMatchObject({ status: 'completed' });

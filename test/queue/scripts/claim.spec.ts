@@ -50,6 +50,54 @@ describe('claim.lua', () => {
     expect(new Set(fences).size).toBe(3);
   });
 
+  it('tells the name and the fence of each job of a batch, the first time and repeated', async () => {
+    const q = testQueue();
+    const names: Record<string, string> = {
+      a: 'x',
+      b: 'x',
+      c: '',
+      d: '',
+      ended: 'x',
+      e: 'y',
+      retried: 'y',
+      f: 'x',
+      g: '',
+    };
+    for (const [id, name] of Object.entries(names)) {
+      await q.run(q.scripts.enqueue([{ id, name: name || 'gone', payload: '{}', options: '' }]));
+      await (name ? undefined : q.redis.hdel(q.keys.job(id), 'name'));
+    }
+    await q.redis.hset(q.keys.job('ended'), { status: 'completed', attempts: 1 });
+    await q.redis.hset(q.keys.job('retried'), { attempts: 1 });
+    const expected = Object.entries(names).flatMap(([id, name]) =>
+      id === 'ended' ? [] : [[id, name || q.name, !name]],
+    );
+    for (const token of ['t1', 't1']) {
+      const jobs = await q.claim(20, { token });
+      expect(jobs.map(({ id, name, nameless }) => [id, name, nameless])).toEqual(expected);
+      const stored = await Promise.all(jobs.map(({ id }) => q.redis.hget(q.keys.job(id), 'fence')));
+      expect(jobs.map(({ fence }) => String(fence))).toEqual(stored);
+      expect(new Set(stored).size).toBe(expected.length);
+    }
+    q.broken = true; // a job that has ended, in pending
+  });
+
+  it('knows each handler that has a limit of its own', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'used-up', 'b');
+    await q.redis.hset(q.keys.job('used-up'), 'attempts', 2);
+    const policies = [
+      { name: 'other', maxAttempts: 9, maxCrashes: 9 },
+      { name: q.name, maxAttempts: 2, maxCrashes: 2 },
+    ];
+    const { jobs, refused } = await q.run(q.claimCall(5, { policies }));
+    expect(refused.map((job) => [job.id, job.error.name])).toEqual([['used-up', 'AttemptsExhausted']]);
+    expect(jobs.map((job) => [job.id, job.maxAttempts])).toEqual([
+      ['a', 2],
+      ['b', 2],
+    ]);
+  });
+
   it('takes 1,000 jobs in one call', async () => {
     const q = testQueue();
     await q.addAll(...Array.from({ length: 1_001 }, (_, i) => `job-${i}`));

@@ -27,6 +27,33 @@ describe('complete.lua', () => {
     expect(await q.redis.pttl(q.keys.job('a'))).toBeLessThanOrEqual(5_000);
   });
 
+  it('takes each of a batch for what it is: of several claims, plain or not, with a time of its own, or lost', async () => {
+    const q = testQueue({ resultTtlMs: 600_000 });
+    await q.addAll('plain', 'lost', 'short');
+    const first = await q.claim(3);
+    await q.add('unique', { unique: 'key', unique_for: 'unfinished' });
+    await q.add('plain-too');
+    const second = await q.claim(2);
+    const [plain, , short] = first.map((job) => ({ ...job, result: '' }));
+    const [unique, plainToo] = second.map((job) => ({ ...job, result: '"done"' }));
+    const lost = { ...first[1]!, token: 'stale', result: '' };
+    const ends = [plain!, lost, { ...short!, resultTtlMs: 5_000 }, { ...unique!, resultTtlMs: 7_000 }, plainToo!];
+    expect(await q.run(q.scripts.complete(ends))).toEqual([1]);
+    const left = await Promise.all(ends.map(({ id }) => q.redis.pttl(q.keys.job(id))));
+    expect(left.map((ms) => Math.max(0, Math.ceil(ms / 1_000)))).toEqual([600, 0, 5, 7, 600]);
+    expect(await q.redis.hlen(q.keys.unique)).toBe(0);
+    expect(await q.redis.lrange(q.keys.completed, 0, -1)).toEqual(['plain-too', 'unique', 'short', 'plain']);
+    expect(await q.redis.zrange(q.keys.claims, 0, '-1')).toEqual(['lost']);
+  });
+
+  it('completes also while the queue is paused', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await q.run(q.scripts.pause());
+    expect(await q.run(q.scripts.complete([{ ...job, result: '' }]))).toEqual([]);
+    expect(await q.status('a')).toBe('completed');
+  });
+
   it('frees the unique keys of jobs that are kept for less time than the call takes', async () => {
     const q = testQueue();
     const added = Array.from({ length: 500 }, (_, i) => {
