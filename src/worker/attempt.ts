@@ -11,7 +11,8 @@ import { StuckWatch, type StuckJob } from './stuck.js';
 import { HandlerTimeoutError } from './worker-errors.js';
 
 /** Where an attempt reports its end. `ended` comes at most once, `idle` exactly once, when the handler is really done. */
-export interface AttemptOwner extends JobReporter {
+export interface AttemptOwner {
+  readonly reports: JobReporter;
   readonly maxPayloadBytes: number;
   readonly observer: { readonly warn: (message: string) => void };
   completed(attempt: Attempt): void;
@@ -46,7 +47,7 @@ export class Attempt implements Completion {
     private readonly handler: Handler,
     private readonly owner: AttemptOwner,
   ) {
-    this.job = new Job(claim, owner);
+    this.job = new Job(claim, owner.reports);
     this.resultTtlMs = claim.options.resultTtlMs ?? handler.resultTtlMs;
   }
 

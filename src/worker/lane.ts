@@ -1,20 +1,17 @@
 import { ClaimLostError } from '../queue/errors.js';
 import type { ClaimedJob } from '../queue/job.js';
 import type { JobQueue } from '../queue/job-queue.js';
-import { encodeJson } from '../queue/json.js';
 import type { ClaimAnswer } from '../queue/decode-job.js';
 import type { Policy } from '../queue/hot-path-scripts.js';
 import type { Failure, QueueScripts, Release } from '../queue/queue-scripts.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
 import type { Handler } from './handler.js';
+import { JobReports } from './job-reports.js';
 import { Outbox } from './outbox.js';
 import { tellFleet } from './tell-fleet.js';
 import { tellStart } from './tell-start.js';
 import { ShutdownError } from './worker-errors.js';
 import type { WorkerEvent } from './worker-event.js';
-
-const LOG_LINES = 100;
-const LONGEST_LOG_LINE = 1_000;
 
 /** The delay of a job that no handler here knows, in ms; the script doubles it each time, up to a minute. */
 const UNHANDLED_DELAY_MS = 1_000;
@@ -52,6 +49,8 @@ export class Lane implements AttemptOwner {
   private readonly ahead: Attempt[] = [];
   /** The settlements that wait for their trip, and how many are under way. */
   readonly outbox = new Outbox(this);
+  /** What handlers report of their jobs while they run. */
+  readonly reports: JobReports;
   /** Slots that claims under way may fill. */
   claiming = 0;
   /** Whether a claim may find something: true until one comes back short. */
@@ -77,6 +76,9 @@ export class Lane implements AttemptOwner {
     private readonly handlers: ReadonlyMap<string, Handler>,
     readonly observer: LaneObserver,
   ) {
+    this.reports = new JobReports(queue, scripts, (job) =>
+      [...this.attempts].find(({ claim }) => claim === job)?.lose(),
+    );
     const { maxAttempts, maxCrashes } = queue.options;
     this.limits = [...handlers].map(([name, handler]) => ({
       name,
@@ -286,23 +288,6 @@ export class Lane implements AttemptOwner {
     );
     this.observer.emit?.({ type: 'stuck', job: attempt.job });
     void tellFleet(this, attempt.claim, 'stuck', this.observer.warn);
-  }
-
-  async progress(job: ClaimedJob, value: unknown): Promise<void> {
-    const json = encodeJson('progress', value, this.maxPayloadBytes);
-    await this.fenced(job, await this.queue.runner.run(this.scripts.progress(job, json)));
-  }
-
-  async log(job: ClaimedJob, message: string): Promise<void> {
-    const line = JSON.stringify(message.slice(0, LONGEST_LOG_LINE));
-    await this.fenced(job, await this.queue.runner.run(this.scripts.log(job, LOG_LINES, [line])));
-  }
-
-  private async fenced(job: ClaimedJob, current: boolean): Promise<void> {
-    if (!current) {
-      [...this.attempts].find((attempt) => attempt.claim === job)?.lose();
-      throw new ClaimLostError(job.id);
-    }
   }
 }
 

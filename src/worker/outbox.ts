@@ -12,7 +12,8 @@ export interface Settling<Settlement> {
 }
 
 /** Who is told what became of the settlements. */
-export interface OutboxOwner extends JobReporter {
+export interface OutboxOwner {
+  readonly reports: JobReporter;
   readonly observer: { emit: ((event: WorkerEvent) => void) | undefined; readonly warn: (message: string) => void };
   reportLost(attempt: Attempt): void;
 }
@@ -95,7 +96,11 @@ export class Outbox {
     } else if (attempt) {
       this.owner.observer.emit?.({ type: outcome, job: attempt.job, error: attempt.outcome });
     } else if (refused && outcome !== 'lost') {
-      this.owner.observer.emit?.({ type: outcome, job: new Job(refused.job, this.owner), error: refused.error });
+      this.owner.observer.emit?.({
+        type: outcome,
+        job: new Job(refused.job, this.owner.reports),
+        error: refused.error,
+      });
     }
   }
 }
