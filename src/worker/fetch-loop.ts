@@ -47,8 +47,14 @@ export class FetchLoop {
     }
   }
 
-  /** Sends what there is to send. The claims go first, since free slots wait for them, and nothing for a settlement. */
+  /**
+   * Sends what there is to send. The claims go first, since free slots wait for them, and nothing for a settlement; but what
+   * is given back comes before what is behind it in the queue.
+   */
   depart(): void {
+    if (this.lanes.some((lane) => lane.outbox.releases.length > 0)) {
+      this.send('settlements', () => this.settlements());
+    }
     this.send('claims', () => this.claims());
     this.send('settlements', () => this.settlements());
     if (this.underWay.size === 0) {
@@ -68,7 +74,7 @@ export class FetchLoop {
     const outcomes = await this.transport.carry(errands.map(({ call }) => call));
     this.underWay.delete(trip);
     if (trip === 'claims') {
-      // Jobs begin now. What they could take with them, by a crash or a long tick, is sent before.
+      // Jobs begin now. What they could take with them, by a crash or a long tick, is sent before, where it can be.
       this.send('settlements', () => this.settlements());
     }
     errands.forEach(({ done }, i) => done(outcomes[i]!));

@@ -22,7 +22,7 @@ const UNHANDLED_DELAY_MS = 1_000;
  */
 const MOST_ROUNDS_UNSETTLED = 2;
 
-/** For how long a lane may be neither claimed for nor waited for, in ms, where other lanes use all slots of the process. */
+/** After so long without a claim or a wait, in ms, a lane has its turn too, where others use all slots of the process. */
 const LONGEST_UNWATCHED_MS = 1_000;
 
 /** What a lane tells the worker. */

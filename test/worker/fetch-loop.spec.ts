@@ -9,7 +9,7 @@ import { coreQueue } from '../support/core-queue.js';
 
 const tickEnds = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A worker with one slot, without a server. */
+/** A worker with one slot, whose trips the test answers. */
 async function workerOfOne() {
   const { queue } = coreQueue();
   const log: string[] = [];
@@ -35,7 +35,7 @@ async function workerOfOne() {
   );
   const answerClaim = (trip: number, id: string) =>
     answers[trip]!({ jobs: [claimed(id)], refused: [], nextDueInMs: undefined });
-  return { log, answerClaim, answerCompletion: (trip: number) => answers[trip]!([]), start: look };
+  return { lane, log, answerClaim, answerCompletion: (trip: number) => answers[trip]!([]), start: look };
 }
 
 function claimed(id: string) {
@@ -63,4 +63,13 @@ it('sends the end of a job before the next begins, which may crash or keep the p
   answerClaim(3, 'c');
   await tickEnds();
   expect(log.slice(6, 8)).toEqual(['complete of b', 'run c']);
+});
+
+it('gives back before it claims, since that comes first in the queue', async () => {
+  const { lane, log, start } = await workerOfOne();
+  lane.outbox.releases.push({
+    settlement: { id: 'a', token: 't', fence: 1, reason: 'interruption', delayMs: 0 },
+  });
+  start();
+  expect(log).toEqual(['release', 'claim']);
 });

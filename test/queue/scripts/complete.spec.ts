@@ -37,10 +37,10 @@ describe('complete.lua', () => {
     const [plain, , short] = first.map((job) => ({ ...job, result: '' }));
     const [unique, plainToo] = second.map((job) => ({ ...job, result: '"done"' }));
     const lost = { ...first[1]!, token: 'stale', result: '' };
-    const ends = [plain!, lost, { ...short!, resultTtlMs: 5_000 }, { ...unique!, resultTtlMs: 7_000 }, plainToo!];
+    const ends = [plain!, lost, { ...short!, resultTtlMs: 50_000 }, { ...unique!, resultTtlMs: 70_000 }, plainToo!];
     expect(await q.run(q.scripts.complete(ends))).toEqual([1]);
     const left = await Promise.all(ends.map(({ id }) => q.redis.pttl(q.keys.job(id))));
-    expect(left.map((ms) => Math.max(0, Math.ceil(ms / 1_000)))).toEqual([600, 0, 5, 7, 600]);
+    expect(left.map((ms) => Math.max(0, Math.ceil(ms / 10_000)))).toEqual([60, 0, 5, 7, 60]);
     expect(await q.redis.hlen(q.keys.unique)).toBe(0);
     expect(await q.redis.lrange(q.keys.completed, 0, -1)).toEqual(['plain-too', 'unique', 'short', 'plain']);
     expect(await q.redis.zrange(q.keys.claims, 0, '-1')).toEqual(['lost']);
