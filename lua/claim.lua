@@ -26,7 +26,8 @@ local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), A
 local isolates, first_limit = ARGV[6] == '1', 7
 --@include lib/clock
 --@include lib/read
-local reply, replied, name_before = { now, -1, 0 }, 3, nil
+-- The nils are room for what one job needs: a table that grows as it is filled costs as much again.
+local reply, replied, name_before = { now, -1, 0, nil, nil, nil, nil, nil }, 3, nil
 local function hand_over(id, name, payload, enqueued_at, rest)
   name = name or ''
   reply[replied + 1], reply[replied + 2], reply[replied + 3] = id, name ~= name_before and name, payload
@@ -37,7 +38,7 @@ end
 -- The memory of the last batch is its token, then a line for each id, with the verdict behind a tab where there is one.
 local last = redis.call('GET', batch)
 local ids, more, due_waits = {}, false, false
-if last and string.sub(last, 1, #token + 1) == token .. '\n' then
+if last and string.sub(last, 1, #token) == token then
   for id, verdict in string.gmatch(last, '\n([^\n\t]+)\t?([^\n]*)') do
     local current, name, payload, attempts, fence, enqueued_at, options = unpack(read(job .. id,
       'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options'))
@@ -70,13 +71,13 @@ end
 if #ids > 0 then
   local fence = redis.call('INCRBY', sequence, string.format('%d', #ids)) - #ids
   local expiry = string.format('%d', now + visibility)
-  local expiries, remembered, claimed = {}, { token }, 0
+  local expiries, remembered, claimed = { nil, nil }, { token, nil }, 0
   reply[3] = fence + 1
   for _, id in ipairs(ids) do
     local key = job .. id
     local name, payload, attempts, enqueued_at, options = unpack(read(key,
       'name', 'payload', 'attempts', 'enqueued_at_ms', 'options'))
-    attempts = math.max(0, tonumber(attempts) or 0)
+    attempts = attempts == '0' and 0 or math.max(0, tonumber(attempts) or 0)
     local verdict = ''
     if attempts > 0 or options or not payload then
 --@include lib/verdict

@@ -43,15 +43,18 @@ export function decodeClaim(
   maxAttemptsOf: (name: string) => number,
 ): ClaimAnswer {
   const values = reply as (string | number | ClaimRest | null)[];
-  const [claimedAtMs, dueInMs, firstFence] = [Number(values[0]), Number(values[1]), Number(values[2])];
+  const claimedAtMs = Number(values[0]);
+  const dueInMs = Number(values[1]);
   const answer: ClaimAnswer = { jobs: [], refused: [], nextDueInMs: dueInMs < 0 ? undefined : dueInMs };
   let nameBefore = '';
-  for (let i = 3, fence = firstFence; i < values.length; i += CLAIM_FIELDS, fence++) {
+  for (let i = 3, fence = Number(values[2]); i < values.length; i += CLAIM_FIELDS, fence++) {
     const id = values[i] as string;
     const storedName = (values[i + 1] as string | null) ?? nameBefore;
     const payload = parseJson((values[i + 2] as string | null) ?? undefined);
-    const rest = values[i + 4] as ClaimRest | null;
-    const [attempt, storedOptions, verdict, ownFence = fence] = rest ?? FIRST_ATTEMPT;
+    const rest = (values[i + 4] as ClaimRest | null) ?? FIRST_ATTEMPT;
+    const attempt = Number(rest[0]);
+    const storedOptions = rest[1];
+    const verdict = rest[2];
     const options = storedOptions ? parseJson(storedOptions) : NO_OPTIONS;
     const workerOptions = options === NO_OPTIONS ? NO_OPTIONS.value : decodeWorkerOptions(options.value);
     const name = storedName || (kindOf(payload.value) ?? queue);
@@ -60,14 +63,14 @@ export function decodeClaim(
       name,
       queue,
       payload: payload.value,
-      attempt: Number(attempt),
+      attempt,
       maxAttempts: workerOptions?.maxAttempts ?? maxAttemptsOf(name),
-      fence: Number(ownFence),
+      fence: Number(rest[3] ?? fence),
       token,
       enqueuedAtMs: Number(values[i + 3] ?? 0),
       claimedAtMs,
       options: workerOptions ?? NO_OPTIONS.value,
-      plain: Number(attempt) === 1 && !storedOptions && verdict === '',
+      plain: attempt === 1 && !storedOptions && verdict === '',
       nameless: storedName === '',
       alone: verdict === 'alone',
       expires: verdict === 'expires',

@@ -111,7 +111,7 @@ function checkObject(path: string, value: object, depth: number): void {
   for (const key of Object.keys(value)) {
     const field = (value as Record<string, unknown>)[key];
     // The path is only built where it may be needed: it is most of the cost of a flat payload.
-    if (typeof field !== 'string') {
+    if (typeof field !== 'string' && !Number.isFinite(field)) {
       checkValue(`${path}.${key}`, field, depth + 1);
     }
   }

@@ -66,7 +66,7 @@ export class ScriptRunner {
   }
 
   private wait({ keys, seconds, onRefusal }: BlockingWait): Promise<unknown> {
-    return this.client.bzpopmin(...keys, seconds).catch((error: Error) => {
+    return this.client.bzpopminBuffer(...keys, seconds).catch((error: Error) => {
       // Where the connection failed, the calls behind it say so too.
       if (error.name === 'ReplyError') {
         onRefusal?.(this.explain(error) as Error);

@@ -126,12 +126,12 @@ export class Lane implements AttemptOwner {
   take(answer: ClaimAnswer, asked: number): void {
     this.claiming -= asked;
     this.hungry = answer.jobs.length + answer.refused.length >= asked;
-    this.claimedAt = performance.now();
     this.nextDueInMs = answer.nextDueInMs;
     answer.refused.forEach(({ job, error }) => this.outbox.refuse(job, error));
     for (const job of answer.jobs) {
       this.run(job);
     }
+    this.claimedAt = performance.now();
   }
 
   open(): void {
