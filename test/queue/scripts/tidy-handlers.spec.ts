@@ -11,11 +11,16 @@ async function announce(q: TestQueue, retention: HandlerRetention, name = q.name
   await q.run(q.scripts.announce('w1', true, [{ name, maxAttempts: 3, maxCrashes: 3, ...retention }]));
 }
 
+/** What ends within one ms is in no order. */
+async function nextMs(q: TestQueue): Promise<void> {
+  const before = await q.now();
+  while ((await q.now()) === before);
+}
+
 /** Jobs of a name that have ended one after the other, a ms or more apart. */
 async function end(q: TestQueue, state: string, ids: string[], name = q.name): Promise<void> {
   for (const id of ids) {
-    const before = await q.now();
-    while ((await q.now()) === before);
+    await nextMs(q);
     await q.run(q.scripts.enqueue([{ id, name, payload: '{}', options: '' }]));
     if (state === 'cancelled') {
       await q.run(q.scripts.cancel(id));
@@ -237,6 +242,7 @@ describe('tidy.lua', () => {
     await sweep(q);
     await q.run(q.scripts.redrive(['a']));
     const [a] = await q.claim(1);
+    await nextMs(q);
     await q.run(q.scripts.fail([{ ...a!, error, final: true, backoffMs: 0 }]));
     await end(q, 'failed', ['c']);
     await sweep(q);
