@@ -38,7 +38,7 @@ end
 -- The memory of the last batch is its token, then a line for each id, with the verdict behind a tab where there is one.
 local last = redis.call('GET', batch)
 local ids, more, due_waits = {}, false, false
-if last and string.sub(last, 1, #token) == token then
+if last and string.sub(last, 1, #token + 1) == token .. '\n' then
   for id, verdict in string.gmatch(last, '\n([^\n\t]+)\t?([^\n]*)') do
     local current, name, payload, attempts, fence, enqueued_at, options = unpack(read(job .. id,
       'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options'))
@@ -69,7 +69,7 @@ else
 end
 
 if #ids > 0 then
-  local fence = redis.call('INCRBY', sequence, string.format('%d', #ids)) - #ids
+  local fence = redis.call('INCRBY', sequence, #ids == 1 and '1' or string.format('%d', #ids)) - #ids
   local expiry = string.format('%d', now + visibility)
   local expiries, remembered, claimed = { nil, nil }, { token, nil }, 0
   reply[3] = fence + 1

@@ -25,7 +25,7 @@ local prioritized, scheduled, sequence, unique, windows, replaced = KEYS[5], KEY
 local memory_ms = 600000
 --@include lib/clock
 --@include lib/write_job
-local plain, answers, added, claimable = {}, {}, 0, false
+local plain, answers, added, claimable = { nil }, {}, 0, false -- nil: room for one
 
 if not prioritized then
   local at = 1
@@ -65,7 +65,7 @@ if #plain > 0 then
   claimable = true
 end
 if added > 0 then
-  redis.call('HINCRBY', stats, 'enqueued_total', string.format('%d', added))
+  redis.call('HINCRBY', stats, 'enqueued_total', added == 1 and '1' or string.format('%d', added))
 end
 if claimable then
   redis.call('ZADD', wake, '0', '1')
