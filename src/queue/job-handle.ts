@@ -31,6 +31,9 @@ export interface JobSource {
 
 /** What enqueue returns: the job's id, what became of the enqueue, and a way to its result from this process or any other. */
 export class JobHandle<Result = unknown> {
+  /** Out of sight, so that a handle can be logged or sent as JSON. */
+  readonly #source: JobSource;
+
   constructor(
     readonly id: string,
     /** That of the job that stands: where `outcome` is `existing` or `kept` it may be another than was asked for. */
@@ -40,11 +43,8 @@ export class JobHandle<Result = unknown> {
     readonly outcome: 'new' | 'existing' | 'kept' | 'replaced',
     source: JobSource,
   ) {
-    // Hidden, so that a handle can be logged or sent as JSON.
-    Object.defineProperty(this, 'source', { value: source });
+    this.#source = source;
   }
-
-  declare private readonly source: JobSource;
 
   /**
    * Waits for the job's result.
@@ -53,11 +53,11 @@ export class JobHandle<Result = unknown> {
    * @example const { messageId } = await job.result({ timeoutMs: 10_000 });
    */
   async result(options?: ResultOptions): Promise<Result> {
-    return this.source.result(this.id, options) as Promise<Result>;
+    return this.#source.result(this.id, options) as Promise<Result>;
   }
 
   /** The job as it is now; null when it is no longer known. */
   get(): Promise<JobRecord | null> {
-    return this.source.get(this.id);
+    return this.#source.get(this.id);
   }
 }

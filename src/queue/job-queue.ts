@@ -85,10 +85,10 @@ export class JobQueue extends QueueOperator {
     if (isJobDefinition(first)) {
       const made = newTypedJob(this.name, first, second, third, maxPayloadBytes);
       const typed = made instanceof Promise ? await made : made;
-      return this.producer.add(typed, typedSource(this, first));
+      return await this.producer.add(typed, typedSource(this, first));
     }
     const job = newJob(this.name, first, second as EnqueueOptions | undefined, maxPayloadBytes);
-    return this.producer.add(job, this);
+    return await this.producer.add(job, this);
   }
 
   /**

@@ -28,9 +28,12 @@ export class Producer {
     const enqueuers = this.enqueuersOf([job]);
     const added = this.enqueuerOf(job, enqueuers).enqueue(job);
     enqueuers.memory.sendBurst(); // not those for replicas, which are waited for batch by batch
-    const answer = await added.catch((error: unknown) => {
+    let answer: EnqueueAnswer;
+    try {
+      answer = await added;
+    } catch (error) {
       throw explained(error, () => 'enqueue');
-    });
+    }
     const handle = this.handleOf<Result>(job, answer, source);
     if (answer.replication) {
       requireReplicas(this.queue, [handle], [answer]);
