@@ -11,19 +11,20 @@
 -- KEYS[8] sequence     string
 -- KEYS[9] batch        string, the last batch of this claimer
 -- ARGV[1] count; ARGV[2] visibility in ms; ARGV[3] token, new for each request, the same when it is repeated
--- ARGV[4] worker; ARGV[5] max_attempts where the job has none of its own; ARGV[6] '1' where the claimer runs a job on its
---   last chance alone, and says by start what begins after a wait; ARGV[7..] by job name: name, max_attempts
+-- ARGV[4] worker; ARGV[5] max_attempts where the job has none of its own; ARGV[6] how many begin at once, where the
+--   claimer says by start what begins later, and runs a job on its last chance alone, else ''; ARGV[7..] by job name: name,
+--   max_attempts
 -- Returns now in ms; ms until the next scheduled job is due, or -1; the fence of the first job, each other's is one more;
 --   then for each job: id, name (nil: that of the job before; '': it has none), payload, enqueued_at_ms, and nil for a first
---   attempt without options that may run, else an array: attempts, options, verdict ('' to run it; alone: run it alone, it
---   is held until start; expires: where it waits before it begins, only start says whether it still may; or why it must
---   not run, see lib/refuse: missing, cancelled, expired, exhausted; the claimer settles it as failed). Where the call is
---   repeated an array for each, with its fence at the end.
+--   attempt without options that may run, else an array: attempts, options, verdict ('' to run it; ahead: it is held until
+--   start, since no slot was free for it; alone: held likewise, run it alone; expires: where it waits before it begins, only
+--   start says whether it still may; ahead_expires: both; or why it must not run, see lib/refuse: missing, cancelled, expired,
+--   exhausted; the claimer settles it as failed). Where the call is repeated an array for each, with its fence at the end.
 -- Repeated with the same token: the same jobs, as far as they are still claimed by it.
 local job, pending, prioritized, scheduled, claims = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local wake, settings, sequence, batch = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local isolates, first_limit = ARGV[6] == '1', 7
+local tells, slots, first_limit = ARGV[6] ~= '', tonumber(ARGV[6]) or count, 7
 --@include lib/clock
 --@include lib/read
 -- The nils are room for what one job needs: a table that grows as it is filled costs as much again.
@@ -83,15 +84,20 @@ if #ids > 0 then
 --@include lib/verdict
       verdict = verdict_of(key, name, payload, attempts)
     end
+    local waits = claimed >= slots
+    if waits and (verdict == '' or verdict == 'expires') then
+      verdict = verdict == '' and 'ahead' or 'ahead_expires'
+    end
     if verdict ~= 'ended' then
       local plain = attempts == 0 and not options and verdict == ''
-      local runs = verdict == '' or verdict == 'alone' or verdict == 'expires'
+      local held = verdict == 'alone' or verdict == 'ahead' or verdict == 'ahead_expires'
+      local runs = held or verdict == '' or verdict == 'expires'
       attempts = runs and attempts + 1 or attempts
       fence, claimed = fence + 1, claimed + 1
       local fence_text = string.format('%d', fence)
       redis.call('HSET', key, 'status', 'processing', 'attempts', plain and '1' or string.format('%d', attempts),
         'claim_token', token, 'claimed_at_ms', now_text, 'fence', fence_text, 'worker', worker)
-      if verdict == 'alone' then
+      if held then
         redis.call('HSET', key, 'held', fence_text)
       end
       expiries[2 * claimed - 1], expiries[2 * claimed] = expiry, id

@@ -1,9 +1,10 @@
 #!lua flags=allow-oom
 -- Ends claims badly: processing -> pending or scheduled (a retry), failed (a dead letter) or cancelled (a cancel was
--- asked for). Its max_attempts decide. Of one that was still held the attempt is given back: it had not begun.
+-- asked for). Its max_attempts decide. Of one that is still held, and had not begun, the attempt is given back.
 -- KEYS: the standard keys, see lib/keys
 -- ARGV[1..9]: retention and limits, see lib/retention
--- ARGV[10..] for each job: id, token, fence, message, error (JSON), final ('1': no retry), backoff in ms
+-- ARGV[10..] for each job: id, token, fence, message, error (JSON), final ('1': no retry), backoff in ms, begun ('1': its
+--   handler was called, so its attempt counts although it may still be held, as its start may have been lost)
 -- Returns, for each job: retry | failed | cancelled | lost.
 -- Repeated: the token is empty and the fence equal, and the status tells the first answer; or the retry was claimed
 --   anew, and the attempt_log has the fence. Nothing changes.
@@ -21,12 +22,12 @@
 --@include lib/ends
 local first_answer = { pending = 'retry', scheduled = 'retry', failed = 'failed', cancelled = 'cancelled' }
 
-local function fail(id, message, error, final, backoff)
+local function fail(id, message, error, final, backoff, begun)
   local key = job .. id
   local attempts, priority, cancel, errors, held, fence = unpack(read(key, 'attempts', 'priority',
     'cancel_requested_at_ms', 'errors', 'held', 'fence'))
   redis.call('ZREM', claims, id)
-  if held and held == fence then
+  if held and held == fence and not begun then
     attempts = math.max(0, (tonumber(attempts) or 0) - 1)
     redis.call('HSET', key, 'attempts', string.format('%d', attempts))
   end
@@ -52,11 +53,12 @@ local function fail(id, message, error, final, backoff)
 end
 
 local answers = {}
-for i = first, #ARGV, 7 do
+for i = first, #ARGV, 8 do
   local id, token, fence = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   local current, last_fence, status = unpack(read(job .. id, 'claim_token', 'fence', 'status'))
   if current == token and status == 'processing' then
-    answers[#answers + 1] = fail(id, ARGV[i + 3], ARGV[i + 4], ARGV[i + 5] == '1', tonumber(ARGV[i + 6]))
+    answers[#answers + 1] = fail(id, ARGV[i + 3], ARGV[i + 4], ARGV[i + 5] == '1', tonumber(ARGV[i + 6]),
+      ARGV[i + 7] == '1')
   elseif current == '' and last_fence == fence then
     answers[#answers + 1] = first_answer[status] or 'lost'
   elseif logged_outcome(id, fence) == 'error' then

@@ -14,7 +14,7 @@
 //   enqueueDelayed(payloads, ms)     many jobs that become due in `ms`
 //   prepareWorker({ concurrency, prefetch, handler, heldBack }) → { start(), stop() }   connected, but idle until
 //                                    start(); with heldBack false it may do all in start(), which is then not timed;
-//                                    prefetch is undefined, or how many jobs may be claimed ahead where that exists
+//                                    prefetch is how many jobs may be claimed ahead, where that can be set; undefined: its default
 //   counts() → { waiting, scheduled, active, completed, failed }    as the queue itself tells them
 //   shrink()                         drops what is capped whatever the number of jobs (an event stream)
 //   close()

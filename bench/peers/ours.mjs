@@ -15,7 +15,7 @@ export const settings = {
   events:
     "events: 'listened', the default: published as soon as somebody subscribes; nobody does, as with the others",
   worker:
-    'one Worker with `concurrency`, and `prefetch` where a figure says so; all guarantees, sweep and heartbeat at their defaults',
+    'one Worker with `concurrency`, and `prefetch` where a figure says so, else what it claims ahead is by its pace; all guarantees, sweep and heartbeat at their defaults',
 };
 
 export async function open({ url, queue: queueName, keep, events }) {

@@ -1,6 +1,7 @@
 -- crash(id, what): ends a claim whose worker is gone: counts the crash, clears the token, raises the fence (so that a
 -- stale settle is refused), and sends the job back to the front, or to the dead letters, or to its asked-for cancel.
--- A job that was still held, on its last chance or as expired, had not started and is not charged: its attempt is given back.
+-- A job that was still held, claimed ahead, on its last chance or as expired, is not charged: as far as was heard it had not
+-- started. Its attempt is given back.
 -- Needs: keys, now, places, attempts, limits, ends, read.
 local function crash(id, what)
   local key = job .. id

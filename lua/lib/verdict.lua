@@ -3,7 +3,7 @@
 -- run, see lib/refuse; 'ended' for an id that a client of the pattern left in pending although its job has ended. Only
 -- asked where it may be: a plain job that never ran is as it was made.
 -- A job is on its last chance when it has crashed a worker and another crash would bury it.
--- ARGV[5]: the limit where there is no other. Needs: now, read, isolates, first_limit.
+-- ARGV[5]: the limit where there is no other. Needs: now, read, tells, first_limit.
 local function verdict_of(key, name, payload, attempts)
   local max_attempts, expires_at, cancel, status, crashes, last_chance = unpack(read(key, 'max_attempts', 'expires_at_ms',
     'cancel_requested_at_ms', 'status', 'crashes', 'last_chance'))
@@ -23,7 +23,7 @@ local function verdict_of(key, name, payload, attempts)
 --@include lib/refuse
     return refuse(key, refusal, attempts, max_attempts)
   end
-  if not isolates then
+  if not tells then
     return ''
   end
   local alone = crashes and (last_chance or attempts + 1 >= max_attempts)

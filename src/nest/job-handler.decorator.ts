@@ -13,7 +13,7 @@ export interface JobHandlerOptions extends HandlerOptions {
   queue?: string;
   /** How many of its jobs this process runs at once. Default 10. In a shared queue: an option of the queue, in `forRoot`. */
   concurrency?: number;
-  /** How many more it claims ahead, see {@link WorkerQueue.prefetch}. Default 0. In a shared queue: an option of the queue. */
+  /** How many more it claims ahead, see {@link WorkerQueue.prefetch}. Default: by the pace. In a shared queue: an option of the queue. */
   prefetch?: number;
   /** How long a claim lasts unless the worker extends it, in ms. Default 30,000. In a shared queue: an option of the queue. */
   visibilityMs?: number;

@@ -21,7 +21,7 @@ const DEFAULT_CONNECT_TIMEOUT_MS = 5_000;
 export interface QueueSettings extends QueueOptions {
   /** How many of the queue's jobs this process runs at once. Default: the handler's, else 10. */
   concurrency?: number;
-  /** How many more it claims ahead, see {@link WorkerQueue.prefetch}. Default: the handler's, else 0. */
+  /** How many more it claims ahead, see {@link WorkerQueue.prefetch}. Default: the handler's, else by the pace. */
   prefetch?: number;
 }
 

@@ -68,9 +68,9 @@ export class QueueRegistry {
     return this.settings.queues[name]?.concurrency ?? this.own.get(name)?.concurrency ?? DEFAULT_CONCURRENCY;
   }
 
-  /** How many more it claims ahead. */
-  prefetchOf(name: string): number {
-    return this.settings.queues[name]?.prefetch ?? this.own.get(name)?.prefetch ?? 0;
+  /** How many more it claims ahead, where somebody says so. */
+  prefetchOf(name: string): number | undefined {
+    return this.settings.queues[name]?.prefetch ?? this.own.get(name)?.prefetch;
   }
 
   /** Tells of queues that become known from now on, until the function that it returns is called. */

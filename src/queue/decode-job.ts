@@ -70,10 +70,11 @@ export function decodeClaim(
       enqueuedAtMs: Number(values[i + 3] ?? 0),
       claimedAtMs,
       options: workerOptions ?? NO_OPTIONS.value,
-      plain: attempt === 1 && !storedOptions && verdict === '',
+      plain: attempt === 1 && !storedOptions && (verdict === '' || verdict === 'ahead'),
       nameless: storedName === '',
       alone: verdict === 'alone',
-      expires: verdict === 'expires',
+      ahead: verdict === 'ahead' || verdict === 'ahead_expires',
+      expires: verdict === 'expires' || verdict === 'ahead_expires',
     };
     const refusal = verdict ? refusalOf(verdict) : undefined;
     const error = refusal ?? brokenness(payload, workerOptions, storedOptions);

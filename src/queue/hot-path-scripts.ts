@@ -1,8 +1,9 @@
 import { decodeClaim, type ClaimAnswer } from './decode-job.js';
 import { decodeEnqueue, type EnqueueAnswer, type NewJob } from './enqueue-step.js';
-import type { ClaimRef } from './job.js';
+import type { ClaimRef, StoredError } from './job.js';
 import type { QueueKeys } from './keys.js';
 import type { ResolvedQueueOptions } from './options.js';
+import { refusalOf } from './refusal.js';
 import type { ScriptArgument, ScriptCall } from './script-runner.js';
 
 /** How long a hash lives once its id fell off the history, in ms: time enough to fetch a result that was just announced. */
@@ -16,8 +17,11 @@ export interface ClaimRequest {
   stream: string;
   /** Limits by job name, for handlers that have their own. */
   policies?: readonly Policy[];
-  /** Whether the claimer runs a job on its last chance alone, and says so by `start`. */
-  isolates?: boolean;
+  /**
+   * How many of the jobs begin at once: each other is held until `start`, so that the death of its claimer is not its crash,
+   * and one on its last chance runs alone. Absent where the claimer does not say what begins: nothing is held.
+   */
+  slots?: number;
 }
 
 /** The limits of a handler that has its own. */
@@ -63,9 +67,9 @@ export class HotPathScripts {
   }
 
   claim(request: ClaimRequest): ScriptCall<ClaimAnswer> {
-    const { count, token, worker, stream, isolates, policies = [] } = request;
+    const { count, token, worker, stream, slots, policies = [] } = request;
     const { visibilityMs, maxAttempts } = this.options;
-    const settings = [count, visibilityMs, token, worker, maxAttempts, isolates ? '1' : ''];
+    const settings = [count, visibilityMs, token, worker, maxAttempts, slots ?? ''];
     const maxAttemptsOf = (name: string) =>
       policies.find((policy) => policy.name === name)?.maxAttempts ?? maxAttempts;
     return {
@@ -73,6 +77,16 @@ export class HotPathScripts {
       keys: this.keys.forClaim(`${worker}:${stream}`),
       args: [...settings, ...policies.flatMap((policy) => [policy.name, policy.maxAttempts])],
       decode: (reply) => decodeClaim(reply, this.keys.queue, token, maxAttemptsOf),
+    };
+  }
+
+  /** Says that a job starts which waited in its worker. Answers that, or why it must not. */
+  start({ id, token }: Pick<ClaimRef, 'id' | 'token'>): ScriptCall<'started' | 'lost' | StoredError> {
+    return {
+      script: 'start',
+      keys: this.keys.forStart,
+      args: [id, token],
+      decode: (reply) => refusalOf(String(reply)) ?? (Number(reply) === 1 ? 'started' : 'lost'),
     };
   }
 

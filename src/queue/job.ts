@@ -36,6 +36,8 @@ export interface ClaimedJob<Payload = unknown> {
   readonly nameless: boolean;
   /** Whether another crash would bury the job: the worker holds it, and runs it alone. */
   readonly alone: boolean;
+  /** Claimed before a slot was free: held until `start`. */
+  readonly ahead: boolean;
   /** Whether the job may expire before it begins: where it waited in the worker, Redis is asked first. */
   readonly expires: boolean;
 }

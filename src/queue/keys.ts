@@ -51,6 +51,7 @@ export class QueueKeys {
   readonly forPlainEnqueue: readonly string[];
   readonly forComplete: readonly string[];
   readonly forExtend: readonly string[];
+  readonly forStart: readonly string[];
   private readonly base: string;
 
   constructor(
@@ -126,6 +127,7 @@ export class QueueKeys {
     ];
     this.forComplete = [this.jobPrefix, this.claims, this.completed, this.stats, this.unique, this.events];
     this.forExtend = [this.jobPrefix, this.claims];
+    this.forStart = [this.jobPrefix];
   }
 
   /** The key of one job's hash. */

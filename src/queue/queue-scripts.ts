@@ -5,7 +5,6 @@ import { FALLEN_TTL_MS, HotPathScripts, type Policy } from './hot-path-scripts.j
 import type { ClaimedJob, ClaimRef, JobRecord, JobStatus, QueueStats, StoredError } from './job.js';
 import type { QueueKeys } from './keys.js';
 import type { ResolvedQueueOptions } from './options.js';
-import { refusalOf } from './refusal.js';
 import type { ScriptArgument, ScriptCall, ScriptName } from './script-runner.js';
 
 /** How long ago a worker may have announced itself and still counts, in ms. */
@@ -25,6 +24,8 @@ export interface Failure extends ClaimRef {
   /** No retry, whatever attempts are left. */
   final: boolean;
   backoffMs: number;
+  /** Whether its handler was called: then its attempt counts, whether or not its start reached Redis. */
+  begun?: boolean;
 }
 
 export interface Release extends ClaimRef {
@@ -59,7 +60,7 @@ export class QueueScripts extends HotPathScripts {
   }
 
   fail(failures: readonly Failure[]): ScriptCall<FailOutcome[]> {
-    const args = failures.flatMap(({ id, token, fence, error, final, backoffMs }) => [
+    const args = failures.flatMap(({ id, token, fence, error, final, backoffMs, begun }) => [
       id,
       token,
       fence,
@@ -67,6 +68,7 @@ export class QueueScripts extends HotPathScripts {
       JSON.stringify(error),
       final ? '1' : '0',
       backoffMs,
+      begun ? '1' : '',
     ]);
     return call('fail', this.keys.standard, [...this.retention, ...args], (reply) => reply as FailOutcome[]);
   }
@@ -120,16 +122,6 @@ export class QueueScripts extends HotPathScripts {
   /** Answers whether the name was written. */
   name({ id, token, name }: Pick<ClaimedJob, 'id' | 'token' | 'name'>): ScriptCall<boolean> {
     return call('name', this.keys.standard, [id, token, name], (reply) => Number(reply) === 1);
-  }
-
-  /** Says that a job starts which waited in its worker. Answers that, or why it must not. */
-  start({ id, token }: Pick<ClaimedJob, 'id' | 'token'>): ScriptCall<'started' | 'lost' | StoredError> {
-    return call(
-      'start',
-      this.keys.standard,
-      [id, token],
-      (reply) => refusalOf(String(reply)) ?? (Number(reply) === 1 ? 'started' : 'lost'),
-    );
   }
 
   /** Answers whether somebody may have heard it. */

@@ -34,7 +34,7 @@ export class Attempt implements Completion {
   /** What the handler threw or returned, for events. */
   outcome: unknown;
   resultTtlMs: number | undefined;
-  /** Whether its handler was called; until then it waits for a slot. */
+  /** Whether it has a slot, and its handler was called, or is as soon as Redis was told; until then it waits. */
   begun = false;
   private ended = false;
   private timer: NodeJS.Timeout | undefined;
@@ -183,7 +183,8 @@ export class Attempt implements Completion {
 
   private fail(error: unknown, final: boolean): void {
     this.outcome = error;
-    const failure: Failure = { ...this.ref(), error: storeError(error), final, backoffMs: 0 };
+    const { begun } = this;
+    const failure: Failure = { ...this.ref(), error: storeError(error), final, backoffMs: 0, begun };
     try {
       failure.backoffMs = backoffDelay(
         this.claim.options.backoff ?? this.handler.backoff,

@@ -53,13 +53,18 @@ export class FetchLoop {
    */
   depart(): void {
     if (this.lanes.some((lane) => lane.outbox.releases.length > 0)) {
-      this.send('settlements', () => this.settlements());
+      this.settle();
     }
     this.send('claims', () => this.claims());
-    this.send('settlements', () => this.settlements());
+    this.settle();
     if (this.underWay.size === 0) {
       this.waitingForIdle.splice(0).forEach((resolve) => resolve());
     }
+  }
+
+  /** Sends what has ended, unless settlements are under way. */
+  settle(): void {
+    this.send('settlements', () => this.settlements());
   }
 
   private send(trip: Trip, collect: () => Errand[]): void {
@@ -75,7 +80,7 @@ export class FetchLoop {
     this.underWay.delete(trip);
     if (trip === 'claims') {
       // Jobs begin now. What they could take with them, by a crash or a long tick, is sent before, where it can be.
-      this.send('settlements', () => this.settlements());
+      this.settle();
     }
     errands.forEach(({ done }, i) => done(outcomes[i]!));
     this.onTrip(); // only now do the lanes know whether they are idle
@@ -102,6 +107,8 @@ export class FetchLoop {
    * none to wait for the others with, these are looked at once in a while.
    */
   private shareOfClaims(): [Lane, number][] {
+    const now = performance.now();
+    this.lanes.forEach(({ ahead }) => ahead.measure(now));
     const claims: [Lane, number][] = [];
     let capacity = this.capacity();
     const isLimited = Number.isFinite(capacity);
@@ -120,22 +127,22 @@ export class FetchLoop {
 
   private complete(lane: Lane, completions: Attempt[]): Errand {
     const confirm = (lost: number[]) => lane.outbox.confirmCompletions(completions, lost);
-    return this.settle(lane, completions.length, lane.scripts.complete(completions), confirm);
+    return this.settlement(lane, completions.length, lane.scripts.complete(completions), confirm);
   }
 
   private fail(lane: Lane, failures: Settling<Failure>[]): Errand {
     const call = lane.scripts.fail(failures.map(({ settlement }) => settlement));
     const confirm = (outcomes: FailOutcome[]) => lane.outbox.confirmFailures(failures, outcomes);
-    return this.settle(lane, failures.length, call, confirm);
+    return this.settlement(lane, failures.length, call, confirm);
   }
 
   private release(lane: Lane, releases: Settling<Release>[]): Errand {
     const call = lane.scripts.release(releases.map(({ settlement }) => settlement));
     const confirm = (outcomes: ReleaseOutcome[]) => lane.outbox.confirmReleases(releases, outcomes);
-    return this.settle(lane, releases.length, call, confirm);
+    return this.settlement(lane, releases.length, call, confirm);
   }
 
-  private settle<Answer>(
+  private settlement<Answer>(
     lane: Lane,
     count: number,
     call: ScriptCall<Answer>,
@@ -148,11 +155,12 @@ export class FetchLoop {
   }
 
   private claim(lane: Lane, count: number): Errand {
+    const { policies, slots } = lane;
+    const askedAtMs = performance.now();
     lane.claiming += count;
-    const { policies } = lane;
-    const request = { count, token: randomId(), worker: this.worker, stream: 'trip', policies, isolates: true };
+    const request = { count, token: randomId(), worker: this.worker, stream: 'trip', policies, slots };
     return errand(lane.scripts.claim(request), (outcome) => {
-      this.conclude(lane, outcome, (answer) => lane.take(answer, count));
+      this.conclude(lane, outcome, (answer) => lane.take(answer, count, askedAtMs));
       if (!outcome.ok) {
         lane.giveUpClaim(count);
       }

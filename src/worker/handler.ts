@@ -1,5 +1,6 @@
 import type { Backoff } from '../queue/backoff.js';
 import type { Job } from './job.js';
+import type { Policy } from '../queue/hot-path-scripts.js';
 
 /** Does the work of one job. What it returns is the job's result; what it throws fails the attempt. */
 export type HandlerFunction<Payload = unknown, Result = unknown> = {
@@ -37,3 +38,21 @@ export interface HandlerOptions {
 export interface Handler extends HandlerOptions {
   handle: HandlerFunction;
 }
+
+/** What holds for the jobs of each handler: its own limits, else those of the queue. */
+export function limitsOf(handlers: ReadonlyMap<string, Handler>, ofQueue: Limits): Policy[] {
+  return [...handlers].map(([name, { maxAttempts = ofQueue.maxAttempts, maxCrashes = ofQueue.maxCrashes }]) => ({
+    name,
+    maxAttempts,
+    maxCrashes,
+  }));
+}
+
+/** Those that differ from the queue's. */
+export function ownLimits(limits: readonly Policy[], ofQueue: Limits): Policy[] {
+  return limits.filter(
+    ({ maxAttempts, maxCrashes }) => maxAttempts !== ofQueue.maxAttempts || maxCrashes !== ofQueue.maxCrashes,
+  );
+}
+
+type Limits = Pick<Policy, 'maxAttempts' | 'maxCrashes'>;

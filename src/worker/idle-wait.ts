@@ -176,13 +176,14 @@ export class IdleWait {
   }
 
   private claim(lane: Lane) {
-    const count = Math.min(lane.free, 500);
+    const count = Math.min(lane.freeForWait, 500);
+    const { policies, slots } = lane;
+    const askedAtMs = performance.now();
     lane.claiming += count;
-    const { policies } = lane;
-    const request = { count, token: randomId(), worker: this.worker, stream: 'wait', policies, isolates: true };
+    const request = { count, token: randomId(), worker: this.worker, stream: 'wait', policies, slots };
     const done = (outcome: Settled<ClaimAnswer>) => {
       if (outcome.ok) {
-        lane.take(outcome.answer, count);
+        lane.take(outcome.answer, count, askedAtMs);
       } else {
         lane.giveUpClaim(count);
         lane.rest(LONGEST_WAIT_MS);
@@ -193,5 +194,5 @@ export class IdleWait {
 }
 
 function isIdle(lane: Lane): boolean {
-  return !lane.hungry && lane.free > 0;
+  return !lane.hungry && lane.freeForWait > 0;
 }

@@ -45,7 +45,7 @@ export class Isolation {
       this.held.shift();
       this.current = next;
       this.limit(next.lane);
-      next.lane.begin(next.attempt);
+      next.lane.begin(next.attempt, 0);
     }
   }
 

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { ClaimLostError } from '../queue/errors.js';
 import type { ClaimedJob } from '../queue/job.js';
 import type { JobQueue } from '../queue/job-queue.js';
@@ -5,11 +6,12 @@ import type { ClaimAnswer } from '../queue/decode-job.js';
 import type { Policy } from '../queue/hot-path-scripts.js';
 import type { Failure, QueueScripts, Release } from '../queue/queue-scripts.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
-import type { Handler } from './handler.js';
+import { ClaimsAhead, type AheadOwner } from './claims-ahead.js';
+import { limitsOf, ownLimits, type Handler } from './handler.js';
 import { JobReports } from './job-reports.js';
 import { Outbox } from './outbox.js';
+import { startAttempt, type AttemptStarter } from './start-attempt.js';
 import { tellFleet } from './tell-fleet.js';
-import { tellStart } from './tell-start.js';
 import { ShutdownError } from './worker-errors.js';
 import type { WorkerEvent } from './worker-event.js';
 
@@ -31,6 +33,8 @@ export interface LaneObserver {
   changed(): void;
   /** Absent while nobody listens, so that no event is made for nothing. */
   emit: ((event: WorkerEvent) => void) | undefined;
+  /** A job begins that waited for the end of another: what has ended is sent before, as the job may crash the process. */
+  settle(): void;
   /** A job on its last chance is to begin when nothing else runs here. */
   hold(lane: Lane, attempt: Attempt): void;
   readonly warn: (message: string) => void;
@@ -40,13 +44,13 @@ export interface LaneObserver {
  * One queue in one worker: its slots, the attempts in them and those claimed ahead, and the settlements that wait for their
  * trip. It sends nothing itself; the fetch loop and the idle wait do.
  */
-export class Lane implements AttemptOwner {
+export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
   /** What was claimed here and has not ended; the heartbeat keeps these claims. */
   readonly attempts = new Set<Attempt>();
   /** How many of them have a handler that runs. */
   running = 0;
-  /** Those that were claimed ahead; each begins when a slot becomes free, in their order. */
-  private readonly ahead: Attempt[] = [];
+  /** Those of them that were claimed ahead; each begins when a slot becomes free, in their order. */
+  readonly ahead: ClaimsAhead;
   /** The settlements that wait for their trip, and how many are under way. */
   readonly outbox = new Outbox(this);
   /** What handlers report of their jobs while they run. */
@@ -72,22 +76,16 @@ export class Lane implements AttemptOwner {
     readonly queue: JobQueue,
     readonly scripts: QueueScripts,
     private readonly concurrency: number,
-    private readonly prefetch: number,
+    prefetch: number | undefined,
     private readonly handlers: ReadonlyMap<string, Handler>,
     readonly observer: LaneObserver,
   ) {
+    this.ahead = new ClaimsAhead(concurrency, prefetch, this);
     this.reports = new JobReports(queue, scripts, (job) =>
       [...this.attempts].find(({ claim }) => claim === job)?.lose(),
     );
-    const { maxAttempts, maxCrashes } = queue.options;
-    this.limits = [...handlers].map(([name, handler]) => ({
-      name,
-      maxAttempts: handler.maxAttempts ?? maxAttempts,
-      maxCrashes: handler.maxCrashes ?? maxCrashes,
-    }));
-    this.policies = this.limits.filter(
-      (limit) => limit.maxAttempts !== maxAttempts || limit.maxCrashes !== maxCrashes,
-    );
+    this.limits = limitsOf(handlers, queue.options);
+    this.policies = ownLimits(this.limits, queue.options);
   }
 
   get name(): string {
@@ -98,23 +96,38 @@ export class Lane implements AttemptOwner {
     return this.queue.options.maxPayloadBytes;
   }
 
-  /** How many jobs may be claimed here at once. */
-  get room(): number {
-    return this.concurrency + this.prefetch;
+  /** How many jobs may be here that a wait brought; others may be more. */
+  private get roomForWait(): number {
+    return this.concurrency + this.ahead.roomForWait;
   }
 
-  /** Whether nothing is to be claimed here: all slots are busy, or the lane is closed. */
+  /** Whether nothing is waited for here: all slots are busy, or the lane is closed. */
   get isFull(): boolean {
-    return this.closed || this.attempts.size >= this.room;
+    return this.closed || this.attempts.size >= this.roomForWait;
   }
 
+  /** How many more may be claimed now, by the pace as it was last measured. */
   get free(): number {
+    return this.freeOf(this.concurrency + this.ahead.room);
+  }
+
+  /** How many more a wait may claim, which takes what comes later. */
+  get freeForWait(): number {
+    return this.freeOf(this.roomForWait);
+  }
+
+  /** How many of them begin at once. */
+  get slots(): number {
+    return Math.max(0, this.concurrency - this.attempts.size - this.claiming);
+  }
+
+  private freeOf(room: number): number {
     // What goes back comes before what is behind it in the queue: it is sent before another is claimed.
     const goesBack = this.outbox.releases.length > 0;
-    const isBehind = this.outbox.unsettled > MOST_ROUNDS_UNSETTLED * this.room;
+    const isBehind = this.outbox.unsettled > MOST_ROUNDS_UNSETTLED * room;
     return this.closed || this.resting || goesBack || isBehind
       ? 0
-      : Math.max(0, this.room - this.attempts.size - this.claiming);
+      : Math.max(0, room - this.attempts.size - this.claiming);
   }
 
   /** Whether jobs may have come of which nobody here would learn. */
@@ -122,27 +135,34 @@ export class Lane implements AttemptOwner {
     return !this.covered && performance.now() - this.claimedAt > LONGEST_UNWATCHED_MS;
   }
 
-  /** Takes what a claim brought. `asked` slots were reserved for it. */
-  take(answer: ClaimAnswer, asked: number): void {
+  /** Takes what a claim brought. `asked` slots were reserved for it, at `askedAtMs`, which is before it ran. */
+  take(answer: ClaimAnswer, asked: number, askedAtMs: number): void {
     this.claiming -= asked;
     this.hungry = answer.jobs.length + answer.refused.length >= asked;
     this.nextDueInMs = answer.nextDueInMs;
     answer.refused.forEach(({ job, error }) => this.outbox.refuse(job, error));
-    for (const job of answer.jobs) {
-      this.run(job);
-    }
+    answer.jobs.forEach((job) => this.run(job, askedAtMs));
+    this.giveBackWhereClosed();
     this.claimedAt = performance.now();
   }
 
   open(): void {
     this.closed = false;
     this.hungry = true;
+    this.beginSoon();
   }
 
   /** Claims nothing more, and gives back what was claimed ahead; what runs goes on. */
   close(): void {
     this.closed = true;
-    this.ahead.splice(0).forEach((attempt) => this.giveBack(attempt));
+    this.giveBackWhereClosed();
+  }
+
+  /** With what claims under way still bring, which comes behind it in the queue: sent later that would stand before it. */
+  private giveBackWhereClosed(): void {
+    if (this.closed && this.claiming === 0) {
+      this.ahead.giveBack();
+    }
   }
 
   /** Of a job that has not begun. */
@@ -164,81 +184,69 @@ export class Lane implements AttemptOwner {
   /** Gives back slots whose claim failed. */
   giveUpClaim(asked: number): void {
     this.claiming -= asked;
+    this.giveBackWhereClosed();
   }
 
-  private run(job: ClaimedJob): void {
+  private run(job: ClaimedJob, askedAtMs: number): void {
     const handler = this.handlers.get(job.name);
-    if (this.closed) {
-      this.outbox.releases.push({ settlement: { ...refOf(job), reason: 'interruption', delayMs: 0 } });
-    } else if (!handler) {
-      this.refuseUnknownName(job);
+    if (!handler) {
+      return this.refuseUnknownName(job);
+    }
+    const attempt = new Attempt(job, handler, this);
+    this.attempts.add(attempt);
+    if (job.alone && !this.closed) {
+      this.observer.hold(this, attempt);
+    } else if (this.hasSlot && this.ahead.isEmpty && !job.ahead) {
+      this.begin(attempt, undefined);
     } else {
-      const attempt = new Attempt(job, handler, this);
-      this.attempts.add(attempt);
-      if (job.alone) {
-        this.observer.hold(this, attempt);
-      } else if (this.running < this.concurrency && this.ahead.length === 0) {
-        this.begin(attempt, false);
-      } else {
-        this.ahead.push(attempt);
-      }
+      this.ahead.add(attempt, askedAtMs);
+      this.beginSoon();
     }
   }
 
-  private readonly beginAhead = (): void => {
-    while (this.ahead.length > 0 && this.running < this.concurrency) {
-      this.begin(this.ahead.shift()!);
+  private get hasSlot(): boolean {
+    return !this.closed && this.running < this.concurrency;
+  }
+
+  /** Not from within the end of another job, whose completion is to come first. */
+  private beginSoon(): void {
+    if (!this.ahead.isEmpty && this.hasSlot) {
+      queueMicrotask(this.beginAhead);
     }
-  };
+  }
+
+  /** Bound to where the lane was made, and each job to a context of its own: it must not find what another left in its own. */
+  private readonly beginAhead = AsyncResource.bind((): void => {
+    while (!this.ahead.isEmpty && this.hasSlot) {
+      this.observer.settle();
+      const { attempt, askedAtMs } = this.ahead.next()!;
+      const own = new AsyncResource('nest-job-queue job');
+      own.runInAsyncScope(() => this.begin(attempt, performance.now() - askedAtMs));
+    }
+  });
 
   /**
    * Starts the handler, unless a stop, a cancel or a lost claim came first, or the job has expired.
    *
-   * @param waited whether the job waited here since its claim, which has judged those that begin at once
+   * @param waitedMs how long ago its claim was asked for; undefined where it begins at once, as the claim judged it
    */
-  begin(attempt: Attempt, waited = true): void {
-    const { nameless, alone, expires } = attempt.claim;
+  begin(attempt: Attempt, waitedMs: number | undefined): void {
     if (attempt.isEnded) {
       this.idle(attempt);
       return;
     }
     attempt.begun = true;
     this.running++;
-    if (nameless || alone || (expires && waited)) {
-      void this.tellAndStart(attempt);
-    } else {
-      this.start(attempt);
-    }
-  }
-
-  private async tellAndStart(attempt: Attempt): Promise<void> {
-    const { claim } = attempt;
-    const answer = await tellStart(this, claim, (message) => this.observer.warn(message));
-    if (attempt.isEnded) {
-      this.idle(attempt);
-    } else if (answer === 'started') {
-      this.start(attempt);
-    } else if (answer === 'lost') {
-      attempt.lose();
-      this.reportLost(attempt);
-      this.idle(attempt);
-    } else {
-      this.outbox.refuse({ ...claim, attempt: claim.attempt - 1 }, answer); // the end gives the attempt back
-      this.idle(attempt);
-    }
-  }
-
-  private start(attempt: Attempt): void {
-    this.observer.emit?.({ type: 'started', job: attempt.job });
-    attempt.start();
+    startAttempt(this, attempt, waitedMs);
   }
 
   /** A job that no handler here knows goes back, delayed, for a worker that does; the queue gives up after ten times. */
   private refuseUnknownName(job: ClaimedJob): void {
+    const { id, token, fence } = job;
     const why = `has the name "${job.name}", which no handler of this worker knows`;
-    this.observer.warn(`Job ${job.id} of queue "${this.name}" ${why}; it goes back.`);
+    this.observer.warn(`Job ${id} of queue "${this.name}" ${why}; it goes back.`);
     this.outbox.releases.push({
-      settlement: { ...refOf(job), reason: 'unhandled', delayMs: UNHANDLED_DELAY_MS },
+      settlement: { id, token, fence, reason: 'unhandled', delayMs: UNHANDLED_DELAY_MS },
       refused: { job, error: new Error(`The job ${why}.`) },
     });
     this.observer.changed();
@@ -260,14 +268,13 @@ export class Lane implements AttemptOwner {
   }
 
   idle(attempt: Attempt): void {
-    const wasFull = this.free === 0;
+    const wasFull = this.freeForWait === 0;
     this.attempts.delete(attempt);
     if (attempt.begun) {
       this.running--;
+      this.ahead.jobEnded();
     }
-    if (this.ahead.length > 0) {
-      queueMicrotask(this.beginAhead); // not from within the end of another, whose completion is to come first
-    }
+    this.beginSoon();
     // A lane with a slot to spare is waited for, or claims anyway; a full one may have missed what came meanwhile.
     if (wasFull && !this.covered) {
       this.hungry = true;
@@ -289,8 +296,4 @@ export class Lane implements AttemptOwner {
     this.observer.emit?.({ type: 'stuck', job: attempt.job });
     void tellFleet(this, attempt.claim, 'stuck', this.observer.warn);
   }
-}
-
-function refOf({ id, token, fence }: ClaimedJob) {
-  return { id, token, fence };
 }

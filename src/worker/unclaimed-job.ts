@@ -27,6 +27,7 @@ export function unclaimedJob(record: JobRecord, queue: JobQueue): Job {
     plain: false,
     nameless: false,
     alone: false,
+    ahead: false,
     expires: false,
   };
   return new Job(claim, nobody);

@@ -17,6 +17,7 @@ import { IdleWait } from './idle-wait.js';
 import { Isolation } from './isolation.js';
 import { Lane } from './lane.js';
 import { Recurring } from './recurring.js';
+import { teachStart } from './start-attempt.js';
 import type { StuckJob } from './stuck.js';
 import { Sweeper } from './sweeper.js';
 import { Transport } from './transport.js';
@@ -169,6 +170,7 @@ export class Worker {
     }
     const observer = {
       changed: () => this.onChange(),
+      settle: () => this.loop?.settle(),
       emit: guardedListener(this.options.onEvent, logger),
       warn: (message: string) => logger.warn(message),
       hold: (lane: Lane, attempt: Attempt) => {
@@ -176,9 +178,11 @@ export class Worker {
         this.idleWaits.forEach((idleWait) => idleWait.interrupt());
       },
     };
-    for (const { queue, concurrency = 10, prefetch = 0, handlers } of this.queues) {
+    const ahead = this.options.concurrency === undefined ? undefined : 0; // slots of all queues are none to wait in
+    for (const { queue, concurrency = 10, prefetch = ahead, handlers } of this.queues) {
       const scripts = await queue.scripts();
       await requireRights(this.connection, scripts.keys);
+      await teachStart(queue, scripts);
       const lane = new Lane(queue, scripts, concurrency, prefetch, resolveHandlers(queue, handlers), observer);
       if (this.paused.has(queue.name)) lane.close();
       this.lanes.push(lane);

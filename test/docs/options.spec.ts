@@ -45,7 +45,6 @@ it('of a queue', () => {
   expectTold('queue options', 'README.md', options, {
     ...resolveQueueOptions('a queue'),
     concurrency: 10,
-    prefetch: 0,
   });
 });
 

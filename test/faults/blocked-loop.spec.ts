@@ -8,6 +8,29 @@ const VISIBILITY_MS = 1_500;
 const SWEEP_MS = 500;
 const SLACK_MS = atMost(1_000);
 
+it("what was claimed ahead and is another worker's by then does not begin", async () => {
+  const queue = newQueue({ visibilityMs: VISIBILITY_MS });
+  const handles = await queue.enqueueMany([{ payload: 'block' }, { payload: 1 }, { payload: 2 }]);
+  const blocked = await WorkerProcess.start({
+    queue: queue.name,
+    queueOptions: { visibilityMs: VISIBILITY_MS },
+    slots: { concurrency: 1, prefetch: 2 },
+    workerOptions: { sweepIntervalMs: 0 },
+    workMs: 10,
+    blockMs: 3 * VISIBILITY_MS,
+  });
+  await blocked.event('started');
+  const heir = await startWorker(queue, undefined, { sweepIntervalMs: SWEEP_MS });
+  await heir.event('completed', 3);
+  await heir.worker.stop();
+  const next = await queue.enqueue('next');
+  await blocked.event('completed');
+  const lost = blocked.events.filter(({ type }) => type === 'lost').map(({ id }) => id);
+  expect(lost.toSorted()).toEqual(handles.map(({ id }) => id).toSorted());
+  const started = blocked.events.filter(({ type }) => type === 'started').map(({ id }) => id);
+  expect(started).toEqual([handles[0]!.id, next.id]);
+}, 60_000);
+
 it('another runs the job within visibility timeout + sweep interval + 1 s; it is recorded once, and the first works on', async () => {
   const queue = newQueue({ visibilityMs: VISIBILITY_MS });
   const blocked = await WorkerProcess.start({

@@ -1,10 +1,50 @@
 // A job that kills its worker, among others that do nothing wrong.
 import { describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import type { JobQueue } from '../../src/queue/job-queue.js';
 import { eventually } from '../support/wait.js';
 import { WorkerProcess } from '../support/worker-process.js';
 import { newQueue } from '../support/workers.js';
 
 const INNOCENTS = 20;
+
+/** The server knows how a job is completed: else it would ask for the text, which the dead do not send. */
+async function teachComplete(queue: JobQueue): Promise<void> {
+  await queue.enqueue('warm');
+  await queue.complete((await queue.claim())!);
+}
+
+describe('a job that kills its worker and was claimed ahead', () => {
+  it.each([
+    ['', {}],
+    [', through a client that sends later', { enableAutoPipelining: true }],
+  ])(
+    'is charged; what ran before it is completed, what waited behind it had not begun%s',
+    async (_, redisOptions) => {
+      const queue = newQueue();
+      await teachComplete(queue);
+      const payloads = ['first', 'poison', 'behind', 'behind'];
+      const handles = await queue.enqueueMany(payloads.map((payload) => ({ payload })));
+      const worker = await WorkerProcess.start({
+        queue: queue.name,
+        slots: { concurrency: 1, prefetch: payloads.length - 1 },
+        workerOptions: { sweepIntervalMs: 0 },
+        workMs: 1,
+        redisOptions,
+      });
+      await eventually(() => worker.isDead);
+      const { keys } = await queue.scripts();
+      const redis = queue.connection.client as Redis;
+      for (const { id } of handles) await redis.zadd(keys.claims, 'XX', 1, id);
+      await queue.reclaim();
+      const [first, poison, ...behind] = await Promise.all(handles.map(({ id }) => queue.get(id)));
+      expect(first).toMatchObject({ status: 'completed', attempts: 1 });
+      expect(poison).toMatchObject({ status: 'pending', attempts: 1, crashes: 1 });
+      const untouched = { status: 'pending', attempts: 0, crashes: 0, interruptions: 1 };
+      expect(behind).toMatchObject([untouched, untouched]);
+    },
+  );
+});
 
 describe('a job that kills its worker each time', () => {
   it('is a dead letter in the end, and all that ran beside it are completed', async () => {

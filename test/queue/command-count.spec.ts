@@ -48,6 +48,7 @@ async function processed(
   queue: JobQueue,
   concurrency: number,
   options: HandlerOptions = {},
+  prefetch = 0,
 ): Promise<Map<string, number>> {
   await queue.enqueueMany(Array.from({ length: JOBS }, (_, i) => ({ payload: { to: 'ada@example.com', i } })));
   let left = JOBS;
@@ -56,9 +57,12 @@ async function processed(
   const handle = () => {
     if (--left === 0) done();
   };
-  const worker = new Worker([{ queue, concurrency, handlers: { [queue.name]: { ...options, handle } } }], {
-    sweepIntervalMs: 0,
-  });
+  const worker = new Worker(
+    [{ queue, concurrency, prefetch, handlers: { [queue.name]: { ...options, handle } } }],
+    {
+      sweepIntervalMs: 0,
+    },
+  );
   return commandsOf(async () => {
     await worker.start();
     await all;
@@ -107,6 +111,14 @@ describe('a plain job costs Redis no more than it did', () => {
     expect(pipelines.mock.calls.length).toBeLessThanOrEqual(10);
     expect(commands.get('evalsha')).toBeLessThanOrEqual(2 * JOBS + 20);
     expect(perJob(commands, JOBS)).toBeLessThanOrEqual(22.1);
+  });
+
+  it('claimed ahead: a start of its own, and a share of claims and completions that travel together', async () => {
+    const queue = await warmQueue();
+    const commands = await processed(queue, 1, {}, 9);
+    expect(commands.get('hdel')).toBeLessThanOrEqual(JOBS);
+    expect(commands.get('evalsha')).toBeLessThanOrEqual(2 * JOBS);
+    expect(perJob(commands, JOBS)).toBeLessThanOrEqual(15);
   });
 
   // What a job costs beside its trip shows here: HMGET and HSET of its claim; HGET, HSET and PEXPIREAT of its completion.

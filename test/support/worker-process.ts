@@ -32,6 +32,8 @@ export interface WorkerProcessOptions {
   queue: string;
   /** Options of the queue, of the worker, and of the handler, as JSON can carry them. */
   queueOptions?: object;
+  /** How many jobs it runs at once, and claims ahead. */
+  slots?: { concurrency: number; prefetch?: number };
   workerOptions?: object;
   /** How long the handler works, in ms; it ends at once when its signal aborts, unless it is `deaf`. A job with the payload `poison` kills it. */
   workMs: number;
@@ -39,6 +41,7 @@ export interface WorkerProcessOptions {
   /** For how long a job with the payload `block` keeps the event loop from all else, in ms. */
   blockMs?: number;
   redisUrl?: string;
+  redisOptions?: object;
   /** Runs the earlier version of the library, and not the sources of now. */
   earlier?: boolean;
 }
@@ -106,11 +109,11 @@ export class WorkerProcess {
 const SCRIPT = `
 import { Redis } from 'ioredis';
 
-const { library, redisUrl, queue: name, queueOptions, workerOptions, workMs, deaf, blockMs } = JSON.parse(process.argv[2]);
+const { library, redisUrl, queue: name, queueOptions, slots, workerOptions, workMs, deaf, blockMs, redisOptions } = JSON.parse(process.argv[2]);
 const { JobQueue } = await import(library + 'queue/job-queue.js');
 const { Worker } = await import(library + 'worker/worker.js');
 const say = (event) => process.stdout.write(JSON.stringify(event) + '\\n');
-const redis = new Redis(redisUrl, { maxRetriesPerRequest: null });
+const redis = new Redis(redisUrl, { maxRetriesPerRequest: null, ...redisOptions });
 redis.on('error', () => {});
 const queue = new JobQueue(redis, name, queueOptions);
 
@@ -134,7 +137,7 @@ function handle(job) {
   });
 }
 
-const worker = new Worker([{ queue, handlers: { [name]: handle } }], {
+const worker = new Worker([{ queue, ...slots, handlers: { [name]: handle } }], {
   ...workerOptions,
   onEvent: ({ type, job }) => say({ type, id: job.id, attempt: job.attempt }),
 });

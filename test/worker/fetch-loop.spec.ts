@@ -3,6 +3,7 @@ import { expect, it } from '@jest/globals';
 import type { ClaimedJob } from '../../src/queue/job.js';
 import type { ScriptCall, Settled } from '../../src/queue/script-runner.js';
 import { FetchLoop } from '../../src/worker/fetch-loop.js';
+import type { HandlerFunction } from '../../src/worker/handler.js';
 import { Lane } from '../../src/worker/lane.js';
 import type { Transport } from '../../src/worker/transport.js';
 import { coreQueue } from '../support/core-queue.js';
@@ -10,7 +11,7 @@ import { coreQueue } from '../support/core-queue.js';
 const tickEnds = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A worker with one slot, whose trips the test answers. */
-async function workerOfOne() {
+async function workerOfOne({ handle = undefined as HandlerFunction | undefined, prefetch = 0 } = {}) {
   const { queue } = coreQueue();
   const log: string[] = [];
   const answers: ((answer: unknown) => void)[] = [];
@@ -19,9 +20,22 @@ async function workerOfOne() {
     log.push(call!.script + id);
     return new Promise<Settled<unknown>[]>((resolve) => answers.push((answer) => resolve([{ ok: true, answer }])));
   };
-  const observer = { changed: () => {}, emit: undefined, hold: () => {}, warn: () => {} };
-  const handle = ({ id }: { id: string }) => void log.push(`run ${id}`);
-  const lane = new Lane(queue, await queue.scripts(), 1, 0, new Map([['mail', { handle }]]), observer);
+  const observer = {
+    changed: () => {},
+    settle: () => loop.settle(),
+    emit: undefined,
+    hold: () => {},
+    warn: () => {},
+  };
+  const run = ({ id }: { id: string }) => void log.push(`run ${id}`);
+  const lane = new Lane(
+    queue,
+    await queue.scripts(),
+    1,
+    prefetch,
+    new Map([['mail', { handle: handle ?? run }]]),
+    observer,
+  );
   const transport = { carry } as unknown as Transport;
   const logger = { log: () => {}, warn: () => {}, error: () => {} };
   const look = () => loop.depart();
@@ -33,9 +47,26 @@ async function workerOfOne() {
     logger,
     () => process.nextTick(look),
   );
-  const answerClaim = (trip: number, id: string) =>
-    answers[trip]!({ jobs: [claimed(id)], refused: [], nextDueInMs: undefined });
-  return { lane, log, answerClaim, answerCompletion: (trip: number) => answers[trip]!([]), start: look };
+  const answerClaims = (trip: number, jobs: ClaimedJob[]) =>
+    answers[trip]!({ jobs, refused: [], nextDueInMs: undefined });
+  const answerClaim = (trip: number, id: string) => answerClaims(trip, [claimed(id)]);
+  return {
+    lane,
+    log,
+    answerClaim,
+    answerClaims,
+    answerCompletion: (trip: number) => answers[trip]!([]),
+    start: look,
+  };
+}
+
+/** The answer to a claim: all but `a` were claimed ahead. */
+function answerOf(...ids: string[]) {
+  return {
+    jobs: ids.map((id) => ({ ...claimed(id), ahead: id !== 'a' })),
+    refused: [],
+    nextDueInMs: undefined,
+  };
 }
 
 function claimed(id: string) {
@@ -63,6 +94,25 @@ it('sends the end of a job before the next begins, which may crash or keep the p
   answerClaim(3, 'c');
   await tickEnds();
   expect(log.slice(6, 8)).toEqual(['complete of b', 'run c']);
+});
+
+it('sends the end of a job before one begins that was claimed ahead with it', async () => {
+  const { log, answerClaims, start } = await workerOfOne();
+  start();
+  answerClaims(0, [claimed('a'), { ...claimed('b'), ahead: true }]);
+  await tickEnds();
+  expect(log.slice(0, 4)).toEqual(['claim', 'run a', 'complete of a', 'run b']);
+});
+
+it('gives back at a pause what waited together with what a claim under way brings, so that their order stands', async () => {
+  const { lane } = await workerOfOne({ handle: () => new Promise(() => {}), prefetch: 3 });
+  lane.claiming = 4;
+  lane.take(answerOf('a', 'b', 'c'), 3, 0);
+  lane.close();
+  expect(lane.outbox.releases).toEqual([]);
+  lane.take(answerOf('d'), 1, 0);
+  expect(lane.outbox.releases.map(({ settlement }) => settlement.id)).toEqual(['b', 'c', 'd']);
+  expect(lane.running).toBe(1);
 });
 
 it('gives back before it claims, since that comes first in the queue', async () => {

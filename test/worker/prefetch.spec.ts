@@ -1,4 +1,5 @@
 // Jobs that a worker claims beyond its free slots, so that the next begins without a round trip.
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '../../src/queue/job-queue.js';
@@ -27,7 +28,7 @@ async function busy(queue: JobQueue, prefetch: number, options = {}) {
 }
 
 describe('prefetch', () => {
-  it('is none by default: what has no slot stays where any worker can take it', async () => {
+  it('of 0 is none: what has no slot stays where any worker can take it', async () => {
     const queue = newQueue();
     await enqueue(queue, 3);
     const { worker, first } = await busy(queue, 0);
@@ -115,7 +116,47 @@ describe('prefetch', () => {
     first.open();
     await worker.event('completed');
     expect(ran).toEqual([0]);
-    expect(await queue.get(ids[1]!)).toMatchObject({ status: 'pending', crashes: 1 });
+    expect(await queue.get(ids[1]!)).toMatchObject({ status: 'pending', attempts: 0, crashes: 0 });
+  });
+
+  it('is aborted where it has begun before it was known that its claim is lost', async () => {
+    const queue = newQueue();
+    const [first, aborted] = [gate(), gate()];
+    const ids = await enqueue(queue, 2);
+    const handle = async (job: Job) => {
+      if (job.payload === 0) return first.promise;
+      job.signal.addEventListener('abort', () => aborted.open());
+      return aborted.promise;
+    };
+    const list = [{ queue, concurrency: 1, prefetch: 1, handlers: { [queue.name]: handle } }];
+    const worker = await startWorker(list);
+    await eventually(async () => (await queue.stats()).processing === 2);
+    const { keys } = await queue.scripts();
+    await (queue.connection.client as Redis).zadd(keys.claims, 'XX', 1, ids[1]!);
+    await queue.pause();
+    await queue.reclaim();
+    first.open();
+    await worker.event('lost', 1, { id: ids[1]! });
+    await aborted.promise;
+    await worker.event('completed', 1, { id: ids[0]! });
+    expect([worker.count('started'), worker.count('lost')]).toEqual([2, 1]);
+    expect(await queue.get(ids[1]!)).toMatchObject({ status: 'pending', attempts: 0, crashes: 0 });
+  });
+
+  it('does not begin in the trace of the job before it, nor is it told of there', async () => {
+    const queue = newQueue();
+    const trace = new AsyncLocalStorage<unknown>();
+    const seen: unknown[] = [];
+    const handle = async (job: Job) => {
+      seen.push(trace.getStore());
+      trace.enterWith(job.payload);
+      await new Promise(setImmediate);
+    };
+    await enqueue(queue, 3);
+    const list = [{ queue, concurrency: 1, prefetch: 2, handlers: { [queue.name]: handle } }];
+    const worker = await startWorker(list, undefined, { onEvent: () => seen.push(trace.getStore()) });
+    await worker.event('completed', 3);
+    expect(seen).toEqual(Array(9).fill(undefined)); // each job, its start and its end
   });
 
   it('leaves a job on its last chance alone: what was claimed with it runs before', async () => {

@@ -21,7 +21,8 @@ async function withoutCompletions() {
   leaveBroken(queue); // the invariants are read by the other
   const ran: unknown[] = [];
   const start = async () => {
-    const worker = await startWorker(queue, (job: Job) => void ran.push(job.payload), { perQueue: SLOTS });
+    const handlers = { [queue.name]: (job: Job) => void ran.push(job.payload) };
+    const worker = await startWorker([{ queue, concurrency: SLOTS, prefetch: 0, handlers }]);
     const refused = () => worker.warnings.filter((warning) => warning.includes('it is sent again')).length;
     await eventually(() => refused() >= 3);
     return worker;

@@ -18,7 +18,7 @@ async function addCrashed(q: TestQueue, id: string, times: number): Promise<void
 }
 
 async function claimAlone(q: TestQueue) {
-  const [job] = await q.claim(1, { isolates: true });
+  const [job] = await q.claim(1, { slots: 1 });
   return job!;
 }
 
@@ -30,7 +30,7 @@ async function claimThenExpire(q: TestQueue): Promise<ClaimedJob[]> {
     await die(q, 'held');
   }
   await q.add('ahead', { expires_in_ms: 60_000 });
-  const jobs = await q.claim(2, { isolates: true });
+  const jobs = await q.claim(2, { slots: 2 });
   for (const { id } of jobs) await q.redis.hset(q.keys.job(id), 'expires_at_ms', 1);
   return jobs;
 }
@@ -123,14 +123,94 @@ describe('start.lua of a job that expired after its claim', () => {
   it('is marked only for a claimer that asks, and again where its claim is repeated', async () => {
     const q = testQueue();
     await q.add('a', { expires_in_ms: 60_000 });
-    const claim = () => q.claim(1, { isolates: true, token: 't' });
+    const claim = () => q.claim(1, { slots: 1, token: 't' });
     const [first] = await claim();
     expect(first).toMatchObject({ attempt: 1, alone: false, expires: true });
     expect(await expectUnchanged(q, claim)).toMatchObject([{ id: 'a', fence: first!.fence, expires: true }]);
     await q.add('b', { expires_in_ms: 60_000 });
     await q.addAll('c');
     expect((await q.claim(1)).map(({ expires }) => expires)).toEqual([false]);
-    expect((await q.claim(1, { isolates: true })).map(({ expires }) => expires)).toEqual([false]);
+    expect((await q.claim(1, { slots: 1 })).map(({ expires }) => expires)).toEqual([false]);
+  });
+});
+
+describe('a job that was claimed before a slot was free for it', () => {
+  it('is held until its start: where its worker dies only what has begun is charged', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b', 'c');
+    const jobs = await q.claim(3, { slots: 1 });
+    expect(jobs).toMatchObject([
+      { id: 'a', attempt: 1, ahead: false, plain: true },
+      { id: 'b', attempt: 1, ahead: true, plain: true },
+      { id: 'c', attempt: 1, ahead: true, plain: true },
+    ]);
+    expect(await q.run(q.scripts.start(jobs[1]!))).toBe('started');
+    for (const { id } of jobs) await die(q, id);
+    expect(await q.job('a')).toMatchObject({ status: 'pending', attempts: '1', crashes: '1' });
+    expect(await q.job('b')).toMatchObject({ status: 'pending', attempts: '1', crashes: '1' });
+    expect(await q.job('c')).toMatchObject({ status: 'pending', attempts: '0', interruptions: '1' });
+    expect(await q.job('c')).not.toHaveProperty('crashes');
+  });
+
+  it('is none for a claimer that does not say what begins', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b');
+    expect((await q.claim(2)).map(({ ahead }) => ahead)).toEqual([false, false]);
+    expect(await q.job('b')).not.toHaveProperty('held');
+  });
+
+  it('may be all that a claim brings, and each that is no first attempt', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    const error = { name: 'Error', message: 'failed' };
+    await q.run(q.scripts.fail([{ ...job, error, final: false, backoffMs: 0 }]));
+    expect(await q.claim(1, { slots: 0 })).toMatchObject([{ id: 'a', attempt: 2, ahead: true, plain: false }]);
+  });
+
+  it('that fails without having begun has its attempt back; one that has begun has not, though its start was lost', async () => {
+    const q = testQueue({ maxAttempts: 1 });
+    await q.addAll('a', 'b');
+    const jobs = await q.claim(2, { slots: 0 });
+    const error = { name: 'Error', message: 'failed' };
+    const failures = jobs.map((job, i) => ({ ...job, error, final: false, backoffMs: 0, begun: i === 1 }));
+    expect(await q.run(q.scripts.fail(failures))).toEqual(['retry', 'failed']);
+    expect(await q.job('a')).toMatchObject({ status: 'pending', attempts: '0', errors: '1' });
+    expect(await q.job('b')).toMatchObject({ status: 'failed', attempts: '1', errors: '1' });
+  });
+
+  it('still expires, and runs alone where it is on its last chance', async () => {
+    const q = testQueue();
+    await addCrashed(q, 'a', 2);
+    await q.add('b', { expires_in_ms: 60_000 });
+    expect(await q.claim(2, { slots: 0 })).toMatchObject([
+      { id: 'a', alone: true, ahead: false },
+      { id: 'b', alone: false, ahead: true, expires: true },
+    ]);
+    expect(await q.job('b')).toHaveProperty('held');
+  });
+
+  it('is not held where it is refused', async () => {
+    const q = testQueue({ maxAttempts: 1 });
+    const { fence, token } = await q.addAndClaim('a');
+    await q.run(q.scripts.release([{ id: 'a', token, fence, reason: 'interruption', delayMs: 0 }]));
+    await q.redis.hset(q.keys.job('a'), 'attempts', 1);
+    const { refused } = await q.run(q.claimCall(1, { slots: 0 }));
+    expect(refused).toMatchObject([{ id: 'a' }]);
+    expect(await q.job('a')).not.toHaveProperty('held');
+  });
+
+  it('I3: is told of again where the claim is repeated', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b');
+    await q.add('c', { expires_in_ms: 60_000 });
+    const claim = () => q.claim(3, { slots: 1, token: 't' });
+    const first = (await claim()).map(({ claimedAtMs: _at, ...job }) => job);
+    expect(first.map(({ ahead, expires }) => [ahead, expires])).toEqual([
+      [false, false],
+      [true, false],
+      [true, true],
+    ]);
+    expect(await expectUnchanged(q, claim)).toMatchObject(first);
   });
 });
 
@@ -174,8 +254,8 @@ describe('a job on its last chance', () => {
   it('I3: is told of again where the claim is repeated', async () => {
     const q = testQueue();
     await addCrashed(q, 'a', 2);
-    const first = await q.claim(1, { isolates: true, token: 't' });
-    expect(await expectUnchanged(q, () => q.claim(1, { isolates: true, token: 't' }))).toMatchObject([
+    const first = await q.claim(1, { slots: 1, token: 't' });
+    expect(await expectUnchanged(q, () => q.claim(1, { slots: 1, token: 't' }))).toMatchObject([
       { id: 'a', alone: true, fence: first[0]!.fence },
     ]);
   });

@@ -1,0 +1,128 @@
+import type { Attempt } from './attempt.js';
+
+/** By default jobs are claimed ahead only as far as they begin within so many ms, at the pace of late. */
+const BEGINS_WITHIN_MS = 5;
+
+/** By default so many jobs are at hand, those that run among them: at a concurrency as high nothing is claimed ahead. */
+const AT_HAND = 10;
+
+/** By default all goes back once one has not begun for so many ms, or twice as many: the job before it is a long one. */
+const GOES_BACK_AFTER_MS = 50;
+
+/** So long nothing is claimed ahead after that, in ms: where some jobs are long, another soon will be. */
+const REST_MS = 10_000;
+
+/** What a lane tells of itself. */
+export interface AheadOwner {
+  /** Slots of claims under way, which may bring what comes behind those that wait. */
+  readonly claiming: number;
+  giveBack(attempt: Attempt): void;
+}
+
+interface Waiting {
+  attempt: Attempt;
+  askedAtMs: number;
+}
+
+/**
+ * The jobs of a lane that were claimed before a slot was free for them. How many there may be is said by `prefetch`; where
+ * it is not, as many as ended here within the last few ms, so that of jobs that take long there are none.
+ */
+export class ClaimsAhead {
+  private most: number;
+  /** How many there may be of what a wait brings: none by default, since by then another worker may have a slot for it. */
+  readonly roomForWait: number;
+  private readonly waiting: Waiting[] = [];
+  private ended = 0;
+  private measuredAt = -Infinity;
+  private restsUntil = -Infinity;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly concurrency: number,
+    private readonly prefetch: number | undefined,
+    private readonly owner: AheadOwner,
+  ) {
+    this.roomForWait = prefetch ?? 0;
+    this.most = this.roomForWait;
+  }
+
+  /** How many there may be now. */
+  get room(): number {
+    return this.most;
+  }
+
+  get isEmpty(): boolean {
+    return this.waiting.length === 0;
+  }
+
+  /** @param askedAtMs when its claim was asked for, which is before it was made */
+  add(attempt: Attempt, askedAtMs: number): void {
+    this.waiting.push({ attempt, askedAtMs });
+    if (this.prefetch === undefined && !this.timer) {
+      this.watch();
+    }
+  }
+
+  /** The first of them, which waits no more. */
+  next(): Waiting | undefined {
+    return this.waiting.shift();
+  }
+
+  /** Gives back all that wait. */
+  giveBack(): void {
+    this.waiting.splice(0).forEach(({ attempt }) => this.owner.giveBack(attempt));
+  }
+
+  jobEnded(): void {
+    this.ended++;
+  }
+
+  /**
+   * Sets the room by what has ended since the last measure.
+   *
+   * @param now in ms
+   */
+  measure(now: number): void {
+    const elapsed = now - this.measuredAt;
+    if (this.prefetch !== undefined || elapsed < BEGINS_WITHIN_MS) {
+      return;
+    }
+    const pace = now < this.restsUntil ? 0 : Math.floor((this.ended * BEGINS_WITHIN_MS) / elapsed);
+    this.most = Math.max(0, Math.min(pace, AT_HAND - this.concurrency));
+    this.ended = 0;
+    this.measuredAt = now;
+  }
+
+  /** Looks in a while whether those that wait now have begun. */
+  private watch(latest: Waiting = this.waiting.at(-1)!): void {
+    const dueMs = performance.now() + GOES_BACK_AFTER_MS;
+    const look = () => {
+      this.timer = undefined;
+      if (this.waiting.includes(latest)) {
+        this.giveBackInTurn(latest, performance.now() - dueMs);
+      } else if (!this.isEmpty) {
+        this.watch();
+      }
+    };
+    this.timer = setTimeout(look, GOES_BACK_AFTER_MS).unref();
+  }
+
+  /**
+   * What a claim under way brings would be here, and begin, before what went back: it is waited for. And where this process
+   * stood still, so did the job before.
+   */
+  private giveBackInTurn(latest: Waiting, lateMs: number): void {
+    if (lateMs > GOES_BACK_AFTER_MS / 2) {
+      this.watch(latest);
+      return;
+    }
+    this.most = 0;
+    if (this.owner.claiming > 0) {
+      this.watch(latest);
+    } else {
+      this.restsUntil = performance.now() + REST_MS;
+      this.giveBack();
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import { randomId } from '../queue/job-id.js';
+import type { ClaimedJob, StoredError } from '../queue/job.js';
+import type { JobQueue } from '../queue/job-queue.js';
+import type { QueueScripts } from '../queue/queue-scripts.js';
+import { sendsLater } from '../queue/redis-client.js';
+import type { Attempt } from './attempt.js';
+import type { Outbox } from './outbox.js';
+import { LONGEST_TRIP_MS, runSupervised } from './run-supervised.js';
+import type { WorkerEvent } from './worker-event.js';
+
+/** Whose attempts are started, and who is told what came of it. */
+export interface AttemptStarter {
+  readonly queue: JobQueue;
+  readonly scripts: QueueScripts;
+  readonly outbox: Outbox;
+  readonly observer: { emit: ((event: WorkerEvent) => void) | undefined; readonly warn: (message: string) => void };
+  idle(attempt: Attempt): void;
+  reportLost(attempt: Attempt): void;
+}
+
+/** The part of its visibility timeout for which a claim surely stands; after it Redis is asked. */
+const SURE_SHARE = 0.5;
+
+/**
+ * Calls the handler of an attempt. Before it Redis is told what must hold where the handler kills its worker: the name,
+ * since the limits are found by it, and that a held job is held no more. The answer is waited for where it decides whether
+ * the job starts at all, and where the client sends later what it is given now; else the words are on their way.
+ *
+ * @param waitedMs how long ago its claim was asked for; undefined where it begins at once, as the claim judged it
+ */
+export function startAttempt(owner: AttemptStarter, attempt: Attempt, waitedMs: number | undefined): void {
+  const { nameless, alone, ahead, expires } = attempt.claim;
+  const { options, connection } = owner.queue;
+  const waited = waitedMs !== undefined;
+  const mayBeLost = waited && waitedMs > SURE_SHARE * options.visibilityMs;
+  if (nameless || alone || (waited && expires) || mayBeLost || (ahead && sendsLater(connection.client))) {
+    void startWhenTold(owner, attempt, waited);
+    return;
+  }
+  if (ahead) {
+    void tellMeanwhile(owner, attempt);
+  }
+  start(owner, attempt);
+}
+
+/**
+ * Lets the server know the script by which a start is told, before it counts: where it is asked for the text, a process
+ * that has died meanwhile does not send it. A server that does not answer now learns it with the first start.
+ */
+export async function teachStart(queue: JobQueue, scripts: QueueScripts): Promise<void> {
+  await runSupervised(queue, scripts.start({ id: '', token: randomId() }), LONGEST_TRIP_MS).catch(() => undefined);
+}
+
+function start({ observer }: AttemptStarter, attempt: Attempt): void {
+  observer.emit?.({ type: 'started', job: attempt.job });
+  attempt.start();
+}
+
+async function startWhenTold(owner: AttemptStarter, attempt: Attempt, waited: boolean): Promise<void> {
+  const { claim } = attempt;
+  const answer = await tell(owner, claim, waited);
+  if (attempt.isEnded) {
+    owner.idle(attempt);
+  } else if (answer === 'started') {
+    start(owner, attempt);
+  } else if (answer === 'lost') {
+    lose(owner, attempt);
+    owner.idle(attempt);
+  } else {
+    owner.outbox.refuse({ ...claim, attempt: claim.attempt - 1 }, answer); // the end gives the attempt back
+    owner.idle(attempt);
+  }
+}
+
+async function tellMeanwhile(owner: AttemptStarter, attempt: Attempt): Promise<void> {
+  const answer = await tell(owner, attempt.claim, true);
+  if (answer === 'lost' && !attempt.isEnded) {
+    lose(owner, attempt);
+  }
+}
+
+function lose(owner: AttemptStarter, attempt: Attempt): void {
+  attempt.lose();
+  owner.reportLost(attempt);
+}
+
+/**
+ * Answers where the claim turns out to be lost, and why a job must not start. Where Redis gives no answer it starts.
+ *
+ * @param asks whether to say that it starts, and not its name alone
+ */
+async function tell(
+  { queue, scripts, observer }: AttemptStarter,
+  claim: ClaimedJob,
+  asks: boolean,
+): Promise<'started' | 'lost' | StoredError> {
+  try {
+    if (claim.nameless) {
+      await queue.runner.run(scripts.name(claim));
+    }
+    return asks ? await queue.runner.run(scripts.start(claim)) : 'started';
+  } catch (error) {
+    observer.warn(
+      `The start of job ${claim.id} of queue "${queue.name}" was not stored: ${(error as Error).message}`,
+    );
+    return 'started';
+  }
+}
