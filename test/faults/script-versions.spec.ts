@@ -67,9 +67,10 @@ it('a worker of an earlier version shares a queue with one of now: each does its
   await other.event('completed');
   await worker.worker.stop();
   const deserted = (await queue.claim({ timeoutMs: 5_000 }))!; // what is left here is taken back by the earlier one
+  const { crashes } = (await queue.get(deserted.id))!; // it may be one of those that the other took back
   await traffic.more(10);
   await traffic.settle(observer, 20_000);
-  expect(await queue.get(deserted.id)).toMatchObject({ status: 'completed', crashes: 1 });
+  expect(await queue.get(deserted.id)).toMatchObject({ status: 'completed', crashes: crashes + 1 });
   expect((await queue.stats()).totals).toMatchObject({ completed: traffic.acknowledged.length });
   expect((await queue.doctor()).findings).toEqual([]);
   await other.signal('SIGTERM');
