@@ -14,10 +14,15 @@ import { queueOptions, type Work } from './workload.js';
 const DESERTED_SHARE = 0.001;
 const DESERT_MS = 500;
 
+/** How many jobs every other worker claims before it has a slot for them. */
+const AHEAD = 5;
+
 export async function startWorkerRole(tools: Tools): Promise<Stop> {
   const random = new Random(tools.options.seed);
   const deserter = new Deserter(tools);
-  const stop = await start(tools, tools.options.queue, tools.options.concurrency, (job) => {
+  const { queue, concurrency, number } = tools.options;
+  const prefetch = number % 2 === 0 ? AHEAD : undefined;
+  const stop = await start(tools, queue, { concurrency, prefetch }, (job) => {
     deserter.claimed++;
     return act(job, tools, random);
   });
@@ -30,13 +35,13 @@ export async function startWorkerRole(tools: Tools): Promise<Stop> {
 
 /** One worker, one job at a time: the order of the enqueues is the order of the starts. */
 export function startFifoWorker(tools: Tools): Promise<Stop> {
-  return start(tools, `${tools.options.queue}-fifo`, 1, (job) => act(job, tools, new Random(0)));
+  return start(tools, `${tools.options.queue}-fifo`, { concurrency: 1 }, (job) => act(job, tools, new Random(0)));
 }
 
 async function start(
   { options, redis, history, logger, report }: Tools,
   name: string,
-  concurrency: number,
+  slots: { concurrency: number; prefetch?: number | undefined },
   handle: (job: Job<Work>) => Promise<unknown>,
 ): Promise<Stop> {
   const queue = new JobQueue(redis, name, queueOptions(options.load));
@@ -46,7 +51,7 @@ async function start(
     if (work?.p === undefined) history.add(['tick', type, job.id, job.fence]);
     else history.add([type, work.p, work.n!, job.fence]);
   };
-  const worker = new Worker([{ queue, concurrency, handlers: { [name]: (job) => handle(job as Job<Work>) } }], {
+  const worker = new Worker([{ queue, ...slots, handlers: { [name]: (job) => handle(job as Job<Work>) } }], {
     sweepIntervalMs: 1_000,
     shutdownTimeoutMs: 5_000,
     logger,
