@@ -11,6 +11,8 @@ import {
   sharing,
   staleSettle,
   start,
+  stored,
+  swap,
   verdictOf,
   work,
   type Plant,
@@ -19,6 +21,16 @@ import type { Entry } from './history.js';
 import type { StoredJob } from './snapshot.js';
 
 describe('the checker of histories', () => {
+  it.each([
+    ['finds', {}, ['I8: job 2:1 started after 2']],
+    ['passes, where its claim was taken back,', { takenBack: true as const }, []],
+  ])('%s a job that comes late', (_, more, found) => {
+    const run = cleanRun();
+    swap(run);
+    run.snapshot.jobs.push(stored(1, 'completed', { work: { p: 2, n: 1, kind: 'plain' }, ...more }));
+    expect(verdictOf(run).violations.filter((violation) => violation.startsWith('I8'))).toEqual(found);
+  });
+
   it('passes a clean run, and counts it', () => {
     expect(verdictOf(cleanRun())).toEqual({
       violations: [],

@@ -1,13 +1,15 @@
 // What only the order of things shows: claims that run twice, settlements by a stale claim, early starts, a wrong order.
 import type { Facts } from './facts.js';
 import { RESCHEDULED } from './marks.js';
+import type { Snapshot } from './snapshot.js';
 
 /** The server's clock and the machine's monotonic one are set apart by corrections, in ms. */
 const CLOCK_TOLERANCE_MS = 50;
 
 /** Those that are faults of I2, I3, I5 and I8. */
-export function misordered(facts: Facts): string[] {
-  return [...repeatedClaims(facts), ...staleSettlements(facts), ...early(facts), ...outOfOrder(facts)];
+export function misordered(facts: Facts, { jobs }: Snapshot): string[] {
+  const takenBack = new Set(jobs.flatMap(({ work, takenBack: was }) => (work && was ? `${work.p}:${work.n}` : [])));
+  return [...repeatedClaims(facts), ...staleSettlements(facts), ...early(facts), ...outOfOrder(facts, takenBack)];
 }
 
 function repeatedClaims(facts: Facts): string[] {
@@ -48,14 +50,15 @@ function early(facts: Facts): string[] {
   return faults;
 }
 
-/** First attempts come in the order of the enqueues. One whose first claim was lost on the way has none. */
-function outOfOrder(facts: Facts): string[] {
+/** First attempts come in the order of the enqueues, but for jobs whose claim was lost on the way, and taken back later. */
+function outOfOrder(facts: Facts, takenBack: ReadonlySet<string>): string[] {
   const faults: string[] = [];
   for (const [process, attempts] of facts.attempts.first) {
     const seen = new Set<number>();
     let latest = -1;
     for (const [number] of attempts.toSorted(([, a], [, b]) => a - b)) {
-      if (!seen.has(number) && number < latest) faults.push(`I8: job ${process}:${number} started after ${latest}`);
+      const isLate = !seen.has(number) && number < latest && !takenBack.has(`${process}:${number}`);
+      if (isLate) faults.push(`I8: job ${process}:${number} started after ${latest}`);
       seen.add(number);
       latest = Math.max(latest, number);
     }

@@ -18,6 +18,8 @@ export interface StoredJob {
   attempts: number;
   errors: number;
   crashes: number;
+  /** A claim of it was taken back by a sweep, whether or not that was charged to it. */
+  takenBack?: true;
   /** What the handler returned: the fence of its attempt. */
   resultFence?: number;
   lastError: string;
@@ -68,10 +70,12 @@ export async function takeSnapshot(
 async function readJobs(redis: Redis, place: Place, ids: string[], keyOf: (id: string) => string) {
   const pipeline = redis.pipeline();
   for (const id of ids)
-    pipeline.hmget(keyOf(id), 'payload', 'attempts', 'errors', 'crashes', 'result', 'last_error');
+    pipeline.hmget(keyOf(id), 'payload', 'attempts', 'errors', 'crashes', 'result', 'last_error', 'attempt_log');
   const replies = (await pipeline.exec()) ?? [];
   return ids.map((id, i): StoredJob => {
-    const [payload, attempts, errors, crashes, result, lastError] = (replies[i]?.[1] ?? []) as (string | null)[];
+    const [payload, attempts, errors, crashes, result, lastError, log] = (replies[i]?.[1] ?? []) as (
+      string | null
+    )[];
     return {
       id,
       place,
@@ -80,6 +84,7 @@ async function readJobs(redis: Redis, place: Place, ids: string[], keyOf: (id: s
       attempts: Number(attempts ?? 0),
       errors: Number(errors ?? 0),
       crashes: Number(crashes ?? 0),
+      ...(log?.includes('"WorkerCrash"') ? { takenBack: true as const } : {}),
       ...(result ? { resultFence: Number(result) } : {}),
       lastError: lastError ?? '',
     };
