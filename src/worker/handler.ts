@@ -40,7 +40,7 @@ export interface Handler extends HandlerOptions {
 }
 
 /** What holds for the jobs of each handler: its own limits, else those of the queue. */
-export function limitsOf(handlers: ReadonlyMap<string, Handler>, ofQueue: Limits): Policy[] {
+export function policiesOf(handlers: ReadonlyMap<string, Handler>, ofQueue: Limits): Policy[] {
   return [...handlers].map(([name, { maxAttempts = ofQueue.maxAttempts, maxCrashes = ofQueue.maxCrashes }]) => ({
     name,
     maxAttempts,
@@ -49,7 +49,7 @@ export function limitsOf(handlers: ReadonlyMap<string, Handler>, ofQueue: Limits
 }
 
 /** Those that differ from the queue's. */
-export function ownLimits(limits: readonly Policy[], ofQueue: Limits): Policy[] {
+export function ownPolicies(limits: readonly Policy[], ofQueue: Limits): Policy[] {
   return limits.filter(
     ({ maxAttempts, maxCrashes }) => maxAttempts !== ofQueue.maxAttempts || maxCrashes !== ofQueue.maxCrashes,
   );

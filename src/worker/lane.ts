@@ -7,7 +7,7 @@ import type { Policy } from '../queue/hot-path-scripts.js';
 import type { Failure, QueueScripts, Release } from '../queue/queue-scripts.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
 import { ClaimsAhead, type AheadOwner } from './claims-ahead.js';
-import { limitsOf, ownLimits, type Handler } from './handler.js';
+import { ownPolicies, policiesOf, type Handler } from './handler.js';
 import { JobReports } from './job-reports.js';
 import { Outbox } from './outbox.js';
 import { startAttempt, type AttemptStarter } from './start-attempt.js';
@@ -84,8 +84,8 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
     this.reports = new JobReports(queue, scripts, (job) =>
       [...this.attempts].find(({ claim }) => claim === job)?.lose(),
     );
-    this.limits = limitsOf(handlers, queue.options);
-    this.policies = ownLimits(this.limits, queue.options);
+    this.limits = policiesOf(handlers, queue.options);
+    this.policies = ownPolicies(this.limits, queue.options);
   }
 
   get name(): string {
@@ -197,7 +197,7 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
     if (job.alone && !this.closed) {
       this.observer.hold(this, attempt);
     } else if (this.hasSlot && this.ahead.isEmpty && !job.ahead) {
-      this.begin(attempt, undefined);
+      this.begin(attempt);
     } else {
       this.ahead.add(attempt, askedAtMs);
       this.beginSoon();
@@ -230,7 +230,7 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
    *
    * @param waitedMs how long ago its claim was asked for; undefined where it begins at once, as the claim judged it
    */
-  begin(attempt: Attempt, waitedMs: number | undefined): void {
+  begin(attempt: Attempt, waitedMs?: number): void {
     if (attempt.isEnded) {
       this.idle(attempt);
       return;
