@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { Connection } from '../queue/connection.js';
 import { RedisUnsuitableError } from '../queue/errors.js';
+import { hearErrors } from '../queue/hear-errors.js';
 import type { JobQueueLogger } from '../queue/logger.js';
 import { isCluster, isRedisClient, type RedisClient } from '../queue/redis-client.js';
 import { SHORTEST_TRIP_MS, supervised } from '../queue/supervised.js';
@@ -29,7 +30,7 @@ export class RedisConnection {
     this.owned = !isRedisClient(redis);
     const client = isRedisClient(redis) ? redis : open(redis);
     if (this.owned) {
-      client.on('error', (error: Error) => logger.warn(`Redis connection: ${describe(error)}`));
+      hearErrors(client, (error) => logger.warn(`Redis connection: ${describe(error)}`));
     }
     this.connection = Connection.of(client);
     this.connection.logger = logger;

@@ -1,6 +1,7 @@
 import type { RedisOptions } from 'ioredis';
 import { hearMissingRight, requireAsking } from './cluster-rights.js';
 import { RedisUnsuitableError } from './errors.js';
+import { hearErrors } from './hear-errors.js';
 import { silentLogger, type JobQueueLogger } from './logger.js';
 import { explainRefusal } from './permission-error.js';
 import { isCluster, type RedisClient } from './redis-client.js';
@@ -170,7 +171,7 @@ export class Connection {
           redisOptions: { ...this.client.options.redisOptions, ...overrides },
         })
       : this.client.duplicate({ ...overrides, ...own });
-    copy.on('error', (error: Error) => this.logger.warn(`Redis connection (${purpose}): ${error.message}`));
+    hearErrors(copy, (error) => this.logger.warn(`Redis connection (${purpose}): ${error.message}`));
     return copy;
   }
 }

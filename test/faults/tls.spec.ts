@@ -1,6 +1,9 @@
 // A server that speaks TLS only.
+import { once } from 'node:events';
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
 import { JobQueueHealthIndicator, JobQueueService } from 'nest-job-queue';
+import { RedisConnection } from '../../src/nest/redis-connection.js';
 import { handlerOf, KeptLog, startApp } from '../nest/app.js';
 import { makeCertificates, type Certificates } from '../support/certificates.js';
 import { startOwnRedis, type OwnRedis } from '../support/own-redis.js';
@@ -51,5 +54,22 @@ describe('a server that speaks TLS only', () => {
     await expect(app.get(JobQueueService).enqueue(name, null)).rejects.toMatchObject({ outcome: 'not-sent' });
     expect(log.lines.join('\n')).toMatch(/self-signed certificate/);
     expect(await app.get(JobQueueHealthIndicator).check('jobs')).toMatchObject({ jobs: { status: 'down' } });
+  });
+
+  it('whose certificate is not trusted may say so once more on the same socket, which ends no process', async () => {
+    const warnings: string[] = [];
+    const logger = { log: () => {}, warn: (line: string) => void warnings.push(line), error: () => {} };
+    const made = new RedisConnection(server.url, logger);
+    for (const client of [made.client, made.connection.duplicate('events')] as Redis[]) {
+      void client.connect().catch(() => undefined);
+      await once(client, 'error');
+      // Node hands on an alert of the server also where it has given the socket up, when the alert comes before its end.
+      expect(() => client.stream.emit('error', new Error('tlsv1 alert decode error'))).not.toThrow();
+      client.disconnect();
+    }
+    expect(warnings.filter((line) => line.includes('alert'))).toEqual([
+      'Redis connection: tlsv1 alert decode error',
+      'Redis connection (events): tlsv1 alert decode error',
+    ]);
   });
 });
