@@ -16,10 +16,10 @@
 --   max_attempts
 -- Returns now in ms; ms until the next scheduled job is due, or -1; the fence of the first job, each other's is one more;
 --   then for each job: id, name (nil: that of the job before; '': it has none), payload, enqueued_at_ms, and nil for a first
---   attempt without options that may run, else an array: attempts, options, verdict ('' to run it; ahead: it is held until
---   start, since no slot was free for it; alone: held likewise, run it alone; expires: where it waits before it begins, only
---   start says whether it still may; ahead_expires: both; or why it must not run, see lib/refuse: missing, cancelled, expired,
---   exhausted; the claimer settles it as failed). Where the call is repeated an array for each, with its fence at the end.
+--   attempt without options that begins at once, else an array: attempts, options, verdict ('' to run it; alone: run it
+--   alone; expires: where it waits before it begins, only start says whether it still may; or why it must not run, see
+--   lib/refuse: missing, cancelled, expired, exhausted; the claimer settles it as failed), whether it is held until start.
+--   Where the call is repeated an array for each, with its fence at the end.
 -- Repeated with the same token: the same jobs, as far as they are still claimed by it.
 local job, pending, prioritized, scheduled, claims = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local wake, settings, sequence, batch = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
@@ -36,17 +36,10 @@ local function hand_over(id, name, payload, enqueued_at, rest)
   replied, name_before = replied + 5, name
 end
 
--- The memory of the last batch is its token, then a line for each id, with the verdict behind a tab where there is one.
 local last = redis.call('GET', batch)
 local ids, more, due_waits = {}, false, false
 if last and string.sub(last, 1, #token + 1) == token .. '\n' then
-  for id, verdict in string.gmatch(last, '\n([^\n\t]+)\t?([^\n]*)') do
-    local current, name, payload, attempts, fence, enqueued_at, options = unpack(read(job .. id,
-      'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options'))
-    if current == token then
-      hand_over(id, name, payload, enqueued_at, { tonumber(attempts) or 0, options, verdict, tonumber(fence) or 0 })
-    end
-  end
+--@include lib/claimed_before
 elseif redis.call('EXISTS', settings, scheduled, prioritized) == 0 then
   ids = redis.call('RPOP', pending, ARGV[1]) or ids
   more = #ids == count and redis.call('LLEN', pending) > 0
@@ -70,45 +63,7 @@ else
 end
 
 if #ids > 0 then
-  local fence = redis.call('INCRBY', sequence, #ids == 1 and '1' or string.format('%d', #ids)) - #ids
-  local expiry = string.format('%d', now + visibility)
-  local expiries, remembered, claimed = { nil, nil }, { token, nil }, 0
-  reply[3] = fence + 1
-  for _, id in ipairs(ids) do
-    local key = job .. id
-    local name, payload, attempts, enqueued_at, options = unpack(read(key,
-      'name', 'payload', 'attempts', 'enqueued_at_ms', 'options'))
-    attempts = attempts == '0' and 0 or math.max(0, tonumber(attempts) or 0)
-    local verdict = ''
-    if attempts > 0 or options or not payload then
---@include lib/verdict
-      verdict = verdict_of(key, name, payload, attempts)
-    end
-    local waits = claimed >= slots
-    if waits and (verdict == '' or verdict == 'expires') then
-      verdict = verdict == '' and 'ahead' or 'ahead_expires'
-    end
-    if verdict ~= 'ended' then
-      local plain = attempts == 0 and not options and verdict == ''
-      local held = verdict == 'alone' or verdict == 'ahead' or verdict == 'ahead_expires'
-      local runs = held or verdict == '' or verdict == 'expires'
-      attempts = runs and attempts + 1 or attempts
-      fence, claimed = fence + 1, claimed + 1
-      local fence_text = string.format('%d', fence)
-      redis.call('HSET', key, 'status', 'processing', 'attempts', plain and '1' or string.format('%d', attempts),
-        'claim_token', token, 'claimed_at_ms', now_text, 'fence', fence_text, 'worker', worker)
-      if held then
-        redis.call('HSET', key, 'held', fence_text)
-      end
-      expiries[2 * claimed - 1], expiries[2 * claimed] = expiry, id
-      remembered[claimed + 1] = verdict == '' and id or id .. '\t' .. verdict
-      hand_over(id, name, payload, enqueued_at, not plain and { attempts, options, verdict })
-    end
-  end
-  if claimed > 0 then
-    redis.call('ZADD', claims, unpack(expiries))
-    redis.call('SET', batch, table.concat(remembered, '\n'), 'PXAT', expiry)
-  end
+--@include lib/claim_ids
   if more or due_waits then
     redis.call('ZADD', wake, '0', '1')
   end

@@ -31,9 +31,15 @@ export interface ClaimAnswer {
 
 const CLAIM_FIELDS = 5;
 
-/** What the reply says of a job that is no first attempt without options. */
-type ClaimRest = [attempts: number | string, options: string | null, verdict: string, fence?: number | string];
-const FIRST_ATTEMPT: ClaimRest = [1, null, ''];
+/** What the reply says of a job that is no first attempt without options which begins at once. */
+type ClaimRest = [
+  attempts: number | string,
+  options: string | null,
+  verdict: string,
+  held: unknown,
+  fence?: number | string,
+];
+const FIRST_ATTEMPT: ClaimRest = [1, null, '', null];
 
 /** Decodes the reply of `lua/claim.lua`. */
 export function decodeClaim(
@@ -53,8 +59,7 @@ export function decodeClaim(
     const payload = parseJson((values[i + 2] as string | null) ?? undefined);
     const rest = (values[i + 4] as ClaimRest | null) ?? FIRST_ATTEMPT;
     const attempt = Number(rest[0]);
-    const storedOptions = rest[1];
-    const verdict = rest[2];
+    const [, storedOptions, verdict, held] = rest;
     const options = storedOptions ? parseJson(storedOptions) : NO_OPTIONS;
     const workerOptions = options === NO_OPTIONS ? NO_OPTIONS.value : decodeWorkerOptions(options.value);
     const name = storedName || (kindOf(payload.value) ?? queue);
@@ -65,16 +70,16 @@ export function decodeClaim(
       payload: payload.value,
       attempt,
       maxAttempts: workerOptions?.maxAttempts ?? maxAttemptsOf(name),
-      fence: Number(rest[3] ?? fence),
+      fence: Number(rest[4] ?? fence),
       token,
       enqueuedAtMs: Number(values[i + 3] ?? 0),
       claimedAtMs,
       options: workerOptions ?? NO_OPTIONS.value,
-      plain: attempt === 1 && !storedOptions && (verdict === '' || verdict === 'ahead'),
+      plain: attempt === 1 && !storedOptions && verdict === '',
       nameless: storedName === '',
       alone: verdict === 'alone',
-      ahead: verdict === 'ahead' || verdict === 'ahead_expires',
-      expires: verdict === 'expires' || verdict === 'ahead_expires',
+      ahead: held !== null && verdict !== 'alone',
+      expires: verdict === 'expires',
     };
     const refusal = verdict ? refusalOf(verdict) : undefined;
     const error = refusal ?? brokenness(payload, workerOptions, storedOptions);
