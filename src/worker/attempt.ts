@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { backoffDelay } from '../queue/backoff.js';
 import { ClaimLostError, isNonRetryable, isRetryLater, JobCancelledError } from '../queue/errors.js';
 import type { ClaimedJob } from '../queue/job.js';
@@ -85,7 +86,9 @@ export class Attempt implements Completion {
     }
     let returned: unknown;
     try {
-      returned = this.handler.handle(this.job);
+      // In a context of its own: a handler must not find what that of another job left in its AsyncLocalStorage.
+      const { handler, job } = this;
+      returned = new AsyncResource('nest-job-queue job').runInAsyncScope(handler.handle, handler, job);
       if (typeof (returned as PromiseLike<unknown> | null | undefined)?.then === 'function') {
         (returned as PromiseLike<unknown>).then(
           (value) => this.onReturn(value),

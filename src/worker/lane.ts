@@ -215,13 +215,12 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
     }
   }
 
-  /** Bound to where the lane was made, and each job to a context of its own: it must not find what another left in its own. */
+  /** Bound to where the lane was made, and not to the end of the job before. */
   private readonly beginAhead = AsyncResource.bind((): void => {
     while (!this.ahead.isEmpty && this.hasSlot) {
       this.observer.settle();
       const { attempt, askedAtMs } = this.ahead.next()!;
-      const own = new AsyncResource('nest-job-queue job');
-      own.runInAsyncScope(() => this.begin(attempt, performance.now() - askedAtMs));
+      this.begin(attempt, performance.now() - askedAtMs);
     }
   });
 

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
 import { InvalidPayloadError, NonRetryableError, RetryLaterError } from '../../src/queue/errors.js';
@@ -179,3 +180,24 @@ function unreadable(): Error {
     },
   });
 }
+
+describe('the async context of a job', () => {
+  it.each([
+    ['ended', 1, 2],
+    ['began', 3, 0],
+  ])('is not that of a job that %s before it, nor is it told of there', async (_, concurrency, prefetch) => {
+    const queue = newQueue();
+    const trace = new AsyncLocalStorage<unknown>();
+    const seen: unknown[] = [];
+    const handle = async (job: Job) => {
+      seen.push(trace.getStore());
+      trace.enterWith(job.payload);
+      await new Promise(setImmediate);
+    };
+    await queue.enqueueMany([{ payload: 0 }, { payload: 1 }, { payload: 2 }]);
+    const list = [{ queue, concurrency, prefetch, handlers: { [queue.name]: handle } }];
+    const worker = await startWorker(list, undefined, { onEvent: () => seen.push(trace.getStore()) });
+    await worker.event('completed', 3);
+    expect(seen).toEqual(Array(9).fill(undefined)); // each job, its start and its end
+  });
+});

@@ -1,5 +1,4 @@
 // Jobs that a worker claims beyond its free slots, so that the next begins without a round trip.
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '../../src/queue/job-queue.js';
@@ -141,22 +140,6 @@ describe('prefetch', () => {
     await worker.event('completed', 1, { id: ids[0]! });
     expect([worker.count('started'), worker.count('lost')]).toEqual([2, 1]);
     expect(await queue.get(ids[1]!)).toMatchObject({ status: 'pending', attempts: 0, crashes: 0 });
-  });
-
-  it('does not begin in the trace of the job before it, nor is it told of there', async () => {
-    const queue = newQueue();
-    const trace = new AsyncLocalStorage<unknown>();
-    const seen: unknown[] = [];
-    const handle = async (job: Job) => {
-      seen.push(trace.getStore());
-      trace.enterWith(job.payload);
-      await new Promise(setImmediate);
-    };
-    await enqueue(queue, 3);
-    const list = [{ queue, concurrency: 1, prefetch: 2, handlers: { [queue.name]: handle } }];
-    const worker = await startWorker(list, undefined, { onEvent: () => seen.push(trace.getStore()) });
-    await worker.event('completed', 3);
-    expect(seen).toEqual(Array(9).fill(undefined)); // each job, its start and its end
   });
 
   it('leaves a job on its last chance alone: what was claimed with it runs before', async () => {
