@@ -122,10 +122,8 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
   }
 
   private freeOf(room: number): number {
-    // What goes back comes before what is behind it in the queue: it is sent before another is claimed.
-    const goesBack = this.outbox.releases.length > 0;
     const isBehind = this.outbox.unsettled > MOST_ROUNDS_UNSETTLED * room;
-    return this.closed || this.resting || goesBack || isBehind
+    return this.closed || this.resting || this.outbox.goesBack || isBehind
       ? 0
       : Math.max(0, room - this.attempts.size - this.claiming);
   }

@@ -24,11 +24,21 @@ export class Outbox {
   failures: Settling<Failure>[] = [];
   releases: Settling<Release>[] = [];
   private underWay = 0;
+  /** Whether one of those under way comes before all that is behind it in the queue. */
+  private interruptionUnderWay = false;
 
   constructor(private readonly owner: OutboxOwner) {}
 
   get isEmpty(): boolean {
     return this.waiting === 0;
+  }
+
+  /**
+   * Whether to claim nothing for now: a job that goes back is to be in its place before what is behind it is claimed. Behind
+   * one that waits a claim may travel; one that is under way may be lost with its connection, and be sent again later.
+   */
+  get goesBack(): boolean {
+    return this.releases.length > 0 || this.interruptionUnderWay;
   }
 
   /** How many settlements wait here or are under way. */
@@ -49,12 +59,14 @@ export class Outbox {
       releases: this.releases.splice(0, most),
     };
     this.underWay += before - this.waiting;
+    this.interruptionUnderWay = taken.releases.some(({ settlement }) => settlement.reason === 'interruption');
     return taken;
   }
 
   /** So many of those that were taken have their answer, or will get none. */
   arrived(count: number): void {
     this.underWay -= count;
+    this.interruptionUnderWay &&= this.underWay > 0;
   }
 
   /** A job that must not run ends as failed, without an attempt. */

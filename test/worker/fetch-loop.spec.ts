@@ -56,6 +56,7 @@ async function workerOfOne({ handle = undefined as HandlerFunction | undefined, 
     answerClaim,
     answerClaims,
     answerCompletion: (trip: number) => answers[trip]!([]),
+    answerReleases: (trip: number) => answers[trip]!(['released']),
     start: look,
   };
 }
@@ -115,11 +116,15 @@ it('gives back at a pause what waited together with what a claim under way bring
   expect(lane.running).toBe(1);
 });
 
-it('gives back before it claims, since that comes first in the queue', async () => {
-  const { lane, log, start } = await workerOfOne();
-  lane.outbox.releases.push({
-    settlement: { id: 'a', token: 't', fence: 1, reason: 'interruption', delayMs: 0 },
-  });
+it.each([
+  ['interruption', 'claims once that has arrived, since it comes first in the queue', []],
+  ['snooze', 'claims at once, since it comes later', ['claim']],
+] as const)('sends a job back before it claims: after an %s it %s', async (reason, _, claims) => {
+  const { lane, log, answerReleases, start } = await workerOfOne();
+  lane.outbox.releases.push({ settlement: { id: 'a', token: 't', fence: 1, reason, delayMs: 0 } });
   start();
+  expect([log, lane.freeForWait]).toEqual([['release', ...claims], 0]);
+  answerReleases(0);
+  await tickEnds();
   expect(log).toEqual(['release', 'claim']);
 });
