@@ -10,7 +10,7 @@ import { ClaimsAhead, type AheadOwner } from './claims-ahead.js';
 import { ownPolicies, policiesOf, type Handler } from './handler.js';
 import { JobReports } from './job-reports.js';
 import { Outbox } from './outbox.js';
-import { startAttempt, type AttemptStarter } from './start-attempt.js';
+import { mayBeLost, startAttempt, type AttemptStarter } from './start-attempt.js';
 import { tellFleet } from './tell-fleet.js';
 import { ShutdownError } from './worker-errors.js';
 import type { WorkerEvent } from './worker-event.js';
@@ -139,9 +139,11 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
     this.hungry = answer.jobs.length + answer.refused.length >= asked;
     this.nextDueInMs = answer.nextDueInMs;
     answer.refused.forEach(({ job, error }) => this.outbox.refuse(job, error));
-    answer.jobs.forEach((job) => this.run(job, askedAtMs));
+    const now = performance.now();
+    const isSure = !mayBeLost(this.queue, now - askedAtMs);
+    answer.jobs.forEach((job) => this.run(job, askedAtMs, isSure));
     this.giveBackWhereClosed();
-    this.claimedAt = performance.now();
+    this.claimedAt = now;
   }
 
   open(): void {
@@ -185,7 +187,7 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
     this.giveBackWhereClosed();
   }
 
-  private run(job: ClaimedJob, askedAtMs: number): void {
+  private run(job: ClaimedJob, askedAtMs: number, isSure: boolean): void {
     const handler = this.handlers.get(job.name);
     if (!handler) {
       return this.refuseUnknownName(job);
@@ -194,7 +196,7 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
     this.attempts.add(attempt);
     if (job.alone && !this.closed) {
       this.observer.hold(this, attempt);
-    } else if (this.hasSlot && this.ahead.isEmpty && !job.ahead) {
+    } else if (isSure && this.hasSlot && this.ahead.isEmpty && !job.ahead) {
       this.begin(attempt);
     } else {
       this.ahead.add(attempt, askedAtMs);

@@ -18,8 +18,13 @@ export interface AttemptStarter {
   reportLost(attempt: Attempt): void;
 }
 
-/** The part of its visibility timeout for which a claim surely stands; after it Redis is asked. */
+/** The part of its visibility timeout for which a claim surely stands. */
 const SURE_SHARE = 0.5;
+
+/** Whether Redis is to be asked before a job begins, as its claim was asked for so long ago that it may have run out. */
+export function mayBeLost(queue: JobQueue, agoMs: number): boolean {
+  return agoMs > SURE_SHARE * queue.options.visibilityMs;
+}
 
 /**
  * Calls the handler of an attempt. Before it Redis is told what must hold where the handler kills its worker: the name,
@@ -30,10 +35,9 @@ const SURE_SHARE = 0.5;
  */
 export function startAttempt(owner: AttemptStarter, attempt: Attempt, waitedMs: number | undefined): void {
   const { nameless, alone, ahead, expires } = attempt.claim;
-  const { options, connection } = owner.queue;
   const waited = waitedMs !== undefined;
-  const mayBeLost = waited && waitedMs > SURE_SHARE * options.visibilityMs;
-  if (nameless || alone || (waited && expires) || mayBeLost || (ahead && sendsLater(connection.client))) {
+  const asks = waited && (alone || expires || mayBeLost(owner.queue, waitedMs));
+  if (nameless || asks || (ahead && sendsLater(owner.queue.connection.client))) {
     void startWhenTold(owner, attempt, waited);
     return;
   }

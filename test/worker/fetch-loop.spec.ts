@@ -7,6 +7,7 @@ import type { HandlerFunction } from '../../src/worker/handler.js';
 import { Lane } from '../../src/worker/lane.js';
 import type { Transport } from '../../src/worker/transport.js';
 import { coreQueue } from '../support/core-queue.js';
+import { eventually } from '../support/wait.js';
 
 const tickEnds = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -114,6 +115,18 @@ it('gives back at a pause what waited together with what a claim under way bring
   lane.take(answerOf('d'), 1, 0);
   expect(lane.outbox.releases.map(({ settlement }) => settlement.id)).toEqual(['b', 'c', 'd']);
   expect(lane.running).toBe(1);
+});
+
+it.each([
+  ['at once, where its claim was asked for just now', 1_000, ['run a']],
+  ["not before Redis was asked, where it may be another's by now", 20_000, []],
+])('begins a job %s', async (_, agoMs, log) => {
+  const worker = await workerOfOne();
+  worker.lane.claiming = 1;
+  worker.lane.take(answerOf('a'), 1, performance.now() - agoMs);
+  expect(worker.log).toEqual(log);
+  await eventually(() => worker.lane.attempts.size === 0);
+  expect(worker.log).toEqual(log); // Redis knows of no such claim
 });
 
 it.each([
