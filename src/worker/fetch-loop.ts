@@ -87,7 +87,9 @@ export class FetchLoop {
   }
 
   private claims(): Errand[] {
-    return this.shareOfClaims().map(([lane, count]) => this.claim(lane, count));
+    const now = performance.now();
+    this.lanes.forEach(({ ahead }) => ahead.measure(now));
+    return this.shareOfClaims().map(([lane, count]) => this.claim(lane, count, now));
   }
 
   private settlements(): Errand[] {
@@ -107,8 +109,6 @@ export class FetchLoop {
    * none to wait for the others with, these are looked at once in a while.
    */
   private shareOfClaims(): [Lane, number][] {
-    const now = performance.now();
-    this.lanes.forEach(({ ahead }) => ahead.measure(now));
     const claims: [Lane, number][] = [];
     let capacity = this.capacity();
     const isLimited = Number.isFinite(capacity);
@@ -154,9 +154,8 @@ export class FetchLoop {
     });
   }
 
-  private claim(lane: Lane, count: number): Errand {
+  private claim(lane: Lane, count: number, askedAtMs: number): Errand {
     const { policies, slots } = lane;
-    const askedAtMs = performance.now();
     lane.claiming += count;
     const request = { count, token: randomId(), worker: this.worker, stream: 'trip', policies, slots };
     return errand(lane.scripts.claim(request), (outcome) => {

@@ -181,8 +181,7 @@ export class Worker {
     const ahead = this.options.concurrency === undefined ? undefined : 0; // slots of all queues are none to wait in
     for (const { queue, concurrency = 10, prefetch = ahead, handlers } of this.queues) {
       const scripts = await queue.scripts();
-      await requireRights(this.connection, scripts.keys);
-      await teachStart(queue, scripts);
+      await Promise.all([requireRights(this.connection, scripts.keys), teachStart(queue, scripts)]);
       const lane = new Lane(queue, scripts, concurrency, prefetch, resolveHandlers(queue, handlers), observer);
       if (this.paused.has(queue.name)) lane.close();
       this.lanes.push(lane);

@@ -7,7 +7,7 @@ import { failure } from '../support/failure.js';
 import { connect } from '../support/redis.js';
 import { eventually, gate, sleep } from '../support/wait.js';
 import { connectionsOf, idle, namedConnection, newQueue, startWorker } from '../support/workers.js';
-import { behindProxy } from './behind-proxy.js';
+import { behindProxy } from '../support/behind-proxy.js';
 
 describe('a cut connection', () => {
   it('holds up an idle worker for less than 2 s', async () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { luaScripts } from '../../src/queue/lua.generated.js';
 import type { Job } from '../../src/worker/job.js';
 import { startWorker } from '../support/workers.js';
-import { behindProxy } from './behind-proxy.js';
+import { behindProxy } from '../support/behind-proxy.js';
 
 describe('a reply that is lost', () => {
   it.each(['claim', 'complete', 'fail', 'release'] as const)(

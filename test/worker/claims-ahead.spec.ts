@@ -3,6 +3,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import type { Attempt } from '../../src/worker/attempt.js';
 import { ClaimsAhead } from '../../src/worker/claims-ahead.js';
 import type { Job } from '../../src/worker/job.js';
+import { behindProxy } from '../support/behind-proxy.js';
 import { eventually, gate, sleep } from '../support/wait.js';
 import { newQueue, startWorker } from '../support/workers.js';
 
@@ -28,6 +29,10 @@ function claimsAhead(concurrency: number, prefetch?: number) {
 }
 
 const attempt = (id: string) => ({ id }) as Attempt;
+
+function standStill(ms: number): void {
+  for (const since = performance.now(); performance.now() - since < ms;);
+}
 
 describe('what may be claimed ahead', () => {
   it('is nothing before a job has ended', () => {
@@ -103,6 +108,15 @@ describe('what was claimed ahead', () => {
     expect(back).toEqual([attempt('a'), attempt('b')]);
   });
 
+  it('stays for as long again where the process stood still, and the job before it with it', async () => {
+    const { ahead, back } = claimsAhead(1);
+    ahead.add(attempt('a'), 0);
+    standStill(LONGER_THAN_A_WAIT_MS);
+    await sleep(1);
+    expect(back).toEqual([]);
+    await eventually(() => back.length > 0);
+  });
+
   it('stays where prefetch asked for it', async () => {
     const { ahead, back } = claimsAhead(1, 2);
     ahead.add(attempt('a'), 0);
@@ -134,7 +148,22 @@ describe('a worker without prefetch', () => {
       await eventually(() => ran.length === jobs.length);
       expect(ran).toEqual(payloads);
     }
-    expect(worker.count('released')).toBeGreaterThan(0);
+    const [back] = worker.events.filter(({ type }) => type === 'released');
+    await worker.event('completed', 1, { id: back!.job.id });
+    const job = (await queue.get(back!.job.id))!;
+    expect(job).toMatchObject({ attempts: 1, interruptions: 1, errors: 0, crashes: 0 });
+    expect(job.attemptLog.map(({ outcome }) => outcome)).toEqual(['interruption', 'completed']);
+  });
+
+  it('takes nothing ahead where a round trip takes more than 5 ms, since no pace is seen', async () => {
+    const { proxy, queue, other } = await behindProxy();
+    proxy.delay(3);
+    const started = jest.spyOn(await queue.scripts(), 'start');
+    const worker = await startWorker([{ queue, concurrency: 1, handlers: { [queue.name]: () => undefined } }]);
+    const before = started.mock.calls.length;
+    await other.enqueueMany(Array.from({ length: 50 }, (_, i) => ({ payload: i })));
+    await worker.event('completed', 50);
+    expect(started.mock.calls.length).toBe(before);
   });
 
   it.each([

@@ -2,8 +2,8 @@
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '../../src/queue/job-queue.js';
 import type { QueueOptions } from '../../src/queue/options.js';
-import { FaultProxy } from '../support/fault-proxy.js';
-import { leaveBroken, namedConnection, newQueue } from '../support/workers.js';
+import { FaultProxy } from './fault-proxy.js';
+import { leaveBroken, namedConnection, newQueue } from './workers.js';
 
 /** A queue whose worker reaches the server through a proxy, and the same queue past it. */
 export async function behindProxy(
