@@ -31,16 +31,18 @@ if not prioritized then
   local at = 1
   while at <= #ARGV do
     local name, last = ARGV[at], at + 1 + 2 * tonumber(ARGV[at + 1])
-    for i = at + 2, last, 2 do
-      local id = ARGV[i]
+    if last == at + 3 then
+      local id = ARGV[at + 2]
       if redis.call('EXISTS', job .. id) == 0 then
-        write_job(id, name, ARGV[i + 1])
-        added = added + 1
+        write_job(id, name, ARGV[last])
         plain[#plain + 1] = id
       end
+    else
+--@include lib/add_alike
     end
     at = last + 1
   end
+  added = #plain
 else
   -- Included here, and not above, so that plain jobs do not pay for what they do not use.
 --@include lib/add_asked

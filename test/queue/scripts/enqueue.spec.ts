@@ -68,6 +68,33 @@ describe('enqueue.lua', () => {
     expect(await q.field('order-1', 'payload')).toBe('"first"');
   });
 
+  it.each([100, 100_000])(
+    'writes of each of many the fields that it writes of one alone, with %i bytes',
+    async (size) => {
+      const q = testQueue();
+      const plain = (id: string) => ({ id, name: 'mail', payload: JSON.stringify(id.repeat(size)), options: '' });
+      await q.run(q.scripts.enqueue([plain('a')]));
+      await q.run(q.scripts.enqueue(['b', 'c', 'd'].map(plain)));
+      const alone = await q.job('a');
+      for (const id of ['b', 'c', 'd']) {
+        const { payload } = plain(id);
+        expect(await q.job(id)).toEqual({ ...alone, id, payload, enqueued_at_ms: expect.any(String) });
+      }
+    },
+  );
+
+  it.each(['a', 'b', 'c'])(
+    'adds the plain job %s twice in one batch only once, as it came first',
+    async (twice) => {
+      const q = testQueue();
+      const plain = (id: string, payload: string) => ({ id, name: 'mail', payload, options: '' });
+      const batch = [...['a', 'b', 'c'].map((id) => plain(id, '1')), plain(twice, '2')];
+      expect((await q.run(q.scripts.enqueue(batch))).map(({ outcome }) => outcome)).toEqual(Array(4).fill('new'));
+      expect(await q.pending()).toEqual(['a', 'b', 'c']);
+      expect([await q.field(twice, 'payload'), await q.total('enqueued')]).toEqual(['1', 3]);
+    },
+  );
+
   it('adds the same id twice in one batch only once', async () => {
     const q = testQueue();
     const chosen = (request: string) => ({
