@@ -113,14 +113,19 @@ export class Enqueuer {
         { cause: error },
       );
     }
-    // What Redis refuses before the script runs was not written; where the script itself failed, part of it may be.
-    const refused =
-      (error.name === 'ReplyError' && !INSIDE_A_SCRIPT.test(error.message)) ||
-      error instanceof RedisPermissionError;
-    return new EnqueueError(sent && !refused ? 'unknown' : 'not-sent', this.queue, [id], error.message, {
+    const outcome = sent && !isRefusal(error) ? 'unknown' : 'not-sent';
+    return new EnqueueError(outcome, this.queue, [id], error.message, {
       cause: error,
     });
   }
+}
+
+/** What Redis refuses before the script runs was not written; where the script itself failed, part of it may be. */
+function isRefusal(error: Error): boolean {
+  if (error instanceof RedisPermissionError) {
+    return !(error.cause instanceof Error) || isRefusal(error.cause);
+  }
+  return error.name === 'ReplyError' && !INSIDE_A_SCRIPT.test(error.message);
 }
 
 /** A time limit over several waits, from the first on. After a tick that took all of it, what has arrived is read first. */

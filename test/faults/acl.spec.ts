@@ -72,6 +72,16 @@ describe('a user with the minimal rights', () => {
     expect(await admin.call('ACL', 'LOG')).toEqual([]);
   });
 
+  it('and without the right to copy enqueues all the same, which an earlier version did not need', async () => {
+    const name = uniqueQueueName();
+    const queue = await queueOf(`${MINIMAL_RIGHTS} -copy`, name);
+    const handles = await queue.enqueueMany(Array.from({ length: 50 }, (_, payload) => ({ payload })));
+    const seen: unknown[] = [];
+    const worker = await startWorker(newQueue({}, admin, name), (job: Job) => void seen.push(job.payload));
+    await worker.event('completed', handles.length);
+    expect(seen).toEqual([...Array(50).keys()]);
+  });
+
   it('and with three more has the doctor, who without them names the first', async () => {
     const queue = newQueue({}, admin);
     const { id } = await queue.enqueue('lost');
@@ -147,6 +157,14 @@ describe('a missing right', () => {
     });
     await expect(queue.stats()).rejects.toThrow('the command evalsha');
     expect(await admin.keys(`queue:${queue.name}:*`)).toEqual([]);
+  });
+
+  it('of a command inside of the script leaves open whether the job was written, as part of it may be', async () => {
+    const queue = await queueOf(`${MINIMAL_RIGHTS} -lpush`);
+    await expect(queue.enqueue({})).rejects.toMatchObject({
+      outcome: 'unknown',
+      message: expect.stringContaining('found refused: a command that a script runs'),
+    });
   });
 
   it('of a command that no script calls is named too', async () => {

@@ -68,33 +68,6 @@ describe('enqueue.lua', () => {
     expect(await q.field('order-1', 'payload')).toBe('"first"');
   });
 
-  it.each([100, 100_000])(
-    'writes of each of many the fields that it writes of one alone, with %i bytes',
-    async (size) => {
-      const q = testQueue();
-      const plain = (id: string) => ({ id, name: 'mail', payload: JSON.stringify(id.repeat(size)), options: '' });
-      await q.run(q.scripts.enqueue([plain('a')]));
-      await q.run(q.scripts.enqueue(['b', 'c', 'd'].map(plain)));
-      const alone = await q.job('a');
-      for (const id of ['b', 'c', 'd']) {
-        const { payload } = plain(id);
-        expect(await q.job(id)).toEqual({ ...alone, id, payload, enqueued_at_ms: expect.any(String) });
-      }
-    },
-  );
-
-  it.each(['a', 'b', 'c'])(
-    'adds the plain job %s twice in one batch only once, as it came first',
-    async (twice) => {
-      const q = testQueue();
-      const plain = (id: string, payload: string) => ({ id, name: 'mail', payload, options: '' });
-      const batch = [...['a', 'b', 'c'].map((id) => plain(id, '1')), plain(twice, '2')];
-      expect((await q.run(q.scripts.enqueue(batch))).map(({ outcome }) => outcome)).toEqual(Array(4).fill('new'));
-      expect(await q.pending()).toEqual(['a', 'b', 'c']);
-      expect([await q.field(twice, 'payload'), await q.total('enqueued')]).toEqual(['1', 3]);
-    },
-  );
-
   it('adds the same id twice in one batch only once', async () => {
     const q = testQueue();
     const chosen = (request: string) => ({
@@ -179,5 +152,56 @@ describe('enqueue.lua: repeated after some of its jobs have gone', () => {
     expect(await q.pending()).toEqual(['a', 'c']);
     expect(await q.status('b')).toBe('processing');
     q.broken = true; // a and c are in the history and pending: the documented window of a repeat
+  });
+});
+
+describe('enqueue.lua: many plain jobs of one name', () => {
+  const MANY = 30;
+  const plain = (id: string, payload = JSON.stringify(id)) => ({ id, name: 'mail', payload, options: '' });
+  const ids = Array.from({ length: MANY }, (_, i) => `job-${i}`);
+
+  it.each([1, 10, 10_000])(
+    'have the fields that one alone has, with a payload repeated %i times',
+    async (times) => {
+      const q = testQueue();
+      const sized = (id: string) => plain(id, JSON.stringify(id.repeat(times)));
+      await q.run(q.scripts.enqueue([sized('alone')]));
+      const alone = await q.job('alone');
+      await q.run(q.scripts.enqueue(ids.map(sized)));
+      for (const id of ids) {
+        const { payload } = sized(id);
+        expect(await q.job(id)).toEqual({ ...alone, id, payload, enqueued_at_ms: expect.any(String) });
+      }
+      expect(await q.pending()).toEqual(['alone', ...ids]);
+    },
+  );
+
+  it.each([0, 1, MANY - 1])('are added once where the id at %i comes twice, as it came first', async (at) => {
+    const q = testQueue();
+    await q.run(q.scripts.enqueue([...ids.map((id) => plain(id, '1')), plain(ids[at]!, '2')]));
+    expect(await q.pending()).toEqual(ids);
+    expect([await q.field(ids[at]!, 'payload'), await q.total('enqueued')]).toEqual(['1', MANY]);
+  });
+
+  it.each([0, 1, MANY - 1])('I3: are new beside one at %i that is known, and runs', async (at) => {
+    const q = testQueue();
+    const claim = await q.addAndClaim(ids[at]!);
+    const before = await q.job(ids[at]!);
+    await q.run(q.scripts.enqueue(ids.map((id) => plain(id))));
+    expect(await q.job(ids[at]!)).toEqual(before);
+    const others = ids.toSpliced(at, 1);
+    expect(await q.pending()).toEqual(others);
+    for (const id of others) {
+      const expected = { id, status: 'pending', attempts: '0', claim_token: '', payload: `"${id}"` };
+      expect(await q.job(id)).toMatchObject(expected);
+    }
+    expect(await q.run(q.scripts.complete([{ ...claim, result: '' }]))).toEqual([]);
+  });
+
+  it('I3: change nothing where the batch is repeated, whole or with its ids under another name', async () => {
+    const q = testQueue();
+    await q.run(q.scripts.enqueue(ids.map((id) => plain(id))));
+    await expectUnchanged(q, () => q.run(q.scripts.enqueue(ids.map((id) => plain(id)))));
+    await expectUnchanged(q, () => q.run(q.scripts.enqueue(ids.map((id) => ({ ...plain(id), name: 'other' })))));
   });
 });
