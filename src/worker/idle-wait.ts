@@ -10,6 +10,9 @@ import { isPassing, Transport } from './transport.js';
 const LONGEST_WAIT_MS = 1_000;
 const SHORTEST_WAIT_MS = 5;
 
+/** A wait is no longer than this part of a visibility timeout: what it brings counts as claimed when it began. */
+const WAIT_SHARE = 0.25;
+
 /** How long the answer to a wait may take beyond the wait, in ms. The connection is ours alone, so it is cut soon. */
 const LONGEST_WAIT_TRIP_MS = 2_000;
 
@@ -113,7 +116,11 @@ export class IdleWait {
   private async waitFor(lanes: Lane[]): Promise<void> {
     const claimsAlong = this.claimsAlong && lanes.length <= MOST_CLAIMED_AT_ONCE;
     const claims = claimsAlong ? lanes.map((lane) => this.claim(lane)) : [];
-    const dueInMs = Math.min(LONGEST_WAIT_MS, ...lanes.map((lane) => lane.nextDueInMs ?? Infinity));
+    const longestMs = Math.min(
+      LONGEST_WAIT_MS,
+      ...lanes.map(({ queue }) => WAIT_SHARE * queue.options.visibilityMs),
+    );
+    const dueInMs = Math.min(longestMs, ...lanes.map((lane) => lane.nextDueInMs ?? Infinity));
     let refusal: Error | undefined;
     const wait = {
       keys: this.wakeKeys(lanes),

@@ -29,15 +29,19 @@ export function mayBeLost(queue: JobQueue, agoMs: number): boolean {
 /**
  * Calls the handler of an attempt. Before it Redis is told what must hold where the handler kills its worker: the name,
  * since the limits are found by it, and that a held job is held no more. The answer is waited for where it decides whether
- * the job starts at all, and where the client sends later what it is given now; else the words are on their way.
+ * the job starts at all, and where the client sends later what it is given now; else the words are on their way. A claim
+ * that may have run out is extended first.
  *
  * @param waitedMs how long ago its claim was asked for; undefined where it begins at once, as the claim judged it
  */
 export function startAttempt(owner: AttemptStarter, attempt: Attempt, waitedMs: number | undefined): void {
   const { nameless, alone, ahead, expires } = attempt.claim;
   const waited = waitedMs !== undefined;
-  const asks = waited && (alone || expires || mayBeLost(owner.queue, waitedMs));
-  if (nameless || asks || (ahead && sendsLater(owner.queue.connection.client))) {
+  if (waited && mayBeLost(owner.queue, waitedMs)) {
+    void startWhenExtended(owner, attempt);
+    return;
+  }
+  if (nameless || (waited && (alone || expires)) || (ahead && sendsLater(owner.queue.connection.client))) {
     void startWhenTold(owner, attempt, waited);
     return;
   }
@@ -58,6 +62,28 @@ export async function teachStart(queue: JobQueue, scripts: QueueScripts): Promis
 function start({ observer }: AttemptStarter, attempt: Attempt): void {
   observer.emit?.({ type: 'started', job: attempt.job });
   attempt.start();
+}
+
+/** The job then has all of its claim's time. Where Redis gives no answer it goes back, as it may be another worker's. */
+async function startWhenExtended(owner: AttemptStarter, attempt: Attempt): Promise<void> {
+  const { queue, scripts, observer } = owner;
+  try {
+    const { lost } = await queue.runner.run(scripts.extend([attempt.claim]));
+    if (lost.length > 0 && !attempt.isEnded) {
+      lose(owner, attempt);
+    }
+  } catch (error) {
+    observer.warn(
+      `Whether the claim of job ${attempt.id} of queue "${queue.name}" stands is not known, so the job goes back: ` +
+        (error as Error).message,
+    );
+    attempt.interrupt(error as Error);
+  }
+  if (attempt.isEnded) {
+    owner.idle(attempt);
+  } else {
+    await startWhenTold(owner, attempt, true);
+  }
 }
 
 async function startWhenTold(owner: AttemptStarter, attempt: Attempt, waited: boolean): Promise<void> {

@@ -2,9 +2,10 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { JobQueue } from '../../src/queue/job-queue.js';
 import { atMost } from '../support/bounds.js';
-import { eventually } from '../support/wait.js';
+import { connect } from '../support/redis.js';
+import { eventually, sleep } from '../support/wait.js';
 import { WorkerProcess } from '../support/worker-process.js';
-import { newQueue, startWorker } from '../support/workers.js';
+import { idle, newQueue, startWorker } from '../support/workers.js';
 
 const VISIBILITY_MS = 1_500;
 const SWEEP_MS = 500;
@@ -121,7 +122,49 @@ describe('a worker that freezes past its claim', () => {
   });
 });
 
-function startProcess(queue: JobQueue, work: { workMs: number; deaf?: boolean }, workerOptions = {}) {
+describe('a worker that freezes before it hears what it has claimed', () => {
+  /** A frozen worker, with the claim of a job that it knows nothing of yet. */
+  async function frozenWithClaim(queue: JobQueue, workMs: number) {
+    const redisOptions = { connectionName: queue.name };
+    const frozen = await startProcess(queue, { workMs, redisOptions });
+    await idle(connect(redisOptions));
+    await frozen.signal('SIGSTOP');
+    const { id } = await queue.enqueue({});
+    await eventually(async () => (await queue.stats()).processing === 1);
+    return { frozen, id };
+  }
+
+  it('and thaws in time has all of a visibility timeout for the job: no other begins it', async () => {
+    const queue = newQueue({ visibilityMs: 3_000 });
+    const { frozen, id } = await frozenWithClaim(queue, 3_000);
+    const heir = await startWorker(queue, () => 'by the heir', { sweepIntervalMs: SWEEP_MS });
+    await sleep(2_500);
+    await frozen.signal('SIGCONT');
+    await frozen.event('completed');
+    expect(heir.count('started')).toBe(0);
+    expect(await queue.get(id)).toMatchObject({ status: 'completed', attempts: 1, crashes: 0 });
+  });
+
+  it('and thaws too late does not begin the job', async () => {
+    const queue = newQueue({ visibilityMs: VISIBILITY_MS });
+    const { frozen, id } = await frozenWithClaim(queue, 10);
+    const heir = await startWorker(queue, () => 'by the heir', { sweepIntervalMs: SWEEP_MS });
+    await heir.event('completed');
+    await heir.worker.stop();
+    await frozen.signal('SIGCONT');
+    await frozen.event('lost');
+    await expectRecordedOnce(queue, id);
+    const next = await queue.enqueue({});
+    await frozen.event('completed');
+    expect(frozen.events.filter(({ type }) => type === 'started').map((event) => event.id)).toEqual([next.id]);
+  });
+});
+
+function startProcess(
+  queue: JobQueue,
+  work: { workMs: number; deaf?: boolean; redisOptions?: object },
+  workerOptions = {},
+) {
   return WorkerProcess.start({
     queue: queue.name,
     queueOptions: { visibilityMs: queue.options.visibilityMs },

@@ -109,10 +109,10 @@ it('sends the end of a job before one begins that was claimed ahead with it', as
 it('gives back at a pause what waited together with what a claim under way brings, so that their order stands', async () => {
   const { lane } = await workerOfOne({ handle: () => new Promise(() => {}), prefetch: 3 });
   lane.claiming = 4;
-  lane.take(answerOf('a', 'b', 'c'), 3, 0);
+  lane.take(answerOf('a', 'b', 'c'), 3, performance.now());
   lane.close();
   expect(lane.outbox.releases).toEqual([]);
-  lane.take(answerOf('d'), 1, 0);
+  lane.take(answerOf('d'), 1, performance.now());
   expect(lane.outbox.releases.map(({ settlement }) => settlement.id)).toEqual(['b', 'c', 'd']);
   expect(lane.running).toBe(1);
 });
