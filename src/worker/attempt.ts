@@ -88,9 +88,13 @@ export class Attempt implements Completion {
     try {
       // In a context of its own: a handler must not find what that of another job left in its AsyncLocalStorage.
       const { handler, job } = this;
-      returned = new AsyncResource('nest-job-queue job').runInAsyncScope(handler.handle, handler, job);
-      if (typeof (returned as PromiseLike<unknown> | null | undefined)?.then === 'function') {
-        (returned as PromiseLike<unknown>).then(
+      const context = new AsyncResource('nest-job-queue job');
+      returned = context.runInAsyncScope(handler.handle, handler, job);
+      if (isThenable(returned)) {
+        // A lazy query only begins in its then.
+        const promise =
+          returned instanceof Promise ? returned : context.runInAsyncScope(() => Promise.resolve(returned));
+        promise.then(
           (value) => this.onReturn(value),
           (error: unknown) => this.onThrow(error),
         );
@@ -212,4 +216,8 @@ export class Attempt implements Completion {
   private ref() {
     return { id: this.id, token: this.token, fence: this.fence };
   }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function';
 }

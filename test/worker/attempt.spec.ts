@@ -200,4 +200,16 @@ describe('the async context of a job', () => {
     await worker.event('completed', 3);
     expect(seen).toEqual(Array(9).fill(undefined)); // each job, its start and its end
   });
+
+  it('is where a lazy query that the handler returns begins, though it begins in its then', async () => {
+    const queue = newQueue();
+    const transaction = new AsyncLocalStorage<string>();
+    const handle = () => {
+      transaction.enterWith('begun');
+      return { then: (resolve: (value: unknown) => void) => resolve(transaction.getStore() ?? 'none') };
+    };
+    const worker = await startWorker(queue, handle);
+    expect(await (await queue.enqueue({})).result()).toBe('begun');
+    expect(worker.warnings).toEqual([]);
+  });
 });
