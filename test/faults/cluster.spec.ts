@@ -1,6 +1,9 @@
 // A Cluster whose masters fail over and whose slots move while workers run.
+import { once } from 'node:events';
 import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { Cluster } from 'ioredis';
 import { JobQueueHealthIndicator, JobQueueService, RedisPermissionError } from 'nest-job-queue';
+import { Connection } from '../../src/queue/connection.js';
 import { JobQueue } from '../../src/queue/job-queue.js';
 import { auditServer } from '../../src/queue/server-audit.js';
 import { freeStuck } from '../../src/queue/stuck-cluster.js';
@@ -152,6 +155,17 @@ describe('a client whose last connection ends late, when it has begun to connect
     await eventually(() => client.status !== 'disconnecting', { what: 'a closed client' });
     freeStuck(client);
     expect(['close', 'end']).toContain(client.status);
+  });
+});
+
+describe('a connection that is made here', () => {
+  it('has each error of its nodes heard, also the second of a socket: one of nobody ends a process', async () => {
+    const made = Connection.of(cluster.connect()).duplicate('waiting for jobs') as Cluster;
+    await once(made, 'ready');
+    for (const { stream } of made.nodes('all').filter(({ status }) => status === 'ready')) {
+      for (const text of ['first', 'second']) expect(() => stream.emit('error', new Error(text))).not.toThrow();
+    }
+    made.disconnect();
   });
 });
 

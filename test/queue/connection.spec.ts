@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { Connection } from '../../src/queue/connection.js';
 import { RedisUnsuitableError } from '../../src/queue/errors.js';
 import { JobQueue } from '../../src/queue/job-queue.js';
 import { supervised } from '../../src/queue/supervised.js';
@@ -66,6 +69,23 @@ describe('the client that is handed in', () => {
     expect(await handle.result()).toBe(1);
     expect(await queue.stats()).toMatchObject({ completed: 1, pending: 0 });
     expect(await queue.list('completed')).toHaveLength(1);
+  });
+});
+
+describe('the errors of a connection that is made here', () => {
+  it('are heard once each, also the second of a socket, to which ioredis listens once', async () => {
+    const connection = Connection.of(connect());
+    const warnings: string[] = [];
+    connection.logger = { log: () => {}, warn: (line) => void warnings.push(line), error: () => {} };
+    const made = connection.duplicate('events') as Redis;
+    await once(made, 'ready');
+    made.emit('error', new Error('of no socket'));
+    const { stream } = made;
+    for (const text of ['first', 'second']) stream.emit('error', new Error(text));
+    made.disconnect();
+    expect(warnings).toEqual(
+      ['of no socket', 'first', 'second'].map((text) => `Redis connection (events): ${text}`),
+    );
   });
 });
 
