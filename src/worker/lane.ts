@@ -49,7 +49,7 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
   readonly attempts = new Set<Attempt>();
   /** How many of them have a handler that runs. */
   running = 0;
-  /** Those of them that were claimed ahead; each begins when a slot becomes free, in their order. */
+  /** Those of them that wait, claimed ahead or answered late; each begins when a slot is free, in their order. */
   readonly ahead: ClaimsAhead;
   /** The settlements that wait for their trip, and how many are under way. */
   readonly outbox = new Outbox(this);
@@ -123,7 +123,7 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
 
   private freeOf(room: number): number {
     const isBehind = this.outbox.unsettled > MOST_ROUNDS_UNSETTLED * room;
-    return this.closed || this.resting || this.outbox.goesBack || isBehind
+    return this.closed || this.resting || this.outbox.holdsClaims || isBehind
       ? 0
       : Math.max(0, room - this.attempts.size - this.claiming);
   }

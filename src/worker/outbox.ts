@@ -34,10 +34,10 @@ export class Outbox {
   }
 
   /**
-   * Whether to claim nothing for now: a job that goes back is to be in its place before what is behind it is claimed. Behind
-   * one that waits a claim may travel; one that is under way may be lost with its connection, and be sent again later.
+   * Whether nothing is to be claimed for now, so that a job which goes back is in its place before what is behind it: until it
+   * is sent, and after an interruption until Redis has answered, since what is lost with its connection is sent again later.
    */
-  get goesBack(): boolean {
+  get holdsClaims(): boolean {
     return this.releases.length > 0 || this.interruptionUnderWay;
   }
 
