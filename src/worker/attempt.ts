@@ -91,9 +91,7 @@ export class Attempt implements Completion {
       const context = new AsyncResource('nest-job-queue job');
       returned = context.runInAsyncScope(handler.handle, handler, job);
       if (isThenable(returned)) {
-        // A lazy query only begins in its then.
-        const promise =
-          returned instanceof Promise ? returned : context.runInAsyncScope(() => Promise.resolve(returned));
+        const promise = context.runInAsyncScope(adopt, undefined, returned); // a lazy query only begins in its then
         promise.then(
           (value) => this.onReturn(value),
           (error: unknown) => this.onThrow(error),
@@ -216,6 +214,10 @@ export class Attempt implements Completion {
   private ref() {
     return { id: this.id, token: this.token, fence: this.fence };
   }
+}
+
+function adopt(value: PromiseLike<unknown>): Promise<unknown> {
+  return Promise.resolve(value);
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

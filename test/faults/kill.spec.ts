@@ -123,17 +123,6 @@ describe('a worker that freezes past its claim', () => {
 });
 
 describe('a worker that freezes before it hears what it has claimed', () => {
-  /** A frozen worker, with the claim of a job that it knows nothing of yet. */
-  async function frozenWithClaim(queue: JobQueue, workMs: number) {
-    const redisOptions = { connectionName: queue.name };
-    const frozen = await startProcess(queue, { workMs, redisOptions });
-    await idle(connect(redisOptions));
-    await frozen.signal('SIGSTOP');
-    const { id } = await queue.enqueue({});
-    await eventually(async () => (await queue.stats()).processing === 1);
-    return { frozen, id };
-  }
-
   it('and thaws in time has all of a visibility timeout for the job: no other begins it', async () => {
     const queue = newQueue({ visibilityMs: 3_000 });
     const { frozen, id } = await frozenWithClaim(queue, 3_000);
@@ -159,6 +148,17 @@ describe('a worker that freezes before it hears what it has claimed', () => {
     expect(frozen.events.filter(({ type }) => type === 'started').map((event) => event.id)).toEqual([next.id]);
   });
 });
+
+/** A frozen worker, with the claim of a job that it knows nothing of yet. */
+async function frozenWithClaim(queue: JobQueue, workMs: number) {
+  const redisOptions = { connectionName: queue.name };
+  const frozen = await startProcess(queue, { workMs, redisOptions });
+  await idle(connect(redisOptions));
+  await frozen.signal('SIGSTOP');
+  const { id } = await queue.enqueue({});
+  await eventually(async () => (await queue.stats()).processing === 1);
+  return { frozen, id };
+}
 
 function startProcess(
   queue: JobQueue,

@@ -204,9 +204,10 @@ describe('the async context of a job', () => {
   it('is where a lazy query that the handler returns begins, though it begins in its then', async () => {
     const queue = newQueue();
     const transaction = new AsyncLocalStorage<string>();
+    const begin = (resolve: (value: unknown) => void) => resolve(transaction.getStore() ?? 'none');
     const handle = () => {
       transaction.enterWith('begun');
-      return { then: (resolve: (value: unknown) => void) => resolve(transaction.getStore() ?? 'none') };
+      return new Proxy({}, { get: (_, key) => (key === 'then' ? begin : undefined) });
     };
     const worker = await startWorker(queue, handle);
     expect(await (await queue.enqueue({})).result()).toBe('begun');

@@ -155,9 +155,11 @@ describe('enqueue.lua: repeated after some of its jobs have gone', () => {
   });
 });
 
+/** A job as the script takes it. */
+const plain = (id: string, payload = JSON.stringify(id)) => ({ id, name: 'mail', payload, options: '' });
+
 describe('enqueue.lua: many plain jobs of one name', () => {
   const MANY = 30;
-  const plain = (id: string, payload = JSON.stringify(id)) => ({ id, name: 'mail', payload, options: '' });
   const ids = Array.from({ length: MANY }, (_, i) => `job-${i}`);
 
   it.each([1, 10, 10_000])(

@@ -212,6 +212,16 @@ describe('a job that was claimed before a slot was free for it', () => {
     ]);
     expect(await expectUnchanged(q, claim)).toMatchObject(first);
   });
+
+  it('is none any more in its next claim, also where that is repeated', async () => {
+    const q = testQueue();
+    await q.addAll('a');
+    const [held] = await q.claim(1, { slots: 0 });
+    await die(q, 'a');
+    const claim = () => q.claim(1, { slots: 1, token: 't' });
+    expect([held!.ahead, (await claim())[0]!.ahead]).toEqual([true, false]);
+    expect(await expectUnchanged(q, claim)).toMatchObject([{ id: 'a', ahead: false }]);
+  });
 });
 
 describe('a job on its last chance', () => {
