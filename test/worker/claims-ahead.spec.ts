@@ -148,6 +148,7 @@ describe('a worker without prefetch', () => {
       await eventually(() => ran.length === jobs.length);
       expect(ran).toEqual(payloads);
     }
+    expect(worker.count('released')).toBeGreaterThan(0);
     const [back] = worker.events.filter(({ type }) => type === 'released');
     await worker.event('completed', 1, { id: back!.job.id });
     const job = (await queue.get(back!.job.id))!;

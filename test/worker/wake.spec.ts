@@ -1,7 +1,7 @@
 // What ends the sleep of an idle worker. Without the wake-up a job would wait for the next look, up to a second later:
 // each of these is repeated, and all must be fast.
-import { describe, expect, it } from '@jest/globals';
-import type { Redis } from 'ioredis';
+import { describe, expect, it, jest } from '@jest/globals';
+import { Redis } from 'ioredis';
 import type { ClaimedJob } from '../../src/queue/job.js';
 import type { JobQueue } from '../../src/queue/job-queue.js';
 import type { Job } from '../../src/worker/job.js';
@@ -257,3 +257,18 @@ async function claimedElsewhere({ queue, redis }: { queue: JobQueue; redis: Redi
     .exec();
   return { ...ref, attempt: 1, options: {} } as ClaimedJob;
 }
+
+describe('a wait', () => {
+  it.each([
+    ['a second', {}, 1],
+    ['a quarter of the visibility timeout, where that is less', { visibilityMs: 1_000 }, 0.25],
+  ])('lasts %s', async (_, options, seconds) => {
+    const { queue, redis } = await idleWorker(options);
+    const waits = jest.spyOn(Redis.prototype, 'bzpopminBuffer');
+    await queue.enqueue({});
+    await eventually(() => waits.mock.calls.some((call) => String(call[0]).includes(queue.name)));
+    await idle(redis);
+    expect(waits.mock.calls.findLast((call) => String(call[0]).includes(queue.name))!.at(-1)).toBe(seconds);
+    waits.mockRestore();
+  });
+});
