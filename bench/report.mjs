@@ -6,7 +6,9 @@ export function printSettings({ machine, redis, contestants }, { rounds, quick }
   console.log(`${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.os}`);
   console.log(`Node ${machine.node}, Redis ${redis} (private server, no persistence but where AOF is said)`);
   console.log(`${rounds} alternations${quick ? ', quick' : ''}; producer and workers are processes of their own`);
-  console.log('kept completed jobs: 1,000; payload 60 bytes and noop handlers where nothing else is said\n');
+  console.log(
+    'kept completed jobs: 1,000; payload of about 60 bytes and noop handlers where nothing else is said\n',
+  );
   for (const { name, version, settings } of contestants.values()) {
     console.log(`${name} ${version}`);
     for (const [what, how] of Object.entries(settings)) console.log(`  ${what.padEnd(8)} ${how}`);

@@ -1,4 +1,4 @@
-// npm run bench -- [--quick] [--only ID]… [--json FILE] [--rounds N] [--guard] [--growth [--plots DIR]]
+// npm run bench -- [--quick] [--only ID]… [--json FILE] [--rounds N] [--redis NAME=VALUE]… [--guard] [--growth [--plots DIR]]
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -17,6 +17,7 @@ const { values: options } = parseArgs({
     only: { type: 'string', multiple: true },
     json: { type: 'string' },
     rounds: { type: 'string' },
+    redis: { type: 'string', multiple: true, default: [] },
     guard: { type: 'boolean', default: false },
     growth: { type: 'boolean', default: false },
     plots: { type: 'string', default: 'results' },
@@ -26,7 +27,7 @@ const { values: options } = parseArgs({
 const path = (name) => resolve(process.env.INIT_CWD ?? process.cwd(), name);
 
 const contestants = await openContestants();
-const server = await Server.start();
+const server = await Server.start(options.redis);
 const bench = {
   server,
   fleet: new Fleet(),
@@ -39,7 +40,11 @@ const bench = {
 };
 
 try {
-  const context = { machine: describeMachine(), redis: await server.version(), contestants };
+  const context = {
+    machine: describeMachine(),
+    redis: [await server.version(), ...options.redis].join(', '),
+    contestants,
+  };
   printSettings(context, bench);
   if (options.growth) await runGrowth(bench, path(options.plots));
   else {

@@ -28,7 +28,7 @@ export async function enqueue({ bench, producer, contestant }, load) {
   const { server } = bench;
   const { count, from = 0, expectWaiting = from + count } = load;
   const before = await server.probe();
-  const { us, cpuUs } = await producer.call('enqueue', { from, size: 'small', ...load });
+  const { us, cpuUs } = await producer.call('enqueue', { from, ...load });
   const used = await server.since(before);
   if (expectWaiting !== null) {
     const counts = await producer.call('counts');

@@ -4,9 +4,16 @@ import { Redis } from 'ioredis';
 import { startRedisServer } from '../scripts/redis-server.mjs';
 
 export class Server {
-  static async start() {
+  /** @param settings of the server, the same for all contestants, each as 'name=value' */
+  static async start(settings = []) {
     const process = await startRedisServer({ quiet: true });
     const control = new Redis(process.url);
+    for (const setting of settings) {
+      const [, name, value] = /^([^=]+)=(.*)$/.exec(setting) ?? [];
+      if (!name)
+        throw new Error(`--redis: expected name=value, such as hash-max-listpack-value=2048, found "${setting}"`);
+      await control.config('SET', name, value);
+    }
     return new Server(process, control);
   }
 

@@ -2,15 +2,15 @@
 import { enqueue, withQueue } from '../scenario.mjs';
 import { costFigures, pick } from './figures.mjs';
 
-function measure(id, { mode, count, text, costs }) {
+function measure(id, { mode, count, text, size, quick = false, costs }) {
   const figures = { [id]: { unit: 'jobs/s', better: 'more', text }, ...(costs && costFigures(costs, text)) };
   return {
     id,
     figures,
-    quick: true,
+    quick,
     sample: (bench, contestant) =>
       withQueue(bench, contestant, {}, async (scene) => {
-        const result = await enqueue(scene, { mode, count: bench.scale(count) });
+        const result = await enqueue(scene, { mode, size, count: bench.scale(count) });
         return pick(figures, result, id, costs);
       }),
   };
@@ -20,8 +20,20 @@ export default [
   measure('enqueue.parallel100', {
     mode: 'parallel',
     count: 20_000,
+    quick: true,
     text: '100 single enqueues in parallel',
     costs: 'enqueue.parallel100',
   }),
-  measure('enqueue.sequential', { mode: 'sequential', count: 4_000, text: 'one enqueue after the other' }),
+  measure('enqueue.parallel100.200b', {
+    mode: 'parallel',
+    count: 20_000,
+    size: 'medium',
+    text: '100 single enqueues in parallel, 200 byte payload',
+  }),
+  measure('enqueue.sequential', {
+    mode: 'sequential',
+    count: 4_000,
+    quick: true,
+    text: 'one enqueue after the other',
+  }),
 ];

@@ -29,5 +29,6 @@ function measure(suffix, { size, quick = false, text }) {
 
 export default [
   measure('', { size: 'small', quick: true, text: '' }),
+  measure('.200b', { size: 'medium', text: ', 200 byte payload' }),
   measure('.1kb', { size: 'large', text: ', 1 KB payload' }),
 ];

@@ -57,6 +57,13 @@ export default [
     flags: quick,
     text: 'processing at concurrency 1,000',
   }),
+  measure('process.c100.200b', {
+    count: 10_000,
+    concurrency: 100,
+    size: 'medium',
+    bulk: 'enqueue.bulk.200b',
+    text: 'processing at concurrency 100, 200 byte payload',
+  }),
   measure('process.c100.1kb', {
     count: 10_000,
     concurrency: 100,
