@@ -1,25 +1,12 @@
 // A job that has crashed its workers, and that another crash would bury, runs alone.
 import { describe, expect, it } from '@jest/globals';
-import type { Redis } from 'ioredis';
 import type { JobQueue } from '../../src/queue/job-queue.js';
-import { gate, sleep, type Gate } from '../support/wait.js';
+import { onLastChance } from '../support/last-chance.js';
+import { eventually, gate, sleep, type Gate } from '../support/wait.js';
 import { newQueue, startWorker, type TestWorker } from '../support/workers.js';
 
 /** Long enough for an idle worker to start what was enqueued. */
 const LONGER_THAN_A_CLAIM_MS = 150;
-
-/** Enqueues jobs and lets two workers die with them; they stand at the front of the line. */
-async function onLastChance(queue: JobQueue, count = 1): Promise<string[]> {
-  const handles = await queue.enqueueMany(Array.from({ length: count }, () => ({ payload: {} })));
-  const { keys } = await queue.scripts();
-  for (let crashes = 0; crashes < 2; crashes++) {
-    for (const { id } of await queue.claimMany(count)) {
-      await (queue.connection.client as Redis).zadd(keys.claims, 'XX', 1, id);
-    }
-    await queue.reclaim();
-  }
-  return handles.map(({ id }) => id);
-}
 
 /** Handlers that end when their job's gate opens. */
 function gates() {
@@ -67,6 +54,22 @@ describe('a job on its last chance', () => {
     expect(startedIn(worker)).toEqual([first.id, suspect, later.id]);
     [suspect, first.id, later.id].forEach(open);
     await worker.event('completed', 3);
+  });
+
+  it('keeps its claim while it waits', async () => {
+    const queue = newQueue({ visibilityMs: 3_000 });
+    const { handle, open } = gates();
+    const [suspect = ''] = await onLastChance(queue);
+    const first = await queue.enqueue({});
+    const worker = await startWorker(queue, handle, { perQueue: 4 });
+    await worker.event('started', 1, { id: first.id });
+    const { keys } = await queue.scripts();
+    const expiry = async () => Number(await queue.connection.client.zscore(keys.claims, suspect));
+    const claimedUntil = await expiry();
+    await eventually(async () => (await expiry()) > claimedUntil, { timeoutMs: 2_000 }); // after 3 s it begins beside
+    expect(startedIn(worker)).toEqual([first.id]);
+    [first.id, suspect].forEach(open);
+    await worker.event('completed', 2);
   });
 
   it('waits for its turn among others of its kind', async () => {
