@@ -1,14 +1,20 @@
 import type { Attempt } from './attempt.js';
 import type { Lane } from './lane.js';
 
+interface Held {
+  lane: Lane;
+  attempt: Attempt;
+  askedAtMs: number;
+}
+
 /**
  * Runs jobs on their last chance, those that another crash would bury, one at a time and alone in this worker: nothing
  * more is claimed, what runs may end and be settled, then the job starts. So one that kills its worker takes no other with it.
  * Neither the wait nor the run stops the worker for longer than the visibility timeout; then it goes on beside.
  */
 export class Isolation {
-  private readonly held: { lane: Lane; attempt: Attempt }[] = [];
-  private current: { lane: Lane; attempt: Attempt } | undefined;
+  private readonly held: Held[] = [];
+  private current: Held | undefined;
   /** Whether what runs has run for so long that it is not waited for. */
   private waited = false;
   private timer: NodeJS.Timeout | undefined;
@@ -23,8 +29,9 @@ export class Isolation {
     return this.held.length > 0 || this.current !== undefined;
   }
 
-  hold(lane: Lane, attempt: Attempt): void {
-    this.held.push({ lane, attempt });
+  /** @param askedAtMs when its claim was asked for, which is before it was made */
+  hold(lane: Lane, attempt: Attempt, askedAtMs: number): void {
+    this.held.push({ lane, attempt, askedAtMs });
     if (!this.timer) {
       this.limit(lane);
     }
@@ -45,7 +52,7 @@ export class Isolation {
       this.held.shift();
       this.current = next;
       this.limit(next.lane);
-      next.lane.begin(next.attempt, 0);
+      next.lane.begin(next.attempt, performance.now() - next.askedAtMs);
     }
   }
 

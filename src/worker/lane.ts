@@ -35,8 +35,8 @@ export interface LaneObserver {
   emit: ((event: WorkerEvent) => void) | undefined;
   /** A job begins that waited for the end of another: what has ended is sent before, as the job may crash the process. */
   settle(): void;
-  /** A job on its last chance is to begin when nothing else runs here. */
-  hold(lane: Lane, attempt: Attempt): void;
+  /** A job on its last chance, whose claim was asked for at `askedAtMs`, is to begin when nothing else runs here. */
+  hold(lane: Lane, attempt: Attempt, askedAtMs: number): void;
   readonly warn: (message: string) => void;
 }
 
@@ -195,7 +195,7 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
     const attempt = new Attempt(job, handler, this);
     this.attempts.add(attempt);
     if (job.alone && !this.closed) {
-      this.observer.hold(this, attempt);
+      this.observer.hold(this, attempt, askedAtMs);
     } else if (isSure && this.hasSlot && this.ahead.isEmpty && !job.ahead) {
       this.begin(attempt);
     } else {

@@ -173,8 +173,8 @@ export class Worker {
       settle: () => this.loop?.settle(),
       emit: guardedListener(this.options.onEvent, logger),
       warn: (message: string) => logger.warn(message),
-      hold: (lane: Lane, attempt: Attempt) => {
-        this.isolation.hold(lane, attempt);
+      hold: (lane: Lane, attempt: Attempt, askedAtMs: number) => {
+        this.isolation.hold(lane, attempt, askedAtMs);
         this.idleWaits.forEach((idleWait) => idleWait.interrupt());
       },
     };

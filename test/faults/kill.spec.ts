@@ -2,6 +2,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { JobQueue } from '../../src/queue/job-queue.js';
 import { atMost } from '../support/bounds.js';
+import { onLastChance } from '../support/last-chance.js';
 import { connect } from '../support/redis.js';
 import { eventually, sleep } from '../support/wait.js';
 import { WorkerProcess } from '../support/worker-process.js';
@@ -123,20 +124,28 @@ describe('a worker that freezes past its claim', () => {
 });
 
 describe('a worker that freezes before it hears what it has claimed', () => {
-  it('and thaws in time has all of a visibility timeout for the job: no other begins it', async () => {
-    const queue = newQueue({ visibilityMs: 3_000 });
-    const { frozen, id } = await frozenWithClaim(queue, 3_000);
-    const heir = await startWorker(queue, () => 'by the heir', { sweepIntervalMs: SWEEP_MS });
-    await sleep(2_500);
-    await frozen.signal('SIGCONT');
-    await frozen.event('completed');
-    expect(heir.count('started')).toBe(0);
-    expect(await queue.get(id)).toMatchObject({ status: 'completed', attempts: 1, crashes: 0 });
-  });
+  it.each([
+    ['the job', enqueueOne, 0],
+    ['one on its last chance', onLastChance, 2],
+  ])(
+    'and thaws in time has all of a visibility timeout for %s: no other begins it',
+    async (_, enqueue, crashes) => {
+      const queue = newQueue({ visibilityMs: 3_000 });
+      const [id = ''] = await enqueue(queue);
+      const frozen = await frozenWithClaim(queue, 3_000);
+      const heir = await startWorker(queue, () => 'by the heir', { sweepIntervalMs: SWEEP_MS });
+      await sleep(2_500);
+      await frozen.signal('SIGCONT');
+      await frozen.event('completed');
+      expect(heir.count('started')).toBe(0);
+      expect(await queue.get(id)).toMatchObject({ status: 'completed', attempts: crashes + 1, crashes });
+    },
+  );
 
   it('and thaws too late does not begin the job', async () => {
     const queue = newQueue({ visibilityMs: VISIBILITY_MS });
-    const { frozen, id } = await frozenWithClaim(queue, 10);
+    const [id = ''] = await enqueueOne(queue);
+    const frozen = await frozenWithClaim(queue, 10);
     const heir = await startWorker(queue, () => 'by the heir', { sweepIntervalMs: SWEEP_MS });
     await heir.event('completed');
     await heir.worker.stop();
@@ -149,15 +158,20 @@ describe('a worker that freezes before it hears what it has claimed', () => {
   });
 });
 
-/** A frozen worker, with the claim of a job that it knows nothing of yet. */
+async function enqueueOne(queue: JobQueue): Promise<string[]> {
+  return [(await queue.enqueue({})).id];
+}
+
+/** A frozen worker, with the claim of the queue's job, of which it knows nothing yet. */
 async function frozenWithClaim(queue: JobQueue, workMs: number) {
+  await queue.pause();
   const redisOptions = { connectionName: queue.name };
   const frozen = await startProcess(queue, { workMs, redisOptions });
   await idle(connect(redisOptions));
   await frozen.signal('SIGSTOP');
-  const { id } = await queue.enqueue({});
+  await queue.resume();
   await eventually(async () => (await queue.stats()).processing === 1);
-  return { frozen, id };
+  return frozen;
 }
 
 function startProcess(
