@@ -56,9 +56,12 @@ export class Isolation {
     }
   }
 
-  /** Gives back the jobs that have not begun. */
-  stop(): void {
-    this.held.splice(0).forEach(({ lane, attempt }) => lane.giveBack(attempt));
+  /** Gives back the jobs of a queue that is closed, as far as they have not begun. */
+  giveBack(lane: Lane): void {
+    for (const each of this.held.filter((held) => held.lane === lane)) {
+      this.held.splice(this.held.indexOf(each), 1);
+      lane.giveBack(each.attempt);
+    }
   }
 
   /** A claim under way may bring jobs that start at once, so it is waited for in any case. */

@@ -105,7 +105,7 @@ export class Worker {
   /** Stops claiming in this process, for one queue or for all, also before the start; what runs goes on. */
   pause(queue?: string): void {
     this.namesOf(queue).forEach((name) => this.paused.add(name));
-    this.lanesOf(queue).forEach((lane) => lane.close());
+    this.close(this.lanesOf(queue));
     this.idleWaits.forEach((idleWait) => idleWait.interrupt());
     this.onChange();
   }
@@ -132,6 +132,13 @@ export class Worker {
   /** The jobs here whose handlers go on although their signals were aborted, each until it ends. */
   get stuck(): StuckJob[] {
     return this.lanes.flatMap((lane) => [...lane.attempts].flatMap(({ stuck }) => stuck ?? []));
+  }
+
+  private close(lanes: Lane[]): void {
+    lanes.forEach((lane) => {
+      lane.close();
+      this.isolation.giveBack(lane);
+    });
   }
 
   private namesOf(queue: string | undefined): string[] {
@@ -263,8 +270,7 @@ export class Worker {
       {
         lanes: () => this.lanes,
         quiesce: async () => {
-          this.lanes.forEach((lane) => lane.close());
-          this.isolation.stop();
+          this.close(this.lanes);
           const roles = [...this.idleWaits, this.sweeper, this.recurring];
           const stopped = Promise.all(roles.map(async (role) => role?.stop()));
           if (this.connection.ready) {

@@ -86,6 +86,29 @@ describe('a job on its last chance', () => {
     await worker.event('completed', 2);
   });
 
+  it('is given back by a local pause of its queue that comes first, and by none of another', async () => {
+    const [queue, other] = [newQueue(), newQueue()];
+    const { handle, open } = gates();
+    const [suspect = ''] = await onLastChance(queue);
+    const first = await queue.enqueue({});
+    const serve = (each: JobQueue) => ({ queue: each, concurrency: 4, handlers: { [each.name]: handle } });
+    const worker = await startWorker([serve(queue), serve(other)]);
+    await worker.event('started', 1, { id: first.id });
+    worker.worker.pause(other.name);
+    await sleep(LONGER_THAN_A_CLAIM_MS);
+    expect(await queue.get(suspect)).toMatchObject({ status: 'processing' });
+    worker.worker.pause(queue.name);
+    await worker.event('released', 1, { id: suspect });
+    open(first.id);
+    await worker.event('completed', 1, { id: first.id });
+    expect(startedIn(worker)).toEqual([first.id]);
+    expect(await queue.get(suspect)).toMatchObject({ status: 'pending', attempts: 2, interruptions: 1 });
+    worker.worker.resume();
+    await worker.event('started', 1, { id: suspect });
+    open(suspect);
+    await worker.event('completed', 1, { id: suspect });
+  });
+
   it('is given back by a stop that comes first, and is not charged', async () => {
     const queue = newQueue();
     const { handle, open } = gates();
