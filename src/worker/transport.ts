@@ -25,6 +25,9 @@ export class Transport {
   private given = false;
   private wasConnected = false;
   private readonly pauses = new Set<() => void>();
+  private connecting: Promise<void> | undefined;
+  /** What was said of trips that rest: what ends one ends the others too, and is said once. */
+  private readonly said = new Set<string>();
   /** Ends the latest wait; there is one at a time. */
   private endWait: (() => void) | undefined;
 
@@ -49,10 +52,7 @@ export class Transport {
     let outcomes = await this.attempt(calls, first);
     let pause = FIRST_PAUSE_MS;
     while (outcomes.some(mayPass) && !this.given) {
-      this.logger.warn(
-        `Redis did not answer a worker's trip (${outcomes.find(mayPass)!.error.message}); it is sent again.`,
-      );
-      await this.rest(pause);
+      await this.restAfter(outcomes.find(mayPass)!.error, pause);
       pause = Math.min(LONGEST_PAUSE_MS, pause * 2);
       outcomes = await this.repeat(calls, outcomes);
     }
@@ -75,7 +75,8 @@ export class Transport {
   private async attempt(calls: ScriptCall<unknown>[], first?: BlockingWait): Promise<Settled<unknown>[]> {
     if (!this.isReady) {
       // What the client would queue while it is not connected could not be taken back: it is not handed over before.
-      await this.connected();
+      this.connecting ??= this.connected().finally(() => (this.connecting = undefined));
+      await this.connecting;
       if (!this.isReady) {
         return allFailed(calls, new Error('not connected'));
       }
@@ -125,6 +126,16 @@ export class Transport {
       this.client.once('ready', end);
       this.pauses.add(end);
     });
+  }
+
+  private async restAfter({ message }: Error, ms: number): Promise<void> {
+    if (this.said.has(message)) {
+      return this.rest(ms);
+    }
+    this.said.add(message);
+    this.logger.warn(`Redis did not answer a worker's trip (${message}); it is sent again.`);
+    await this.rest(ms);
+    this.said.delete(message);
   }
 
   private rest(ms: number): Promise<void> {
