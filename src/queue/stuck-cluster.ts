@@ -13,6 +13,31 @@ export function replaceNodes(client: Cluster): void {
   }
 }
 
+/** How much each connection of a client has read so far, in bytes. */
+export type Heard = ReadonlyMap<Redis['stream'], number>;
+
+export function heardBy(client: Cluster): Heard {
+  return new Map(client.nodes('all').map(({ stream }) => [stream, stream?.bytesRead]));
+}
+
+/**
+ * Replaces each connection of a client that owes an answer and has said nothing since. The others go on: a master that is
+ * away concerns no queue but its own.
+ *
+ * What it owes fails here. ioredis would send it again by itself, at any time: a claim that comes behind the next one of its
+ * worker brings jobs of which nobody hears.
+ */
+export function replaceSilent(client: Cluster, since: Heard): void {
+  for (const node of client.nodes('all')) {
+    const { stream } = node;
+    if (stream && stream.bytesRead === (since.get(stream) ?? 0) && owedBy(node).length > 0) {
+      hearAsking(node);
+      flushable(node).flushQueue(new Error('the connection gave no answer, and is replaced'));
+      stream.destroy();
+    }
+  }
+}
+
 /** Where a connection is half-open, ioredis waits 2 s for its end; what disconnects for longer waits for nothing, in ms. */
 const LONGEST_END_MS = 3_000;
 
@@ -65,20 +90,27 @@ function inner(client: Cluster): { manuallyClosing?: boolean; reconnectTimeout?:
   return client as unknown as ReturnType<typeof inner>;
 }
 
-/**
- * ioredis hears no answer to an ASKING of its own: that of one which is cut off would end the process, as nobody's. Its
- * queues of commands are not declared, and may be absent in another version, which then is left as it is.
- */
+/** ioredis hears no answer to an ASKING of its own: that of one which is cut off would end the process, as nobody's. */
 function hearAsking(node: Redis): void {
-  const { commandQueue, offlineQueue } = node as unknown as Record<string, { toArray(): Queued[] } | undefined>;
-  for (const { command } of [...(commandQueue?.toArray() ?? []), ...(offlineQueue?.toArray() ?? [])]) {
+  for (const { command } of owedBy(node)) {
     if (command.name === 'asking') {
       command.promise.catch(() => undefined);
     }
   }
 }
 
+/** Its queues of commands are not declared, and may be absent in another version, which then is left as it is. */
+function owedBy(node: Redis): Queued[] {
+  const { commandQueue, offlineQueue } = node as unknown as Record<string, { toArray(): Queued[] } | undefined>;
+  return [...(commandQueue?.toArray() ?? []), ...(offlineQueue?.toArray() ?? [])];
+}
+
 /** A command that a client has sent, or will send. */
 interface Queued {
   command: { name: string; promise: Promise<unknown> };
+}
+
+/** Fails all that a client has sent, or will send: not declared either. */
+function flushable(node: Redis): { flushQueue(error: Error): void } {
+  return node as unknown as ReturnType<typeof flushable>;
 }

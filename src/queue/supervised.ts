@@ -1,7 +1,7 @@
 import { RedisUnsuitableError } from './errors.js';
 import { explainRefusal } from './permission-error.js';
 import { isCluster, type RedisClient } from './redis-client.js';
-import { freeStuck, replaceNodes } from './stuck-cluster.js';
+import { freeStuck, heardBy, replaceNodes, replaceSilent } from './stuck-cluster.js';
 
 /** A server that is merely slow must not lose its connections: nothing is given less than this, in ms. */
 export const SHORTEST_TRIP_MS = 1_000;
@@ -12,23 +12,20 @@ const LONGEST_HANDSHAKE_MS = 5_000;
 /**
  * Waits for an answer of the server. When none comes in time the connection is replaced: a half-open one would keep
  * silent for as long as the operating system believes in it, a quarter of an hour. One that was made meanwhile, or that
- * leads to a server which says that it loads its data, is left alone. After a tick that took all of the time, what has
- * arrived meanwhile is read first.
+ * leads to a server which says that it loads its data, is left alone, and in a Cluster each that says something. After a
+ * tick that took all of the time, what has arrived meanwhile is read first.
  *
  * @throws RedisUnsuitableError when none came in time; what was asked for may have been done. RedisPermissionError
  */
 export function supervised<Answer>(client: RedisClient, limitMs: number, answer: Promise<Answer>): Promise<Answer> {
-  const asked = streamOf(client);
+  const replaceSilence = silenceOf(client);
   return new Promise((resolve, reject) => {
     let answered = false;
     const expire = () => {
       if (answered) {
         return;
       }
-      const isLoading = client.status === 'connect' && asked !== undefined && asked.bytesRead > 0;
-      if (streamOf(client) === asked && !isLoading) {
-        cut(client);
-      }
+      replaceSilence();
       reject(new RedisUnsuitableError(`Redis gave no answer within ${limitMs} ms; the connection is replaced.`));
     };
     const timer = setTimeout(() => setImmediate(expire), limitMs).unref();
@@ -44,6 +41,21 @@ export function supervised<Answer>(client: RedisClient, limitMs: number, answer:
       inTime((error: unknown) => reject(explainRefusal(error))),
     );
   });
+}
+
+/** Answers the way to replace what has kept silent from now on. */
+function silenceOf(client: RedisClient): () => void {
+  if (isCluster(client)) {
+    const heard = heardBy(client);
+    return () => (client.status === 'ready' ? replaceSilent(client, heard) : cut(client));
+  }
+  const asked = streamOf(client);
+  return () => {
+    const isLoading = client.status === 'connect' && asked !== undefined && asked.bytesRead > 0;
+    if (streamOf(client) === asked && !isLoading) {
+      cut(client);
+    }
+  };
 }
 
 /** How often a client that does not connect is looked at, in ms. */
