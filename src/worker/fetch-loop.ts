@@ -21,30 +21,48 @@ interface Errand {
 
 type Trip = 'claims' | 'settlements';
 
+/** Lanes that travel together, and which of their trips are under way. */
+interface Route {
+  lanes: readonly Lane[];
+  underWay: Set<Trip>;
+}
+
 /**
  * Claims for what is free and settles what is finished, for all lanes of a worker, in as few round trips as possible:
  * what ends within one tick travels together, and nothing waits for a timer. One trip claims and one settles at a time, so
- * that Redis works on one while Node works on what the other brought.
+ * that Redis works on one while Node works on what the other brought. In a Cluster each lane has these two for itself: its
+ * master may be away while those of others are there.
  */
 export class FetchLoop {
-  private readonly underWay = new Set<Trip>();
-  private turn = 0;
+  private readonly routes: readonly Route[];
+  private readonly lanes: readonly Lane[];
+  /** The lanes, those first whose turn it is where the slots of the process are dealt out. */
+  private line: readonly Lane[];
   private waitingForIdle: (() => void)[] = [];
 
+  /** @param together the lanes, as they travel together */
   constructor(
     private readonly worker: string,
-    private readonly lanes: readonly Lane[],
+    together: readonly (readonly Lane[])[],
     private readonly capacity: () => number,
     private readonly transport: Transport,
     private readonly logger: JobQueueLogger,
     private readonly onTrip: () => void,
-  ) {}
+  ) {
+    this.routes = together.map((lanes) => ({ lanes, underWay: new Set() }));
+    this.lanes = together.flat();
+    this.line = this.lanes;
+  }
 
   /** Resolves when no trip is under way and no settlement waits. */
   async idle(): Promise<void> {
-    while (this.underWay.size > 0 || this.lanes.some((lane) => !lane.outbox.isEmpty)) {
+    while (this.isUnderWay || this.lanes.some((lane) => !lane.outbox.isEmpty)) {
       await new Promise<void>((resolve) => this.waitingForIdle.push(resolve));
     }
+  }
+
+  private get isUnderWay(): boolean {
+    return this.routes.some(({ underWay }) => underWay.size > 0);
   }
 
   /**
@@ -55,29 +73,57 @@ export class FetchLoop {
     if (this.lanes.some((lane) => lane.outbox.releases.length > 0)) {
       this.settle();
     }
-    this.send('claims', () => this.claims());
+    this.fetch();
     this.settle();
-    if (this.underWay.size === 0) {
+    if (!this.isUnderWay) {
       this.waitingForIdle.splice(0).forEach((resolve) => resolve());
     }
   }
 
-  /** Sends what has ended, unless settlements are under way. */
+  /** Sends what has ended, of lanes whose settlements are not under way. */
   settle(): void {
-    this.send('settlements', () => this.settlements());
-  }
-
-  private send(trip: Trip, collect: () => Errand[]): void {
-    const errands = this.underWay.has(trip) ? [] : collect();
-    if (errands.length > 0) {
-      void this.travel(trip, errands);
+    for (const route of this.readyFor('settlements')) {
+      this.send(
+        'settlements',
+        route,
+        route.lanes.flatMap((lane) => this.settlements(lane)),
+      );
     }
   }
 
-  private async travel(trip: Trip, errands: Errand[]): Promise<void> {
-    this.underWay.add(trip);
+  private fetch(): void {
+    const ready = this.readyFor('claims');
+    if (ready.length === 0) {
+      return;
+    }
+    const now = performance.now();
+    const lanes = new Set(ready.flatMap((route) => route.lanes));
+    lanes.forEach(({ ahead }) => ahead.measure(now));
+    const shares = new Map(this.shareOfClaims(this.line.filter((lane) => lanes.has(lane))));
+    for (const route of ready) {
+      const asking = route.lanes.filter((lane) => shares.has(lane));
+      this.send(
+        'claims',
+        route,
+        asking.map((lane) => this.claim(lane, shares.get(lane)!, now)),
+      );
+    }
+  }
+
+  private readyFor(trip: Trip): Route[] {
+    return this.routes.filter(({ underWay }) => !underWay.has(trip));
+  }
+
+  private send(trip: Trip, route: Route, errands: Errand[]): void {
+    if (errands.length > 0) {
+      void this.travel(trip, route, errands);
+    }
+  }
+
+  private async travel(trip: Trip, { underWay }: Route, errands: Errand[]): Promise<void> {
+    underWay.add(trip);
     const outcomes = await this.transport.carry(errands.map(({ call }) => call));
-    this.underWay.delete(trip);
+    underWay.delete(trip);
     if (trip === 'claims') {
       // Jobs begin now. What they could take with them, by a crash or a long tick, is sent before, where it can be.
       this.settle();
@@ -86,43 +132,42 @@ export class FetchLoop {
     this.onTrip(); // only now do the lanes know whether they are idle
   }
 
-  private claims(): Errand[] {
-    const now = performance.now();
-    this.lanes.forEach(({ ahead }) => ahead.measure(now));
-    return this.shareOfClaims().map(([lane, count]) => this.claim(lane, count, now));
-  }
-
-  private settlements(): Errand[] {
-    return this.lanes.flatMap((lane) => {
-      const { completions, failures, releases } = lane.outbox.take(MOST_PER_CALL);
-      return [
-        ...(failures.length > 0 ? [this.fail(lane, failures)] : []),
-        ...(releases.length > 0 ? [this.release(lane, releases)] : []),
-        ...(completions.length > 0 ? [this.complete(lane, completions)] : []),
-      ];
-    });
+  private settlements(lane: Lane): Errand[] {
+    const { completions, failures, releases } = lane.outbox.take(MOST_PER_CALL);
+    return [
+      ...(failures.length > 0 ? [this.fail(lane, failures)] : []),
+      ...(releases.length > 0 ? [this.release(lane, releases)] : []),
+      ...(completions.length > 0 ? [this.complete(lane, completions)] : []),
+    ];
   }
 
   /**
-   * How many to claim for whom. Where the process has a limit of its own its slots are dealt out in turn, on from where the
-   * last deal ended, so that each lane gets its share however few there are at a time; and since those that are busy leave
-   * none to wait for the others with, these are looked at once in a while.
+   * How many to claim for whom. Where the process has a limit of its own its slots are dealt out in turn, so that each lane
+   * gets its share however few there are at a time, and whichever lanes are under way meanwhile; and since those that are busy
+   * leave none to wait for the others with, these are looked at once in a while.
    */
-  private shareOfClaims(): [Lane, number][] {
+  private shareOfClaims(lanes: readonly Lane[]): [Lane, number][] {
     const claims: [Lane, number][] = [];
     let capacity = this.capacity();
     const isLimited = Number.isFinite(capacity);
-    const hungry = this.lanes.filter((lane) => lane.free > 0 && (lane.hungry || (isLimited && lane.isUnwatched)));
-    const first = this.turn;
-    this.turn += isLimited && hungry.length > 0 ? capacity % hungry.length : 0;
+    const hungry = lanes.filter((lane) => lane.free > 0 && (lane.hungry || (isLimited && lane.isUnwatched)));
+    if (isLimited && capacity > 0) {
+      this.moveBack(hungry.slice(0, capacity % hungry.length)); // those that get one more than others
+    }
     for (let i = 0; i < hungry.length && capacity > 0; i++) {
-      const lane = hungry[(first + i) % hungry.length]!;
+      const lane = hungry[i]!;
       const share = Math.ceil(capacity / (hungry.length - i));
       const count = Math.min(lane.free, share, MOST_PER_CALL);
       capacity -= count;
       claims.push([lane, count]);
     }
     return claims;
+  }
+
+  private moveBack(lanes: readonly Lane[]): void {
+    if (lanes.length > 0) {
+      this.line = [...this.line.filter((lane) => !lanes.includes(lane)), ...lanes];
+    }
   }
 
   private complete(lane: Lane, completions: Attempt[]): Errand {

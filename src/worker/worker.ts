@@ -206,7 +206,7 @@ export class Worker {
   private run(): void {
     const { logger, onEvent, sweepIntervalMs } = this.options;
     this.loop = this.makeLoop();
-    this.idleWaits = this.blockingGroups().map((lanes) => this.makeIdleWait(lanes));
+    this.idleWaits = this.lanesTogether().map((lanes) => this.makeIdleWait(lanes));
     this.heartbeats = this.lanes.map((lane) => new Heartbeat(lane, lane.queue.options.visibilityMs / 3, logger));
     this.heartbeats.forEach((heartbeat) => heartbeat.start());
     if (sweepIntervalMs > 0) {
@@ -220,13 +220,17 @@ export class Worker {
   private makeLoop(): FetchLoop {
     const { client } = this.connection;
     this.transport = new Transport(client, new ScriptRunner(client), this.options.logger);
-    return new FetchLoop(this.id, this.lanes, this.capacity, this.transport, this.options.logger, () =>
+    const together = this.lanesTogether();
+    return new FetchLoop(this.id, together, this.capacity, this.transport, this.options.logger, () =>
       this.onFetch(),
     );
   }
 
-  /** On a single server one connection waits for all queues; in a Cluster each queue is in a slot of its own. */
-  private blockingGroups(): Lane[][] {
+  /**
+   * Which travel together, and are waited for on one connection. On a single server all of them: were they answered one by
+   * one, each would end the wait of those before it, which then claim again. In a Cluster each has a master that may be away.
+   */
+  private lanesTogether(): Lane[][] {
     return this.connection.facts?.cluster ? this.lanes.map((lane) => [lane]) : [this.lanes];
   }
 

@@ -1,15 +1,46 @@
 // A Cluster of which one master is away and not replaced: what is on the others goes on, also in the same worker.
 import { beforeAll, expect, it } from '@jest/globals';
+import type { Cluster } from 'ioredis';
+import { JobQueue } from '../../src/queue/job-queue.js';
 import { heardBy, replaceSilent } from '../../src/queue/stuck-cluster.js';
 import type { OwnRedis } from '../support/own-redis.js';
 import { startCluster, type OwnCluster } from '../support/own-cluster.js';
 import { uniqueQueueName } from '../support/redis.js';
+import { eventually, gate } from '../support/wait.js';
+import { startWorker } from '../support/workers.js';
 
 let cluster: OwnCluster;
 
 beforeAll(async () => {
   cluster = await startCluster({ nodeTimeoutMs: 600_000 }); // who is frozen is not failed
 }, 30_000);
+
+it('claims and settles on the others', async () => {
+  const { here, away, worker, runs, end } = await workerOfTwo();
+  await freeze(away, async () => {
+    end(); // its settlement, and the next claim of its queue, have no answer
+    await here.enqueueMany(jobs(20));
+    await worker.event('completed', 20);
+    expect(runs).toEqual({ away: 1, here: 20 });
+  });
+  await worker.event('completed', 22);
+  expect(runs).toEqual({ away: 2, here: 20 });
+});
+
+it('keeps the connections to the others, and replaces that one', async () => {
+  const { client, here, away, worker, runs, end } = await workerOfTwo({ sweepIntervalMs: 100 });
+  const [gone, kept] = sockets(client);
+  await freeze(away, async () => {
+    end();
+    // A sweep is the first that gives up.
+    await eventually(() => sockets(client)[0] !== gone, { what: 'a connection that is replaced' });
+    await here.enqueueMany(jobs(20));
+    await worker.event('completed', 20);
+    expect(sockets(client)[1]).toBe(kept);
+  });
+  await worker.event('completed', 22);
+  expect(runs).toEqual({ away: 2, here: 20 });
+});
 
 it('has what that connection owed fail, and not sent again by ioredis: a worker does so itself, in its order', async () => {
   const client = cluster.connect();
@@ -22,6 +53,57 @@ it('has what that connection owed fail, and not sent again by ioredis: a worker 
   });
   expect(await client.incr(key)).toBe(3);
 });
+
+it('goes on there also where that master is dead', async () => {
+  const { here, away, worker, runs, end } = await workerOfTwo({ sweepIntervalMs: 100 });
+  await cluster.node(away).save();
+  await away.kill();
+  end();
+  await here.enqueueMany(jobs(20));
+  await worker.event('completed', 20);
+  expect(runs).toEqual({ away: 1, here: 20 });
+  await away.restart();
+  await worker.event('completed', 22);
+  expect(runs).toEqual({ away: 2, here: 20 });
+});
+
+/**
+ * A worker of two queues, with one slot each; that of the first master has a job that runs until it is told to end, and one
+ * that waits behind it. What is enqueued in the other goes over a client of its own, as a producer's.
+ */
+async function workerOfTwo({ sweepIntervalMs = 0 } = {}) {
+  const [client, producer] = [cluster.connect(), cluster.connect()];
+  const [first, second] = [await queueOn(0), await queueOn(1)];
+  const runs = { away: 0, here: 0 };
+  const [begun, ending] = [gate(), gate()];
+  const waits = () => {
+    runs.away++;
+    begun.open();
+    return ending.promise;
+  };
+  const one = { concurrency: 1, prefetch: 0 };
+  const worker = await startWorker(
+    [
+      { queue: new JobQueue(client, first), ...one, handlers: { [first]: waits } },
+      {
+        queue: new JobQueue(client, second),
+        ...one,
+        handlers: { [second]: () => void runs.here++ },
+      },
+    ],
+    undefined,
+    { sweepIntervalMs },
+  );
+  await new JobQueue(producer, first).enqueueMany(jobs(2));
+  await begun.promise;
+  const here = new JobQueue(producer, second);
+  await here.stats(); // connected before a master is away
+  return { client, here, away: cluster.nodes[0]!, worker, runs, end: () => ending.open() };
+}
+
+function jobs(count: number) {
+  return Array.from({ length: count }, (_, payload) => ({ payload }));
+}
 
 /** The name of a queue that a master serves. */
 async function queueOn(master: number): Promise<string> {
@@ -38,4 +120,10 @@ async function freeze(master: OwnRedis, meanwhile: () => Promise<void>): Promise
   } finally {
     await master.kill('SIGCONT');
   }
+}
+
+/** The local port of the connection that a client has to each master; undefined where it has none. */
+function sockets(client: Cluster): (number | undefined)[] {
+  const nodes = client.nodes('master');
+  return cluster.nodes.map(({ port }) => nodes.find(({ options }) => options.port === port)?.stream?.localPort);
 }

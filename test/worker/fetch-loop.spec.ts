@@ -11,9 +11,13 @@ import { eventually } from '../support/wait.js';
 
 const tickEnds = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A worker with one slot, whose trips the test answers. */
-async function workerOfOne({ handle = undefined as HandlerFunction | undefined, prefetch = 0 } = {}) {
-  const { queue } = coreQueue();
+/** A worker with one slot in each queue, whose trips the test answers; of several queues, as in a Cluster. */
+async function workerOfOne({
+  handle = undefined as HandlerFunction | undefined,
+  prefetch = 0,
+  queues = 1,
+  concurrency = Infinity,
+} = {}) {
   const log: string[] = [];
   const answers: ((answer: unknown) => void)[] = [];
   const carry = ([call]: ScriptCall<unknown>[]) => {
@@ -29,21 +33,19 @@ async function workerOfOne({ handle = undefined as HandlerFunction | undefined, 
     warn: () => {},
   };
   const run = ({ id }: { id: string }) => void log.push(`run ${id}`);
-  const lane = new Lane(
-    queue,
-    await queue.scripts(),
-    1,
-    prefetch,
-    new Map([['mail', { handle: handle ?? run }]]),
-    observer,
-  );
+  const handlers = new Map([['mail', { handle: handle ?? run }]]);
+  const lanes: Lane[] = [];
+  for (let i = 0; i < queues; i++) {
+    const { queue } = coreQueue();
+    lanes.push(new Lane(queue, await queue.scripts(), 1, prefetch, handlers, observer));
+  }
   const transport = { carry } as unknown as Transport;
   const logger = { log: () => {}, warn: () => {}, error: () => {} };
   const look = () => loop.depart();
   const loop = new FetchLoop(
     'w',
-    [lane],
-    () => Infinity,
+    lanes.map((each) => [each]),
+    () => lanes.reduce((slots, lane) => slots - lane.claiming - lane.attempts.size, concurrency),
     transport,
     logger,
     () => process.nextTick(look),
@@ -52,7 +54,9 @@ async function workerOfOne({ handle = undefined as HandlerFunction | undefined, 
     answers[trip]!({ jobs, refused: [], nextDueInMs: undefined });
   const answerClaim = (trip: number, id: string) => answerClaims(trip, [claimed(id)]);
   return {
-    lane,
+    lane: lanes[0]!,
+    lanes,
+    loop,
     log,
     answerClaim,
     answerClaims,
@@ -140,4 +144,44 @@ it.each([
   answerReleases(0);
   await tickEnds();
   expect(log).toEqual(['release', 'claim']);
+});
+
+it('sends what several queues of a Cluster have in the same tick, and lets none wait for what another has under way', async () => {
+  const { log, answerClaim, start } = await workerOfOne({ queues: 2 });
+  start();
+  expect(log).toEqual(['claim', 'claim']);
+  answerClaim(1, 'a');
+  await tickEnds();
+  answerClaim(2, 'b'); // of the second again
+  await tickEnds();
+  expect(log.slice(2)).toEqual(['run a', 'claim', 'complete of a', 'run b', 'claim']);
+});
+
+it('is idle once no queue has anything under way', async () => {
+  const { lanes, loop, answerClaims, start } = await workerOfOne({ queues: 2 });
+  start();
+  const idle = loop.idle().then(() => 'idle');
+  lanes.forEach((lane) => lane.close());
+  answerClaims(1, []);
+  await tickEnds();
+  expect(await Promise.race([idle, tickEnds()])).toBeUndefined();
+  answerClaims(0, []);
+  expect(await idle).toBe('idle');
+});
+
+it('deals out no slot of the process twice, and those it has in turn, whatever is under way', async () => {
+  const { lanes, answerClaim, start } = await workerOfOne({
+    queues: 3,
+    concurrency: 2,
+    handle: () => new Promise(() => {}),
+  });
+  const asked = () => lanes.map(({ claiming }) => claiming);
+  start();
+  expect(asked()).toEqual([1, 1, 0]);
+  answerClaim(1, 'a');
+  await tickEnds();
+  expect(asked()).toEqual([1, 0, 0]);
+  lanes[1]!.attempts.clear(); // its job has ended
+  start();
+  expect(asked()).toEqual([1, 0, 1]);
 });
