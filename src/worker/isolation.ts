@@ -15,7 +15,7 @@ interface Held {
 export class Isolation {
   private readonly held: Held[] = [];
   private current: Held | undefined;
-  /** Whether what runs has run for so long that it is not waited for. */
+  /** Whether what runs, or has no answer, has taken so long that it is not waited for. */
   private waited = false;
   private timer: NodeJS.Timeout | undefined;
 
@@ -64,11 +64,10 @@ export class Isolation {
     }
   }
 
-  /** A claim under way may bring jobs that start at once, so it is waited for in any case. */
+  /** A claim under way may bring jobs that start at once, so it is waited for as long as what runs is. */
   private get isQuiet(): boolean {
-    const lanes = this.lanes();
-    const others = lanes.reduce((sum, lane) => sum + lane.attempts.size + lane.outbox.unsettled, -this.held.length);
-    return lanes.every((lane) => lane.claiming === 0) && (this.waited || others === 0);
+    const underWay = this.lanes().map((lane) => lane.claiming + lane.attempts.size + lane.outbox.unsettled);
+    return this.waited || underWay.reduce((sum, count) => sum + count, 0) === this.held.length;
   }
 
   private limit(lane: Lane): void {

@@ -3,6 +3,7 @@ import { beforeAll, expect, it } from '@jest/globals';
 import type { Cluster } from 'ioredis';
 import { JobQueue } from '../../src/queue/job-queue.js';
 import { heardBy, replaceSilent } from '../../src/queue/stuck-cluster.js';
+import { onLastChance } from '../support/last-chance.js';
 import type { OwnRedis } from '../support/own-redis.js';
 import { startCluster, type OwnCluster } from '../support/own-cluster.js';
 import { uniqueQueueName } from '../support/redis.js';
@@ -54,6 +55,20 @@ it('has what that connection owed fail, and not sent again by ioredis: a worker 
   expect(await client.incr(key)).toBe(3);
 });
 
+it('begins a job on its last chance there, which waits for a claim no longer than for what runs', async () => {
+  const { here, away, worker, end } = await workerOfTwo({ visibilityMs: 500 });
+  worker.worker.pause(here.name);
+  const [suspect] = await onLastChance(here);
+  await freeze(away, async () => {
+    end();
+    worker.worker.resume(here.name);
+    await worker.event('completed', 1, { id: suspect });
+    await here.enqueueMany(jobs(20));
+    await worker.event('completed', 21);
+  });
+  await worker.event('completed', 23);
+});
+
 it('goes on there also where that master is dead', async () => {
   const { here, away, worker, runs, end } = await workerOfTwo({ sweepIntervalMs: 100 });
   await cluster.node(away).save();
@@ -71,7 +86,7 @@ it('goes on there also where that master is dead', async () => {
  * A worker of two queues, with one slot each; that of the first master has a job that runs until it is told to end, and one
  * that waits behind it. What is enqueued in the other goes over a client of its own, as a producer's.
  */
-async function workerOfTwo({ sweepIntervalMs = 0 } = {}) {
+async function workerOfTwo({ sweepIntervalMs = 0, visibilityMs = 30_000 } = {}) {
   const [client, producer] = [cluster.connect(), cluster.connect()];
   const [first, second] = [await queueOn(0), await queueOn(1)];
   const runs = { away: 0, here: 0 };
@@ -86,7 +101,7 @@ async function workerOfTwo({ sweepIntervalMs = 0 } = {}) {
     [
       { queue: new JobQueue(client, first), ...one, handlers: { [first]: waits } },
       {
-        queue: new JobQueue(client, second),
+        queue: new JobQueue(client, second, { visibilityMs }),
         ...one,
         handlers: { [second]: () => void runs.here++ },
       },
