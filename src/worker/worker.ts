@@ -16,6 +16,7 @@ import { Heartbeat } from './heartbeat.js';
 import { IdleWait } from './idle-wait.js';
 import { Isolation } from './isolation.js';
 import { Lane } from './lane.js';
+import { ProcessSlots } from './process-slots.js';
 import { Recurring } from './recurring.js';
 import { teachStart } from './start-attempt.js';
 import type { StuckJob } from './stuck.js';
@@ -51,6 +52,7 @@ export class Worker {
   private sweeper: Sweeper | undefined;
   private announcer: Announcer | undefined;
   private readonly recurring: Recurring;
+  private readonly slots: ProcessSlots;
   private readonly isolation = new Isolation(
     () => this.lanes,
     () => this.onChange(),
@@ -73,6 +75,7 @@ export class Worker {
   ) {
     this.options = resolveWorkerOptions(options);
     this.id = this.options.id ?? `${hostname().slice(0, 64)}:${process.pid}:${randomId().slice(0, 6)}`;
+    this.slots = new ProcessSlots(this.options.concurrency, () => this.lanes, this.isolation);
     this.connection = checkWorkerQueues(queues);
     this.recurring = new Recurring(this.id, queues, this.options.logger);
   }
@@ -149,25 +152,6 @@ export class Worker {
     return this.lanes.filter((lane) => queue === undefined || lane.name === queue);
   }
 
-  /** Slots that the process's own limit leaves. */
-  private readonly capacity = (): number => {
-    const { concurrency } = this.options;
-    if (this.isolation.isActive) {
-      return 0;
-    }
-    if (concurrency === undefined) {
-      return Infinity;
-    }
-    return concurrency - this.lanes.reduce((sum, lane) => sum + lane.attempts.size + lane.claiming, 0);
-  };
-
-  /** Whether there is nothing to claim for. */
-  private get isFull(): boolean {
-    const { concurrency = Infinity } = this.options;
-    const claimed = this.lanes.reduce((sum, lane) => sum + lane.attempts.size, 0);
-    return this.isolation.isActive || claimed >= concurrency || this.lanes.every((lane) => lane.isFull);
-  }
-
   private async begin(): Promise<void> {
     const { logger } = this.options;
     this.connection.logger = logger;
@@ -221,7 +205,7 @@ export class Worker {
     const { client } = this.connection;
     this.transport = new Transport(client, new ScriptRunner(client), this.options.logger);
     const together = this.lanesTogether();
-    return new FetchLoop(this.id, together, this.capacity, this.transport, this.options.logger, () =>
+    return new FetchLoop(this.id, together, this.slots.capacity, this.transport, this.options.logger, () =>
       this.onFetch(),
     );
   }
@@ -238,7 +222,7 @@ export class Worker {
     return new IdleWait(
       this.id,
       lanes,
-      this.capacity,
+      this.slots.capacity,
       this.options.concurrency === undefined,
       this.connection.duplicate('waiting for jobs'),
       this.connection.client,
@@ -263,7 +247,7 @@ export class Worker {
   /** Bound to where the worker was made: jobs must not run in the trace of the request that resumed it. */
   private readonly lookAtLanes = AsyncResource.bind((): void => {
     this.changed = false;
-    this.fetchClock.look(this.isFull);
+    this.fetchClock.look(this.slots.isFull);
     this.isolation.check();
     this.loop?.depart();
     this.idleWaits.forEach((idleWait) => idleWait.check());
