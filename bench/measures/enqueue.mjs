@@ -19,14 +19,14 @@ function measure(id, { mode, count, text, size, quick = false, costs }) {
 export default [
   measure('enqueue.parallel100', {
     mode: 'parallel',
-    count: 20_000,
+    count: 60_000,
     quick: true,
     text: '100 single enqueues in parallel',
     costs: 'enqueue.parallel100',
   }),
   measure('enqueue.parallel100.200b', {
     mode: 'parallel',
-    count: 20_000,
+    count: 60_000,
     size: 'medium',
     text: '100 single enqueues in parallel, 200 byte payload',
   }),

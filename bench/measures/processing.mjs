@@ -30,7 +30,7 @@ const PREFETCH = 10;
 
 export default [
   measure('process.c100', {
-    count: 20_000,
+    count: 40_000,
     concurrency: 100,
     bulk: 'enqueue.bulk',
     costs: true,
@@ -38,7 +38,7 @@ export default [
     text: 'processing at concurrency 100',
   }),
   measure('process.c1', {
-    count: 6_000,
+    count: 12_000,
     concurrency: 1,
     flags: quick,
     text: 'processing at concurrency 1, ours claims quick jobs ahead',
@@ -50,29 +50,29 @@ export default [
     flags: quick,
     text: 'processing at concurrency 1, ours claims nothing ahead (prefetch: 0)',
   }),
-  measure('process.c10', { count: 10_000, concurrency: 10, text: 'processing at concurrency 10' }),
+  measure('process.c10', { count: 20_000, concurrency: 10, text: 'processing at concurrency 10' }),
   measure('process.c1000', {
-    count: 10_000,
+    count: 20_000,
     concurrency: 1_000,
     flags: quick,
     text: 'processing at concurrency 1,000',
   }),
   measure('process.c100.200b', {
-    count: 10_000,
+    count: 20_000,
     concurrency: 100,
     size: 'medium',
     bulk: 'enqueue.bulk.200b',
     text: 'processing at concurrency 100, 200 byte payload',
   }),
   measure('process.c100.1kb', {
-    count: 10_000,
+    count: 20_000,
     concurrency: 100,
     size: 'large',
     bulk: 'enqueue.bulk.1kb',
     text: 'processing at concurrency 100, 1 KB payload',
   }),
   measure('process.c100.1ms', {
-    count: 10_000,
+    count: 20_000,
     concurrency: 100,
     handlerMs: 1,
     text: 'processing at concurrency 100, 1 ms handler',
@@ -91,19 +91,19 @@ export default [
     text: `processing at concurrency 10, 1 ms handler, ours with prefetch: ${PREFETCH}`,
   }),
   measure('process.c100.quiet', {
-    count: 10_000,
+    count: 20_000,
     concurrency: 100,
     events: false,
     text: 'processing at concurrency 100, events off where they can be',
   }),
   measure('process.workers2', {
-    count: 10_000,
+    count: 30_000,
     concurrency: 100,
     workers: 2,
     text: 'processing in two processes, concurrency 100 each',
   }),
   measure('process.workers4', {
-    count: 10_000,
+    count: 30_000,
     concurrency: 100,
     workers: 4,
     text: 'processing in four processes, concurrency 100 each',
