@@ -27,7 +27,7 @@ const { values: options } = parseArgs({
 const path = (name) => resolve(process.env.INIT_CWD ?? process.cwd(), name);
 
 const contestants = await openContestants();
-const server = await Server.start(options.redis);
+const server = await Server.start();
 const bench = {
   server,
   fleet: new Fleet(),
@@ -40,6 +40,7 @@ const bench = {
 };
 
 try {
+  await server.configure(options.redis);
   const context = {
     machine: describeMachine(),
     redis: [await server.version(), ...options.redis].join(', '),

@@ -4,16 +4,9 @@ import { Redis } from 'ioredis';
 import { startRedisServer } from '../scripts/redis-server.mjs';
 
 export class Server {
-  /** @param settings of the server, the same for all contestants, each as 'name=value' */
-  static async start(settings = []) {
+  static async start() {
     const process = await startRedisServer({ quiet: true });
     const control = new Redis(process.url);
-    for (const setting of settings) {
-      const [, name, value] = /^([^=]+)=(.*)$/.exec(setting) ?? [];
-      if (!name)
-        throw new Error(`--redis: expected name=value, such as hash-max-listpack-value=2048, found "${setting}"`);
-      await control.config('SET', name, value);
-    }
     return new Server(process, control);
   }
 
@@ -21,6 +14,15 @@ export class Server {
     this.process = process;
     this.url = process.url;
     this.control = control;
+  }
+
+  /** @param settings the same for all contestants, each as 'name=value' */
+  async configure(settings) {
+    for (const setting of settings) {
+      const [, name, value] = /^([^=]+)=(.*)$/.exec(setting) ?? [];
+      if (!name) throw new Error(`--redis: expected NAME=VALUE, found "${setting}"`);
+      await this.control.config('SET', name, value);
+    }
   }
 
   async version() {
