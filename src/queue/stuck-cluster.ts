@@ -13,29 +13,49 @@ export function replaceNodes(client: Cluster): void {
   }
 }
 
-/** How much each connection of a client has read so far, in bytes. */
-export type Heard = ReadonlyMap<Redis['stream'], number>;
+/** How much a connection that owed an answer had read by then, in bytes; one that is still to be made has no stream. */
+interface Heard {
+  stream: Redis['stream'] | undefined;
+  bytesRead: number;
+}
 
-export function heardBy(client: Cluster): Heard {
-  return new Map(client.nodes('all').map(({ stream }) => [stream, stream?.bytesRead]));
+/** Those connections of a client that owed an answer at some time. */
+export type Debtors = ReadonlyMap<Redis, Heard>;
+
+export function debtorsOf(client: Cluster): Debtors {
+  const debtors = new Map<Redis, Heard>();
+  for (const node of client.nodes('all')) {
+    if (owedBy(node).length > 0) {
+      const stream = streamOf(node);
+      debtors.set(node, { stream, bytesRead: stream?.bytesRead ?? 0 });
+    }
+  }
+  return debtors;
 }
 
 /**
- * Replaces each connection of a client that owes an answer and has said nothing since. The others go on: a master that is
- * away concerns no queue but its own.
+ * Replaces each connection that owed an answer then and has said nothing since. The others go on: a master that is away
+ * concerns no queue but its own. So do one that was made meanwhile, and one to a server that loads its data and says so.
  *
- * What it owes fails here. ioredis would send it again by itself, at any time: a claim that comes behind the next one of its
- * worker brings jobs of which nobody hears.
+ * What it owes fails with the error. ioredis would send it again by itself, at any time: a claim that comes behind the next one
+ * of its worker brings jobs of which nobody hears. For the same reason a node counts that the client has left meanwhile.
  */
-export function replaceSilent(client: Cluster, since: Heard): void {
-  for (const node of client.nodes('all')) {
-    const { stream } = node;
-    if (stream && stream.bytesRead === (since.get(stream) ?? 0) && owedBy(node).length > 0) {
+export function replaceSilent(debtors: Debtors, error: Error): void {
+  for (const [node, heard] of debtors) {
+    const stream = streamOf(node);
+    const isSame = heard.stream === undefined || heard.stream === stream;
+    const isLoading = node.status === 'connect' && heard.bytesRead > 0;
+    if (stream && isSame && stream.bytesRead === heard.bytesRead && !isLoading) {
       hearAsking(node);
-      flushable(node).flushQueue(new Error('the connection gave no answer, and is replaced'));
+      queuesOf(node).flushQueue?.(error);
       stream.destroy();
     }
   }
+}
+
+/** Undefined until the first connection, other than ioredis declares. */
+function streamOf(node: Redis): Redis['stream'] | undefined {
+  return node.stream;
 }
 
 /** Where a connection is half-open, ioredis waits 2 s for its end; what disconnects for longer waits for nothing, in ms. */
@@ -99,18 +119,22 @@ function hearAsking(node: Redis): void {
   }
 }
 
-/** Its queues of commands are not declared, and may be absent in another version, which then is left as it is. */
 function owedBy(node: Redis): Queued[] {
-  const { commandQueue, offlineQueue } = node as unknown as Record<string, { toArray(): Queued[] } | undefined>;
+  const { commandQueue, offlineQueue } = queuesOf(node);
   return [...(commandQueue?.toArray() ?? []), ...(offlineQueue?.toArray() ?? [])];
+}
+
+/** What ioredis does not declare, and may lack in another version, which then is left as it is. */
+function queuesOf(node: Redis): {
+  commandQueue?: { toArray(): Queued[] };
+  offlineQueue?: { toArray(): Queued[] };
+  /** Fails all that was sent, or is to be sent. */
+  flushQueue?(error: Error): void;
+} {
+  return node as unknown as ReturnType<typeof queuesOf>;
 }
 
 /** A command that a client has sent, or will send. */
 interface Queued {
   command: { name: string; promise: Promise<unknown> };
-}
-
-/** Fails all that a client has sent, or will send: not declared either. */
-function flushable(node: Redis): { flushQueue(error: Error): void } {
-  return node as unknown as ReturnType<typeof flushable>;
 }

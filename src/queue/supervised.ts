@@ -1,7 +1,7 @@
 import { RedisUnsuitableError } from './errors.js';
 import { explainRefusal } from './permission-error.js';
 import { isCluster, type RedisClient } from './redis-client.js';
-import { freeStuck, heardBy, replaceNodes, replaceSilent } from './stuck-cluster.js';
+import { debtorsOf, freeStuck, replaceNodes, replaceSilent } from './stuck-cluster.js';
 
 /** A server that is merely slow must not lose its connections: nothing is given less than this, in ms. */
 export const SHORTEST_TRIP_MS = 1_000;
@@ -25,8 +25,11 @@ export function supervised<Answer>(client: RedisClient, limitMs: number, answer:
       if (answered) {
         return;
       }
-      replaceSilence();
-      reject(new RedisUnsuitableError(`Redis gave no answer within ${limitMs} ms; the connection is replaced.`));
+      const error = new RedisUnsuitableError(
+        `Redis gave no answer within ${limitMs} ms; the connection is replaced.`,
+      );
+      replaceSilence(error);
+      reject(error);
     };
     const timer = setTimeout(() => setImmediate(expire), limitMs).unref();
     const inTime = <Outcome>(end: (outcome: Outcome) => void) => {
@@ -44,10 +47,10 @@ export function supervised<Answer>(client: RedisClient, limitMs: number, answer:
 }
 
 /** Answers the way to replace what has kept silent from now on. */
-function silenceOf(client: RedisClient): () => void {
+function silenceOf(client: RedisClient): (error: Error) => void {
   if (isCluster(client)) {
-    const heard = heardBy(client);
-    return () => (client.status === 'ready' ? replaceSilent(client, heard) : cut(client));
+    const debtors = debtorsOf(client);
+    return (error) => (client.status === 'ready' ? replaceSilent(debtors, error) : cut(client));
   }
   const asked = streamOf(client);
   return () => {

@@ -2,13 +2,15 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Cluster } from 'ioredis';
 import { JobQueue } from '../../src/queue/job-queue.js';
-import { heardBy, replaceSilent } from '../../src/queue/stuck-cluster.js';
+import { debtorsOf, replaceSilent } from '../../src/queue/stuck-cluster.js';
 import { onLastChance } from '../support/last-chance.js';
 import type { OwnRedis } from '../support/own-redis.js';
 import { startCluster, type OwnCluster } from '../support/own-cluster.js';
 import { uniqueQueueName } from '../support/redis.js';
 import { eventually, gate } from '../support/wait.js';
 import { startWorker } from '../support/workers.js';
+
+const SILENCE = new Error('no answer');
 
 let cluster: OwnCluster;
 
@@ -44,15 +46,44 @@ it('keeps the connections to the others, and replaces that one', async () => {
 });
 
 it('has what that connection owed fail, and not sent again by ioredis: a worker does so itself, in its order', async () => {
-  const client = cluster.connect();
-  const key = `{${await queueOn(0)}}`;
-  await client.incr(key);
+  const { client, key } = await quietConnection();
   await freeze(cluster.nodes[0]!, async () => {
     const owed = client.incr(key);
-    replaceSilent(client, heardBy(client));
-    await expect(owed).rejects.toThrow('gave no answer, and is replaced');
+    replaceSilent(debtorsOf(client), SILENCE);
+    await expect(owed).rejects.toBe(SILENCE);
   });
   expect(await client.incr(key)).toBe(3);
+});
+
+it('replaces no connection that has answered what it owed, though it owes again', async () => {
+  const { client, key, kept } = await quietConnection();
+  const first = client.incr(key);
+  const debtors = debtorsOf(client);
+  await first;
+  const second = client.incr(key);
+  replaceSilent(debtors, SILENCE);
+  expect(await second).toBe(3);
+  expect(sockets(client)[0]).toBe(kept);
+});
+
+it('replaces no connection that owed nothing then', async () => {
+  const { client, key, kept } = await quietConnection();
+  const debtors = debtorsOf(client);
+  const asked = client.incr(key);
+  replaceSilent(debtors, SILENCE);
+  expect(await asked).toBe(2);
+  expect(sockets(client)[0]).toBe(kept);
+});
+
+it('has what was owed fail also where the client has taken that master out of its nodes meanwhile', async () => {
+  const { client, key } = await quietConnection();
+  await freeze(cluster.nodes[0]!, async () => {
+    const owed = client.incr(key);
+    const debtors = debtorsOf(client);
+    leaveNode(client, cluster.nodes[0]!); // half-open, that takes two seconds
+    replaceSilent(debtors, SILENCE);
+    await expect(owed).rejects.toBe(SILENCE);
+  });
 });
 
 it('begins a job on its last chance there, which waits for a claim no longer than for what runs', async () => {
@@ -114,6 +145,22 @@ async function workerOfTwo({ sweepIntervalMs = 0, visibilityMs = 30_000 } = {}) 
   const here = new JobQueue(producer, second);
   await here.stats(); // connected before a master is away
   return { client, here, away: cluster.nodes[0]!, worker, runs, end: () => ending.open() };
+}
+
+/** A client whose connection to the first master has answered all that it was asked, with a key of that master. */
+async function quietConnection() {
+  const client = cluster.connect();
+  const key = `{${await queueOn(0)}}`;
+  await client.incr(key);
+  return { client, key, kept: sockets(client)[0] };
+}
+
+/** As a client does when others have all slots of a master. */
+function leaveNode(client: Cluster, master: OwnRedis): void {
+  const others = client.nodes('all').filter(({ options }) => options.port !== master.port);
+  const { connectionPool } = client as unknown as { connectionPool: { reset(nodes: object[]): void } };
+  connectionPool.reset(others.map(({ options: { host, port } }) => ({ host, port })));
+  expect(client.nodes('all')).toHaveLength(others.length);
 }
 
 function jobs(count: number) {
