@@ -99,7 +99,7 @@ export class FetchLoop {
     const now = performance.now();
     const lanes = new Set(ready.flatMap((route) => route.lanes));
     lanes.forEach(({ ahead }) => ahead.measure(now));
-    const shares = new Map(this.shareOfClaims(this.line.filter((lane) => lanes.has(lane))));
+    const shares = new Map(this.dealSlots(this.line.filter((lane) => lanes.has(lane))));
     for (const route of ready) {
       const asking = route.lanes.filter((lane) => shares.has(lane));
       this.send(
@@ -146,7 +146,7 @@ export class FetchLoop {
    * gets its share however few there are at a time, and whichever lanes are under way meanwhile; and since those that are busy
    * leave none to wait for the others with, these are looked at once in a while.
    */
-  private shareOfClaims(lanes: readonly Lane[]): [Lane, number][] {
+  private dealSlots(lanes: readonly Lane[]): [Lane, number][] {
     const claims: [Lane, number][] = [];
     let capacity = this.capacity();
     const isLimited = Number.isFinite(capacity);

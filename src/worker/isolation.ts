@@ -45,11 +45,11 @@ export class Isolation {
     if (this.current) {
       return;
     }
-    const [next] = this.held;
-    if (!next) {
+    const next = this.held.find(({ lane }) => !lane.isClosed);
+    if (this.held.length === 0) {
       this.rest();
-    } else if (this.isQuiet) {
-      this.held.shift();
+    } else if (next && this.isQuiet) {
+      this.held.splice(this.held.indexOf(next), 1);
       this.current = next;
       this.limit(next.lane);
       next.lane.begin(next.attempt, performance.now() - next.askedAtMs);
@@ -57,7 +57,7 @@ export class Isolation {
   }
 
   /** Gives back the jobs of a queue that is closed, as far as they have not begun. */
-  giveBack(lane: Lane): void {
+  giveBackOf(lane: Lane): void {
     for (const each of this.held.filter((held) => held.lane === lane)) {
       this.held.splice(this.held.indexOf(each), 1);
       lane.giveBack(each.attempt);

@@ -9,11 +9,11 @@ import { Attempt, type AttemptOwner } from './attempt.js';
 import { ClaimsAhead, type AheadOwner } from './claims-ahead.js';
 import { ownPolicies, policiesOf, type Handler } from './handler.js';
 import { JobReports } from './job-reports.js';
+import type { LaneObserver } from './lane-observer.js';
 import { Outbox } from './outbox.js';
 import { mayBeLost, startAttempt, type AttemptStarter } from './start-attempt.js';
 import { tellFleet } from './tell-fleet.js';
 import { ShutdownError } from './worker-errors.js';
-import type { WorkerEvent } from './worker-event.js';
 
 /** The delay of a job that no handler here knows, in ms; the script doubles it each time, up to a minute. */
 const UNHANDLED_DELAY_MS = 1_000;
@@ -26,19 +26,6 @@ const MOST_ROUNDS_UNSETTLED = 2;
 
 /** After so long without a claim or a wait, in ms, a lane has its turn too, where others use all slots of the process. */
 const LONGEST_UNWATCHED_MS = 1_000;
-
-/** What a lane tells the worker. */
-export interface LaneObserver {
-  /** There is something to send or to fetch. */
-  changed(): void;
-  /** Absent while nobody listens, so that no event is made for nothing. */
-  emit: ((event: WorkerEvent) => void) | undefined;
-  /** A job begins that waited for the end of another: what has ended is sent before, as the job may crash the process. */
-  settle(): void;
-  /** A job on its last chance, whose claim was asked for at `askedAtMs`, is to begin when nothing else runs here. */
-  hold(lane: Lane, attempt: Attempt, askedAtMs: number): void;
-  readonly warn: (message: string) => void;
-}
 
 /**
  * One queue in one worker: its slots, the attempts in them and those claimed ahead, and the settlements that wait for their
@@ -65,7 +52,7 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
   /** ms until the next scheduled job is due, as of the last claim. */
   nextDueInMs: number | undefined;
   /** Set during a local pause, and from a stop on: nothing is claimed, and nothing begins. */
-  private closed = false;
+  isClosed = false;
   private resting = false;
   /** The limits of all handlers, for the server to know. */
   readonly limits: readonly Policy[];
@@ -103,7 +90,7 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
 
   /** Whether nothing is waited for here: all slots are busy, or the lane is closed. */
   get isFull(): boolean {
-    return this.closed || this.attempts.size >= this.roomForWait;
+    return this.isClosed || this.attempts.size >= this.roomForWait;
   }
 
   /** How many more may be claimed now, by the pace as it was last measured. */
@@ -123,7 +110,7 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
 
   private freeOf(room: number): number {
     const isBehind = this.outbox.unsettled > MOST_ROUNDS_UNSETTLED * room;
-    return this.closed || this.resting || this.outbox.holdsClaims || isBehind
+    return this.isClosed || this.resting || this.outbox.holdsClaims || isBehind
       ? 0
       : Math.max(0, room - this.attempts.size - this.claiming);
   }
@@ -147,21 +134,22 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
   }
 
   open(): void {
-    this.closed = false;
+    this.isClosed = false;
     this.hungry = true;
     this.beginSoon();
   }
 
   /** Claims nothing more, and gives back what was claimed ahead; what runs goes on. */
   close(): void {
-    this.closed = true;
+    this.isClosed = true;
     this.giveBackWhereClosed();
   }
 
   /** With what claims under way still bring, which comes behind it in the queue: sent later that would stand before it. */
   private giveBackWhereClosed(): void {
-    if (this.closed && this.claiming === 0) {
+    if (this.isClosed && this.claiming === 0) {
       this.ahead.giveBack();
+      this.observer.giveBackHeld(this);
     }
   }
 
@@ -194,7 +182,7 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
     }
     const attempt = new Attempt(job, handler, this);
     this.attempts.add(attempt);
-    if (job.alone && !this.closed) {
+    if (job.alone) {
       this.observer.hold(this, attempt, askedAtMs);
     } else if (isSure && this.hasSlot && this.ahead.isEmpty && !job.ahead) {
       this.begin(attempt);
@@ -205,7 +193,7 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
   }
 
   private get hasSlot(): boolean {
-    return !this.closed && this.running < this.concurrency;
+    return !this.isClosed && this.running < this.concurrency;
   }
 
   /** Not from within the end of another job, whose completion is to come first. */

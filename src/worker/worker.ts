@@ -108,7 +108,7 @@ export class Worker {
   /** Stops claiming in this process, for one queue or for all, also before the start; what runs goes on. */
   pause(queue?: string): void {
     this.namesOf(queue).forEach((name) => this.paused.add(name));
-    this.close(this.lanesOf(queue));
+    this.lanesOf(queue).forEach((lane) => lane.close());
     this.idleWaits.forEach((idleWait) => idleWait.interrupt());
     this.onChange();
   }
@@ -137,13 +137,6 @@ export class Worker {
     return this.lanes.flatMap((lane) => [...lane.attempts].flatMap(({ stuck }) => stuck ?? []));
   }
 
-  private close(lanes: Lane[]): void {
-    lanes.forEach((lane) => {
-      lane.close();
-      this.isolation.giveBack(lane);
-    });
-  }
-
   private namesOf(queue: string | undefined): string[] {
     return queue === undefined ? this.queues.map((each) => each.queue.name) : [queue];
   }
@@ -168,6 +161,7 @@ export class Worker {
         this.isolation.hold(lane, attempt, askedAtMs);
         this.idleWaits.forEach((idleWait) => idleWait.interrupt());
       },
+      giveBackHeld: (lane: Lane) => this.isolation.giveBackOf(lane),
     };
     const ahead = this.options.concurrency === undefined ? undefined : 0; // slots of all queues are none to wait in
     for (const { queue, concurrency = 10, prefetch = ahead, handlers } of this.queues) {
@@ -258,7 +252,7 @@ export class Worker {
       {
         lanes: () => this.lanes,
         quiesce: async () => {
-          this.close(this.lanes);
+          this.lanes.forEach((lane) => lane.close());
           const roles = [...this.idleWaits, this.sweeper, this.recurring];
           const stopped = Promise.all(roles.map(async (role) => role?.stop()));
           if (this.connection.ready) {

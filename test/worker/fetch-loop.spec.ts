@@ -30,6 +30,7 @@ async function workerOfOne({
     settle: () => loop.settle(),
     emit: undefined,
     hold: () => {},
+    giveBackHeld: () => {},
     warn: () => {},
   };
   const run = ({ id }: { id: string }) => void log.push(`run ${id}`);

@@ -1,7 +1,8 @@
 // What Redis is asked before a job on its last chance begins, by how long ago its claim was asked for.
 import { describe, expect, it } from '@jest/globals';
 import { Isolation } from '../../src/worker/isolation.js';
-import { Lane, type LaneObserver } from '../../src/worker/lane.js';
+import { Lane } from '../../src/worker/lane.js';
+import type { LaneObserver } from '../../src/worker/lane-observer.js';
 import { coreQueue } from '../support/core-queue.js';
 import { onLastChance } from '../support/last-chance.js';
 import { eventually, sleep } from '../support/wait.js';
@@ -9,7 +10,10 @@ import { eventually, sleep } from '../support/wait.js';
 const VISIBILITY_MS = 30_000;
 
 /** A worker without loops that has such a job, claimed so long ago. Of the scripts named in `fails` there is no answer. */
-async function workerWithSuspect(agoMs: number, { visibilityMs = VISIBILITY_MS, fails = [] as string[] } = {}) {
+async function workerWithSuspect(
+  agoMs: number,
+  { visibilityMs = VISIBILITY_MS, fails = [] as string[], claiming = 1, isClosed = false } = {},
+) {
   const { queue } = coreQueue({ visibilityMs });
   const scripts = await queue.scripts();
   await onLastChance(queue);
@@ -19,6 +23,7 @@ async function workerWithSuspect(agoMs: number, { visibilityMs = VISIBILITY_MS, 
     settle: () => {},
     emit: undefined,
     hold: (...held) => isolation.hold(...held),
+    giveBackHeld: (of) => isolation.giveBackOf(of),
     warn: () => {},
   };
   const handlers = new Map([[queue.name, { handle: () => void log.push('run') }]]);
@@ -35,7 +40,8 @@ async function workerWithSuspect(agoMs: number, { visibilityMs = VISIBILITY_MS, 
     if (fails.includes(call.script)) throw new Error('away');
     return run(call);
   };
-  lane.claiming = 1;
+  lane.claiming = claiming;
+  if (isClosed) lane.close();
   lane.take(answer, 1, performance.now() - agoMs);
   return { lane, isolation, log };
 }
@@ -61,6 +67,30 @@ describe('a job on its last chance', () => {
     isolation.check();
     await eventually(() => lane.attempts.size === 0);
     expect(log).toEqual(['extend', 'start', 'run']);
+  });
+
+  it('waits for its turn also where its queue was paused and resumed while claims were under way', async () => {
+    const { lane, isolation, log } = await workerWithSuspect(0, { claiming: 2, isClosed: true });
+    lane.open();
+    isolation.check();
+    await sleep(20);
+    expect(log).toEqual([]);
+    lane.giveUpClaim(1);
+    isolation.check();
+    await eventually(() => lane.attempts.size === 0);
+    expect(log).toEqual(['start', 'run']);
+  });
+
+  it('goes back at a pause once no claim is under way, as what that brings would stand before it', async () => {
+    const { lane, isolation, log } = await workerWithSuspect(0, { claiming: 2 });
+    lane.close();
+    isolation.check();
+    expect(lane.outbox.releases).toEqual([]);
+    lane.giveUpClaim(1);
+    expect(lane.outbox.releases).toMatchObject([{ settlement: { reason: 'interruption', delayMs: 0 } }]);
+    isolation.check();
+    expect(isolation.isActive).toBe(false);
+    expect(log).toEqual([]);
   });
 
   it('goes back where Redis does not say whether its claim stands', async () => {
