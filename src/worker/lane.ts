@@ -9,11 +9,11 @@ import { Attempt, type AttemptOwner } from './attempt.js';
 import { ClaimsAhead, type AheadOwner } from './claims-ahead.js';
 import { ownPolicies, policiesOf, type Handler } from './handler.js';
 import { JobReports } from './job-reports.js';
-import type { LaneObserver } from './lane-observer.js';
 import { Outbox } from './outbox.js';
 import { mayBeLost, startAttempt, type AttemptStarter } from './start-attempt.js';
 import { tellFleet } from './tell-fleet.js';
 import { ShutdownError } from './worker-errors.js';
+import type { WorkerEvent } from './worker-event.js';
 
 /** The delay of a job that no handler here knows, in ms; the script doubles it each time, up to a minute. */
 const UNHANDLED_DELAY_MS = 1_000;
@@ -26,6 +26,21 @@ const MOST_ROUNDS_UNSETTLED = 2;
 
 /** After so long without a claim or a wait, in ms, a lane has its turn too, where others use all slots of the process. */
 const LONGEST_UNWATCHED_MS = 1_000;
+
+/** What a lane tells the worker. */
+export interface LaneObserver {
+  /** There is something to send or to fetch. */
+  changed(): void;
+  /** Absent while nobody listens, so that no event is made for nothing. */
+  emit: ((event: WorkerEvent) => void) | undefined;
+  /** A job begins that waited for the end of another: what has ended is sent before, as the job may crash the process. */
+  settle(): void;
+  /** A job on its last chance, whose claim was asked for at `askedAtMs`, is to begin when nothing else runs here. */
+  hold(lane: Lane, attempt: Attempt, askedAtMs: number): void;
+  /** Those of a lane that is closed go back. */
+  giveBackHeld(lane: Lane): void;
+  readonly warn: (message: string) => void;
+}
 
 /**
  * One queue in one worker: its slots, the attempts in them and those claimed ahead, and the settlements that wait for their
@@ -219,8 +234,7 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
    */
   begin(attempt: Attempt, waitedMs?: number): void {
     if (attempt.isEnded) {
-      this.idle(attempt);
-      return;
+      return this.idle(attempt);
     }
     attempt.begun = true;
     this.running++;

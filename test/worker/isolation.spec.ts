@@ -1,8 +1,7 @@
 // What Redis is asked before a job on its last chance begins, by how long ago its claim was asked for.
 import { describe, expect, it } from '@jest/globals';
 import { Isolation } from '../../src/worker/isolation.js';
-import { Lane } from '../../src/worker/lane.js';
-import type { LaneObserver } from '../../src/worker/lane-observer.js';
+import { Lane, type LaneObserver } from '../../src/worker/lane.js';
 import { coreQueue } from '../support/core-queue.js';
 import { onLastChance } from '../support/last-chance.js';
 import { eventually, sleep } from '../support/wait.js';
