@@ -7,6 +7,11 @@ export function isCluster(client: RedisClient): client is Cluster {
   return client.isCluster;
 }
 
+/** The socket of a single connection, other than ioredis declares undefined before the first; a Cluster has many. */
+export function streamOf(client: RedisClient): Redis['stream'] | undefined {
+  return isCluster(client) ? undefined : client.stream;
+}
+
 /** Whether the client collects the commands of a tick, and sends them after it. */
 export function sendsLater(client: RedisClient): boolean {
   return client.options.enableAutoPipelining === true;

@@ -1,6 +1,6 @@
 // What ioredis leaves undone when the connections of a Cluster end in the middle of something. Its right place is ioredis.
 import type { Cluster, Redis } from 'ioredis';
-import { isCluster, type RedisClient } from './redis-client.js';
+import { isCluster, streamOf, type RedisClient } from './redis-client.js';
 
 /**
  * Replaces the connections of a client that has some. One that still connects gives up by itself what does not answer; told
@@ -25,7 +25,8 @@ export type Debtors = ReadonlyMap<Redis, Heard>;
 export function debtorsOf(client: Cluster): Debtors {
   const debtors = new Map<Redis, Heard>();
   for (const node of client.nodes('all')) {
-    if (owedBy(node).length > 0) {
+    const { commandQueue, offlineQueue } = queuesOf(node);
+    if (commandQueue?.length || offlineQueue?.length) {
       const stream = streamOf(node);
       debtors.set(node, { stream, bytesRead: stream?.bytesRead ?? 0 });
     }
@@ -51,11 +52,6 @@ export function replaceSilent(debtors: Debtors, error: Error): void {
       stream.destroy();
     }
   }
-}
-
-/** Undefined until the first connection, other than ioredis declares. */
-function streamOf(node: Redis): Redis['stream'] | undefined {
-  return node.stream;
 }
 
 /** Where a connection is half-open, ioredis waits 2 s for its end; what disconnects for longer waits for nothing, in ms. */
@@ -126,12 +122,17 @@ function owedBy(node: Redis): Queued[] {
 
 /** What ioredis does not declare, and may lack in another version, which then is left as it is. */
 function queuesOf(node: Redis): {
-  commandQueue?: { toArray(): Queued[] };
-  offlineQueue?: { toArray(): Queued[] };
+  commandQueue?: Queue;
+  offlineQueue?: Queue;
   /** Fails all that was sent, or is to be sent. */
   flushQueue?(error: Error): void;
 } {
   return node as unknown as ReturnType<typeof queuesOf>;
+}
+
+interface Queue {
+  readonly length: number;
+  toArray(): Queued[];
 }
 
 /** A command that a client has sent, or will send. */

@@ -1,6 +1,6 @@
 import { RedisUnsuitableError } from './errors.js';
 import { explainRefusal } from './permission-error.js';
-import { isCluster, type RedisClient } from './redis-client.js';
+import { isCluster, streamOf, type RedisClient } from './redis-client.js';
 import { debtorsOf, freeStuck, replaceNodes, replaceSilent } from './stuck-cluster.js';
 
 /** A server that is merely slow must not lose its connections: nothing is given less than this, in ms. */
@@ -132,9 +132,4 @@ export function cut(client: RedisClient): void {
   } else if (client.status === 'ready' || client.status === 'connect') {
     streamOf(client)?.destroy();
   }
-}
-
-/** The socket of a single connection, which ioredis does not declare; undefined for a Cluster, which has many. */
-function streamOf(client: RedisClient): { destroy(): void; readonly bytesRead: number } | undefined {
-  return client.isCluster ? undefined : (client as { stream?: ReturnType<typeof streamOf> }).stream;
 }

@@ -97,15 +97,15 @@ export class FetchLoop {
       return;
     }
     const now = performance.now();
-    const lanes = new Set(ready.flatMap((route) => route.lanes));
+    const lanes = this.line.filter((lane) => ready.some((route) => route.lanes.includes(lane)));
     lanes.forEach(({ ahead }) => ahead.measure(now));
-    const shares = new Map(this.dealSlots(this.line.filter((lane) => lanes.has(lane))));
+    const shares = this.dealSlots(lanes);
     for (const route of ready) {
-      const asking = route.lanes.filter((lane) => shares.has(lane));
+      const own = shares.filter(([lane]) => route.lanes.includes(lane));
       this.send(
         'claims',
         route,
-        asking.map((lane) => this.claim(lane, shares.get(lane)!, now)),
+        own.map(([lane, count]) => this.claim(lane, count, now)),
       );
     }
   }

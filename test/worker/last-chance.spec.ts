@@ -15,18 +15,24 @@ function gates() {
   return { handle: (job: { id: string }) => of(job.id).promise, open: (id: string) => of(id).open() };
 }
 
+/** A worker of two queues, the first with a job on its last chance behind one that runs. */
+async function workerOfTwo(handle: (job: { id: string }) => Promise<void>) {
+  const [queue, other] = [newQueue(), newQueue()];
+  const [suspect = ''] = await onLastChance(queue);
+  const first = await queue.enqueue({});
+  const serve = (each: JobQueue) => ({ queue: each, concurrency: 4, handlers: { [each.name]: handle } });
+  const worker = await startWorker([serve(queue), serve(other)]);
+  await worker.event('started', 1, { id: first.id });
+  return { queue, other, suspect, first, worker };
+}
+
 const startedIn = (worker: TestWorker) =>
   worker.events.filter(({ type }) => type === 'started').map(({ job }) => job.id);
 
 describe('a job on its last chance', () => {
   it('begins when nothing else runs, and nothing else begins while it runs, in any queue of the worker', async () => {
-    const [queue, other] = [newQueue(), newQueue()];
     const { handle, open } = gates();
-    const [suspect = ''] = await onLastChance(queue);
-    const first = await queue.enqueue({});
-    const serve = (each: JobQueue) => ({ queue: each, concurrency: 4, handlers: { [each.name]: handle } });
-    const worker = await startWorker([serve(queue), serve(other)]);
-    await worker.event('started', 1, { id: first.id });
+    const { queue, other, suspect, first, worker } = await workerOfTwo(handle);
     const later = [await queue.enqueue({}), await other.enqueue({})];
     await sleep(LONGER_THAN_A_CLAIM_MS);
     expect(startedIn(worker)).toEqual([first.id]);
@@ -87,13 +93,8 @@ describe('a job on its last chance', () => {
   });
 
   it('is given back by a local pause of its queue that comes first, and by none of another', async () => {
-    const [queue, other] = [newQueue(), newQueue()];
     const { handle, open } = gates();
-    const [suspect = ''] = await onLastChance(queue);
-    const first = await queue.enqueue({});
-    const serve = (each: JobQueue) => ({ queue: each, concurrency: 4, handlers: { [each.name]: handle } });
-    const worker = await startWorker([serve(queue), serve(other)]);
-    await worker.event('started', 1, { id: first.id });
+    const { queue, other, suspect, first, worker } = await workerOfTwo(handle);
     worker.worker.pause(other.name);
     await sleep(LONGER_THAN_A_CLAIM_MS);
     expect(await queue.get(suspect)).toMatchObject({ status: 'processing' });
