@@ -1,9 +1,11 @@
 // This library's core, without Nest, from the built package.
 import { readFileSync } from 'node:fs';
-import { Redis } from 'ioredis';
+import { createRequire } from 'node:module';
 import * as library from '../../dist/esm/index.js';
 
 const { JobQueue, Worker } = library;
+// The copy of ioredis that the library sees, as in an application, which has one.
+const { Redis } = createRequire(new URL('../../package.json', import.meta.url))('ioredis');
 
 export const name = 'nest-job-queue (core)';
 export const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));

@@ -123,8 +123,8 @@ function plainArguments(jobs: readonly NewJob[]): ScriptArgument[] {
   return inGroups(
     jobs,
     ({ name }) => name,
-    ({ name }) => [name],
-    ({ id, payload }) => [id, payload],
+    (args, { name }) => args.push(name),
+    (args, { id, payload }) => args.push(id, payload),
   );
 }
 
@@ -133,8 +133,8 @@ function completionArguments(completions: readonly Completion[]): ScriptArgument
   return inGroups(
     completions,
     (completion) => `${completion.token} ${endingOf(completion)}`,
-    (completion) => [completion.token, endingOf(completion)],
-    ({ id, fence, result }) => [id, fence, result],
+    (args, completion) => args.push(completion.token, endingOf(completion)),
+    (args, { id, fence, result }) => args.push(id, fence, result),
   );
 }
 
@@ -142,8 +142,8 @@ function completionArguments(completions: readonly Completion[]): ScriptArgument
 function inGroups<Item>(
   items: readonly Item[],
   groupOf: (item: Item) => string,
-  sharedBy: (item: Item) => ScriptArgument[],
-  ownOf: (item: Item) => ScriptArgument[],
+  addShared: (args: ScriptArgument[], item: Item) => void,
+  addOwn: (args: ScriptArgument[], item: Item) => void,
 ): ScriptArgument[] {
   const args: ScriptArgument[] = [];
   let start = 0;
@@ -153,9 +153,10 @@ function inGroups<Item>(
     while (end < items.length && groupOf(items[end]!) === group) {
       end++;
     }
-    args.push(...sharedBy(items[start]!), end - start);
+    addShared(args, items[start]!);
+    args.push(end - start);
     for (let i = start; i < end; i++) {
-      args.push(...ownOf(items[i]!));
+      addOwn(args, items[i]!);
     }
     start = end;
   }

@@ -12,11 +12,6 @@ export function streamOf(client: RedisClient): Redis['stream'] | undefined {
   return isCluster(client) ? undefined : client.stream;
 }
 
-/** Whether the client collects the commands of a tick, and sends them after it. */
-export function sendsLater(client: RedisClient): boolean {
-  return client.options.enableAutoPipelining === true;
-}
-
 /** Whether a value is a client of ioredis, of whichever copy or version of it. */
 export function isRedisClient(value: unknown): value is RedisClient {
   const { isCluster: cluster, duplicate, evalsha } = (value ?? {}) as Partial<Redis>;

@@ -3,6 +3,7 @@ import { JobQueueError } from './errors.js';
 import { luaScripts } from './lua.generated.js';
 import { explainRefusal } from './permission-error.js';
 import { leaveReplica, type RedisClient } from './redis-client.js';
+import { sendScript } from './send-script.js';
 
 export type ScriptName = keyof typeof luaScripts;
 export type ScriptArgument = string | number;
@@ -82,19 +83,17 @@ export class ScriptRunner {
   }
 
   private evaluate(call: ScriptCall<unknown>): Promise<unknown> {
-    return this.client
-      .evalsha(shas[call.script], call.keys.length, ...call.keys, ...call.args)
-      .catch((error: unknown) => {
-        if (!isUnknownScript(error)) {
-          throw this.explain(error);
-        }
-        return this.evaluateText(call);
-      });
+    return sendScript(this.client, 'evalsha', textsOf(shas[call.script], call)).catch((error: unknown) => {
+      if (!isUnknownScript(error)) {
+        throw this.explain(error);
+      }
+      return this.evaluateText(call);
+    });
   }
 
   private async evaluateText(call: ScriptCall<unknown>): Promise<unknown> {
     try {
-      return await this.client.eval(luaScripts[call.script], call.keys.length, ...call.keys, ...call.args);
+      return await sendScript(this.client, 'eval', textsOf(luaScripts[call.script], call));
     } catch (error) {
       throw this.explain(error);
     }
@@ -107,6 +106,15 @@ export class ScriptRunner {
     }
     return explainRefusal(error);
   }
+}
+
+/** The arguments of a call as they travel. */
+function textsOf(script: string, { keys, args }: ScriptCall<unknown>): string[] {
+  const texts = [script, String(keys.length), ...keys];
+  for (const arg of args) {
+    texts.push(typeof arg === 'string' ? arg : String(arg));
+  }
+  return texts;
 }
 
 function decoded<Answer>(call: ScriptCall<Answer>, reply: unknown): Settled<Answer> {

@@ -2,7 +2,7 @@ import { randomId } from '../queue/job-id.js';
 import type { ClaimedJob, StoredError } from '../queue/job.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { QueueScripts } from '../queue/queue-scripts.js';
-import { sendsLater } from '../queue/redis-client.js';
+import { sendsScriptsLater } from '../queue/send-script.js';
 import type { Attempt } from './attempt.js';
 import type { Outbox } from './outbox.js';
 import { LONGEST_TRIP_MS, runSupervised } from './run-supervised.js';
@@ -41,7 +41,7 @@ export function startAttempt(owner: AttemptStarter, attempt: Attempt, waitedMs: 
     void startWhenExtended(owner, attempt);
     return;
   }
-  if (nameless || (waited && (alone || expires)) || (ahead && sendsLater(owner.queue.connection.client))) {
+  if (nameless || (waited && (alone || expires)) || (ahead && sendsScriptsLater(owner.queue.connection.client))) {
     void startWhenTold(owner, attempt, waited);
     return;
   }

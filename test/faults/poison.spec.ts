@@ -17,33 +17,34 @@ async function teachComplete(queue: JobQueue): Promise<void> {
 describe('a job that kills its worker and was claimed ahead', () => {
   it.each([
     ['', {}],
-    [', through a client that sends later', { enableAutoPipelining: true }],
-  ])(
-    'is charged; what ran before it is completed, what waited behind it had not begun%s',
-    async (_, redisOptions) => {
-      const queue = newQueue();
-      await teachComplete(queue);
-      const payloads = ['first', 'poison', 'behind', 'behind'];
-      const handles = await queue.enqueueMany(payloads.map((payload) => ({ payload })));
-      const worker = await WorkerProcess.start({
-        queue: queue.name,
-        slots: { concurrency: 1, prefetch: payloads.length - 1 },
-        workerOptions: { sweepIntervalMs: 0 },
-        workMs: 1,
-        redisOptions,
-      });
-      await eventually(() => worker.isDead);
-      const { keys } = await queue.scripts();
-      const redis = queue.connection.client as Redis;
-      for (const { id } of handles) await redis.zadd(keys.claims, 'XX', 1, id);
-      await queue.reclaim();
-      const [first, poison, ...behind] = await Promise.all(handles.map(({ id }) => queue.get(id)));
-      expect(first).toMatchObject({ status: 'completed', attempts: 1 });
-      expect(poison).toMatchObject({ status: 'pending', attempts: 1, crashes: 1 });
-      const untouched = { status: 'pending', attempts: 0, crashes: 0, interruptions: 1 };
-      expect(behind).toMatchObject([untouched, untouched]);
-    },
-  );
+    [', through a client that sends other commands later', { redisOptions: { enableAutoPipelining: true } }],
+    [
+      ', through a client that sends all later',
+      { redisOptions: { enableAutoPipelining: true }, foreignClient: true },
+    ],
+  ])('is charged; what ran before it is completed, what waited behind it had not begun%s', async (_, client) => {
+    const queue = newQueue();
+    await teachComplete(queue);
+    const payloads = ['first', 'poison', 'behind', 'behind'];
+    const handles = await queue.enqueueMany(payloads.map((payload) => ({ payload })));
+    const worker = await WorkerProcess.start({
+      queue: queue.name,
+      slots: { concurrency: 1, prefetch: payloads.length - 1 },
+      workerOptions: { sweepIntervalMs: 0 },
+      workMs: 1,
+      ...client,
+    });
+    await eventually(() => worker.isDead);
+    const { keys } = await queue.scripts();
+    const redis = queue.connection.client as Redis;
+    for (const { id } of handles) await redis.zadd(keys.claims, 'XX', 1, id);
+    await queue.reclaim();
+    const [first, poison, ...behind] = await Promise.all(handles.map(({ id }) => queue.get(id)));
+    expect(first).toMatchObject({ status: 'completed', attempts: 1 });
+    expect(poison).toMatchObject({ status: 'pending', attempts: 1, crashes: 1 });
+    const untouched = { status: 'pending', attempts: 0, crashes: 0, interruptions: 1 };
+    expect(behind).toMatchObject([untouched, untouched]);
+  });
 });
 
 describe('a job that kills its worker each time', () => {

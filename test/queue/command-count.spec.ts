@@ -103,6 +103,16 @@ describe('a plain job costs Redis no more than it did', () => {
     expect(perJob(commands, 100)).toBeLessThanOrEqual(2.18);
   });
 
+  it('enqueued one by one in one tick, each after another pause: one round trip more than all at once', async () => {
+    const queue = await warmQueue();
+    const afterPauses = async (i: number) => {
+      for (let pauses = 0; pauses < i; pauses++) await Promise.resolve();
+      await queue.enqueue({ to: 'ada@example.com', i });
+    };
+    const commands = await commandsOf(() => Promise.all(Array.from({ length: 20 }, (_, i) => afterPauses(i))));
+    expect(commands.get('evalsha')).toBe(2);
+  });
+
   // What a trip costs shows here, since each carries one job.
   it('processed one by one: a claim, a completion while the next runs, and 20 commands in both', async () => {
     const queue = await warmQueue();

@@ -12,14 +12,18 @@ export interface ServerClock {
 /** A client that sends each script as text, the rest of it as it is. */
 export function connectClocked(clock: ServerClock): Redis {
   const client = connect();
-  const send = client.eval.bind(client) as (text: string, ...rest: unknown[]) => Promise<unknown>;
-  const evaluate = (text: string, ...rest: unknown[]) => {
-    const { nowMs } = clock;
-    return send(text.replace(TIME, `{ ${Math.floor(nowMs / 1_000)}, ${(nowMs % 1_000) * 1_000} }`), ...rest);
+  const send = client.sendCommand.bind(client);
+  client.sendCommand = (command) => {
+    if (command.name === 'evalsha') {
+      command.reject(new Error('NOSCRIPT the text is needed, to set its clock'));
+      return command.promise;
+    }
+    if (command.name === 'eval') {
+      const { nowMs } = clock;
+      const time = `{ ${Math.floor(nowMs / 1_000)}, ${(nowMs % 1_000) * 1_000} }`;
+      command.args[0] = String(command.args[0]).replace(TIME, time);
+    }
+    return send(command);
   };
-  return Object.assign(client, { eval: evaluate, evalsha: refuse });
-}
-
-function refuse(): Promise<never> {
-  return Promise.reject(new Error('NOSCRIPT the text is needed, to set its clock'));
+  return client;
 }

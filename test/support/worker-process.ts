@@ -42,6 +42,8 @@ export interface WorkerProcessOptions {
   blockMs?: number;
   redisUrl?: string;
   redisOptions?: object;
+  /** Whether its client is of another copy of ioredis than the one that the library sees. */
+  foreignClient?: boolean;
   /** Runs the earlier version of the library, and not the sources of now. */
   earlier?: boolean;
 }
@@ -107,15 +109,23 @@ export class WorkerProcess {
 }
 
 const SCRIPT = `
-import { Redis } from 'ioredis';
+import { createRequire } from 'node:module';
+import * as ioredis from 'ioredis';
 
-const { library, redisUrl, queue: name, queueOptions, slots, workerOptions, workMs, deaf, blockMs, redisOptions } = JSON.parse(process.argv[2]);
+const { library, redisUrl, queue: name, queueOptions, slots, workerOptions, workMs, deaf, blockMs, redisOptions, foreignClient } = JSON.parse(process.argv[2]);
+const { Redis } = foreignClient ? secondCopy() : ioredis;
 const { JobQueue } = await import(library + 'queue/job-queue.js');
 const { Worker } = await import(library + 'worker/worker.js');
 const say = (event) => process.stdout.write(JSON.stringify(event) + '\\n');
 const redis = new Redis(redisUrl, { maxRetriesPerRequest: null, ...redisOptions });
 redis.on('error', () => {});
 const queue = new JobQueue(redis, name, queueOptions);
+
+function secondCopy() {
+  const require = createRequire(import.meta.url);
+  for (const path of Object.keys(require.cache)) delete require.cache[path];
+  return require('ioredis');
+}
 
 function handle(job) {
   if (job.payload === 'poison') process.kill(process.pid, 'SIGKILL');
