@@ -64,9 +64,9 @@ export default [
     text: 'enqueue to handler start, idle queue',
     // One after the other first, each to an idle queue too: what runs so rarely would else be measured before it is compiled.
     load: (bench) => ({
-      warmup: { mode: 'sequential', count: bench.scale(1_000) },
+      warmup: { mode: 'sequential', count: bench.scale(4_000) },
       mode: 'paced',
-      count: bench.scale(800),
+      count: bench.scale(1_600),
       gapMs: 2,
     }),
   }),
