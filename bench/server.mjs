@@ -50,12 +50,13 @@ export class Server {
     return Number((await this.#info('memory')).used_memory);
   }
 
-  /**
-   * Empties the server, of scripts too: an application has those of one library. Lua looks through all that are loaded as it
-   * collects its garbage, so those of four would be a part of what a job costs.
-   */
+  /** Empties the server. Scripts stay loaded, as on a server that has run for a while. */
   async clear() {
     await this.control.flushall();
+  }
+
+  /** Unloads all scripts: Lua looks through them as it collects its garbage, and an application has those of one library. */
+  async forgetScripts() {
     await this.control.script('FLUSH', 'SYNC');
   }
 

@@ -68,6 +68,7 @@ export function durableEnqueuer(queue: DurableQueue, prepare?: () => Promise<voi
       await prepare?.();
       await line.ready();
     },
+    true, // each batch has a WAIT of its own, and they go one after the other
   );
 }
 

@@ -26,7 +26,7 @@ interface Waiting {
 
 /**
  * Sends jobs to Redis. What is enqueued together travels together, so that a hundred parallel enqueues cost three round
- * trips side by side, and in one tick nothing costs more than one further; nothing waits for a timer.
+ * trips side by side; spread over a tick they cost one more at most. Nothing waits for a timer.
  *
  * Where the connection is down, jobs wait here and not in the client's offline queue: an enqueue that is reported as
  * not sent must never be sent later.
@@ -44,6 +44,8 @@ export class Enqueuer {
     private readonly deliver: (jobs: NewJob[]) => Promise<EnqueueAnswer[]>,
     /** What must be there before anything is sent, beside the connection. */
     private readonly prepare?: () => Promise<void>,
+    /** Whether all of a tick leave at its end: where a second batch would have to wait for the first. */
+    private readonly wholeTicks = false,
   ) {}
 
   enqueue(job: NewJob): Promise<EnqueueAnswer> {
@@ -56,13 +58,25 @@ export class Enqueuer {
 
   /** The first of a tick leave once the code that makes them pauses, what comes after them in that tick at its end. */
   private leaveSoon(): void {
-    if (!this.inTick) {
-      this.inTick = true;
-      queueMicrotask(() => {
-        this.flush();
-        process.nextTick(() => this.endTick());
-      });
+    if (this.inTick) {
+      return;
     }
+    this.inTick = true;
+    if (this.wholeTicks) {
+      this.awaitEndOfTick();
+      return;
+    }
+    void this.leaveAtPause();
+  }
+
+  private async leaveAtPause(): Promise<void> {
+    await Promise.resolve(); // a queueMicrotask is held up by a test with faked timers
+    this.flush();
+    this.awaitEndOfTick();
+  }
+
+  private awaitEndOfTick(): void {
+    process.nextTick(() => this.endTick());
   }
 
   /** Sends what waits once it is many: Redis adds those of a burst while the caller still makes the others. */

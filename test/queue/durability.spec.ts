@@ -156,6 +156,18 @@ describe("durability: 'replica'", () => {
     expect((await queues[1]!.stats()).pending).toBe(50);
   });
 
+  it('enqueues of one tick share a wait, though the code that makes them pauses between', async () => {
+    const queue = durable();
+    await queue.enqueue('warm');
+    const enqueueAll = async () => {
+      const first = queue.enqueue(1);
+      await Promise.resolve();
+      await Promise.resolve();
+      await Promise.all([first, queue.enqueue(2)]);
+    };
+    expect((await callsOf(enqueueAll)).get('wait')).toBe(1);
+  });
+
   it('is counted for each queue of a shared wait', async () => {
     const queues = [durable(), durable(), durable()];
     await Promise.all(queues.map((queue) => queue.enqueue(1)));

@@ -45,6 +45,18 @@ describe('JobQueue', () => {
     expect(await state.pending()).toEqual(ids);
   });
 
+  it('keeps it where the code that makes them pauses between, and in the next tick', async () => {
+    const { queue, state } = coreQueue();
+    const added: Promise<{ id: string }>[] = [];
+    for (let i = 0; i < 120; i++) {
+      added.push(queue.enqueue(i));
+      if (i % 30 === 0) await Promise.resolve();
+      if (i === 60) await new Promise((resolve) => setImmediate(resolve));
+    }
+    const ids = (await Promise.all(added)).map(({ id }) => id);
+    expect(await state.pending()).toEqual(ids);
+  });
+
   it('enqueues 2,500 jobs in slices and keeps their order', async () => {
     const { queue, state } = coreQueue();
     const handles = await queue.enqueueMany(Array.from({ length: 2_500 }, (_, i) => ({ payload: i })));

@@ -124,7 +124,9 @@ const queue = new JobQueue(redis, name, queueOptions);
 function secondCopy() {
   const require = createRequire(import.meta.url);
   for (const path of Object.keys(require.cache)) delete require.cache[path];
-  return require('ioredis');
+  const copy = require('ioredis');
+  if (copy.Redis === ioredis.Redis) throw new Error('this is the same copy of ioredis');
+  return copy;
 }
 
 function handle(job) {
