@@ -52,6 +52,19 @@ it('finds jobs that are not done at the end, but those that are due in an hour',
   expect(await drain([queue], 100)).toEqual(['I1: 1 jobs were not done 100 ms after the last enqueue']);
 });
 
+it('finds a job that moves on while it is looked for', async () => {
+  const { queue } = coreQueue();
+  const { id } = await queue.enqueue({}, { delayMs: 60_000 });
+  const stats = queue.stats.bind(queue);
+  queue.stats = async () => {
+    queue.stats = stats;
+    const answer = await stats();
+    await queue.reschedule(id, { delayMs: 0 });
+    return answer;
+  };
+  expect(await drain([queue], 100)).toEqual(['I1: 1 jobs were not done 100 ms after the last enqueue']);
+});
+
 it('asks again what is left where a slow server did not answer in time', async () => {
   const { queue } = coreQueue();
   const stats = queue.stats.bind(queue);

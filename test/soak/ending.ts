@@ -51,11 +51,13 @@ export function unplanned({ sentinel }: Pick<Ground, 'sentinel'>, planned: numbe
       ];
 }
 
+/** Asked for what is scheduled before the rest, and after it: a job that is due moves on between two questions. */
 async function left(queue: JobQueue): Promise<number> {
-  const { pending, processing } = await queue.stats();
   const { keys } = await queue.scripts();
-  const due = await queue.connection.client.zcount(keys.scheduled, '-inf', Date.now() + 600_000);
-  return pending + processing + due;
+  const due = () => queue.connection.client.zcount(keys.scheduled, '-inf', Date.now() + 600_000);
+  const before = await due();
+  const { pending, processing } = await queue.stats();
+  return pending + processing + Math.max(before, await due());
 }
 
 /** The names of the queues are those of this run only, and so are all keys that begin with them. */
