@@ -4,6 +4,7 @@ import { RedisUnsuitableError } from './errors.js';
 import { hearErrors } from './hear-errors.js';
 import { silentLogger, type JobQueueLogger } from './logger.js';
 import { explainRefusal } from './permission-error.js';
+import { readAtOnce } from './read-at-once.js';
 import { isCluster, type RedisClient } from './redis-client.js';
 import { insist, supervised, superviseHandshake } from './supervised.js';
 
@@ -38,6 +39,7 @@ export class Connection {
     if (!connection) {
       refuseKeyPrefix(client);
       connection = new Connection(client);
+      readAtOnce(client);
       Connection.known.set(client, connection);
     }
     return connection;
@@ -172,6 +174,7 @@ export class Connection {
         })
       : this.client.duplicate({ ...overrides, ...own });
     hearErrors(copy, (error) => this.logger.warn(`Redis connection (${purpose}): ${error.message}`));
+    readAtOnce(copy);
     return copy;
   }
 }

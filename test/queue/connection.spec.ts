@@ -9,6 +9,7 @@ import { coreQueue } from '../support/core-queue.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { startOwnRedis } from '../support/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis.js';
+import { readsAtOnce } from '../support/reads-at-once.js';
 import { keysLike } from '../support/redis-reads.js';
 
 afterEach(() => {
@@ -69,6 +70,31 @@ describe('the client that is handed in', () => {
     expect(await handle.result()).toBe(1);
     expect(await queue.stats()).toMatchObject({ completed: 1, pending: 0 });
     expect(await queue.list('completed')).toHaveLength(1);
+  });
+});
+
+describe('an answer', () => {
+  it.each([
+    ['is connected', false],
+    ['connects later', true],
+  ])('is read as soon as it is there, by a client that %s', async (_, lazyConnect) => {
+    const client = connect({ lazyConnect });
+    if (!lazyConnect) await client.ping();
+    Connection.of(client);
+    await client.ping();
+    expect(await readsAtOnce(client)).toBe(true);
+  });
+
+  it('is so on each connection of a client, and on those that are made here', async () => {
+    const client = connect();
+    const made = Connection.of(client).duplicate('events') as Redis;
+    for (const each of [client, made]) {
+      await each.ping();
+      each.disconnect(true);
+      await once(each, 'ready');
+      expect(await readsAtOnce(each)).toBe(true);
+    }
+    made.disconnect();
   });
 });
 

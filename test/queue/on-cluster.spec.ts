@@ -1,8 +1,10 @@
 // What concerns all masters of a Cluster, or one of many: the doctor's walks, and the wait for replicas.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DurabilityTimeoutError } from '../../src/queue/durable-enqueuer.js';
+import { Connection } from '../../src/queue/connection.js';
 import { JobQueue } from '../../src/queue/job-queue.js';
 import type { QueueOptions } from '../../src/queue/options.js';
+import { readsAtOnce } from '../support/reads-at-once.js';
 import { uniqueQueueName } from '../support/redis.js';
 import { startCluster, type OwnCluster } from '../support/own-cluster.js';
 
@@ -52,6 +54,18 @@ describe("durability: 'replica'", () => {
     expect(error).toMatchObject({ acknowledged: 0 });
     expect((await queue.enqueue(3)).outcome).toBe('new');
     expect(await queue.stats()).toMatchObject({ pending: 3 });
+  });
+});
+
+describe('an answer', () => {
+  it('is read as soon as it is there, from whichever node', async () => {
+    const client = cluster.connect();
+    Connection.of(client);
+    await client.ping();
+    for (const node of client.nodes('master')) {
+      await node.ping();
+      expect(await readsAtOnce(node)).toBe(true);
+    }
   });
 });
 

@@ -1,0 +1,18 @@
+import type { Redis } from 'ioredis';
+
+/** Whether an answer reaches its reader while Node hands it to the stream, and not at the end of that tick. */
+export async function readsAtOnce(client: Redis): Promise<boolean> {
+  const { stream } = client;
+  const push = stream.push.bind(stream);
+  let isPushed = false;
+  let atOnce = false;
+  stream.push = (chunk, encoding) => {
+    isPushed = true;
+    const goesOn = push(chunk, encoding);
+    isPushed = false;
+    return goesOn;
+  };
+  stream.prependListener('data', () => (atOnce = isPushed)); // put so, a listener changes nothing
+  await client.ping();
+  return atOnce;
+}
