@@ -145,12 +145,13 @@ export class Connection {
    *
    * @param limitMs how long the server may take to be there, and then to answer
    */
-  async answer<Answer>(limitMs: number, ask: () => Promise<Answer>): Promise<Answer> {
-    if (!this.ready) {
-      // What the client would queue meanwhile could not be taken back.
-      await supervised(this.client, limitMs, this.whenReady());
+  answer<Answer>(limitMs: number, ask: () => Promise<Answer>): Promise<Answer> {
+    if (this.ready) {
+      return supervised(this.client, limitMs, ask());
     }
-    return supervised(this.client, limitMs, ask());
+    // What the client would queue meanwhile could not be taken back.
+    const ready = supervised(this.client, limitMs, this.whenReady());
+    return ready.then(() => supervised(this.client, limitMs, ask()));
   }
 
   /**

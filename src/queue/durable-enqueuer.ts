@@ -55,21 +55,20 @@ interface DurableQueue {
 export function durableEnqueuer(queue: DurableQueue, prepare?: () => Promise<void>): Enqueuer {
   const { replicas, durabilityTimeoutMs: timeoutMs, enqueueTimeoutMs: answerMs } = queue.options;
   const line = DurableLine.of(queue.connection);
-  // Twice the wait: an enqueue may have to let another one's pass before its own begins.
-  return new Enqueuer(
-    queue.name,
-    queue.connection,
-    answerMs + 2 * timeoutMs,
-    async (jobs) => {
-      const scripts = await queue.scripts();
-      return line.send(scripts.enqueue(jobs), scripts.keys.stats, { replicas, timeoutMs, answerMs });
-    },
-    async () => {
+  return new Enqueuer({
+    queue: queue.name,
+    connection: queue.connection,
+    timeoutMs: answerMs + 2 * timeoutMs, // an enqueue may have to let another one's wait pass before its own begins
+    wholeTicks: true, // each batch has a WAIT of its own, and they go one after the other
+    async prepare() {
       await prepare?.();
       await line.ready();
     },
-    true, // each batch has a WAIT of its own, and they go one after the other
-  );
+    async deliver(jobs) {
+      const scripts = await queue.scripts();
+      return line.send(scripts.enqueue(jobs), scripts.keys.stats, { replicas, timeoutMs, answerMs });
+    },
+  });
 }
 
 /** @throws DurabilityTimeoutError when fewer replicas than were asked for acknowledged one of the jobs in time */

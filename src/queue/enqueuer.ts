@@ -18,6 +18,20 @@ export function fitOneStep(jobs: readonly NewJob[]): boolean {
 /** How Redis 7 ends the message of an error that came up while a script ran. */
 const INSIDE_A_SCRIPT = /\bscript: [0-9a-f]{40}\b/;
 
+export interface EnqueuerOptions {
+  /** The queue's name, for errors. */
+  queue: string;
+  connection: Connection;
+  timeoutMs: number;
+  deliver: (jobs: NewJob[]) => Promise<EnqueueAnswer[]>;
+  /** Whether `deliver` ends within `timeoutMs` by itself: a limit around it is a timer more for each batch. */
+  endsInTime?: boolean;
+  /** What must be there before anything is sent, beside the connection. */
+  prepare?: () => Promise<void>;
+  /** Whether all of a tick leave at its end: where a second batch would have to wait for the first. */
+  wholeTicks?: boolean;
+}
+
 interface Waiting {
   job: NewJob;
   resolve(answer: EnqueueAnswer): void;
@@ -37,16 +51,7 @@ export class Enqueuer {
   /** Whether some have left in this tick, or will once the code that makes them pauses. */
   private inTick = false;
 
-  constructor(
-    private readonly queue: string,
-    private readonly connection: Connection,
-    private readonly timeoutMs: number,
-    private readonly deliver: (jobs: NewJob[]) => Promise<EnqueueAnswer[]>,
-    /** What must be there before anything is sent, beside the connection. */
-    private readonly prepare?: () => Promise<void>,
-    /** Whether all of a tick leave at its end: where a second batch would have to wait for the first. */
-    private readonly wholeTicks = false,
-  ) {}
+  constructor(private readonly options: EnqueuerOptions) {}
 
   enqueue(job: NewJob): Promise<EnqueueAnswer> {
     return new Promise((resolve, reject) => {
@@ -62,7 +67,7 @@ export class Enqueuer {
       return;
     }
     this.inTick = true;
-    if (this.wholeTicks) {
+    if (this.options.wholeTicks) {
       this.awaitEndOfTick();
       return;
     }
@@ -109,18 +114,20 @@ export class Enqueuer {
   }
 
   private async send(slice: Waiting[]): Promise<void> {
+    const { connection, timeoutMs, prepare, deliver, endsInTime } = this.options;
     const jobs = slice.map(({ job }) => job);
-    const deadline = new Deadline(this.timeoutMs);
+    const deadline = new Deadline(timeoutMs);
     let sent = false;
     try {
-      if (!this.connection.ready || !this.connection.facts) {
-        await deadline.limit(this.connection.whenReady());
+      if (!connection.ready || !connection.facts) {
+        await deadline.limit(connection.whenReady());
       }
-      if (this.prepare) {
-        await deadline.limit(this.prepare());
+      if (prepare) {
+        await deadline.limit(prepare());
       }
       sent = true;
-      const answers = await deadline.limit(this.deliver(jobs));
+      const delivered = deliver(jobs);
+      const answers = await (endsInTime && !deadline.isRunning ? delivered : deadline.limit(delivered));
       slice.forEach((each, i) => each.resolve(answers[i]!));
     } catch (error) {
       // Each caller learns of its own job, and not of those that travelled with it.
@@ -134,15 +141,16 @@ export class Enqueuer {
     if (error instanceof RefusedStep) {
       return error;
     }
+    const { queue } = this.options;
     if (error.message.startsWith('OOM')) {
       return new RedisOutOfMemoryError(
-        `Enqueue to "${this.queue}" was refused: Redis is out of memory (maxmemory). Nothing was written. Free memory, ` +
+        `Enqueue to "${queue}" was refused: Redis is out of memory (maxmemory). Nothing was written. Free memory, ` +
           `shorten the histories, or raise maxmemory.`,
         { cause: error },
       );
     }
     const outcome = sent && !isRefusal(error) ? 'unknown' : 'not-sent';
-    return new EnqueueError(outcome, this.queue, [id], error.message, {
+    return new EnqueueError(outcome, queue, [id], error.message, {
       cause: error,
     });
   }
@@ -162,6 +170,10 @@ class Deadline {
   private passed: Promise<never> | undefined;
 
   constructor(private readonly ms: number) {}
+
+  get isRunning(): boolean {
+    return this.passed !== undefined;
+  }
 
   limit<Value>(promise: Promise<Value>): Promise<Value> {
     this.passed ??= this.begin();

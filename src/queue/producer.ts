@@ -5,6 +5,7 @@ import { faultOf, RefusedStep, type EnqueueAnswer, type NewJob } from './enqueue
 import { Enqueuer, fitOneStep } from './enqueuer.js';
 import { JobHandle, type JobSource } from './job-handle.js';
 import type { QueueOperator } from './queue-operator.js';
+import { SHORTEST_TRIP_MS } from './supervised.js';
 
 /** The ways to the server, by durability; that of durable enqueues is made by the first of them. */
 interface Enqueuers {
@@ -102,9 +103,16 @@ export class Producer {
 
   private newEnqueuers(prepare?: () => Promise<void>): Enqueuers {
     const { name, connection, options } = this.queue;
-    // A process that only enqueues has nobody else to find out that its connection is dead.
-    const deliver = (jobs: NewJob[]) => this.queue.call((scripts) => scripts.enqueue(jobs));
-    return { memory: new Enqueuer(name, connection, options.enqueueTimeoutMs, deliver, prepare), prepare };
+    const memory = new Enqueuer({
+      queue: name,
+      connection,
+      timeoutMs: options.enqueueTimeoutMs,
+      prepare,
+      // A process that only enqueues has nobody else to find out that its connection is dead.
+      deliver: (jobs) => this.queue.call((scripts) => scripts.enqueue(jobs)),
+      endsInTime: options.enqueueTimeoutMs >= SHORTEST_TRIP_MS,
+    });
+    return { memory, prepare };
   }
 }
 

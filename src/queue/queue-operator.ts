@@ -248,7 +248,7 @@ export abstract class QueueOperator {
   }
 
   /** Runs one script as such a question, once the scripts are known. */
-  async call<Answer>(build: (scripts: QueueScripts) => ScriptCall<Answer>): Promise<Answer> {
-    return this.run(build(this.opened ?? (await this.scripts())));
+  call<Answer>(build: (scripts: QueueScripts) => ScriptCall<Answer>): Promise<Answer> {
+    return this.opened ? this.run(build(this.opened)) : this.scripts().then((scripts) => this.run(build(scripts)));
   }
 }

@@ -42,8 +42,14 @@ const shas = Object.fromEntries(
 export class ScriptRunner {
   constructor(private readonly client: RedisClient) {}
 
-  async run<Answer>(call: ScriptCall<Answer>): Promise<Answer> {
-    return call.decode(await this.evaluate(call));
+  run<Answer>(call: ScriptCall<Answer>): Promise<Answer> {
+    return this.evaluate(
+      call,
+      (reply) => call.decode(reply),
+      (error) => {
+        throw error;
+      },
+    );
   }
 
   /**
@@ -76,27 +82,24 @@ export class ScriptRunner {
   }
 
   private settle(call: ScriptCall<unknown>): Promise<Settled<unknown>> {
-    return this.evaluate(call).then(
+    return this.evaluate<Settled<unknown>>(
+      call,
       (reply) => decoded(call, reply),
-      (error: unknown) => ({ ok: false, error: error as Error }),
+      (error) => ({ ok: false, error: error as Error }),
     );
   }
 
-  private evaluate(call: ScriptCall<unknown>): Promise<unknown> {
-    return sendScript(this.client, 'evalsha', textsOf(shas[call.script], call)).catch((error: unknown) => {
-      if (!isUnknownScript(error)) {
-        throw this.explain(error);
-      }
-      return this.evaluateText(call);
-    });
-  }
-
-  private async evaluateText(call: ScriptCall<unknown>): Promise<unknown> {
-    try {
-      return await sendScript(this.client, 'eval', textsOf(luaScripts[call.script], call));
-    } catch (error) {
-      throw this.explain(error);
-    }
+  /** Has the reply used by the promise of the command itself: each one more is felt where a job waits for it. */
+  private evaluate<Outcome>(
+    call: ScriptCall<unknown>,
+    use: (reply: unknown) => Outcome,
+    fail: (error: unknown) => Outcome,
+  ): Promise<Outcome> {
+    const send = (verb: 'eval' | 'evalsha', script: string) => sendScript(this.client, verb, textsOf(script, call));
+    const explained = (error: unknown) => fail(this.explain(error));
+    return send('evalsha', shas[call.script]).then(use, (error: unknown) =>
+      isUnknownScript(error) ? send('eval', luaScripts[call.script]).then(use, explained) : explained(error),
+    );
   }
 
   /** What an error means, once what follows from it is done. */

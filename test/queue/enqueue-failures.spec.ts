@@ -82,6 +82,25 @@ describe('an enqueue that fails', () => {
     expect((await queue.enqueue('hello')).outcome).toBe('new');
   });
 
+  it('ends within its limit, also where that is shorter than what a connection has to answer', async () => {
+    const proxy = await FaultProxy.start();
+    const { queue } = coreQueue({ enqueueTimeoutMs: 100 }, unreliable(proxy.url));
+    await queue.enqueue('first');
+    proxy.pause();
+    const message = expect.stringContaining('no answer within 100 ms');
+    expect(await failure(queue.enqueue('second'))).toMatchObject({ outcome: 'unknown', message });
+  });
+
+  it('has one limit for the wait for a connection and for the answer', async () => {
+    const info = bulk('# Server\r\nredis_version:7.2.0\r\n');
+    const silent = await startFakeRedis((command) => {
+      return /^evalsha\r$/im.test(command) ? null : /^info\r$/im.test(command) ? info : '+OK\r\n';
+    });
+    const { queue } = coreQueue({ enqueueTimeoutMs: 1_000 }, unreliable(silent.url, { lazyConnect: true }));
+    const message = expect.stringContaining(': no answer within 1000 ms'); // its own, which began before the connection's
+    expect(await failure(queue.enqueue('first'))).toMatchObject({ outcome: 'unknown', message });
+  });
+
   it('I3: is unknown where the answer was lost; repeated with its id it adds nothing', async () => {
     const proxy = await FaultProxy.start();
     const { queue, state } = coreQueue({ enqueueTimeoutMs: 300 }, unreliable(proxy.url));
