@@ -22,7 +22,9 @@ export interface EnqueuerOptions {
   /** The queue's name, for errors. */
   queue: string;
   connection: Connection;
+  /** How long an enqueue may take in all, in ms. */
   timeoutMs: number;
+  /** Sends a batch. */
   deliver: (jobs: NewJob[]) => Promise<EnqueueAnswer[]>;
   /** Whether `deliver` ends within `timeoutMs` by itself: a limit around it is a timer more for each batch. */
   endsInTime?: boolean;
@@ -127,6 +129,7 @@ export class Enqueuer {
       }
       sent = true;
       const delivered = deliver(jobs);
+      // A limit that runs since something was waited for holds for the answer, too.
       const answers = await (endsInTime && !deadline.isRunning ? delivered : deadline.limit(delivered));
       slice.forEach((each, i) => each.resolve(answers[i]!));
     } catch (error) {

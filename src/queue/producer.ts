@@ -5,7 +5,6 @@ import { faultOf, RefusedStep, type EnqueueAnswer, type NewJob } from './enqueue
 import { Enqueuer, fitOneStep } from './enqueuer.js';
 import { JobHandle, type JobSource } from './job-handle.js';
 import type { QueueOperator } from './queue-operator.js';
-import { SHORTEST_TRIP_MS } from './supervised.js';
 
 /** The ways to the server, by durability; that of durable enqueues is made by the first of them. */
 interface Enqueuers {
@@ -110,7 +109,7 @@ export class Producer {
       prepare,
       // A process that only enqueues has nobody else to find out that its connection is dead.
       deliver: (jobs) => this.queue.call((scripts) => scripts.enqueue(jobs)),
-      endsInTime: options.enqueueTimeoutMs >= SHORTEST_TRIP_MS,
+      endsInTime: this.queue.answerLimitMs <= options.enqueueTimeoutMs,
     });
     return { memory, prepare };
   }

@@ -237,6 +237,11 @@ export abstract class QueueOperator {
     return this.ask(() => this.runner.run(call));
   }
 
+  /** How long Redis may take for an answer, in ms. */
+  get answerLimitMs(): number {
+    return Math.max(SHORTEST_TRIP_MS, this.options.enqueueTimeoutMs);
+  }
+
   /**
    * Asks Redis. Where no answer comes within `enqueueTimeoutMs` (at least a second) it rejects, and the connection is
    * replaced: a half-open one would keep silent.
@@ -244,7 +249,7 @@ export abstract class QueueOperator {
    * @throws RedisUnsuitableError without an answer in time; what was asked for may have been done
    */
   ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
-    return this.connection.answer(Math.max(SHORTEST_TRIP_MS, this.options.enqueueTimeoutMs), question);
+    return this.connection.answer(this.answerLimitMs, question);
   }
 
   /** Runs one script as such a question, once the scripts are known. */

@@ -95,7 +95,13 @@ export class ScriptRunner {
     use: (reply: unknown) => Outcome,
     fail: (error: unknown) => Outcome,
   ): Promise<Outcome> {
-    const send = (verb: 'eval' | 'evalsha', script: string) => sendScript(this.client, verb, textsOf(script, call));
+    const send = (verb: 'eval' | 'evalsha', script: string) => {
+      try {
+        return sendScript(this.client, verb, textsOf(script, call));
+      } catch (error) {
+        return Promise.reject(error); // of a `sendCommand` that somebody put in the place of the client's
+      }
+    };
     const explained = (error: unknown) => fail(this.explain(error));
     return send('evalsha', shas[call.script]).then(use, (error: unknown) =>
       isUnknownScript(error) ? send('eval', luaScripts[call.script]).then(use, explained) : explained(error),

@@ -149,3 +149,10 @@ it("a handler's own history costs its jobs nothing: the sweep applies it", async
   expect(perJob(commands, JOBS)).toBeLessThanOrEqual(6);
   expect((await queue.stats()).completed).toBe(JOBS);
 });
+
+it('a job that is enqueued alone costs its process one timer', async () => {
+  const queue = await warmQueue();
+  const timers = jest.spyOn(globalThis, 'setTimeout');
+  await queue.enqueue(1);
+  expect(timers).toHaveBeenCalledTimes(1);
+});

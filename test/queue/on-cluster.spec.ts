@@ -1,12 +1,14 @@
-// What concerns all masters of a Cluster, or one of many: the doctor's walks, and the wait for replicas.
+// What concerns all masters of a Cluster, or one of many: the doctor's walks, the wait for replicas, each one's answers.
+import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DurabilityTimeoutError } from '../../src/queue/durable-enqueuer.js';
+import type { Cluster, Redis } from 'ioredis';
 import { Connection } from '../../src/queue/connection.js';
+import { DurabilityTimeoutError } from '../../src/queue/durable-enqueuer.js';
 import { JobQueue } from '../../src/queue/job-queue.js';
 import type { QueueOptions } from '../../src/queue/options.js';
+import { startCluster, type OwnCluster } from '../support/own-cluster.js';
 import { readsAtOnce } from '../support/reads-at-once.js';
 import { uniqueQueueName } from '../support/redis.js';
-import { startCluster, type OwnCluster } from '../support/own-cluster.js';
 
 let cluster: OwnCluster;
 const open: JobQueue[] = [];
@@ -57,17 +59,39 @@ describe("durability: 'replica'", () => {
   });
 });
 
-describe('an answer', () => {
-  it('is read as soon as it is there, from whichever node', async () => {
+describe('an answer of whichever node', () => {
+  it.each([
+    ['is connected', true],
+    ['connects later', false],
+  ])('is read as soon as it is there, by a client that %s', async (_, isConnected) => {
     const client = cluster.connect();
+    if (isConnected) await Promise.all((await nodesOf(client)).map((node) => node.ping()));
     Connection.of(client);
-    await client.ping();
-    for (const node of client.nodes('master')) {
+    for (const node of await nodesOf(client)) {
       await node.ping();
       expect(await readsAtOnce(node)).toBe(true);
     }
   });
+
+  it('is so over a connection that takes the place of another', async () => {
+    const client = cluster.connect();
+    Connection.of(client);
+    const [node] = await nodesOf(client);
+    const left = once(client, '-node');
+    node!.disconnect();
+    await left;
+    client.refreshSlotsCache();
+    const [anew] = (await once(client, '+node')) as [Redis];
+    await anew.ping();
+    expect(await readsAtOnce(anew)).toBe(true);
+  });
 });
+
+/** The masters, once the client knows them. */
+async function nodesOf(client: Cluster): Promise<Redis[]> {
+  await client.ping();
+  return client.nodes('master');
+}
 
 function newQueue(name: string, options: QueueOptions = {}): JobQueue {
   const queue = new JobQueue(cluster.connect(), name, options);

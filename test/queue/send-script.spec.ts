@@ -2,6 +2,8 @@
 import { afterEach, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { JobQueue } from '../../src/queue/job-queue.js';
+import { coreQueue } from '../support/core-queue.js';
+import { failure } from '../support/failure.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../support/redis.js';
 
 const foreign: Redis[] = [];
@@ -54,4 +56,14 @@ it('sends them at once where the client collects commands for a pipeline', async
   const pipeline = jest.spyOn(client, 'pipeline');
   await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);
   expect(pipeline).not.toHaveBeenCalled();
+});
+
+it('shows where a call was made that fails, to a client that asks for it', async () => {
+  const client = connect({ showFriendlyErrorStack: true });
+  const { queue, state } = coreQueue({}, client);
+  state.broken = true;
+  await queue.stats(); // once by its text, where the server does not know it
+  await client.set(state.keys.claims, 'no sorted set');
+  const { stack } = await failure<Error>(() => queue.stats());
+  expect(stack).toContain('send-script.spec');
 });

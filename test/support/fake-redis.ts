@@ -10,8 +10,10 @@ afterAll(async () => {
   open.clear();
 });
 
-/** Answers each command, given as it came, by `answer`; null: never. */
-export async function startFakeRedis(answer: (command: string) => string | null): Promise<{ url: string }> {
+/** Answers each command, given as it came, by `answer`, as soon as that is there; null: never. */
+export async function startFakeRedis(
+  answer: (command: string) => string | null | Promise<string>,
+): Promise<{ url: string }> {
   const clients = new Set<Socket>();
   const server = createServer((client) => {
     clients.add(client);
@@ -20,8 +22,7 @@ export async function startFakeRedis(answer: (command: string) => string | null)
       for (const command of String(chunk)
         .split(/^\*\d+\r\n/m)
         .slice(1)) {
-        const reply = answer(command);
-        if (reply !== null) client.write(reply);
+        void Promise.resolve(answer(command)).then((reply) => reply !== null && client.write(reply));
       }
     });
   });
