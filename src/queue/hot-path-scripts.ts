@@ -62,7 +62,7 @@ export class HotPathScripts {
       args: plain
         ? plainArguments(jobs)
         : jobs.flatMap(({ id, name, payload, options }) => [id, name, payload, options]),
-      decode: (reply) => decodeEnqueue(jobs, reply as (string | number)[]),
+      decode: (reply) => decodeEnqueue(jobs, (reply as (string | number)[] | null) ?? []),
     };
   }
 
@@ -97,7 +97,7 @@ export class HotPathScripts {
       script: 'complete',
       keys: this.keys.forComplete,
       args: [completedHistory, FALLEN_TTL_MS, events, resultTtlMs, ...completionArguments(completions)],
-      decode: (reply) => (reply as number[]).map((index) => index - 1),
+      decode: (reply) => ((reply as number[] | null) ?? []).map((index) => index - 1),
     };
   }
 

@@ -46,6 +46,13 @@ describe('complete.lua', () => {
     expect(await q.redis.zrange(q.keys.claims, 0, '-1')).toEqual(['lost']);
   });
 
+  it('replies nothing, not even an empty list, where no claim was lost', async () => {
+    const q = testQueue();
+    const call = q.scripts.complete([{ ...(await q.addAndClaim('a')), result: '' }]);
+    expect(await q.run({ ...call, decode: (reply) => reply })).toBeNull();
+    expect(await q.run(call)).toEqual([]);
+  });
+
   it('completes also while the queue is paused', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');

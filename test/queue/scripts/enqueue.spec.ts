@@ -26,6 +26,14 @@ describe('enqueue.lua', () => {
     expect(await expectUnchanged(q, () => q.run(q.scripts.enqueue([])))).toEqual([]);
   });
 
+  it('replies nothing, not even an empty list, where each job is simply new', async () => {
+    const q = testQueue();
+    const job = { id: 'a', name: 'email', payload: '1' };
+    const reply = (options: string) => q.run({ ...q.scripts.enqueue([{ ...job, options }]), decode: (raw) => raw });
+    expect(await reply('')).toBeNull();
+    expect(await reply('{"request":"r1"}')).toEqual([1, 'exists', 'a', 'email']);
+  });
+
   it('takes 5,000 jobs in one call, in their order', async () => {
     const q = testQueue();
     const ids = Array.from({ length: 5_000 }, (_, i) => `job-${i}`);
