@@ -1,6 +1,7 @@
 // Alternation: in every round each contestant takes its turn at the same measure, and the order rotates, so that
 // a change of the machine's mood meets all alike.
 import { enqueue, processAll, withQueue } from './scenario.mjs';
+import { Turns } from './turns.mjs';
 
 export function selectMeasures(measures, { only, quick }) {
   const known = new Set(measures.flatMap(({ id, figures }) => [id, ...Object.keys(figures)]));
@@ -35,19 +36,30 @@ export async function takeSamples(bench, selected) {
     const ids = [...bench.contestants.keys()].filter((id) => id !== 'nest' || measure.nest);
     const playing = new Set(ids);
     const enough = measure.rounds ?? Infinity;
-    const rounds = Math.min(bench.rounds, bench.quick ? enough - 1 : enough);
+    const asked = bench.quick ? bench.rounds : bench.rounds * (measure.times ?? 1);
+    const rounds = Math.min(asked, bench.quick ? enough - 1 : enough);
     // The full run has a round before each measure that does not count; the quick one is warm only from the start.
     for (let round = bench.quick ? 0 : -1; round < rounds; round++) {
-      for (let turn = 0; turn < ids.length; turn++) {
-        const id = ids[(turn + round + ids.length) % ids.length];
-        if (playing.has(id)) await takeOne(bench, measure, id, round, samples, playing);
-      }
+      const order = ids
+        .map((_, turn) => ids[(turn + round + ids.length) % ids.length])
+        .filter((id) => playing.has(id));
+      const take = (id) => takeOne(bench, measure, id, round, samples, playing);
+      if (measure.together) await takeTogether(bench, order, take);
+      else for (const id of order) await take(id);
       bench.log('.');
     }
     await measure.tearDown?.(bench);
     bench.log(` ${((performance.now() - began) / 1_000).toFixed(1)} s\n`);
   }
   return samples;
+}
+
+/** All contestants at once, on a server that has none of their keys and scripts; they share it by `bench.turns`. */
+async function takeTogether(bench, order, take) {
+  await bench.server.clear();
+  await bench.server.forgetScripts();
+  bench.turns = new Turns();
+  await Promise.all(order.map(take));
 }
 
 async function takeOne(bench, measure, contestant, round, samples, playing) {

@@ -3,14 +3,17 @@ import { loadPeer } from './peers/index.mjs';
 
 let lastQueue = 0;
 
-/** An empty server and a producer with an open queue of a new name; `use` runs with it, and all is closed after. */
+/**
+ * A server and a producer with an open queue of a new name; `use` runs with it, and all is closed after. The server is empty,
+ * except where `clears` is false, for contestants that use it together.
+ */
 export async function withQueue(
   bench,
   contestant,
-  { keep = 1_000, events = true, concurrency = 100, url = bench.server.url },
+  { keep = 1_000, events = true, concurrency = 100, url = bench.server.url, clears = true },
   use,
 ) {
-  await bench.server.clear();
+  if (clears) await bench.server.clear();
   const peer = await loadPeer(contestant);
   const queue = `bench-${++lastQueue}`;
   const options = { url, queue, keep, events, concurrency };

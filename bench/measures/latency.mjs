@@ -9,34 +9,64 @@ const CONCURRENCY = 10;
 // Lua's garbage costs a job (docs/performance.md).
 const STANDING_MS = 5_500;
 
-function measure(id, { quick = false, idle = false, text, load, setUp }) {
+// The mood of a machine changes within seconds, and with it every latency by half: where the queue is idle, the workers of
+// all contestants stand at the same time, and jobs are given to one after the other in turns of a quarter of a second.
+const TURN = { count: 10, jobs: 100, gapMs: 2 };
+
+// The first jobs of a turn, which do not count: the processes have slept through the turns of the others.
+const LEAD_IN = 10;
+
+function figures(id, text) {
   return {
-    id,
-    quick,
-    setUp,
-    figures: {
-      [`${id}.p50`]: { unit: 'µs', better: 'less', text: `${text}, median` },
-      [`${id}.p99`]: { unit: 'µs', better: 'less', text: `${text}, 99th percentile` },
-    },
-    sample: async (bench, contestant) => {
-      await bench.server.forgetScripts();
-      return withQueue(bench, contestant, { concurrency: CONCURRENCY }, async (scene) => {
-        const { warmup, ...feed } = load(bench);
-        const total = warmup.count + feed.count;
-        const during = async () => {
-          // The worker has to have found its queue empty and to wait before the first job comes.
-          await new Promise((resolve) => setTimeout(resolve, bench.quick ? 100 : STANDING_MS));
-          await enqueue(scene, { ...warmup, expectWaiting: null });
-          // Where enqueues are faster than the worker, the first jobs would else be measured behind the rest of these.
-          if (idle) await scene.producer.call('waitSettled', { completed: 0 });
-          await enqueue(scene, { ...feed, from: warmup.count, expectWaiting: null });
-        };
-        const { latencies } = await processAll(scene, { total, concurrency: CONCURRENCY, during });
-        const samples = latencies.slice(warmup.count);
-        return { [`${id}.p50`]: quantile(samples, 0.5), [`${id}.p99`]: quantile(samples, 0.99) };
-      });
-    },
+    [`${id}.p50`]: { unit: 'µs', better: 'less', text: `${text}, median` },
+    [`${id}.p99`]: { unit: 'µs', better: 'less', text: `${text}, 99th percentile` },
   };
+}
+
+function quantiles(id, latencies) {
+  return { [`${id}.p50`]: quantile(latencies, 0.5), [`${id}.p99`]: quantile(latencies, 0.99) };
+}
+
+/** The worker has to have found its queue empty and to wait before the first job comes. */
+function stand(bench) {
+  return new Promise((resolve) => setTimeout(resolve, bench.quick ? 100 : STANDING_MS));
+}
+
+async function sampleIdle(bench, contestant) {
+  const { turns } = bench;
+  // One after the other first: what runs so rarely would else be measured before it is compiled.
+  const warmup = bench.scale(4_000);
+  const perTurn = LEAD_IN + TURN.jobs;
+  const total = warmup + perTurn * bench.scale(TURN.count);
+  return withQueue(bench, contestant, { concurrency: CONCURRENCY, clears: false }, async (scene) => {
+    const give = (load) => turns.take(() => enqueue(scene, { ...load, expectWaiting: null }));
+    const during = async () => {
+      await stand(bench);
+      await give({ mode: 'sequential', count: warmup });
+      for (let from = warmup; from < total; from += perTurn) {
+        await give({ mode: 'paced', from, count: perTurn, gapMs: TURN.gapMs });
+      }
+      await turns.others(); // none ends while another is measured
+    };
+    const { latencies } = await processAll(scene, { total, concurrency: CONCURRENCY, during });
+    const counted = latencies.slice(warmup).filter((_, i) => i % perTurn >= LEAD_IN);
+    return quantiles('latency.idle', counted);
+  });
+}
+
+async function sampleHalf(bench, contestant) {
+  await bench.server.forgetScripts();
+  return withQueue(bench, contestant, { concurrency: CONCURRENCY }, async (scene) => {
+    const load = { mode: 'rate', perSecond: bench.halfLoad, expectWaiting: null };
+    const [warmup, count] = [500, bench.halfLoad * 2];
+    const during = async () => {
+      await stand(bench);
+      await enqueue(scene, { ...load, count: warmup });
+      await enqueue(scene, { ...load, from: warmup, count });
+    };
+    const { latencies } = await processAll(scene, { total: warmup + count, concurrency: CONCURRENCY, during });
+    return quantiles('latency.half', latencies.slice(warmup));
+  });
 }
 
 /**
@@ -65,24 +95,18 @@ async function secondsPerJob(bench, contestant) {
 }
 
 export default [
-  measure('latency.idle', {
+  {
+    id: 'latency.idle',
     quick: true,
-    idle: true,
-    text: 'enqueue to handler start, idle queue',
-    // One after the other first: what runs so rarely would else be measured before it is compiled.
-    load: (bench) => ({
-      warmup: { mode: 'sequential', count: bench.scale(4_000) },
-      mode: 'paced',
-      count: bench.scale(1_600),
-      gapMs: 2,
-    }),
-  }),
-  measure('latency.half', {
-    text: 'enqueue to handler start, half load',
+    figures: figures('latency.idle', 'enqueue to handler start, idle queue'),
+    together: true,
+    times: 2,
+    sample: sampleIdle,
+  },
+  {
+    id: 'latency.half',
     setUp: findHalfLoad,
-    load: ({ halfLoad }) => {
-      const rate = { mode: 'rate', perSecond: halfLoad };
-      return { warmup: { ...rate, count: 500 }, ...rate, count: halfLoad * 2 };
-    },
-  }),
+    figures: figures('latency.half', 'enqueue to handler start, half load'),
+    sample: sampleHalf,
+  },
 ];

@@ -34,7 +34,7 @@ export default [
     concurrency: 100,
     bulk: 'enqueue.bulk',
     costs: true,
-    flags: { quick: true, nest: true },
+    flags: { quick: true, nest: true, times: 3 },
     text: 'processing at concurrency 100',
   }),
   measure('process.c1', {

@@ -43,13 +43,7 @@ export class ScriptRunner {
   constructor(private readonly client: RedisClient) {}
 
   run<Answer>(call: ScriptCall<Answer>): Promise<Answer> {
-    return this.evaluate(
-      call,
-      (reply) => call.decode(reply),
-      (error) => {
-        throw error;
-      },
-    );
+    return this.evaluate(call, (reply) => call.decode(reply), rethrow);
   }
 
   /**
@@ -132,6 +126,10 @@ function decoded<Answer>(call: ScriptCall<Answer>, reply: unknown): Settled<Answ
   } catch (failure) {
     return { ok: false, error: new ReplyDecodeError(call.script, failure) };
   }
+}
+
+function rethrow(error: unknown): never {
+  throw error;
 }
 
 function isReadOnly(error: unknown): boolean {
