@@ -5,7 +5,9 @@ import { median, spread } from './stats.mjs';
 export function printSettings({ machine, redis, contestants }, { rounds, quick }) {
   console.log(`${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.os}`);
   console.log(`Node ${machine.node}, Redis ${redis} (private server, no persistence but where AOF is said)`);
-  console.log(`${rounds} alternations${quick ? ', quick' : ''}; producer and workers are processes of their own`);
+  console.log(
+    `${rounds} alternations${quick ? ', quick' : ' or more'}; producer and workers are processes of their own`,
+  );
   console.log(
     'kept completed jobs: 1,000; payload of about 60 bytes and noop handlers where nothing else is said\n',
   );

@@ -44,7 +44,7 @@ export async function takeSamples(bench, selected) {
         .map((_, turn) => ids[(turn + round + ids.length) % ids.length])
         .filter((id) => playing.has(id));
       const take = (id) => takeOne(bench, measure, id, round, samples, playing);
-      if (measure.together) await takeTogether(bench, order, take);
+      if (measure.together) await takeTogether(bench, round % 2 === 0 ? order : order.reverse(), take);
       else for (const id of order) await take(id);
       bench.log('.');
     }
@@ -54,12 +54,15 @@ export async function takeSamples(bench, selected) {
   return samples;
 }
 
-/** All contestants at once, on a server that has none of their keys and scripts; they share it by `bench.turns`. */
+/**
+ * All contestants at once, on a server that has none of their keys and scripts; they share it by `bench.turns`. Every other
+ * round it is the other way around, so that none has the same one before it each time.
+ */
 async function takeTogether(bench, order, take) {
   await bench.server.clear();
   await bench.server.forgetScripts();
-  bench.turns = new Turns();
-  await Promise.all(order.map(take));
+  bench.turns = new Turns(order);
+  await Promise.all(order.map((id) => take(id).finally(() => bench.turns.leave(id))));
 }
 
 async function takeOne(bench, measure, contestant, round, samples, playing) {

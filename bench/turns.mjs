@@ -1,18 +1,39 @@
 /**
- * Lets the contestants that stand side by side do something one after the other, in the order in which they asked. Who asks
- * again as soon as its turn is over has the next one when each other has had its own.
+ * Lets contestants that stand side by side do something one after the other, always in the same order, so that each has as many
+ * turns as the others. Who has not asked yet is waited for, until it leaves.
  */
 export class Turns {
-  #last = Promise.resolve();
+  #order;
+  #asked = new Map();
+  #busy = false;
 
-  take(use) {
-    const turn = this.#last.then(use);
-    this.#last = turn.catch(() => {}); // its caller hears of it, not who comes next
-    return turn;
+  constructor(order) {
+    this.#order = [...order];
   }
 
-  /** Resolves when each contestant has had the turns that it asked for by now. */
-  others() {
-    return this.take(() => {});
+  /** Resolves when the contestant has had its turn, in which it does `use`. */
+  take(contestant, use) {
+    return new Promise((resolve, reject) => {
+      this.#asked.set(contestant, () => use().then(resolve, reject));
+      this.#next();
+    });
+  }
+
+  leave(contestant) {
+    this.#order = this.#order.filter((id) => id !== contestant);
+    this.#next();
+  }
+
+  #next() {
+    const [contestant] = this.#order;
+    const turn = this.#asked.get(contestant);
+    if (this.#busy || !turn) return;
+    this.#busy = true;
+    this.#asked.delete(contestant);
+    this.#order.push(this.#order.shift());
+    turn().then(() => {
+      this.#busy = false;
+      this.#next();
+    });
   }
 }

@@ -13,7 +13,7 @@
 --   plain, result_ttl_ms instead of ARGV[4]), how many follow; for each: id, fence, result (JSON, or '' for none); then the
 --   next such group
 -- Returns the positions (from 1) of the claims that were lost: not current, and not completed by this very claim; nil where
---   none was, since Redis makes room of 16 KB for any table.
+--   none was, since any table is answered beside the client's own buffer.
 -- Repeated: the token is empty and the fence equal, so it counts as done and changes nothing.
 local job, claims, completed, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local unique, events = KEYS[5], KEYS[6]
@@ -70,4 +70,4 @@ if #done > 0 then
   redis.call('HINCRBY', stats, 'completed_total', string.format('%d', #done))
   remember(completed, done, completed_history)
 end
-return #lost > 0 and lost
+return #lost > 0 and lost or nil

@@ -15,8 +15,8 @@
 -- ARGV[1..] of plain jobs, for those of one name: the name, how many follow; for each: id, payload (JSON); then the next
 --   name. Else for each job: id, name, payload, options ('' for a plain one, else JSON: delay_ms, run_at_ms, priority,
 --   max_attempts, max_crashes, expires_in_ms, unique, unique_for, unique_replace, request, worker)
--- Returns nil where each job is simply new, since Redis makes room of 16 KB for any table. Else, for each that is not: its
---   index (from 1), exists | kept | replace, the id that stands, its name ('' where it has none). Where the batch is refused
+-- Returns nil where each job is simply new, since any table is answered beside the client's own buffer. Else, for each that is
+--   not: its index (from 1), exists | kept | replace, the id that stands, its name ('' where it has none). Where the batch is refused
 --   only: the index of a job, refused, the ms until its start, which are not fewer than those until it expires, ''.
 -- Repeated: a known id adds nothing. For an id chosen by the caller, options.request tells a repeat from a conflict.
 --   A replacement leaves no id of its own, so it is remembered for ten minutes.
@@ -76,4 +76,4 @@ end
 if claimable then
   redis.call('ZADD', wake, '0', '1')
 end
-return #answers > 0 and answers
+return #answers > 0 and answers or nil

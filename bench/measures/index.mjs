@@ -6,7 +6,7 @@
 //   sample(bench, contestant) → { id: number | null }
 //   nest      true where this library is also measured through its Nest module
 //   rounds    how many alternations are enough, where fewer are
-//   times     how many times as many alternations as others it has in the whole run, where few would leave it to chance
+//   times     how many times as many alternations as others it has in the whole run, where few would leave a ratio to chance
 //   together  true where all contestants are there at once: their samples begin together and share the server by `bench.turns`
 //   setUp(bench), tearDown(bench)   once, around all samples
 import aof from './aof.mjs';

@@ -5,15 +5,16 @@ import { quantile } from '../stats.mjs';
 const CONCURRENCY = 10;
 
 // Between the start of a worker and the first job. Our sweep comes first after five seconds and loads four scripts, the
-// others have loaded theirs by then: so it is in an application, and how much is loaded changes what Redis's collection of
-// Lua's garbage costs a job (docs/performance.md).
+// others have loaded theirs by then, as in an application; how much is loaded changes what Redis's collection of Lua's
+// garbage costs a job (docs/performance.md).
 const STANDING_MS = 5_500;
 
 // The mood of a machine changes within seconds, and with it every latency by half: where the queue is idle, the workers of
 // all contestants stand at the same time, and jobs are given to one after the other in turns of a quarter of a second.
 const TURN = { count: 10, jobs: 100, gapMs: 2 };
 
-// The first jobs of a turn, which do not count: the processes have slept through the turns of the others.
+// The first jobs of a turn, which do not count: the processes have slept through the turns of the others. Nor does the first
+// turn, in which what runs so rarely is compiled.
 const LEAD_IN = 10;
 
 function figures(id, text) {
@@ -37,19 +38,24 @@ async function sampleIdle(bench, contestant) {
   // One after the other first: what runs so rarely would else be measured before it is compiled.
   const warmup = bench.scale(4_000);
   const perTurn = LEAD_IN + TURN.jobs;
-  const total = warmup + perTurn * bench.scale(TURN.count);
+  const total = warmup + perTurn * (1 + bench.scale(TURN.count));
   return withQueue(bench, contestant, { concurrency: CONCURRENCY, clears: false }, async (scene) => {
-    const give = (load) => turns.take(() => enqueue(scene, { ...load, expectWaiting: null }));
+    const give = (load) =>
+      turns.take(contestant, async () => {
+        await enqueue(scene, { ...load, expectWaiting: null });
+        // Where enqueues are faster than the worker, what is left would run in the turn of the next.
+        await scene.producer.call('waitSettled', { completed: 0 });
+      });
     const during = async () => {
       await stand(bench);
       await give({ mode: 'sequential', count: warmup });
       for (let from = warmup; from < total; from += perTurn) {
         await give({ mode: 'paced', from, count: perTurn, gapMs: TURN.gapMs });
       }
-      await turns.others(); // none ends while another is measured
+      await turns.take(contestant, async () => {}); // when the others have had theirs: none ends while another is measured
     };
     const { latencies } = await processAll(scene, { total, concurrency: CONCURRENCY, during });
-    const counted = latencies.slice(warmup).filter((_, i) => i % perTurn >= LEAD_IN);
+    const counted = latencies.slice(warmup + perTurn).filter((_, i) => i % perTurn >= LEAD_IN);
     return quantiles('latency.idle', counted);
   });
 }
