@@ -15,9 +15,9 @@
 -- ARGV[1..] of plain jobs, for those of one name: the name, how many follow; for each: id, payload (JSON); then the next
 --   name. Else for each job: id, name, payload, options ('' for a plain one, else JSON: delay_ms, run_at_ms, priority,
 --   max_attempts, max_crashes, expires_in_ms, unique, unique_for, unique_replace, request, worker)
--- Returns nil where each job is simply new, since any table is answered beside the client's own buffer. Else, for each that is
---   not: its index (from 1), exists | kept | replace, the id that stands, its name ('' where it has none). Where the batch is refused
---   only: the index of a job, refused, the ms until its start, which are not fewer than those until it expires, ''.
+-- Returns nil where each job is simply new, since any table is answered beside the client's own buffer. Else, for each that
+--   is not: its index (from 1), exists | kept | replace, the id that stands, its name ('' where it has none). Where the batch
+--   is refused only: the index of a job, refused, the ms until its start, which are not fewer than those until it expires, ''.
 -- Repeated: a known id adds nothing. For an id chosen by the caller, options.request tells a repeat from a conflict.
 --   A replacement leaves no id of its own, so it is remembered for ten minutes.
 local job, pending, wake, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
