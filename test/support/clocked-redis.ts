@@ -4,7 +4,7 @@ import { connect } from './redis.js';
 
 const TIME = "redis.call('TIME')";
 
-/** What the server's clock shows to the scripts, in epoch ms. */
+/** What the server's clock shows to the scripts, in epoch ms; its microseconds are the fraction. */
 export interface ServerClock {
   nowMs: number;
 }
@@ -20,7 +20,7 @@ export function connectClocked(clock: ServerClock): Redis {
     }
     if (command.name === 'eval') {
       const { nowMs } = clock;
-      const time = `{ ${Math.floor(nowMs / 1_000)}, ${(nowMs % 1_000) * 1_000} }`;
+      const time = `{ '${Math.floor(nowMs / 1_000)}', '${Math.floor((nowMs % 1_000) * 1_000)}' }`;
       command.args[0] = String(command.args[0]).replace(TIME, time);
     }
     return send(command);
