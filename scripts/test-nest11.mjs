@@ -44,7 +44,5 @@ try {
 }
 
 function isLeftOut(path) {
-  return (
-    relative(root, path) === 'bench' || LEFT_OUT.has(basename(path)) || basename(path).startsWith('redis-download-')
-  );
+  return LEFT_OUT.has(basename(path)) || basename(path).startsWith('redis-download-');
 }
