@@ -4,7 +4,7 @@ import { connect } from './redis.js';
 
 const TIME = "redis.call('TIME')";
 
-/** What the server's clock shows to the scripts, in epoch ms; its microseconds are the fraction. */
+/** What the server's clock shows to the scripts, in epoch ms; a fraction gives the microseconds below a millisecond. */
 export interface ServerClock {
   nowMs: number;
 }

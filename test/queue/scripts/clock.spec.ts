@@ -3,11 +3,12 @@ import { expect, it } from '@jest/globals';
 import { connectClocked } from '../../support/clocked-redis.js';
 import { queueOn } from '../../support/queue-state.js';
 
-const SECOND = 1_795_405_760_000;
+const SECOND = 1_700_000_000_000; // any full one would do
 
 it.each([
   ['no microsecond', 0, 0],
   ['one digit of them', 0.005, 0],
+  ['two', 0.042, 0],
   ['three', 0.7, 0],
   ['four', 7.25, 7],
   ['five', 42.5, 42],
