@@ -13,28 +13,7 @@ local latest = now - tonumber(ARGV[2])
 local deleted = 0
 local waits = place == 'pending' or place == 'prioritized' or place == 'scheduled'
 
-local function delete(id)
-  local unique_key, window = unpack(redis.call('HMGET', job .. id, 'unique', 'window'))
-  if unique_key and redis.call('HGET', unique, unique_key) == id then
-    redis.call('HDEL', unique, unique_key)
-  end
-  if waits and window and redis.call('HGET', unique, window) == id then
-    redis.call('HDEL', unique, window)
-    redis.call('ZREM', windows, window)
-  end
-  redis.call('UNLINK', job .. id)
-  deleted = deleted + 1
-end
-
-local function is_old(id, ...)
-  for _, field in ipairs({ ... }) do
-    local at = tonumber(redis.call('HGET', job .. id, field) or nil)
-    if at then
-      return at <= latest
-    end
-  end
-  return false
-end
+--@include lib/old
 
 -- The oldest is last. An id whose hash is gone, or is in use again (also where it has ended again, and stands nearer to
 -- the front too), only leaves the list.

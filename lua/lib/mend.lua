@@ -1,24 +1,6 @@
 -- mend(at, found, visibility): brings one job to rights, from whatever state. Needs: keys, retention, now, places, ends,
 -- standing.
-local function right_place(at)
-  local claimed = at.token and at.token ~= ''
-  if not at.payload or at.status == 'failed' then
-    return 'dead'
-  end
-  for _, place in ipairs(at.places) do
-    if status_in[place] == at.status and (place ~= 'claims' or claimed) then
-      return place
-    end
-  end
-  if at.expiry and claimed then
-    return 'claims'
-  elseif #at.places == 1 and not at.expiry then
-    return at.places[1]
-  elseif at.status == 'pending' or at.status == 'processing' then
-    return at.status == 'processing' and claimed and #at.places == 0 and 'claims' or 'front'
-  end
-  return at.status == 'scheduled' and 'scheduled' or 'dead'
-end
+--@include lib/right_place
 
 local function leave_places(at, but)
   local sets = { claims = claims, prioritized = prioritized, scheduled = scheduled, dead = dead }
