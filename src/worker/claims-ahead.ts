@@ -3,8 +3,14 @@ import type { Attempt } from './attempt.js';
 /** By default jobs are claimed ahead only as far as they begin within so many ms, at the pace of late. */
 const BEGINS_WITHIN_MS = 5;
 
-/** By default so many jobs are at hand, those that run among them: at a concurrency as high nothing is claimed ahead. */
-const AT_HAND = 10;
+/** By default no more are claimed ahead than so many: they come late where this process dies. */
+const MOST_AHEAD = 10;
+
+/**
+ * By default so many jobs are at hand, those that run among them. At a concurrency as high a slot is free so often that the
+ * call by which each job claimed ahead begins would cost more time than it saves.
+ */
+const AT_HAND = 20;
 
 /** By default all goes back once one has not begun for so many ms, or twice as many: the job before it is a long one. */
 const GOES_BACK_AFTER_MS = 50;
@@ -89,7 +95,7 @@ export class ClaimsAhead {
       return;
     }
     const pace = now < this.restsUntil ? 0 : Math.floor((this.ended * BEGINS_WITHIN_MS) / elapsed);
-    this.most = Math.max(0, Math.min(pace, AT_HAND - this.concurrency));
+    this.most = Math.max(0, Math.min(pace, MOST_AHEAD, AT_HAND - this.concurrency));
     this.ended = 0;
     this.measuredAt = now;
   }

@@ -15,8 +15,8 @@ export interface WorkerQueue {
   /**
    * How many jobs are claimed beyond those that run, so that the next begins without a round trip: one claimed ahead waits
    * for a slot here while other workers cannot take it, and goes back when this one stops. 0: none. Default, below a
-   * concurrency of 10 and without a limit of the process: as many as begin within 5 ms, at the pace of late, and ten
-   * with those that run; once one has waited for 50 to 100 ms all go back, and for 10 s none is claimed ahead.
+   * concurrency of 20 and without a limit of the process: as many as begin within 5 ms, at the pace of late, at most ten,
+   * and twenty with those that run; once one has waited for 50 to 100 ms all go back, and for 10 s none is claimed ahead.
    */
   prefetch?: number;
   /** The handlers by job name. */

@@ -45,9 +45,10 @@ describe('what may be claimed ahead', () => {
     ['as many as ended within 5 ms', 1, 3, 5, 3],
     ['as many as end within 5 ms at that pace', 1, 4, 10, 2],
     ['nothing where a job takes longer', 1, 100, 501, 0],
-    ['so much that ten are at hand, with those that run', 1, 1_000, 5, 9],
-    ['the same with more slots', 4, 1_000, 5, 6],
-    ['nothing where ten run at once', 10, 1_000, 5, 0],
+    ['ten at most', 1, 1_000, 5, 10],
+    ['ten where ten run at once, the default', 10, 1_000, 5, 10],
+    ['so much that twenty are at hand, with those that run', 12, 1_000, 5, 8],
+    ['nothing where twenty run at once', 20, 1_000, 5, 0],
   ])('is %s', (_, concurrency, jobs, now, room) => {
     expect(claimsAhead(concurrency).end(jobs, now)).toBe(room);
   });
@@ -156,6 +157,19 @@ describe('a worker without prefetch', () => {
     expect(job.attemptLog.map(({ outcome }) => outcome)).toEqual(['interruption', 'completed']);
   });
 
+  it('takes quick jobs ahead at the default concurrency too', async () => {
+    const queue = newQueue();
+    const started = jest.spyOn(await queue.scripts(), 'start');
+    const worker = await startWorker([{ queue, handlers: { [queue.name]: () => undefined } }]);
+    const before = started.mock.calls.length;
+    // On a machine that is slow at the moment nothing is claimed ahead: then once more.
+    for (let round = 1; round <= 10 && started.mock.calls.length === before; round++) {
+      await queue.enqueueMany(Array.from({ length: 500 }, (_, i) => ({ payload: i })));
+      await worker.event('completed', 500 * round);
+    }
+    expect(started.mock.calls.length).toBeGreaterThan(before);
+  });
+
   it('takes nothing ahead where a round trip takes more than 5 ms, since no pace is seen', async () => {
     const { proxy, queue, other } = await behindProxy();
     proxy.delay(3);
@@ -168,7 +182,7 @@ describe('a worker without prefetch', () => {
   });
 
   it.each([
-    ['with as many slots as it would have jobs at hand', { concurrency: 10 }, {}],
+    ['with as many slots as it would have jobs at hand', { concurrency: 20 }, {}],
     ['under a limit of the process', { concurrency: 1 }, { concurrency: 5 }],
     ['where prefetch forbids it', { concurrency: 1, prefetch: 0 }, {}],
   ])('takes nothing ahead %s', async (_, slots, options) => {
