@@ -21,12 +21,17 @@ function decodeWorkerOptions(value: unknown): WorkerOptions | undefined {
   return workerOptionsSchema.safeParse(value).data;
 }
 
-/** What one claim got: jobs to run, jobs to refuse, and when the next scheduled one is due. */
-export interface ClaimAnswer {
-  jobs: ClaimedJob[];
-  refused: RefusedJob[];
-  /** ms until the next scheduled job is due; undefined when none is scheduled or the claim did not look. */
-  nextDueInMs: number | undefined;
+/**
+ * What one claim got: jobs to run, jobs to refuse, and when the next scheduled one is due.
+ *
+ * Like its jobs it is no literal, see {@link young}.
+ */
+export class ClaimAnswer {
+  readonly jobs = Array.of<ClaimedJob>();
+  readonly refused = Array.of<RefusedJob>();
+
+  /** @param nextDueInMs ms until the next scheduled job is due; undefined when none is scheduled or the claim did not look */
+  constructor(readonly nextDueInMs: number | undefined) {}
 }
 
 const CLAIM_FIELDS = 5;
@@ -51,7 +56,7 @@ export function decodeClaim(
   const values = reply as (string | number | ClaimRest | null)[];
   const claimedAtMs = Number(values[0]);
   const dueInMs = Number(values[1]);
-  const answer: ClaimAnswer = { jobs: [], refused: [], nextDueInMs: dueInMs < 0 ? undefined : dueInMs };
+  const answer = new ClaimAnswer(dueInMs < 0 ? undefined : dueInMs);
   let nameBefore = '';
   for (let i = 3, fence = Number(values[2]); i < values.length; i += CLAIM_FIELDS, fence++) {
     const id = values[i] as string;
@@ -63,7 +68,7 @@ export function decodeClaim(
     const options = storedOptions ? parseJson(storedOptions) : NO_OPTIONS;
     const workerOptions = options === NO_OPTIONS ? NO_OPTIONS.value : decodeWorkerOptions(options.value);
     const name = storedName || (kindOf(payload.value) ?? queue);
-    const job: ClaimedJob = {
+    const job: ClaimedJob = young({
       id,
       name,
       queue,
@@ -80,7 +85,7 @@ export function decodeClaim(
       alone: verdict === 'alone',
       ahead: held !== null && verdict !== 'alone',
       expires: verdict === 'expires',
-    };
+    });
     const refusal = verdict ? refusalOf(verdict) : undefined;
     const error = refusal ?? brokenness(payload, workerOptions, storedOptions);
     if (error) {
@@ -91,6 +96,15 @@ export function decodeClaim(
     nameBefore = storedName;
   }
   return answer;
+}
+
+/**
+ * A copy of what a literal made. Once most of what a literal makes has outlived a short garbage collection, V8 has it made
+ * among the old objects from then on, where each keeps what it holds until a long one, and the short ones copy all that and
+ * take twice as long. What a copy, a class or a method of an array makes is always young.
+ */
+function young<Made extends object>(made: Made): Made {
+  return { ...made };
 }
 
 /** Why a job cannot be handed over as it is stored; undefined where it can. */
