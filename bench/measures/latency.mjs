@@ -3,6 +3,8 @@ import { enqueue, processAll, withQueue } from '../scenario.mjs';
 import { quantile } from '../stats.mjs';
 
 const CONCURRENCY = 10;
+/** So many jobs come before those that count: a process that has just begun is compiling itself. */
+const WARMUP = 4_000;
 
 // Between the start of a worker and the first job. Our sweep comes first after five seconds and loads four scripts, the
 // others have loaded theirs by then, as in an application; how much is loaded changes what Redis's collection of Lua's
@@ -36,7 +38,7 @@ function stand(bench) {
 async function sampleIdle(bench, contestant) {
   const { turns } = bench;
   // One after the other first: what runs so rarely would else be measured before it is compiled.
-  const warmup = bench.scale(4_000);
+  const warmup = bench.scale(WARMUP);
   const perTurn = LEAD_IN + TURN.jobs;
   const total = warmup + perTurn * (1 + bench.scale(TURN.count));
   return withQueue(bench, contestant, { concurrency: CONCURRENCY, clears: false }, async (scene) => {
@@ -64,7 +66,7 @@ async function sampleHalf(bench, contestant) {
   await bench.server.forgetScripts();
   return withQueue(bench, contestant, { concurrency: CONCURRENCY }, async (scene) => {
     const load = { mode: 'rate', perSecond: bench.halfLoad, expectWaiting: null };
-    const [warmup, count] = [500, bench.halfLoad * 2];
+    const [warmup, count] = [bench.scale(WARMUP), bench.halfLoad * 2];
     const during = async () => {
       await stand(bench);
       await enqueue(scene, { ...load, count: warmup });
