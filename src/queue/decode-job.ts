@@ -27,6 +27,7 @@ function decodeWorkerOptions(value: unknown): WorkerOptions | undefined {
  * Like its jobs it is no literal, see {@link young}.
  */
 export class ClaimAnswer {
+  // No `[]`, see young.
   readonly jobs = Array.of<ClaimedJob>();
   readonly refused = Array.of<RefusedJob>();
 
@@ -99,9 +100,10 @@ export function decodeClaim(
 }
 
 /**
- * A copy of what a literal made. Once most of what a literal makes has outlived a short garbage collection, V8 has it made
- * among the old objects from then on, where each keeps what it holds until a long one, and the short ones copy all that and
- * take twice as long. What a copy, a class or a method of an array makes is always young.
+ * A copy of what a literal made. V8 (of Node 20) learns for each literal where to allocate: once most of its objects have
+ * outlived a scavenge, the next are made among the old ones. There each keeps what it holds until a long collection, and
+ * scavenges, which copy that, take twice as long. A copy, and what a class or a method of an array makes, stays young.
+ * See docs/performance.md, "Young objects".
  */
 function young<Made extends object>(made: Made): Made {
   return { ...made };

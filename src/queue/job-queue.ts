@@ -172,7 +172,7 @@ export class JobQueue extends QueueOperator {
       await this.run(scripts.fail(answer.refused.map((job) => ({ ...job, final: true, backoffMs: 0 }))));
     }
     const { jobs, refused, nextDueInMs } = answer;
-    return { jobs, refused, nextDueInMs, again: jobs.length === 0 && refused.length > 0 };
+    return { jobs, nextDueInMs, again: jobs.length === 0 && refused.length > 0 };
   }
 
   /** Ends a claim well, by the job's own `keepResult` and `resultTtlMs`. False when the claim was lost: the result was not stored. */

@@ -111,7 +111,7 @@ export class ScriptRunner {
   }
 }
 
-/** The arguments of a call as they travel. Made by a method, and not as a literal, so that they are always young, see `young` in decode-job.ts. */
+/** The arguments of a call as they travel. `concat` makes them, not the literal that it begins with: see `young` in decode-job.ts. */
 function textsOf(script: string, { keys, args }: ScriptCall<unknown>): string[] {
   return [script, String(keys.length)].concat(keys, args.map(String));
 }

@@ -7,8 +7,8 @@ const BEGINS_WITHIN_MS = 5;
 const MOST_AHEAD = 10;
 
 /**
- * By default so many jobs are at hand, those that run among them. At a concurrency as high a slot is free so often that the
- * call by which each job claimed ahead begins would cost more time than it saves.
+ * By default so many jobs are at hand, those that run among them. The more slots, the sooner one is free, until the call by
+ * which each job claimed ahead begins costs more time than it saves.
  */
 const AT_HAND = 20;
 
@@ -32,7 +32,7 @@ interface Waiting {
 
 /**
  * The jobs of a lane that were claimed before a slot was free for them. How many there may be is said by `prefetch`; where
- * it is not, as many as ended here within the last few ms, so that of jobs that take long there are none.
+ * it is not, as many as ended here within a few ms of late, so that of jobs that take long there are none.
  */
 export class ClaimsAhead {
   private most: number;
@@ -40,6 +40,7 @@ export class ClaimsAhead {
   readonly roomForWait: number;
   private readonly waiting: Waiting[] = [];
   private ended = 0;
+  private paceBefore = 0;
   private measuredAt = -Infinity;
   private restsUntil = -Infinity;
   private timer: NodeJS.Timeout | undefined;
@@ -85,17 +86,20 @@ export class ClaimsAhead {
   }
 
   /**
-   * Sets the room by what has ended since the last measure.
+   * Sets the room by what has ended since the last measure, once all slots had their turn or as much time is over as a job
+   * may wait. It is the lower of two paces: long jobs that began together also end together, and look quick once.
    *
    * @param now in ms
    */
   measure(now: number): void {
     const elapsed = now - this.measuredAt;
-    if (this.prefetch !== undefined || elapsed < BEGINS_WITHIN_MS) {
+    const isShort = elapsed < BEGINS_WITHIN_MS || (this.ended < this.concurrency && elapsed < GOES_BACK_AFTER_MS);
+    if (this.prefetch !== undefined || isShort) {
       return;
     }
     const pace = now < this.restsUntil ? 0 : Math.floor((this.ended * BEGINS_WITHIN_MS) / elapsed);
-    this.most = Math.max(0, Math.min(pace, MOST_AHEAD, AT_HAND - this.concurrency));
+    this.most = Math.max(0, Math.min(pace, this.paceBefore, MOST_AHEAD, AT_HAND - this.concurrency));
+    this.paceBefore = pace;
     this.ended = 0;
     this.measuredAt = now;
   }
