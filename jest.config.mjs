@@ -3,8 +3,8 @@
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: 'node',
-  roots: ['<rootDir>/test'],
-  testMatch: ['<rootDir>/test/**/*.spec.ts'],
+  roots: ['<rootDir>/test', '<rootDir>/tools'],
+  testMatch: ['<rootDir>/{test,tools}/**/*.spec.ts'],
   // In a browser: see jest.browser.config.mjs.
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/browser/'],
   extensionsToTreatAsEsm: ['.ts'],
@@ -15,6 +15,7 @@ export default {
   moduleNameMapper: {
     // Sources name the compiled file, as Node wants it.
     '^(\\.{1,2}/.*)\\.js$': ['$1.js', '$1.ts'],
+    '^#(queue|worker|nest|health|processes)/(.*)\\.js$': '<rootDir>/src/$1/$2.ts',
     '^nest-job-queue$': '<rootDir>/src/index.ts',
   },
   modulePathIgnorePatterns: [

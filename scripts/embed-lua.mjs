@@ -1,26 +1,27 @@
-// Turns lua/*.lua into one TypeScript module, src/queue/lua.generated.ts, so that the scripts work the same in
+// Turns lua/**/*.lua into one TypeScript module, src/queue/lua.generated.ts, so that the scripts work the same in
 // the ES build, the CommonJS build, under jest and inside a bundle, where no file can be read at run time.
 //
-// A line `--@include lib/name` is replaced by lua/lib/name.lua, once in a script; a library may include others.
+// A line `--@include lib/room/name` is replaced by lua/lib/room/name.lua, once in a script; a library may include others.
+// A script's name is its path in camel case: lua/job/claim.lua is `jobClaim`.
 // Comments and blank lines are dropped.
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const INCLUDE = /^--@include lib\/([a-z0-9_-]+)$/;
+const INCLUDE = /^--@include lib\/([a-z0-9_/-]+)$/;
 
 /**
- * Reads a folder of Lua scripts and returns their texts ready for SCRIPT LOAD, by camel-cased file name.
+ * Reads a folder of Lua scripts and returns their texts ready for SCRIPT LOAD, by camel-cased path.
  * Throws, naming the file, for a library that is missing, that is included twice or that nobody includes.
  */
 export function readLuaScripts(dir) {
   const libs = readLibs(join(dir, 'lib'));
   const included = new Set();
   const scripts = {};
-  const files = luaFiles(dir);
+  const files = luaFiles(dir).filter((file) => !file.startsWith('lib/'));
   if (files.length === 0) throw new Error(`${dir}: expected at least one .lua script, found none`);
   for (const file of files) {
-    const name = camelCase(basename(file, '.lua'));
+    const name = camelCase(file.slice(0, -'.lua'.length));
     if (name in scripts) throw new Error(`${dir}/${file}: another script is already called ${name}`);
     scripts[name] = embed(`${dir}/${file}`, readFileSync(join(dir, file), 'utf8'), libs, included);
   }
@@ -36,7 +37,7 @@ export function renderModule(scripts) {
   const entries = Object.entries(scripts).map(([name, text]) => `  ${name}: ${JSON.stringify(text)},\n`);
   const names = Object.keys(scripts).map((name) => `'${name}'`);
   return (
-    '// Made from lua/*.lua by scripts/embed-lua.mjs. Do not edit.\n' +
+    '// Made from lua/**/*.lua by scripts/embed-lua.mjs. Do not edit.\n' +
     `export type LuaScriptName = ${names.join(' | ')};\n\n` +
     `export const luaScripts: Readonly<Record<LuaScriptName, string>> = {\n${entries.join('')}};\n`
   );
@@ -63,7 +64,7 @@ function readLibs(dir) {
     const text = readFileSync(join(dir, file), 'utf8');
     if (text.startsWith('#!'))
       throw new Error(`${dir}/${file}: a #! line belongs into the script, not into a library`);
-    libs.set(basename(file, '.lua'), text);
+    libs.set(file.slice(0, -'.lua'.length), text);
   }
   return libs;
 }
@@ -99,13 +100,14 @@ function expand(file, lines, first, { libs, included, own }) {
 
 function luaFiles(dir) {
   if (!existsSync(dir)) throw new Error(`${dir}: the folder of the Lua scripts does not exist`);
-  return readdirSync(dir)
+  return readdirSync(dir, { recursive: true })
+    .map((file) => String(file).split(sep).join('/'))
     .filter((file) => file.endsWith('.lua'))
     .toSorted();
 }
 
 function camelCase(name) {
-  return name.replace(/[-_]+([a-z0-9])/g, (_, letter) => letter.toUpperCase());
+  return name.replace(/[-_/]+([a-z0-9])/g, (_, letter) => letter.toUpperCase());
 }
 
 /** Writes a file at once, and only where its content changes: several commands may embed at the same time. */

@@ -5,4 +5,4 @@ import { copyFileSync, writeFileSync } from 'node:fs';
 const at = (path) => new URL(`../${path}`, import.meta.url);
 
 writeFileSync(at('dist/cjs/package.json'), '{ "type": "commonjs" }\n');
-copyFileSync(at('src/worker/thread-entry.cjs'), at('dist/cjs/worker/thread-entry.cjs'));
+copyFileSync(at('src/worker/threads/thread-entry.cjs'), at('dist/cjs/worker/threads/thread-entry.cjs'));

@@ -1,6 +1,6 @@
 // node scripts/pack-earlier.mjs COMMIT
 // Packs the library as it was at a commit of the history, for the tests in which two versions work at once: only the ES
-// modules, without types and source maps. Its package.json says of which commit it is, as `gitHead`. See test/fixtures.
+// modules, without types and source maps. Its package.json says of which commit it is, as `gitHead`. See tools/chaos/fixtures.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const PARTS = ['package.json', 'LICENSE', 'tsconfig.json', 'tsconfig.build.json'
 const LEAN = ['--declaration', 'false', '--sourceMap', 'false', '--inlineSources', 'false', '--removeComments'];
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const fixtures = join(root, 'test/fixtures');
+const fixtures = join(root, 'tools/chaos/fixtures');
 const cache = join(root, '.cache');
 
 try {
@@ -36,7 +36,7 @@ function pack(commit, copy) {
   execFileSync('tar', ['-x'], { cwd: copy, input: git('archive', commit, ...PARTS) });
   run('scripts/embed-lua.mjs');
   run(join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json', ...LEAN);
-  cpSync(join(copy, 'src/worker/thread-entry.cjs'), join(copy, 'dist/esm/worker/thread-entry.cjs'));
+  cpSync(join(copy, 'src/worker/threads/thread-entry.cjs'), join(copy, 'dist/esm/worker/threads/thread-entry.cjs'));
   const { name, version, license } = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8'));
   const manifest = { name, version, license, type: 'module', exports: './dist/esm/index.js', files: ['dist/esm'] };
   writeFileSync(join(copy, 'package.json'), JSON.stringify({ ...manifest, gitHead: commit }, null, 2));

@@ -1,9 +1,9 @@
 import 'reflect-metadata';
 export { JobQueue, type ClaimOptions } from './queue/job-queue.js';
-export { JobHandle, type ResultOptions } from './queue/job-handle.js';
-export type { CleanableStatus, CleanOptions } from './queue/clean.js';
-export { awaitAll, type ResultsOf } from './queue/await-all.js';
-export { DeadLetters, type DeadLetterFilter, type DeadLetterPage } from './queue/dead-letters.js';
+export { JobHandle, type ResultOptions } from './queue/results/job-handle.js';
+export type { CleanableStatus, CleanOptions } from './queue/operate/clean.js';
+export { awaitAll, type ResultsOf } from './queue/results/await-all.js';
+export { DeadLetters, type DeadLetterFilter, type DeadLetterPage } from './queue/dead-letters/dead-letters.js';
 export {
   JobDefinition,
   defineJob,
@@ -13,21 +13,21 @@ export {
   type PayloadOf,
   type ResultInput,
   type ResultOf,
-} from './queue/define-job.js';
-export type { StandardSchema } from './queue/standard-schema.js';
-export type { TypedEnqueueOptions } from './queue/typed-job.js';
-export type { EnqueueOptions, UniqueOptions } from './queue/new-job.js';
-export type { Recurrence } from './queue/recurrence.js';
-export type { ScheduleOptions, ScheduleRecord, TypedScheduleOptions } from './queue/schedule.js';
-export type { Schedules, TickReport } from './queue/schedules.js';
-export type { DoctorFinding, DoctorKind, DoctorOptions, DoctorReport } from './queue/doctor-report.js';
-export { DurabilityTimeoutError } from './queue/durable-enqueuer.js';
-export type { Durability, QueueOptions } from './queue/options.js';
-export type { Backoff, StoredBackoff } from './queue/backoff.js';
-export type { JobEvent } from './queue/event-subscriber.js';
-export type { JobQueueLogger } from './queue/logger.js';
-export type { RedisClient } from './queue/redis-client.js';
-export { RedisAuditError, type ServerFinding } from './queue/server-audit.js';
+} from './queue/enqueue/define-job.js';
+export type { StandardSchema } from './queue/model/standard-schema.js';
+export type { TypedEnqueueOptions } from './queue/enqueue/encode-typed-job.js';
+export type { EnqueueOptions, UniqueOptions } from './queue/enqueue/encode-job.js';
+export type { Recurrence } from './queue/schedules/recurrence.js';
+export type { ScheduleOptions, ScheduleRecord, TypedScheduleOptions } from './queue/schedules/schedule.js';
+export type { Schedules, TickReport } from './queue/schedules/schedules.js';
+export type { DoctorFinding, DoctorKind, DoctorOptions, DoctorReport } from './queue/doctor/doctor-report.js';
+export { DurabilityTimeoutError } from './queue/enqueue/durable-batcher.js';
+export type { Durability, QueueOptions } from './queue/model/queue-options.js';
+export type { Backoff, StoredBackoff } from './queue/model/backoff.js';
+export type { JobEvent } from './queue/redis/event-subscriber.js';
+export type { JobQueueLogger } from './queue/model/logger.js';
+export type { RedisClient } from './queue/redis/redis-client.js';
+export { RedisAuditError, type ServerFinding } from './queue/doctor/server-audit.js';
 export type {
   AttemptRecord,
   ClaimedJob,
@@ -37,7 +37,7 @@ export type {
   LogLine,
   QueueStats,
   StoredError,
-} from './queue/job.js';
+} from './queue/model/job.js';
 export {
   ClaimLostError,
   EnqueueError,
@@ -54,39 +54,44 @@ export {
   RedisUnsuitableError,
   RetryLaterError,
   ScheduleNotFoundError,
-} from './queue/errors.js';
-export { RedisPermissionError } from './queue/permission-error.js';
+} from './queue/model/errors.js';
+export { RedisPermissionError } from './queue/redis/permission-error.js';
 export { Worker } from './worker/worker.js';
 export type { WorkerOptions, WorkerQueue } from './worker/worker-options.js';
-export type { DeclaredSchedule } from './worker/recurring.js';
-export { Job } from './worker/job.js';
-export type { StuckJob } from './worker/stuck.js';
-export { defineHandler, type TypedHandlerFunction } from './worker/define-handler.js';
-export type { Handler, HandlerFunction, HandlerOptions } from './worker/handler.js';
-export type { WorkerEvent, WorkerEventListener } from './worker/worker-event.js';
+export type { DeclaredSchedule } from './worker/maintenance/worker-schedules.js';
+export { Job } from './worker/handlers/job.js';
+export type { StuckJob } from './worker/attempt/stuck-watch.js';
+export { defineHandler, type TypedHandlerFunction } from './worker/handlers/define-handler.js';
+export type { Handler, HandlerFunction, HandlerOptions } from './worker/handlers/handler.js';
+export type { WorkerEvent, WorkerEventListener } from './worker/attempt/worker-event.js';
 export {
   HandlerTimeoutError,
   ShutdownError,
   ThreadCrashedError,
   ThreadTerminatedError,
-} from './worker/worker-errors.js';
-export type { ThreadJob } from './worker/thread-job.js';
+} from './worker/attempt/worker-errors.js';
+export type { ThreadJob } from './worker/threads/thread-job.js';
 export { JobQueueModule, type JobQueueModuleAsyncOptions, type JobQueueModuleExtras } from './job-queue.module.js';
 export type {
   JobQueueModuleOptions,
   JobQueueOptionsFactory,
   QueueSettings,
   ReclaimSchedule,
-} from './nest/job-queue.options.js';
-export { JobHandler, type JobHandlerOptions } from './nest/job-handler.decorator.js';
-export type { ThreadOptions } from './nest/thread-option.js';
-export { RecurringJob, type RecurringJobOptions } from './nest/recurring-job.decorator.js';
-export type { JobSchedules, UpsertScheduleOptions } from './nest/job-schedules.js';
-export { OnJobEvent, type JobEventType, type OnJobEventOptions } from './nest/on-job-event.decorator.js';
-export { JobEvents, type FleetJobEvent, type JobEventFilter, type JobEventStatus } from './nest/job-events.js';
-export { InjectQueue, getQueueToken } from './nest/inject-queue.decorator.js';
-export { JobQueueService, type EnqueueJobOptions } from './nest/job-queue.service.js';
-export { RECLAIM_CRON_JOB } from './nest/reclaim.scheduler.js';
+} from './nest/options/job-queue.options.js';
+export { JobHandler, type JobHandlerOptions } from './nest/handlers/job-handler.decorator.js';
+export type { ThreadOptions } from './nest/handlers/thread-option.js';
+export { RecurringJob, type RecurringJobOptions } from './nest/handlers/recurring-job.decorator.js';
+export type { JobSchedules, UpsertScheduleOptions } from './nest/service/job-schedules.js';
+export { OnJobEvent, type JobEventType, type OnJobEventOptions } from './nest/handlers/on-job-event.decorator.js';
+export {
+  JobEvents,
+  type FleetJobEvent,
+  type JobEventFilter,
+  type JobEventStatus,
+} from './nest/service/job-events.js';
+export { InjectQueue, getQueueToken } from './nest/connection/inject-queue.decorator.js';
+export { JobQueueService, type EnqueueJobOptions } from './nest/service/job-queue.service.js';
+export { RECLAIM_CRON_JOB } from './nest/lifecycle/reclaim.scheduler.js';
 export { JobQueueHealthIndicator } from './health/job-queue.health.js';
 export type {
   JobQueueHealthOptions,

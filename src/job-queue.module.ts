@@ -6,26 +6,26 @@ import {
   type Provider,
 } from '@nestjs/common';
 import { DiscoveryModule, ModuleRef } from '@nestjs/core';
-import { InvalidOptionError } from './queue/errors.js';
+import { InvalidOptionError } from './queue/model/errors.js';
 import { JobQueueHealthIndicator } from './health/job-queue.health.js';
-import { BootAudit } from './nest/boot-audit.js';
-import { HandlerExplorer } from './nest/handler-explorer.js';
-import { HandlerRegistry } from './nest/handler-registry.js';
-import { injectedQueueProviders } from './nest/inject-queue.decorator.js';
+import { BootAudit } from './nest/lifecycle/boot-audit.js';
+import { HandlerExplorer } from './nest/handlers/handler-explorer.js';
+import { HandlerRegistry } from './nest/handlers/handler-registry.js';
+import { injectedQueueProviders } from './nest/connection/inject-queue.decorator.js';
 import {
   JOB_QUEUE_OPTIONS,
   resolveModuleOptions,
   type JobQueueModuleOptions,
   type ResolvedModuleOptions,
-} from './nest/job-queue.options.js';
-import { JobQueueService } from './nest/job-queue.service.js';
-import { JobListeners } from './nest/job-listeners.js';
-import { OutermostHooks, OutermostHooksModule } from './nest/outermost-hooks.js';
-import { QueueRegistry } from './nest/queue-registry.js';
-import { QuietLogger } from './nest/quiet-logger.js';
-import { ReclaimScheduler } from './nest/reclaim.scheduler.js';
-import { RedisConnection } from './nest/redis-connection.js';
-import { WorkerLifecycle } from './nest/worker-lifecycle.js';
+} from './nest/options/job-queue.options.js';
+import { JobQueueService } from './nest/service/job-queue.service.js';
+import { JobListeners } from './nest/handlers/job-listeners.js';
+import { OutermostHooks, OutermostHooksModule } from './nest/lifecycle/lifecycle-order.js';
+import { QueueRegistry } from './nest/connection/queue-registry.js';
+import { QuietLogger } from './nest/connection/quiet-logger.js';
+import { ReclaimScheduler } from './nest/lifecycle/reclaim.scheduler.js';
+import { RedisConnection } from './nest/connection/redis-connection.js';
+import { WorkerLifecycle } from './nest/lifecycle/worker-lifecycle.js';
 
 /** What is beside the options: whether every module of the app can inject the service and the queues. Default true. */
 export interface JobQueueModuleExtras {

@@ -1,5 +1,5 @@
-import type { QueueStats } from '../queue/job.js';
-import type { WorkerLifecycle } from '../nest/worker-lifecycle.js';
+import type { QueueStats } from '../queue/model/job.js';
+import type { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
 
 /**
  * What makes a check fail. Without thresholds only an unreachable Redis, one that `audit: 'error'` refuses once it is there, and a

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/terminus';
 import { z } from 'zod';
-import { checkOptions } from '../queue/check-options.js';
-import type { QueueStats } from '../queue/job.js';
-import { duration, wholeNumber } from '../queue/options.js';
-import { QueueRegistry } from '../nest/queue-registry.js';
-import { WorkerLifecycle } from '../nest/worker-lifecycle.js';
+import { checkOptions } from '../queue/model/validate-options.js';
+import type { QueueStats } from '../queue/model/job.js';
+import { duration, wholeNumber } from '../queue/model/queue-options.js';
+import { QueueRegistry } from '../nest/connection/queue-registry.js';
+import { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
 import type { JobQueueHealthOptions, JobQueueHealthReport, QueueHealth, WorkerHealth } from './health-report.js';
 import { reasonsAgainst } from './thresholds.js';
 

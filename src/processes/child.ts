@@ -1,7 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { InvalidOptionError } from '../queue/errors.js';
-import { WorkerLifecycle } from '../nest/worker-lifecycle.js';
+import { InvalidOptionError } from '../queue/model/errors.js';
+import { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
 import { ChildLogger } from './child-logger.js';
 import { PROCESS_NAME, STOP_TIMEOUT, pack, reportedError, toChild, type FromChild } from './messages.js';
 

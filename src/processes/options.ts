@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os';
 import type { LoggerService, LogLevel } from '@nestjs/common';
 import { z } from 'zod';
-import { checkOptions } from '../queue/check-options.js';
-import { InvalidOptionError } from '../queue/errors.js';
-import { timerDuration, wholeNumber } from '../queue/options.js';
-import { codeFile } from '../nest/code-file.js';
+import { checkOptions } from '../queue/model/validate-options.js';
+import { InvalidOptionError } from '../queue/model/errors.js';
+import { timerDuration, wholeNumber } from '../queue/model/queue-options.js';
+import { codeFile } from '../nest/handlers/code-file.js';
 
 /** Options of `runWorkers`. */
 export interface RunWorkersOptions {

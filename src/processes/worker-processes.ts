@@ -1,7 +1,7 @@
 import type { Serializable } from 'node:child_process';
 import { Logger } from '@nestjs/common';
 import { Subject, type Observable } from 'rxjs';
-import { GuardedObservable } from '../nest/guarded-observable.js';
+import { GuardedObservable } from '../nest/service/safe-observable.js';
 import type { WorkerBootError } from './boot-error.js';
 import { checkResize, type ResolvedRunWorkersOptions } from './options.js';
 import type { WorkerProcessEvent } from './process-event.js';

@@ -1,6 +1,6 @@
-import type { JobQueueLogger } from '../queue/logger.js';
-import type { Lane } from './lane.js';
-import { ShutdownError } from './worker-errors.js';
+import type { JobQueueLogger } from '../queue/model/logger.js';
+import type { Lane } from './attempt/queue-runner.js';
+import { ShutdownError } from './attempt/worker-errors.js';
 
 /** The part of the deadline that is kept for giving back what is unfinished, at most a second. */
 const RESERVE = 0.2;

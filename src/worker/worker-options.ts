@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { checkOptions } from '../queue/check-options.js';
+import { checkOptions } from '../queue/model/validate-options.js';
 import type { JobQueue } from '../queue/job-queue.js';
-import { silentLogger, type JobQueueLogger } from '../queue/logger.js';
-import { timerDuration, wholeNumber } from '../queue/options.js';
-import type { Handler, HandlerFunction } from './handler.js';
-import type { DeclaredSchedule } from './recurring.js';
-import type { WorkerEventListener } from './worker-event.js';
+import { silentLogger, type JobQueueLogger } from '../queue/model/logger.js';
+import { timerDuration, wholeNumber } from '../queue/model/queue-options.js';
+import type { Handler, HandlerFunction } from './handlers/handler.js';
+import type { DeclaredSchedule } from './maintenance/worker-schedules.js';
+import type { WorkerEventListener } from './attempt/worker-event.js';
 
 /** One queue as a worker serves it. */
 export interface WorkerQueue {

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, expect, it } from '@jest/globals';
 import { JobQueue } from 'nest-job-queue';
-import { violationsInEveryLook } from '../support/axe.js';
-import { expectAwayAnswers } from '../support/away-answers.js';
+import { violationsInEveryLook } from '../support/browser/axe.js';
+import { expectAwayAnswers } from '../support/faults/away-answers.js';
 import {
   numberOf,
   openPage,
@@ -10,9 +10,9 @@ import {
   workersRun,
   type ControlPage,
   type RunningShop,
-} from '../support/browser.js';
-import { connect } from '../support/redis.js';
-import { patiently } from '../support/wait.js';
+} from '../support/browser/browser.js';
+import { connect } from '../support/redis/redis.js';
+import { patiently } from '../support/faults/wait.js';
 
 let shop: RunningShop;
 let page: ControlPage;

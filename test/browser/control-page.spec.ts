@@ -10,9 +10,9 @@ import {
   workersRun,
   type ControlPage,
   type RunningShop,
-} from '../support/browser.js';
-import { connect } from '../support/redis.js';
-import { patiently } from '../support/wait.js';
+} from '../support/browser/browser.js';
+import { connect } from '../support/redis/redis.js';
+import { patiently } from '../support/faults/wait.js';
 
 const SMOOTH = { work_latency_ms: '0', fail_rate: '0', hang_rate: '0' };
 

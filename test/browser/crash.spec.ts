@@ -9,9 +9,9 @@ import {
   workersRun,
   type ControlPage,
   type RunningShop,
-} from '../support/browser.js';
-import { connect } from '../support/redis.js';
-import { patiently } from '../support/wait.js';
+} from '../support/browser/browser.js';
+import { connect } from '../support/redis/redis.js';
+import { patiently } from '../support/faults/wait.js';
 
 let shop: RunningShop;
 let page: ControlPage;

@@ -1,8 +1,8 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { JobQueue } from 'nest-job-queue';
-import { openPage, says, startShop, type ControlPage, type RunningShop } from '../support/browser.js';
-import { connect } from '../support/redis.js';
+import { openPage, says, startShop, type ControlPage, type RunningShop } from '../support/browser/browser.js';
+import { connect } from '../support/redis/redis.js';
 
 const HOSTILE = `"><img src=x onerror="window.taken=1"><script>window.taken=1</script><b>bold</b>\u202e{{7*7}}`;
 

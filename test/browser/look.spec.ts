@@ -2,9 +2,16 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, expect, it } from '@jest/globals';
 import sharp from 'sharp';
-import { PHONE, violations, violationsInEveryLook } from '../support/axe.js';
-import { openPage, says, startShop, workersRun, type ControlPage, type RunningShop } from '../support/browser.js';
-import { patiently } from '../support/wait.js';
+import { PHONE, violations, violationsInEveryLook } from '../support/browser/axe.js';
+import {
+  openPage,
+  says,
+  startShop,
+  workersRun,
+  type ControlPage,
+  type RunningShop,
+} from '../support/browser/browser.js';
+import { patiently } from '../support/faults/wait.js';
 
 const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url));
 

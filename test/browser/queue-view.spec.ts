@@ -10,11 +10,11 @@ import {
   startShop,
   type ControlPage,
   type RunningShop,
-} from '../support/browser.js';
-import { atMost } from '../support/bounds.js';
-import { figures, sevenOf } from '../support/charts.js';
-import { connect } from '../support/redis.js';
-import { patiently } from '../support/wait.js';
+} from '../support/browser/browser.js';
+import { atMost } from '../support/queue/bounds.js';
+import { figures, sevenOf } from '../support/browser/charts.js';
+import { connect } from '../support/redis/redis.js';
+import { patiently } from '../support/faults/wait.js';
 
 let shop: RunningShop;
 let redis: Redis;

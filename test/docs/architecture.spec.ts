@@ -1,7 +1,7 @@
 // The tables of docs/architecture.md name every key, every script and every field of a job's hash, and none that is not there.
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
-import { QueueKeys } from '../../src/queue/keys.js';
+import { QueueKeys } from '#queue/store/queue-keys.js';
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 const text = read('docs/architecture.md');
@@ -25,8 +25,9 @@ it('every key of a queue', () => {
 });
 
 it('every script', () => {
-  const scripts = readdirSync(new URL('../../lua', import.meta.url))
-    .filter((file) => file.endsWith('.lua'))
+  const scripts = readdirSync(new URL('../../lua', import.meta.url), { recursive: true })
+    .map(String)
+    .filter((file) => file.endsWith('.lua') && !file.startsWith('lib/'))
     .map((file) => file.slice(0, -'.lua'.length));
   const named = firstColumn('The scripts');
   // `schedule-…` stands for all that begin so.
@@ -39,13 +40,15 @@ it('every script', () => {
 
 it('every field of a hash that an operator can read', () => {
   const section = text.split('### The hash of a job')[1]!.split('\n## ')[0]!;
-  const fields = [...read('src/queue/decode-job.ts').matchAll(/\bhash\.([a-z_]+)/g)].map(([, field]) => field!);
+  const fields = [...read('src/queue/store/decode-job.ts').matchAll(/\bhash\.([a-z_]+)/g)].map(
+    ([, field]) => field!,
+  );
   expect(fields.length).toBeGreaterThan(20);
   expect(fields.filter((field) => !marked(section).includes(field))).toEqual([]);
 });
 
 it('what an idle worker costs, by the bounds that a test holds', () => {
-  const spec = read('test/worker/idle-cost.spec.ts');
+  const spec = read('test/worker/fetch/idle-cost.spec.ts');
   const rows = [...text.matchAll(/^\| (\d+) \| ([\d.]+) \| (\d+) \|$/gm)];
   expect(rows).toHaveLength(3);
   for (const [, queues, seen, bound] of rows) {

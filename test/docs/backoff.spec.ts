@@ -1,7 +1,7 @@
 // The defaults of a backoff that the docs tell, held against the delays.
 import { expect, it } from '@jest/globals';
-import { backoffDelay, type StoredBackoff } from '../../src/queue/backoff.js';
-import { resolveQueueOptions } from '../../src/queue/options.js';
+import { backoffDelay, type StoredBackoff } from '#queue/model/backoff.js';
+import { resolveQueueOptions } from '#queue/model/queue-options.js';
 import { rowsOf } from './table.js';
 
 const told = new Map(

@@ -4,9 +4,9 @@ import { describe, expect, it } from '@jest/globals';
 import type { DynamicModule, INestApplication, Type } from '@nestjs/common';
 import { JobQueueService } from 'nest-job-queue';
 import type { Subscription } from 'rxjs';
-import { ReclaimScheduler } from '../../src/nest/reclaim.scheduler.js';
+import { ReclaimScheduler } from '#nest/lifecycle/reclaim.scheduler.js';
 import { startApp } from '../nest/app.js';
-import { eventually } from '../support/wait.js';
+import { eventually } from '../support/faults/wait.js';
 import { example, failing, redisUrl, service, stateOf } from './jobs-setup.js';
 
 /** The app's sweep, whenever it has tidied last. */

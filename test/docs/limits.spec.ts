@@ -1,12 +1,12 @@
 // The table of sizes and limits of docs/jobs.md: each number that it states is accepted, and the next one is refused
 // with a typed error, or cut, as the table says.
 import { describe, expect, it, jest } from '@jest/globals';
-import { InvalidOptionError, InvalidPayloadError } from '../../src/queue/errors.js';
-import { JobQueue } from '../../src/queue/job-queue.js';
-import { coreQueue } from '../support/core-queue.js';
-import { expectUnchanged, type TestQueue } from '../support/queue-state.js';
-import { connect } from '../support/redis.js';
-import { newQueue, startWorker } from '../support/workers.js';
+import { InvalidOptionError, InvalidPayloadError } from '#queue/model/errors.js';
+import { JobQueue } from '#queue/job-queue.js';
+import { coreQueue } from '../support/queue/core-queue.js';
+import { expectUnchanged, type TestQueue } from '../support/queue/queue-state.js';
+import { connect } from '../support/redis/redis.js';
+import { newQueue, startWorker } from '../support/worker/workers.js';
 import { tableOf } from './table.js';
 
 const DAY = 86_400_000;

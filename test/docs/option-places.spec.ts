@@ -1,12 +1,12 @@
 // The table in docs/jobs.md of where an option may stand: it is taken there, and unknown everywhere else.
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { defineJob } from '../../src/queue/define-job.js';
-import { InvalidOptionError } from '../../src/queue/errors.js';
-import { JobQueue } from '../../src/queue/job-queue.js';
-import { defineHandler } from '../../src/worker/define-handler.js';
-import { coreQueue } from '../support/core-queue.js';
-import { connect } from '../support/redis.js';
+import { defineJob } from '#queue/enqueue/define-job.js';
+import { InvalidOptionError } from '#queue/model/errors.js';
+import { JobQueue } from '#queue/job-queue.js';
+import { defineHandler } from '#worker/handlers/define-handler.js';
+import { coreQueue } from '../support/queue/core-queue.js';
+import { connect } from '../support/redis/redis.js';
 import { tableOf } from './table.js';
 
 const VALUES: Record<string, unknown> = {

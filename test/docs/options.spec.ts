@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from '@jest/globals';
 import type { JobHandlerOptions, RunWorkersOptions } from 'nest-job-queue';
-import { resolveModuleOptions } from '../../src/nest/job-queue.options.js';
-import { resolveRunWorkersOptions } from '../../src/processes/options.js';
-import { queueOptionFields, resolveQueueOptions } from '../../src/queue/options.js';
+import { resolveModuleOptions } from '#nest/options/job-queue.options.js';
+import { resolveRunWorkersOptions } from '#processes/options.js';
+import { queueOptionFields, resolveQueueOptions } from '#queue/model/queue-options.js';
 import { rowsOf } from './table.js';
 
 /** Whose default is told in words, since it depends on other things. */

@@ -4,9 +4,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { beforeAll, expect, it, jest } from '@jest/globals';
 import { Logger, type Type } from '@nestjs/common';
 import { JobQueue } from 'nest-job-queue';
-import { startOwnRedis } from '../support/own-redis.js';
-import { connect } from '../support/redis.js';
-import { startProcess } from '../support/shop.js';
+import { startOwnRedis } from '../support/redis/own-redis.js';
+import { connect } from '../support/redis/redis.js';
+import { startProcess } from '../support/browser/shop.js';
 import { exampleOf, loadExample } from './example.js';
 import { writeExample } from './files.js';
 

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it, jest } from '@jest/globals';
 import request from 'supertest';
 import { freePort } from '../../scripts/redis-server.mjs';
-import { startOwnRedis } from '../support/own-redis.js';
-import { startProcess } from '../support/shop.js';
+import { startOwnRedis } from '../support/redis/own-redis.js';
+import { startProcess } from '../support/browser/shop.js';
 
 jest.setTimeout(120_000);
 

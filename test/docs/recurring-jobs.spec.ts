@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Provider, Type } from '@nestjs/common';
 import { JobQueueService, type JobHandle, type JobQueue, type ScheduleRecord } from 'nest-job-queue';
-import { startOwnRedis, type OwnRedis } from '../support/own-redis.js';
-import { queueOn } from '../support/queue-state.js';
-import { connect } from '../support/redis.js';
-import { HOUR, TestSchedules } from '../support/schedules.js';
-import { eventually } from '../support/wait.js';
+import { startOwnRedis, type OwnRedis } from '../support/redis/own-redis.js';
+import { queueOn } from '../support/queue/queue-state.js';
+import { connect } from '../support/redis/redis.js';
+import { HOUR, TestSchedules } from '../support/queue/schedules.js';
+import { eventually } from '../support/faults/wait.js';
 import { startApp } from '../nest/app.js';
 import { loadExample } from './example.js';
 

@@ -1,7 +1,7 @@
 // The rights of a Redis user that docs/reliability.md prints are those that test/faults/acl.spec.ts works with.
 import { readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
-import { CLUSTER_RIGHTS, DOCTOR_RIGHTS, MINIMAL_RIGHTS } from '../support/acl.js';
+import { CLUSTER_RIGHTS, DOCTOR_RIGHTS, MINIMAL_RIGHTS } from '../support/redis/acl.js';
 
 it('docs/reliability.md prints all rights that a queue needs, and no more', () => {
   const text = readFileSync(new URL('../../docs/reliability.md', import.meta.url), 'utf8');

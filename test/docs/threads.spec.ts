@@ -5,7 +5,7 @@ import type { Type } from '@nestjs/common';
 import { JobQueueService } from 'nest-job-queue';
 import ts from 'typescript';
 import { startApp } from '../nest/app.js';
-import { startOwnRedis } from '../support/own-redis.js';
+import { startOwnRedis } from '../support/redis/own-redis.js';
 import { exampleOf } from './example.js';
 import { writeExample } from './files.js';
 

@@ -1,10 +1,10 @@
 // A script written for the demo server of the Redis documentation's job-queue pattern, run against the shop.
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import type { OwnRedis } from '../support/own-redis.js';
-import { startPatternDemo } from '../support/pattern-demo.js';
-import { connect } from '../support/redis.js';
-import { startProcess } from '../support/shop.js';
-import { patiently } from '../support/wait.js';
+import type { OwnRedis } from '../support/redis/own-redis.js';
+import { startPatternDemo } from '../support/queue/pattern-demo.js';
+import { connect } from '../support/redis/redis.js';
+import { startProcess } from '../support/browser/shop.js';
+import { patiently } from '../support/faults/wait.js';
 import { ID, STATS, type Jobs, type Stats } from './pattern-shapes.js';
 
 // Worker processes are started, on a machine that also runs the other tests.

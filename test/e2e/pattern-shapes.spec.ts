@@ -3,8 +3,8 @@
 // With PATTERN_SERVER set to the URL of an original that was started with --visibility-ms 1000, the script runs there;
 // PATTERN_RECORD=1 writes what it answers.
 import { beforeAll, expect, it, jest } from '@jest/globals';
-import { startPatternDemo } from '../support/pattern-demo.js';
-import { patiently } from '../support/wait.js';
+import { startPatternDemo } from '../support/queue/pattern-demo.js';
+import { patiently } from '../support/faults/wait.js';
 import { readRecording, Recorder, writeRecording } from './pattern-recording.js';
 import { ANSWERS, type Answers, type Call, type Stats } from './pattern-shapes.js';
 

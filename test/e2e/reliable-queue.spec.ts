@@ -5,9 +5,9 @@ import { NestFactory } from '@nestjs/core';
 import type { Redis } from 'ioredis';
 import { JobQueue, JobQueueModule, JobQueueService } from 'nest-job-queue';
 import { SendEmail } from '../../examples/reliable-queue/src/jobs.js';
-import { startOwnRedis } from '../support/own-redis.js';
-import { connect, uniqueQueueName } from '../support/redis.js';
-import { startProcess, type ShopProcess } from '../support/shop.js';
+import { startOwnRedis } from '../support/redis/own-redis.js';
+import { connect, uniqueQueueName } from '../support/redis/redis.js';
+import { startProcess, type ShopProcess } from '../support/browser/shop.js';
 
 // Processes are started and killed, on a machine that also runs the other tests.
 jest.setTimeout(120_000);

@@ -5,12 +5,12 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { JobQueue } from 'nest-job-queue';
 import sharp from 'sharp';
-import { expectAwayAnswers } from '../support/away-answers.js';
-import { startOwnRedis } from '../support/own-redis.js';
-import { connect } from '../support/redis.js';
-import { buildShop, shopData, startProcess, type ShopProcess } from '../support/shop.js';
-import { patiently } from '../support/wait.js';
-import { startReceiver } from '../support/webhook-receiver.js';
+import { expectAwayAnswers } from '../support/faults/away-answers.js';
+import { startOwnRedis } from '../support/redis/own-redis.js';
+import { connect } from '../support/redis/redis.js';
+import { buildShop, shopData, startProcess, type ShopProcess } from '../support/browser/shop.js';
+import { patiently } from '../support/faults/wait.js';
+import { startReceiver } from '../support/browser/webhook-receiver.js';
 
 const SECRET = 'secret of the test';
 /** The shop's shutdownTimeoutMs is 5,000; npm and the closing of the app take the rest. */

@@ -5,10 +5,10 @@ import { NestFactory } from '@nestjs/core';
 import type { Redis } from 'ioredis';
 import { JobQueueModule, JobQueueService, type JobHandle } from 'nest-job-queue';
 import { Fibonacci, Sleep } from '../../examples/streams-article/src/jobs.js';
-import { startOwnRedis } from '../support/own-redis.js';
-import { connect } from '../support/redis.js';
-import { buildExample, startProcess, type ShopProcess } from '../support/shop.js';
-import { patiently } from '../support/wait.js';
+import { startOwnRedis } from '../support/redis/own-redis.js';
+import { connect } from '../support/redis/redis.js';
+import { buildExample, startProcess, type ShopProcess } from '../support/browser/shop.js';
+import { patiently } from '../support/faults/wait.js';
 
 // Four processes are started, on a machine that also runs the other tests.
 jest.setTimeout(120_000);

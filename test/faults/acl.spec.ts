@@ -2,17 +2,17 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Redis, RedisOptions } from 'ioredis';
 import { JobHandler, JobQueueHealthIndicator, JobQueueService, RecurringJob } from 'nest-job-queue';
-import { DurabilityTimeoutError } from '../../src/queue/durable-enqueuer.js';
-import type { QueueOptions } from '../../src/queue/options.js';
-import { RedisPermissionError } from '../../src/queue/permission-error.js';
-import type { Job } from '../../src/worker/job.js';
+import { DurabilityTimeoutError } from '#queue/enqueue/durable-batcher.js';
+import type { QueueOptions } from '#queue/model/queue-options.js';
+import { RedisPermissionError } from '#queue/redis/permission-error.js';
+import type { Job } from '#worker/handlers/job.js';
 import { KeptLog, startApp } from '../nest/app.js';
-import { BACK_MS } from '../support/bounds.js';
-import { createUser, DOCTOR_RIGHTS, MINIMAL_RIGHTS } from '../support/acl.js';
-import { startOwnRedis, type OwnRedis } from '../support/own-redis.js';
-import { connect, uniqueQueueName } from '../support/redis.js';
-import { eventually, sleep } from '../support/wait.js';
-import { leaveBroken, newQueue, startWorker } from '../support/workers.js';
+import { BACK_MS } from '../support/queue/bounds.js';
+import { createUser, DOCTOR_RIGHTS, MINIMAL_RIGHTS } from '../support/redis/acl.js';
+import { startOwnRedis, type OwnRedis } from '../support/redis/own-redis.js';
+import { connect, uniqueQueueName } from '../support/redis/redis.js';
+import { eventually, sleep } from '../support/faults/wait.js';
+import { leaveBroken, newQueue, startWorker } from '../support/worker/workers.js';
 
 /** Commands, those inside of scripts included, that a client which asks without a pause far exceeds in a second. */
 const SPINNING = 100;

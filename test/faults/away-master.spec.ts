@@ -1,14 +1,14 @@
 // A Cluster of which one master is away and not replaced: what is on the others goes on, also in the same worker.
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Cluster } from 'ioredis';
-import { JobQueue } from '../../src/queue/job-queue.js';
-import { debtorsOf, replaceSilent } from '../../src/queue/stuck-cluster.js';
-import { onLastChance } from '../support/last-chance.js';
-import type { OwnRedis } from '../support/own-redis.js';
-import { startCluster, type OwnCluster } from '../support/own-cluster.js';
-import { uniqueQueueName } from '../support/redis.js';
-import { eventually, gate } from '../support/wait.js';
-import { startWorker } from '../support/workers.js';
+import { JobQueue } from '#queue/job-queue.js';
+import { debtorsOf, replaceSilent } from '#queue/redis/ioredis-cluster-workarounds.js';
+import { onLastChance } from '../support/worker/crash-budget.js';
+import type { OwnRedis } from '../support/redis/own-redis.js';
+import { startCluster, type OwnCluster } from '../support/redis/own-cluster.js';
+import { uniqueQueueName } from '../support/redis/redis.js';
+import { eventually, gate } from '../support/faults/wait.js';
+import { startWorker } from '../support/worker/workers.js';
 
 const SILENCE = new Error('no answer');
 

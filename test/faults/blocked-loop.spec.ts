@@ -1,8 +1,8 @@
 // A handler that keeps the event loop of its process from all else, heartbeats included, for longer than its claim lasts.
 import { expect, it } from '@jest/globals';
-import { atMost, BACK_MS } from '../support/bounds.js';
-import { WorkerProcess } from '../support/worker-process.js';
-import { newQueue, startWorker } from '../support/workers.js';
+import { atMost, BACK_MS } from '../support/queue/bounds.js';
+import { WorkerProcess } from '../support/worker/worker-process.js';
+import { newQueue, startWorker } from '../support/worker/workers.js';
 
 const VISIBILITY_MS = 1_500;
 const SWEEP_MS = 500;

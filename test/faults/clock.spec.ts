@@ -1,8 +1,8 @@
 // A process whose clock is an hour off. No state is decided by a client's clock (I5).
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { connect } from '../support/redis.js';
-import { eventually } from '../support/wait.js';
-import { newQueue, startWorker } from '../support/workers.js';
+import { connect } from '../support/redis/redis.js';
+import { eventually } from '../support/faults/wait.js';
+import { newQueue, startWorker } from '../support/worker/workers.js';
 
 const HOUR = 3_600_000;
 const now = Date.now.bind(Date);

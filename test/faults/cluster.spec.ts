@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Cluster } from 'ioredis';
 import { JobQueueHealthIndicator, JobQueueService, RedisPermissionError } from 'nest-job-queue';
-import { Connection } from '../../src/queue/connection.js';
-import { JobQueue } from '../../src/queue/job-queue.js';
-import { auditServer } from '../../src/queue/server-audit.js';
-import { freeStuck } from '../../src/queue/stuck-cluster.js';
-import { cut } from '../../src/queue/supervised.js';
+import { Connection } from '#queue/redis/connection.js';
+import { JobQueue } from '#queue/job-queue.js';
+import { auditServer } from '#queue/doctor/server-audit.js';
+import { freeStuck } from '#queue/redis/ioredis-cluster-workarounds.js';
+import { cut } from '#queue/redis/response-timeout.js';
 import { handlerOf, startApp } from '../nest/app.js';
 import {
   CLUSTER_RIGHTS,
@@ -15,14 +15,14 @@ import {
   DOCTOR_RIGHTS,
   MINIMAL_RIGHTS,
   refusedCommands,
-} from '../support/acl.js';
-import { BACK_MS } from '../support/bounds.js';
-import type { OwnRedis } from '../support/own-redis.js';
-import { uniqueQueueName } from '../support/redis.js';
-import { startCluster, type OwnCluster } from '../support/own-cluster.js';
-import { Traffic } from '../support/traffic.js';
-import { eventually } from '../support/wait.js';
-import { startWorker } from '../support/workers.js';
+} from '../support/redis/acl.js';
+import { BACK_MS } from '../support/queue/bounds.js';
+import type { OwnRedis } from '../support/redis/own-redis.js';
+import { uniqueQueueName } from '../support/redis/redis.js';
+import { startCluster, type OwnCluster } from '../support/redis/own-cluster.js';
+import { Traffic } from '../support/faults/traffic.js';
+import { eventually } from '../support/faults/wait.js';
+import { startWorker } from '../support/worker/workers.js';
 
 let cluster: OwnCluster;
 const queues = new Set<JobQueue>();

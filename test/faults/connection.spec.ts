@@ -1,13 +1,13 @@
 // What a worker does when its connections fail: it goes on by itself, within a bound, and no job is lost or doubled.
 import { describe, expect, it } from '@jest/globals';
-import type { JobQueue } from '../../src/queue/job-queue.js';
-import type { Job } from '../../src/worker/job.js';
-import { atMost, BACK_MS } from '../support/bounds.js';
-import { failure } from '../support/failure.js';
-import { connect } from '../support/redis.js';
-import { eventually, gate, sleep } from '../support/wait.js';
-import { connectionsOf, idle, namedConnection, newQueue, startWorker } from '../support/workers.js';
-import { behindProxy } from '../support/behind-proxy.js';
+import type { JobQueue } from '#queue/job-queue.js';
+import type { Job } from '#worker/handlers/job.js';
+import { atMost, BACK_MS } from '../support/queue/bounds.js';
+import { failure } from '../support/faults/failure.js';
+import { connect } from '../support/redis/redis.js';
+import { eventually, gate, sleep } from '../support/faults/wait.js';
+import { connectionsOf, idle, namedConnection, newQueue, startWorker } from '../support/worker/workers.js';
+import { behindProxy } from '../support/browser/behind-proxy.js';
 
 describe('a cut connection', () => {
   it('holds up an idle worker for less than 2 s', async () => {

@@ -12,12 +12,12 @@ import {
   type JobQueueModuleOptions,
 } from 'nest-job-queue';
 import { compileApp, KeptLog, signal, startApp } from '../nest/app.js';
-import { atMost } from '../support/bounds.js';
-import { failure } from '../support/failure.js';
-import { startOwnRedis, type OwnRedis } from '../support/own-redis.js';
-import { connect, uniqueQueueName } from '../support/redis.js';
-import { kept } from '../support/replicas.js';
-import { eventually } from '../support/wait.js';
+import { atMost } from '../support/queue/bounds.js';
+import { failure } from '../support/faults/failure.js';
+import { startOwnRedis, type OwnRedis } from '../support/redis/own-redis.js';
+import { connect, uniqueQueueName } from '../support/redis/redis.js';
+import { kept } from '../support/redis/replicas.js';
+import { eventually } from '../support/faults/wait.js';
 
 /** What is given, and what the server would want: neither may be told. */
 const [SECRET, WANTED] = ['top-secret-1', 'top-secret-2'];

@@ -1,11 +1,11 @@
 // A Redis that was away for longer than a claim lasts, and comes back before any sweep has ever run.
 import { describe, expect, it } from '@jest/globals';
-import { Sweeper } from '../../src/worker/sweeper.js';
-import { FaultProxy } from '../support/fault-proxy.js';
-import { startOwnRedis } from '../support/own-redis.js';
-import { connect } from '../support/redis.js';
-import { eventually, gate, sleep } from '../support/wait.js';
-import { newQueue, startWorker } from '../support/workers.js';
+import { Sweeper } from '#worker/maintenance/sweeper.js';
+import { FaultProxy } from '../support/faults/fault-proxy.js';
+import { startOwnRedis } from '../support/redis/own-redis.js';
+import { connect } from '../support/redis/redis.js';
+import { eventually, gate, sleep } from '../support/faults/wait.js';
+import { newQueue, startWorker } from '../support/worker/workers.js';
 
 const VISIBILITY_MS = 600;
 

@@ -1,12 +1,12 @@
 // A worker process that dies or freezes in the middle of a job.
 import { describe, expect, it, jest } from '@jest/globals';
-import type { JobQueue } from '../../src/queue/job-queue.js';
-import { atMost } from '../support/bounds.js';
-import { onLastChance } from '../support/last-chance.js';
-import { connect } from '../support/redis.js';
-import { eventually, sleep } from '../support/wait.js';
-import { WorkerProcess } from '../support/worker-process.js';
-import { idle, newQueue, startWorker } from '../support/workers.js';
+import type { JobQueue } from '#queue/job-queue.js';
+import { atMost } from '../support/queue/bounds.js';
+import { onLastChance } from '../support/worker/crash-budget.js';
+import { connect } from '../support/redis/redis.js';
+import { eventually, sleep } from '../support/faults/wait.js';
+import { WorkerProcess } from '../support/worker/worker-process.js';
+import { idle, newQueue, startWorker } from '../support/worker/workers.js';
 
 const VISIBILITY_MS = 1_500;
 const SWEEP_MS = 500;

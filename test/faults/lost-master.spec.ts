@@ -3,11 +3,11 @@ import { describe, expect, it } from '@jest/globals';
 import type { INestApplication } from '@nestjs/common';
 import { DurabilityTimeoutError, JobQueueService } from 'nest-job-queue';
 import { handlerOf, startApp } from '../nest/app.js';
-import { FaultProxy } from '../support/fault-proxy.js';
-import { failure } from '../support/failure.js';
-import { startOwnRedis, type OwnRedis } from '../support/own-redis.js';
-import { connect, uniqueQueueName } from '../support/redis.js';
-import { FAST_REPLICATION, startReplica } from '../support/replicas.js';
+import { FaultProxy } from '../support/faults/fault-proxy.js';
+import { failure } from '../support/faults/failure.js';
+import { startOwnRedis, type OwnRedis } from '../support/redis/own-redis.js';
+import { connect, uniqueQueueName } from '../support/redis/redis.js';
+import { FAST_REPLICATION, startReplica } from '../support/redis/replicas.js';
 
 /** How much later everything comes that goes to the replica, or from it, in ms: what nobody waits for dies with the master. */
 const BEHIND_MS = 50;

@@ -1,10 +1,10 @@
 // What a worker does when a reply does not come though the server has acted: it asks again, which changes nothing.
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { luaScripts } from '../../src/queue/lua.generated.js';
-import type { Job } from '../../src/worker/job.js';
-import { startWorker } from '../support/workers.js';
-import { behindProxy } from '../support/behind-proxy.js';
+import { luaScripts } from '#queue/lua.generated.js';
+import type { Job } from '#worker/handlers/job.js';
+import { startWorker } from '../support/worker/workers.js';
+import { behindProxy } from '../support/browser/behind-proxy.js';
 
 describe('a reply that is lost', () => {
   it.each(['claim', 'complete', 'fail', 'release'] as const)(
@@ -45,6 +45,7 @@ describe('a reply that is lost', () => {
   });
 });
 
-function shaOf(script: keyof typeof luaScripts): string {
-  return createHash('sha1').update(luaScripts[script]).digest('hex');
+function shaOf(verb: 'claim' | 'complete' | 'fail' | 'release'): string {
+  const script = luaScripts[`job${verb[0]!.toUpperCase()}${verb.slice(1)}` as 'jobClaim'];
+  return createHash('sha1').update(script).digest('hex');
 }

@@ -4,11 +4,11 @@ import { describe, expect, it } from '@jest/globals';
 import type { INestApplication } from '@nestjs/common';
 import { JobQueueHealthIndicator, JobQueueService } from 'nest-job-queue';
 import { handlerOf, startApp } from '../nest/app.js';
-import { BACK_MS } from '../support/bounds.js';
-import { FaultProxy } from '../support/fault-proxy.js';
-import { startOwnRedis } from '../support/own-redis.js';
-import { connect, uniqueQueueName } from '../support/redis.js';
-import { eventually, sleep } from '../support/wait.js';
+import { BACK_MS } from '../support/queue/bounds.js';
+import { FaultProxy } from '../support/faults/fault-proxy.js';
+import { startOwnRedis } from '../support/redis/own-redis.js';
+import { connect, uniqueQueueName } from '../support/redis/redis.js';
+import { eventually, sleep } from '../support/faults/wait.js';
 
 /** How long a worker may go without an answer to a fetch, here; an idle one has one each second. */
 const SILENT_MS = 1_500;

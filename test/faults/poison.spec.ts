@@ -1,10 +1,10 @@
 // A job that kills its worker, among others that do nothing wrong.
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import type { JobQueue } from '../../src/queue/job-queue.js';
-import { eventually } from '../support/wait.js';
-import { WorkerProcess } from '../support/worker-process.js';
-import { newQueue } from '../support/workers.js';
+import type { JobQueue } from '#queue/job-queue.js';
+import { eventually } from '../support/faults/wait.js';
+import { WorkerProcess } from '../support/worker/worker-process.js';
+import { newQueue } from '../support/worker/workers.js';
 
 const INNOCENTS = 20;
 

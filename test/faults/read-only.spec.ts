@@ -2,14 +2,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { JobHandler, JobQueueHealthIndicator } from 'nest-job-queue';
 import { startApp } from '../nest/app.js';
-import { atMost, BACK_MS } from '../support/bounds.js';
-import { FaultProxy } from '../support/fault-proxy.js';
-import { startOwnRedis } from '../support/own-redis.js';
-import { connect, uniqueQueueName } from '../support/redis.js';
-import { startReplica } from '../support/replicas.js';
-import { Traffic } from '../support/traffic.js';
-import { eventually } from '../support/wait.js';
-import { leaveBroken, newQueue, startWorker } from '../support/workers.js';
+import { atMost, BACK_MS } from '../support/queue/bounds.js';
+import { FaultProxy } from '../support/faults/fault-proxy.js';
+import { startOwnRedis } from '../support/redis/own-redis.js';
+import { connect, uniqueQueueName } from '../support/redis/redis.js';
+import { startReplica } from '../support/redis/replicas.js';
+import { Traffic } from '../support/faults/traffic.js';
+import { eventually } from '../support/faults/wait.js';
+import { leaveBroken, newQueue, startWorker } from '../support/worker/workers.js';
 
 describe('a master that becomes a replica', () => {
   it('and a master again loses nothing, and work goes on within 2 s', async () => {

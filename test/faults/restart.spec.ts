@@ -1,14 +1,14 @@
 // A Redis that restarts: with its data nothing is lost, without it the data is, and nothing else.
 import { afterAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { RedisConnection } from '../../src/nest/redis-connection.js';
-import type { Job } from '../../src/worker/job.js';
-import { runSupervised } from '../../src/worker/run-supervised.js';
-import { BACK_MS } from '../support/bounds.js';
-import { startOwnRedis } from '../support/own-redis.js';
-import { eventually, gate } from '../support/wait.js';
-import { connect } from '../support/redis.js';
-import { newQueue, startWorker } from '../support/workers.js';
+import { RedisConnection } from '#nest/connection/redis-connection.js';
+import type { Job } from '#worker/handlers/job.js';
+import { runSupervised } from '#worker/attempt/run-with-timeout.js';
+import { BACK_MS } from '../support/queue/bounds.js';
+import { startOwnRedis } from '../support/redis/own-redis.js';
+import { eventually, gate } from '../support/faults/wait.js';
+import { connect } from '../support/redis/redis.js';
+import { newQueue, startWorker } from '../support/worker/workers.js';
 
 const WITH_AOF = ['--appendonly', 'yes', '--appendfsync', 'always'];
 

@@ -1,10 +1,10 @@
 // All workers are replaced one after the other while jobs come in, as in a deployment.
 import { expect, it } from '@jest/globals';
-import { connect } from '../support/redis.js';
-import { Traffic } from '../support/traffic.js';
-import { eventually } from '../support/wait.js';
-import { WorkerProcess } from '../support/worker-process.js';
-import { newQueue } from '../support/workers.js';
+import { connect } from '../support/redis/redis.js';
+import { Traffic } from '../support/faults/traffic.js';
+import { eventually } from '../support/faults/wait.js';
+import { WorkerProcess } from '../support/worker/worker-process.js';
+import { newQueue } from '../support/worker/workers.js';
 
 it('a rolling restart of all workers loses, doubles and delays nothing', async () => {
   const queue = newQueue();

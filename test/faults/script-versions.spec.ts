@@ -1,13 +1,13 @@
 // Two versions of the library on one queue, as in a rolling deployment, while the server forgets its scripts.
 import { createHash } from 'node:crypto';
 import { expect, it } from '@jest/globals';
-import { luaScripts } from '../../src/queue/lua.generated.js';
-import { earlierDigest } from '../support/earlier-version.js';
-import { Traffic } from '../support/traffic.js';
-import { connect } from '../support/redis.js';
-import { startOwnRedis } from '../support/own-redis.js';
-import { newQueue, startWorker } from '../support/workers.js';
-import { WorkerProcess } from '../support/worker-process.js';
+import { luaScripts } from '#queue/lua.generated.js';
+import { earlierDigest } from '../support/queue/earlier-version.js';
+import { Traffic } from '../support/faults/traffic.js';
+import { connect } from '../support/redis/redis.js';
+import { startOwnRedis } from '../support/redis/own-redis.js';
+import { newQueue, startWorker } from '../support/worker/workers.js';
+import { WorkerProcess } from '../support/worker/worker-process.js';
 
 it('two versions of the scripts work on one queue, and SCRIPT FLUSH costs neither a job', async () => {
   const server = await startOwnRedis();
@@ -26,9 +26,9 @@ it('two versions of the scripts work on one queue, and SCRIPT FLUSH costs neithe
     await observer.script('FLUSH');
   }
   await traffic.more(20);
-  const digest = createHash('sha1').update(luaScripts.claim).digest('hex');
-  expect(earlierDigest('claim')).not.toBe(digest);
-  expect(await observer.script('EXISTS', digest, earlierDigest('claim'))).toEqual([1, 1]); // both were at work
+  const digest = createHash('sha1').update(luaScripts.jobClaim).digest('hex');
+  expect(earlierDigest('jobClaim')).not.toBe(digest);
+  expect(await observer.script('EXISTS', digest, earlierDigest('jobClaim'))).toEqual([1, 1]); // both were at work
   await other.event('completed');
   await worker.event('completed');
   await traffic.settle(observer);

@@ -1,11 +1,11 @@
 // A master that Sentinel replaces while workers run.
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { BACK_MS } from '../support/bounds.js';
-import { connect, uniqueQueueName } from '../support/redis.js';
-import { startSentinelSet, type SentinelSet } from '../support/sentinel-set.js';
-import { Traffic } from '../support/traffic.js';
-import { eventually } from '../support/wait.js';
-import { leaveBroken, newQueue, startWorker } from '../support/workers.js';
+import { BACK_MS } from '../support/queue/bounds.js';
+import { connect, uniqueQueueName } from '../support/redis/redis.js';
+import { startSentinelSet, type SentinelSet } from '../support/redis/sentinel-set.js';
+import { Traffic } from '../support/faults/traffic.js';
+import { eventually } from '../support/faults/wait.js';
+import { leaveBroken, newQueue, startWorker } from '../support/worker/workers.js';
 
 // What was claimed is claimed anew where the failover lost how it ended.
 const options = { visibilityMs: 1_500, maxAttempts: 10, maxCrashes: 10 };

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { JobQueueHealthIndicator, JobQueueService } from 'nest-job-queue';
-import { RedisConnection } from '../../src/nest/redis-connection.js';
+import { RedisConnection } from '#nest/connection/redis-connection.js';
 import { handlerOf, KeptLog, startApp } from '../nest/app.js';
-import { makeCertificates, type Certificates } from '../support/certificates.js';
-import { startOwnRedis, type OwnRedis } from '../support/own-redis.js';
-import { connect, uniqueQueueName } from '../support/redis.js';
-import { newQueue, startWorker } from '../support/workers.js';
+import { makeCertificates, type Certificates } from '../support/redis/certificates.js';
+import { startOwnRedis, type OwnRedis } from '../support/redis/own-redis.js';
+import { connect, uniqueQueueName } from '../support/redis/redis.js';
+import { newQueue, startWorker } from '../support/worker/workers.js';
 
 let server: OwnRedis;
 let certificates: Certificates;

@@ -5,9 +5,9 @@ import { JobQueueHealthIndicator, JobQueueService, type JobQueueHealthOptions } 
 import request from 'supertest';
 import { freePort } from '../../scripts/redis-server.mjs';
 import { handlerOf, signal, startApp, type TestApp } from '../nest/app.js';
-import { startOwnRedis } from '../support/own-redis.js';
-import { connect, uniqueQueueName } from '../support/redis.js';
-import { eventually, sleep } from '../support/wait.js';
+import { startOwnRedis } from '../support/redis/own-redis.js';
+import { connect, uniqueQueueName } from '../support/redis/redis.js';
+import { eventually, sleep } from '../support/faults/wait.js';
 
 /** What a check of an app says. */
 async function check(app: INestApplication, options?: JobQueueHealthOptions) {

@@ -2,9 +2,9 @@
 // not forgotten.
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { DeadLetters } from '../../src/queue/dead-letters.js';
-import { JobQueue } from '../../src/queue/job-queue.js';
-import { Schedules } from '../../src/queue/schedules.js';
+import { DeadLetters } from '#queue/dead-letters/dead-letters.js';
+import { JobQueue } from '#queue/job-queue.js';
+import { Schedules } from '#queue/schedules/schedules.js';
 import { kinds } from './steps/kinds.js';
 
 const COMPARED = 'what it answers is compared after every step';

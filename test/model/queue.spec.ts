@@ -3,7 +3,7 @@
 // with what brings it back: MODEL_SEED, MODEL_PATH and MODEL_REPLAY. MODEL_RUNS makes more of them.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { connect, uniqueQueueName } from '../support/redis.js';
+import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { RealQueue } from './real-queue.js';
 import { QueueModel } from './rules/queue-model.js';
 import { kinds } from './steps/kinds.js';

@@ -1,10 +1,10 @@
 // The queue under test, on the real Redis, and the time that passes there.
 import { isDeepStrictEqual } from 'node:util';
 import type { Redis } from 'ioredis';
-import type { ClaimedJob } from '../../src/queue/job.js';
-import { JobQueue } from '../../src/queue/job-queue.js';
-import { violations } from '../support/invariants.js';
-import { TestQueue } from '../support/queue-state.js';
+import type { ClaimedJob } from '#queue/model/job.js';
+import { JobQueue } from '#queue/job-queue.js';
+import { violations } from '../support/queue/invariants.js';
+import { TestQueue } from '../support/queue/queue-state.js';
 import { letTimePass } from './time.js';
 import { LIMITS } from './rules/queue-model.js';
 

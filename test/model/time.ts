@@ -1,6 +1,6 @@
 // Time that passes without being waited for. Scripts take the time from the server alone, whose clock no test can set; so
 // all instants that a queue has in Redis are moved into the past instead, and lives are shortened.
-import type { TestQueue } from '../support/queue-state.js';
+import type { TestQueue } from '../support/queue/queue-state.js';
 
 const SCRIPT = `
 local passed = tonumber(ARGV[1])

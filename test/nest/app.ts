@@ -3,7 +3,7 @@ import { afterEach } from '@jest/globals';
 import type { INestApplication, LoggerService, ModuleMetadata } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { JobHandler, JobQueueModule, type JobQueueModuleOptions } from 'nest-job-queue';
-import { testRedisUrl } from '../support/redis.js';
+import { testRedisUrl } from '../support/redis/redis.js';
 
 const open = new Set<INestApplication>();
 

@@ -10,8 +10,8 @@ import {
   type JobQueueModuleOptions,
   type JobQueueOptionsFactory,
 } from 'nest-job-queue';
-import { JOB_QUEUE_OPTIONS } from '../../src/nest/job-queue.options.js';
-import { connect, testRedisUrl, uniqueQueueName } from '../support/redis.js';
+import { JOB_QUEUE_OPTIONS } from '#nest/options/job-queue.options.js';
+import { connect, testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
 import { compileApp, KeptLog, startApp, type TestApp } from './app.js';
 
 function echo(name: string) {

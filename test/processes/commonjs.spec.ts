@@ -8,12 +8,12 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { defineHandler, JobHandler, JobQueue, NonRetryableError, type Job } from 'nest-job-queue';
 import { z } from 'zod';
-import { handlerRecords } from '../../src/nest/job-handler.decorator.js';
-import type * as defineJobModule from '../../src/queue/define-job.js';
-import type * as errorsModule from '../../src/queue/errors.js';
-import { connect, testRedisUrl, uniqueQueueName } from '../support/redis.js';
-import { startProcess } from '../support/shop.js';
-import { newQueue, startWorker } from '../support/workers.js';
+import { handlerRecords } from '#nest/handlers/job-handler.decorator.js';
+import type * as defineJobModule from '#queue/enqueue/define-job.js';
+import type * as errorsModule from '#queue/model/errors.js';
+import { connect, testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
+import { startProcess } from '../support/browser/shop.js';
+import { newQueue, startWorker } from '../support/worker/workers.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 mkdirSync(join(root, '.cache'), { recursive: true });
@@ -56,7 +56,7 @@ module.exports = (job) => ({ got: job.payload, isMainThread });
 it('the CommonJS build runs the handlers of a CommonJS app in processes and threads', async () => {
   writeFileSync(join(folder, 'worker.js'), ENTRY);
   // Not compiled: see scripts/mark-cjs.mjs.
-  copyFileSync(join(root, 'src/worker/thread-entry.cjs'), join(folder, 'library/worker/thread-entry.cjs'));
+  copyFileSync(join(root, 'src/worker/threads/thread-entry.cjs'), join(folder, 'library/worker/thread-entry.cjs'));
   writeFileSync(join(folder, 'thread.js'), THREAD);
   const queue = new JobQueue(connect(), uniqueQueueName());
   const env = { REDIS_URL: testRedisUrl(), TEST_QUEUE: queue.name };

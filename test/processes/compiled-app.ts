@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll } from '@jest/globals';
 import ts from 'typescript';
-import { buildShop } from '../support/shop.js';
+import { buildShop } from '../support/browser/shop.js';
 
 const SOURCE = fileURLToPath(new URL('./apps/worker.ts', import.meta.url));
 /** Inside of the project, whose package it imports by name. */

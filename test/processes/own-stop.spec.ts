@@ -1,6 +1,6 @@
 // Stops that the supervisor did not ask for: of one process alone, and of all when the supervisor is gone.
 import { expect, it, jest } from '@jest/globals';
-import { patiently } from '../support/wait.js';
+import { patiently } from '../support/faults/wait.js';
 import { SOON, steerWorkers } from './steered-workers.js';
 import { firstStatus, isAlive, startWorkers } from './workers-app.js';
 

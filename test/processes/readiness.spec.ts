@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, jest } from '@jest/globals';
-import { startOwnRedis, type OwnRedis } from '../support/own-redis.js';
-import { uniqueQueueName } from '../support/redis.js';
-import { patiently } from '../support/wait.js';
+import { startOwnRedis, type OwnRedis } from '../support/redis/own-redis.js';
+import { uniqueQueueName } from '../support/redis/redis.js';
+import { patiently } from '../support/faults/wait.js';
 import { SOON, steerWorkers } from './steered-workers.js';
 
 // Each test starts several apps, on a machine that also runs the other tests.

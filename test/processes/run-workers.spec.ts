@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, jest } from '@jest/globals';
 import { InvalidOptionError, runWorkers, type RunWorkersOptions } from 'nest-job-queue';
-import { uniqueQueueName } from '../support/redis.js';
-import { patiently, sleep } from '../support/wait.js';
+import { uniqueQueueName } from '../support/redis/redis.js';
+import { patiently, sleep } from '../support/faults/wait.js';
 import { FROM_TYPESCRIPT, firstStatus, isAlive, startWorkers } from './workers-app.js';
 
 // Each test starts several apps, on a machine that also runs the other tests.

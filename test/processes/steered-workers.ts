@@ -7,8 +7,8 @@ import {
   type WorkerProcessEvent,
   type WorkerProcesses,
 } from 'nest-job-queue';
-import { connect, testRedisUrl, uniqueQueueName } from '../support/redis.js';
-import { patiently } from '../support/wait.js';
+import { connect, testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
+import { patiently } from '../support/faults/wait.js';
 import { COMPILED_APP } from './compiled-app.js';
 
 export const SOON = { timeoutMs: 40_000 };

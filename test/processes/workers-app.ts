@@ -1,8 +1,8 @@
 // The app of apps/worker.ts in a supervising process of its own, as a user starts it.
 import { JobQueue, type RunWorkersOptions, type WorkerProcessStatus } from 'nest-job-queue';
-import { connect, testRedisUrl, uniqueQueueName } from '../support/redis.js';
+import { connect, testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
 import { COMPILED_APP } from './compiled-app.js';
-import { startProcess, type ShopProcess } from '../support/shop.js';
+import { startProcess, type ShopProcess } from '../support/browser/shop.js';
 
 export interface WorkersApp {
   supervisor: ShopProcess;

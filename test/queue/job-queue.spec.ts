@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { coreQueue, sameQueue } from '../support/core-queue.js';
+import { coreQueue, sameQueue } from '../support/queue/core-queue.js';
 
 describe('JobQueue', () => {
   it('takes a manual consumer of ten lines', async () => {

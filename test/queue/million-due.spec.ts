@@ -2,14 +2,14 @@
 // slice costs does not depend on their number, so 200,000 do; DUE_JOBS=1000000 takes half a minute.
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { JobQueue } from '../../src/queue/job-queue.js';
-import { silentLogger } from '../../src/queue/logger.js';
-import { Sweeper } from '../../src/worker/sweeper.js';
-import { Worker } from '../../src/worker/worker.js';
-import { atMost } from '../support/bounds.js';
-import { startOwnRedis } from '../support/own-redis.js';
-import { connect, uniqueQueueName } from '../support/redis.js';
-import { sleep } from '../support/wait.js';
+import { JobQueue } from '#queue/job-queue.js';
+import { silentLogger } from '#queue/model/logger.js';
+import { Sweeper } from '#worker/maintenance/sweeper.js';
+import { Worker } from '#worker/worker.js';
+import { atMost } from '../support/queue/bounds.js';
+import { startOwnRedis } from '../support/redis/own-redis.js';
+import { connect, uniqueQueueName } from '../support/redis/redis.js';
+import { sleep } from '../support/faults/wait.js';
 
 const DUE = Number(process.env.DUE_JOBS ?? 200_000);
 /** Wall clock: a busy machine may interrupt the server. A script without a bound would take a second. */

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { connect, testRedisUrl } from '../support/redis.js';
-import { startOwnRedis } from '../support/own-redis.js';
+import { connect, testRedisUrl } from '../support/redis/redis.js';
+import { startOwnRedis } from '../support/redis/own-redis.js';
 
 const root = new URL('../../', import.meta.url);
 

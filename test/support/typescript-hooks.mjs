@@ -9,8 +9,9 @@ const { compilerOptions } = JSON.parse(readFileSync(new URL('tsconfig.json', roo
 
 export async function resolve(name, context, next) {
   if (name === 'nest-job-queue') return next(new URL('src/index.ts', root).href, context);
-  if (/^(\.|file:)/.test(name) && name.endsWith('.js')) {
-    const source = new URL(name.replace(/js$/, 'ts'), context.parentURL);
+  const path = name.replace(/^#(?=(queue|worker|nest|health|processes)\/)/, new URL('src/', root).href);
+  if (/^(\.|file:)/.test(path) && path.endsWith('.js')) {
+    const source = new URL(path.replace(/js$/, 'ts'), context.parentURL);
     if (existsSync(source)) return next(source.href, context);
   }
   return next(name, context);

@@ -1,15 +1,15 @@
 // A queue that we share with clients of the Redis documentation's pattern.
 import { describe, expect, it } from '@jest/globals';
-import type { JobQueue } from '../../src/queue/job-queue.js';
-import type { QueueOptions } from '../../src/queue/options.js';
-import { silentLogger } from '../../src/queue/logger.js';
-import type { Job } from '../../src/worker/job.js';
-import { Sweeper } from '../../src/worker/sweeper.js';
-import type { WorkerEvent } from '../../src/worker/worker-event.js';
-import { atMost } from '../support/bounds.js';
-import { connect } from '../support/redis.js';
-import { PatternClient, type PatternJob, type PatternOptions } from '../support/pattern-client.js';
-import { idle, leaveBroken, namedConnection, newQueue, startWorker } from '../support/workers.js';
+import type { JobQueue } from '#queue/job-queue.js';
+import type { QueueOptions } from '#queue/model/queue-options.js';
+import { silentLogger } from '#queue/model/logger.js';
+import type { Job } from '#worker/handlers/job.js';
+import { Sweeper } from '#worker/maintenance/sweeper.js';
+import type { WorkerEvent } from '#worker/attempt/worker-event.js';
+import { atMost } from '../support/queue/bounds.js';
+import { connect } from '../support/redis/redis.js';
+import { PatternClient, type PatternJob, type PatternOptions } from '../support/queue/pattern-client.js';
+import { idle, leaveBroken, namedConnection, newQueue, startWorker } from '../support/worker/workers.js';
 
 const HOUR = 3_600_000;
 

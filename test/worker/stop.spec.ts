@@ -1,14 +1,21 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { InvalidOptionError } from '../../src/queue/errors.js';
-import type { JobQueue } from '../../src/queue/job-queue.js';
-import type { Job } from '../../src/worker/job.js';
-import { ShutdownError } from '../../src/worker/worker-errors.js';
-import { atMost, BACK_MS } from '../support/bounds.js';
-import { connect } from '../support/redis.js';
-import { FaultProxy } from '../support/fault-proxy.js';
-import { eventually, gate } from '../support/wait.js';
-import { connectionsOf, idle, namedConnection, newQueue, startWorker, TestWorker } from '../support/workers.js';
+import { InvalidOptionError } from '#queue/model/errors.js';
+import type { JobQueue } from '#queue/job-queue.js';
+import type { Job } from '#worker/handlers/job.js';
+import { ShutdownError } from '#worker/attempt/worker-errors.js';
+import { atMost, BACK_MS } from '../support/queue/bounds.js';
+import { connect } from '../support/redis/redis.js';
+import { FaultProxy } from '../support/faults/fault-proxy.js';
+import { eventually, gate } from '../support/faults/wait.js';
+import {
+  connectionsOf,
+  idle,
+  namedConnection,
+  newQueue,
+  startWorker,
+  TestWorker,
+} from '../support/worker/workers.js';
 
 describe('stop', () => {
   it('lets a running handler finish, and claims nothing more', async () => {

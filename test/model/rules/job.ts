@@ -1,5 +1,5 @@
 // A job as the model knows it. Instants are ms of the server's clock, with the time that the test let pass on top.
-import type { JobStatus } from '../../../src/queue/job.js';
+import type { JobStatus } from '#queue/model/job.js';
 
 export interface ModelJob {
   id: string;

@@ -1,6 +1,6 @@
 // The state of a queue, without Redis. The files beside this one are the rules, one family of verbs each; together they
 // say what the queue is to do.
-import type { JobStatus } from '../../../src/queue/job.js';
+import type { JobStatus } from '#queue/model/job.js';
 import type { ModelJob } from './job.js';
 import type { ModelSchedule } from './schedules.js';
 

@@ -1,6 +1,6 @@
 // Claim, and what the holder of a claim does; also of one that is long over.
 import fc from 'fast-check';
-import type { ClaimedJob } from '../../../src/queue/job.js';
+import type { ClaimedJob } from '#queue/model/job.js';
 import { claim } from '../rules/claim.js';
 import type { Ticket } from '../rules/queue-model.js';
 import { complete, extend, fail, log, progress, release } from '../rules/settle.js';

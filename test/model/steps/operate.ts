@@ -1,6 +1,6 @@
 // What operators and the sweep do; and time that passes.
 import fc from 'fast-check';
-import type { HandlerRetention } from '../../../src/queue/announced-limits.js';
+import type { HandlerRetention } from '#queue/store/encode-worker-limits.js';
 import { discard, matching, redrive } from '../rules/dead-letters.js';
 import { cancel, clean, pause, purge, remove, reschedule, resume } from '../rules/operate.js';
 import { promote } from '../rules/places.js';

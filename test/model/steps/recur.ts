@@ -1,7 +1,7 @@
 // Schedules, and the moment at which one falls due.
 import fc from 'fast-check';
-import { ScheduleNotFoundError } from '../../../src/queue/errors.js';
-import type { Recurrence } from '../../../src/queue/recurrence.js';
+import { ScheduleNotFoundError } from '#queue/model/errors.js';
+import type { Recurrence } from '#queue/schedules/recurrence.js';
 import { foundSchedule, ruledSchedule } from '../observed.js';
 import {
   pauseSchedule,
@@ -13,7 +13,7 @@ import {
   type ScheduleSettings,
 } from '../rules/schedules.js';
 import { oneOf, step, type Step } from '../step.js';
-import { TestSchedules } from '../../support/schedules.js';
+import { TestSchedules } from '../../support/queue/schedules.js';
 import { MINUTE } from './units.js';
 
 const DAY = 24 * 60 * MINUTE;

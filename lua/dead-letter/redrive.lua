@@ -1,0 +1,40 @@
+#!lua flags=allow-oom
+-- Dead letters back to work: failed -> pending, attempts reset, last_error and attempt_log kept for the record. A unique
+-- key is held again where nobody else does.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] payload (JSON) that takes the place of theirs, or ''; ARGV[2..] ids
+-- Returns how many were redriven; an id that is no dead letter is passed over. Repeated: 0.
+--@include lib/core/keys
+--@include lib/core/clock
+--@include lib/core/read
+--@include lib/core/rank
+--@include lib/place/requeue
+--@include lib/enqueue/unique
+--@include lib/retention/handler_limits
+--@include lib/retention/handler_history
+local payload = ARGV[1]
+local redriven = 0
+for i = 2, #ARGV do
+  local id = ARGV[i]
+  local key = job .. id
+  local priority, unique_key = unpack(read(key, 'priority', 'unique'))
+  if redis.call('ZREM', dead, id) == 1 and redis.call('EXISTS', key) == 1 then
+    redis.call('LREM', failed, 1, id)
+    leave_history(id)
+    redis.call('HDEL', key, 'crashes', 'last_chance', 'errors', 'unhandled', 'failed_at_ms', 'expires_at_ms', 'cancel_requested_at_ms')
+    redis.call('HSET', key, 'attempts', 0, 'claimed_at_ms', 0)
+    if payload ~= '' then
+      redis.call('HSET', key, 'payload', payload)
+    end
+    redis.call('HSETNX', key, 'options', '{}') -- no plain job any more: its completion clears last_error
+    if unique_key and not resolve_unique({ unique = unique_key }) then
+      own_unique(id, { unique = unique_key })
+    end
+    to_back(id, priority)
+    redriven = redriven + 1
+  end
+end
+if redriven > 0 then
+  redis.call('HINCRBY', stats, 'redriven_total', redriven)
+end
+return redriven

@@ -1,0 +1,50 @@
+#!lua flags=allow-oom
+-- Holds the counters against what can be seen: each is a whole number, and no lower than the jobs that stand for it, as far
+-- as a bounded look goes. Mended they are set to what can be seen.
+-- In a queue that only this library uses they are held against each other too: each job that came in waits, runs or has left
+-- by one end that is counted, and each end of a claim had a fence of its own. Which counter is wrong then nobody can know, so
+-- that none is set; but where one alone of the comings and ends is no number, or too low, the others tell it.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] '1' to mend; ARGV[2] how many jobs of each place to look at; ARGV[3] '1' where only this library uses the queue
+-- Returns, for each fault: counter, found, expected, 1 where it was mended, else 0. Repeated: looks again.
+--@include lib/core/keys
+--@include lib/doctor/counter_minimums
+--@include lib/doctor/counter_balance
+local mending, exclusive = ARGV[1] == '1', ARGV[3] == '1'
+local least, held, wrong, answer = least_counts(tonumber(ARGV[2])), {}, {}, {}
+local pairs_of_stats = redis.call('HGETALL', stats)
+for i = 1, #pairs_of_stats, 2 do
+  held[pairs_of_stats[i]] = pairs_of_stats[i + 1]
+end
+
+local function tell(counter, found, expected, mended)
+  local n = #answer
+  answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = counter, found, expected, mended and 1 or 0
+end
+
+for counter in pairs(least) do
+  held[counter] = held[counter] or '0'
+end
+for counter, value in pairs(held) do
+  local number = string.match(value, '^%d+$') and tonumber(value)
+  local floor = least[counter] or 0
+  if not number or number < floor then
+    wrong[#wrong + 1] = counter
+    held[counter] = floor
+    tell(counter, value, 'a whole number from ' .. floor, mending)
+  else
+    held[counter] = number
+  end
+end
+if exclusive and #wrong == 1 then
+  held[wrong[1]] = math.max(held[wrong[1]], balanced(held, wrong[1]))
+end
+for _, counter in ipairs(mending and wrong or {}) do
+  redis.call('HSET', stats, counter, string.format('%d', held[counter]))
+end
+if exclusive and #wrong == 0 then
+  for _, fault in ipairs(imbalances(held)) do
+    tell(fault.counters, fault.found, fault.expected)
+  end
+end
+return answer

@@ -1,0 +1,42 @@
+#!lua flags=allow-oom
+-- Decides about suspects, each as it stands at this moment, and mends them where asked: a job goes where its status or
+-- its one place says; what is in doubt goes to the dead letters with the reason; no job is deleted.
+-- Searching an id in a list is O(its length): a call ends when it has passed over its budget of entries.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1..9]: retention and limits, see lib/retention/retention_args
+-- ARGV[10] '1' to mend; ARGV[11] visibility in ms; ARGV[12] budget in list entries; ARGV[13..] ids
+-- Returns how many were judged; then for each fault: id, kind, found, expected. Repeated: judges anew.
+--@include lib/core/keys
+--@include lib/retention/retention_args
+--@include lib/core/clock
+--@include lib/core/read
+--@include lib/core/rank
+--@include lib/core/events
+--@include lib/settle/history
+--@include lib/place/requeue
+--@include lib/settle/finish
+--@include lib/doctor/inspect
+--@include lib/doctor/repair
+local mending, visibility, budget = ARGV[first] == '1', tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2])
+local judged, answer = 0, { 0 }
+
+for i = first + 3, #ARGV do
+  local id = ARGV[i]
+  local at = standing_of(id, #redis.call('LPOS', pending, id, 'COUNT', 0), #redis.call('LPOS', processing, id, 'COUNT', 0))
+  at.in_failed = at.status == 'failed' and redis.call('LPOS', failed, id)
+  local kind, found, expected = fault_of(at)
+  if kind then
+    local n = #answer
+    answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = id, kind, found, expected
+    if mending then
+      mend(at, found, visibility)
+    end
+  end
+  judged = judged + 1
+  budget = budget - redis.call('LLEN', pending) - redis.call('LLEN', processing) - 1
+  if budget <= 0 then
+    break
+  end
+end
+answer[1] = judged
+return answer

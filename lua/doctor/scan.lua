@@ -1,0 +1,26 @@
+#!lua flags=no-writes,allow-oom
+-- The doctor's first look at a slice of jobs, cheap and without the two lists, in which a search is O(their length).
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1..] ids
+-- Returns, for each job that is not plainly well: id, nowhere (in no sorted set; perhaps in a list), absent (nor has it
+--   a hash) or odd, its status or ''. Repeated: looks again.
+--@include lib/core/keys
+--@include lib/core/clock
+--@include lib/doctor/inspect
+local answer = {}
+for _, id in ipairs(ARGV) do
+  local at = standing_of(id, 0, 0)
+  local verdict
+  if #at.places == 0 then
+    local ended = (at.status == 'completed' or at.status == 'cancelled') and at.ttl >= 0
+    local unwell = at.status == 'pending' and (at.ttl >= 0 or at.token and at.token ~= '')
+    verdict = not ended and (unwell and 'odd' or (at.hash or at.other) and 'nowhere' or 'absent')
+  elseif fault_of(at) then
+    verdict = 'odd'
+  end
+  if verdict then
+    local n = #answer
+    answer[n + 1], answer[n + 2], answer[n + 3] = id, verdict, at.status or ''
+  end
+end
+return answer

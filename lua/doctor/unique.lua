@@ -1,0 +1,25 @@
+#!lua flags=allow-oom
+-- Looks at a slice of unique keys for those that no job will ever free, and frees them where asked. A key that is held
+-- for a time is the sweep's.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] '1' to mend; ARGV[2..] unique keys
+-- Returns, for each fault: the unique key, found. Repeated: looks again.
+--@include lib/core/keys
+local ended = { completed = true, failed = true, cancelled = true }
+local answer = {}
+for i = 2, #ARGV do
+  local key = ARGV[i]
+  local owner = redis.call('HGET', unique, key)
+  if owner and not redis.call('ZSCORE', windows, key) then
+    local status = redis.pcall('HGET', job .. owner, 'status')
+    status = type(status) == 'string' and status
+    if not status or ended[status] then
+      answer[#answer + 1] = key
+      answer[#answer + 1] = 'held by ' .. owner .. ', which ' .. (status and 'is ' .. status or 'does not exist')
+      if ARGV[1] == '1' then
+        redis.call('HDEL', unique, key)
+      end
+    end
+  end
+end
+return answer

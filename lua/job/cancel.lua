@@ -1,0 +1,37 @@
+#!lua flags=allow-oom
+-- Cancels one job: pending or scheduled -> cancelled at once; a processing one is flagged, and its worker told at the
+-- next heartbeat. Taking one id from pending is O(length of pending).
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1..9]: retention and limits, see lib/retention/retention_args
+-- ARGV[10] id; ARGV[11] names this request, where whoever calls has listeners to tell; else ''
+-- Returns cancelled | requested | finished | missing; where this request cancelled it: the job's hash as a flat list of
+--   field, value. Repeated: changes nothing, and answers the same while the hash lives.
+--@include lib/core/keys
+--@include lib/retention/retention_args
+--@include lib/core/clock
+--@include lib/core/read
+--@include lib/core/events
+--@include lib/settle/history
+--@include lib/settle/finish
+--@include lib/place/remove_waiting
+local id, request = ARGV[first], ARGV[first + 1]
+local status, cancelled_by = unpack(read(job .. id, 'status', 'cancel_request'))
+if not status then
+  return 'missing'
+end
+if status == 'cancelled' then
+  return cancelled_by == request and redis.call('HGETALL', job .. id) or 'cancelled'
+end
+if status == 'completed' or status == 'failed' then
+  return 'finished'
+end
+if status ~= 'processing' and take_out(id) then
+  if request ~= '' then
+    redis.call('HSET', job .. id, 'cancel_request', request)
+  end
+  end_cancelled(id)
+  return request ~= '' and redis.call('HGETALL', job .. id) or 'cancelled'
+end
+-- Claimed, or taken by a client of the pattern that has not written its claim yet.
+redis.call('HSETNX', job .. id, 'cancel_requested_at_ms', now)
+return 'requested'

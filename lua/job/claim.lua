@@ -1,0 +1,71 @@
+#!lua flags=allow-oom
+-- Claims up to count jobs: pending -> processing, with token, fence, attempt and expiry in one step. First moves what is
+-- due. One claim in five passes over the most urgent jobs, so that a priority starves nobody for ever.
+-- KEYS[1] job          prefix of the job hashes
+-- KEYS[2] pending      list
+-- KEYS[3] prioritized  sorted set
+-- KEYS[4] scheduled    sorted set
+-- KEYS[5] claims       sorted set
+-- KEYS[6] wake         sorted set
+-- KEYS[7] settings     hash
+-- KEYS[8] sequence     string
+-- KEYS[9] batch        string, the last batch of this claimer
+-- ARGV[1] count; ARGV[2] visibility in ms; ARGV[3] token, new for each request, the same when it is repeated
+-- ARGV[4] worker; ARGV[5] max_attempts where the job has none of its own; ARGV[6] how many begin at once, where the
+--   claimer says by start what begins later, and runs a job on its last chance alone, else ''; ARGV[7..] by job name: name,
+--   max_attempts
+-- Returns now in ms; ms until the next scheduled job is due, or -1; the fence of the first job, each other's is one more;
+--   then for each job: id, name (nil: that of the job before; '': it has none), payload, enqueued_at_ms, and nil for a first
+--   attempt without options that begins at once, else an array: attempts, options, verdict ('' to run it; alone: run it
+--   alone; expires: where it waits before it begins, only start says whether it still may; or why it must not run, see
+--   lib/settle/refusal: missing, cancelled, expired, exhausted; the claimer settles it as failed), whether it is held until start.
+--   Where the call is repeated an array for each, with its fence at the end.
+-- Repeated with the same token: the same jobs, as far as they are still claimed by it.
+local job, pending, prioritized, scheduled, claims = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local wake, settings, sequence, batch = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local tells, slots, first_limit = ARGV[6] ~= '', tonumber(ARGV[6]) or count, 7
+--@include lib/core/clock
+--@include lib/core/read
+-- The nils are room for what one job needs: a table that grows as it is filled costs as much again.
+local reply, replied, name_before = { now, -1, 0, nil, nil, nil, nil, nil }, 3, nil
+local function hand_over(id, name, payload, enqueued_at, rest)
+  name = name or ''
+  reply[replied + 1], reply[replied + 2], reply[replied + 3] = id, name ~= name_before and name, payload
+  reply[replied + 4], reply[replied + 5] = enqueued_at, rest
+  replied, name_before = replied + 5, name
+end
+
+local last = redis.call('GET', batch)
+local ids, more, due_waits = {}, false, false
+if last and string.sub(last, 1, #token + 1) == token .. '\n' then
+--@include lib/settle/repeated_claim
+elseif redis.call('EXISTS', settings, scheduled, prioritized) == 0 then
+  ids = redis.call('RPOP', pending, ARGV[1]) or ids
+  more = #ids == count and redis.call('LLEN', pending) > 0
+else
+  -- Included here, and not above, so that a queue of plain jobs does not pay for what it does not use.
+--@include lib/core/rank
+--@include lib/place/promote
+--@include lib/place/take
+  local soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
+  if soonest[2] and tonumber(soonest[2]) <= now then
+    promote(math.max(count, 100))
+    soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
+  end
+  if redis.call('HEXISTS', settings, 'paused_at_ms') == 0 then
+    ids, more = take(count)
+    if soonest[2] then
+      reply[2] = math.max(0, tonumber(soonest[2]) - now)
+      due_waits = reply[2] == 0
+    end
+  end
+end
+
+if #ids > 0 then
+--@include lib/settle/claim_ids
+  if more or due_waits then
+    redis.call('ZADD', wake, '0', '1')
+  end
+end
+return reply

@@ -1,0 +1,73 @@
+#!lua flags=allow-oom
+-- Ends claims well: processing -> completed. The hot half of settle; fail and release are the others.
+-- KEYS[1] job        prefix of the job hashes
+-- KEYS[2] claims     sorted set
+-- KEYS[3] completed  list
+-- KEYS[4] stats      hash
+-- KEYS[5] unique     hash
+-- KEYS[6] events     channel
+-- ARGV[1] completed_history in ids; ARGV[2] fallen_ttl in ms; ARGV[3] publish (listened, always, off)
+-- ARGV[4] result_ttl in ms
+-- ARGV[5..] for the jobs that one claim brought together: its token, their ending ('1' for plain jobs: first attempts without
+--   options, which hold no unique key and left no error; '' for others; or JSON where a handler or options ask for more:
+--   plain, result_ttl_ms instead of ARGV[4]), how many follow; for each: id, fence, result (JSON, or '' for none); then the
+--   next such group
+-- Returns the positions (from 1) of the claims that were lost: not current, and not completed by this very claim; nil where
+--   none was, since any table is answered beside the client's own buffer.
+-- Repeated: the token is empty and the fence equal, so it counts as done and changes nothing.
+local job, claims, completed, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local unique, events = KEYS[5], KEYS[6]
+local completed_history, fallen_ttl, publish, result_ttl = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
+--@include lib/core/clock
+--@include lib/core/events
+--@include lib/settle/history
+--@include lib/core/read
+local done, lost, position = {}, {}, 0
+local kept_until = string.format('%d', now + result_ttl)
+
+local at = 5
+while at <= #ARGV do
+  local token, ending, last = ARGV[at], ARGV[at + 1], at + 2 + 3 * tonumber(ARGV[at + 2])
+  local asked = ending ~= '1' and ending ~= '' and cjson.decode(ending)
+  local plain = ending == '1' or asked and asked.plain
+  local until_then = asked and asked.result_ttl_ms and string.format('%d', now + asked.result_ttl_ms) or kept_until
+  for i = at + 3, last, 3 do
+    local id, fence, result = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+    local key = job .. id
+    position = position + 1
+    if token ~= '' and redis.pcall('HGET', key, 'claim_token') == token then
+      if result == '' then
+        redis.call('HSET', key, 'status', 'completed', 'claim_token', '', 'completed_at_ms', now_text)
+      else
+        redis.call('HSET', key, 'status', 'completed', 'claim_token', '', 'completed_at_ms', now_text, 'result', result)
+      end
+      if not plain then
+        -- What an earlier attempt or an option may have left.
+        local unique_key, last_error_at = unpack(redis.call('HMGET', key, 'unique', 'last_error_at_ms'))
+        if last_error_at then
+          redis.call('HDEL', key, 'last_error', 'last_error_at_ms')
+        end
+        if unique_key and redis.call('HGET', unique, unique_key) == id then
+          redis.call('HDEL', unique, unique_key)
+        end
+      end
+      done[#done + 1] = id
+      emit(id, 'completed')
+      -- Last, since a moment that is over by now deletes the hash at once.
+      redis.call('PEXPIREAT', key, until_then)
+    else
+      local current, last_fence, status = unpack(read(key, 'claim_token', 'fence', 'status'))
+      local done_by_this_claim = current == '' and last_fence == fence and status == 'completed'
+      if not done_by_this_claim then
+        lost[#lost + 1] = position
+      end
+    end
+  end
+  at = last + 1
+end
+if #done > 0 then
+  redis.call('ZREM', claims, unpack(done))
+  redis.call('HINCRBY', stats, 'completed_total', string.format('%d', #done))
+  remember(completed, done, completed_history)
+end
+return #lost > 0 and lost or nil

@@ -1,0 +1,79 @@
+#!lua
+-- Adds a batch of jobs: nothing -> pending, prioritized or scheduled. Refused as a whole when Redis is out of memory, or
+-- where one of its jobs would expire before it may start.
+-- KEYS[1] job          prefix of the job hashes
+-- KEYS[2] pending      list
+-- KEYS[3] wake         sorted set
+-- KEYS[4] stats        hash
+-- and where a job has options, which plain ones do not pay for:
+-- KEYS[5] prioritized  sorted set
+-- KEYS[6] scheduled    sorted set
+-- KEYS[7] sequence     string
+-- KEYS[8] unique       hash
+-- KEYS[9] windows      sorted set
+-- KEYS[10] replaced    prefix of the memories of replacements
+-- ARGV[1..] of plain jobs, for those of one name: the name, how many follow; for each: id, payload (JSON); then the next
+--   name. Else for each job: id, name, payload, options ('' for a plain one, else JSON: delay_ms, run_at_ms, priority,
+--   max_attempts, max_crashes, expires_in_ms, unique, unique_for, unique_replace, request, worker)
+-- Returns nil where each job is simply new, since any table is answered beside the client's own buffer. Else, for each that
+--   is not: its index (from 1), exists | kept | replace, the id that stands, its name ('' where it has none). Where the batch
+--   is refused only: the index of a job, refused, the ms until its start, which are not fewer than those until it expires, ''.
+-- Repeated: a known id adds nothing. For an id chosen by the caller, options.request tells a repeat from a conflict.
+--   A replacement leaves no id of its own, so it is remembered for ten minutes.
+local job, pending, wake, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local prioritized, scheduled, sequence, unique, windows, replaced = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local memory_ms = 600000
+local many = 20 -- from so many of one name on it pays to copy what they share
+--@include lib/core/clock
+--@include lib/core/write_job
+local plain, answers, added, claimable = { nil }, {}, 0, false -- nil: room for one
+
+if not prioritized then
+  local at = 1
+  while at <= #ARGV do
+    local name, count = ARGV[at], tonumber(ARGV[at + 1])
+    local last = at + 1 + 2 * count
+    if count < many then
+      for i = at + 2, last, 2 do
+        local id = ARGV[i]
+        if redis.call('EXISTS', job .. id) == 0 then
+          write_job(id, name, ARGV[i + 1])
+          plain[#plain + 1] = id
+        end
+      end
+    else
+--@include lib/enqueue/add_batch_by_copy
+    end
+    at = last + 1
+  end
+  added = #plain
+else
+  -- Included here, and not above, so that plain jobs do not pay for what they do not use.
+--@include lib/enqueue/add_with_options
+  local asked = {}
+  for i = 1, #ARGV, 4 do
+    asked[i] = ARGV[i + 3] ~= '' and cjson.decode(ARGV[i + 3])
+    local starts_in_ms = asked[i] and expires_first(ARGV[i], asked[i])
+    if starts_in_ms then
+      return { (i + 3) / 4, 'refused', starts_in_ms, '' }
+    end
+  end
+  for i = 1, #ARGV, 4 do
+    local verdict, standing, name = add_asked(ARGV[i], ARGV[i + 1], ARGV[i + 2], asked[i])
+    if verdict then
+      local n = #answers
+      answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = (i + 3) / 4, verdict, standing, name or ''
+    end
+  end
+end
+if #plain > 0 then
+  redis.call('LPUSH', pending, unpack(plain))
+  claimable = true
+end
+if added > 0 then
+  redis.call('HINCRBY', stats, 'enqueued_total', added == 1 and '1' or string.format('%d', added))
+end
+if claimable then
+  redis.call('ZADD', wake, '0', '1')
+end
+return #answers > 0 and answers or nil

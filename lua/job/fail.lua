@@ -1,0 +1,70 @@
+#!lua flags=allow-oom
+-- Ends claims badly: processing -> pending or scheduled (a retry), failed (a dead letter) or cancelled (a cancel was
+-- asked for). Its max_attempts decide. Of one that is still held, and had not begun, the attempt is given back.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1..9]: retention and limits, see lib/retention/retention_args
+-- ARGV[10..] for each job: id, token, fence, message, error (JSON), final ('1': no retry), backoff in ms, begun ('1': its
+--   handler was called, so its attempt counts although it may still be held, as its start may have been lost)
+-- Returns, for each job: retry | failed | cancelled | lost.
+-- Repeated: the token is empty and the fence equal, and the status tells the first answer; or the retry was claimed
+--   anew, and the attempt_log has the fence. Nothing changes.
+--@include lib/core/keys
+--@include lib/retention/retention_args
+--@include lib/core/clock
+--@include lib/core/read
+--@include lib/core/increment
+--@include lib/core/rank
+--@include lib/core/events
+--@include lib/settle/history
+--@include lib/place/requeue
+--@include lib/settle/attempt_log
+--@include lib/settle/attempt_limits
+--@include lib/settle/finish
+local first_answer = { pending = 'retry', scheduled = 'retry', failed = 'failed', cancelled = 'cancelled' }
+
+local function fail(id, message, error, final, backoff, begun)
+  local key = job .. id
+  local attempts, priority, cancel, errors, held, fence = unpack(read(key, 'attempts', 'priority',
+    'cancel_requested_at_ms', 'errors', 'held', 'fence'))
+  redis.call('ZREM', claims, id)
+  if held and held == fence and not begun then
+    attempts = math.max(0, (tonumber(attempts) or 0) - 1)
+    redis.call('HSET', key, 'attempts', string.format('%d', attempts))
+  end
+  log_attempt(id, 'error', error)
+  redis.call('HSET', key, 'errors', counted(errors), 'claim_token', '', 'last_error', message, 'last_error_at_ms', now)
+  if cancel then
+    end_cancelled(id)
+    return 'cancelled'
+  end
+  if final or (tonumber(attempts) or 0) >= limits(id) then
+    bury(id, message)
+    return 'failed'
+  end
+  redis.call('HSET', key, 'claimed_at_ms', 0)
+  if backoff > 0 then
+    to_later(id, now + backoff)
+  else
+    to_back(id, priority)
+  end
+  redis.call('HINCRBY', stats, 'retried_total', 1)
+  emit(id, 'retry')
+  return 'retry'
+end
+
+local answers = {}
+for i = first, #ARGV, 8 do
+  local id, token, fence = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  local current, last_fence, status = unpack(read(job .. id, 'claim_token', 'fence', 'status'))
+  if current == token and status == 'processing' then
+    answers[#answers + 1] = fail(id, ARGV[i + 3], ARGV[i + 4], ARGV[i + 5] == '1', tonumber(ARGV[i + 6]),
+      ARGV[i + 7] == '1')
+  elseif current == '' and last_fence == fence then
+    answers[#answers + 1] = first_answer[status] or 'lost'
+  elseif logged_outcome(id, fence) == 'error' then
+    answers[#answers + 1] = 'retry' -- and claimed anew since
+  else
+    answers[#answers + 1] = 'lost'
+  end
+end
+return answers

@@ -1,0 +1,42 @@
+#!lua flags=allow-oom
+-- Deletes one job with all its traces, unless it is claimed, and counts it in removed_total where it had not ended. Taking
+-- one id from a list is O(length of the list).
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] id
+-- Returns removed | processing (refused: cancel it first) | missing. Repeated: missing.
+--@include lib/core/keys
+--@include lib/core/read
+--@include lib/place/remove_waiting
+--@include lib/retention/handler_limits
+--@include lib/retention/handler_history
+local id = ARGV[1]
+local key = job .. id
+local status, unique_key, window = unpack(read(key, 'status', 'unique', 'window'))
+if not status then
+  return 'missing'
+end
+if status == 'processing' then
+  return 'processing'
+end
+local ended = { completed = completed, cancelled = cancelled, failed = failed }
+if not ended[status] then
+  if not take_out(id) then
+    return 'processing'
+  end
+else
+  redis.call('LREM', ended[status], 1, id)
+  redis.call('ZREM', dead, id)
+  leave_history(id)
+end
+if unique_key and redis.call('HGET', unique, unique_key) == id then
+  redis.call('HDEL', unique, unique_key)
+end
+if window and redis.call('HGET', unique, window) == id then
+  redis.call('HDEL', unique, window)
+  redis.call('ZREM', windows, window)
+end
+redis.call('UNLINK', key)
+if not ended[status] then
+  redis.pcall('HINCRBY', stats, 'removed_total', 1) -- one that is no number is for the doctor to tell
+end
+return 'removed'

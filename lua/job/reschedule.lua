@@ -1,0 +1,34 @@
+#!lua flags=allow-oom
+-- Gives a job that waits a new start: scheduled or pending -> scheduled, or pending when it is due now.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] id; ARGV[2] delay in ms, or ''; ARGV[3] run at, in ms, or ''
+-- Returns scheduled | pending | refused (it is not waiting) | missing; or, where it would have expired by then and nothing
+--   is changed, the ms until that start and the ms until it expires. Repeated: the same, a delay counted anew.
+--@include lib/core/keys
+--@include lib/core/clock
+--@include lib/core/read
+--@include lib/core/rank
+--@include lib/place/requeue
+--@include lib/place/remove_waiting
+local id = ARGV[1]
+local due = ARGV[2] ~= '' and now + tonumber(ARGV[2]) or tonumber(ARGV[3])
+local status, priority, expires_at = unpack(read(job .. id, 'status', 'priority', 'expires_at_ms'))
+if not status then
+  return 'missing'
+end
+if status ~= 'pending' and status ~= 'scheduled' then
+  return 'refused'
+end
+expires_at = tonumber(expires_at)
+if expires_at and math.max(due, now) >= expires_at then
+  return { due - now, expires_at - now }
+end
+if not take_out(id) then
+  return 'refused'
+end
+if due > now then
+  to_later(id, due)
+  return 'scheduled'
+end
+to_back(id, priority)
+return 'pending'

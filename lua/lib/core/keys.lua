@@ -1,0 +1,28 @@
+-- Names the standard keys. Every script but those of the hot path (enqueue, claim, complete, extend) is
+-- called with this same list, in this order; QueueKeys.all() in src/queue/store/queue-keys.ts builds it.
+local job = KEYS[1] -- prefix of the job hashes
+local pending = KEYS[2] -- list
+local prioritized = KEYS[3] -- sorted set, score = rank
+local scheduled = KEYS[4] -- sorted set, score = due time in ms
+local claims = KEYS[5] -- sorted set, score = claim expiry in ms
+local processing = KEYS[6] -- list, claims of clients that follow the Redis pattern
+local completed = KEYS[7] -- list, history
+local failed = KEYS[8] -- list, history
+local cancelled = KEYS[9] -- list, history
+local dead = KEYS[10] -- sorted set, dead letters, score = time of failure in ms
+local unique = KEYS[11] -- hash, unique key -> id of its owner
+local windows = KEYS[12] -- sorted set, unique keys held for a time, score = end in ms
+local stats = KEYS[13] -- hash, counters
+local sequence = KEYS[14] -- string, counter behind fences and ranks
+local wake = KEYS[15] -- sorted set, the marker that wakes one idle worker
+local events = KEYS[16] -- channel
+local settings = KEYS[17] -- hash, what operators set: paused_at_ms
+local sweep = KEYS[18] -- hash, the sweep's memory between runs
+local workers = KEYS[19] -- sorted set, workers that serve the queue, score = last seen in ms
+local foreign = KEYS[20] -- sorted set, foreign claims as the sweep saw them, score = first seen in ms
+local policies = KEYS[21] -- hash, job name -> max_attempts:max_crashes of its handler, as its workers announced
+local ticks = KEYS[22] -- sorted set, schedules, score = next due time in ms; +inf while one rests
+local declared = KEYS[23] -- sorted set, schedules that code declares, score = when it last did in ms
+local schedule = KEYS[24] -- prefix of the schedule hashes
+local histories = KEYS[25] -- sorted set, ended jobs of handlers with limits of their own, see lib/retention/handler_history
+local retention = KEYS[26] -- hash, as the workers announced: job name -> what its handler keeps, '' -> the queue's limits; see lib/retention/handler_limits, lib/retention/announced_queue_limits

@@ -1,0 +1,79 @@
+-- mend(at, found, visibility): brings one job to rights, from whatever state. Needs: keys, retention, now, places, ends,
+-- standing.
+--@include lib/doctor/correct_place
+
+local function leave_places(at, but)
+  local sets = { claims = claims, prioritized = prioritized, scheduled = scheduled, dead = dead }
+  for place, set in pairs(sets) do
+    if place ~= but then
+      redis.call('ZREM', set, at.id)
+    end
+  end
+  for _, place in ipairs(at.places) do -- asked first, since LREM is O(length of the list)
+    if place == 'pending' or place == 'processing' then
+      redis.call('LREM', place == 'pending' and pending or processing, 0, at.id)
+    end
+  end
+end
+
+-- The claim's time starts anew: a worker that lives extends it, one that is gone loses it to the sweep.
+local function stand_claimed(at, visibility)
+  redis.call('HSET', at.key, 'status', 'processing')
+  redis.call('ZADD', claims, now + visibility, at.id)
+end
+
+local function stand_dead(at, found)
+  if at.status == 'failed' or redis.call('ZSCORE', dead, at.id) then
+    redis.call('HSET', at.key, 'status', 'failed', 'failed_at_ms', at.failed_at or now)
+    redis.call('ZADD', dead, 'NX', tonumber(at.failed_at) or now, at.id)
+    trim_dead_letters(100)
+  else
+    bury(at.id, 'The doctor could not tell where this job belongs: ' .. found .. '.')
+  end
+end
+
+local function end_for_good(at)
+  leave_places(at)
+  if redis.call('PTTL', at.key) == -1 then
+    redis.call('PEXPIRE', at.key, life_of(at.status))
+  end
+end
+
+local function lay_ghost(at)
+  local only_dead = #at.places == 1 and at.places[1] == 'dead'
+  leave_places(at)
+  redis.call('UNLINK', at.key)
+  if #at.places > 0 and not only_dead then
+    bury(at.id, 'The job hash is missing: it was deleted or has expired.')
+  end
+end
+
+local function mend(at, found, visibility)
+  if not at.hash then
+    return lay_ghost(at)
+  elseif at.status == 'completed' or at.status == 'cancelled' then
+    return end_for_good(at)
+  end
+  local place = right_place(at)
+  redis.call('PERSIST', at.key)
+  if place == 'claims' then
+    leave_places(at, place)
+    return stand_claimed(at, visibility)
+  end
+  -- As when a claim ends: a settle of one that was current until now must be refused.
+  redis.call('HSET', at.key, 'claim_token', '', 'claimed_at_ms', 0, 'fence', redis.call('INCR', sequence))
+  if #at.places == 1 and place == at.places[1] and place ~= 'dead' then
+    redis.call('HSET', at.key, 'status', status_in[place])
+    return
+  end
+  leave_places(at, place)
+  if place == 'dead' then
+    stand_dead(at, found)
+  elseif place == 'scheduled' then
+    to_later(at.id, tonumber(at.due) or now)
+  elseif place == 'prioritized' or place == 'front' and at.priority then
+    to_front(at.id, at.priority or 0, at.rank)
+  else
+    to_front(at.id)
+  end
+end

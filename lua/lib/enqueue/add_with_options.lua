@@ -1,0 +1,54 @@
+-- Of an enqueue of which some jobs ask for something.
+-- expires_first(id, options): the ms until the start of a new job that would have expired by then; nil where all is well.
+-- What a repeat asks for was in order when it was first asked for.
+-- add_asked(id, name, payload, options): adds one job. Answers nil where it is new or repeated, else exists | kept |
+-- replace, the id that stands, and its name. Needs: see those that it includes; write_job; the batch's plain and added.
+--@include lib/core/rank
+--@include lib/enqueue/unique
+--@include lib/place/remove_waiting
+--@include lib/enqueue/options
+--@include lib/place/place_new
+--@include lib/enqueue/replace
+local function expires_first(id, options)
+  local starts_in_ms = options.run_at_ms and options.expires_in_ms and options.run_at_ms - now
+  if starts_in_ms and starts_in_ms >= options.expires_in_ms and redis.call('EXISTS', job .. id) == 0 then
+    return starts_in_ms
+  end
+end
+
+-- What stands in the way of a new job; nil where nothing does.
+local function conflict(id, name, payload, options)
+  if redis.call('EXISTS', job .. id) == 1 then
+    local request, standing_name = unpack(redis.call('HMGET', job .. id, 'request', 'name'))
+    local repeated = not (options and options.request) or request == options.request
+    return repeated and 'repeated' or 'exists', id, standing_name
+  elseif not (options and options.unique) then
+    return nil
+  end
+  local before = options.unique_replace and replaced_before(id, options)
+  if before then
+    return 'replace', before, redis.call('HGET', job .. before, 'name')
+  end
+  local verdict, owner, owner_name = resolve_unique(options)
+  if verdict == 'replace' then
+    verdict = replace(owner, id, name, payload, options)
+    owner_name = verdict == 'replace' and name or owner_name
+  end
+  return verdict, owner, owner_name
+end
+
+local function add_asked(id, name, payload, options)
+  local verdict, standing, standing_name = conflict(id, name, payload, options)
+  if verdict then
+    return verdict ~= 'repeated' and verdict or nil, standing, standing_name
+  end
+  write_job(id, name, payload)
+  added = added + 1
+  if options then
+    write_options(job .. id, options)
+    own_unique(id, options)
+    place(id, options)
+  else
+    plain[#plain + 1] = id
+  end
+end

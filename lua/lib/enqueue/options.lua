@@ -1,0 +1,26 @@
+-- write_options(key, options): writes what was asked for beside the payload into a job's hash; see lua/job/enqueue.lua for
+-- the options. Needs: now.
+local function write_options(key, options)
+  local fields = {}
+  local function add(field, value)
+    if value then
+      fields[#fields + 1], fields[#fields + 2] = field, value
+    end
+  end
+  add('priority', options.priority)
+  add('max_attempts', options.max_attempts)
+  add('max_crashes', options.max_crashes)
+  add('expires_at_ms', options.expires_in_ms and now + options.expires_in_ms)
+  if type(options.unique_for) == 'string' then
+    add('unique', options.unique)
+    add('unique_for', options.unique_for)
+  end
+  if #fields > 0 or options.worker then
+    add('options', options.worker or '{}') -- tells claim and complete that this is no plain job
+  end
+  add('request', options.request)
+  add('window', type(options.unique_for) == 'number' and options.unique)
+  if #fields > 0 then
+    redis.call('HSET', key, unpack(fields))
+  end
+end

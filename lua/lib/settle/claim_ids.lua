@@ -1,0 +1,39 @@
+-- Claims the jobs of ids, which are in no place any more: fence, token, attempt and expiry, and the memory of the batch.
+-- One that a client of the pattern left in pending although it has ended is only dropped.
+-- No function, since that would bind what it needs: read, hand_over, reply, job, claims, sequence, batch, now, now_text,
+-- visibility, token, worker, slots, ids, and what lib/settle/claim_check needs.
+local fence = redis.call('INCRBY', sequence, #ids == 1 and '1' or string.format('%d', #ids)) - #ids
+local expiry = string.format('%d', now + visibility)
+local expiries, remembered, claimed = { nil, nil }, { token, nil }, 0
+reply[3] = fence + 1
+for _, id in ipairs(ids) do
+  local key = job .. id
+  local name, payload, attempts, enqueued_at, options = unpack(read(key,
+    'name', 'payload', 'attempts', 'enqueued_at_ms', 'options'))
+  attempts = attempts == '0' and 0 or math.max(0, tonumber(attempts) or 0)
+  local verdict = ''
+  if attempts > 0 or options or not payload then
+--@include lib/settle/claim_check
+    verdict = verdict_of(key, name, payload, attempts)
+  end
+  if verdict ~= 'ended' then
+    local runs = verdict == '' or verdict == 'expires' or verdict == 'alone'
+    local held = verdict == 'alone' or runs and claimed >= slots
+    local first = attempts == 0 and not options and verdict == ''
+    attempts = runs and attempts + 1 or attempts
+    fence, claimed = fence + 1, claimed + 1
+    local fence_text = string.format('%d', fence)
+    redis.call('HSET', key, 'status', 'processing', 'attempts', first and '1' or string.format('%d', attempts),
+      'claim_token', token, 'claimed_at_ms', now_text, 'fence', fence_text, 'worker', worker)
+    if held then
+      redis.call('HSET', key, 'held', fence_text)
+    end
+    expiries[2 * claimed - 1], expiries[2 * claimed] = expiry, id
+    remembered[claimed + 1] = verdict == '' and id or id .. '\t' .. verdict
+    hand_over(id, name, payload, enqueued_at, (held or not first) and { attempts, options, verdict, held })
+  end
+end
+if claimed > 0 then
+  redis.call('ZADD', claims, unpack(expiries))
+  redis.call('SET', batch, table.concat(remembered, '\n'), 'PXAT', expiry)
+end

@@ -1,0 +1,39 @@
+-- How a job ends other than completed: as a dead letter, or cancelled. Each clears the claim token, frees the unique
+-- key if the job still owns it, counts and publishes.
+-- Needs: keys, retention, now, remember, emit, read.
+--@include lib/retention/handler_limits
+--@include lib/settle/lifetime
+--@include lib/retention/trim_dead_letters
+local function free_unique(id, key)
+  if key and redis.call('HGET', unique, key) == id then
+    redis.call('HDEL', unique, key)
+  end
+end
+
+local function bury(id, reason)
+  local key = job .. id
+  local unique_key, payload = unpack(read(key, 'unique', 'payload'))
+  if not payload then
+    redis.call('HINCRBY', stats, 'broken_total', 1)
+  end
+  redis.call('HSET', key, 'id', id, 'status', 'failed', 'claim_token', '', 'failed_at_ms', now,
+    'last_error', reason, 'last_error_at_ms', now)
+  redis.call('PERSIST', key)
+  redis.call('ZADD', dead, now, id)
+  remember(failed, { id }, failed_history)
+  free_unique(id, unique_key)
+  redis.call('HINCRBY', stats, 'failed_total', 1)
+  emit(id, 'failed')
+  trim_dead_letters(100)
+end
+
+local function end_cancelled(id)
+  local key = job .. id
+  local unique_key, name, options = unpack(read(key, 'unique', 'name', 'options'))
+  redis.call('HSET', key, 'status', 'cancelled', 'claim_token', '', 'cancelled_at_ms', now)
+  redis.call('PEXPIRE', key, life_of('cancelled', name, options))
+  remember(cancelled, { id }, cancelled_history)
+  free_unique(id, unique_key)
+  redis.call('HINCRBY', stats, 'cancelled_total', 1)
+  emit(id, 'cancelled')
+end

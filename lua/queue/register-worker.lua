@@ -1,0 +1,34 @@
+#!lua flags=allow-oom
+-- Says that a worker serves this queue, with its limits and those of its handlers, or that it no longer does. The first one stands
+-- for a first sweep: a server that goes away before one is known by the gap, and live claims are not taken back at once, see
+-- lua/sweep/reclaim.lua. What a purge gave an end, because nobody might serve the queue any more, has none again. The last worker
+-- of a queue without jobs takes along what was announced, since no sweep may come.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] worker; ARGV[2] '1' it serves, '0' it has stopped
+-- ARGV[3] the limits of the queue, see lib/retention/announced_queue_limits
+-- ARGV[4..] for each handler: job name, max_attempts:max_crashes, what it keeps (see lib/retention/handler_limits; '' where it has no
+--   limits of its own)
+-- Returns nothing. Repeated: the same.
+--@include lib/core/keys
+--@include lib/core/clock
+--@include lib/retention/forget_idle_queue
+if ARGV[2] == '1' then
+  redis.call('ZADD', workers, now, ARGV[1])
+  redis.call('HSETNX', sweep, 'last_run_at_ms', now)
+  redis.call('HSET', retention, '', ARGV[3]) -- no job has this name
+  for i = 4, #ARGV, 3 do
+    local name, limits, kept = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+    redis.call('HSET', policies, name, limits)
+    if kept == '' then
+      redis.call('HDEL', retention, name)
+    else
+      redis.call('HSET', retention, name, kept)
+    end
+  end
+  for _, announced in ipairs({ workers, policies, retention }) do
+    redis.call('PERSIST', announced)
+  end
+else
+  redis.call('ZREM', workers, ARGV[1])
+  forget_what_is_idle()
+end

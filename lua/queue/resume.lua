@@ -1,0 +1,7 @@
+#!lua flags=allow-oom
+-- Ends a pause, and wakes a worker.
+-- KEYS: the standard keys, see lib/core/keys
+-- Returns 1 when the queue was paused, else 0. Repeated: 0.
+--@include lib/core/keys
+redis.call('ZADD', wake, 0, '1')
+return redis.call('HDEL', settings, 'paused_at_ms')

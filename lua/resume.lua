@@ -1,7 +1,0 @@
-#!lua flags=allow-oom
--- Ends a pause, and wakes a worker.
--- KEYS: the standard keys, see lib/keys
--- Returns 1 when the queue was paused, else 0. Repeated: 0.
---@include lib/keys
-redis.call('ZADD', wake, 0, '1')
-return redis.call('HDEL', settings, 'paused_at_ms')

@@ -1,0 +1,42 @@
+#!lua flags=allow-oom
+-- Says that the code of a worker declares these schedules, which keeps them going; or that it stops, so that another
+-- version of the code need not wait.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] worker; ARGV[2] '1' it declares, '0' it has stopped; ARGV[3] how long a declaration holds, in ms
+-- ARGV[4..] for each schedule: id, version
+-- Returns for each: declared | held (by another version of the code, which stands) | upsert (to be made or changed).
+-- Repeated: the same.
+--@include lib/core/keys
+--@include lib/core/clock
+--@include lib/schedule/rest
+local worker, declares, declaration_ms = ARGV[1], ARGV[2] == '1', tonumber(ARGV[3])
+
+local function declare(id, version, key)
+  local current, source, held_by, held_until = unpack(redis.call('HMGET', key,
+    'version', 'source', 'held_by', 'held_until_ms'))
+  local held = held_by ~= worker and (tonumber(held_until) or 0) > now
+  if source ~= 'code' or current ~= version and not held then
+    return 'upsert'
+  end
+  redis.call('ZADD', declared, now, id)
+  wake_schedule(id, key)
+  if current ~= version then
+    return 'held'
+  end
+  redis.call('HSET', key, 'held_by', worker, 'held_until_ms', now + declaration_ms)
+  return 'declared'
+end
+
+local answers = {}
+for i = 4, #ARGV, 2 do
+  local id, key = ARGV[i], schedule .. ARGV[i]
+  if declares then
+    answers[#answers + 1] = declare(id, ARGV[i + 1], key)
+  else
+    if redis.call('HGET', key, 'held_by') == worker then
+      redis.call('HSET', key, 'held_until_ms', 0)
+    end
+    answers[#answers + 1] = 'declared'
+  end
+end
+return answers

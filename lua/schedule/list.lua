@@ -1,0 +1,28 @@
+#!lua flags=no-writes,allow-oom
+-- One schedule, or one page of them, the next due first, those that rest last.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] id, or '' for a page; ARGV[2] offset; ARGV[3] the most to return; ARGV[4] how long a declaration holds, in ms
+-- Returns for each: its hash as a flat list of field, value, with id, due_at_ms (absent while it rests) and declared
+--   (1 when some process declares it). Repeated: looks again.
+--@include lib/core/keys
+--@include lib/core/clock
+--@include lib/schedule/rest
+local one, offset, limit, declaration_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local ids = one ~= '' and { one } or redis.call('ZRANGE', ticks, offset, offset + limit - 1)
+local schedules = {}
+for _, id in ipairs(ids) do
+  local hash = redis.call('HGETALL', schedule .. id)
+  if #hash > 0 then
+    local function add(field, value)
+      hash[#hash + 1], hash[#hash + 2] = field, value
+    end
+    add('id', id)
+    add('declared', is_declared(id, declaration_ms) and '1' or '0')
+    local due = redis.call('ZSCORE', ticks, id)
+    if due and due ~= 'inf' then
+      add('due_at_ms', due)
+    end
+    schedules[#schedules + 1] = hash
+  end
+end
+return schedules

@@ -1,0 +1,23 @@
+#!lua flags=allow-oom
+-- Ends the pause of a schedule: it goes on with the next due time.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] id; ARGV[2] next due time in ms, or ''; ARGV[3] the version it was computed for, or ''
+-- Returns resumed | missing | next (nothing was changed: call again with ARGV[2] and [3]), then for next: now in ms,
+--   version, recurrence (JSON).
+-- Repeated: resumed, and nothing changes.
+--@include lib/core/keys
+--@include lib/core/clock
+local id, key = ARGV[1], schedule .. ARGV[1]
+local version, recurrence, paused = unpack(redis.call('HMGET', key, 'version', 'recurrence', 'paused_at_ms'))
+if not version then
+  return { 'missing' }
+end
+if not paused then
+  return { 'resumed' }
+end
+if ARGV[3] ~= version then
+  return { 'next', now, version, recurrence }
+end
+redis.call('HDEL', key, 'paused_at_ms')
+redis.call('ZADD', ticks, ARGV[2], id)
+return { 'resumed' }

@@ -1,0 +1,22 @@
+#!lua
+-- Enqueues the job of a schedule now, also of one that rests; the next due time stays as it is.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] schedule id; ARGV[2] id of the job
+-- Returns added | exists | kept (the last job of a schedule without overlap is unfinished) | missing, then the id of the
+--   job that stands, and its name, which was the schedule's when it was enqueued.
+-- Repeated: exists.
+--@include lib/core/keys
+--@include lib/core/clock
+--@include lib/core/rank
+--@include lib/place/requeue
+--@include lib/enqueue/unique
+--@include lib/enqueue/options
+--@include lib/core/write_job
+--@include lib/enqueue/add_scheduled
+local id, job_id = ARGV[1], ARGV[2]
+local name, payload, options = unpack(redis.call('HMGET', schedule .. id, 'name', 'payload', 'options'))
+if not name then
+  return { 'missing' }
+end
+local verdict, standing, standing_name = add(job_id, name, payload, options, id)
+return { verdict, standing, standing_name or name }

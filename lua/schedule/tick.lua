@@ -1,0 +1,52 @@
+#!lua
+-- Makes the ticks of schedules that are due: each enqueues one job, @schedule:{schedule}:{due}, and sets the next due time,
+-- in one step. So one of all the callers makes a tick, whoever saw it due. A tick that is late counts as missed: it is made
+-- once or skipped, by the schedule's own option. However late, all that was due in between is one tick.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV, for each tick: id, due time in ms as the caller saw it, version as it saw it, next due time in ms
+-- Returns for each: enqueued | kept (the last job of a schedule without overlap is unfinished) | skipped (missed) |
+--   lost (made by another caller, changed, not due, not later than the last tick that was made, or the next due time is
+--   not later).
+-- Repeated: lost, and nothing changes.
+--@include lib/core/keys
+--@include lib/core/clock
+--@include lib/core/read
+--@include lib/core/rank
+--@include lib/place/requeue
+--@include lib/enqueue/unique
+--@include lib/enqueue/options
+--@include lib/core/write_job
+--@include lib/enqueue/add_scheduled
+--@include lib/schedule/rest
+local function make(id, due, key)
+  local name, payload, options, on_missed, missed_after, last = unpack(redis.call('HMGET', key,
+    'name', 'payload', 'options', 'on_missed', 'missed_after_ms', 'last_tick_at_ms'))
+  -- A change that came late brings back a due time from before it. (A last tick in the future is of a clock that was wrong.)
+  if last and due <= tonumber(last) and tonumber(last) <= now then
+    return 'lost'
+  end
+  if on_missed == 'skip' and now - due > tonumber(missed_after) then
+    return 'skipped'
+  end
+  local job_id = '@schedule:' .. id .. ':' .. string.format('%d', due)
+  local verdict, standing = add(job_id, name, payload, options, id)
+  redis.call('HSET', key, 'last_tick_at_ms', due, 'last_job', standing)
+  return verdict == 'kept' and 'kept' or 'enqueued'
+end
+
+local answers = {}
+for i = 1, #ARGV, 4 do
+  local id, due, next_due, key = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 3]), schedule .. ARGV[i]
+  local score = tonumber(redis.call('ZSCORE', ticks, id) or nil)
+  local version = read(key, 'version')[1]
+  local answer = 'lost'
+  if score == due and version == ARGV[i + 2] and due <= now and next_due > due then
+    redis.call('ZADD', ticks, next_due, id)
+    answer = make(id, due, key)
+    if answer ~= 'lost' then
+      redis.call('HINCRBY', key, answer == 'enqueued' and 'ticks' or 'skipped', 1)
+    end
+  end
+  answers[#answers + 1] = answer
+end
+return answers

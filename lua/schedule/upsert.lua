@@ -1,0 +1,66 @@
+#!lua
+-- Makes a schedule or changes it. An equal definition changes nothing, whoever repeats it and how often; a changed one
+-- keeps a tick that is due, and a pause. A schedule is either declared by code, and lives as long as some process does
+-- so, or made by a call, and lives until it is removed. Of versions of the code that disagree, the one that holds the
+-- schedule stands until the process that declared it last lets go, or for a while where nobody does.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] id; ARGV[2] source: code | call; ARGV[3] the worker that declares it, '' for a call
+-- ARGV[4] next due time in ms, '' where the caller does not know the server's time yet
+-- ARGV[5] how long a declaration holds, in ms; ARGV[6] version: names the definition
+-- ARGV[7] recurrence (JSON); ARGV[8] job name; ARGV[9] payload (JSON); ARGV[10] options, as for enqueue
+-- ARGV[11] on_missed: skip | once; ARGV[12] how late a tick counts as missed, in ms
+-- Returns created | changed | unchanged | held (by another version of the code) | declared (refused: by code, which a
+--   call cannot change) | next (nothing was changed: call again with ARGV[4]), then now in ms.
+-- Repeated: unchanged.
+--@include lib/core/keys
+--@include lib/core/clock
+--@include lib/schedule/rest
+local id, source, worker, next_due, declaration_ms = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local version, key = ARGV[6], schedule .. ARGV[1]
+local current, old_source, held_by, held_until, paused = unpack(redis.call('HMGET', key,
+  'version', 'source', 'held_by', 'held_until_ms', 'paused_at_ms'))
+
+local function is_held()
+  return old_source == 'code' and held_by ~= worker and (tonumber(held_until) or 0) > now
+end
+
+local function own()
+  redis.call('HSET', key, 'source', source)
+  if source == 'code' then
+    redis.call('ZADD', declared, now, id)
+    redis.call('HSET', key, 'held_by', worker, 'held_until_ms', now + declaration_ms)
+  else
+    redis.call('ZREM', declared, id)
+    redis.call('HDEL', key, 'held_by', 'held_until_ms')
+  end
+  wake_schedule(id, key)
+end
+
+if current and source == 'call' and old_source == 'code' and is_declared(id, declaration_ms) then
+  return { 'declared', now }
+end
+if current == version then
+  own()
+  return { 'unchanged', now }
+end
+if current and source == 'code' and is_held() then
+  redis.call('ZADD', declared, now, id)
+  wake_schedule(id, key)
+  return { 'held', now }
+end
+if not next_due then
+  return { 'next', now }
+end
+redis.call('HSET', key, 'version', version, 'recurrence', ARGV[7], 'name', ARGV[8], 'payload', ARGV[9],
+  'options', ARGV[10], 'on_missed', ARGV[11], 'missed_after_ms', ARGV[12], 'updated_at_ms', now)
+own()
+if not current then
+  redis.call('HSET', key, 'created_at_ms', now)
+  redis.call('ZADD', ticks, next_due, id)
+  return { 'created', now }
+end
+local due = tonumber(redis.call('ZSCORE', ticks, id) or nil)
+if not paused and not (due and due <= now) then
+  redis.call('ZADD', ticks, next_due, id)
+end
+return { 'changed', now }

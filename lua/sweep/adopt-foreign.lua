@@ -1,0 +1,85 @@
+#!lua flags=allow-oom
+-- The sweep's care for clients that follow the Redis pattern: takes back their dead claims from processing, and takes
+-- what they failed into dead.
+-- Their clocks are not the server's, so the clock of a foreign claim starts when a sweep first sees its (attempts,
+-- token, id). A cursor moves through each of the two lists, one slice a run.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1..9]: retention and limits, see lib/retention/retention_args
+-- ARGV[10] the most claims to look at in this call; ARGV[11] the visibility timeout of foreign claims, in ms, where no
+--   worker announced it; ARGV[12] the pace in ms at which failures are adopted, see lib/retention/once_per_interval
+-- Returns how many dead letters were adopted, then for each claim that was taken back: id, pending | failed | cancelled.
+-- Repeated: looks at the next slice.
+--@include lib/core/keys
+--@include lib/retention/retention_args
+--@include lib/core/clock
+--@include lib/core/read
+--@include lib/core/increment
+--@include lib/core/rank
+--@include lib/core/events
+--@include lib/settle/history
+--@include lib/place/requeue
+--@include lib/settle/attempt_log
+--@include lib/settle/attempt_limits
+--@include lib/settle/finish
+--@include lib/settle/crash
+--@include lib/retention/once_per_interval
+local limit, visibility = tonumber(ARGV[first]), announced.foreign_visibility or tonumber(ARGV[first + 1])
+
+local function sighting(id)
+  local attempts, token = unpack(read(job .. id, 'attempts', 'claim_token'))
+  return (attempts or '') .. ':' .. (token or '') .. ':' .. id
+end
+
+-- The next slice of a list: a cursor in the sweep's memory moves through one that is longer than the limit.
+local function slice_of(list, field)
+  local cursor = tonumber(redis.call('HGET', sweep, field) or 0)
+  local ids = redis.call('LRANGE', list, cursor, cursor + limit - 1)
+  if cursor > 0 or #ids == limit then
+    redis.call('HSET', sweep, field, #ids == limit and cursor + limit or 0)
+  end
+  return ids
+end
+
+local function note_claims()
+  for _, id in ipairs(slice_of(processing, 'foreign_cursor')) do
+    redis.call('ZADD', foreign, 'NX', now, sighting(id))
+  end
+end
+
+-- A worker that the hash still names is not to blame.
+local function crash_foreign(id)
+  local key = job .. id
+  if redis.call('EXISTS', key) == 1 then
+    redis.call('HDEL', key, 'worker')
+  end
+  return crash(id, 'claim of a client of the Redis pattern expired')
+end
+
+local function take_back(answers)
+  for _, seen in ipairs(redis.call('ZRANGE', foreign, '-inf', now - visibility, 'BYSCORE', 'LIMIT', 0, limit)) do
+    local id = string.match(seen, '^[^:]*:[^:]*:(.*)$')
+    redis.call('ZREM', foreign, seen)
+    if sighting(id) == seen and redis.call('LREM', processing, 1, id) == 1 then
+      answers[#answers + 1], answers[#answers + 2] = id, crash_foreign(id)
+    end
+  end
+end
+
+local function adopt_failures()
+  local adopted = 0
+  for _, id in ipairs(slice_of(failed, 'failed_cursor')) do
+    if read(job .. id, 'status')[1] == 'failed' and redis.call('ZADD', dead, 'NX', now, id) == 1 then
+      redis.call('PERSIST', job .. id)
+      redis.call('HSET', job .. id, 'failed_at_ms', now, 'claim_token', '')
+      adopted = adopted + 1
+    end
+  end
+  trim_dead_letters(100)
+  return adopted
+end
+
+note_claims()
+local answers = { 0 }
+take_back(answers)
+answers[1] = takes_turn('adopted_at_ms', tonumber(ARGV[first + 2])) and adopt_failures() or 0
+return answers

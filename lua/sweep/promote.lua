@@ -1,0 +1,16 @@
+#!lua flags=allow-oom
+-- Moves due jobs: scheduled -> pending or prioritized. Claim does so too; this is the sweep's, for a queue whose
+-- workers are all busy, and for the eyes of operators.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] the most jobs to move in this call
+-- Returns how many were moved. Repeated: moves the next slice.
+--@include lib/core/keys
+--@include lib/core/clock
+--@include lib/core/read
+--@include lib/core/rank
+--@include lib/place/promote
+local moved = promote(tonumber(ARGV[1]))
+if moved > 0 then
+  redis.call('ZADD', wake, 0, '1')
+end
+return moved

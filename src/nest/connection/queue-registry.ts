@@ -1,0 +1,93 @@
+import { JobQueue } from '../../queue/job-queue.js';
+import { checkQueueName } from '../../queue/model/names.js';
+import { resolveQueueOptions, type QueueOptions } from '../../queue/model/queue-options.js';
+import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
+import type { RedisConnection } from './redis-connection.js';
+
+const DEFAULT_CONCURRENCY = 10;
+
+/** What a handler with a queue of its own sets for it. */
+export interface OwnQueueOptions {
+  concurrency?: number;
+  prefetch?: number;
+  visibilityMs?: number;
+}
+
+/** Who wants to know of queues. */
+export interface QueueWatcher {
+  added(queue: JobQueue): void;
+  /** No queue can be used any more. */
+  closed(): void;
+}
+
+/** All queues this process knows: those of its handlers, of `forRoot({ queues })`, and those it was asked for. */
+export class QueueRegistry {
+  private readonly byName = new Map<string, JobQueue>();
+  private readonly own = new Map<string, OwnQueueOptions>();
+  private readonly watchers = new Set<QueueWatcher>();
+  /** In the order in which they became known; grows while the app runs. */
+  readonly all: JobQueue[] = [];
+
+  constructor(
+    private readonly settings: Pick<ResolvedModuleOptions, 'queueDefaults' | 'queues'>,
+    readonly redis: RedisConnection,
+  ) {
+    Object.keys(settings.queues).forEach((name) => this.queue(name));
+  }
+
+  /**
+   * The queue of a name; the same one for the same name.
+   *
+   * @throws InvalidOptionError for a name that cannot be part of a key
+   */
+  queue(name: string): JobQueue {
+    let queue = this.byName.get(name);
+    if (!queue) {
+      checkQueueName(name);
+      queue = new JobQueue(this.redis.client, name, this.optionsOf(name));
+      this.byName.set(name, queue);
+      this.all.push(queue);
+      for (const watcher of this.watchers) {
+        watcher.added(queue);
+      }
+    }
+    return queue;
+  }
+
+  /** Takes in what a handler says of its own queue, which may have been injected somewhere before. */
+  configure(name: string, options: OwnQueueOptions): void {
+    this.own.set(name, options);
+    const known = this.byName.get(name);
+    if (known) {
+      Object.assign(known.options, resolveQueueOptions(`queue "${name}"`, this.optionsOf(name)));
+    }
+  }
+
+  /** How many of the queue's jobs this process runs at once. */
+  concurrencyOf(name: string): number {
+    return this.settings.queues[name]?.concurrency ?? this.own.get(name)?.concurrency ?? DEFAULT_CONCURRENCY;
+  }
+
+  /** How many more it claims ahead, where somebody says so. */
+  prefetchOf(name: string): number | undefined {
+    return this.settings.queues[name]?.prefetch ?? this.own.get(name)?.prefetch;
+  }
+
+  /** Tells of queues that become known from now on, until the function that it returns is called. */
+  watch(watcher: QueueWatcher): () => void {
+    this.watchers.add(watcher);
+    return () => void this.watchers.delete(watcher);
+  }
+
+  /** Closes what the queues opened for themselves. */
+  close(): void {
+    this.watchers.forEach((watcher) => watcher.closed());
+    this.all.forEach((queue) => queue.close());
+  }
+
+  private optionsOf(name: string): QueueOptions {
+    const { concurrency: _concurrency, prefetch: _prefetch, ...settings } = this.settings.queues[name] ?? {};
+    const visibilityMs = this.own.get(name)?.visibilityMs;
+    return { ...this.settings.queueDefaults, ...(visibilityMs === undefined ? {} : { visibilityMs }), ...settings };
+  }
+}

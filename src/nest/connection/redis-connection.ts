@@ -1,0 +1,190 @@
+import { Redis } from 'ioredis';
+import { Connection } from '../../queue/redis/connection.js';
+import { RedisUnsuitableError } from '../../queue/model/errors.js';
+import { hearErrors } from '../../queue/redis/connection-errors.js';
+import type { JobQueueLogger } from '../../queue/model/logger.js';
+import { isCluster, isRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
+import { SHORTEST_TRIP_MS, supervised } from '../../queue/redis/response-timeout.js';
+import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
+
+/** How long a polite end of the connection may take, in ms. */
+const QUIT_MS = 500;
+
+/** How long the other side may take to end a connection that is disconnected, in ms; ioredis waits for two seconds. */
+const CUT_MS = 200;
+
+/** Work must go on within two seconds after an outage of any length, and ioredis 6 rests for up to 5.2 s between attempts. */
+const LONGEST_PAUSE_MS = 1_000;
+
+/** How often a server that loads its data is asked whether it has, in ms; ioredis believes its estimate, up to 10 s. */
+const LOADING_MS = 500;
+
+/** The command connection of the app's queues: made here, or handed in and then never closed here. */
+export class RedisConnection {
+  readonly connection: Connection;
+  private readonly owned: boolean;
+  private lastError = 'no answer';
+
+  /** @throws RedisUnsuitableError for a client with `keyPrefix` */
+  constructor(redis: ResolvedModuleOptions['redis'], logger: JobQueueLogger) {
+    this.owned = !isRedisClient(redis);
+    const client = isRedisClient(redis) ? redis : open(redis);
+    if (this.owned) {
+      hearErrors(client, (error) => logger.warn(`Redis connection: ${describe(error)}`));
+    }
+    this.connection = Connection.of(client);
+    this.connection.logger = logger;
+  }
+
+  get client(): RedisClient {
+    return this.connection.client;
+  }
+
+  get ready(): boolean {
+    return this.connection.ready;
+  }
+
+  /** Where Redis is, without a password. */
+  get address(): string {
+    if (isCluster(this.client)) {
+      return 'the cluster';
+    }
+    const { path, host, port, db } = this.client.options;
+    return path ?? `${host}:${port}${db ? `/${db}` : ''}`;
+  }
+
+  /**
+   * Waits until Redis is there and found suitable.
+   *
+   * @throws RedisUnsuitableError when it is too old, or not there in time
+   */
+  async require(timeoutMs: number): Promise<void> {
+    if (!(await this.reach(timeoutMs, false))) {
+      throw new RedisUnsuitableError(
+        `Redis at ${this.address} did not answer within ${timeoutMs} ms (${this.lastError}).`,
+      );
+    }
+  }
+
+  /**
+   * Waits until Redis is there and found suitable; false when it is clear that it is not there for now.
+   *
+   * @throws RedisUnsuitableError when it is too old
+   */
+  async reach(timeoutMs: number, endAtError = true): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    let onError: ((error: Error) => void) | undefined;
+    const away = new Promise<false>((resolve) => {
+      timer = setTimeout(() => resolve(false), timeoutMs);
+      onError = (error) => {
+        this.lastError = describe(error);
+        if (endAtError) {
+          resolve(false);
+        }
+      };
+      this.client.on('error', onError);
+    });
+    const there = this.connection.whenReady().then(
+      () => true,
+      (error: Error) => {
+        this.lastError = describe(error);
+        if (error instanceof RedisUnsuitableError) {
+          throw error;
+        }
+        return false; // it went away while it was asked
+      },
+    );
+    there.catch(() => undefined); // also thrown below, unless it comes too late to matter
+    try {
+      return await Promise.race([there, away]);
+    } finally {
+      clearTimeout(timer);
+      this.client.off('error', onError!);
+    }
+  }
+
+  /**
+   * Asks for something that must not hang when Redis is away.
+   *
+   * @param timeoutMs how long Redis may take to be there, and then to answer
+   * @param waitMs how much longer the answer itself may take
+   * @throws RedisUnsuitableError when there is no answer in time
+   */
+  async answer<Value>(timeoutMs: number, waitMs: number, ask: () => Promise<Value>): Promise<Value> {
+    if (!this.ready) {
+      // What the client would queue meanwhile could not be taken back.
+      await this.limit(timeoutMs, this.connection.whenReady());
+    }
+    const longestMs = timeoutMs + waitMs;
+    return this.limit(longestMs, supervised(this.client, Math.max(SHORTEST_TRIP_MS, longestMs), ask()));
+  }
+
+  /**
+   * Asks for something at once: does not wait for Redis to be there.
+   *
+   * @throws RedisUnsuitableError when it is not, or does not answer in time
+   */
+  async answerNow<Value>(timeoutMs: number, ask: () => Promise<Value>): Promise<Value> {
+    if (!this.ready && this.client.status !== 'wait') {
+      throw new RedisUnsuitableError(`Redis at ${this.address} is not reachable.`);
+    }
+    return this.limit(timeoutMs, ask());
+  }
+
+  private async limit<Value>(timeoutMs: number, answer: Promise<Value>): Promise<Value> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(
+        () => reject(new RedisUnsuitableError(`Redis at ${this.address} did not answer within ${timeoutMs} ms.`)),
+        timeoutMs,
+      );
+    });
+    try {
+      return await Promise.race([answer, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Closes the connection if it was made here, within `timeoutMs`. */
+  async close(timeoutMs: number = QUIT_MS): Promise<void> {
+    if (!this.owned || this.client.status === 'end') {
+      return;
+    }
+    if (this.ready && timeoutMs > 0) {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise((resolve) => {
+        timer = setTimeout(resolve, Math.min(QUIT_MS, timeoutMs));
+      });
+      const ended = new Promise((resolve) => this.client.once('end', resolve));
+      this.client.quit().catch(() => undefined); // one that fails is cut below
+      await Promise.race([ended, late]);
+      clearTimeout(timer);
+    }
+    this.client.disconnect();
+  }
+}
+
+function open(redis: Exclude<ResolvedModuleOptions['redis'], RedisClient>): Redis {
+  // Connects when first used, so that an app that does not boot for another reason leaves no connection behind.
+  const base = {
+    connectionName: 'nest-job-queue',
+    maxRetriesPerRequest: null,
+    disconnectTimeout: CUT_MS,
+    retryStrategy: pauseBefore,
+    maxLoadingRetryTime: LOADING_MS,
+  };
+  return typeof redis === 'string'
+    ? new Redis(redis, { ...base, lazyConnect: true })
+    : new Redis({ ...base, ...redis, lazyConnect: true });
+}
+
+/** Half of it by chance, so that a fleet does not come back in the same moment. */
+function pauseBefore(attempt: number): number {
+  return Math.min(LONGEST_PAUSE_MS, 50 * 2 ** attempt) * (0.5 + Math.random() / 2);
+}
+
+/** An error's text; a refused connection to several addresses has none of its own. */
+function describe(error: Error): string {
+  return error.message || (error as NodeJS.ErrnoException).code || error.name;
+}

@@ -1,0 +1,145 @@
+import { Injectable } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
+import { InvalidOptionError } from '../../queue/model/errors.js';
+import { handlerRecords, type HandlerRecord } from './job-handler.decorator.js';
+import { recurringRecords, type RecurringRecord } from './recurring-job.decorator.js';
+
+type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
+
+/** A `@JobHandler` where it stands. */
+export interface FoundHandler extends HandlerRecord {
+  /** How errors name it: the decorator, the class and the method. */
+  subject: string;
+  /** What lets its jobs recur. */
+  recurring: RecurringRecord[];
+  /** The provider; undefined while Nest has not made it. */
+  instance: Record<PropertyKey, unknown> | undefined;
+  method: string | symbol;
+  /** Why it cannot serve as a handler, in a word; undefined where it can. */
+  unusableScope: 'request-scoped' | 'transient' | undefined;
+}
+
+/** Finds every `@JobHandler` among the providers and controllers of the app, however they are provided. */
+@Injectable()
+export class HandlerExplorer {
+  constructor(private readonly discovery: DiscoveryService) {}
+
+  find(): FoundHandler[] {
+    return providersOf(this.discovery, handlersOf);
+  }
+}
+
+/** A method of a provider or controller, with what tells whether it can be called. */
+export interface ProviderMethod extends Pick<FoundHandler, 'instance' | 'unusableScope'> {
+  typeName: string;
+  name: string | symbol;
+  method: object;
+}
+
+/** The methods of all providers and controllers of the app, each once. */
+export function methodsOfProviders(discovery: DiscoveryService): ProviderMethod[] {
+  return providersOf(discovery, (wrapper, instance) => {
+    const type = classOf(wrapper, instance);
+    const unusableScope = unusableScopeOf(wrapper);
+    return methodsOf(type?.prototype ?? null).map(([name, method]) => ({
+      typeName: type!.name,
+      name,
+      method,
+      instance,
+      unusableScope,
+    }));
+  });
+}
+
+function providersOf<Found>(
+  discovery: DiscoveryService,
+  look: (wrapper: Wrapper, instance: FoundHandler['instance']) => Found[],
+): Found[] {
+  const seen = new Set<unknown>();
+  return [...discovery.getProviders(), ...discovery.getControllers()].flatMap((wrapper) => {
+    const instance: unknown = wrapper.instance;
+    // One provider under two names is one handler.
+    if (wrapper.isAlias || (isObject(instance) && seen.has(instance))) {
+      return [];
+    }
+    seen.add(instance);
+    return look(wrapper, isObject(instance) ? instance : undefined);
+  });
+}
+
+function unusableScopeOf(wrapper: Wrapper): FoundHandler['unusableScope'] {
+  return !wrapper.isDependencyTreeStatic() ? 'request-scoped' : wrapper.isTransient ? 'transient' : undefined;
+}
+
+function handlersOf(wrapper: Wrapper, instance: FoundHandler['instance']): FoundHandler[] {
+  const type = classOf(wrapper, instance);
+  if (!type) {
+    return [];
+  }
+  const unusableScope = unusableScopeOf(wrapper);
+  const foundAt = (place: object, method: string | symbol): FoundHandler[] => {
+    const records = handlerRecords(place);
+    const recurring = recurringRecords(place);
+    if (recurring.length > 0 && records.length !== 1) {
+      throw new InvalidOptionError(
+        `@RecurringJob on ${type.name}.${String(method)}`,
+        'one @JobHandler at the same place',
+        records.map(({ name }) => `"${name}"`).join(', ') || 'none',
+      );
+    }
+    return records.map((record) => ({
+      ...record,
+      subject: `@JobHandler(${JSON.stringify(record.name)}) on ${type.name}.${String(method)}`,
+      recurring,
+      instance,
+      method,
+      unusableScope,
+    }));
+  };
+  return [
+    ...foundAt(type, 'handle'),
+    ...methodsOf(type.prototype).flatMap(([name, method]) => foundAt(method, name)),
+  ];
+}
+
+/** What is asked of a class here, whatever its constructor takes. */
+interface Class {
+  readonly name: string;
+  readonly prototype: object;
+}
+
+/**
+ * The class that may be decorated. Of a factory's or a value's provider it is the instance's; where a test put a plain
+ * object in a handler's place, it is the class that the object stands for.
+ */
+function classOf({ metatype, inject, token }: Wrapper, instance: unknown): Class | undefined {
+  if (metatype && !inject) {
+    return metatype;
+  }
+  const prototype =
+    instance === undefined ? null : (Object.getPrototypeOf(instance) as { constructor?: unknown } | null);
+  const type = prototype?.constructor;
+  return typeof type === 'function' && type !== Object ? type : typeof token === 'function' ? token : undefined;
+}
+
+/** The methods of a class and its bases, read without calling a getter. */
+function methodsOf(prototype: object | null): [string | symbol, object][] {
+  const methods = new Map<string | symbol, object>();
+  for (
+    let each = prototype;
+    each && each !== Object.prototype;
+    each = Object.getPrototypeOf(each) as object | null
+  ) {
+    for (const name of Reflect.ownKeys(each)) {
+      const value: unknown = Object.getOwnPropertyDescriptor(each, name)?.value;
+      if (name !== 'constructor' && typeof value === 'function' && !methods.has(name)) {
+        methods.set(name, value);
+      }
+    }
+  }
+  return [...methods];
+}
+
+function isObject(value: unknown): value is Record<PropertyKey, unknown> {
+  return typeof value === 'object' && value !== null;
+}

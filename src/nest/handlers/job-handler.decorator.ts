@@ -1,0 +1,97 @@
+import { isJobDefinition, type JobDefinition } from '../../queue/enqueue/define-job.js';
+import { InvalidOptionError } from '../../queue/model/errors.js';
+import type { TypedHandlerFunction } from '../../worker/handlers/define-handler.js';
+import type { HandlerOptions } from '../../worker/handlers/handler.js';
+import type { ThreadOptions } from './thread-option.js';
+
+// A fixed text, so that it is found whichever copy of the package a class was decorated with.
+const HANDLER_METADATA = 'nest-job-queue:handlers';
+
+/** Options of a handler. They hold for its jobs where the enqueue did not say otherwise. */
+export interface JobHandlerOptions extends HandlerOptions {
+  /** The queue whose jobs it runs. Default: the definition's, else one of its own, named as the job. */
+  queue?: string;
+  /** How many of its jobs this process runs at once. Default 10. In a shared queue: an option of the queue, in `forRoot`. */
+  concurrency?: number;
+  /** How many more it claims ahead, see {@link WorkerQueue.prefetch}. Default: by the pace. In a shared queue: an option of the queue. */
+  prefetch?: number;
+  /** How long a claim lasts unless the worker extends it, in ms. Default 30,000. In a shared queue: an option of the queue. */
+  visibilityMs?: number;
+  /**
+   * Runs the jobs in threads, so that work for the processor leaves the event loop and the heartbeats alone: a file, as a
+   * file URL or an absolute path, whose default export is the handler, a function of a ThreadJob. The class is then
+   * without `handle`, and `concurrency` is by default the number of processors. Needs the package piscina.
+   *
+   * @example @JobHandler('render', { thread: new URL('../render.worker.js', import.meta.url) })
+   */
+  thread?: string | URL | ThreadOptions;
+}
+
+/** What a decorator recorded; checked when the app boots. */
+export interface HandlerRecord {
+  name: string;
+  options: JobHandlerOptions;
+  /** Where it was given in the place of a name. */
+  definition?: JobDefinition;
+}
+
+/** Decorates a class or a method that takes the payload of a definition and returns its result. */
+export interface TypedHandlerDecorator<Definition extends JobDefinition> {
+  (target: new (...args: never[]) => { handle: TypedHandlerFunction<Definition> }): void;
+  <Method extends TypedHandlerFunction<Definition>>(
+    target: object,
+    name: string | symbol,
+    descriptor: TypedPropertyDescriptor<Method>,
+  ): void;
+}
+
+/**
+ * Makes a provider's class, by its method `handle(job)`, or one of its methods the handler of the jobs of a name. What
+ * it returns is the job's result, what it throws fails the attempt. May stand several times, for several names.
+ *
+ * Nothing is checked here: a bad option, a name bound twice or a missing `handle` stops the app's boot with an
+ * InvalidOptionError.
+ *
+ * @example
+ * @JobHandler('email', { concurrency: 10, maxAttempts: 5, timeoutMs: 30_000 })
+ * export class EmailHandler {
+ *   constructor(private readonly mailer: Mailer) {}
+ *   handle(job: Job<EmailPayload>) {
+ *     return this.mailer.send(job.payload, { signal: job.signal });
+ *   }
+ * }
+ * @example
+ * @JobHandler(SendEmail) // of defineJob: the compiler holds payload and result against it
+ * export class EmailHandler {
+ *   handle(job: Job<PayloadOf<typeof SendEmail>>) { … }
+ * }
+ */
+export function JobHandler(
+  definition: JobDefinition,
+  options: JobHandlerOptions & Required<Pick<JobHandlerOptions, 'thread'>>,
+): ClassDecorator;
+export function JobHandler<Definition extends JobDefinition>(
+  definition: Definition,
+  options?: JobHandlerOptions,
+): TypedHandlerDecorator<Definition>;
+export function JobHandler(name: string, options?: JobHandlerOptions): ClassDecorator & MethodDecorator;
+export function JobHandler(job: string | JobDefinition, options: JobHandlerOptions = {}) {
+  const record = isJobDefinition(job) ? { name: job.name, options, definition: job } : { name: job, options };
+  return (target: object, method?: string | symbol, descriptor?: PropertyDescriptor) => {
+    const place = method === undefined ? target : descriptor?.value;
+    if (typeof place !== 'function' || (method !== undefined && typeof target === 'function')) {
+      throw new InvalidOptionError(
+        `@JobHandler(${JSON.stringify(record.name)})`,
+        'a class or an instance method',
+        `${typeof place === 'function' ? 'the static method' : 'the property'} ${String(method)}`,
+      );
+    }
+    const records = (Reflect.getOwnMetadata(HANDLER_METADATA, place) as HandlerRecord[] | undefined) ?? [];
+    Reflect.defineMetadata(HANDLER_METADATA, [record, ...records], place);
+  };
+}
+
+/** What was recorded on a class or a method; a subclass has what its base has, unless it is decorated itself. */
+export function handlerRecords(place: object): HandlerRecord[] {
+  return (Reflect.getMetadata(HANDLER_METADATA, place) as HandlerRecord[] | undefined) ?? [];
+}

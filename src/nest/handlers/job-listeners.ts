@@ -1,0 +1,86 @@
+import { Injectable } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
+import { z } from 'zod';
+import { checkOptions } from '../../queue/model/validate-options.js';
+import { InvalidOptionError } from '../../queue/model/errors.js';
+import { show } from '../../queue/model/names.js';
+import type { WorkerEvent, WorkerEventListener } from '../../worker/attempt/worker-event.js';
+import { methodsOfProviders, type ProviderMethod } from './handler-explorer.js';
+import { listenerRecords, type JobEventType, type ListenerRecord } from './on-job-event.decorator.js';
+import { QuietLogger } from '../connection/quiet-logger.js';
+
+const TYPES: readonly JobEventType[] = [
+  'started',
+  'completed',
+  'retry',
+  'failed',
+  'cancelled',
+  'released',
+  'lost',
+  'stuck',
+];
+
+const text = z.string({ error: 'expected text' }).min(1, 'expected text').optional();
+const optionsSchema = z.strictObject({ queue: text, name: text }, { error: 'expected { queue?, name? }' });
+
+/** The methods decorated with `@OnJobEvent`, checked, by the type of event. */
+@Injectable()
+export class JobListeners {
+  private readonly byType = new Map<JobEventType, ((event: WorkerEvent) => void)[]>();
+
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly logger: QuietLogger,
+  ) {}
+
+  /**
+   * Finds and checks all listeners; to be called when every provider is made.
+   *
+   * @throws InvalidOptionError that names class and method
+   */
+  bind(): void {
+    for (const found of methodsOfProviders(this.discovery)) {
+      listenerRecords(found.method).forEach((record) => this.add(found, record));
+    }
+  }
+
+  /** What the worker calls; undefined where nothing listens, so that no event is made for nothing. */
+  get listener(): WorkerEventListener | undefined {
+    return this.byType.size === 0
+      ? undefined
+      : (event) => this.byType.get(event.type)?.forEach((listener) => listener(event));
+  }
+
+  private add(
+    { typeName, instance, name, unusableScope }: ProviderMethod,
+    { types, options }: ListenerRecord,
+  ): void {
+    const subject = `@OnJobEvent(${typeof types === 'string' ? JSON.stringify(types) : show(types)}) on ${typeName}.${String(name)}`;
+    const filter = checkOptions(subject, optionsSchema, options);
+    const list = Array.isArray(types) ? (types as unknown[]) : [types];
+    const wrong = list.find((type) => !TYPES.includes(type as JobEventType));
+    if (wrong !== undefined || list.length === 0) {
+      throw new InvalidOptionError(subject, TYPES.join(', '), show(wrong));
+    }
+    if (unusableScope || !instance) {
+      throw new InvalidOptionError(subject, 'a provider of the default scope', `a ${unusableScope ?? 'lazy'} one`);
+    }
+    const call = (event: WorkerEvent) => {
+      const { job } = event;
+      if ((filter.queue ?? job.queue) === job.queue && (filter.name ?? job.name) === job.name) {
+        void this.call(subject, () => (instance[name] as (event: WorkerEvent) => unknown).call(instance, event));
+      }
+    };
+    for (const type of list as JobEventType[]) {
+      this.byType.set(type, [...(this.byType.get(type) ?? []), call]);
+    }
+  }
+
+  private async call(subject: string, listener: () => unknown): Promise<void> {
+    try {
+      await listener();
+    } catch (error) {
+      this.logger.error(`${subject} threw: ${(error as Error)?.stack ?? String(error)}`);
+    }
+  }
+}

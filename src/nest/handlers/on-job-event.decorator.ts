@@ -1,0 +1,65 @@
+import { InvalidOptionError } from '../../queue/model/errors.js';
+import type { WorkerEvent } from '../../worker/attempt/worker-event.js';
+
+// A fixed text, so that it is found whichever copy of the package a class was decorated with.
+const LISTENER_METADATA = 'nest-job-queue:event-listeners';
+
+/** What a worker tells of a job that runs, or ran, in it. */
+export type JobEventType = WorkerEvent['type'];
+
+/** Of which jobs; both must hold where both are given. */
+export interface OnJobEventOptions {
+  queue?: string;
+  /** The job's name. */
+  name?: string;
+}
+
+/** What a decorator recorded; checked when the app boots. */
+export interface ListenerRecord {
+  types: JobEventType | readonly JobEventType[];
+  options: OnJobEventOptions;
+}
+
+/** Decorates a method that takes an event of a worker. */
+type ListenerDecorator = <Method extends (event: never) => unknown>(
+  target: object,
+  name: string | symbol,
+  descriptor: TypedPropertyDescriptor<Method>,
+) => void;
+
+/**
+ * Lets a method of any provider be called when something happens to a job in this process: `started`, `completed`,
+ * `retry`, `failed`, `cancelled`, `released`, `lost`, `stuck`. It is called with a WorkerEvent once Redis has taken in
+ * the change. A listener that throws, or whose promise rejects, is logged and harms nothing; nothing waits for it.
+ *
+ * A job that could not be handed to a handler has no `started`: `failed`, `cancelled` or `released` come alone, with the
+ * reason as the error, in the process that refused it. So do `failed` and `cancelled` of a job that died with its worker:
+ * in the process whose sweep found it, whether or not it has handlers; and `cancelled` of a job that a call cancelled while
+ * it waited: in the process of the call. `JobQueueService.events` tells of the whole fleet.
+ *
+ * A wrong type, an unknown option or a request-scoped provider stops the app's boot with an InvalidOptionError.
+ *
+ * @example
+ * @OnJobEvent('failed', { name: 'invoice' })
+ * tell({ job, error }: WorkerEvent) {
+ *   return this.pager.alert(`invoice ${job.id}: ${String(error)}`);
+ * }
+ */
+export function OnJobEvent(
+  types: JobEventType | readonly JobEventType[],
+  options: OnJobEventOptions = {},
+): ListenerDecorator {
+  return (target, name, descriptor) => {
+    const method: unknown = descriptor?.value;
+    if (typeof method !== 'function' || typeof target === 'function') {
+      throw new InvalidOptionError(`@OnJobEvent on ${String(name)}`, 'an instance method', 'something else');
+    }
+    const records = listenerRecords(method);
+    Reflect.defineMetadata(LISTENER_METADATA, [{ types, options }, ...records], method);
+  };
+}
+
+/** What was recorded on a method. */
+export function listenerRecords(method: object): ListenerRecord[] {
+  return (Reflect.getOwnMetadata(LISTENER_METADATA, method) as ListenerRecord[] | undefined) ?? [];
+}

@@ -1,0 +1,54 @@
+import { InvalidOptionError } from '../../queue/model/errors.js';
+import type { Recurrence } from '../../queue/schedules/recurrence.js';
+import type { ScheduleOptions } from '../../queue/schedules/schedule.js';
+
+// A fixed text, so that it is found whichever copy of the package a class was decorated with.
+const RECURRING_METADATA = 'nest-job-queue:recurring';
+
+/** Options of a recurring job that a handler declares. */
+export interface RecurringJobOptions extends Omit<ScheduleOptions, 'name' | 'definition'> {
+  /** The id of the schedule in its queue. Default: the name of the handler's jobs. */
+  id?: string;
+}
+
+/** What a decorator recorded; checked when the app boots. */
+export interface RecurringRecord {
+  recurrence: Recurrence;
+  options: RecurringJobOptions;
+}
+
+/**
+ * Lets a job recur: on a class or method that is a `@JobHandler` of one name. May stand several times, with different
+ * ids. One job is enqueued for each tick, whatever the number of processes. The schedule goes on as long as some
+ * process with this decorator runs a worker; removed from the code it stops 30 s after the last one is gone.
+ *
+ * A bad expression, time zone or option stops the app's boot with an InvalidOptionError, a payload that does not fit the
+ * definition of its handler with an InvalidPayloadError.
+ *
+ * @example
+ * @JobHandler('report')
+ * @RecurringJob({ cron: '0 3 * * *', timeZone: 'Europe/Berlin' }, { payload: { kind: 'daily' }, onMissed: 'once' })
+ * export class ReportHandler { … }
+ */
+export function RecurringJob(
+  recurrence: Recurrence,
+  options: RecurringJobOptions = {},
+): ClassDecorator & MethodDecorator {
+  return (target: object, method?: string | symbol, descriptor?: PropertyDescriptor) => {
+    const place: unknown = method === undefined ? target : descriptor?.value;
+    if (typeof place !== 'function' || (method !== undefined && typeof target === 'function')) {
+      throw new InvalidOptionError(
+        '@RecurringJob',
+        'a class or an instance method',
+        `${typeof place === 'function' ? 'the static method' : 'the property'} ${String(method)}`,
+      );
+    }
+    const records = (Reflect.getOwnMetadata(RECURRING_METADATA, place) as RecurringRecord[] | undefined) ?? [];
+    Reflect.defineMetadata(RECURRING_METADATA, [{ recurrence, options }, ...records], place);
+  };
+}
+
+/** What was recorded on a class or a method. */
+export function recurringRecords(place: object): RecurringRecord[] {
+  return (Reflect.getMetadata(RECURRING_METADATA, place) as RecurringRecord[] | undefined) ?? [];
+}

@@ -1,0 +1,120 @@
+import type { ModuleRef } from '@nestjs/core';
+import { SchedulerRegistry } from '@nestjs/schedule';
+import { CronJob, CronTime } from 'cron';
+import type { JobQueueLogger } from '../../queue/model/logger.js';
+import { Sweeper } from '../../worker/maintenance/sweeper.js';
+import type { JobListeners } from '../handlers/job-listeners.js';
+import type { ReclaimSchedule } from '../options/job-queue.options.js';
+import type { QueueRegistry } from '../connection/queue-registry.js';
+
+/** The name of the cron job in the app's SchedulerRegistry. */
+export const RECLAIM_CRON_JOB = 'nest-job-queue:reclaim';
+
+/**
+ * Runs the sweep of all queues that this process knows, as a cron job: in the app's SchedulerRegistry, where it has one,
+ * so that it is seen and can be stopped there; else by itself. Harmless when every replica does it.
+ */
+export class ReclaimScheduler {
+  private job: CronJob | undefined;
+  private registry: SchedulerRegistry | undefined;
+  private sweeper: Sweeper | undefined;
+
+  constructor(
+    private readonly schedule: ReclaimSchedule | false,
+    private readonly queues: QueueRegistry,
+    private readonly moduleRef: ModuleRef,
+    private readonly logger: JobQueueLogger,
+    private readonly listeners: Pick<JobListeners, 'listener'>,
+  ) {}
+
+  start(): void {
+    if (this.schedule === false || this.job) {
+      return;
+    }
+    const time = new ReclaimTime(this.schedule);
+    this.sweeper = new Sweeper(this.queues.all, time.periodMs, this.logger, this.listeners.listener);
+    this.job = CronJob.from({
+      name: RECLAIM_CRON_JOB,
+      cronTime: time.expression,
+      onTick: () => this.runOnce(),
+      waitForCompletion: true,
+      errorHandler: (error: unknown) => this.logger.error(`The reclaim failed: ${(error as Error).message}`),
+    });
+    this.job.setTime(time);
+    this.registry = this.findRegistry();
+    this.registry?.addCronJob(RECLAIM_CRON_JOB, this.job);
+    this.job.start();
+  }
+
+  /** One sweep over all queues; none while Redis is away. */
+  async runOnce(): Promise<void> {
+    if (this.queues.redis.ready) {
+      await this.sweeper?.runOnce();
+    }
+  }
+
+  /** No sweep begins after this; waits for the one under way, at most `timeoutMs`. */
+  async stop(timeoutMs: number): Promise<void> {
+    const { job, registry, sweeper } = this;
+    if (!job || !sweeper) {
+      return;
+    }
+    if (registry?.getCronJobs().get(RECLAIM_CRON_JOB) === job) {
+      registry.deleteCronJob(RECLAIM_CRON_JOB);
+    } else {
+      void job.stop();
+    }
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise((resolve) => {
+      timer = setTimeout(resolve, timeoutMs);
+    });
+    await Promise.race([sweeper.stop(), late]);
+    clearTimeout(timer);
+  }
+
+  private findRegistry(): SchedulerRegistry | undefined {
+    try {
+      return this.moduleRef.get(SchedulerRegistry, { strict: false });
+    } catch {
+      return undefined; // the app does not use @nestjs/schedule
+    }
+  }
+}
+
+type Instant = ReturnType<CronTime['getNextDateFrom']>;
+
+/** The times of a cron expression, or every so many ms, which an expression cannot say. */
+class ReclaimTime extends CronTime {
+  readonly expression: string;
+  private readonly everyMs: number | undefined;
+
+  constructor(schedule: ReclaimSchedule) {
+    const [expression, zone] = 'cron' in schedule ? [schedule.cron, schedule.timeZone] : ['* * * * * *'];
+    super(expression, zone);
+    this.expression = expression;
+    this.everyMs = 'everyMs' in schedule ? schedule.everyMs : undefined;
+  }
+
+  /** How long it is from one time to the next, as of now. */
+  get periodMs(): number {
+    const [first, second] = this.sendAt(2);
+    return second!.toMillis() - first!.toMillis();
+  }
+
+  override sendAt(): Instant;
+  override sendAt(count: number): Instant[];
+  override sendAt(count?: number): Instant | Instant[] {
+    const { everyMs } = this;
+    if (everyMs === undefined) {
+      return count === undefined ? super.sendAt() : super.sendAt(count);
+    }
+    const next = super.sendAt();
+    const at = (turn: number) => next.plus(Date.now() + turn * everyMs - next.toMillis());
+    return count === undefined ? at(1) : Array.from({ length: count }, (_, i) => at(i + 1));
+  }
+
+  /** Never in the past: a blocked event loop would make cron print to the console. */
+  override getTimeout(): number {
+    return Math.max(0, super.getTimeout());
+  }
+}

@@ -1,0 +1,209 @@
+import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import type { JobQueueLogger } from '../../queue/model/logger.js';
+import type { StuckJob } from '../../worker/attempt/stuck-watch.js';
+import { Worker } from '../../worker/worker.js';
+import type { BootAudit } from './boot-audit.js';
+import { tellCancels } from '../service/cancel-events.js';
+import type { HandlerRegistry } from '../handlers/handler-registry.js';
+import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
+import type { JobListeners } from '../handlers/job-listeners.js';
+import type { OutermostHooks, Runtime } from './lifecycle-order.js';
+import type { QueueRegistry } from '../connection/queue-registry.js';
+import type { ReclaimScheduler } from './reclaim.scheduler.js';
+import type { RedisConnection } from '../connection/redis-connection.js';
+
+/** How long the boot waits to see whether Redis is there, where it may go on without, in ms. */
+const LOOK_MS = 2_000;
+
+/**
+ * Binds the worker to the life of the app: handlers are checked and Redis is looked for when modules initialize, jobs
+ * run from the end of the bootstrap to the beginning of the shutdown, and the connection closes last.
+ */
+export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShutdown {
+  private current: Worker | undefined;
+  private startedAt: number | undefined;
+  private draining: Promise<void> | undefined;
+  private drainBy: number | undefined;
+  private failure: Error | undefined;
+  private audited = false;
+  private starting: Promise<void> | undefined;
+  private readonly paused = new Set<string | undefined>();
+
+  constructor(
+    hooks: OutermostHooks,
+    private readonly options: ResolvedModuleOptions,
+    private readonly redis: RedisConnection,
+    private readonly queues: QueueRegistry,
+    private readonly handlers: HandlerRegistry,
+    private readonly reclaim: ReclaimScheduler,
+    private readonly logger: JobQueueLogger,
+    private readonly listeners: JobListeners,
+    private readonly audit: BootAudit,
+  ) {
+    hooks.attach(this);
+  }
+
+  /** The worker, once it runs. */
+  get worker(): Worker | undefined {
+    return this.current;
+  }
+
+  /** Whether this process is to run a worker. */
+  get expected(): boolean {
+    return this.options.worker && this.handlers.queueNames.length > 0;
+  }
+
+  /** Why the worker of this process does not run, where it should; in a producer, what `audit: 'error'` has against its Redis. */
+  get startFailure(): Error | undefined {
+    return this.failure;
+  }
+
+  /** How long ago Redis last answered a fetch, in ms; 0 while all slots are busy; before the first: how long ago the app started. */
+  get sinceLastFetchMs(): number {
+    const sinceStart = this.startedAt === undefined ? 0 : performance.now() - this.startedAt;
+    return this.current?.sinceLastFetchMs ?? Math.round(sinceStart);
+  }
+
+  /** The jobs of this process whose handlers go on although their signals were aborted, each until it ends. */
+  get stuck(): readonly StuckJob[] {
+    return this.current?.stuck ?? [];
+  }
+
+  /** @throws InvalidOptionError, InvalidPayloadError for a bad handler or its schedule; RedisUnsuitableError; RedisAuditError with `audit: 'error'` */
+  async onModuleInit(): Promise<void> {
+    try {
+      this.handlers.bind();
+      await this.handlers.schedules.whenChecked();
+      this.listeners.bind();
+      if (this.listeners.listener) {
+        tellCancels(this.queues, this.listeners.listener);
+      }
+      if (this.expected) {
+        await this.handlers.openThreads();
+      }
+      await this.connect();
+    } catch (error) {
+      await this.redis.close();
+      throw error;
+    }
+  }
+
+  private async connect(): Promise<void> {
+    const { requireRedis } = this.options;
+    if (requireRedis) {
+      await this.redis.require(requireRedis.timeoutMs);
+    } else if (!(await this.redis.reach(LOOK_MS))) {
+      this.logger.warn(
+        `Redis at ${this.redis.address} is not there. The app starts; its jobs follow when Redis is.`,
+      );
+      return;
+    }
+    await this.audit.run();
+    this.audited = true;
+  }
+
+  async start(): Promise<void> {
+    if (this.startedAt !== undefined || this.draining) {
+      return;
+    }
+    this.startedAt = performance.now();
+    this.reclaim.start();
+    if (!this.audited || (this.expected && !this.redis.ready)) {
+      this.starting = this.startWhenReady();
+    } else if (this.expected) {
+      this.starting = this.startWorker();
+      await this.starting;
+    }
+  }
+
+  /** Waits until the worker of this process runs, however long Redis is away; throws why it could not start. */
+  async whenRunning(): Promise<void> {
+    await this.starting;
+    if (this.failure) {
+      throw this.failure;
+    }
+  }
+
+  /** Tells whether Redis is connected: now, and at each change. */
+  watchConnection(tell: (connected: boolean) => void): void {
+    this.redis.connection.watch(tell);
+  }
+
+  private async startWhenReady(): Promise<void> {
+    try {
+      await this.redis.connection.whenReady();
+      if (!this.draining) {
+        await this.audit.run();
+      }
+      if (this.expected && !this.draining) {
+        await this.startWorker();
+      }
+    } catch (error) {
+      if (this.draining) {
+        return;
+      }
+      const { message } = error as Error;
+      this.logger.error(this.expected ? `The worker could not start: ${message}` : message);
+      if (this.expected || this.options.audit === 'error') {
+        this.failure = error as Error;
+      }
+    }
+  }
+
+  private async startWorker(): Promise<void> {
+    const { concurrency, shutdownTimeoutMs } = this.options;
+    const queues = this.handlers.queueNames.map((name) => ({
+      queue: this.queues.queue(name),
+      concurrency: this.queues.concurrencyOf(name),
+      prefetch: this.queues.prefetchOf(name),
+      handlers: this.handlers.handlersOf(name),
+      schedules: this.handlers.schedules.of(name),
+    }));
+    // The sweep is the scheduler's, which covers queues without handlers too.
+    const onEvent = this.listeners.listener;
+    const options = { concurrency, shutdownTimeoutMs, sweepIntervalMs: 0, logger: this.logger, onEvent };
+    const worker = new Worker(queues, options);
+    this.current = worker;
+    this.paused.forEach((queue) => worker.pause(queue));
+    await worker.start();
+    const served = queues.map(({ queue, concurrency: slots }) => `${queue.name} ×${slots}`);
+    this.logger.log(`Worker ${worker.id} serves ${served.join(', ')}`);
+  }
+
+  /** Claims nothing more in this process, of one queue or of all; what runs goes on. */
+  pauseWorker(queue?: string): void {
+    this.paused.add(queue);
+    this.current?.pause(queue);
+  }
+
+  resumeWorker(queue?: string): void {
+    if (queue === undefined) {
+      this.paused.clear();
+    }
+    this.paused.delete(queue);
+    this.current?.resume(queue);
+  }
+
+  /** Stops the worker and the sweep for good, within `shutdownTimeoutMs`; the second call waits for the first. */
+  drain(): Promise<void> {
+    this.draining ??= this.stop();
+    return this.draining;
+  }
+
+  private async stop(): Promise<void> {
+    const { shutdownTimeoutMs } = this.options;
+    this.drainBy = performance.now() + shutdownTimeoutMs;
+    await Promise.all([this.current?.stop(), this.reclaim.stop(shutdownTimeoutMs)]);
+    await this.handlers.close(this.leftMs);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.drain();
+    this.queues.close();
+    await this.redis.close(this.leftMs);
+  }
+
+  private get leftMs(): number {
+    return Math.max(0, this.drainBy! - performance.now());
+  }
+}

@@ -1,0 +1,203 @@
+import { CronTime } from 'cron';
+import type { RedisOptions } from 'ioredis';
+import { z } from 'zod';
+import { checkOptions } from '../../queue/model/validate-options.js';
+import { InvalidOptionError } from '../../queue/model/errors.js';
+import { checkQueueName, show } from '../../queue/model/names.js';
+import { duration, queueOptionFields, type QueueOptions, timerDuration } from '../../queue/model/queue-options.js';
+import { isRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
+import { slotFields } from '../../worker/handlers/handler-options.js';
+import { given, withoutDefaults } from './defined-options.js';
+import { checkRedisOptions, checkRedisUrl } from './redis-options.js';
+
+/** Injects what `forRoot` or `forRootAsync` was given. */
+export const JOB_QUEUE_OPTIONS = Symbol.for('nest-job-queue:options');
+
+const FOR_ROOT = 'JobQueueModule.forRoot';
+const DEFAULT_URL = 'redis://localhost:6379';
+const DEFAULT_CONNECT_TIMEOUT_MS = 5_000;
+
+/** One queue as this app uses it: what differs from the defaults of `forRoot`. */
+export interface QueueSettings extends QueueOptions {
+  /** How many of the queue's jobs this process runs at once. Default: the handler's, else 10. */
+  concurrency?: number;
+  /** How many more it claims ahead, see {@link WorkerQueue.prefetch}. Default: the handler's, else by the pace. */
+  prefetch?: number;
+}
+
+/** When expired claims are taken back: every so many ms, or at the times of a cron expression. */
+export type ReclaimSchedule = { everyMs: number } | { cron: string; timeZone?: string };
+
+/**
+ * Options of `JobQueueModule.forRoot`. Those of a queue (`visibilityMs`, `maxAttempts`, …) are the defaults of all
+ * queues; `queues` overrides them for one.
+ *
+ * @example JobQueueModule.forRoot({ redis: 'redis://cache:6379', maxAttempts: 5, queues: { video: { concurrency: 2 } } })
+ */
+export interface JobQueueModuleOptions extends QueueOptions {
+  /**
+   * A URL, options of ioredis, or a Redis or Cluster client of yours, which is never closed by this module.
+   * Default: the environment's `REDIS_URL`, else `redis://localhost:6379`.
+   */
+  redis?: string | RedisOptions | RedisClient;
+  /** Options of single queues, by name. They go before those of `@JobHandler`. */
+  queues?: Record<string, QueueSettings>;
+  /** How many jobs this process runs at once over all its queues, with fair turns. Default: as many as its queues allow. */
+  concurrency?: number;
+  /** False makes the process a producer only: it enqueues and reads, and runs no handler. Default true. */
+  worker?: boolean;
+  /** When this process takes back expired claims; false: never, other processes do. Default `{ everyMs: 5_000 }`. */
+  reclaim?: ReclaimSchedule | false;
+  /** How long running handlers and the last settlements may take when the app closes, in ms. Default 10,000. */
+  shutdownTimeoutMs?: number;
+  /**
+   * Whether the app refuses to boot without Redis, after `timeoutMs` (default 5,000). Default false: it boots, and its
+   * workers start when Redis is there.
+   */
+  requireRedis?: boolean | { timeoutMs: number };
+  /**
+   * What becomes of what endangers jobs on the server (eviction, no persistence, a replica, keys in the other spelling),
+   * which is looked for at boot, or as soon as Redis is there: `warn` logs it, `error` refuses to boot with a RedisAuditError
+   * (later: no worker starts, and health is down), `off` does not look. Default `warn`.
+   */
+  audit?: 'warn' | 'error' | 'off';
+}
+
+/** What a class given to `forRootAsync({ useClass })` or `useExisting` implements. */
+export interface JobQueueOptionsFactory {
+  createJobQueueOptions(): JobQueueModuleOptions | Promise<JobQueueModuleOptions>;
+}
+
+/** The options with their defaults, as the rest of the module reads them. */
+export interface ResolvedModuleOptions {
+  redis: string | RedisOptions | RedisClient;
+  /** Only what was given: the queue fills in its own defaults. */
+  queueDefaults: QueueOptions;
+  queues: Record<string, QueueSettings>;
+  concurrency: number | undefined;
+  worker: boolean;
+  reclaim: ReclaimSchedule | false;
+  shutdownTimeoutMs: number;
+  requireRedis: { timeoutMs: number } | false;
+  audit: 'warn' | 'error' | 'off';
+}
+
+const boolean = () => z.boolean({ error: 'expected true or false' });
+const queueFields = withoutDefaults(queueOptionFields);
+const settingsFields = { ...queueFields, ...slotFields };
+
+const optionsSchema = z.strictObject(
+  {
+    ...queueFields,
+    redis: z
+      .custom<string | RedisOptions | RedisClient>(
+        (value) =>
+          typeof value === 'string' || (typeof value === 'object' && value !== null && !Array.isArray(value)),
+        { error: 'expected a URL, an object of ioredis options, or a Redis or Cluster client' },
+      )
+      .optional(),
+    queues: z
+      .record(z.string(), z.strictObject(settingsFields, { error: 'expected an object of queue options' }), {
+        error: 'expected an object of queue options by queue name',
+      })
+      .default({}),
+    concurrency: slotFields.concurrency,
+    worker: boolean().default(true),
+    reclaim: z.unknown().optional(),
+    shutdownTimeoutMs: timerDuration(1).default(10_000),
+    requireRedis: z.unknown().optional(),
+    audit: z.enum(['warn', 'error', 'off'], { error: "expected 'warn', 'error' or 'off'" }).default('warn'),
+  },
+  { error: 'expected an object of options' },
+);
+
+// Checked by themselves and not as a union, so that an error can name the key and suggest the one that was meant.
+const reclaimSchema = z.strictObject(
+  {
+    everyMs: timerDuration(100).optional(),
+    cron: z
+      .custom<string>((value) => typeof value === 'string' && CronTime.validateCronExpression(value).valid, {
+        error: "expected a cron expression such as '*/10 * * * * *'",
+      })
+      .optional(),
+    timeZone: z
+      .custom<string>((value) => typeof value === 'string' && isTimeZone(value), {
+        error: "expected a time zone such as 'Europe/Berlin'",
+      })
+      .optional(),
+  },
+  { error: 'expected false, { everyMs } or { cron }' },
+);
+const requireRedisSchema = z.strictObject(
+  { timeoutMs: duration(1).default(DEFAULT_CONNECT_TIMEOUT_MS) },
+  { error: 'expected true, false or { timeoutMs }' },
+);
+
+/**
+ * Checks the options of the module and fills in the defaults.
+ *
+ * @throws InvalidOptionError that names the option, what was expected and what was found
+ */
+export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedModuleOptions {
+  const { redis, queues, concurrency, worker, reclaim, shutdownTimeoutMs, requireRedis, audit, ...queueDefaults } =
+    checkOptions(FOR_ROOT, optionsSchema, options);
+  Object.keys(queues).forEach(checkQueueName);
+  return {
+    redis: checkRedis(redis),
+    queueDefaults: given(queueDefaults),
+    queues: Object.fromEntries(Object.entries(queues).map(([name, settings]) => [name, given(settings)])),
+    concurrency,
+    worker,
+    reclaim: checkReclaim(reclaim),
+    shutdownTimeoutMs,
+    requireRedis: checkRequireRedis(requireRedis),
+    audit,
+  };
+}
+
+function checkRedis(redis: ResolvedModuleOptions['redis'] | undefined): ResolvedModuleOptions['redis'] {
+  const [subject, value] =
+    redis === undefined ? ['REDIS_URL', process.env.REDIS_URL || DEFAULT_URL] : [`${FOR_ROOT}.redis`, redis];
+  if (typeof value === 'string') {
+    checkRedisUrl(subject, value);
+  }
+  if (typeof value === 'object' && !isRedisClient(value) && typeof (value as { on?: unknown }).on === 'function') {
+    throw new InvalidOptionError(subject, 'a client of ioredis', 'a client of another kind');
+  }
+  if (typeof value === 'object' && !isRedisClient(value)) {
+    checkRedisOptions(subject, value);
+  }
+  return value;
+}
+
+function checkReclaim(value: unknown): ReclaimSchedule | false {
+  if (value === false) {
+    return false;
+  }
+  const subject = `${FOR_ROOT}.reclaim`;
+  const { everyMs, cron, timeZone } = checkOptions(subject, reclaimSchema, value ?? { everyMs: 5_000 });
+  if ((everyMs === undefined) === (cron === undefined)) {
+    throw new InvalidOptionError(subject, 'either everyMs or cron', everyMs === undefined ? 'neither' : 'both');
+  }
+  if (everyMs === undefined) {
+    return { cron: cron!, timeZone };
+  }
+  if (timeZone !== undefined) {
+    throw new InvalidOptionError(`${subject}.timeZone`, 'none beside everyMs', show(timeZone));
+  }
+  return { everyMs };
+}
+
+function checkRequireRedis(value: unknown): { timeoutMs: number } | false {
+  return value === undefined || value === false
+    ? false
+    : checkOptions(`${FOR_ROOT}.requireRedis`, requireRedisSchema, value === true ? {} : value);
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return Boolean(new Intl.DateTimeFormat('en', { timeZone: name }));
+  } catch {
+    return false;
+  }
+}

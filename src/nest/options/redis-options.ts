@@ -1,0 +1,93 @@
+import type { RedisOptions } from 'ioredis';
+import { z } from 'zod';
+import { checkOptions } from '../../queue/model/validate-options.js';
+import { InvalidOptionError } from '../../queue/model/errors.js';
+import { show } from '../../queue/model/names.js';
+
+/** Every option that ioredis knows. It ignores others without a word, and then connects to localhost. */
+const KNOWN = `
+  host port path family tls db username password name role protocol connectTimeout commandTimeout
+  socketTimeout disconnectTimeout blockingTimeout blockingTimeoutGrace keepAlive noDelay connectionName
+  disableClientInfo clientInfoTag retryStrategy reconnectOnError maxRetriesPerRequest maxLoadingRetryTime
+  lazyConnect autoResubscribe autoResendUnfulfilledCommands enableOfflineQueue enableReadyCheck readOnly
+  offlineQueue commandQueue enableAutoPipelining autoPipeliningIgnoredCommands monitor stringNumbers
+  replyMapping showFriendlyErrorStack scripts himportFieldsets keyPrefix sentinels sentinelUsername
+  sentinelPassword sentinelTLS sentinelRetryStrategy Connector sentinelReconnectStrategy
+  sentinelCommandTimeout sentinelMaxConnections enableTLSForSentinelMode preferredSlaves updateSentinels
+  failoverDetector natMap
+`;
+
+const redisSchema = z.strictObject(
+  Object.fromEntries(
+    KNOWN.trim()
+      .split(/\s+/)
+      .map((option) => [option, z.unknown().optional()]),
+  ),
+);
+
+/**
+ * Refuses options that ioredis would ignore, so that an app does not talk to localhost by a slip of the pen.
+ *
+ * @throws InvalidOptionError that names the option, and what was probably meant
+ */
+export function checkRedisOptions(subject: string, options: RedisOptions): void {
+  const address = ['url', 'uri', 'connectionString'].find((key) => key in options);
+  if (address) {
+    throw new InvalidOptionError(
+      `${subject}.${address}`,
+      'an option of ioredis',
+      `"${address}", which ioredis ignores`,
+      "Give the URL itself, redis: 'redis://host:6379', or host and port.",
+    );
+  }
+  checkOptions(subject, redisSchema, options);
+  if (typeof options.host === 'string' && /[/@]/.test(options.host)) {
+    throw new InvalidOptionError(
+      `${subject}.host`,
+      'the name or address of a host',
+      show(withoutPassword(options.host)),
+      "Give a URL by itself, redis: 'redis://host:6379'.",
+    );
+  }
+}
+
+/**
+ * Refuses what is no URL of Redis: ioredis would throw an error that shows the password, or take a part of it for the
+ * database.
+ *
+ * @throws InvalidOptionError that shows it without its password
+ */
+export function checkRedisUrl(subject: string, url: string): void {
+  if (!isRedisUrl(url)) {
+    throw new InvalidOptionError(
+      subject,
+      'a URL such as redis://localhost:6379',
+      show(withoutPassword(url)),
+      /^rediss?:/.test(url) ? 'Encode what is special in the password (encodeURIComponent).' : '',
+    );
+  }
+}
+
+function isRedisUrl(url: string): boolean {
+  if (/^\/(?!\/)/.test(url)) {
+    return true; // the path of a socket
+  }
+  if (!/^(rediss?:)?\/\/./.test(url)) {
+    return false;
+  }
+  try {
+    const { username, password, pathname, hash } = new URL(url.startsWith('//') ? `redis:${url}` : url);
+    decodeURIComponent(username + password);
+    return /^\/?\d*\/?$/.test(pathname) && hash === '';
+  } catch {
+    return false;
+  }
+}
+
+/** What stands before an @, in a query, or behind a colon where a port should be, may be a password. */
+function withoutPassword(url: string): string {
+  return url
+    .replace(/^.*@/s, '…@')
+    .replace(/\?.*$/s, '?…')
+    .replace(/:(?!\/\/|\d+([/?]|$)).*$/s, ':…');
+}

@@ -1,0 +1,104 @@
+import { clean } from '../../queue/operate/clean.js';
+import type { JobDefinition } from '../../queue/enqueue/define-job.js';
+import type { JobRecord } from '../../queue/model/job.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import { purge } from '../../queue/operate/purge.js';
+
+/** What operators do through the service with the jobs of a name; each verb is that of JobQueue, within the service's time limit. */
+export abstract class OperatorVerbs {
+  /**
+   * Cancels a job: one that waits at once; a running one has its signal aborted at the next heartbeat (`requested`).
+   *
+   * @param job its definition, its name, or the name of its queue
+   */
+  async cancel(job: string | JobDefinition, id: string): ReturnType<JobQueue['cancel']> {
+    return this.ask(job, (queue) => queue.cancel(id));
+  }
+
+  /**
+   * Deletes a job with all its traces. A claimed one is refused (`processing`): cancel it first.
+   *
+   * @param job its definition, its name, or the name of its queue
+   */
+  async remove(job: string | JobDefinition, id: string): ReturnType<JobQueue['remove']> {
+    return this.ask(job, (queue) => queue.remove(id));
+  }
+
+  /**
+   * Gives a waiting job a new start. `{ delayMs: 0 }` promotes it now.
+   *
+   * @param job its definition, its name, or the name of its queue
+   * @throws InvalidOptionError, also for a start by which the job would have expired; nothing is changed
+   * @example await jobs.reschedule('remind', id, { runAt: new Date('2030-01-01T12:00:00Z') });
+   */
+  async reschedule(
+    job: string | JobDefinition,
+    ...[id, start]: Parameters<JobQueue['reschedule']>
+  ): ReturnType<JobQueue['reschedule']> {
+    return this.ask(job, (queue) => queue.reschedule(id, start));
+  }
+
+  /**
+   * One page of the jobs in one state; see JobQueue.list.
+   *
+   * @param job a definition, a job's name, or the name of the queue; it shows all of the queue
+   * @param options.limit at most 1,000. Default 50
+   * @throws InvalidOptionError
+   */
+  async list(
+    job: string | JobDefinition,
+    ...[status, options]: Parameters<JobQueue['list']>
+  ): Promise<JobRecord[]> {
+    return this.ask(job, (queue) => queue.list(status, options));
+  }
+
+  /**
+   * Deletes old jobs of one state, in bounded slices; see JobQueue.clean.
+   *
+   * @param job a definition, a job's name, or the name of the queue; it cleans the whole queue
+   * @returns how many were deleted
+   */
+  async clean(job: string | JobDefinition, ...[status, options]: Parameters<JobQueue['clean']>): Promise<number> {
+    const target = this.target(job, undefined);
+    return clean(target, status, options, (question) => this.askQueue(target, question));
+  }
+
+  /**
+   * Deletes all jobs of a queue, in every state, in bounded slices; only its counters stay.
+   *
+   * @param job a definition, a job's name, or the name of the queue; it empties the whole queue
+   * @param options.confirm the queue's name, so that nobody does it by accident
+   * @returns how many were deleted
+   * @throws InvalidOptionError
+   */
+  async purge(job: string | JobDefinition, ...[options]: Parameters<JobQueue['purge']>): Promise<number> {
+    const target = this.target(job, undefined);
+    return purge(target, options, (question) => this.askQueue(target, question));
+  }
+
+  /** Pauses a queue for the whole fleet: it takes jobs in and hands none out. False when it was paused already. */
+  async pause(job: string | JobDefinition): Promise<boolean> {
+    return this.ask(job, (queue) => queue.pause());
+  }
+
+  /** Ends the pause of a queue. False when it was not paused. */
+  async resume(job: string | JobDefinition): Promise<boolean> {
+    return this.ask(job, (queue) => queue.resume());
+  }
+
+  protected abstract target(job: string | JobDefinition, queue: string | undefined): JobQueue;
+
+  protected abstract askQueue<Answer>(
+    queue: JobQueue,
+    question: (queue: JobQueue) => Promise<Answer>,
+    waitMs?: number,
+  ): Promise<Answer>;
+
+  protected ask<Answer>(
+    job: string | JobDefinition,
+    question: (queue: JobQueue) => Promise<Answer>,
+    waitMs = 0,
+  ): Promise<Answer> {
+    return this.askQueue(this.target(job, undefined), question, waitMs);
+  }
+}

@@ -1,0 +1,16 @@
+import type { JobQueue } from '../../queue/job-queue.js';
+import { cancelledError } from '../../queue/store/claim-refusal.js';
+import { unclaimedJob } from '../../worker/attempt/unclaimed-job.js';
+import type { WorkerEventListener } from '../../worker/attempt/worker-event.js';
+import type { QueueRegistry } from '../connection/queue-registry.js';
+
+/** Tells of each waiting job that a call of this process cancels: no worker holds it that could. */
+export function tellCancels(queues: QueueRegistry, tell: WorkerEventListener): void {
+  const follow = (queue: JobQueue) =>
+    void queue.onCancelled((record) => {
+      const error = cancelledError(record.attempts > 0 || record.attemptLog.length > 0);
+      tell({ type: 'cancelled', job: unclaimedJob(record, queue), error });
+    });
+  queues.all.forEach(follow);
+  queues.watch({ added: follow, closed: () => undefined });
+}

@@ -1,0 +1,266 @@
+import { Injectable } from '@nestjs/common';
+import { checkJobs } from '../../queue/enqueue/validate-bulk.js';
+import { InvalidOptionError } from '../../queue/model/errors.js';
+import { checkKnown, checkObject } from '../../queue/model/validate-options.js';
+import { isJobDefinition, type JobDefinition } from '../../queue/enqueue/define-job.js';
+import type { JobRecord, QueueStats } from '../../queue/model/job.js';
+import { DeadLetters } from '../../queue/dead-letters/dead-letters.js';
+import type { DoctorReport } from '../../queue/doctor/doctor-report.js';
+import { checkResultOptions, type JobHandle, type ResultOptions } from '../../queue/results/job-handle.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import { checkQueueName, show } from '../../queue/model/names.js';
+import type { EnqueueOptions } from '../../queue/enqueue/encode-job.js';
+import type { InputOf, OutputOf, StandardSchema } from '../../queue/model/standard-schema.js';
+import { typedSource } from '../../queue/enqueue/encode-typed-job.js';
+import { HandlerRegistry } from '../handlers/handler-registry.js';
+import { JobEvents } from './job-events.js';
+import { JobSchedules } from './job-schedules.js';
+import { OperatorVerbs } from './admin-api.js';
+import { QueueRegistry } from '../connection/queue-registry.js';
+import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
+
+/** Options of one enqueue through the service. */
+export interface EnqueueJobOptions extends Omit<EnqueueOptions, 'name'> {
+  /** Which queue it goes to. Default: the definition's, that of the handler in this process, the one named as the job. */
+  queue?: string;
+}
+
+/**
+ * Enqueues jobs and reads, cancels and counts them, by the definition or the name of the job: its queue is that of the
+ * definition, else of the handler in this process, else the one named as the job. Whatever reads fails with a RedisUnsuitableError when Redis does not answer
+ * within the queue's `enqueueTimeoutMs` (5,000).
+ *
+ * @example
+ * constructor(private readonly jobs: JobQueueService) {}
+ * const job = await this.jobs.enqueue('email', { to: 'ada@example.com' }, { delayMs: 5_000 });
+ * const { messageId } = await job.result({ timeoutMs: 10_000 });
+ */
+@Injectable()
+export class JobQueueService extends OperatorVerbs {
+  /** What happens to jobs in the whole fleet: an Observable, and for `for await`. */
+  readonly events: JobEvents;
+  /** The recurring jobs. */
+  readonly schedules = new JobSchedules({
+    target: (job, queue) => this.target(job, queue),
+    all: () => this.queues.all,
+    ask: (queue, question) => this.askQueue(queue, question),
+  });
+
+  constructor(
+    private readonly queues: QueueRegistry,
+    private readonly handlers: HandlerRegistry,
+    private readonly lifecycle: WorkerLifecycle,
+  ) {
+    super();
+    this.events = new JobEvents(queues, queues.redis.connection.logger);
+  }
+
+  /**
+   * Adds a job.
+   *
+   * @param job its name, or its definition, by which the compiler knows payload and result
+   * @returns a handle: the id, whether the job is new, and its result
+   * @throws InvalidPayloadError, InvalidOptionError, RedisOutOfMemoryError: nothing was written. EnqueueError: says
+   *   whether it was.
+   */
+  async enqueue<Payload extends StandardSchema, Result extends StandardSchema>(
+    definition: JobDefinition<Payload, Result>,
+    payload: InputOf<Payload>,
+    options?: EnqueueJobOptions,
+  ): Promise<JobHandle<OutputOf<Result>>>;
+  async enqueue<Result = unknown>(
+    name: string,
+    payload: unknown,
+    options?: EnqueueJobOptions,
+  ): Promise<JobHandle<Result>>;
+  async enqueue(
+    job: string | JobDefinition,
+    payload: unknown,
+    options: EnqueueJobOptions = {},
+  ): Promise<JobHandle> {
+    checkObject('enqueue', 'an object of enqueue options', options);
+    const { queue, ...rest } = options;
+    const target = this.target(job, queue);
+    return typeof job === 'string'
+      ? target.enqueue(payload, optionsFor(target, job, rest, 'enqueue'))
+      : target.enqueue(job, payload, rest);
+  }
+
+  /**
+   * Adds many jobs of one name, at most 500 in one atomic step; all are checked before the first is sent.
+   *
+   * @returns a handle for each, in their order
+   * @throws InvalidPayloadError, InvalidOptionError: nothing was written. EnqueueError, whose `items` say what became of
+   *   each, where steps failed
+   * @example await jobs.enqueueMany('email', users.map((user) => ({ payload: { to: user.mail }, delayMs: 1_000 })));
+   */
+  async enqueueMany<Payload extends StandardSchema, Result extends StandardSchema>(
+    definition: JobDefinition<Payload, Result>,
+    jobs: readonly ({ payload: InputOf<Payload> } & Omit<EnqueueJobOptions, 'queue'>)[],
+    options?: Pick<EnqueueJobOptions, 'queue'>,
+  ): Promise<JobHandle<OutputOf<Result>>[]>;
+  async enqueueMany<Result = unknown>(
+    name: string,
+    jobs: readonly ({ payload: unknown } & Omit<EnqueueJobOptions, 'queue'>)[],
+    options?: Pick<EnqueueJobOptions, 'queue'>,
+  ): Promise<JobHandle<Result>[]>;
+  async enqueueMany(
+    job: string | JobDefinition,
+    jobs: readonly ({ payload: unknown } & Omit<EnqueueJobOptions, 'queue'>)[],
+    options: Pick<EnqueueJobOptions, 'queue'> = {},
+  ): Promise<JobHandle[]> {
+    checkKnown('enqueueMany', options, ['queue']);
+    const target = this.target(job, options.queue);
+    return typeof job === 'string'
+      ? target.enqueueMany(
+          checkJobs(jobs).map(({ payload, ...rest }, i) => ({
+            payload,
+            ...optionsFor(target, job, rest, `enqueueMany[${i}]`),
+          })),
+        )
+      : target.enqueueMany(job, jobs);
+  }
+
+  /**
+   * The queue of a name, for all that can be done with one.
+   *
+   * @throws InvalidOptionError for a name that cannot be part of a key
+   */
+  queue(name: string): JobQueue {
+    return this.queues.queue(name);
+  }
+
+  /**
+   * All that is known of a job, its payload and result as they are stored; null when nothing is.
+   *
+   * @param job its definition, its name, or the name of its queue
+   */
+  get<Payload extends StandardSchema, Result extends StandardSchema>(
+    job: JobDefinition<Payload, Result>,
+    id: string,
+  ): Promise<JobRecord<InputOf<Payload>, InputOf<Result>> | null>;
+  get<Payload = unknown, Result = unknown>(job: string, id: string): Promise<JobRecord<Payload, Result> | null>;
+  async get(job: string | JobDefinition, id: string): Promise<JobRecord | null> {
+    return this.ask(job, (queue) => queue.get(id));
+  }
+
+  /**
+   * Waits for a job's result.
+   *
+   * @param job its definition, by whose schema the result is read, its name, or the name of its queue
+   * @param options.timeoutMs how long to wait, in ms. Default 30,000
+   * @throws JobFailedError, JobCancelledError, JobNotFoundError, JobTimeoutError
+   * @example const { messageId } = await jobs.result(SendEmail, id, { timeoutMs: 10_000 });
+   */
+  result<Payload extends StandardSchema, Result extends StandardSchema>(
+    job: JobDefinition<Payload, Result>,
+    id: string,
+    options?: ResultOptions,
+  ): Promise<OutputOf<Result>>;
+  result<Result = unknown>(job: string, id: string, options?: ResultOptions): Promise<Result>;
+  async result(job: string | JobDefinition, id: string, options?: ResultOptions): Promise<unknown> {
+    const { timeoutMs, signal } = checkResultOptions(options);
+    const read = (queue: JobQueue) => (typeof job === 'string' ? queue : typedSource(queue, job));
+    return this.ask(job, (queue) => read(queue).result(id, { timeoutMs, signal }), timeoutMs);
+  }
+
+  /**
+   * The dead letters of a queue, to list, redrive and discard. An edited payload is checked by the definition, where one
+   * is given or a handler in this process is bound by one.
+   *
+   * @param job a definition, a job's name, or the name of the queue; it shows all of the queue
+   * @example await jobs.deadLetters('email').redriveAll({ filter: { error: 'ECONNREFUSED' } });
+   */
+  deadLetters(job: string | JobDefinition): DeadLetters {
+    const target = this.target(job, undefined);
+    return new DeadLetters(target, {
+      ask: (question) => this.askQueue(target, question),
+      definitionOf: (name) =>
+        typeof job !== 'string' && job.name === name ? job : this.handlers.definitionOf(target.name, name),
+    });
+  }
+
+  /**
+   * Audits a queue, and mends it where asked; see JobQueue.doctor.
+   *
+   * @param name the job's or the queue's
+   * @example const { counts, findings } = await jobs.doctor('email', { mend: true });
+   */
+  doctor(name: string, ...[options]: Parameters<JobQueue['doctor']>): Promise<DoctorReport> {
+    return this.target(name, undefined).doctor(options);
+  }
+
+  /** Depths, ages and counters: of one queue, or of all that this process knows, by name. */
+  stats(job: string | JobDefinition): Promise<QueueStats>;
+  stats(): Promise<Record<string, QueueStats>>;
+  async stats(job?: string | JobDefinition): Promise<QueueStats | Record<string, QueueStats>> {
+    if (job !== undefined) {
+      return this.ask(job, (queue) => queue.stats());
+    }
+    const names = this.queues.all.map((queue) => queue.name);
+    const stats = await Promise.all(names.map((each) => this.askQueue(this.queue(each), (queue) => queue.stats())));
+    return Object.fromEntries(names.map((each, i) => [each, stats[i]!]));
+  }
+
+  /** Lets this process claim nothing more, from one queue or from all; what runs goes on, other processes too. */
+  pauseWorker(queue?: string): void {
+    checkGivenQueue(queue);
+    this.lifecycle.pauseWorker(queue);
+  }
+
+  /** Lets this process claim again. */
+  resumeWorker(queue?: string): void {
+    checkGivenQueue(queue);
+    this.lifecycle.resumeWorker(queue);
+  }
+
+  /**
+   * Stops this process's worker for good: nothing more is claimed, running handlers have `shutdownTimeoutMs`, what is
+   * unfinished then is given back. Enqueueing goes on. `app.close()` does it by itself, before anything else closes.
+   */
+  drain(): Promise<void> {
+    return this.lifecycle.drain();
+  }
+
+  protected target(job: string | JobDefinition, queue: string | undefined): JobQueue {
+    if (typeof job !== 'string' && !isJobDefinition(job)) {
+      throw new InvalidOptionError('job', "a job's name or a definition of defineJob", show(job));
+    }
+    const [name, defined] = typeof job === 'string' ? [job] : [job.name, job.defaults.queue];
+    const given = queue === undefined ? defined : queue;
+    return this.queue(given === undefined ? this.handlers.queueOf(name) : given);
+  }
+
+  protected askQueue<Answer>(
+    queue: JobQueue,
+    question: (queue: JobQueue) => Promise<Answer>,
+    waitMs = 0,
+  ): Promise<Answer> {
+    return this.queues.redis.answer(queue.options.enqueueTimeoutMs, waitMs, () => question(queue));
+  }
+}
+
+function checkGivenQueue(queue: string | undefined): void {
+  if (queue !== undefined) {
+    checkQueueName(queue);
+  }
+}
+
+/**
+ * Undefined where nothing is asked for: such a job skips all checks of options.
+ *
+ * @param subject how errors name the job
+ * @throws InvalidOptionError for a second name, which a caller without types may give
+ */
+function optionsFor(
+  queue: JobQueue,
+  name: string,
+  options: Omit<EnqueueOptions, 'name'>,
+  subject: string,
+): EnqueueOptions | undefined {
+  if ('name' in options) {
+    const hint = "The job's name is the first argument.";
+    throw new InvalidOptionError(`${subject}.name`, 'a known option', show('name'), hint);
+  }
+  return queue.name !== name ? { ...options, name } : Object.keys(options).length > 0 ? options : undefined;
+}

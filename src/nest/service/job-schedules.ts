@@ -1,0 +1,121 @@
+import { isJobDefinition, type JobDefinition, type PayloadInput } from '../../queue/enqueue/define-job.js';
+import { checkObject } from '../../queue/model/validate-options.js';
+import type { JobHandle } from '../../queue/results/job-handle.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import { show } from '../../queue/model/names.js';
+import type { Recurrence } from '../../queue/schedules/recurrence.js';
+import type { ScheduleOptions, ScheduleRecord } from '../../queue/schedules/schedule.js';
+
+/** Options of an upsert through the service. */
+export interface UpsertScheduleOptions extends Omit<ScheduleOptions, 'name' | 'definition'> {
+  /** Which queue its jobs go to. Default: the definition's, that of the handler in this process, else the one named as the job. */
+  queue?: string;
+}
+
+/** The payload of a definition's jobs is of its type. */
+type PayloadOption<Job> = Job extends JobDefinition ? { payload: PayloadInput<Job> } : { payload?: unknown };
+
+/** How the service finds and asks a queue. */
+interface QueueAccess {
+  target(job: string | JobDefinition, queue: string | undefined): JobQueue;
+  all(): readonly JobQueue[];
+  ask<Answer>(queue: JobQueue, question: (queue: JobQueue) => Promise<Answer>): Promise<Answer>;
+}
+
+/**
+ * The recurring jobs, those of decorators and those made here; `name` is everywhere that of the job, or of the queue.
+ *
+ * @example
+ * await jobs.schedules.upsert('report', 'report-eu', { cron: '0 3 * * *', timeZone: 'Europe/Berlin' }, { payload: 'eu' });
+ */
+export class JobSchedules {
+  constructor(private readonly access: QueueAccess) {}
+
+  /**
+   * Makes a schedule or changes it; it lives until it is removed. An equal one changes nothing, however often, so that it
+   * may be called at every start.
+   *
+   * @param job the name of its jobs, or their definition, whose defaults hold and whose schema the payload must fit
+   * @param id names it within its queue; 1 to 100 of A-Z a-z 0-9 _ . : @ -
+   * @throws InvalidOptionError, also where a decorator declares that id; InvalidPayloadError with the path of the fault.
+   *   Nothing was written
+   */
+  async upsert<Job extends string | JobDefinition>(
+    job: Job,
+    id: string,
+    recurrence: Recurrence,
+    options?: UpsertScheduleOptions & PayloadOption<Job>,
+  ): Promise<'created' | 'changed' | 'unchanged'>;
+  async upsert(
+    job: string | JobDefinition,
+    id: string,
+    recurrence: Recurrence,
+    options: UpsertScheduleOptions = {},
+  ): Promise<'created' | 'changed' | 'unchanged'> {
+    checkObject(`schedule ${show(id)}`, 'an object of schedule options', options);
+    const { queue, ...rest } = options;
+    const asked = isJobDefinition(job) ? { payload: null, ...rest, definition: job } : { ...rest, name: job };
+    return this.access.ask(this.access.target(job, queue), (target) =>
+      target.schedules.upsert(id, recurrence, asked),
+    );
+  }
+
+  /**
+   * One page of the schedules of a queue, or such a page of each queue that this process knows, one after the other; in
+   * each the next due first, those at rest last.
+   *
+   * @param options.limit at most 1,000. Default 50
+   * @throws InvalidOptionError
+   * @example const next = await jobs.schedules.list('report', { offset: 50, limit: 50 });
+   */
+  async list(
+    name?: string | JobDefinition,
+    options?: { offset?: number; limit?: number },
+  ): Promise<ScheduleRecord[]> {
+    const queues = name === undefined ? this.access.all() : [this.access.target(name, undefined)];
+    const lists = await Promise.all(
+      queues.map((each) => this.access.ask(each, (queue) => queue.schedules.list(options))),
+    );
+    return lists.flat();
+  }
+
+  /** A schedule as it is now; null when there is none of that id. */
+  async get(name: string | JobDefinition, id: string): Promise<ScheduleRecord | null> {
+    return this.ask(name, (queue) => queue.schedules.get(id));
+  }
+
+  /** Stops its ticks for the whole fleet until it is resumed, also across deploys. What is missed so is not made up. */
+  async pause(name: string | JobDefinition, id: string): Promise<'paused' | 'missing'> {
+    return this.ask(name, (queue) => queue.schedules.pause(id));
+  }
+
+  /** Ends a pause: it goes on with the next time of its recurrence. */
+  async resume(name: string | JobDefinition, id: string): Promise<'resumed' | 'missing'> {
+    return this.ask(name, (queue) => queue.schedules.resume(id));
+  }
+
+  /**
+   * Deletes a schedule. The jobs that it enqueued stay.
+   *
+   * @throws InvalidOptionError where a decorator declares it: it would come back
+   */
+  async remove(name: string | JobDefinition, id: string): Promise<'removed' | 'missing'> {
+    return this.ask(name, (queue) => queue.schedules.remove(id));
+  }
+
+  /**
+   * Enqueues its job now, also while it is paused; its ticks stay as they are.
+   *
+   * @throws ScheduleNotFoundError
+   */
+  async runNow<Result = unknown>(name: string | JobDefinition, id: string): Promise<JobHandle<Result>> {
+    return this.ask(name, (queue) => queue.schedules.runNow<Result>(id));
+  }
+
+  private ask<Answer>(
+    name: string | JobDefinition,
+    question: (queue: JobQueue) => Promise<Answer>,
+  ): Promise<Answer> {
+    return this.access.ask(this.access.target(name, undefined), question);
+  }
+}

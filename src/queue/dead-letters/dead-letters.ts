@@ -1,0 +1,244 @@
+import { z } from 'zod';
+import { checkKnown, checkOptions } from '../model/validate-options.js';
+import { DeadLetterScripts, type DeadLetterPlace, type DeadLetterQuery } from './dead-letter-calls.js';
+import { decodeJob } from '../store/decode-job.js';
+import { isJobDefinition, type JobDefinition, type PayloadInput } from '../enqueue/define-job.js';
+import { InvalidOptionError } from '../model/errors.js';
+import type { JobRecord } from '../model/job.js';
+import { encodeJson } from '../model/encode-json.js';
+import { LARGEST_PAGE } from '../model/bounds.js';
+import { checkText, show } from '../model/names.js';
+import { duration, wholeNumber } from '../model/queue-options.js';
+import type { QueueScripts } from '../store/queue-calls.js';
+import { readBySchema } from '../model/validate-with-schema.js';
+import type { ScriptCall } from '../redis/script-runner.js';
+
+/** The most dead letters that one script call looks at, and the most that one changes. */
+const LOOKS = 500;
+const CHANGES = 100;
+
+/** Which dead letters are meant; all that is given must hold. */
+export interface DeadLetterFilter {
+  /** The job's name. */
+  name?: string;
+  /** A text in the message of the last error; letters A to Z in either case. */
+  error?: string;
+  /** Failed so many ms ago, or before. */
+  olderThanMs?: number;
+  /** Failed within the last so many ms. */
+  newerThanMs?: number;
+}
+
+/** One page of dead letters. */
+export interface DeadLetterPage {
+  /** The latest failure first. */
+  jobs: JobRecord[];
+  /** What to give to the next call; undefined when nothing is left. */
+  cursor: string | undefined;
+}
+
+/** The queue that dead letters belong to. */
+interface DeadLetterQueue {
+  readonly name: string;
+  readonly options: { maxPayloadBytes: number };
+  run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
+  scripts(): Promise<QueueScripts>;
+  get(id: string): Promise<JobRecord | null>;
+}
+
+/** What the place that dead letters are read from knows beside their queue. */
+export interface DeadLetterContext {
+  /** What every question to Redis goes through, for a time limit of the caller's. */
+  ask?<Answer>(question: () => Promise<Answer>): Promise<Answer>;
+  /** The definition of the jobs of a name, by which an edited payload is checked; undefined where none is known. */
+  definitionOf?(name: string): JobDefinition | undefined;
+}
+
+const text = z.string({ error: 'expected text' }).min(1, 'expected text of 1 to 2,000 characters');
+const filterFields = {
+  name: text.optional(),
+  error: text.max(2_000, 'expected text of 1 to 2,000 characters').optional(),
+  olderThanMs: duration(0).optional(),
+  newerThanMs: duration(0).optional(),
+};
+const ages = {
+  error: 'expected olderThanMs or more, since nothing is older and newer',
+  path: ['newerThanMs'],
+};
+const possible = ({ olderThanMs = 0, newerThanMs = olderThanMs }: DeadLetterFilter) => newerThanMs >= olderThanMs;
+const filterSchema = z
+  .strictObject(filterFields, { error: 'expected an object of filters' })
+  .refine(possible, ages);
+const listSchema = z
+  .strictObject(
+    { ...filterFields, limit: wholeNumber(1, LARGEST_PAGE).optional(), cursor: text.optional() },
+    { error: 'expected an object of filters' },
+  )
+  .refine(possible, ages);
+const redriveSchema = z.strictObject(
+  { payload: z.unknown().optional() },
+  { error: 'expected an object with a payload' },
+);
+
+/**
+ * The dead letters of one queue: jobs whose attempts are used up, or that could not run. They are kept until they are
+ * redriven, discarded, or over the queue's `deadLetterCap` or `deadLetterAgeMs`.
+ *
+ * @example
+ * const { jobs } = await queue.deadLetters.list({ error: 'ECONNREFUSED', newerThanMs: 3_600_000 });
+ * await queue.deadLetters.redriveAll({ filter: { error: 'ECONNREFUSED' } });
+ */
+export class DeadLetters {
+  constructor(
+    private readonly queue: DeadLetterQueue,
+    private readonly context: DeadLetterContext = {},
+  ) {}
+
+  /**
+   * One page, the latest failure first. Each step on the server looks at 500 at most.
+   *
+   * @param options.limit at most 1,000. Default 50
+   * @param options.cursor the `cursor` of the page before
+   * @throws InvalidOptionError
+   */
+  async list(options: DeadLetterFilter & { limit?: number; cursor?: string } = {}): Promise<DeadLetterPage> {
+    const { limit = 50, cursor, ...filter } = checkOptions('deadLetters.list', listSchema, options);
+    const jobs: JobRecord[] = [];
+    let place = cursor === undefined ? undefined : placeOf(cursor);
+    do {
+      const query: DeadLetterQuery = { ...filter, order: 'newest', place };
+      const { found, next } = await this.call((scripts) => scripts.list(query, LOOKS, limit - jobs.length, true));
+      const hashes = found.map(({ hash }) => hash).filter((hash) => hash.length > 0);
+      jobs.push(...hashes.map((hash) => this.decode(hash)));
+      place = next;
+    } while (place && jobs.length < limit);
+    return { jobs, cursor: place && `${place.at}-${place.id}` };
+  }
+
+  /** A dead letter with its attempts, the last 20; null when there is none of that id. */
+  async get(id: string): Promise<JobRecord | null> {
+    checkText('job id', id);
+    const job = await this.ask(() => this.queue.get(id));
+    return job?.status === 'failed' ? job : null;
+  }
+
+  /**
+   * Sends one back to work, its attempts reset; its attempt log and last error stay for the record.
+   *
+   * @param definition that of the job, by which the payload is checked. Through JobQueueService the definition of the
+   *   handler in this process is known by itself
+   * @param options.payload takes the place of the stored payload
+   * @returns false when there is no dead letter of that id
+   * @throws InvalidPayloadError with the path of the fault, InvalidOptionError: nothing was changed
+   * @example await queue.deadLetters.redrive(id, { payload: { ...job.payload, to: 'ada@example.com' } });
+   * @example await queue.deadLetters.redrive(SendEmail, id, { payload: { to: 'ada@example.com' } });
+   */
+  async redrive<Definition extends JobDefinition>(
+    definition: Definition,
+    id: string,
+    options?: { payload?: PayloadInput<Definition> },
+  ): Promise<boolean>;
+  async redrive(id: string, options?: { payload?: unknown }): Promise<boolean>;
+  async redrive(first: string | JobDefinition, ...rest: unknown[]): Promise<boolean> {
+    const given = isJobDefinition(first) ? first : undefined;
+    const [id, options = {}] = (given ? rest : [first, ...rest]) as [string, { payload?: unknown }?];
+    checkText('job id', id);
+    checkOptions('deadLetters.redrive', redriveSchema, options);
+    const payload = 'payload' in options ? await this.editedPayload(id, options.payload, given) : undefined;
+    const scripts = await this.ask(() => this.queue.scripts());
+    return (await this.ask(() => this.queue.run(scripts.redrive([id], payload)))) === 1;
+  }
+
+  /** JSON of a payload, checked in the form in which the handler of the job will find it. */
+  private async editedPayload(id: string, payload: unknown, given: JobDefinition | undefined): Promise<string> {
+    const json = encodeJson('payload', payload, this.queue.options.maxPayloadBytes);
+    const name = given || this.context.definitionOf ? (await this.get(id))?.name : undefined;
+    if (given && name !== undefined && given.name !== name) {
+      throw new InvalidOptionError('deadLetters.redrive', `the definition of ${show(name)}`, show(given.name));
+    }
+    const definition = given ?? (name === undefined ? undefined : this.context.definitionOf?.(name));
+    if (definition) {
+      await readBySchema('payload', definition.payload, JSON.parse(json));
+    }
+    return json;
+  }
+
+  /**
+   * Sends all that match back to work, the oldest failure first, 100 at most in one step. What fails after the call
+   * began is left alone.
+   *
+   * @param options.filter default: all
+   * @returns how many
+   * @throws InvalidOptionError
+   */
+  async redriveAll(options: { filter?: DeadLetterFilter } = {}): Promise<number> {
+    const filter = filterOf('deadLetters.redriveAll', options);
+    const scripts = await this.ask(() => this.queue.scripts());
+    return this.each(filter, (letters) =>
+      this.ask(() => this.queue.run(scripts.redrive(letters.map(({ id }) => id)))),
+    );
+  }
+
+  /** Deletes one for good. False when there is no dead letter of that id. */
+  async discard(id: string): Promise<boolean> {
+    checkText('job id', id);
+    return (await this.call((scripts) => scripts.discard([{ id }]))) === 1;
+  }
+
+  /**
+   * Deletes all that match for good, 100 at most in one step. What fails after the call began is left alone.
+   *
+   * @param options.filter default: all
+   * @returns how many
+   * @throws InvalidOptionError
+   */
+  async discardAll(options: { filter?: DeadLetterFilter } = {}): Promise<number> {
+    const filter = filterOf('deadLetters.discardAll', options);
+    return this.each(filter, (letters) => this.call((scripts) => scripts.discard(letters)));
+  }
+
+  private async each(
+    filter: DeadLetterFilter,
+    change: (letters: { id: string; at: string }[]) => Promise<number>,
+  ): Promise<number> {
+    let query: DeadLetterQuery = { ...filter, order: 'oldest' };
+    let total = 0;
+    for (;;) {
+      const { found, next, nowMs } = await this.call((scripts) => scripts.list(query, LOOKS, CHANGES, false));
+      total += found.length > 0 ? await change(found) : 0;
+      if (!next) {
+        return total;
+      }
+      query = { ...query, untilMs: query.untilMs ?? nowMs, place: next };
+    }
+  }
+
+  private ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+    return this.context.ask ? this.context.ask(question) : question();
+  }
+
+  private decode(hash: string[]): JobRecord {
+    return decodeJob(this.queue.name, hash);
+  }
+
+  private async call<Answer>(build: (scripts: DeadLetterScripts) => ScriptCall<Answer>): Promise<Answer> {
+    return this.ask(async () => {
+      const { keys } = await this.queue.scripts();
+      return this.queue.run(build(new DeadLetterScripts(keys)));
+    });
+  }
+}
+
+/** A misspelled filter must be refused: without one, all dead letters are meant. */
+function filterOf(subject: string, options: { filter?: DeadLetterFilter }): DeadLetterFilter {
+  checkKnown(subject, options, ['filter']);
+  return checkOptions(`${subject}.filter`, filterSchema, options.filter === undefined ? {} : options.filter);
+}
+
+function placeOf(cursor: string): DeadLetterPlace {
+  const [, at, id] = /^(\d+)-(.+)$/s.exec(cursor) ?? [];
+  if (at === undefined || id === undefined) {
+    throw new InvalidOptionError('deadLetters.list.cursor', 'the cursor of a page', show(cursor));
+  }
+  return { at, id };
+}

@@ -1,0 +1,81 @@
+import type { QueueScripts } from '../store/queue-calls.js';
+import type { ScriptArgument, ScriptCall, ScriptName } from '../redis/script-runner.js';
+
+/** What the first look says of a job that is not plainly well. */
+export interface Look {
+  /** `nowhere`: in no sorted set. `absent`: nor has it a hash. `odd`: something is wrong. */
+  verdict: 'nowhere' | 'absent' | 'odd';
+  status: string;
+}
+
+/** A fault, as a script tells it. */
+export interface Fault {
+  subject: string;
+  kind: string;
+  found: string;
+  expected: string;
+  /** False for one that is only told, also where the doctor mends. */
+  mended?: false;
+}
+
+/** How many list entries one judgement may pass over, which takes the server a few ms. */
+const BUDGET = 100_000;
+
+/** How many jobs of each place are held against the counters. */
+const COUNTED_LOOKS = 100;
+
+/** One method per script of `lua/doctor-*.lua`: builds its call and says what the reply means; see the headers there. */
+export class DoctorScripts {
+  constructor(private readonly scripts: QueueScripts) {}
+
+  look(ids: readonly string[]): ScriptCall<Map<string, Look>> {
+    return this.call('doctorScan', ids, (reply) => {
+      const looks = rowsOf(reply as string[], 3);
+      return new Map(looks.map(([id, verdict, status]) => [id!, { verdict, status } as Look]));
+    });
+  }
+
+  /** Answers how many of the first ids were judged, and the faults among them. */
+  judge(ids: readonly string[], mend: boolean): ScriptCall<{ judged: number; faults: Fault[] }> {
+    const { retention, options } = this.scripts;
+    const args = [...retention, mend ? '1' : '0', options.visibilityMs, BUDGET, ...ids];
+    return this.call('doctorInspect', args, (reply) => {
+      const [judged, ...rest] = reply as [number | string, ...string[]];
+      const faults = rowsOf(rest, 4).map(([id, kind, found, expected]) => faultOf(id!, kind!, found!, expected!));
+      return { judged: Number(judged), faults };
+    });
+  }
+
+  unique(uniqueKeys: readonly string[], mend: boolean): ScriptCall<Fault[]> {
+    return this.call('doctorUnique', [mend ? '1' : '0', ...uniqueKeys], (reply) =>
+      rowsOf(reply as string[], 2).map(([key, found]) =>
+        faultOf(key!, 'unique', found!, 'held by an unfinished job'),
+      ),
+    );
+  }
+
+  counters(mend: boolean, exclusive: boolean): ScriptCall<Fault[]> {
+    return this.call('doctorCounters', [mend ? '1' : '0', COUNTED_LOOKS, exclusive ? '1' : '0'], (reply) =>
+      rowsOf(reply as string[], 4).map(([counter, found, expected, mended]) => ({
+        ...faultOf(counter!, 'counter', found!, expected!),
+        ...(Number(mended) === 0 && { mended: false }),
+      })),
+    );
+  }
+
+  private call<Answer>(
+    script: ScriptName,
+    args: readonly ScriptArgument[],
+    decode: (reply: unknown) => Answer,
+  ): ScriptCall<Answer> {
+    return { script, keys: this.scripts.keys.standard, args, decode };
+  }
+}
+
+function faultOf(subject: string, kind: string, found: string, expected: string): Fault {
+  return { subject, kind, found, expected };
+}
+
+function rowsOf(reply: readonly string[], width: number): string[][] {
+  return Array.from({ length: reply.length / width }, (_, i) => reply.slice(i * width, (i + 1) * width));
+}

@@ -1,0 +1,82 @@
+import type { Fault } from './doctor-calls.js';
+
+/**
+ * What can be wrong with a queue.
+ *
+ * - `orphan`: a job that is in no place, so nobody will ever claim it
+ * - `ghost`: an id in a place, without its job
+ * - `double`: a job in two places
+ * - `status`: a job whose status is not that of its place
+ * - `token`: a claimed job without a claim token, or one that waits with one
+ * - `claim`: a claim that never expires
+ * - `lifetime`: a job that would expire while it is needed, or never although it has ended
+ * - `unique`: a unique key that no job will free
+ * - `counter`: a counter that is no number, or lower than what can be seen; with `exclusive` counters that contradict each other
+ * - `batch`: the memory of a claim, without an expiry
+ */
+export type DoctorKind =
+  'orphan' | 'ghost' | 'double' | 'status' | 'token' | 'claim' | 'lifetime' | 'unique' | 'counter' | 'batch';
+
+/** How a queue is audited. */
+export interface DoctorOptions {
+  /** Brings to rights what is found. Default false: nothing is changed. */
+  mend?: boolean;
+  /**
+   * That only this library uses the queue, and always has: no client of the Redis pattern, which enqueues and ends jobs
+   * without counting them. Then the counters are held against each other, and one that is too high is found too. Default false.
+   */
+  exclusive?: boolean;
+}
+
+/** One fault, as it was at the moment it was decided. */
+export interface DoctorFinding {
+  kind: DoctorKind;
+  /** The job's id; else the unique key, the counter or the key in Redis. */
+  subject: string;
+  found: string;
+  expected: string;
+  mended: boolean;
+}
+
+/** What the doctor found in one queue. */
+export interface DoctorReport {
+  queue: string;
+  /** How many jobs were looked at. */
+  checked: number;
+  /** How many faults there are of each kind; empty for a queue that is well. */
+  counts: Partial<Record<DoctorKind, number>>;
+  /** The first 1,000 faults. */
+  findings: DoctorFinding[];
+  durationMs: number;
+}
+
+/** The most faults that a report lists one by one. */
+const MOST_FINDINGS = 1_000;
+
+/** A report while it is written. */
+export class DoctorNotes {
+  checked = 0;
+  private readonly counts: DoctorReport['counts'] = {};
+  private readonly findings: DoctorFinding[] = [];
+  private readonly startedAt = performance.now();
+
+  constructor(
+    private readonly queue: string,
+    private readonly mended: boolean,
+  ) {}
+
+  add(faults: readonly Fault[]): void {
+    for (const { kind, ...rest } of faults) {
+      const known = kind as DoctorKind;
+      this.counts[known] = (this.counts[known] ?? 0) + 1;
+      if (this.findings.length < MOST_FINDINGS) {
+        this.findings.push({ kind: known, mended: this.mended, ...rest });
+      }
+    }
+  }
+
+  get report(): DoctorReport {
+    const { queue, checked, counts, findings, startedAt } = this;
+    return { queue, checked, counts, findings, durationMs: Math.round(performance.now() - startedAt) };
+  }
+}

@@ -1,0 +1,193 @@
+import { DoctorNotes, type DoctorOptions, type DoctorReport } from './doctor-report.js';
+import { DoctorScripts, type Look } from './doctor-calls.js';
+import { ListWalk } from './list-walk.js';
+import type { QueueScripts } from '../store/queue-calls.js';
+import { isCluster, type RedisClient } from '../redis/redis-client.js';
+import type { ScriptCall } from '../redis/script-runner.js';
+
+/** How many jobs one step looks at, which holds up the server for about a millisecond. */
+const SLICE = 100;
+
+/** How many keys of the database one SCAN passes over. */
+const SCAN_COUNT = 500;
+
+/** The queue that is audited; no step of it may hang. */
+interface AuditedQueue {
+  readonly name: string;
+  readonly connection: { readonly client: RedisClient };
+  run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
+  ask<Answer>(question: () => Promise<Answer>): Promise<Answer>;
+}
+
+/**
+ * Audits one queue, in steps that are bounded, beside live traffic. The walks below only collect suspects, since a queue
+ * moves on between two steps; one script then decides about each suspect, as it stands at that moment.
+ */
+export class Doctor {
+  private readonly scripts: DoctorScripts;
+  private readonly notes: DoctorNotes;
+  /** Jobs that are in no sorted set, with their status: until they are seen in a list, they may be orphans. */
+  private readonly strays = new Map<string, string>();
+  private readonly suspects = new Set<string>();
+
+  constructor(
+    private readonly queue: AuditedQueue,
+    private readonly queueScripts: QueueScripts,
+    private readonly options: Required<DoctorOptions>,
+  ) {
+    this.scripts = new DoctorScripts(queueScripts);
+    this.notes = new DoctorNotes(queue.name, options.mend);
+  }
+
+  async run(): Promise<DoctorReport> {
+    await this.lookAtJobs();
+    await this.lookAtLists();
+    await this.lookAtSets();
+    this.strays.forEach((_, id) => this.suspects.add(id));
+    await this.judge([...this.suspects]);
+    await this.lookAtUniqueKeys();
+    const { mend, exclusive } = this.options;
+    this.notes.add(await this.ask(this.scripts.counters(mend, exclusive)));
+    return this.notes.report;
+  }
+
+  /** Every job hash that exists throughout is met: SCAN promises that. */
+  private async lookAtJobs(): Promise<void> {
+    const { jobPrefix } = this.keys;
+    const base = jobPrefix.slice(0, -'job:'.length);
+    const nodes = isCluster(this.client) ? this.client.nodes('master') : [this.client];
+    for (const node of nodes) {
+      let cursor = '0';
+      do {
+        const [next, keys] = await this.queue.ask(() =>
+          node.scan(cursor, 'MATCH', `${base}*`, 'COUNT', SCAN_COUNT),
+        );
+        await this.lookAtSlices(
+          keys.filter((key) => key.startsWith(jobPrefix)).map((key) => key.slice(jobPrefix.length)),
+        );
+        await this.lookAtBatches(keys.filter((key) => key.startsWith(`${base}batch:`)));
+        cursor = next;
+      } while (cursor !== '0');
+    }
+  }
+
+  private async lookAtSlices(ids: readonly string[]): Promise<void> {
+    for (const slice of slicesOf(ids)) {
+      this.notes.checked += slice.length;
+      for (const [id, { verdict, status }] of await this.look(slice)) {
+        if (verdict === 'nowhere') {
+          this.strays.set(id, status);
+        } else if (verdict === 'odd') {
+          this.suspects.add(id);
+        }
+      }
+    }
+  }
+
+  private async lookAtLists(): Promise<void> {
+    const { pending, processing } = this.keys;
+    const line = new ListWalk();
+    await this.lookAtList(pending, line, (status) => status === 'pending');
+    // A claim of a client of the pattern is written in two steps, so that its status may be of before.
+    await this.lookAtList(processing, new ListWalk(), () => true, line);
+  }
+
+  private async lookAtList(key: string, walk: ListWalk, fits: (status: string) => boolean, other?: ListWalk) {
+    for (let offset = 0; ; offset += SLICE) {
+      const ids = await this.queue.ask(() => this.client.lrange(key, offset, offset + SLICE - 1));
+      if (ids.length === 0) {
+        return;
+      }
+      const { fresh, again } = walk.take(ids);
+      const twice = fresh.filter((id) => other?.has(id));
+      [...again, ...twice].forEach((id) => this.suspects.add(id));
+      await this.meet(fresh, fits);
+    }
+  }
+
+  /** Ids that were just seen in a list: a stray of a fitting status is at home there, what is elsewhere too is suspect. */
+  private async meet(ids: readonly string[], fits: (status: string) => boolean): Promise<void> {
+    const unknown = ids.filter((id) => !(fits(this.strays.get(id) ?? '') && this.strays.delete(id)));
+    const looks = unknown.length > 0 ? await this.look(unknown) : new Map<string, Look>();
+    for (const id of unknown) {
+      const look = looks.get(id);
+      if (look?.verdict !== 'nowhere' || !fits(look.status)) {
+        this.suspects.add(id);
+      }
+    }
+  }
+
+  /** For ghosts: what has a hash was met before. */
+  private async lookAtSets(): Promise<void> {
+    const { claims, prioritized, scheduled, dead } = this.keys;
+    for (const set of [claims, prioritized, scheduled, dead]) {
+      let cursor = '0';
+      do {
+        const [next, pairs] = await this.queue.ask(() => this.client.zscan(set, cursor, 'COUNT', SLICE));
+        for (const slice of slicesOf(pairs.filter((_, i) => i % 2 === 0))) {
+          for (const [id, { verdict }] of await this.look(slice)) {
+            if (verdict === 'odd') {
+              this.suspects.add(id);
+            }
+          }
+        }
+        cursor = next;
+      } while (cursor !== '0');
+    }
+  }
+
+  private async judge(ids: readonly string[]): Promise<void> {
+    for (let start = 0; start < ids.length;) {
+      const { judged, faults } = await this.ask(
+        this.scripts.judge(ids.slice(start, start + SLICE), this.options.mend),
+      );
+      this.notes.add(faults);
+      start += judged;
+    }
+  }
+
+  private async lookAtUniqueKeys(): Promise<void> {
+    let cursor = '0';
+    do {
+      const [next, pairs] = await this.queue.ask(() => this.client.hscan(this.keys.unique, cursor, 'COUNT', SLICE));
+      for (const slice of slicesOf(pairs.filter((_, i) => i % 2 === 0))) {
+        this.notes.add(await this.ask(this.scripts.unique(slice, this.options.mend)));
+      }
+      cursor = next;
+    } while (cursor !== '0');
+  }
+
+  /** Each is one command, which decides by itself. */
+  private async lookAtBatches(keys: readonly string[]): Promise<void> {
+    for (const key of keys) {
+      const endless = (await this.queue.ask(() => this.client.pttl(key))) === -1;
+      if (endless && this.options.mend) {
+        await this.queue.ask(() => this.client.pexpire(key, this.queueScripts.options.visibilityMs, 'NX'));
+      }
+      if (endless) {
+        this.notes.add([{ kind: 'batch', subject: key, found: 'no expiry', expected: 'that of its claims' }]);
+      }
+    }
+  }
+
+  private get client(): RedisClient {
+    return this.queue.connection.client;
+  }
+
+  private get keys() {
+    return this.queueScripts.keys;
+  }
+
+  private look(ids: readonly string[]): Promise<Map<string, Look>> {
+    return this.ask(this.scripts.look(ids));
+  }
+
+  private ask<Answer>(call: ScriptCall<Answer>): Promise<Answer> {
+    return this.queue.run(call);
+  }
+}
+
+function slicesOf<Item>(items: readonly Item[]): Item[][] {
+  const count = Math.ceil(items.length / SLICE);
+  return Array.from({ length: count }, (_, i) => items.slice(i * SLICE, (i + 1) * SLICE));
+}

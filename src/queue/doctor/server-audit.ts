@@ -1,0 +1,173 @@
+import type { Redis } from 'ioredis';
+import { RedisUnsuitableError } from '../model/errors.js';
+import { isCluster, type RedisClient } from '../redis/redis-client.js';
+import { QueueKeys } from '../store/queue-keys.js';
+
+/** Something about a Redis server that endangers jobs. */
+export interface ServerFinding {
+  /** What was looked at. */
+  subject: 'maxmemory-policy' | 'persistence' | 'role' | 'keys';
+  /** The server, where there are several, or the queue. */
+  where: string;
+  expected: string;
+  found: string;
+  /** What may happen, and what to do. */
+  remedy: string;
+}
+
+/** The audit at boot found what endangers jobs, and the option `audit: 'error'` refuses such a server. */
+export class RedisAuditError extends RedisUnsuitableError {
+  constructor(
+    address: string,
+    /** Each with what was expected, what was found and what to do. */
+    readonly findings: readonly ServerFinding[],
+  ) {
+    super(
+      `Redis at ${address} endangers jobs:\n${findings.map((finding) => `- ${describeFinding(finding)}`).join('\n')}`,
+    );
+  }
+}
+
+/** A queue whose keys are looked for. */
+export interface AuditedQueue {
+  readonly name: string;
+  readonly options: { prefix: string; hashTag?: boolean };
+}
+
+/**
+ * Looks for what endangers jobs on the server: a policy that evicts keys, persistence that is off or failing, a replica
+ * in the place of a master, and keys of a queue in the other spelling (with or without braces), which nobody serves.
+ * What an ACL user may not ask is passed over. Changes nothing.
+ *
+ * @param cluster whether the queues' names are wrapped in braces where their options do not say
+ */
+export async function auditServer(
+  client: RedisClient,
+  cluster: boolean,
+  queues: readonly AuditedQueue[],
+): Promise<ServerFinding[]> {
+  const nodes = isCluster(client) ? client.nodes('master') : [client];
+  const servers = await Promise.all(nodes.map((node) => auditNode(node, nodes.length > 1)));
+  const spellings = await Promise.all(queues.map((queue) => auditSpelling(client, cluster, queue)));
+  return [...servers.flat(), ...spellings.flat()];
+}
+
+/** One line for a person who reads a log at night. */
+export function describeFinding({ subject, where, expected, found, remedy }: ServerFinding): string {
+  return `${subject}${where && ` of ${where}`}: expected ${expected}, found ${found}. ${remedy}`;
+}
+
+async function auditNode(node: Redis, several: boolean) {
+  const info = readInfo(await node.info());
+  const where = several ? `${node.options.host}:${node.options.port}` : '';
+  return [...memoryOf(info), ...roleOf(info), ...(await persistenceOf(node, info))].map(
+    (finding): ServerFinding => ({ ...finding, where }),
+  );
+}
+
+type Found = Omit<ServerFinding, 'where'>;
+
+function memoryOf(info: Map<string, string>): Found[] {
+  const policy = info.get('maxmemory_policy');
+  if (policy === undefined || policy === 'noeviction') {
+    return [];
+  }
+  const unlimited = info.get('maxmemory') === '0' ? ', without effect while maxmemory is 0' : '';
+  return [
+    {
+      subject: 'maxmemory-policy',
+      expected: 'noeviction',
+      found: `${policy}${unlimited}`,
+      remedy:
+        'When memory is short Redis deletes jobs, silently. Set maxmemory-policy to noeviction (CONFIG SET, and in ' +
+        'redis.conf), and use another server for caches.',
+    },
+  ];
+}
+
+function roleOf(info: Map<string, string>): Found[] {
+  return info.get('role') === 'slave'
+    ? [
+        {
+          subject: 'role',
+          expected: 'a master',
+          found: `a replica of ${info.get('master_host')}:${info.get('master_port')}`,
+          remedy:
+            'A replica takes no writes, so nothing can be enqueued or claimed. Connect to the master, or by Sentinel.',
+        },
+      ]
+    : [];
+}
+
+async function persistenceOf(node: Redis, info: Map<string, string>) {
+  const subject = 'persistence' as const;
+  const findings: Found[] = [];
+  if (info.get('aof_enabled') === '0') {
+    const save = await configOf(node, 'save');
+    const snapshots =
+      save === undefined ? '' : save === '' ? ' and no snapshots' : ` and snapshots (save "${save}")`;
+    findings.push({
+      subject,
+      expected: 'appendonly yes',
+      found: `appendonly no${snapshots}`,
+      remedy:
+        'When Redis crashes, jobs that were acknowledged are lost' +
+        `${save === '' || save === undefined ? '' : ', back to the last snapshot'}. ` +
+        'Set appendonly to yes (CONFIG SET, and in redis.conf) where jobs must outlive a crash.',
+    });
+  } else if ((await configOf(node, 'appendfsync')) === 'no') {
+    findings.push({
+      subject,
+      expected: 'appendfsync everysec or always',
+      found: 'appendfsync no',
+      remedy: 'A crash of the machine loses about the last 30 s of jobs. Set appendfsync to everysec or always.',
+    });
+  }
+  for (const field of ['aof_last_write_status', 'rdb_last_bgsave_status']) {
+    const status = info.get(field) ?? 'ok';
+    if (status !== 'ok') {
+      findings.push({
+        subject,
+        expected: `${field} ok`,
+        found: status,
+        remedy:
+          'Redis cannot write to its disk, and refuses writes for it or soon will. Look at its log and its disk.',
+      });
+    }
+  }
+  return findings;
+}
+
+/** A setting; undefined where CONFIG is forbidden or renamed, as by many providers. */
+async function configOf(node: Redis, setting: string): Promise<string | undefined> {
+  try {
+    const reply = (await node.config('GET', setting)) as unknown[];
+    return reply.length > 1 ? String(reply[1]) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function auditSpelling(client: RedisClient, cluster: boolean, { name, options }: AuditedQueue) {
+  const { prefix, hashTag = cluster } = options;
+  const other = new QueueKeys(name, { prefix, hashTag: !hashTag });
+  const { pending, prioritized, scheduled, claims, dead } = other;
+  const places = [pending, prioritized, scheduled, claims, dead];
+  // One by one: on a Cluster, keys without braces are in different slots.
+  const exist = await Promise.all(places.map((key) => client.exists(key).catch(() => 0)));
+  const found = places.filter((_, i) => exist[i] === 1);
+  const finding: ServerFinding = {
+    subject: 'keys',
+    where: `queue "${name}"`,
+    expected: `keys spelled ${new QueueKeys(name, { prefix, hashTag }).pending}`,
+    found: found.join(', '),
+    remedy:
+      'Jobs wait under the other spelling, which this process does not serve. Set hashTag as the process that made them, ' +
+      'and let it work them off, or delete those keys.',
+  };
+  return found.length > 0 ? [finding] : [];
+}
+
+function readInfo(text: string): Map<string, string> {
+  return new Map([...text.matchAll(/^(\w+):(.*?)\r?$/gm)].map(([, field, value]) => [field!, value!]));
+}

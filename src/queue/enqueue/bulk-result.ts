@@ -1,0 +1,42 @@
+import { EnqueueError, type EnqueueItem } from '../model/errors.js';
+import type { EnqueueAnswer, NewJob } from '../store/enqueue-call.js';
+
+/**
+ * The answers to the jobs of one call, which may travel in several steps.
+ *
+ * @throws EnqueueError that names all jobs of the call in their order, with what became of each, so that it can be
+ *   repeated with them. It is `not-sent` only when nothing of the call was written. What fails all steps alike and is no
+ *   EnqueueError is thrown as it is.
+ */
+export function answersOfAll(
+  queue: string,
+  jobs: readonly NewJob[],
+  outcomes: readonly PromiseSettledResult<EnqueueAnswer>[],
+): EnqueueAnswer[] {
+  const failures = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
+  const [first] = failures;
+  if (first === undefined) {
+    return outcomes.map((each) => (each as PromiseFulfilledResult<EnqueueAnswer>).value);
+  }
+  const nothingWritten =
+    failures.length === jobs.length &&
+    failures.every((each) => !(each instanceof EnqueueError && each.outcome === 'unknown'));
+  if (nothingWritten && !(first instanceof EnqueueError)) {
+    throw first;
+  }
+  const ids = jobs.map(({ id }) => id);
+  const items = outcomes.map((each, i) => itemOf(jobs[i]!, each));
+  const cause = first instanceof EnqueueError ? (first.cause ?? first) : first;
+  const written = jobs.length - failures.length;
+  const part = written > 0 ? `${written} of ${jobs.length} jobs are there, the others not or unknown: ` : '';
+  const reason = part + (cause as Error).message;
+  throw new EnqueueError(nothingWritten ? 'not-sent' : 'unknown', queue, ids, reason, { cause, items });
+}
+
+function itemOf(job: NewJob, result: PromiseSettledResult<EnqueueAnswer>): EnqueueItem {
+  if (result.status === 'fulfilled') {
+    return { id: result.value.id, outcome: result.value.outcome };
+  }
+  const failure: unknown = result.reason;
+  return { id: job.id, outcome: failure instanceof EnqueueError ? failure.outcome : 'not-sent' };
+}

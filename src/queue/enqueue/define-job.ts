@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import { backoffSchema, type Backoff } from '../model/backoff.js';
+import { brand, hasBrand } from '../model/brand.js';
+import { checkOptions } from '../model/validate-options.js';
+import { checkJobName, checkQueueName } from '../model/names.js';
+import { jobDefaultFields, type EnqueueOptions } from './encode-job.js';
+import { duration, wholeNumber } from '../model/queue-options.js';
+import type { InputOf, OutputOf, StandardSchema } from '../model/standard-schema.js';
+
+/** What a definition sets for all its jobs. The option of an enqueue goes before it, that of a handler after it. */
+export interface JobDefaults {
+  /** The queue of its jobs. Default: that of the handler in this process, else one named as the job. */
+  queue?: string;
+  /** How often a job is tried in all. Default: the handler's, else the queue's. */
+  maxAttempts?: number;
+  /** How many attempts may end in a crash of the worker. Default: the handler's, else the queue's. */
+  maxCrashes?: number;
+  /** How long a failed job waits before its next attempt. A function holds where the definition binds the handler. */
+  backoff?: Backoff;
+  /** How long one attempt may run, in ms. Default: the handler's, else without a limit. */
+  timeoutMs?: number;
+  /** Whether the handler's result is stored. Default: the handler's, else true. */
+  keepResult?: boolean;
+  /** How long the completed or cancelled job can be read, in ms. Default: the handler's, else the queue's. */
+  resultTtlMs?: number;
+  /** 0 to 1,000; higher is more urgent. Default 0. */
+  priority?: number;
+  /** A job that was not started within so many ms fails. Default: without a limit. */
+  expiresInMs?: number;
+}
+
+/** What `defineJob` is given. */
+export interface JobDefinitionOptions<
+  Payload extends StandardSchema,
+  Result extends StandardSchema,
+> extends JobDefaults {
+  /** The schema of the payload: a zod, valibot, arktype or any other Standard Schema. */
+  payload: Payload;
+  /** The schema of the result. Default: anything that JSON can carry. */
+  result?: Result;
+}
+
+const standardSchema = z.custom<StandardSchema>(
+  (value) => typeof (value as StandardSchema | null | undefined)?.['~standard']?.validate === 'function',
+  { error: 'expected a schema that follows Standard Schema, such as one of zod' },
+);
+
+const optionsSchema = z.strictObject(
+  {
+    ...jobDefaultFields,
+    payload: standardSchema,
+    result: standardSchema.optional(),
+    backoff: backoffSchema.optional(),
+    queue: z.string({ error: "expected a queue's name" }).optional(),
+    priority: wholeNumber(0, 1_000).optional(),
+    expiresInMs: duration(1).optional(),
+  },
+  { error: 'expected an object with a payload schema' },
+);
+
+/** A kind of job with the schemas of what goes in and what comes out. Made by `defineJob`. */
+export class JobDefinition<
+  Payload extends StandardSchema = StandardSchema,
+  Result extends StandardSchema = StandardSchema,
+> {
+  static {
+    brand(this, 'JobDefinition');
+  }
+
+  readonly payload: Payload;
+  readonly result: Result | undefined;
+  readonly defaults: Readonly<JobDefaults>;
+  /** The defaults that an enqueue sends along; undefined where there are none, so that such a job stays a plain one. */
+  readonly enqueueDefaults: Readonly<EnqueueOptions> | undefined;
+
+  /** @throws InvalidOptionError */
+  constructor(
+    readonly name: string,
+    options: JobDefinitionOptions<Payload, Result>,
+  ) {
+    checkJobName(name);
+    const subject = `defineJob(${JSON.stringify(name)})`;
+    const { payload: _payload, result: _result, ...defaults } = checkOptions(subject, optionsSchema, options);
+    if (defaults.queue !== undefined) {
+      checkQueueName(defaults.queue);
+    }
+    this.payload = options.payload;
+    this.result = options.result;
+    this.defaults = defaults;
+    const { queue: _queue, backoff, ...stored } = defaults;
+    const sent = Object.entries({ ...stored, backoff: typeof backoff === 'function' ? undefined : backoff });
+    const given = sent.filter(([, value]) => value !== undefined);
+    this.enqueueDefaults = given.length > 0 ? Object.fromEntries(given) : undefined;
+  }
+}
+
+/** Whether it is a definition, also one of another copy of this package. */
+export function isJobDefinition(value: unknown): value is JobDefinition {
+  return hasBrand(value, 'JobDefinition');
+}
+
+/** What an enqueue of the definition takes. */
+export type PayloadInput<Definition extends JobDefinition> = InputOf<Definition['payload']>;
+/** What its handler gets: the payload as its schema read it. */
+export type PayloadOf<Definition extends JobDefinition> = OutputOf<Definition['payload']>;
+/** What its handler returns. */
+export type ResultInput<Definition extends JobDefinition> = InputOf<NonNullable<Definition['result']>>;
+/** What a handle's `result()` resolves with. */
+export type ResultOf<Definition extends JobDefinition> = OutputOf<NonNullable<Definition['result']>>;
+
+/**
+ * Gives a kind of job its name, the schemas of its payload and result, and its defaults, for producers and handlers
+ * alike: the compiler knows both, and what does not fit is refused with the path of the fault.
+ *
+ * What is stored is the JSON of what was given, and each side reads it by the schema: a schema must take what JSON
+ * makes of a value (`z.coerce.date()`, not `z.date()`).
+ *
+ * Where an option is set in several places, the first of these holds: enqueue, definition, handler, queue.
+ *
+ * @throws InvalidOptionError
+ * @example
+ * export const SendEmail = defineJob('email', {
+ *   payload: z.object({ to: z.email() }),
+ *   result: z.object({ messageId: z.string() }),
+ *   maxAttempts: 5,
+ * });
+ * const job = await jobs.enqueue(SendEmail, { to: 'ada@example.com' });
+ * const { messageId } = await job.result();
+ */
+export function defineJob<Payload extends StandardSchema, Result extends StandardSchema = StandardSchema>(
+  name: string,
+  options: JobDefinitionOptions<Payload, Result>,
+): JobDefinition<Payload, Result> {
+  return new JobDefinition(name, options);
+}

@@ -1,0 +1,175 @@
+import type { Redis } from 'ioredis';
+import type { Connection } from '../redis/connection.js';
+import { luaScripts } from '../lua.generated.js';
+import type { EnqueueAnswer } from '../store/enqueue-call.js';
+import type { ScriptCall } from '../redis/script-runner.js';
+import { superviseHandshake } from '../redis/response-timeout.js';
+
+/** How many replicas must have a job, and how long to wait for them. */
+export interface DurabilityPolicy {
+  replicas: number;
+  /** In ms. */
+  timeoutMs: number;
+  /** How long the server may take beside that, in ms, before its connection is taken for dead. */
+  answerMs: number;
+}
+
+/** One enqueue on its way: its script, and the counters of its queue. */
+interface Passenger {
+  readonly call: ScriptCall<EnqueueAnswer[]>;
+  readonly statsKey: string;
+  readonly policy: DurabilityPolicy;
+  resolve(answers: EnqueueAnswer[]): void;
+  reject(error: Error): void;
+}
+
+type Reply = [Error | null, unknown];
+
+/**
+ * Enqueues that wait for replicas, on one connection of their own for all queues of a client: WAIT holds up the
+ * connection that it is sent on, and speaks of the writes of that connection only. Whatever comes while one WAIT is
+ * under way shares the next one.
+ */
+export class DurableLine {
+  private static readonly known = new WeakMap<Connection, DurableLine>();
+  private client: Redis | undefined;
+  private waiting: Passenger[] = [];
+  private travelling = false;
+  private closing = false;
+  private becomingReady: Promise<void> | undefined;
+
+  static of(connection: Connection): DurableLine {
+    let line = DurableLine.known.get(connection);
+    if (!line) {
+      line = new DurableLine(connection);
+      DurableLine.known.set(connection, line);
+    }
+    return line;
+  }
+
+  private constructor(private readonly connection: Connection) {}
+
+  /** Resolves when the line is connected, so that a failure before is one to send. */
+  async ready(): Promise<void> {
+    await this.connection.whenReady();
+    const client = this.open();
+    if (client.status !== 'ready') {
+      this.becomingReady ??= readinessOf(client).finally(() => (this.becomingReady = undefined));
+      await this.becomingReady;
+    }
+  }
+
+  /** Runs an enqueue and waits for its replicas; its answers say how many acknowledged it in time. */
+  send(call: ScriptCall<EnqueueAnswer[]>, statsKey: string, policy: DurabilityPolicy): Promise<EnqueueAnswer[]> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ call, statsKey, policy, resolve, reject });
+      if (!this.travelling) {
+        void this.travel();
+      }
+    });
+  }
+
+  /** Closes the connection, once nothing is under way any more; it opens again by itself. */
+  closeIdle(): void {
+    this.closing = true;
+    if (!this.travelling) {
+      this.close();
+    }
+  }
+
+  private close(): void {
+    this.closing = false;
+    this.client?.disconnect();
+    this.client = undefined;
+  }
+
+  private async travel(): Promise<void> {
+    this.travelling = true;
+    while (this.waiting.length > 0) {
+      const passengers = this.nextTrip();
+      try {
+        await this.trip(passengers);
+      } catch (error) {
+        passengers.forEach((passenger) => passenger.reject(error as Error));
+      }
+    }
+    this.travelling = false;
+    if (this.closing) {
+      this.close();
+    }
+  }
+
+  /** Those that wait for the same; on a Cluster of one queue, since a pipeline goes to one master. */
+  private nextTrip(): Passenger[] {
+    const { policy, statsKey } = this.waiting[0]!;
+    const cluster = this.connection.facts?.cluster ?? true;
+    const fits = (other: Passenger) =>
+      other.policy.replicas === policy.replicas &&
+      other.policy.timeoutMs === policy.timeoutMs &&
+      (!cluster || other.statsKey === statsKey);
+    const passengers = this.waiting.filter(fits);
+    this.waiting = this.waiting.filter((other) => !fits(other));
+    return passengers;
+  }
+
+  private async trip(passengers: readonly Passenger[]): Promise<void> {
+    const { replicas, timeoutMs, answerMs } = passengers[0]!.policy;
+    const client = this.open();
+    const pipeline = client.pipeline();
+    for (const { call } of passengers) {
+      // By its text: a digest that the server has forgotten would leave the WAIT behind it without its write.
+      pipeline.eval(luaScripts[call.script], call.keys.length, ...call.keys, ...call.args);
+    }
+    // A write in every trip: behind a repeated enqueue, which writes nothing, WAIT would have nothing to wait for.
+    const keys = passengers.map(({ statsKey }) => statsKey);
+    const queues = [...new Set(keys)];
+    for (const key of queues) {
+      pipeline.hincrby(key, 'durable_total', keys.filter((each) => each === key).length);
+    }
+    pipeline.wait(replicas, timeoutMs);
+    // A frozen server never answers: the connection is given up, and with it what was asked on it.
+    const cut = setTimeout(() => client.disconnect(), timeoutMs + answerMs);
+    const replies = await pipeline.exec().finally(() => clearTimeout(cut));
+    const counts = replies!.slice(-1 - queues.length, -1) as Reply[];
+    const [refused, acknowledged] = replies!.at(-1) as Reply;
+    const written = counts.some(([error]) => error === null);
+    const failure = written ? refused : counts[0]![0]; // without a write, WAIT may speak of none of this trip
+    const replication = failure
+      ? { acknowledged: 0, failure }
+      : { acknowledged: Number(acknowledged), failure: undefined };
+    passengers.forEach((passenger, i) => settle(passenger, replies![i]!, replication));
+  }
+
+  /** A connection that ends is not mended but replaced: on another one, WAIT would speak of no write at all. */
+  private open(): Redis {
+    if (!this.client || this.client.status === 'end') {
+      this.client = this.connection.duplicate('durable', { retryStrategy: () => null }) as Redis;
+    }
+    return this.client;
+  }
+}
+
+/** Rejects where the connection ends instead; one that was accepted and keeps silent is ended. */
+async function readinessOf(client: Redis): Promise<void> {
+  const endSupervision = superviseHandshake(client);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      client.once('ready', resolve);
+      client.once('end', () => reject(new Error('the connection for durable enqueues could not be opened')));
+    });
+  } finally {
+    endSupervision();
+  }
+}
+
+function settle(passenger: Passenger, [error, value]: Reply, replication: EnqueueAnswer['replication']): void {
+  if (error) {
+    passenger.reject(error);
+    return;
+  }
+  try {
+    passenger.resolve(passenger.call.decode(value).map((answer) => ({ ...answer, replication })));
+  } catch (refusal) {
+    passenger.reject(refusal as Error); // its own, and not that of those beside it
+  }
+}

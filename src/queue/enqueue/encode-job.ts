@@ -1,0 +1,186 @@
+import { z } from 'zod';
+import { storedBackoffSchema, type StoredBackoff } from '../model/backoff.js';
+import { checkOptions } from '../model/validate-options.js';
+import { beforeStart, type NewJob } from '../store/enqueue-call.js';
+import { InvalidOptionError } from '../model/errors.js';
+import { randomId } from '../model/random-id.js';
+import { encodeJson } from '../model/encode-json.js';
+import { checkJobId, checkJobName, SCHEDULE_PREFIX, show } from '../model/names.js';
+import { duration, durabilitySchema, timerDuration, wholeNumber, type Durability } from '../model/queue-options.js';
+import { runAtSchema } from '../model/run-at.js';
+
+/** How a job is treated, by an enqueue or by a schedule that makes it. */
+export interface JobPolicy {
+  /** 0 to 1,000; higher is more urgent. Default 0. */
+  priority?: number;
+  /** How often the job is tried in all. Default: the handler's, else the queue's. */
+  maxAttempts?: number;
+  /** How many attempts may end in a crash of the worker. Default: the handler's, else the queue's. */
+  maxCrashes?: number;
+  /** How long a failed job waits before its next attempt. Default: the handler's, else the queue's. */
+  backoff?: StoredBackoff;
+  /** How long one attempt may run, in ms. Default: the handler's, else without a limit. */
+  timeoutMs?: number;
+  /** Whether the handler's result is stored. Default: the handler's, else true. */
+  keepResult?: boolean;
+  /** How long the completed or cancelled job can be read, in ms. Default: the handler's, else the queue's. */
+  resultTtlMs?: number;
+}
+
+/** Options of one enqueue. */
+export interface EnqueueOptions extends JobPolicy {
+  /** Which handler runs it, in a queue that several share. Default: the queue's name. */
+  name?: string;
+  /** An id of your own: enqueueing it again while the job is known adds nothing. Default: a random one. */
+  id?: string;
+  /** Start after so many ms, at most a year. Not with `runAt`. */
+  delayMs?: number;
+  /** Start at this time, at most a year ahead by the clock of this process. Not with `delayMs`. */
+  runAt?: Date | number;
+  /** The job is worthless, and fails, when it was not started within so many ms. Longer than until its start. */
+  expiresInMs?: number;
+  /** One job at a time for a key: while one waits, while one is unfinished, or for so many ms. */
+  unique?: UniqueOptions;
+  /** Whether the enqueue waits until replicas have the job. Default: the queue's. */
+  durability?: Durability;
+}
+
+export interface UniqueOptions {
+  key: string;
+  /** How long the key is held: until the job is claimed, until it ends, or for a time that starts at the enqueue. */
+  for: 'pending' | 'unfinished' | { ms: number };
+  /**
+   * `keep`: the job that is there stands. `replace`: as long as it waits it gets the new payload, name and options, and
+   * starts anew with all its attempts. Default `keep`.
+   */
+  onConflict?: 'keep' | 'replace';
+}
+
+const uniqueSchema = z.strictObject({
+  key: z
+    .string({ error: 'expected text' })
+    .min(1, 'expected text of 1 to 512 characters')
+    .max(512, 'expected text of 1 to 512 characters')
+    .refine((key) => !/\p{Surrogate}/u.test(key), 'expected well-formed text')
+    .refine(
+      (key) => !key.startsWith(SCHEDULE_PREFIX),
+      `expected text that does not begin with ${SCHEDULE_PREFIX}, the keys of schedules`,
+    ),
+  for: z.union([z.enum(['pending', 'unfinished']), z.strictObject({ ms: duration(1) })], {
+    error: "expected 'pending', 'unfinished' or { ms }",
+  }),
+  onConflict: z.enum(['keep', 'replace'], { error: "expected 'keep' or 'replace'" }).optional(),
+});
+
+const optional = <Schema extends z.ZodType>(schema: Schema) => schema.optional();
+
+/** The fields of EnqueueOptions that a handler or a job definition may set as defaults too. */
+export const jobDefaultFields = {
+  maxAttempts: optional(wholeNumber(1, 1_000)),
+  maxCrashes: optional(wholeNumber(1, 1_000)),
+  timeoutMs: optional(timerDuration(1)),
+  keepResult: optional(z.boolean({ error: 'expected true or false' })),
+  resultTtlMs: optional(duration(1)),
+};
+
+const enqueueOptionsSchema = z.strictObject(
+  {
+    ...jobDefaultFields,
+    name: z.string({ error: 'expected text' }).optional(),
+    id: z.string({ error: 'expected text' }).optional(),
+    delayMs: optional(duration(0)),
+    runAt: optional(runAtSchema),
+    priority: optional(wholeNumber(0, 1_000)),
+    backoff: storedBackoffSchema.optional(),
+    expiresInMs: optional(duration(1)),
+    unique: uniqueSchema.optional(),
+    durability: durabilitySchema.optional(),
+  },
+  { error: 'expected an object of enqueue options' },
+);
+
+/**
+ * Checks and encodes one job. Nothing is written yet, so a fault here leaves nothing behind.
+ *
+ * @param subject how errors name it, where it is not the only one of its call
+ * @throws InvalidOptionError, InvalidPayloadError
+ */
+export function newJob(
+  queue: string,
+  payload: unknown,
+  options: EnqueueOptions | undefined,
+  maxPayloadBytes: number,
+  subject?: string,
+): NewJob {
+  const json = encodeJson(payloadSubject(subject), payload, maxPayloadBytes);
+  if (options === undefined) {
+    return { id: randomId(), name: queue, payload: json, options: '' };
+  }
+  const place = subject ?? 'enqueue';
+  const checked = checkOptions(place, enqueueOptionsSchema, options);
+  const { name = queue, id } = checked;
+  checkJobName(name, subject && `${subject}.name`);
+  if (id !== undefined) {
+    checkJobId(id, subject && `${subject}.id`);
+  }
+  if (checked.delayMs !== undefined && checked.runAt !== undefined) {
+    throw new InvalidOptionError(
+      place,
+      'delayMs or runAt',
+      `both (${checked.delayMs}, ${show(String(checked.runAt))})`,
+    );
+  }
+  refuseExpiryBeforeStart(place, checked);
+  const job: NewJob = { id: id ?? randomId(), name, payload: json, options: encodeOptions(checked) };
+  const { durability, runAt, expiresInMs } = checked;
+  if (durability) {
+    job.durability = durability;
+  }
+  if (runAt !== undefined && expiresInMs !== undefined) {
+    job.span = { runAtMs: Math.round(Number(runAt)), expiresInMs };
+  }
+  return job;
+}
+
+/** How errors name the payload of a job; see newJob. */
+export function payloadSubject(subject: string | undefined): string {
+  return subject === undefined ? 'payload' : `${subject}.payload`;
+}
+
+/** Of `delayMs`, which no clock decides; that of `runAt` is for the server to say. */
+function refuseExpiryBeforeStart(subject: string, { expiresInMs, delayMs }: EnqueueOptions): void {
+  if (expiresInMs !== undefined && delayMs !== undefined && expiresInMs <= delayMs) {
+    throw new InvalidOptionError(`${subject}.expiresInMs`, beforeStart(delayMs, 'of delayMs'), show(expiresInMs));
+  }
+}
+
+/** The options of a job that holds the key of its schedule until it ends. */
+export function holdingScheduleKey({ options }: NewJob, schedule: string): string {
+  const asked = JSON.parse(options || '{}') as object;
+  return JSON.stringify({ ...asked, unique: `${SCHEDULE_PREFIX}${schedule}`, unique_for: 'unfinished' });
+}
+
+/** The JSON that `lua/job/enqueue.lua` reads; '' where nothing is asked for, so that a plain job pays nothing. */
+function encodeOptions(options: EnqueueOptions): string {
+  const { unique } = options;
+  const asked = JSON.stringify({
+    delay_ms: options.delayMs || undefined,
+    run_at_ms: options.runAt === undefined ? undefined : Math.round(Number(options.runAt)),
+    priority: options.priority || undefined,
+    max_attempts: options.maxAttempts,
+    max_crashes: options.maxCrashes,
+    expires_in_ms: options.expiresInMs,
+    unique: unique?.key,
+    unique_for: typeof unique?.for === 'object' ? unique.for.ms : unique?.for,
+    unique_replace: unique?.onConflict === 'replace' || undefined,
+    request: options.id === undefined ? undefined : randomId(),
+    worker: encodeWorkerOptions(options),
+  });
+  return asked === '{}' ? '' : asked;
+}
+
+function encodeWorkerOptions(options: EnqueueOptions): string | undefined {
+  const { maxAttempts, backoff, timeoutMs, keepResult, resultTtlMs } = options;
+  const asked = JSON.stringify({ maxAttempts, backoff, timeoutMs, keepResult, resultTtlMs });
+  return asked === '{}' ? undefined : asked;
+}

@@ -1,0 +1,72 @@
+import type { JobDefinition } from './define-job.js';
+import { InvalidOptionError } from '../model/errors.js';
+import type { JobSource } from '../results/job-handle.js';
+import { show } from '../model/names.js';
+import { newJob, payloadSubject, type EnqueueOptions } from './encode-job.js';
+import type { NewJob } from '../store/enqueue-call.js';
+import { readBySchema } from '../model/validate-with-schema.js';
+
+/** Options of an enqueue of a definition, which has its own name. */
+export type TypedEnqueueOptions = Omit<EnqueueOptions, 'name'>;
+
+/**
+ * Checks and encodes one job of a definition. The payload is checked in the form in which its handler will find it.
+ *
+ * @param subject how errors name it, where it is not the only one of its call
+ * @throws InvalidOptionError, InvalidPayloadError (a rejection, where the schema is asynchronous)
+ */
+export function newTypedJob(
+  queue: string,
+  definition: JobDefinition,
+  payload: unknown,
+  options: TypedEnqueueOptions | undefined,
+  maxPayloadBytes: number,
+  subject?: string,
+): NewJob | Promise<NewJob> {
+  const merged = typedOptions(queue, definition, options, subject);
+  const job = newJob(queue, payload, merged, maxPayloadBytes, subject);
+  const read = readBySchema(payloadSubject(subject), definition.payload, JSON.parse(job.payload));
+  if (!(read instanceof Promise)) {
+    return job;
+  }
+  const made = read.then(() => job);
+  // In a bulk of which a later job is refused at once nobody is left to hear of this one; unheard, it would end the process.
+  made.catch(() => undefined);
+  return made;
+}
+
+/** The options of an enqueue over those of the definition. @throws InvalidOptionError for another name than its own */
+export function typedOptions(
+  queue: string,
+  { name, enqueueDefaults }: JobDefinition,
+  options: TypedEnqueueOptions | undefined,
+  subject = 'enqueue',
+): EnqueueOptions | undefined {
+  const own: EnqueueOptions = name === queue ? {} : { name };
+  if (options === undefined) {
+    return enqueueDefaults || own.name ? { ...enqueueDefaults, ...own } : undefined;
+  }
+  if (typeof options !== 'object' || options === null) {
+    return options; // refused by the check of options
+  }
+  const other = (options as EnqueueOptions).name;
+  if (other !== undefined && other !== name) {
+    throw new InvalidOptionError(`${subject}.name`, `that of the definition, ${show(name)}`, show(other));
+  }
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  return { ...enqueueDefaults, ...given, ...own };
+}
+
+/** Reads results by the schema of a definition, of jobs of its name only. */
+export function typedSource(source: JobSource, { name, result: schema }: JobDefinition): JobSource {
+  return schema
+    ? {
+        get: (id) => source.get(id),
+        result: async (id, options) => {
+          const value = await source.result(id, options, name);
+          // None was kept, or the handler returned none, which its worker has checked.
+          return value === undefined ? undefined : readBySchema('result', schema, value);
+        },
+      }
+    : source;
+}

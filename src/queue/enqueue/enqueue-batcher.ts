@@ -1,0 +1,196 @@
+import type { Connection } from '../redis/connection.js';
+import { RefusedStep, type EnqueueAnswer, type NewJob } from '../store/enqueue-call.js';
+import { EnqueueError, RedisOutOfMemoryError } from '../model/errors.js';
+import { RedisPermissionError } from '../redis/permission-error.js';
+
+/** One script call adds at most this many jobs, and at most about so much payload: it must not hold up the server. */
+const SLICE_JOBS = 500;
+const SLICE_LENGTH = 1_000_000;
+
+/** So many single enqueues of a tick are sent before it ends; the next time twice as many. */
+const FIRST_BURST_JOBS = 25;
+
+/** Whether jobs that are enqueued together, and with no others, are one step. */
+export function fitOneStep(jobs: readonly NewJob[]): boolean {
+  return jobs.length <= SLICE_JOBS && jobs.reduce((sum, { payload }) => sum + payload.length, 0) < SLICE_LENGTH;
+}
+
+/** How Redis 7 ends the message of an error that came up while a script ran. */
+const INSIDE_A_SCRIPT = /\bscript: [0-9a-f]{40}\b/;
+
+export interface EnqueuerOptions {
+  /** The queue's name, for errors. */
+  queue: string;
+  connection: Connection;
+  /** How long an enqueue may take in all, in ms. */
+  timeoutMs: number;
+  /** Sends a batch. */
+  deliver: (jobs: NewJob[]) => Promise<EnqueueAnswer[]>;
+  /** Whether `deliver` ends within `timeoutMs` by itself: a limit around it is a timer more for each batch. */
+  endsInTime?: boolean;
+  /** What must be there before anything is sent, beside the connection. */
+  prepare?: () => Promise<void>;
+  /** Whether all of a tick leave at its end: where a second batch would have to wait for the first. */
+  wholeTicks?: boolean;
+}
+
+interface Waiting {
+  job: NewJob;
+  resolve(answer: EnqueueAnswer): void;
+  reject(error: Error): void;
+}
+
+/**
+ * Sends jobs to Redis. What is enqueued together travels together, so that a hundred parallel enqueues cost three round
+ * trips side by side; spread over a tick they cost one more at most. Nothing waits for a timer.
+ *
+ * Where the connection is down, jobs wait here and not in the client's offline queue: an enqueue that is reported as
+ * not sent must never be sent later.
+ */
+export class Enqueuer {
+  private waiting: Waiting[] = [];
+  private burstJobs = FIRST_BURST_JOBS;
+  /** Whether some have left in this tick, or will once the code that makes them pauses. */
+  private inTick = false;
+
+  constructor(private readonly options: EnqueuerOptions) {}
+
+  enqueue(job: NewJob): Promise<EnqueueAnswer> {
+    return new Promise((resolve, reject) => {
+      if (this.waiting.push({ job, resolve, reject }) === 1) {
+        this.leaveSoon();
+      }
+    });
+  }
+
+  /** The first of a tick leave once the code that makes them pauses, what comes after them in that tick at its end. */
+  private leaveSoon(): void {
+    if (this.inTick) {
+      return;
+    }
+    this.inTick = true;
+    if (this.options.wholeTicks) {
+      this.awaitEndOfTick();
+      return;
+    }
+    void this.leaveAtPause();
+  }
+
+  private async leaveAtPause(): Promise<void> {
+    await Promise.resolve(); // a queueMicrotask is held up by a test with faked timers
+    this.flush();
+    this.awaitEndOfTick();
+  }
+
+  private awaitEndOfTick(): void {
+    process.nextTick(() => this.endTick());
+  }
+
+  /** Sends what waits once it is many: Redis adds those of a burst while the caller still makes the others. */
+  sendBurst(): void {
+    if (this.waiting.length >= this.burstJobs) {
+      this.burstJobs *= 2;
+      this.flush();
+    }
+  }
+
+  private endTick(): void {
+    this.inTick = false;
+    this.burstJobs = FIRST_BURST_JOBS;
+    this.flush();
+  }
+
+  private flush(): void {
+    const waiting = this.waiting;
+    this.waiting = [];
+    let start = 0;
+    let length = 0;
+    for (let i = 0; i < waiting.length; i++) {
+      length += waiting[i]!.job.payload.length;
+      if (i - start + 1 === SLICE_JOBS || length >= SLICE_LENGTH || i === waiting.length - 1) {
+        void this.send(waiting.slice(start, i + 1));
+        start = i + 1;
+        length = 0;
+      }
+    }
+  }
+
+  private async send(slice: Waiting[]): Promise<void> {
+    const { connection, timeoutMs, prepare, deliver, endsInTime } = this.options;
+    const jobs = slice.map(({ job }) => job);
+    const deadline = new Deadline(timeoutMs);
+    let sent = false;
+    try {
+      if (!connection.ready || !connection.facts) {
+        await deadline.limit(connection.whenReady());
+      }
+      if (prepare) {
+        await deadline.limit(prepare());
+      }
+      sent = true;
+      const delivered = deliver(jobs);
+      // A limit that runs since something was waited for holds for the answer, too.
+      const answers = await (endsInTime && !deadline.isRunning ? delivered : deadline.limit(delivered));
+      slice.forEach((each, i) => each.resolve(answers[i]!));
+    } catch (error) {
+      // Each caller learns of its own job, and not of those that travelled with it.
+      slice.forEach((each) => each.reject(this.explain(error as Error, each.job, sent)));
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  private explain(error: Error, { id }: NewJob, sent: boolean): Error {
+    if (error instanceof RefusedStep) {
+      return error;
+    }
+    const { queue } = this.options;
+    if (error.message.startsWith('OOM')) {
+      return new RedisOutOfMemoryError(
+        `Enqueue to "${queue}" was refused: Redis is out of memory (maxmemory). Nothing was written. Free memory, ` +
+          `shorten the histories, or raise maxmemory.`,
+        { cause: error },
+      );
+    }
+    const outcome = sent && !isRefusal(error) ? 'unknown' : 'not-sent';
+    return new EnqueueError(outcome, queue, [id], error.message, {
+      cause: error,
+    });
+  }
+}
+
+/** What Redis refuses before the script runs was not written; where the script itself failed, part of it may be. */
+function isRefusal(error: Error): boolean {
+  if (error instanceof RedisPermissionError) {
+    return !(error.cause instanceof Error) || isRefusal(error.cause);
+  }
+  return error.name === 'ReplyError' && !INSIDE_A_SCRIPT.test(error.message);
+}
+
+/** A time limit over several waits, from the first on. After a tick that took all of it, what has arrived is read first. */
+class Deadline {
+  private timer: NodeJS.Timeout | undefined;
+  private passed: Promise<never> | undefined;
+
+  constructor(private readonly ms: number) {}
+
+  get isRunning(): boolean {
+    return this.passed !== undefined;
+  }
+
+  limit<Value>(promise: Promise<Value>): Promise<Value> {
+    this.passed ??= this.begin();
+    return Promise.race([promise, this.passed]);
+  }
+
+  clear(): void {
+    clearTimeout(this.timer);
+  }
+
+  private begin(): Promise<never> {
+    return new Promise((_, reject) => {
+      const pass = () => reject(new Error(`no answer within ${this.ms} ms`));
+      this.timer = setTimeout(() => setImmediate(pass), this.ms);
+    });
+  }
+}

@@ -1,0 +1,121 @@
+import { durableEnqueuer, requireReplicas } from './durable-batcher.js';
+import { DurableLine } from './durable-connection.js';
+import { answersOfAll } from './bulk-result.js';
+import { faultOf, RefusedStep, type EnqueueAnswer, type NewJob } from '../store/enqueue-call.js';
+import { Enqueuer, fitOneStep } from './enqueue-batcher.js';
+import { JobHandle, type JobSource } from '../results/job-handle.js';
+import type { QueueOperator } from '../queue-operator.js';
+
+/** The ways to the server, by durability; that of durable enqueues is made by the first of them. */
+interface Enqueuers {
+  memory: Enqueuer;
+  replica?: Enqueuer;
+  /** See Enqueuer. */
+  prepare?: () => Promise<void>;
+}
+
+/** Adds encoded jobs to a queue, and makes their handles. */
+export class Producer {
+  private readonly enqueuers: Enqueuers;
+  /** Whether there was a durable enqueue, which opens a connection. */
+  private durable = false;
+
+  constructor(private readonly queue: QueueOperator) {
+    this.enqueuers = this.newEnqueuers();
+  }
+
+  async add<Result>(job: NewJob, source: JobSource): Promise<JobHandle<Result>> {
+    const enqueuers = this.enqueuersOf([job]);
+    const added = this.enqueuerOf(job, enqueuers).enqueue(job);
+    enqueuers.memory.sendBurst(); // not those for replicas, which are waited for batch by batch
+    let answer: EnqueueAnswer;
+    try {
+      answer = await added;
+    } catch (error) {
+      throw explained(error, () => 'enqueue');
+    }
+    const handle = this.handleOf<Result>(job, answer, source);
+    if (answer.replication) {
+      requireReplicas(this.queue, [handle], [answer]);
+    }
+    return handle;
+  }
+
+  async addAll(jobs: readonly NewJob[], source: JobSource): Promise<JobHandle[]> {
+    const enqueuers = this.enqueuersOf(jobs);
+    const outcomes = await Promise.allSettled(jobs.map((job) => this.enqueuerOf(job, enqueuers).enqueue(job)));
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected') {
+        outcome.reason = explained(outcome.reason, (job) => `enqueueMany[${jobs.indexOf(job)}]`);
+      }
+    }
+    const answers = answersOfAll(this.queue.name, jobs, outcomes);
+    const handles = jobs.map((job, i) => this.handleOf(job, answers[i]!, source));
+    if (enqueuers.replica) {
+      requireReplicas(this.queue, handles, answers);
+    }
+    return handles;
+  }
+
+  /** Closes the connection of durable enqueues, once nothing is under way any more. */
+  closeIdle(): void {
+    if (this.durable) {
+      DurableLine.of(this.queue.connection).closeIdle();
+    }
+  }
+
+  /** A call that only the server's clock can refuse travels by itself, so that no other job is refused with it. */
+  private enqueuersOf(jobs: readonly NewJob[]): Enqueuers {
+    if (!jobs.some(({ span }) => span)) {
+      return this.enqueuers;
+    }
+    if (fitOneStep(jobs) && jobs.every(({ durability }) => durability === jobs[0]!.durability)) {
+      return this.newEnqueuers();
+    }
+    let checking: Promise<void> | undefined;
+    return this.newEnqueuers(() => (checking ??= this.refuseExpiryBeforeStart(jobs)));
+  }
+
+  /** For a call of several steps: the script looks at each alone, when others may be written. @throws RefusedStep */
+  private async refuseExpiryBeforeStart(jobs: readonly NewJob[]): Promise<void> {
+    const { queue } = this;
+    const [seconds, microseconds] = (await queue.ask(() => queue.connection.client.time())).map(Number);
+    const nowMs = seconds! * 1_000 + Math.floor(microseconds! / 1_000);
+    for (const job of jobs) {
+      if (job.span && job.span.runAtMs - nowMs >= job.span.expiresInMs) {
+        throw new RefusedStep(job, job.span.runAtMs - nowMs);
+      }
+    }
+  }
+
+  private handleOf<Result>(job: NewJob, answer: EnqueueAnswer, source: JobSource): JobHandle<Result> {
+    return new JobHandle(answer.id, answer.name ?? job.name, this.queue.name, answer.outcome, source);
+  }
+
+  private enqueuerOf({ durability = this.queue.options.durability }: NewJob, enqueuers: Enqueuers): Enqueuer {
+    if (durability === 'memory') {
+      return enqueuers.memory;
+    }
+    this.durable = true;
+    return (enqueuers.replica ??= durableEnqueuer(this.queue, enqueuers.prepare));
+  }
+
+  private newEnqueuers(prepare?: () => Promise<void>): Enqueuers {
+    const { name, connection, options } = this.queue;
+    const memory = new Enqueuer({
+      queue: name,
+      connection,
+      timeoutMs: options.enqueueTimeoutMs,
+      prepare,
+      // A process that only enqueues has nobody else to find out that its connection is dead.
+      deliver: (jobs) => this.queue.call((scripts) => scripts.enqueue(jobs)),
+      endsInTime: this.queue.answerLimitMs <= options.enqueueTimeoutMs,
+    });
+    return { memory, prepare };
+  }
+}
+
+/** What its caller hears of a failure. @param subjectOf how errors name a job */
+function explained(error: unknown, subjectOf: (job: NewJob) => string): unknown {
+  return error instanceof RefusedStep ? faultOf(error, subjectOf(error.job)) : error;
+}

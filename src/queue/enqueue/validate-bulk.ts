@@ -1,0 +1,18 @@
+import { InvalidOptionError } from '../model/errors.js';
+import { show } from '../model/names.js';
+
+/**
+ * Checks that a list of jobs is one, each an object with its payload and options.
+ *
+ * @throws InvalidOptionError
+ */
+export function checkJobs<Job>(jobs: readonly Job[]): readonly Job[] {
+  if (!Array.isArray(jobs)) {
+    throw new InvalidOptionError('enqueueMany', 'an array of { payload, … }', show(jobs));
+  }
+  const wrong = jobs.findIndex((job) => typeof job !== 'object' || job === null);
+  if (wrong !== -1) {
+    throw new InvalidOptionError(`enqueueMany[${wrong}]`, 'an object with a payload', show(jobs[wrong]));
+  }
+  return jobs as readonly Job[];
+}

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { InvalidOptionError } from './errors.js';
+import { YEAR_MS } from './bounds.js';
+import { show } from './names.js';
+
+/** A delay that can be stored with a job. */
+export type StoredBackoff =
+  | number
+  | {
+      /** `fixed`: always `delayMs`. `exponential`: `delayMs`, then twice that, and so on. */
+      type: 'fixed' | 'exponential';
+      /** The first delay, in ms. */
+      delayMs: number;
+      /** The longest delay, in ms. Default an hour, or `delayMs` where that is longer. */
+      maxDelayMs?: number;
+      /** The part of the delay, from 0 to 1, that is drawn at random, so that jobs that failed together do not come back together. Default 0.2 for exponential, 0 for fixed. */
+      jitter?: number;
+    };
+
+/** How long a failed job waits: a number of ms, a rule, or for handlers and queues a function of attempt (from 1) and error that answers 0 ms to a year. */
+export type Backoff = StoredBackoff | ((attempt: number, error: unknown) => number);
+
+const milliseconds = z
+  .number({ error: 'expected a number of ms' })
+  .min(0, 'expected 0 ms or more')
+  .max(YEAR_MS, 'expected at most a year in ms');
+
+export const storedBackoffSchema = z.union(
+  [
+    milliseconds,
+    z
+      .strictObject({
+        type: z.enum(['fixed', 'exponential'], { error: "expected 'fixed' or 'exponential'" }),
+        delayMs: milliseconds,
+        maxDelayMs: milliseconds.optional(),
+        jitter: z
+          .number({ error: 'expected a number from 0 to 1' })
+          .min(0, 'expected a number from 0 to 1')
+          .max(1, 'expected a number from 0 to 1')
+          .optional(),
+      })
+      .refine(({ delayMs, maxDelayMs = delayMs }) => maxDelayMs >= delayMs, {
+        error: 'expected delayMs or more',
+        path: ['maxDelayMs'],
+      }),
+  ],
+  { error: 'expected ms or { type, delayMs, maxDelayMs?, jitter? }' },
+);
+
+export const backoffSchema = z.union(
+  [
+    storedBackoffSchema,
+    z.custom<(attempt: number, error: unknown) => number>((value) => typeof value === 'function'),
+  ],
+  { error: 'expected ms, { type, delayMs, maxDelayMs?, jitter? } or a function' },
+);
+
+/**
+ * The delay before the next attempt, in whole ms.
+ *
+ * @param attempt the attempt that just failed, from 1
+ * @param random a number from 0 to 1, for tests
+ */
+export function backoffDelay(
+  backoff: Backoff | undefined,
+  attempt: number,
+  error: unknown,
+  random = Math.random(),
+): number {
+  if (backoff === undefined) {
+    return 0;
+  }
+  if (typeof backoff === 'number') {
+    return Math.round(backoff);
+  }
+  if (typeof backoff === 'function') {
+    const delay = backoff(attempt, error);
+    if (!(delay >= 0 && delay <= YEAR_MS)) {
+      throw new InvalidOptionError('backoff function', 'a number of ms from 0 to a year', show(delay));
+    }
+    return Math.round(delay);
+  }
+  const exponential = backoff.type === 'exponential';
+  const { delayMs, maxDelayMs = Math.max(3_600_000, backoff.delayMs), jitter = exponential ? 0.2 : 0 } = backoff;
+  const delay = Math.min(maxDelayMs, exponential ? delayMs * 2 ** (attempt - 1) : delayMs);
+  return Math.round(delay * (1 - jitter * random));
+}

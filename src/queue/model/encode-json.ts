@@ -1,0 +1,122 @@
+import { InvalidPayloadError } from './errors.js';
+import { show } from './names.js';
+import { storeError } from './serialize-error.js';
+
+const MAX_DEPTH = 200;
+
+/** The most characters of a path that an error shows: its keys may come from anybody. */
+const LONGEST_PATH = 200;
+
+/**
+ * Encodes a value that a job carries. Unlike `JSON.stringify` it refuses what would change silently on the way:
+ * functions, symbols, BigInt, NaN, infinities, invalid dates, Map and Set, cycles, and nesting deeper than 200.
+ *
+ * @param subject what the value is, for the error: `payload`, `result`, `progress`
+ * @param maxBytes the largest encoding allowed, in bytes
+ * @throws InvalidPayloadError with the path of the fault
+ */
+export function encodeJson(subject: string, value: unknown, maxBytes: number): string {
+  check(subject, value);
+  const json = stringify(subject, value);
+  // A UTF-16 unit takes at most 3 bytes, so most payloads are known to fit without being measured.
+  if (json.length * 3 > maxBytes && Buffer.byteLength(json) > maxBytes) {
+    throw fault(subject, `at most ${maxBytes} bytes of JSON`, `${Buffer.byteLength(json)} bytes`);
+  }
+  return json;
+}
+
+/** A getter, a proxy or a `toJSON` of the application may throw anything. */
+function check(subject: string, value: unknown): void {
+  try {
+    checkValue(subject, value, 0);
+  } catch (error) {
+    throw error instanceof InvalidPayloadError ? error : unreadable(subject, error);
+  }
+}
+
+function unreadable(subject: string, error: unknown): InvalidPayloadError {
+  const { message } = storeError(error);
+  return fault(subject, 'a value that JSON can carry', `one that throws (${message.slice(0, 200)})`);
+}
+
+function fault(path: string, expected: string, found: string): InvalidPayloadError {
+  return new InvalidPayloadError(path.slice(0, LONGEST_PATH), expected, found);
+}
+
+function stringify(subject: string, value: unknown): string {
+  let json: string | undefined;
+  try {
+    json = JSON.stringify(value) as string | undefined;
+  } catch (error) {
+    throw unreadable(subject, error);
+  }
+  if (json === undefined) {
+    throw fault(subject, 'a value that JSON can carry', show(value));
+  }
+  return json;
+}
+
+function checkValue(path: string, value: unknown, depth: number): void {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+    case 'undefined':
+      return;
+    case 'number':
+      if (!Number.isFinite(value)) {
+        throw fault(path, 'a finite number', String(value));
+      }
+      return;
+    case 'object':
+      if (value !== null && typeof (value as { toJSON?: unknown }).toJSON !== 'function') {
+        checkObject(path, value, depth);
+      } else if (value !== null) {
+        checkConverted(path, value as { toJSON(key: string): unknown }, depth);
+      }
+      return;
+    default:
+      throw fault(path, 'a value that JSON can carry', describe(value));
+  }
+}
+
+/** JSON takes what `toJSON` gives as it is: a `toJSON` of the answer is not asked again. */
+function checkConverted(path: string, value: { toJSON(key: string): unknown }, depth: number): void {
+  if (value instanceof Date) {
+    if (Number.isNaN(value.getTime())) {
+      throw fault(path, 'a valid Date', 'an invalid one');
+    }
+    return;
+  }
+  const converted = value.toJSON('');
+  if (typeof converted === 'object' && converted !== null) {
+    checkObject(path, converted, depth);
+  } else {
+    checkValue(path, converted, depth);
+  }
+}
+
+function checkObject(path: string, value: object, depth: number): void {
+  if (depth === MAX_DEPTH) {
+    throw fault(path, `nesting of at most ${MAX_DEPTH}`, 'a deeper one, or a cycle');
+  }
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      checkValue(`${path}[${i}]`, value[i], depth + 1);
+    }
+    return;
+  }
+  if (value instanceof Map || value instanceof Set) {
+    throw fault(path, 'a plain object or array', `a ${value.constructor.name}`);
+  }
+  for (const key of Object.keys(value)) {
+    const field = (value as Record<string, unknown>)[key];
+    // The path is only built where it may be needed: it is most of the cost of a flat payload.
+    if (typeof field !== 'string' && !Number.isFinite(field)) {
+      checkValue(`${path}.${key}`, field, depth + 1);
+    }
+  }
+}
+
+function describe(value: unknown): string {
+  return typeof value === 'bigint' ? `a BigInt (${value}n)` : show(value);
+}

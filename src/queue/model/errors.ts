@@ -1,0 +1,183 @@
+import { brand, hasBrand } from './brand.js';
+import { YEAR_MS } from './bounds.js';
+import { printable } from './escape-control-characters.js';
+
+/** The base of every error this library throws, so that an application can tell ours from its own. */
+export class JobQueueError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** An option, name, id or handler is not what it must be. Thrown before anything is written. */
+export class InvalidOptionError extends JobQueueError {
+  constructor(
+    /** What is wrong: the option's path, or the thing. */
+    readonly subject: string,
+    readonly expected: string,
+    readonly found: string,
+    hint = '',
+  ) {
+    super(printable(`${subject}: expected ${expected}, found ${found}.${hint && ` ${hint}`}`));
+  }
+}
+
+/** A payload, a result or a piece of progress cannot be stored as JSON, or is too large. Nothing was written. */
+export class InvalidPayloadError extends JobQueueError {
+  constructor(
+    /** Where in the value the fault is, such as `payload.to[2]`; of one of many jobs `enqueueMany[3].payload.to`. */
+    readonly path: string,
+    readonly expected: string,
+    readonly found: string,
+  ) {
+    super(printable(`${path}: expected ${expected}, found ${found}.`));
+  }
+}
+
+/** The Redis server cannot carry a queue: too old, not reachable, or its client is set up in a way we cannot use. */
+export class RedisUnsuitableError extends JobQueueError {}
+
+/** Redis has no memory left and refused the enqueue; nothing was written. */
+export class RedisOutOfMemoryError extends JobQueueError {}
+
+/** What became of one job of an enqueue that failed. */
+export interface EnqueueItem {
+  /** Of the job that stands: for `kept` and `replaced` another one than was asked for. */
+  id: string;
+  /** `not-sent`, `unknown`: as of the error, for this job. Else it was written, as `JobHandle.outcome` says. */
+  outcome: 'new' | 'existing' | 'kept' | 'replaced' | 'not-sent' | 'unknown';
+}
+
+/**
+ * An enqueue got no answer in time, or its connection failed. One of many jobs travels in steps of 500, of which some may
+ * have been written: `items` says so for each.
+ *
+ * @example
+ * catch (error) {
+ *   // Adds what is missing: a job that is there already is not added twice.
+ *   await queue.enqueueMany(jobs.map((job, i) => ({ ...job, id: error.jobIds[i] })));
+ * }
+ */
+export class EnqueueError extends JobQueueError {
+  /** One for each job of the call, in their order. */
+  readonly items: readonly EnqueueItem[];
+
+  constructor(
+    /** `not-sent`: nothing was written. `unknown`: it may have been, or of many jobs a part was; repeat it with `jobIds` to be sure, it adds nothing twice. */
+    readonly outcome: 'not-sent' | 'unknown',
+    readonly queue: string,
+    /** With which the call can be repeated, in the order of its jobs. */
+    readonly jobIds: readonly string[],
+    reason: string,
+    options: ErrorOptions & { items?: readonly EnqueueItem[] } = {},
+  ) {
+    const remedy =
+      outcome === 'not-sent' ? 'Nothing was written.' : 'It may have been written: repeat it with the same id.';
+    super(
+      `Enqueue to "${queue}" failed: ${reason.replace(/\.$/, '')}. ${remedy} Job ${jobIds.slice(0, 3).join(', ')}.`,
+      options,
+    );
+    this.items = options.items ?? jobIds.map((id) => ({ id, outcome }));
+  }
+}
+
+/** The claim that an operation was made under is no longer the current one; the operation changed nothing. */
+export class ClaimLostError extends JobQueueError {
+  constructor(readonly jobId: string) {
+    super(`The claim of job ${jobId} is lost: it expired and was taken back, or the job was removed.`);
+  }
+}
+
+/** The job whose result was awaited ended as a dead letter. */
+export class JobFailedError extends JobQueueError {
+  constructor(
+    readonly jobId: string,
+    /** The message of the last attempt's error. */
+    readonly reason: string,
+    readonly attempts: number,
+    /** The name of the last attempt's error, such as `TypeError`. */
+    readonly errorName: string,
+  ) {
+    super(printable(`Job ${jobId} failed after ${attempts} attempt(s): ${errorName}: ${reason}`));
+  }
+}
+
+/** The job whose result was awaited was cancelled. */
+export class JobCancelledError extends JobQueueError {
+  constructor(readonly jobId: string) {
+    super(`Job ${jobId} was cancelled.`);
+  }
+}
+
+/** The job whose result was awaited does not exist: never enqueued, removed, or its hash has expired. */
+export class JobNotFoundError extends JobQueueError {
+  constructor(
+    readonly jobId: string,
+    readonly queue: string,
+  ) {
+    super(`Queue "${queue}" has no job ${jobId}: it was never enqueued, was removed, or its result has expired.`);
+  }
+}
+
+/** The schedule does not exist: it was never made, was removed, or no code declares it any more. */
+export class ScheduleNotFoundError extends JobQueueError {
+  constructor(
+    readonly scheduleId: string,
+    readonly queue: string,
+  ) {
+    super(`Queue "${queue}" has no schedule ${scheduleId}: it was never made, or was removed.`);
+  }
+}
+
+/** A result did not come within the time given. The job goes on. */
+export class JobTimeoutError extends JobQueueError {
+  constructor(
+    readonly jobId: string,
+    readonly timeoutMs: number,
+  ) {
+    super(`Job ${jobId} gave no result within ${timeoutMs} ms; it goes on.`);
+  }
+}
+
+/** Thrown by a handler: the job fails at once, whatever attempts are left. */
+export class NonRetryableError extends JobQueueError {
+  static {
+    brand(this, 'NonRetryableError');
+  }
+}
+
+/** Whether it is a NonRetryableError, also one of another copy of this package. */
+export function isNonRetryable(error: unknown): error is NonRetryableError {
+  return hasBrand(error, 'NonRetryableError');
+}
+
+/**
+ * Thrown by a handler: the job comes back after `delayMs` (0 to a year) without having used an attempt.
+ *
+ * @throws InvalidOptionError for a delay that is no such number, which then fails the attempt
+ */
+export class RetryLaterError extends JobQueueError {
+  static {
+    brand(this, 'RetryLaterError');
+  }
+
+  constructor(
+    readonly delayMs: number,
+    message = `retry in ${delayMs} ms`,
+  ) {
+    super(message);
+    if (!(delayMs >= 0 && delayMs <= YEAR_MS)) {
+      throw new InvalidOptionError(
+        'delayMs of a retry or snooze',
+        'a number of ms from 0 to a year',
+        String(delayMs),
+      );
+    }
+  }
+}
+
+/** Whether it is a RetryLaterError, also one of another copy of this package. */
+export function isRetryLater(error: unknown): error is RetryLaterError {
+  return hasBrand(error, 'RetryLaterError');
+}

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { backoffSchema, type Backoff } from './backoff.js';
+import { checkOptions } from './validate-options.js';
+import { LONGEST_TIMER_MS, YEAR_MS } from './bounds.js';
+
+/** A length of time in ms: a whole number from `min` to a year. */
+export function duration(min: number) {
+  return wholeNumber(min, YEAR_MS, ' ms');
+}
+
+/** A length of time that a process waits for itself, in ms: a whole number from `min` to almost 25 days. */
+export function timerDuration(min: number) {
+  return wholeNumber(min, LONGEST_TIMER_MS, ' ms');
+}
+
+/** A whole number from `min` to `max`; the error says so in these words. */
+export function wholeNumber(min: number, max: number, unit = '') {
+  return z.custom<number>(
+    (value) => Number.isInteger(value) && (value as number) >= min && (value as number) <= max,
+    {
+      error: `expected a whole number from ${min} to ${max}${unit}`,
+    },
+  );
+}
+
+/** Where a job must be before its enqueue is answered. */
+export type Durability = 'memory' | 'replica';
+
+export const durabilitySchema = z.enum(['memory', 'replica'], { error: "expected 'memory' or 'replica'" });
+
+/** Options of one queue. What belongs to the queue is here; what belongs to a worker's use of it is in WorkerQueue. */
+export interface QueueOptions {
+  /** How long a claim lasts unless the worker extends it, in ms. Default 30,000. */
+  visibilityMs?: number;
+  /** How often a job is tried in all, the first attempt included. Default 3. */
+  maxAttempts?: number;
+  /** How many of its attempts may end in a crash of the worker before the job is a dead letter. Default 3. */
+  maxCrashes?: number;
+  /** How long a failed job waits before its next attempt. Default: not at all. */
+  backoff?: Backoff;
+  /** How many completed jobs are kept. Default 1,000. */
+  completedHistory?: number;
+  /** How many failed jobs the pattern's `failed` list shows. The dead letters themselves are kept apart. Default 1,000. */
+  failedHistory?: number;
+  /** How many cancelled jobs are kept. Default 1,000. */
+  cancelledHistory?: number;
+  /** How many dead letters are kept; beyond it the oldest are deleted. Default 10,000. */
+  deadLetterCap?: number;
+  /** How long a dead letter is kept, in ms; 0: until it is removed or redriven. Default 0. */
+  deadLetterAgeMs?: number;
+  /** How long a completed job and its result can be read, in ms. Default 300,000. */
+  resultTtlMs?: number;
+  /** How long a cancelled job can be read, in ms. Default: `resultTtlMs`. */
+  cancelledTtlMs?: number;
+  /** The largest payload or result, in bytes of JSON. Default 1,048,576. */
+  maxPayloadBytes?: number;
+  /** When to publish events: only while somebody subscribes (`listened`), `always`, or `off`. Default `listened`. */
+  events?: 'listened' | 'always' | 'off';
+  /** How long a claim of a client of the Redis pattern lasts, from when a sweep first sees it, in ms. Default: `visibilityMs`. */
+  foreignVisibilityMs?: number;
+  /** How long an enqueue may take, in ms, before it fails with an EnqueueError. Default 5,000. */
+  enqueueTimeoutMs?: number;
+  /**
+   * When an enqueue is answered: once the master has the job in memory (`memory`), or once `replicas` replicas have it
+   * too (`replica`), which one enqueue can ask for by itself. Default `memory`.
+   */
+  durability?: Durability;
+  /** How many replicas must have a job, for `durability: 'replica'`. Default 1. */
+  replicas?: number;
+  /** How long to wait for them, in ms, before the enqueue fails with a DurabilityTimeoutError. Default 1,000. */
+  durabilityTimeoutMs?: number;
+  /** What every key begins with. Default `queue`. */
+  prefix?: string;
+  /** Wraps the name in braces so that a queue is one slot. Default: only on a Redis Cluster. */
+  hashTag?: boolean;
+}
+
+export type ResolvedQueueOptions = Required<Omit<QueueOptions, 'hashTag' | 'backoff'>> &
+  Pick<QueueOptions, 'hashTag' | 'backoff'>;
+
+/** The fields of QueueOptions, each with its bounds and default, to be used in the schemas of forRoot and others. */
+export const queueOptionFields = {
+  visibilityMs: duration(100).default(30_000),
+  maxAttempts: wholeNumber(1, 1_000).default(3),
+  maxCrashes: wholeNumber(1, 1_000).default(3),
+  backoff: backoffSchema.optional(),
+  completedHistory: wholeNumber(0, 1_000_000).default(1_000),
+  failedHistory: wholeNumber(0, 1_000_000).default(1_000),
+  cancelledHistory: wholeNumber(0, 1_000_000).default(1_000),
+  deadLetterCap: wholeNumber(1, 10_000_000).default(10_000),
+  deadLetterAgeMs: duration(0).default(0),
+  resultTtlMs: duration(1).default(300_000),
+  cancelledTtlMs: duration(1).optional(),
+  maxPayloadBytes: wholeNumber(1, 512 * 1024 * 1024, ' bytes').default(1_048_576),
+  events: z
+    .enum(['listened', 'always', 'off'], { error: "expected 'listened', 'always' or 'off'" })
+    .default('listened'),
+  foreignVisibilityMs: duration(100).optional(),
+  enqueueTimeoutMs: timerDuration(1).default(5_000),
+  durability: durabilitySchema.default('memory'),
+  replicas: wholeNumber(1, 100).default(1),
+  durabilityTimeoutMs: wholeNumber(1, 3_600_000, ' ms').default(1_000),
+  prefix: z
+    .string({ error: 'expected text' })
+    .regex(/^[\w.:-]{1,64}$/, 'expected 1 to 64 of A-Z a-z 0-9 _ . : -')
+    .default('queue'),
+  hashTag: z.boolean({ error: 'expected true or false' }).optional(),
+};
+
+const queueOptionsSchema = z.strictObject(queueOptionFields, { error: 'expected an object of queue options' });
+
+/**
+ * Fills in the defaults of a queue's options and checks them.
+ *
+ * @throws InvalidOptionError that names the option
+ */
+export function resolveQueueOptions(subject: string, options: QueueOptions = {}): ResolvedQueueOptions {
+  const checked = checkOptions(subject, queueOptionsSchema, options);
+  return {
+    ...checked,
+    cancelledTtlMs: checked.cancelledTtlMs ?? checked.resultTtlMs,
+    foreignVisibilityMs: checked.foreignVisibilityMs ?? checked.visibilityMs,
+  };
+}

@@ -1,0 +1,21 @@
+import { z } from 'zod';
+import { InvalidOptionError } from './errors.js';
+import { YEAR_MS } from './bounds.js';
+import { show } from './names.js';
+
+const EXPECTED = 'a valid Date or epoch ms, at most a year ahead';
+
+/** A time of start. How far ahead it is, is told by this process's clock; when the job starts, by the server's. */
+export const runAtSchema = z.custom<Date | number>(isRunAt, { error: `expected ${EXPECTED}` });
+
+/** @throws InvalidOptionError */
+export function checkRunAt(subject: string, runAt: unknown): asserts runAt is Date | number {
+  if (!isRunAt(runAt)) {
+    throw new InvalidOptionError(subject, EXPECTED, show(runAt));
+  }
+}
+
+function isRunAt(value: unknown): boolean {
+  const at = value instanceof Date || typeof value === 'number' ? new Date(value).getTime() : Number.NaN;
+  return at - Date.now() <= YEAR_MS;
+}

@@ -1,0 +1,60 @@
+import { checkCount, checkKnown, checkMs } from '../model/validate-options.js';
+import { InvalidOptionError } from '../model/errors.js';
+import { JOB_STATUSES, type JobStatus } from '../model/job.js';
+import { YEAR_MS } from '../model/bounds.js';
+import { show } from '../model/names.js';
+import type { QueueScripts } from '../store/queue-calls.js';
+import type { ScriptCall } from '../redis/script-runner.js';
+
+/** The most entries that one script call looks at. */
+const SLICE = 500;
+
+/** The states whose jobs can be cleaned. */
+export type CleanableStatus = Exclude<JobStatus, 'processing'>;
+
+export interface CleanOptions {
+  /** The least age, in ms. Default 0: all. */
+  olderThanMs?: number;
+  /** The most jobs to delete. Default: all that are old enough. */
+  limit?: number;
+}
+
+/** The queue that is cleaned. */
+interface CleanedQueue {
+  run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
+  scripts(): Promise<QueueScripts>;
+}
+
+/**
+ * Deletes old jobs of one state, in bounded slices; see JobQueue.clean.
+ *
+ * @param ask what each question to Redis goes through, for a time limit of the caller's
+ * @throws InvalidOptionError
+ */
+export async function clean(
+  queue: CleanedQueue,
+  status: CleanableStatus,
+  options: CleanOptions = {},
+  ask: <Answer>(question: () => Promise<Answer>) => Promise<Answer> = (question) => question(),
+): Promise<number> {
+  const cleanable = JOB_STATUSES.filter((each) => each !== 'processing');
+  if (!cleanable.includes(status)) {
+    throw new InvalidOptionError('clean status', cleanable.join(', '), show(status));
+  }
+  checkKnown('clean', options, ['olderThanMs', 'limit']);
+  const { olderThanMs = 0, limit = Number.MAX_SAFE_INTEGER } = options;
+  checkMs('olderThanMs', olderThanMs, 0, YEAR_MS);
+  checkCount('limit', limit, 1, Number.MAX_SAFE_INTEGER);
+  const scripts = await ask(() => queue.scripts());
+  let total = 0;
+  for (const place of status === 'pending' ? (['prioritized', 'pending'] as const) : [status]) {
+    let next: number | undefined = 0;
+    while (next !== undefined && total < limit) {
+      const call = scripts.clean(place, olderThanMs, Math.min(SLICE, limit - total), next);
+      const answer = await ask(() => queue.run(call));
+      total += answer.deleted;
+      next = answer.next;
+    }
+  }
+  return total;
+}

@@ -1,0 +1,191 @@
+import type { RedisOptions } from 'ioredis';
+import { hearMissingRight, requireAsking } from './cluster-permissions.js';
+import { RedisUnsuitableError } from '../model/errors.js';
+import { hearErrors } from './connection-errors.js';
+import { silentLogger, type JobQueueLogger } from '../model/logger.js';
+import { explainRefusal } from './permission-error.js';
+import { readAtOnce } from './flowing-reads.js';
+import { isCluster, type RedisClient } from './redis-client.js';
+import { insist, supervised, superviseHandshake } from './response-timeout.js';
+
+const OLDEST_REDIS = [7, 0] as const;
+
+/** What a server said of itself. */
+export interface ServerFacts {
+  version: string;
+  /** True where every key of a script must be in one slot. */
+  cluster: boolean;
+}
+
+/**
+ * One client of the application, and what all queues on it share: what the server is, and the connections that are
+ * made beside it for calls that block or subscribe. The client itself is never closed here.
+ */
+export class Connection {
+  private static readonly known = new WeakMap<RedisClient, Connection>();
+  private knownFacts: ServerFacts | undefined;
+  private asking: Promise<ServerFacts> | undefined;
+  private becomingReady: Promise<void> | undefined;
+  /** Where errors of the connections made here go. */
+  logger: JobQueueLogger = silentLogger;
+
+  /**
+   * The connection of a client; the same one for the same client.
+   *
+   * @throws RedisUnsuitableError when the client has a `keyPrefix`: use the `prefix` option
+   */
+  static of(client: RedisClient): Connection {
+    let connection = Connection.known.get(client);
+    if (!connection) {
+      refuseKeyPrefix(client);
+      connection = new Connection(client);
+      readAtOnce(client);
+      Connection.known.set(client, connection);
+    }
+    return connection;
+  }
+
+  private constructor(readonly client: RedisClient) {}
+
+  /** What the server is, once it was asked. */
+  get facts(): ServerFacts | undefined {
+    return this.knownFacts;
+  }
+
+  get ready(): boolean {
+    return this.client.status === 'ready';
+  }
+
+  /**
+   * Asks the server what it is, once.
+   *
+   * @throws RedisUnsuitableError when it is older than Redis 7.0; RedisPermissionError
+   */
+  async inspect(): Promise<ServerFacts> {
+    this.asking ??= this.ask().catch((error: unknown) => {
+      this.asking = undefined;
+      throw error;
+    });
+    return this.asking;
+  }
+
+  private async ask(): Promise<ServerFacts> {
+    const info = await insist(this.client, this.client.info('server')).catch((error: unknown) => {
+      throw explainRefusal(error);
+    });
+    const version = /^(?:redis|valkey)_version:(\S+)/m.exec(info)?.[1] ?? '0.0';
+    const [major = 0, minor = 0] = version.split('.').map(Number);
+    if (major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1])) {
+      throw new RedisUnsuitableError(
+        `Redis ${version} is too old: expected 7.0 or later, for script flags and PEXPIRE's options.`,
+      );
+    }
+    await insist(this.client, requireAsking(this.client));
+    this.knownFacts = { version, cluster: isCluster(this.client) || /^redis_mode:cluster/m.test(info) };
+    return this.knownFacts;
+  }
+
+  /**
+   * Waits until the client is connected and the server is known to be suitable. Without a limit of its own.
+   *
+   * @throws RedisUnsuitableError when the client was closed, which nothing here would end, or the server is too old;
+   *   RedisPermissionError where a right is missing to connect to a Cluster or to ask the server
+   */
+  async whenReady(): Promise<void> {
+    if (this.client.status === 'end') {
+      throw new RedisUnsuitableError('The Redis client is closed.');
+    }
+    if (this.client.status === 'wait') {
+      this.client.connect().catch(() => undefined); // a failure is retried by the client, and shown by its status
+    }
+    if (!this.ready) {
+      this.becomingReady ??= this.becomeReady();
+      await this.becomingReady;
+    }
+    await this.inspect();
+  }
+
+  private becomeReady(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const endSupervision = superviseHandshake(this.client);
+      const endHearing = hearMissingRight(this.client, (error) => {
+        end();
+        reject(error);
+      });
+      const end = () => {
+        endSupervision();
+        endHearing();
+        this.client.off('ready', ready);
+        this.becomingReady = undefined;
+      };
+      const ready = () => {
+        end();
+        resolve();
+      };
+      this.client.once('ready', ready);
+    });
+  }
+
+  /** Tells whether the client is connected: now, and at each change. */
+  watch(tell: (connected: boolean) => void): void {
+    let told: boolean | undefined;
+    const look = () => {
+      if (this.ready !== told) {
+        told = this.ready;
+        tell(told);
+      }
+    };
+    this.client.on('ready', look);
+    this.client.on('close', look);
+    look();
+  }
+
+  /**
+   * Asks for something that must not hang. Where no answer comes in time, the connection is replaced.
+   *
+   * @param limitMs how long the server may take to be there, and then to answer
+   */
+  answer<Answer>(limitMs: number, ask: () => Promise<Answer>): Promise<Answer> {
+    if (this.ready) {
+      return supervised(this.client, limitMs, ask());
+    }
+    // What the client would queue meanwhile could not be taken back.
+    const ready = supervised(this.client, limitMs, this.whenReady());
+    return ready.then(() => supervised(this.client, limitMs, ask()));
+  }
+
+  /**
+   * A connection of its own to the same server, for calls that block or subscribe. The caller closes it.
+   *
+   * @param own options in which it differs, but for a Cluster, which replaces its connections by itself
+   */
+  duplicate(purpose: string, own: RedisOptions = {}): RedisClient {
+    // A blocking call outlives any commandTimeout, and a worker must outlive any outage.
+    const overrides = {
+      maxRetriesPerRequest: null,
+      commandTimeout: undefined,
+      enableAutoPipelining: false,
+      enableOfflineQueue: true,
+      lazyConnect: false,
+    };
+    const copy = isCluster(this.client)
+      ? this.client.duplicate([], {
+          ...overrides,
+          redisOptions: { ...this.client.options.redisOptions, ...overrides },
+        })
+      : this.client.duplicate({ ...overrides, ...own });
+    hearErrors(copy, (error) => this.logger.warn(`Redis connection (${purpose}): ${error.message}`));
+    readAtOnce(copy);
+    return copy;
+  }
+}
+
+function refuseKeyPrefix(client: RedisClient): void {
+  const keyPrefix = isCluster(client) ? client.options.keyPrefix : client.options.keyPrefix;
+  if (keyPrefix) {
+    throw new RedisUnsuitableError(
+      `The Redis client has keyPrefix ${JSON.stringify(keyPrefix)}, which scripts and events cannot see: ` +
+        `expected a client without one. Give the queue the option prefix instead.`,
+    );
+  }
+}

@@ -1,0 +1,112 @@
+import type { Connection } from './connection.js';
+import { explainRefusal } from './permission-error.js';
+import type { RedisClient } from './redis-client.js';
+import { insist } from './response-timeout.js';
+
+/** How long a confirmation may take, in ms, before the connection, which is ours alone, is replaced. */
+const CONFIRMATION_MS = 2_000;
+
+/** What scripts publish when a job changes: the pattern's `id` and `status`, and the job's name where it has one. */
+export interface JobEvent {
+  id: string;
+  /** A status of a job, or `retry`, `released`, `reclaimed`, `lost`, `stuck`, `progress`. */
+  status: string;
+  name?: string;
+}
+
+type Listener = (event: JobEvent) => void;
+
+/**
+ * One subscriber connection for all queues on a client. It exists only while somebody listens.
+ * Events can be missed (a cut connection, a slow reader): whoever must know also looks.
+ */
+export class EventSubscriber {
+  private static readonly known = new WeakMap<Connection, EventSubscriber>();
+  private readonly listeners = new Map<string, Set<Listener>>();
+  private client: RedisClient | undefined;
+  private closing: NodeJS.Timeout | undefined;
+
+  static of(connection: Connection): EventSubscriber {
+    let subscriber = EventSubscriber.known.get(connection);
+    if (!subscriber) {
+      subscriber = new EventSubscriber(connection);
+      EventSubscriber.known.set(connection, subscriber);
+    }
+    return subscriber;
+  }
+
+  private constructor(private readonly connection: Connection) {}
+
+  /**
+   * Listens on a channel; resolves, once the server has confirmed it, with the function that ends it.
+   *
+   * @throws RedisPermissionError when the Redis user may not subscribe to it
+   */
+  async listen(channel: string, listener: Listener): Promise<() => void> {
+    clearTimeout(this.closing);
+    const client = (this.client ??= this.open());
+    let listeners = this.listeners.get(channel);
+    if (!listeners) {
+      listeners = new Set();
+      this.listeners.set(channel, listeners);
+    }
+    listeners.add(listener);
+    try {
+      await insist(client, client.subscribe(channel), CONFIRMATION_MS);
+    } catch (error) {
+      this.leave(channel, listener);
+      throw explainRefusal(error);
+    }
+    return () => this.leave(channel, listener);
+  }
+
+  private leave(channel: string, listener: Listener): void {
+    const listeners = this.listeners.get(channel);
+    if (!listeners?.delete(listener) || listeners.size > 0) {
+      return;
+    }
+    this.listeners.delete(channel);
+    this.client?.unsubscribe(channel).catch(() => undefined); // a connection that is gone listens no more either
+    if (this.listeners.size === 0) {
+      // A moment later, so that waiting for one result after the other does not open a connection for each.
+      this.closing = setTimeout(() => this.close(), 1_000).unref();
+    }
+  }
+
+  /** Closes the connection at once if nobody listens. */
+  closeIdle(): void {
+    if (this.listeners.size === 0) {
+      this.close();
+    }
+  }
+
+  private close(): void {
+    clearTimeout(this.closing);
+    this.client?.disconnect();
+    this.client = undefined;
+  }
+
+  private open(): RedisClient {
+    // ioredis 5 sends a SUBSCRIBE before it asks whether the server is ready, and may then ask no more.
+    const client = this.connection.duplicate('events', { enableReadyCheck: false });
+    client.on('message', (channel: string, message: string) => this.hear(channel, message));
+    return client;
+  }
+
+  private hear(channel: string, message: string): void {
+    let event: JobEvent;
+    try {
+      event = JSON.parse(message) as JobEvent;
+    } catch {
+      this.connection.logger.warn(`Ignored an event on ${channel} that is not JSON: ${message.slice(0, 100)}`);
+      return;
+    }
+    for (const listener of this.listeners.get(channel) ?? []) {
+      try {
+        listener(event);
+      } catch (error) {
+        this.connection.logger.error(`A listener on ${channel} threw: ${(error as Error)?.stack ?? String(error)}`);
+      }
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto';
+import { JobQueueError } from '../model/errors.js';
+import { luaScripts } from '../lua.generated.js';
+import { explainRefusal } from './permission-error.js';
+import { leaveReplica, type RedisClient } from './redis-client.js';
+import { sendScript } from './send-evalsha.js';
+
+export type ScriptName = keyof typeof luaScripts;
+export type ScriptArgument = string | number;
+
+/** One call of a script, with what its reply means. Built by QueueScripts, run by ScriptRunner. */
+export interface ScriptCall<Answer> {
+  readonly script: ScriptName;
+  readonly keys: readonly string[];
+  readonly args: readonly ScriptArgument[];
+  decode(reply: unknown): Answer;
+}
+
+/** A wait on sorted sets that ends with the first marker. It takes no job, so one that is cut loses nothing. */
+export interface BlockingWait {
+  keys: readonly string[];
+  seconds: number;
+  /** Told when the server refused the wait: then the calls behind it came at once, and nothing was waited for. */
+  onRefusal?: (error: Error) => void;
+}
+
+/** The outcome of one call of several that travelled together. */
+export type Settled<Answer> = { ok: true; answer: Answer } | { ok: false; error: Error };
+
+/** A reply that is not what its script returns. Asking again would bring the same. */
+export class ReplyDecodeError extends JobQueueError {
+  constructor(script: ScriptName, cause: unknown) {
+    super(`The reply of the script ${script} cannot be read: ${(cause as Error).message}`, { cause });
+  }
+}
+
+const shas = Object.fromEntries(
+  Object.entries(luaScripts).map(([name, text]) => [name, createHash('sha1').update(text).digest('hex')]),
+) as Record<ScriptName, string>;
+
+/** Runs scripts by their digest, and by their text where the server does not know them yet or any more. */
+export class ScriptRunner {
+  constructor(private readonly client: RedisClient) {}
+
+  run<Answer>(call: ScriptCall<Answer>): Promise<Answer> {
+    return this.evaluate(call, (reply) => call.decode(reply), rethrow);
+  }
+
+  /**
+   * Sends several calls in one round trip, in order; one that fails does not stop the others. In a Cluster that redirects
+   * them each finds its own way, so a later one may be answered first.
+   *
+   * They travel as commands of their own and not in a pipeline of ioredis, which costs more than the writes it saves: and
+   * what one pipeline leaves behind keeps the next from the short garbage collections, which then take many times as long.
+   *
+   * @param first waits for a marker on one of these keys, or so many seconds, before the first call
+   */
+  runTogether<Answers extends unknown[]>(
+    calls: { [Index in keyof Answers]: ScriptCall<Answers[Index]> },
+    first?: BlockingWait,
+  ): Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }> {
+    const woken = first && this.wait(first);
+    const settling = calls.map((call) => this.settle(call));
+    // What was claimed behind the wait is not held back by it.
+    const settled = calls.length > 0 ? Promise.all(settling) : Promise.resolve(woken).then(() => []);
+    return settled as Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }>;
+  }
+
+  private wait({ keys, seconds, onRefusal }: BlockingWait): Promise<unknown> {
+    return this.client.bzpopminBuffer(...keys, seconds).catch((error: Error) => {
+      // Where the connection failed, the calls behind it say so too.
+      if (error.name === 'ReplyError') {
+        onRefusal?.(this.explain(error) as Error);
+      }
+    });
+  }
+
+  private settle(call: ScriptCall<unknown>): Promise<Settled<unknown>> {
+    return this.evaluate<Settled<unknown>>(
+      call,
+      (reply) => decoded(call, reply),
+      (error) => ({ ok: false, error: error as Error }),
+    );
+  }
+
+  /** Has the reply used by the promise of the command itself: each one more is felt where a job waits for it. */
+  private evaluate<Outcome>(
+    call: ScriptCall<unknown>,
+    use: (reply: unknown) => Outcome,
+    fail: (error: unknown) => Outcome,
+  ): Promise<Outcome> {
+    const send = (verb: 'eval' | 'evalsha', script: string) => {
+      try {
+        return sendScript(this.client, verb, textsOf(script, call));
+      } catch (error) {
+        return Promise.reject(error); // of a `sendCommand` that somebody put in the place of the client's
+      }
+    };
+    const explained = (error: unknown) => fail(this.explain(error));
+    return send('evalsha', shas[call.script]).then(use, (error: unknown) =>
+      isUnknownScript(error) ? send('eval', luaScripts[call.script]).then(use, explained) : explained(error),
+    );
+  }
+
+  /** What an error means, once what follows from it is done. */
+  private explain(error: unknown): unknown {
+    if (isReadOnly(error)) {
+      leaveReplica(this.client);
+    }
+    return explainRefusal(error);
+  }
+}
+
+/** The arguments of a call as they travel. `concat` makes them, not the literal that it begins with: see `young` in decode-job.ts. */
+function textsOf(script: string, { keys, args }: ScriptCall<unknown>): string[] {
+  return [script, String(keys.length)].concat(keys, args.map(String));
+}
+
+function decoded<Answer>(call: ScriptCall<Answer>, reply: unknown): Settled<Answer> {
+  try {
+    return { ok: true, answer: call.decode(reply) };
+  } catch (failure) {
+    return { ok: false, error: new ReplyDecodeError(call.script, failure) };
+  }
+}
+
+function rethrow(error: unknown): never {
+  throw error;
+}
+
+function isReadOnly(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('READONLY');
+}
+
+function isUnknownScript(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOSCRIPT');
+}

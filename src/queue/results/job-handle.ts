@@ -1,0 +1,63 @@
+import { checkKnown, checkMs } from '../model/validate-options.js';
+import { InvalidOptionError } from '../model/errors.js';
+import type { JobRecord } from '../model/job.js';
+import { show } from '../model/names.js';
+
+/** How long to wait for a result. */
+export interface ResultOptions {
+  /** In ms. Default 30,000. */
+  timeoutMs?: number;
+  /** Ends the wait, which rejects with the signal's reason. The job goes on. */
+  signal?: AbortSignal;
+}
+
+/** @throws InvalidOptionError */
+export function checkResultOptions(options: ResultOptions = {}): ResultOptions & { timeoutMs: number } {
+  checkKnown('result', options, ['timeoutMs', 'signal']);
+  const { timeoutMs = 30_000, signal } = options;
+  checkMs('timeoutMs', timeoutMs, 0, Infinity);
+  if (signal !== undefined && typeof signal?.throwIfAborted !== 'function') {
+    throw new InvalidOptionError('signal', 'an AbortSignal', show(signal));
+  }
+  return { timeoutMs, signal };
+}
+
+/** Where a handle reads its job. */
+export interface JobSource {
+  get(id: string): Promise<JobRecord | null>;
+  /** @param name that the job must have, for its result to be read as one of that name */
+  result(id: string, options?: ResultOptions, name?: string): Promise<unknown>;
+}
+
+/** What enqueue returns: the job's id, what became of the enqueue, and a way to its result from this process or any other. */
+export class JobHandle<Result = unknown> {
+  /** Out of sight, so that a handle can be logged or sent as JSON. */
+  readonly #source: JobSource;
+
+  constructor(
+    readonly id: string,
+    /** That of the job that stands: where `outcome` is `existing` or `kept` it may be another than was asked for. */
+    readonly name: string,
+    readonly queue: string,
+    /** `existing`: the id was known already. `kept`, `replaced`: this other job owns the unique key. */
+    readonly outcome: 'new' | 'existing' | 'kept' | 'replaced',
+    source: JobSource,
+  ) {
+    this.#source = source;
+  }
+
+  /**
+   * Waits for the job's result.
+   *
+   * @throws InvalidOptionError where a definition was enqueued and a job of another name stands; JobFailedError, JobCancelledError, JobNotFoundError, JobTimeoutError
+   * @example const { messageId } = await job.result({ timeoutMs: 10_000 });
+   */
+  async result(options?: ResultOptions): Promise<Result> {
+    return this.#source.result(this.id, options) as Promise<Result>;
+  }
+
+  /** The job as it is now; null when it is no longer known. */
+  get(): Promise<JobRecord | null> {
+    return this.#source.get(this.id);
+  }
+}

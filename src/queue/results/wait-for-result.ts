@@ -1,0 +1,142 @@
+import {
+  InvalidOptionError,
+  JobCancelledError,
+  JobFailedError,
+  JobNotFoundError,
+  JobTimeoutError,
+} from '../model/errors.js';
+import type { EventSubscriber } from '../redis/event-subscriber.js';
+import type { JobRecord } from '../model/job.js';
+import { LONGEST_TIMER_MS } from '../model/bounds.js';
+import { show } from '../model/names.js';
+
+/** How often a waiting caller looks for itself, in ms: an event can be missed, a caller must not hang. */
+const LOOK_EVERY_MS = 2_000;
+const LOOK_EVERY_MS_WITHOUT_EVENTS = 200;
+
+/** How long after the time limit the last look may take, in ms, before a server that does not answer counts as gone. */
+const LAST_LOOK_MS = 500;
+
+/** Where results of one queue are read. */
+export interface ResultSource {
+  queue: string;
+  /** That the job must have; undefined for any. */
+  name?: string;
+  channel: string;
+  events: boolean;
+  subscriber: EventSubscriber;
+  get(id: string): Promise<JobRecord | null>;
+}
+
+/**
+ * Waits until a job has ended: by event, with a look behind it.
+ *
+ * @param timeoutMs how long to wait, in ms
+ * @param abort ends the wait, which rejects with its reason
+ * @returns the handler's result; undefined where it returned none
+ * @throws JobFailedError, JobCancelledError, JobNotFoundError, JobTimeoutError
+ */
+export async function waitForResult(
+  source: ResultSource,
+  id: string,
+  timeoutMs: number,
+  abort?: AbortSignal,
+): Promise<unknown> {
+  abort?.throwIfAborted();
+  let timer: NodeJS.Timeout | undefined;
+  const gone = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new JobTimeoutError(id, timeoutMs)),
+      Math.min(timeoutMs + LAST_LOOK_MS, LONGEST_TIMER_MS),
+    );
+  });
+  try {
+    return await Promise.race([listenAndLook(source, id, timeoutMs, abort), gone]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function listenAndLook(
+  source: ResultSource,
+  id: string,
+  timeoutMs: number,
+  abort?: AbortSignal,
+): Promise<unknown> {
+  const signal = new Signal();
+  const deadline = Date.now() + timeoutMs;
+  const end = () => signal.set();
+  abort?.addEventListener('abort', end);
+  const listening = source.events
+    ? await source.subscriber.listen(source.channel, (event) => event.id === id && signal.set())
+    : undefined;
+  try {
+    for (;;) {
+      abort?.throwIfAborted();
+      const job = await source.get(id);
+      if (!job) {
+        throw new JobNotFoundError(id, source.queue);
+      }
+      requireName(job, source.name);
+      if (job.status === 'completed' || job.status === 'failed' || job.status === 'cancelled') {
+        return outcome(job);
+      }
+      const left = deadline - Date.now();
+      if (left <= 0) {
+        throw new JobTimeoutError(id, timeoutMs);
+      }
+      await signal.wait(Math.min(left, listening ? LOOK_EVERY_MS : LOOK_EVERY_MS_WITHOUT_EVENTS));
+    }
+  } finally {
+    listening?.();
+    abort?.removeEventListener('abort', end);
+  }
+}
+
+/** Read by the schema of another kind of job, a result would be taken for what it is not. */
+function requireName({ id, name }: JobRecord, wanted: string | undefined): void {
+  if (wanted !== undefined && name !== wanted) {
+    throw new InvalidOptionError(
+      `result of job ${id}`,
+      `a job ${show(wanted)}`,
+      `a job ${show(name)}`,
+      'Another job stands for what was enqueued: read it by its own name or definition.',
+    );
+  }
+}
+
+function outcome(job: JobRecord): unknown {
+  if (job.status === 'cancelled') {
+    throw new JobCancelledError(job.id);
+  }
+  if (job.status === 'failed') {
+    const error = job.attemptLog.at(-1)?.error;
+    throw new JobFailedError(job.id, job.lastError ?? 'unknown', job.attempts, error?.name ?? 'Error');
+  }
+  return job.result;
+}
+
+/** A flag that can be waited for; waiting clears it. */
+class Signal {
+  private raised = false;
+  private wake: (() => void) | undefined;
+
+  set(): void {
+    this.raised = true;
+    this.wake?.();
+  }
+
+  async wait(ms: number): Promise<void> {
+    if (!this.raised) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        this.wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    this.raised = false;
+    this.wake = undefined;
+  }
+}

@@ -1,0 +1,126 @@
+import { Cron } from 'croner';
+import { z } from 'zod';
+import { checkOptions } from '../model/validate-options.js';
+import { InvalidOptionError } from '../model/errors.js';
+import { show } from '../model/names.js';
+import { duration } from '../model/queue-options.js';
+
+/**
+ * When a recurring job is due.
+ *
+ * `cron`: five fields (minute, hour, day of month, month, day of week), six with a leading second, or `@daily` and the
+ * like. `timeZone`: an IANA name; default `UTC`, and never the zone of the process, in which two replicas may differ.
+ *
+ * `everyMs`: at all whole multiples of so many ms since 1970 (100 or more), so that no restart moves them.
+ */
+export type Recurrence =
+  | { cron: string; timeZone?: string; everyMs?: undefined }
+  | { everyMs: number; cron?: undefined; timeZone?: undefined };
+
+const SHORTEST_PERIOD_MS = 100;
+const CRON_EXAMPLE = "a cron expression such as '0 3 * * *' (minute hour day month weekday; a second may lead)";
+
+/** Where the search for a first tick begins; without a year in it, a pattern fires after any time or never. */
+const SOME_TIME = new Date('2024-01-01T00:00:00Z');
+
+const recurrenceSchema = z.strictObject(
+  {
+    cron: z.string({ error: `expected ${CRON_EXAMPLE}` }).optional(),
+    timeZone: z.string({ error: "expected a time zone such as 'Europe/Berlin'" }).optional(),
+    everyMs: duration(SHORTEST_PERIOD_MS).optional(),
+  },
+  { error: 'expected { cron, timeZone? } or { everyMs }' },
+);
+
+/**
+ * Checks a recurrence and fills in the time zone.
+ *
+ * @throws InvalidOptionError, also for a cron expression that never fires
+ */
+export function checkRecurrence(subject: string, value: unknown): Recurrence {
+  const { cron, timeZone, everyMs } = checkOptions(subject, recurrenceSchema, value);
+  if ((cron === undefined) === (everyMs === undefined)) {
+    throw new InvalidOptionError(subject, 'either cron or everyMs', cron === undefined ? 'neither' : 'both');
+  }
+  if (everyMs !== undefined) {
+    if (timeZone !== undefined) {
+      throw new InvalidOptionError(`${subject}.timeZone`, 'none beside everyMs', show(timeZone));
+    }
+    return { everyMs };
+  }
+  const zone = timeZone ?? 'UTC';
+  checkTimeZone(`${subject}.timeZone`, zone);
+  checkCron(`${subject}.cron`, cron!, zone);
+  return { cron: cron!, timeZone: zone };
+}
+
+/**
+ * The first tick after a time, in epoch ms. The time is given and never taken from this process's clock.
+ *
+ * Across changes of daylight-saving time it does as Vixie's cron: fixed times (no `*`, `?` or step in second, minute and
+ * hour) tick once a day, those that do not exist that day at the first moment after the gap, those that exist twice the
+ * first time. All others tick as time passes.
+ *
+ * @throws Error where this process does not know the time zone
+ */
+export function nextTick(recurrence: Recurrence, afterMs: number): number {
+  if (recurrence.everyMs !== undefined) {
+    return (Math.floor(afterMs / recurrence.everyMs) + 1) * recurrence.everyMs;
+  }
+  const next = timesOf(recurrence.cron, recurrence.timeZone ?? 'UTC').nextRun(new Date(afterMs));
+  if (!next) {
+    throw new Error(
+      `the cron expression ${show(recurrence.cron)} has no time after ${new Date(afterMs).toISOString()}`,
+    );
+  }
+  return next.getTime();
+}
+
+function checkTimeZone(subject: string, timeZone: string): void {
+  try {
+    timesOf('0 0 * * *', timeZone).nextRun(SOME_TIME);
+  } catch {
+    throw new InvalidOptionError(subject, "a time zone such as 'Europe/Berlin'", show(timeZone));
+  }
+}
+
+function checkCron(subject: string, cron: string, timeZone: string): void {
+  let first: Date | null;
+  try {
+    first = timesOf(cron, timeZone).nextRun(SOME_TIME);
+  } catch (error) {
+    const reason = (error as Error).message.replace(/^Cron\w+: /, '');
+    throw new InvalidOptionError(subject, CRON_EXAMPLE, show(cron), `Reason: ${reason}`);
+  }
+  if (!first) {
+    throw new InvalidOptionError(subject, 'a cron expression that fires', `${show(cron)}, which never does`);
+  }
+}
+
+const MOST_KNOWN = 1_000;
+const known = new Map<string, Cron>();
+
+/** A parsed expression; few are in use, and each is asked for again and again. */
+function timesOf(cron: string, timeZone: string): Cron {
+  const key = `${timeZone} ${cron}`;
+  let times = known.get(key);
+  if (!times) {
+    times = parse(cron, timeZone);
+    if (known.size >= MOST_KNOWN) {
+      known.clear();
+    }
+    known.set(key, times);
+  }
+  return times;
+}
+
+function parse(cron: string, timeZone: string): Cron {
+  // The library would take a date for an expression too, and no time zone for the zone of the process.
+  if (!/^\s*(@\w+|\S+(\s+\S+){4,5})\s*$/.test(cron)) {
+    throw new Error('five or six fields, or one of @yearly, @monthly, @weekly, @daily, @hourly');
+  }
+  if (timeZone === '') {
+    throw new Error('no time zone');
+  }
+  return new Cron(cron, { timezone: timeZone, paused: true, mode: '5-or-6-parts', fixedTimeRule: 'no-wildcard' });
+}

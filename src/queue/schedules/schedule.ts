@@ -1,0 +1,206 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { storedBackoffSchema } from '../model/backoff.js';
+import { checkOptions } from '../model/validate-options.js';
+import { isJobDefinition, type JobDefinition } from '../enqueue/define-job.js';
+import { InvalidOptionError } from '../model/errors.js';
+import { show } from '../model/names.js';
+import {
+  holdingScheduleKey,
+  jobDefaultFields,
+  newJob,
+  payloadSubject,
+  type JobPolicy,
+} from '../enqueue/encode-job.js';
+import { duration, wholeNumber } from '../model/queue-options.js';
+import { readBySchema } from '../model/validate-with-schema.js';
+import { checkRecurrence, type Recurrence } from './recurrence.js';
+import type { InputOf, StandardSchema } from '../model/standard-schema.js';
+import { typedOptions } from '../enqueue/encode-typed-job.js';
+
+/** Options of a recurring job. */
+export interface ScheduleOptions extends JobPolicy {
+  /** Which handler runs its jobs, in a queue that several share. Default: the queue's name. */
+  name?: string;
+  /** The payload of each of its jobs. Default null. */
+  payload?: unknown;
+  /**
+   * What becomes of a tick that was missed, because no worker was there to make it: `skip` leaves it out, `once` enqueues
+   * one job, however many ticks were missed. Default `skip`.
+   */
+  onMissed?: 'skip' | 'once';
+  /** How late a tick may be made before it counts as missed, in ms. Default 60,000. */
+  missedAfterMs?: number;
+  /** Whether a tick enqueues a job while the last one is unfinished. Default true. */
+  overlap?: boolean;
+  /** A job is worthless, and fails, when it was not started within so many ms of its tick. */
+  expiresInMs?: number;
+  definition?: undefined;
+}
+
+/** Options of a recurring job of a definition, which gives it its name, and its defaults where nothing is set here. */
+export interface TypedScheduleOptions<Payload extends StandardSchema = StandardSchema> extends Omit<
+  ScheduleOptions,
+  'name' | 'payload' | 'definition'
+> {
+  /** The payload is held against its schema when the schedule is made. */
+  definition: JobDefinition<Payload>;
+  /** The payload of each of its jobs. */
+  payload: InputOf<Payload>;
+}
+
+/** A schedule as it is now. */
+export interface ScheduleRecord<Payload = unknown> {
+  id: string;
+  queue: string;
+  /** The name of its jobs. */
+  name: string;
+  payload: Payload;
+  cron?: string;
+  timeZone?: string;
+  everyMs?: number;
+  onMissed: 'skip' | 'once';
+  missedAfterMs: number;
+  /** `undeclared`: it comes from code that no process runs any more; it has stopped and is removed after a day. */
+  status: 'active' | 'paused' | 'undeclared';
+  /** `code`: a decorator or a worker's option, which keeps it going. `call`: an upsert; it lives until it is removed. */
+  source: 'code' | 'call';
+  /** When it is due next; null while it rests. */
+  nextAt: Date | null;
+  pausedAt: Date | null;
+  /** The due time of its last tick that was made. */
+  lastTickAt: Date | null;
+  /** The job of that tick. */
+  lastJobId: string | null;
+  /** How many ticks enqueued a job, and how many did not: missed, or without overlap. */
+  ticks: number;
+  skipped: number;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** A definition, checked and encoded as the scripts store it. */
+export interface StoredSchedule {
+  id: string;
+  /** Names all the rest: equal definitions have equal versions. */
+  version: string;
+  recurrence: Recurrence;
+  name: string;
+  payload: string;
+  options: string;
+  onMissed: 'skip' | 'once';
+  missedAfterMs: number;
+}
+
+const optionsSchema = z.strictObject(
+  {
+    ...jobDefaultFields,
+    name: z.string({ error: 'expected text' }).optional(),
+    payload: z.unknown().optional(),
+    onMissed: z.enum(['skip', 'once'], { error: "expected 'skip' or 'once'" }).default('skip'),
+    missedAfterMs: duration(0).default(60_000),
+    overlap: z.boolean({ error: 'expected true or false' }).default(true),
+    priority: wholeNumber(0, 1_000).optional(),
+    backoff: storedBackoffSchema.optional(),
+    expiresInMs: duration(1).optional(),
+    definition: z.custom<JobDefinition>(isJobDefinition, 'expected a definition of defineJob').optional(),
+  },
+  { error: 'expected an object of schedule options' },
+);
+
+/** Ids of schedules become part of keys and of job ids. */
+export function checkScheduleId(id: unknown): asserts id is string {
+  if (typeof id !== 'string' || !/^[\w.:@-]{1,100}$/.test(id)) {
+    throw new InvalidOptionError('schedule id', '1 to 100 of A-Z a-z 0-9 _ . : @ -', show(id));
+  }
+}
+
+/**
+ * Checks and encodes a schedule, all but its payload's fit to the schema of its definition; see checkSchedule.
+ *
+ * @param subject how errors name it
+ * @throws InvalidOptionError, InvalidPayloadError
+ */
+export function newSchedule(
+  queue: { name: string; options: { maxPayloadBytes: number } },
+  id: string,
+  recurrence: Recurrence,
+  options: ScheduleOptions | TypedScheduleOptions = {},
+  subject = subjectOf(id),
+): StoredSchedule {
+  checkScheduleId(id);
+  const checkedRecurrence = checkRecurrence(subject, recurrence);
+  const {
+    payload = null,
+    onMissed,
+    missedAfterMs,
+    overlap,
+    definition,
+    ...rest
+  } = checkOptions(subject, optionsSchema, options);
+  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+  const merged = definition ? typedOptions(queue.name, definition, given, subject) : given;
+  const job = newJob(queue.name, payload, merged, queue.options.maxPayloadBytes, subject);
+  const jobOptions = overlap ? job.options : holdingScheduleKey(job, id);
+  const encoded = { recurrence: checkedRecurrence, name: job.name, payload: job.payload, options: jobOptions };
+  const stored = { ...encoded, onMissed, missedAfterMs };
+  const version = createHash('sha1').update(JSON.stringify(stored)).digest('hex');
+  return { id, version, ...stored };
+}
+
+/**
+ * Holds the payload of a schedule against the schema of its definition, as its handler will find it. A promise only
+ * where the schema is asynchronous.
+ *
+ * @throws InvalidPayloadError with the path of the fault (a rejection, where the schema is asynchronous)
+ */
+export function checkSchedule(
+  { id, payload }: Pick<StoredSchedule, 'id' | 'payload'>,
+  definition: JobDefinition | undefined,
+  subject = subjectOf(id),
+): Promise<unknown> | undefined {
+  const read = definition && readBySchema(payloadSubject(subject), definition.payload, JSON.parse(payload));
+  return read instanceof Promise ? read : undefined;
+}
+
+function subjectOf(id: unknown): string {
+  return `schedule ${show(id)}`;
+}
+
+/** Decodes a schedule as `lua/schedule/list.lua` gives it. */
+export function decodeSchedule(queue: string, flat: readonly string[]): ScheduleRecord {
+  const hash = new Map<string, string>();
+  for (let i = 0; i + 1 < flat.length; i += 2) {
+    hash.set(flat[i]!, flat[i + 1]!);
+  }
+  const time = (field: string) => (hash.has(field) ? new Date(Number(hash.get(field))) : null);
+  const source = hash.get('source') === 'code' ? 'code' : 'call';
+  const undeclared = source === 'code' && hash.get('declared') !== '1';
+  return {
+    id: hash.get('id')!,
+    queue,
+    name: hash.get('name') ?? queue,
+    payload: parse(hash.get('payload')),
+    ...(parse(hash.get('recurrence')) as Recurrence | undefined),
+    onMissed: hash.get('on_missed') === 'once' ? 'once' : 'skip',
+    missedAfterMs: Number(hash.get('missed_after_ms') ?? 0),
+    status: hash.has('paused_at_ms') ? 'paused' : undeclared ? 'undeclared' : 'active',
+    source,
+    nextAt: time('due_at_ms'),
+    pausedAt: time('paused_at_ms'),
+    lastTickAt: time('last_tick_at_ms'),
+    lastJobId: hash.get('last_job') ?? null,
+    ticks: Number(hash.get('ticks') ?? 0),
+    skipped: Number(hash.get('skipped') ?? 0),
+    createdAt: time('created_at_ms') ?? new Date(0),
+    updatedAt: time('updated_at_ms') ?? new Date(0),
+  };
+}
+
+function parse(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as unknown);
+  } catch {
+    return undefined;
+  }
+}

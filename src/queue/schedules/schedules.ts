@@ -1,0 +1,223 @@
+import { checkCount, checkKnown } from '../model/validate-options.js';
+import { InvalidOptionError, ScheduleNotFoundError } from '../model/errors.js';
+import { JobHandle, type JobSource } from '../results/job-handle.js';
+import { randomId } from '../model/random-id.js';
+import type { QueueKeys } from '../store/queue-keys.js';
+import { LARGEST_PAGE } from '../model/bounds.js';
+import { checkText, SCHEDULE_PREFIX } from '../model/names.js';
+import { nextTick, type Recurrence } from './recurrence.js';
+import {
+  checkSchedule,
+  newSchedule,
+  type ScheduleOptions,
+  type ScheduleRecord,
+  type StoredSchedule,
+  type TypedScheduleOptions,
+} from './schedule.js';
+import { ScheduleScripts, type DueSchedule } from './schedule-calls.js';
+import type { ScriptCall } from '../redis/script-runner.js';
+import type { StandardSchema } from '../model/standard-schema.js';
+
+/** The most schedules that one script call ticks. */
+const SLICE = 100;
+
+/** The queue that schedules belong to. */
+interface ScheduledQueue extends JobSource {
+  readonly name: string;
+  readonly options: { maxPayloadBytes: number };
+  run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
+  scripts(): Promise<{ keys: QueueKeys }>;
+}
+
+/** What one slice of ticks did. */
+export interface TickReport {
+  /** How many ticks enqueued a job. */
+  enqueued: number;
+  /** How many were missed and are skipped, or found the last job of a schedule without overlap unfinished. */
+  skipped: number;
+  /** ms until the next schedule is due; undefined when none is active. */
+  nextDueInMs: number | undefined;
+  /** Whether more schedules are due. */
+  more: boolean;
+  /** Schedules whose next time could not be told; another process may know it. */
+  faults: { id: string; reason: string }[];
+}
+
+/**
+ * The recurring jobs of one queue. Each tick enqueues one job, whatever the number of processes; workers make the ticks
+ * of the queues they serve.
+ *
+ * @example
+ * await queue.schedules.upsert('report', { cron: '0 3 * * *', timeZone: 'Europe/Berlin' }, { payload: { kind: 'daily' } });
+ */
+export class Schedules {
+  private readonly listeners = new Set<() => void>();
+
+  constructor(private readonly queue: ScheduledQueue) {}
+
+  /**
+   * Makes a schedule or changes it; it lives until it is removed. An equal one changes nothing, however often; a changed
+   * one keeps a tick that is due, and a pause. The first tick is the next time of the recurrence.
+   *
+   * @param id 1 to 100 of A-Z a-z 0-9 _ . : @ -
+   * @param options.definition gives its jobs their name and defaults; the payload must fit its schema
+   * @throws InvalidOptionError, also where code declares a schedule of that id; InvalidPayloadError with the path of the
+   *   fault. Nothing was written
+   */
+  async upsert<Payload extends StandardSchema>(
+    id: string,
+    recurrence: Recurrence,
+    options?: ScheduleOptions | TypedScheduleOptions<Payload>,
+  ): Promise<'created' | 'changed' | 'unchanged'> {
+    const schedule = newSchedule(this.queue, id, recurrence, options);
+    await checkSchedule(schedule, options?.definition);
+    const answer = await this.put(schedule, undefined);
+    if (answer === 'declared' || answer === 'held') {
+      throw refusal(id, 'change it');
+    }
+    return answer;
+  }
+
+  /** One page of the schedules, the next due first, those at rest last. @param options.limit at most 1,000. Default 50 */
+  async list(options: { offset?: number; limit?: number } = {}): Promise<ScheduleRecord[]> {
+    checkKnown('schedules.list', options, ['offset', 'limit']);
+    const { offset = 0, limit = 50 } = options;
+    checkCount('offset', offset, 0, Number.MAX_SAFE_INTEGER);
+    checkCount('limit', limit, 1, LARGEST_PAGE);
+    return this.call((scripts) => scripts.list(offset, limit));
+  }
+
+  /** A schedule as it is now; null when there is none of that id. */
+  async get(id: string): Promise<ScheduleRecord | null> {
+    checkText('schedule id', id);
+    const [record] = id === '' ? [] : await this.call((scripts) => scripts.get(id));
+    return record ?? null;
+  }
+
+  /** Stops its ticks for the whole fleet until it is resumed, also across deploys. What is missed so is not made up. */
+  async pause(id: string): Promise<'paused' | 'missing'> {
+    checkText('schedule id', id);
+    return this.call((scripts) => scripts.pause(id));
+  }
+
+  /** Ends a pause: it goes on with the next time of its recurrence. */
+  async resume(id: string): Promise<'resumed' | 'missing'> {
+    checkText('schedule id', id);
+    let next: { dueMs: number; version: string } | undefined;
+    for (;;) {
+      const answer = await this.call((scripts) => scripts.resume(id, next));
+      if (answer.answer !== 'next') {
+        this.announceChange();
+        return answer.answer;
+      }
+      next = { dueMs: nextTick(answer.recurrence, answer.nowMs), version: answer.version };
+    }
+  }
+
+  /**
+   * Deletes a schedule. The jobs that it enqueued stay.
+   *
+   * @throws InvalidOptionError where code declares it: it would come back
+   */
+  async remove(id: string): Promise<'removed' | 'missing'> {
+    checkText('schedule id', id);
+    const answer = await this.call((scripts) => scripts.remove(id));
+    if (answer === 'declared') {
+      throw refusal(id, 'remove it');
+    }
+    return answer;
+  }
+
+  /**
+   * Enqueues its job now, also while it is paused; its ticks stay as they are.
+   *
+   * @returns a handle; with outcome `kept`, of the unfinished job of a schedule without overlap
+   * @throws ScheduleNotFoundError
+   */
+  async runNow<Result = unknown>(id: string): Promise<JobHandle<Result>> {
+    checkText('schedule id', id);
+    const { answer, jobId, name } = await this.call((scripts) =>
+      scripts.run(id, `${SCHEDULE_PREFIX}${id}:${randomId()}`),
+    );
+    if (answer === 'missing') {
+      throw new ScheduleNotFoundError(id, this.queue.name);
+    }
+    return new JobHandle<Result>(jobId, name, this.queue.name, answer === 'kept' ? 'kept' : 'new', this.queue);
+  }
+
+  /**
+   * Makes the ticks that are due, one bounded slice; for processes without a worker. Harmless when several do it.
+   *
+   * @param options.limit the most schedules to look at, at most 1,000. Default 100
+   */
+  async tick(options: { limit?: number } = {}): Promise<TickReport> {
+    checkKnown('schedules.tick', options, ['limit']);
+    const { limit = SLICE } = options;
+    checkCount('limit', limit, 1, LARGEST_PAGE);
+    const { nowMs, nextDueInMs, more, due } = await this.call((scripts) => scripts.due(limit));
+    const report: TickReport = { enqueued: 0, skipped: 0, nextDueInMs, more, faults: [] };
+    const ticks = due.flatMap((each) => this.withNext(each, nowMs, report));
+    if (ticks.length > 0) {
+      const outcomes = await this.call((scripts) => scripts.tick(ticks));
+      report.enqueued = outcomes.filter((outcome) => outcome === 'enqueued').length;
+      report.skipped = outcomes.filter((outcome) => outcome === 'skipped' || outcome === 'kept').length;
+      // Whoever made a tick that was lost here set the same next time.
+      report.nextDueInMs = Math.min(nextDueInMs ?? Infinity, ...ticks.map(({ nextDueMs }) => nextDueMs - nowMs));
+    }
+    return report;
+  }
+
+  /** Puts a schedule that the code of a worker declares; `held` while another version of the code holds it. */
+  async put(
+    schedule: StoredSchedule,
+    worker: string | undefined,
+  ): Promise<'created' | 'changed' | 'unchanged' | 'held' | 'declared'> {
+    let nextDueMs: number | undefined;
+    for (;;) {
+      const { answer, nowMs } = await this.call((scripts) => scripts.upsert(schedule, worker, nextDueMs));
+      if (answer !== 'next') {
+        this.announceChange();
+        return answer;
+      }
+      nextDueMs = nextTick(schedule.recurrence, nowMs);
+    }
+  }
+
+  /** Declares schedules for a worker, or ends that; see `lua/schedule/declare.lua`. */
+  async declare(worker: string, declares: boolean, schedules: readonly StoredSchedule[]) {
+    return this.call((scripts) => scripts.declare(worker, declares, schedules));
+  }
+
+  /** Calls the listener after each change made here, so that a ticker learns of an earlier due time at once. Answers the way to end that. */
+  onChange(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  private announceChange(): void {
+    this.listeners.forEach((listener) => listener());
+  }
+
+  private withNext(due: DueSchedule, nowMs: number, report: TickReport): (DueSchedule & { nextDueMs: number })[] {
+    try {
+      return [{ ...due, nextDueMs: nextTick(JSON.parse(due.recurrence) as Recurrence, nowMs) }];
+    } catch (error) {
+      report.faults.push({ id: due.id, reason: (error as Error).message });
+      return [];
+    }
+  }
+
+  private async call<Answer>(build: (scripts: ScheduleScripts) => ScriptCall<Answer>): Promise<Answer> {
+    const { keys } = await this.queue.scripts();
+    return this.queue.run(build(new ScheduleScripts(keys)));
+  }
+}
+
+function refusal(id: string, what: string): InvalidOptionError {
+  return new InvalidOptionError(
+    `schedule ${JSON.stringify(id)}`,
+    'one that no code declares',
+    'one that a running process declares',
+    `To ${what}, change the code; or pause it, or use another id.`,
+  );
+}

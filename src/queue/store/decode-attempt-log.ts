@@ -1,0 +1,36 @@
+import { jsonLines } from '../model/parse-json.js';
+import type { AttemptRecord } from '../model/job.js';
+
+interface StoredAttempt extends Omit<AttemptRecord, 'startedAt' | 'endedAt'> {
+  startedAt: number;
+  endedAt: number;
+}
+
+/** The attempts of a job's hash: those that did not complete as they were logged, then the one that did. */
+export function decodeAttempts(hash: Readonly<Record<string, string>>): AttemptRecord[] {
+  const logged = jsonLines<StoredAttempt>(hash.attempt_log).map(decodeAttempt);
+  const last = completedAttempt(hash);
+  return last ? [...logged, last] : logged;
+}
+
+function decodeAttempt(entry: StoredAttempt): AttemptRecord {
+  return { ...entry, startedAt: new Date(entry.startedAt), endedAt: new Date(entry.endedAt) };
+}
+
+/** No script logs it: the hash of a completed job tells all of it, and a plain job pays nothing. */
+function completedAttempt(hash: Readonly<Record<string, string>>): AttemptRecord | undefined {
+  const [attempt, startedAt, endedAt] = [hash.attempts, hash.claimed_at_ms, hash.completed_at_ms].map(Number);
+  if (hash.status !== 'completed' || !attempt || !startedAt || !endedAt) {
+    return undefined;
+  }
+  // A client of the Redis pattern leaves its token; the worker is then that of an earlier claim of ours.
+  const worker = hash.claim_token ? null : (hash.worker ?? null);
+  return {
+    attempt,
+    startedAt: new Date(startedAt),
+    endedAt: new Date(endedAt),
+    worker,
+    outcome: 'completed',
+    error: null,
+  };
+}

@@ -1,0 +1,196 @@
+import { z } from 'zod';
+import { decodeAttempts } from './decode-attempt-log.js';
+import { storedBackoffSchema } from '../model/backoff.js';
+import { jsonLines, parseJson } from '../model/parse-json.js';
+import type { ClaimedJob, JobRecord, JobStatus, RefusedJob, StoredError, WorkerOptions } from '../model/job.js';
+import { LONGEST_TIMER_MS } from '../model/bounds.js';
+import { refusalOf } from './claim-refusal.js';
+
+const NO_OPTIONS: { value: WorkerOptions; broken?: string } = { value: Object.freeze({}) };
+
+/** What a worker reads of stored options; a fault in them must stop their job, not the worker. */
+const workerOptionsSchema = z.looseObject({
+  maxAttempts: z.number().optional(),
+  backoff: storedBackoffSchema.optional(),
+  timeoutMs: z.number().min(1).max(LONGEST_TIMER_MS).optional(),
+  keepResult: z.boolean().optional(),
+  resultTtlMs: z.int().min(1).optional(),
+});
+
+function decodeWorkerOptions(value: unknown): WorkerOptions | undefined {
+  return workerOptionsSchema.safeParse(value).data;
+}
+
+/**
+ * What one claim got: jobs to run, jobs to refuse, and when the next scheduled one is due.
+ *
+ * Like its jobs it is no literal, see {@link young}.
+ */
+export class ClaimAnswer {
+  // No `[]`, see young.
+  readonly jobs = Array.of<ClaimedJob>();
+  readonly refused = Array.of<RefusedJob>();
+
+  /** @param nextDueInMs ms until the next scheduled job is due; undefined when none is scheduled or the claim did not look */
+  constructor(readonly nextDueInMs: number | undefined) {}
+}
+
+const CLAIM_FIELDS = 5;
+
+/** What the reply says of a job that is no first attempt without options which begins at once. */
+type ClaimRest = [
+  attempts: number | string,
+  options: string | null,
+  verdict: string,
+  held: unknown,
+  fence?: number | string,
+];
+const FIRST_ATTEMPT: ClaimRest = [1, null, '', null];
+
+/** Decodes the reply of `lua/job/claim.lua`. */
+export function decodeClaim(
+  reply: unknown,
+  queue: string,
+  token: string,
+  maxAttemptsOf: (name: string) => number,
+): ClaimAnswer {
+  const values = reply as (string | number | ClaimRest | null)[];
+  const claimedAtMs = Number(values[0]);
+  const dueInMs = Number(values[1]);
+  const answer = new ClaimAnswer(dueInMs < 0 ? undefined : dueInMs);
+  let nameBefore = '';
+  for (let i = 3, fence = Number(values[2]); i < values.length; i += CLAIM_FIELDS, fence++) {
+    const id = values[i] as string;
+    const storedName = (values[i + 1] as string | null) ?? nameBefore;
+    const payload = parseJson((values[i + 2] as string | null) ?? undefined);
+    const rest = (values[i + 4] as ClaimRest | null) ?? FIRST_ATTEMPT;
+    const attempt = Number(rest[0]);
+    const [, storedOptions, verdict, held] = rest;
+    const options = storedOptions ? parseJson(storedOptions) : NO_OPTIONS;
+    const workerOptions = options === NO_OPTIONS ? NO_OPTIONS.value : decodeWorkerOptions(options.value);
+    const name = storedName || (kindOf(payload.value) ?? queue);
+    const job: ClaimedJob = young({
+      id,
+      name,
+      queue,
+      payload: payload.value,
+      attempt,
+      maxAttempts: workerOptions?.maxAttempts ?? maxAttemptsOf(name),
+      fence: Number(rest[4] ?? fence),
+      token,
+      enqueuedAtMs: Number(values[i + 3] ?? 0),
+      claimedAtMs,
+      options: workerOptions ?? NO_OPTIONS.value,
+      plain: attempt === 1 && !storedOptions && verdict === '',
+      nameless: storedName === '',
+      alone: verdict === 'alone',
+      ahead: held !== null && verdict !== 'alone',
+      expires: verdict === 'expires',
+    });
+    const refusal = verdict ? refusalOf(verdict) : undefined;
+    const error = refusal ?? brokenness(payload, workerOptions, storedOptions);
+    if (error) {
+      answer.refused.push({ id, token, fence: job.fence, error, job });
+    } else {
+      answer.jobs.push(job);
+    }
+    nameBefore = storedName;
+  }
+  return answer;
+}
+
+/**
+ * A copy of what a literal made. V8 (of Node 20) learns for each literal where to allocate: once most of its objects have
+ * outlived a scavenge, the next are made among the old ones. There each keeps what it holds until a long collection, and
+ * scavenges, which copy that, take twice as long. A copy, and what a class or a method of an array makes, stays young.
+ * See docs/performance.md, "Young objects".
+ */
+function young<Made extends object>(made: Made): Made {
+  return { ...made };
+}
+
+/** Why a job cannot be handed over as it is stored; undefined where it can. */
+function brokenness(
+  payload: { broken?: string },
+  options: WorkerOptions | undefined,
+  stored: unknown,
+): StoredError | undefined {
+  if (payload.broken === undefined && options) {
+    return undefined;
+  }
+  const what = payload.broken === undefined ? 'The options are not those of a job' : 'The payload is not JSON';
+  return { name: 'BrokenJob', message: `${what}: ${String(payload.broken ?? stored).slice(0, 200)}` };
+}
+
+/** A producer that follows the Redis pattern stores no name; its demo puts it in the payload's `kind`. */
+function kindOf(payload: unknown): string | undefined {
+  const kind = (payload as { kind?: unknown } | null)?.kind;
+  return typeof kind === 'string' ? kind : undefined;
+}
+
+/** Decodes a job's hash, given as the flat list of HGETALL in a script. */
+export function decodeJob(queue: string, flat: readonly string[]): JobRecord {
+  const hash: Record<string, string> = Object.create(null) as Record<string, string>;
+  for (let i = 0; i + 1 < flat.length; i += 2) {
+    hash[flat[i]!] = flat[i + 1]!;
+  }
+  return decodeJobHash(queue, hash);
+}
+
+/** Decodes a job's hash. Fields that a foreign client wrote badly do not break it. */
+export function decodeJobHash(queue: string, hash: Readonly<Record<string, string>>): JobRecord {
+  const payload = parseJson(hash.payload);
+  const record: JobRecord = {
+    id: hash.id ?? '',
+    name: hash.name ?? kindOf(payload.value) ?? queue,
+    queue,
+    status: (hash.status ?? 'pending') as JobStatus,
+    payload: payload.value,
+    attempts: Number(hash.attempts ?? 0),
+    errors: Number(hash.errors ?? 0),
+    crashes: Number(hash.crashes ?? 0),
+    interruptions: Number(hash.interruptions ?? 0),
+    priority: Number(hash.priority ?? 0),
+    enqueuedAt: new Date(Number(hash.enqueued_at_ms ?? 0)),
+    attemptLog: decodeAttempts(hash),
+    log: jsonLines<StoredLogLine>(hash.log).map(({ at, message }) => ({ at: new Date(at), message })),
+  };
+  if (payload.broken !== undefined) {
+    record.brokenPayload = payload.broken;
+  }
+  if (hash.result !== undefined) {
+    record.result = parseJson(hash.result).value;
+  }
+  if (hash.progress !== undefined) {
+    record.progress = parseJson(hash.progress).value;
+  }
+  return Object.assign(record, {
+    ...numberField('maxAttempts', hash.max_attempts),
+    ...numberField('fence', hash.fence),
+    ...dateField('dueAt', hash.due_at_ms),
+    ...dateField('claimedAt', hash.claimed_at_ms),
+    ...dateField('completedAt', hash.completed_at_ms),
+    ...dateField('failedAt', hash.failed_at_ms),
+    ...dateField('cancelledAt', hash.cancelled_at_ms),
+    ...dateField('cancelRequestedAt', hash.cancel_requested_at_ms),
+    ...dateField('expiresAt', hash.expires_at_ms),
+    ...dateField('lastErrorAt', hash.last_error_at_ms),
+    ...(hash.worker !== undefined && { worker: hash.worker }),
+    ...(hash.schedule !== undefined && { schedule: hash.schedule }),
+    ...(hash.last_error !== undefined && { lastError: hash.last_error }),
+  });
+}
+
+interface StoredLogLine {
+  at: number;
+  message: string;
+}
+
+function numberField(name: keyof JobRecord, text: string | undefined): Partial<JobRecord> {
+  return text === undefined ? {} : { [name]: Number(text) };
+}
+
+/** A time field; the pattern writes 0 for "not now". */
+function dateField(name: keyof JobRecord, text: string | undefined): Partial<JobRecord> {
+  return text === undefined || Number(text) === 0 ? {} : { [name]: new Date(Number(text)) };
+}

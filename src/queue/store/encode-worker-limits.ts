@@ -1,0 +1,38 @@
+// What a worker announces of its limits, as text that the scripts read.
+import type { ResolvedQueueOptions } from '../model/queue-options.js';
+
+/** What the handler of a name keeps of its jobs, where that is less than the queue keeps. */
+export interface HandlerRetention {
+  completedHistory?: number;
+  cancelledHistory?: number;
+  deadLetterCap?: number;
+  deadLetterAgeMs?: number;
+  resultTtlMs?: number;
+  cancelledTtlMs?: number;
+}
+
+/** As lua/lib/retention/announced_queue_limits.lua reads it. */
+export function limitsText(options: ResolvedQueueOptions): string {
+  const limits = {
+    completed_history: options.completedHistory,
+    failed_history: options.failedHistory,
+    cancelled_history: options.cancelledHistory,
+    dead_letter_cap: options.deadLetterCap,
+    dead_letter_age: options.deadLetterAgeMs,
+    result_ttl: options.resultTtlMs,
+    cancelled_ttl: options.cancelledTtlMs,
+    visibility: options.visibilityMs,
+    foreign_visibility: options.foreignVisibilityMs,
+  };
+  return Object.entries(limits)
+    .map(([name, limit]) => `${name}=${limit}`)
+    .join(' ');
+}
+
+/** As lua/lib/retention/handler_limits.lua reads it. */
+export function retentionText({ name, ...kept }: { name: string } & HandlerRetention): string {
+  const { completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, resultTtlMs, cancelledTtlMs } = kept;
+  const lives = cancelledTtlMs === undefined ? [resultTtlMs] : [resultTtlMs, cancelledTtlMs];
+  const limits = [completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, ...lives];
+  return limits.every((limit) => limit === undefined) ? '' : `${limits.join(':')} ${JSON.stringify(name)}`;
+}

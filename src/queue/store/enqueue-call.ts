@@ -1,0 +1,75 @@
+// A step of enqueues: what one call of the script is given, and what it answers.
+import { InvalidOptionError, JobQueueError } from '../model/errors.js';
+import { show } from '../model/names.js';
+import type { Durability } from '../model/queue-options.js';
+
+/** A job to enqueue, encoded. */
+export interface NewJob {
+  id: string;
+  name: string;
+  /** JSON. */
+  payload: string;
+  /** JSON of what the script reads, or '' for a plain job. */
+  options: string;
+  durability?: Durability; // where it differs from the queue's
+  /** Of a job that asks for both: only the server's clock can tell whether it would expire before it may start. */
+  span?: { runAtMs: number; expiresInMs: number };
+}
+
+export interface EnqueueAnswer {
+  /** The id of the job that stands: the new one, or the one that was there. */
+  id: string;
+  /** `existing`: the id was known. `kept`, `replaced`: another job owns the unique key. */
+  outcome: 'new' | 'existing' | 'kept' | 'replaced';
+  /** The name of the job that stands, where that is not the one that was asked for. */
+  name?: string;
+  /** How many replicas had it in time, and why that could not be learned; only where it was asked for. */
+  replication?: { acknowledged: number; failure: Error | undefined };
+}
+
+/** The script wrote nothing of a step, since this job of it would expire before it may start. */
+export class RefusedStep extends JobQueueError {
+  constructor(
+    readonly job: NewJob,
+    readonly startsInMs: number,
+  ) {
+    super(`Job ${job.id} would expire before it may start; nothing of its step was written.`);
+  }
+}
+
+const OUTCOMES = { exists: 'existing', kept: 'kept', replace: 'replaced' } as const;
+type Verdict = keyof typeof OUTCOMES | 'refused';
+
+/**
+ * Decodes the reply of `lua/job/enqueue.lua` to a step.
+ *
+ * @throws RefusedStep
+ */
+export function decodeEnqueue(jobs: readonly NewJob[], reply: readonly (string | number)[]): EnqueueAnswer[] {
+  const answers = jobs.map((job): EnqueueAnswer => ({ id: job.id, outcome: 'new' }));
+  for (let at = 0; at < reply.length; at += 4) {
+    const i = Number(reply[at]) - 1; // some clients give numbers as text
+    const [verdict, standing, name] = reply.slice(at + 1, at + 4) as [Verdict, string, string];
+    const job = jobs[i]!;
+    if (verdict === 'refused') {
+      throw new RefusedStep(job, Number(standing));
+    }
+    const renamed = name !== '' && name !== job.name;
+    answers[i] = { id: standing, outcome: OUTCOMES[verdict], ...(renamed && { name }) };
+  }
+  return answers;
+}
+
+/** What its caller hears of a refused step. @param subject how errors name the job */
+export function faultOf({ job, startsInMs }: RefusedStep, subject: string): InvalidOptionError {
+  return new InvalidOptionError(
+    `${subject}.expiresInMs`,
+    beforeStart(startsInMs, 'until runAt by the clock of Redis'),
+    show(job.span?.expiresInMs),
+  );
+}
+
+/** What is expected of `expiresInMs`. */
+export function beforeStart(startsInMs: number, of: string): string {
+  return `more than the ${startsInMs} ms ${of}, before which it cannot start`;
+}

@@ -1,0 +1,171 @@
+import { decodeClaim, type ClaimAnswer } from './decode-job.js';
+import { decodeEnqueue, type EnqueueAnswer, type NewJob } from './enqueue-call.js';
+import type { ClaimRef, StoredError } from '../model/job.js';
+import type { QueueKeys } from './queue-keys.js';
+import type { ResolvedQueueOptions } from '../model/queue-options.js';
+import { refusalOf } from './claim-refusal.js';
+import type { ScriptArgument, ScriptCall } from '../redis/script-runner.js';
+
+/** How long a hash lives once its id fell off the history, in ms: time enough to fetch a result that was just announced. */
+export const FALLEN_TTL_MS = 10_000;
+
+export interface ClaimRequest {
+  count: number;
+  token: string;
+  worker: string;
+  /** Which of the worker's claim streams this is; each has one claim under way at a time. */
+  stream: string;
+  /** Limits by job name, for handlers that have their own. */
+  policies?: readonly Policy[];
+  /**
+   * How many of the jobs begin at once: each other is held until `start`, so that the death of its claimer is not its crash,
+   * and one on its last chance runs alone. Absent where the claimer does not say what begins: nothing is held.
+   */
+  slots?: number;
+}
+
+/** The limits of a handler that has its own. */
+export interface Policy {
+  name: string;
+  maxAttempts: number;
+  maxCrashes: number;
+}
+
+export interface Completion extends ClaimRef {
+  /** JSON, or '' for none. */
+  result: string;
+  resultTtlMs?: number;
+}
+
+export interface ExtendAnswer {
+  /** Ids of jobs whose claim is no longer the caller's. */
+  lost: string[];
+  cancelRequested: string[];
+}
+
+/**
+ * The scripts that every job passes, with keys of their own: one method each builds its call and says what the reply
+ * means; what each script does is said in its header in `lua/`.
+ */
+export class HotPathScripts {
+  constructor(
+    readonly keys: QueueKeys,
+    readonly options: ResolvedQueueOptions,
+  ) {}
+
+  /** Its `decode` throws a RefusedStep where the script wrote nothing. */
+  enqueue(jobs: readonly NewJob[]): ScriptCall<EnqueueAnswer[]> {
+    const plain = jobs.every(({ options }) => options === '');
+    return {
+      script: 'jobEnqueue',
+      keys: plain ? this.keys.forPlainEnqueue : this.keys.forEnqueue,
+      args: plain
+        ? plainArguments(jobs)
+        : jobs.flatMap(({ id, name, payload, options }) => [id, name, payload, options]),
+      decode: (reply) => decodeEnqueue(jobs, (reply as (string | number)[] | null) ?? []),
+    };
+  }
+
+  claim(request: ClaimRequest): ScriptCall<ClaimAnswer> {
+    const { count, token, worker, stream, slots, policies = [] } = request;
+    const { visibilityMs, maxAttempts } = this.options;
+    const settings = [count, visibilityMs, token, worker, maxAttempts, slots ?? ''];
+    const maxAttemptsOf = (name: string) =>
+      policies.find((policy) => policy.name === name)?.maxAttempts ?? maxAttempts;
+    return {
+      script: 'jobClaim',
+      keys: this.keys.forClaim(`${worker}:${stream}`),
+      args: [...settings, ...policies.flatMap((policy) => [policy.name, policy.maxAttempts])],
+      decode: (reply) => decodeClaim(reply, this.keys.queue, token, maxAttemptsOf),
+    };
+  }
+
+  /** Says that a job starts which waited in its worker. Answers that, or why it must not. */
+  start({ id, token }: Pick<ClaimRef, 'id' | 'token'>): ScriptCall<'started' | 'lost' | StoredError> {
+    return {
+      script: 'jobStart',
+      keys: this.keys.forStart,
+      args: [id, token],
+      decode: (reply) => refusalOf(String(reply)) ?? (Number(reply) === 1 ? 'started' : 'lost'),
+    };
+  }
+
+  /** Answers the positions, from 0, of the claims that were lost. */
+  complete(completions: readonly Completion[]): ScriptCall<number[]> {
+    const { completedHistory, events, resultTtlMs } = this.options;
+    return {
+      script: 'jobComplete',
+      keys: this.keys.forComplete,
+      args: [completedHistory, FALLEN_TTL_MS, events, resultTtlMs, ...completionArguments(completions)],
+      decode: (reply) => ((reply as number[] | null) ?? []).map((index) => index - 1),
+    };
+  }
+
+  /** Answers only the claims that need attention. */
+  extend(
+    claims: readonly Pick<ClaimRef, 'id' | 'token'>[],
+    visibilityMs = this.options.visibilityMs,
+  ): ScriptCall<ExtendAnswer> {
+    return {
+      script: 'jobExtend',
+      keys: this.keys.forExtend,
+      args: [visibilityMs, ...claims.flatMap(({ id, token }) => [id, token])],
+      decode: (reply) => {
+        const notices = reply as string[];
+        const ids = (notice: string) => notices.filter((_, i) => notices[i + 1] === notice && i % 2 === 0);
+        return { lost: ids('lost'), cancelRequested: ids('cancel') };
+      },
+    };
+  }
+}
+
+function plainArguments(jobs: readonly NewJob[]): ScriptArgument[] {
+  return inGroups(
+    jobs,
+    ({ name }) => name,
+    (args, { name }) => args.push(name),
+    (args, { id, payload }) => args.push(id, payload),
+  );
+}
+
+/** Those that one claim brought together share its token, and most their ending. */
+function completionArguments(completions: readonly Completion[]): ScriptArgument[] {
+  return inGroups(
+    completions,
+    (completion) => `${completion.token} ${endingOf(completion)}`,
+    (args, completion) => args.push(completion.token, endingOf(completion)),
+    (args, { id, fence, result }) => args.push(id, fence, result),
+  );
+}
+
+/** What neighbours share is said once, with how many follow. */
+function inGroups<Item>(
+  items: readonly Item[],
+  groupOf: (item: Item) => string,
+  addShared: (args: ScriptArgument[], item: Item) => void,
+  addOwn: (args: ScriptArgument[], item: Item) => void,
+): ScriptArgument[] {
+  const args: ScriptArgument[] = [];
+  let start = 0;
+  while (start < items.length) {
+    const group = groupOf(items[start]!);
+    let end = start + 1;
+    while (end < items.length && groupOf(items[end]!) === group) {
+      end++;
+    }
+    addShared(args, items[start]!);
+    args.push(end - start);
+    for (let i = start; i < end; i++) {
+      addOwn(args, items[i]!);
+    }
+    start = end;
+  }
+  return args;
+}
+
+function endingOf({ plain = false, resultTtlMs }: Completion): string {
+  if (resultTtlMs === undefined) {
+    return plain ? '1' : '';
+  }
+  return JSON.stringify({ plain, result_ttl_ms: resultTtlMs });
+}

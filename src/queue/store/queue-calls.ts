@@ -1,0 +1,252 @@
+import { limitsText, retentionText, type HandlerRetention } from './encode-worker-limits.js';
+import { decodeJob } from './decode-job.js';
+import { decodeStats } from './decode-stats.js';
+import { FALLEN_TTL_MS, HotPathScripts, type Policy } from './job-calls.js';
+import type { ClaimedJob, ClaimRef, JobRecord, JobStatus, QueueStats, StoredError } from '../model/job.js';
+import type { QueueKeys } from './queue-keys.js';
+import type { ResolvedQueueOptions } from '../model/queue-options.js';
+import type { ScriptArgument, ScriptCall, ScriptName } from '../redis/script-runner.js';
+
+/** How long ago a worker may have announced itself and still counts, in ms. */
+const WORKER_SEEN_MS = 30_000;
+
+/** How long a worker that says nothing is remembered, in ms. */
+const WORKER_FORGOTTEN_MS = 10 * WORKER_SEEN_MS;
+
+/** How long a schedule that no code declares any more is kept at rest before it is removed, in ms. */
+const UNDECLARED_AGE_MS = 86_400_000;
+
+/** How often a job whose name no worker knows is offered before it is a dead letter; with the delays of the worker about 8 minutes. */
+const MAX_UNHANDLED = 10;
+
+export interface Failure extends ClaimRef {
+  error: StoredError;
+  /** No retry, whatever attempts are left. */
+  final: boolean;
+  backoffMs: number;
+  /** Whether its handler was called: then its attempt counts, whether or not its start reached Redis. */
+  begun?: boolean;
+}
+
+export interface Release extends ClaimRef {
+  reason: 'interruption' | 'snooze' | 'unhandled';
+  delayMs: number;
+}
+
+export type FailOutcome = 'retry' | 'failed' | 'cancelled' | 'lost';
+export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'missing';
+export type ReleaseOutcome = 'released' | 'failed' | 'cancelled' | 'lost';
+
+/**
+ * One method per script of `lua/`: builds its call and says what the reply means. Nothing else knows the order of
+ * KEYS and ARGV or the shape of a reply; what each script does is said in its header.
+ */
+export class QueueScripts extends HotPathScripts {
+  readonly retention: readonly ScriptArgument[];
+
+  constructor(keys: QueueKeys, options: ResolvedQueueOptions) {
+    super(keys, options);
+    this.retention = [
+      options.failedHistory,
+      options.cancelledHistory,
+      options.deadLetterCap,
+      options.resultTtlMs,
+      options.cancelledTtlMs,
+      FALLEN_TTL_MS,
+      options.events,
+      options.maxAttempts,
+      options.maxCrashes,
+    ];
+  }
+
+  fail(failures: readonly Failure[]): ScriptCall<FailOutcome[]> {
+    const args = failures.flatMap(({ id, token, fence, error, final, backoffMs, begun }) => [
+      id,
+      token,
+      fence,
+      error.message,
+      JSON.stringify(error),
+      final ? '1' : '0',
+      backoffMs,
+      begun ? '1' : '',
+    ]);
+    return call('jobFail', this.keys.standard, [...this.retention, ...args], (reply) => reply as FailOutcome[]);
+  }
+
+  release(releases: readonly Release[]): ScriptCall<ReleaseOutcome[]> {
+    const args = releases.flatMap(({ id, token, fence, reason, delayMs }) => [id, token, fence, reason, delayMs]);
+    return call(
+      'jobRelease',
+      this.keys.standard,
+      [...this.retention, MAX_UNHANDLED, ...args],
+      (reply) => reply as ReleaseOutcome[],
+    );
+  }
+
+  /** @param gapMs a gap between sweeps that means the server was away; @param waitMs how long to wait after one */
+  reclaim(limit: number, gapMs: number, waitMs: number) {
+    return call('sweepReclaim', this.keys.standard, [...this.retention, limit, gapMs, waitMs], (reply) => {
+      const [more, ...pairs] = reply as string[];
+      return { reclaimed: decodeReclaimed(pairs), more: more === '1' };
+    });
+  }
+
+  promote(limit: number): ScriptCall<number> {
+    return call('sweepPromote', this.keys.standard, [limit], Number);
+  }
+
+  /** @param paceMs as of tidy, for what those clients failed */
+  adopt(limit: number, paceMs = 0) {
+    const args = [...this.retention, limit, this.options.foreignVisibilityMs, paceMs];
+    return call('sweepAdoptForeign', this.keys.standard, args, (reply) => {
+      const [deadLetters, ...pairs] = reply as [number, ...string[]];
+      return { reclaimed: decodeReclaimed(pairs), deadLetters };
+    });
+  }
+
+  /**
+   * Answers whether more is left to tidy.
+   *
+   * @param paceMs it does nothing where another call with a pace began less long ago; 0: whatever others do
+   */
+  tidy(limit: number, paceMs = 0): ScriptCall<boolean> {
+    const { deadLetterAgeMs, completedHistory, failedHistory, cancelledHistory, deadLetterCap } = this.options;
+    const { resultTtlMs, cancelledTtlMs } = this.options;
+    const ages = [deadLetterAgeMs, WORKER_FORGOTTEN_MS, UNDECLARED_AGE_MS];
+    const lives = [FALLEN_TTL_MS, resultTtlMs, cancelledTtlMs];
+    const caps = [completedHistory, failedHistory, cancelledHistory, deadLetterCap];
+    const args = [limit, ...ages, ...caps, ...lives, paceMs];
+    return call('sweepTidy', this.keys.standard, args, (reply) => Number(reply) === 1);
+  }
+
+  /** Answers whether the name was written. */
+  name({ id, token, name }: Pick<ClaimedJob, 'id' | 'token' | 'name'>): ScriptCall<boolean> {
+    return call('jobSetName', this.keys.standard, [id, token, name], (reply) => Number(reply) === 1);
+  }
+
+  /** Answers whether somebody may have heard it. */
+  tell({ id, name }: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck'): ScriptCall<boolean> {
+    return call(
+      'queuePublish',
+      this.keys.standard,
+      [id, name, status, this.options.events],
+      (reply) => Number(reply) === 1,
+    );
+  }
+
+  announce(
+    worker: string,
+    serves: boolean,
+    handlers: readonly (Policy & HandlerRetention)[] = [],
+  ): ScriptCall<void> {
+    const said = handlers.flatMap((handler) => [
+      handler.name,
+      `${handler.maxAttempts}:${handler.maxCrashes}`,
+      retentionText(handler),
+    ]);
+    const args = [worker, serves ? '1' : '0', limitsText(this.options), ...said];
+    return call('queueRegisterWorker', this.keys.standard, args, () => undefined);
+  }
+
+  stats(): ScriptCall<QueueStats> {
+    return call('queueStats', this.keys.standard, [WORKER_SEEN_MS], (reply) =>
+      decodeStats(reply as (string | number)[]),
+    );
+  }
+
+  list(status: JobStatus, offset: number, limit: number): ScriptCall<JobRecord[]> {
+    return call('queueList', this.keys.standard, [status, offset, limit], (reply) =>
+      (reply as string[][]).map((hash) => decodeJob(this.keys.queue, hash)),
+    );
+  }
+
+  cancel(id: string): ScriptCall<CancelAnswer> {
+    return call('jobCancel', this.keys.standard, [...this.retention, id, ''], (reply) => reply as 'cancelled');
+  }
+
+  /** Answers the job too, where this request cancelled it. */
+  cancelAndTell(id: string, request: string): ScriptCall<{ answer: CancelAnswer; cancelled?: JobRecord }> {
+    return call('jobCancel', this.keys.standard, [...this.retention, id, request], (reply) =>
+      Array.isArray(reply)
+        ? { answer: 'cancelled', cancelled: decodeJob(this.keys.queue, reply as string[]) }
+        : { answer: reply as CancelAnswer },
+    );
+  }
+
+  remove(id: string): ScriptCall<'removed' | 'processing' | 'missing'> {
+    return call('jobRemove', this.keys.standard, [id], (reply) => reply as 'removed');
+  }
+
+  /** @param payload JSON that takes the place of the stored one */
+  redrive(ids: readonly string[], payload = ''): ScriptCall<number> {
+    return call('deadLetterRedrive', this.keys.standard, [payload, ...ids], Number);
+  }
+
+  /** Answers how many were deleted, and how many the next call passes over; undefined when no more are old. */
+  clean(place: JobStatus | 'prioritized', olderThanMs: number, limit: number, passed: number) {
+    return call('queueClean', this.keys.standard, [place, olderThanMs, limit, passed], (reply) => {
+      const [deleted, next] = (reply as number[]).map(Number);
+      return { deleted: deleted!, next: next === -1 ? undefined : next };
+    });
+  }
+
+  /** Answers in how many ms the start would be, and the expiry, where the job would have expired by then. */
+  reschedule(id: string, start: { delayMs: number } | { runAtMs: number }) {
+    const args = 'delayMs' in start ? [id, start.delayMs, ''] : [id, '', start.runAtMs];
+    return call('jobReschedule', this.keys.standard, args, (reply) => {
+      if (Array.isArray(reply)) {
+        const [startsInMs, expiresInMs] = (reply as number[]).map(Number);
+        return { startsInMs: startsInMs!, expiresInMs: expiresInMs! };
+      }
+      return reply as 'scheduled' | 'pending' | 'refused' | 'missing';
+    });
+  }
+
+  pause(): ScriptCall<boolean> {
+    return call('queuePause', this.keys.standard, [], (reply) => Number(reply) === 1);
+  }
+
+  resume(): ScriptCall<boolean> {
+    return call('queueResume', this.keys.standard, [], (reply) => Number(reply) === 1);
+  }
+
+  purge(limit: number): ScriptCall<{ deleted: number; more: boolean }> {
+    const args = [limit, WORKER_SEEN_MS, WORKER_FORGOTTEN_MS, this.options.visibilityMs];
+    return call('queuePurge', this.keys.standard, args, (reply) => {
+      const [deleted, more] = (reply as number[]).map(Number);
+      return { deleted: deleted!, more: more === 1 };
+    });
+  }
+
+  /** Answers whether the claim was current. */
+  progress({ id, token }: Pick<ClaimRef, 'id' | 'token'>, progress: string): ScriptCall<boolean> {
+    return call(
+      'jobProgress',
+      this.keys.standard,
+      [id, token, progress, this.options.events],
+      (reply) => Number(reply) === 1,
+    );
+  }
+
+  /** Answers whether the claim was current. */
+  log({ id, token }: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]): ScriptCall<boolean> {
+    return call('jobLog', this.keys.standard, [id, token, keep, ...lines], (reply) => Number(reply) === 1);
+  }
+}
+
+function decodeReclaimed(pairs: readonly string[]): { id: string; status: JobStatus }[] {
+  const reclaimed: { id: string; status: JobStatus }[] = [];
+  for (let i = 0; i < pairs.length; i += 2) {
+    reclaimed.push({ id: pairs[i]!, status: pairs[i + 1] as JobStatus });
+  }
+  return reclaimed;
+}
+
+function call<Answer>(
+  script: ScriptName,
+  keys: readonly string[],
+  args: readonly ScriptArgument[],
+  decode: (reply: unknown) => Answer,
+): ScriptCall<Answer> {
+  return { script, keys, args, decode };
+}

@@ -1,0 +1,166 @@
+import { checkQueueName } from '../model/names.js';
+
+/** Options that decide how the keys of a queue are spelled. */
+export interface KeyOptions {
+  /** What every key begins with. Default `queue`, the Redis documentation's. */
+  prefix?: string;
+  /** Wraps the queue's name in braces so that all its keys share one slot of a Redis Cluster. Default: only there. */
+  hashTag?: boolean;
+}
+
+/**
+ * The names of all keys of one queue, and the only place that spells them.
+ * The lists that scripts take as KEYS are built here too, in the order of the scripts' headers.
+ */
+export class QueueKeys {
+  /** What the key of every job begins with; followed by the job's id. */
+  readonly jobPrefix: string;
+  readonly pending: string;
+  readonly prioritized: string;
+  readonly scheduled: string;
+  readonly claims: string;
+  readonly processing: string;
+  readonly completed: string;
+  readonly failed: string;
+  readonly cancelled: string;
+  readonly dead: string;
+  readonly unique: string;
+  readonly windows: string;
+  /** What the key of every memory of a replacement begins with; followed by the request, or the id, that replaced. */
+  readonly replacedPrefix: string;
+  readonly stats: string;
+  readonly sequence: string;
+  readonly wake: string;
+  readonly events: string;
+  readonly settings: string;
+  readonly sweep: string;
+  readonly workers: string;
+  readonly foreign: string;
+  readonly policies: string;
+  readonly ticks: string;
+  readonly declared: string;
+  /** What the key of every schedule begins with; followed by the schedule's id. */
+  readonly schedulePrefix: string;
+  readonly histories: string;
+  readonly retention: string;
+
+  /** KEYS of every script but those of the hot path; `lua/lib/core/keys.lua` names them. */
+  readonly standard: readonly string[];
+  readonly forEnqueue: readonly string[];
+  /** The first of those of an enqueue: jobs without options pass no others. */
+  readonly forPlainEnqueue: readonly string[];
+  readonly forComplete: readonly string[];
+  readonly forExtend: readonly string[];
+  readonly forStart: readonly string[];
+  private readonly base: string;
+
+  constructor(
+    readonly queue: string,
+    { prefix = 'queue', hashTag = false }: KeyOptions = {},
+  ) {
+    checkQueueName(queue);
+    this.base = `${prefix}:${hashTag ? `{${queue}}` : queue}:`;
+    this.jobPrefix = `${this.base}job:`;
+    this.pending = `${this.base}pending`;
+    this.prioritized = `${this.base}prioritized`;
+    this.scheduled = `${this.base}scheduled`;
+    this.claims = `${this.base}claims`;
+    this.processing = `${this.base}processing`;
+    this.completed = `${this.base}completed`;
+    this.failed = `${this.base}failed`;
+    this.cancelled = `${this.base}cancelled`;
+    this.dead = `${this.base}dead`;
+    this.unique = `${this.base}unique`;
+    this.windows = `${this.base}windows`;
+    this.replacedPrefix = `${this.base}replaced:`;
+    this.stats = `${this.base}stats`;
+    this.sequence = `${this.base}sequence`;
+    this.wake = `${this.base}wake`;
+    this.events = `${this.base}events`;
+    this.settings = `${this.base}settings`;
+    this.sweep = `${this.base}sweep`;
+    this.workers = `${this.base}workers`;
+    this.foreign = `${this.base}foreign`;
+    this.policies = `${this.base}policies`;
+    this.ticks = `${this.base}ticks`;
+    this.declared = `${this.base}declared`;
+    this.schedulePrefix = `${this.base}schedule:`;
+    this.histories = `${this.base}histories`;
+    this.retention = `${this.base}retention`;
+    this.standard = [
+      this.jobPrefix,
+      this.pending,
+      this.prioritized,
+      this.scheduled,
+      this.claims,
+      this.processing,
+      this.completed,
+      this.failed,
+      this.cancelled,
+      this.dead,
+      this.unique,
+      this.windows,
+      this.stats,
+      this.sequence,
+      this.wake,
+      this.events,
+      this.settings,
+      this.sweep,
+      this.workers,
+      this.foreign,
+      this.policies,
+      this.ticks,
+      this.declared,
+      this.schedulePrefix,
+      this.histories,
+      this.retention,
+    ];
+    this.forPlainEnqueue = [this.jobPrefix, this.pending, this.wake, this.stats];
+    this.forEnqueue = [
+      ...this.forPlainEnqueue,
+      this.prioritized,
+      this.scheduled,
+      this.sequence,
+      this.unique,
+      this.windows,
+      this.replacedPrefix,
+    ];
+    this.forComplete = [this.jobPrefix, this.claims, this.completed, this.stats, this.unique, this.events];
+    this.forExtend = [this.jobPrefix, this.claims];
+    this.forStart = [this.jobPrefix];
+  }
+
+  /** The key of one job's hash. */
+  job(id: string): string {
+    return this.jobPrefix + id;
+  }
+
+  /** The key of one schedule's hash. */
+  schedule(id: string): string {
+    return this.schedulePrefix + id;
+  }
+
+  /** The key that remembers the last batch of one claimer, so that a repeated claim gets the same jobs. */
+  batch(claimer: string): string {
+    return `${this.base}batch:${claimer}`;
+  }
+
+  /** The key by which a worker ends its own blocking wait. */
+  nudge(worker: string): string {
+    return `${this.base}nudge:${worker}`;
+  }
+
+  forClaim(claimer: string): string[] {
+    return [
+      this.jobPrefix,
+      this.pending,
+      this.prioritized,
+      this.scheduled,
+      this.claims,
+      this.wake,
+      this.settings,
+      this.sequence,
+      this.batch(claimer),
+    ];
+  }
+}

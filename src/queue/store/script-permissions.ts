@@ -1,0 +1,42 @@
+import type { Connection } from '../redis/connection.js';
+import { RedisPermissionError } from '../redis/permission-error.js';
+import type { QueueKeys } from './queue-keys.js';
+import { ScriptRunner, type ScriptCall } from '../redis/script-runner.js';
+
+/** Every command that a script calls. `test/lua/queue/check-permissions.spec.ts` holds the list against the scripts. */
+export const SCRIPT_COMMANDS = (
+  'copy exists get hdel hexists hget hgetall hincrby hmget hrandfield hset hsetnx incr incrby lindex llen lpos lpush lrange lrem ' +
+  'persist pexpire pexpireat pttl publish pubsub rpop rpush set time type unlink zadd zcard zcount zlexcount zpopmin zrange ' +
+  'zrem zremrangebyscore zscore'
+).split(' ');
+
+/** Asks which of the commands are refused to the user of the connection. */
+export function rightsCall(keys: QueueKeys, commands: readonly string[] = SCRIPT_COMMANDS): ScriptCall<string[]> {
+  return {
+    script: 'queueCheckPermissions',
+    keys: [keys.jobPrefix, keys.events],
+    args: commands,
+    decode: (reply) => reply as string[],
+  };
+}
+
+/**
+ * Makes sure, before the first job, that no script will be refused halfway. Says nothing where the server does not answer.
+ *
+ * @throws RedisPermissionError that names what the user of the connection may not do
+ */
+export async function requireRights({ client }: Connection, keys: QueueKeys): Promise<void> {
+  const refused = await new ScriptRunner(client).run(rightsCall(keys)).catch((error: Error) => {
+    if (error instanceof RedisPermissionError) {
+      throw error;
+    }
+    return []; // what does not answer now is asked again by every trip
+  });
+  if (refused.length > 0) {
+    throw new RedisPermissionError(
+      refused.map((command) =>
+        command === 'publish' ? `the command publish on the channel ${keys.events}` : `the command ${command}`,
+      ),
+    );
+  }
+}

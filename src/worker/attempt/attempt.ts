@@ -1,0 +1,225 @@
+import { AsyncResource } from 'node:async_hooks';
+import { backoffDelay } from '../../queue/model/backoff.js';
+import { ClaimLostError, isNonRetryable, isRetryLater, JobCancelledError } from '../../queue/model/errors.js';
+import type { ClaimedJob } from '../../queue/model/job.js';
+import { encodeJson } from '../../queue/model/encode-json.js';
+import type { Completion } from '../../queue/store/job-calls.js';
+import type { Failure, Release } from '../../queue/store/queue-calls.js';
+import { storeError } from '../../queue/model/serialize-error.js';
+import type { Handler } from '../handlers/handler.js';
+import { Job, type JobReporter } from '../handlers/job.js';
+import { StuckWatch, type StuckJob } from './stuck-watch.js';
+import { HandlerTimeoutError } from './worker-errors.js';
+
+/** Where an attempt reports its end. `ended` comes at most once, `idle` exactly once, when the handler is really done. */
+export interface AttemptOwner {
+  readonly reports: JobReporter;
+  readonly maxPayloadBytes: number;
+  readonly observer: { readonly warn: (message: string) => void };
+  completed(attempt: Attempt): void;
+  failed(attempt: Attempt, failure: Failure): void;
+  released(attempt: Attempt, release: Release): void;
+  idle(attempt: Attempt): void;
+  /** Its handler goes on although its signal was aborted. */
+  reportStuck(attempt: Attempt): void;
+}
+
+/**
+ * One run of a handler for one claim, from its start to the settlement that it hands over. Its end is decided once:
+ * by what the handler returned or threw, by its timeout, by the loss of the claim, or by a shutdown.
+ */
+export class Attempt implements Completion {
+  readonly job: Job;
+  /** JSON of the result, once completed. */
+  result = '';
+  /** What the handler threw or returned, for events. */
+  outcome: unknown;
+  resultTtlMs: number | undefined;
+  /** Whether it has a slot, and its handler was called, or is as soon as Redis was told; until then it waits. */
+  begun = false;
+  private ended = false;
+  private timer: NodeJS.Timeout | undefined;
+  /** Whether its handler was called and has not ended. */
+  private runs = false;
+  private watch: StuckWatch | undefined;
+
+  constructor(
+    readonly claim: ClaimedJob,
+    private readonly handler: Handler,
+    private readonly owner: AttemptOwner,
+  ) {
+    this.job = new Job(claim, owner.reports);
+    this.resultTtlMs = claim.options.resultTtlMs ?? handler.resultTtlMs;
+  }
+
+  get id(): string {
+    return this.claim.id;
+  }
+
+  get token(): string {
+    return this.claim.token;
+  }
+
+  get plain(): boolean {
+    return this.claim.plain;
+  }
+
+  get fence(): number {
+    return this.claim.fence;
+  }
+
+  get isEnded(): boolean {
+    return this.ended;
+  }
+
+  /** Where its handler was reported as stuck, and still goes on. */
+  get stuck(): StuckJob | undefined {
+    return this.watch?.stuck;
+  }
+
+  start(): void {
+    this.runs = true;
+    this.watchWhereAborted();
+    const timeoutMs = this.claim.options.timeoutMs ?? this.handler.timeoutMs;
+    if (timeoutMs !== undefined) {
+      this.timer = setTimeout(() => this.timeOut(timeoutMs), timeoutMs);
+    }
+    let returned: unknown;
+    try {
+      // In a context of its own: a handler must not find what that of another job left in its AsyncLocalStorage.
+      const { handler, job } = this;
+      const context = new AsyncResource('nest-job-queue job');
+      returned = context.runInAsyncScope(handler.handle, handler, job);
+      if (isThenable(returned)) {
+        const promise = context.runInAsyncScope(adopt, undefined, returned); // a lazy query only begins in its then
+        promise.then(
+          (value) => this.onReturn(value),
+          (error: unknown) => this.onThrow(error),
+        );
+        return;
+      }
+    } catch (error) {
+      this.onThrow(error);
+      return;
+    }
+    this.onReturn(returned);
+  }
+
+  /** The claim is no longer ours: whatever the handler does now, nothing is settled. */
+  lose(): void {
+    this.end();
+    this.abort(new ClaimLostError(this.id));
+  }
+
+  /** Its cancel was asked for: the handler is told and decides; where none has begun it ends at once. */
+  cancel(): void {
+    const reason = new JobCancelledError(this.id);
+    this.abort(reason);
+    if (!this.begun && this.end()) {
+      this.fail(reason, false);
+    }
+  }
+
+  /** Gives the job back unfinished; the handler is told, and what it still does is not settled. */
+  interrupt(reason: Error): void {
+    this.abort(reason);
+    if (this.end()) {
+      this.owner.released(this, { ...this.ref(), reason: 'interruption', delayMs: 0 });
+    }
+  }
+
+  /** Says no more of a handler that goes on: its worker has stopped. */
+  abandon(): void {
+    this.watch?.stop();
+  }
+
+  private abort(reason: Error): void {
+    this.job.abort(reason);
+    this.watchWhereAborted();
+  }
+
+  private watchWhereAborted(): void {
+    if (this.runs && this.job.abortReason) {
+      this.watch ??= new StuckWatch(this.job, () => this.owner.reportStuck(this), this.owner.observer.warn);
+    }
+  }
+
+  private leave(): void {
+    this.runs = false;
+    this.watch?.end();
+    this.owner.idle(this);
+  }
+
+  private onReturn(value: unknown): void {
+    this.leave();
+    if (!this.end()) {
+      return;
+    }
+    this.outcome = value;
+    try {
+      const keep = this.claim.options.keepResult ?? this.handler.keepResult ?? true;
+      this.result = value === undefined || !keep ? '' : encodeJson('result', value, this.owner.maxPayloadBytes);
+    } catch (error) {
+      this.fail(error, true);
+      return;
+    }
+    this.owner.completed(this);
+  }
+
+  private onThrow(error: unknown): void {
+    this.leave();
+    if (!this.end()) {
+      return;
+    }
+    if (isRetryLater(error)) {
+      this.owner.released(this, { ...this.ref(), reason: 'snooze', delayMs: Math.max(1, error.delayMs) });
+    } else {
+      this.fail(error, isNonRetryable(error));
+    }
+  }
+
+  private timeOut(timeoutMs: number): void {
+    const error = new HandlerTimeoutError(this.id, timeoutMs);
+    if (this.end()) {
+      this.fail(error, false);
+    }
+    this.abort(error);
+  }
+
+  private fail(error: unknown, final: boolean): void {
+    this.outcome = error;
+    const { begun } = this;
+    const failure: Failure = { ...this.ref(), error: storeError(error), final, backoffMs: 0, begun };
+    try {
+      failure.backoffMs = backoffDelay(
+        this.claim.options.backoff ?? this.handler.backoff,
+        this.claim.attempt,
+        error,
+      );
+    } catch (fault) {
+      // The user's backoff function is broken: its own error must not hide the one of the job.
+      failure.error = { ...failure.error, message: `${failure.error.message} (and ${storeError(fault).message})` };
+    }
+    this.owner.failed(this, failure);
+  }
+
+  /** Decides the end; false when it was decided before. */
+  private end(): boolean {
+    const first = !this.ended;
+    this.ended = true;
+    clearTimeout(this.timer);
+    return first;
+  }
+
+  private ref() {
+    return { id: this.id, token: this.token, fence: this.fence };
+  }
+}
+
+function adopt(value: PromiseLike<unknown>): Promise<unknown> {
+  return Promise.resolve(value);
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function';
+}

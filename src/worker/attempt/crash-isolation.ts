@@ -1,0 +1,87 @@
+import type { Attempt } from './attempt.js';
+import type { Lane } from './queue-runner.js';
+
+interface Held {
+  lane: Lane;
+  attempt: Attempt;
+  askedAtMs: number;
+}
+
+/**
+ * Runs jobs on their last chance, those that another crash would bury, one at a time and alone in this worker: nothing
+ * more is claimed, what runs may end and be settled, then the job starts. So one that kills its worker takes no other with it.
+ * Neither the wait nor the run stops the worker for longer than the visibility timeout; then it goes on beside.
+ */
+export class Isolation {
+  private readonly held: Held[] = [];
+  private current: Held | undefined;
+  /** Whether what runs, or has no answer, has taken so long that it is not waited for. */
+  private waited = false;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly lanes: () => readonly Lane[],
+    private readonly changed: () => void,
+  ) {}
+
+  /** Whether nothing more is to be claimed. */
+  get isActive(): boolean {
+    return this.held.length > 0 || this.current !== undefined;
+  }
+
+  /** @param askedAtMs when its claim was asked for, which is before it was made */
+  hold(lane: Lane, attempt: Attempt, askedAtMs: number): void {
+    this.held.push({ lane, attempt, askedAtMs });
+    if (!this.timer) {
+      this.limit(lane);
+    }
+  }
+
+  /** Begins the next job where its time has come; called in each tick in which something began or ended here. */
+  check(): void {
+    if (this.current && !this.current.lane.attempts.has(this.current.attempt)) {
+      this.current = undefined;
+    }
+    if (this.current) {
+      return;
+    }
+    const next = this.held.find(({ lane }) => !lane.isClosed);
+    if (this.held.length === 0) {
+      this.rest();
+    } else if (next && this.isQuiet) {
+      this.held.splice(this.held.indexOf(next), 1);
+      this.current = next;
+      this.limit(next.lane);
+      next.lane.begin(next.attempt, performance.now() - next.askedAtMs);
+    }
+  }
+
+  /** Gives back the jobs of a queue that is closed, as far as they have not begun. */
+  giveBackOf(lane: Lane): void {
+    for (const each of this.held.filter((held) => held.lane === lane)) {
+      this.held.splice(this.held.indexOf(each), 1);
+      lane.giveBack(each.attempt);
+    }
+  }
+
+  /** A claim under way may bring jobs that start at once, so it is waited for as long as what runs is. */
+  private get isQuiet(): boolean {
+    const underWay = this.lanes().map((lane) => lane.claiming + lane.attempts.size + lane.outbox.unsettled);
+    return this.waited || underWay.reduce((sum, count) => sum + count, 0) === this.held.length;
+  }
+
+  private limit(lane: Lane): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.current = undefined;
+      this.waited = true;
+      this.changed();
+    }, lane.queue.options.visibilityMs).unref();
+  }
+
+  private rest(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.waited = false;
+  }
+}

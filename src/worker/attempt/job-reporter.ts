@@ -1,0 +1,36 @@
+import { ClaimLostError } from '../../queue/model/errors.js';
+import type { ClaimedJob } from '../../queue/model/job.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import { encodeJson } from '../../queue/model/encode-json.js';
+import type { QueueScripts } from '../../queue/store/queue-calls.js';
+import type { JobReporter } from '../handlers/job.js';
+
+/** How many lines the log of a job keeps, the newest, and how many characters of each. */
+const LOG_LINES = 100;
+const LONGEST_LOG_LINE = 1_000;
+
+/** Writes what a handler reports of its job, as long as the job is still its own. */
+export class JobReports implements JobReporter {
+  constructor(
+    private readonly queue: JobQueue,
+    private readonly scripts: QueueScripts,
+    private readonly onLost: (job: ClaimedJob) => void,
+  ) {}
+
+  async progress(job: ClaimedJob, value: unknown): Promise<void> {
+    const json = encodeJson('progress', value, this.queue.options.maxPayloadBytes);
+    this.refuseLost(job, await this.queue.runner.run(this.scripts.progress(job, json)));
+  }
+
+  async log(job: ClaimedJob, message: string): Promise<void> {
+    const line = JSON.stringify(message.slice(0, LONGEST_LOG_LINE));
+    this.refuseLost(job, await this.queue.runner.run(this.scripts.log(job, LOG_LINES, [line])));
+  }
+
+  private refuseLost(job: ClaimedJob, isCurrent: boolean): void {
+    if (!isCurrent) {
+      this.onLost(job);
+      throw new ClaimLostError(job.id);
+    }
+  }
+}

@@ -1,0 +1,300 @@
+import { AsyncResource } from 'node:async_hooks';
+import { ClaimLostError } from '../../queue/model/errors.js';
+import type { ClaimedJob } from '../../queue/model/job.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import type { ClaimAnswer } from '../../queue/store/decode-job.js';
+import type { Policy } from '../../queue/store/job-calls.js';
+import type { Failure, QueueScripts, Release } from '../../queue/store/queue-calls.js';
+import { Attempt, type AttemptOwner } from './attempt.js';
+import { ClaimsAhead, type AheadOwner } from './prefetch.js';
+import { ownPolicies, policiesOf, type Handler } from '../handlers/handler.js';
+import { JobReports } from './job-reporter.js';
+import { Outbox } from './settlement-buffer.js';
+import { mayBeLost, startAttempt, type AttemptStarter } from './start-attempt.js';
+import { tellFleet } from './publish-event.js';
+import { ShutdownError } from './worker-errors.js';
+import type { WorkerEvent } from './worker-event.js';
+
+/** The delay of a job that no handler here knows, in ms; the script doubles it each time, up to a minute. */
+const UNHANDLED_DELAY_MS = 1_000;
+
+/**
+ * Nothing is claimed while more settlements than so many rounds of jobs wait: where they are not taken, jobs would run on
+ * and on whose end nobody knows. One round is under way while the next ends, so fewer would stop a healthy worker.
+ */
+const MOST_ROUNDS_UNSETTLED = 2;
+
+/** After so long without a claim or a wait, in ms, a lane has its turn too, where others use all slots of the process. */
+const LONGEST_UNWATCHED_MS = 1_000;
+
+/** What a lane tells the worker. */
+export interface LaneObserver {
+  /** There is something to send or to fetch. */
+  changed(): void;
+  /** Absent while nobody listens, so that no event is made for nothing. */
+  emit: ((event: WorkerEvent) => void) | undefined;
+  /** A job begins that waited for the end of another: what has ended is sent before, as the job may crash the process. */
+  settle(): void;
+  /** A job on its last chance, whose claim was asked for at `askedAtMs`, is to begin when nothing else runs here. */
+  hold(lane: Lane, attempt: Attempt, askedAtMs: number): void;
+  /** Those of a lane that is closed go back. */
+  giveBackHeld(lane: Lane): void;
+  readonly warn: (message: string) => void;
+}
+
+/**
+ * One queue in one worker: its slots, the attempts in them and those claimed ahead, and the settlements that wait for their
+ * trip. It sends nothing itself; the fetch loop and the idle wait do.
+ */
+export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
+  /** What was claimed here and has not ended; the heartbeat keeps these claims. */
+  readonly attempts = new Set<Attempt>();
+  /** How many of them have a handler that runs. */
+  running = 0;
+  /** Those of them that wait, claimed ahead or answered late; each begins when a slot is free, in their order. */
+  readonly ahead: ClaimsAhead;
+  /** The settlements that wait for their trip, and how many are under way. */
+  readonly outbox = new Outbox(this);
+  /** What handlers report of their jobs while they run. */
+  readonly reports: JobReports;
+  /** Slots that claims under way may fill. */
+  claiming = 0;
+  /** Whether a claim may find something: true until one comes back short. */
+  hungry = true;
+  /** Whether the idle wait listens for this lane. */
+  covered = false;
+  private claimedAt = -Infinity;
+  /** ms until the next scheduled job is due, as of the last claim. */
+  nextDueInMs: number | undefined;
+  /** Set during a local pause, and from a stop on: nothing is claimed, and nothing begins. */
+  isClosed = false;
+  private resting = false;
+  /** The limits of all handlers, for the server to know. */
+  readonly limits: readonly Policy[];
+  /** Those that differ from the queue's, for claims. */
+  readonly policies: readonly Policy[];
+
+  constructor(
+    readonly queue: JobQueue,
+    readonly scripts: QueueScripts,
+    private readonly concurrency: number,
+    prefetch: number | undefined,
+    private readonly handlers: ReadonlyMap<string, Handler>,
+    readonly observer: LaneObserver,
+  ) {
+    this.ahead = new ClaimsAhead(concurrency, prefetch, this);
+    this.reports = new JobReports(queue, scripts, (job) =>
+      [...this.attempts].find(({ claim }) => claim === job)?.lose(),
+    );
+    this.limits = policiesOf(handlers, queue.options);
+    this.policies = ownPolicies(this.limits, queue.options);
+  }
+
+  get name(): string {
+    return this.queue.name;
+  }
+
+  get maxPayloadBytes(): number {
+    return this.queue.options.maxPayloadBytes;
+  }
+
+  /** How many jobs may be here that a wait brought; others may be more. */
+  private get roomForWait(): number {
+    return this.concurrency + this.ahead.roomForWait;
+  }
+
+  /** Whether nothing is waited for here: all slots are busy, or the lane is closed. */
+  get isFull(): boolean {
+    return this.isClosed || this.attempts.size >= this.roomForWait;
+  }
+
+  /** How many more may be claimed now, by the pace as it was last measured. */
+  get free(): number {
+    return this.freeOf(this.concurrency + this.ahead.room);
+  }
+
+  /** How many more a wait may claim, which takes what comes later. */
+  get freeForWait(): number {
+    return this.freeOf(this.roomForWait);
+  }
+
+  /** How many of them begin at once. */
+  get slots(): number {
+    return Math.max(0, this.concurrency - this.attempts.size - this.claiming);
+  }
+
+  private freeOf(room: number): number {
+    const isBehind = this.outbox.unsettled > MOST_ROUNDS_UNSETTLED * room;
+    return this.isClosed || this.resting || this.outbox.holdsClaims || isBehind
+      ? 0
+      : Math.max(0, room - this.attempts.size - this.claiming);
+  }
+
+  /** Whether jobs may have come of which nobody here would learn. */
+  get isUnwatched(): boolean {
+    return !this.covered && performance.now() - this.claimedAt > LONGEST_UNWATCHED_MS;
+  }
+
+  /** Takes what a claim brought. `asked` slots were reserved for it, at `askedAtMs`, which is before it ran. */
+  take(answer: ClaimAnswer, asked: number, askedAtMs: number): void {
+    this.claiming -= asked;
+    this.hungry = answer.jobs.length + answer.refused.length >= asked;
+    this.nextDueInMs = answer.nextDueInMs;
+    answer.refused.forEach(({ job, error }) => this.outbox.refuse(job, error));
+    const now = performance.now();
+    const isSure = !mayBeLost(this.queue, now - askedAtMs);
+    answer.jobs.forEach((job) => this.run(job, askedAtMs, isSure));
+    this.giveBackWhereClosed();
+    this.claimedAt = now;
+  }
+
+  open(): void {
+    this.isClosed = false;
+    this.hungry = true;
+    this.beginSoon();
+  }
+
+  /** Claims nothing more, and gives back what was claimed ahead; what runs goes on. */
+  close(): void {
+    this.isClosed = true;
+    this.giveBackWhereClosed();
+  }
+
+  /** With what claims under way still bring, which comes behind it in the queue: sent later that would stand before it. */
+  private giveBackWhereClosed(): void {
+    if (this.isClosed && this.claiming === 0) {
+      this.ahead.giveBack();
+      this.observer.giveBackHeld(this);
+    }
+  }
+
+  /** Of a job that has not begun. */
+  giveBack(attempt: Attempt): void {
+    attempt.interrupt(new ShutdownError());
+    this.idle(attempt);
+  }
+
+  /** Claims nothing for a while. */
+  rest(ms: number): void {
+    this.resting = true;
+    setTimeout(() => {
+      this.resting = false;
+      this.hungry = true;
+      this.observer.changed();
+    }, ms).unref();
+  }
+
+  /** Gives back slots whose claim failed. */
+  giveUpClaim(asked: number): void {
+    this.claiming -= asked;
+    this.giveBackWhereClosed();
+  }
+
+  private run(job: ClaimedJob, askedAtMs: number, isSure: boolean): void {
+    const handler = this.handlers.get(job.name);
+    if (!handler) {
+      return this.refuseUnknownName(job);
+    }
+    const attempt = new Attempt(job, handler, this);
+    this.attempts.add(attempt);
+    if (job.alone) {
+      this.observer.hold(this, attempt, askedAtMs);
+    } else if (isSure && this.hasSlot && this.ahead.isEmpty && !job.ahead) {
+      this.begin(attempt);
+    } else {
+      this.ahead.add(attempt, askedAtMs);
+      this.beginSoon();
+    }
+  }
+
+  private get hasSlot(): boolean {
+    return !this.isClosed && this.running < this.concurrency;
+  }
+
+  /** Not from within the end of another job, whose completion is to come first. */
+  private beginSoon(): void {
+    if (!this.ahead.isEmpty && this.hasSlot) {
+      queueMicrotask(this.beginAhead);
+    }
+  }
+
+  /** Bound to where the lane was made, and not to the end of the job before. */
+  private readonly beginAhead = AsyncResource.bind((): void => {
+    while (!this.ahead.isEmpty && this.hasSlot) {
+      this.observer.settle();
+      const { attempt, askedAtMs } = this.ahead.next()!;
+      this.begin(attempt, performance.now() - askedAtMs);
+    }
+  });
+
+  /**
+   * Starts the handler, unless a stop, a cancel or a lost claim came first, or the job has expired.
+   *
+   * @param waitedMs how long ago its claim was asked for; undefined where it begins at once, as the claim judged it
+   */
+  begin(attempt: Attempt, waitedMs?: number): void {
+    if (attempt.isEnded) {
+      return this.idle(attempt);
+    }
+    attempt.begun = true;
+    this.running++;
+    startAttempt(this, attempt, waitedMs);
+  }
+
+  /** A job that no handler here knows goes back, delayed, for a worker that does; the queue gives up after ten times. */
+  private refuseUnknownName(job: ClaimedJob): void {
+    const { id, token, fence } = job;
+    const why = `has the name "${job.name}", which no handler of this worker knows`;
+    this.observer.warn(`Job ${id} of queue "${this.name}" ${why}; it goes back.`);
+    this.outbox.releases.push({
+      settlement: { id, token, fence, reason: 'unhandled', delayMs: UNHANDLED_DELAY_MS },
+      refused: { job, error: new Error(`The job ${why}.`) },
+    });
+    this.observer.changed();
+  }
+
+  completed(attempt: Attempt): void {
+    this.outbox.completions.push(attempt);
+    this.observer.changed();
+  }
+
+  failed(attempt: Attempt, failure: Failure): void {
+    this.outbox.failures.push({ settlement: failure, attempt });
+    this.observer.changed();
+  }
+
+  released(attempt: Attempt, release: Release): void {
+    this.outbox.releases.push({ settlement: release, attempt });
+    this.observer.changed();
+  }
+
+  idle(attempt: Attempt): void {
+    const wasFull = this.freeForWait === 0;
+    this.attempts.delete(attempt);
+    if (attempt.begun) {
+      this.running--;
+      this.ahead.jobEnded();
+    }
+    this.beginSoon();
+    // A lane with a slot to spare is waited for, or claims anyway; a full one may have missed what came meanwhile.
+    if (wasFull && !this.covered) {
+      this.hungry = true;
+    }
+    this.observer.changed();
+  }
+
+  reportLost(attempt: Attempt): void {
+    this.observer.warn(`${new ClaimLostError(attempt.id).message} (queue "${this.name}")`);
+    this.observer.emit?.({ type: 'lost', job: attempt.job });
+    void tellFleet(this, attempt.claim, 'lost', this.observer.warn);
+  }
+
+  reportStuck(attempt: Attempt): void {
+    this.observer.warn(
+      `The handler of job ${attempt.id} (${attempt.job.name}) of queue "${this.name}" goes on although its signal was ` +
+        `aborted; it keeps its slot.`,
+    );
+    this.observer.emit?.({ type: 'stuck', job: attempt.job });
+    void tellFleet(this, attempt.claim, 'stuck', this.observer.warn);
+  }
+}

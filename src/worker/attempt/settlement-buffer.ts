@@ -1,0 +1,118 @@
+import type { ClaimedJob, StoredError } from '../../queue/model/job.js';
+import type { FailOutcome, Failure, Release, ReleaseOutcome } from '../../queue/store/queue-calls.js';
+import type { Attempt } from './attempt.js';
+import { Job, type JobReporter } from '../handlers/job.js';
+import type { WorkerEvent } from './worker-event.js';
+
+/** A settlement on its way, with the attempt it belongs to, or with the job that no handler was given, and why. */
+export interface Settling<Settlement> {
+  settlement: Settlement;
+  attempt?: Attempt;
+  refused?: { job: ClaimedJob; error: Error };
+}
+
+/** Who is told what became of the settlements. */
+export interface OutboxOwner {
+  readonly reports: JobReporter;
+  readonly observer: { emit: ((event: WorkerEvent) => void) | undefined; readonly warn: (message: string) => void };
+  reportLost(attempt: Attempt): void;
+}
+
+/** The settlements of a lane until they are sent, and what becomes of them. */
+export class Outbox {
+  completions: Attempt[] = [];
+  failures: Settling<Failure>[] = [];
+  releases: Settling<Release>[] = [];
+  private underWay = 0;
+  /** Whether one of those under way comes before all that is behind it in the queue. */
+  private interruptionUnderWay = false;
+
+  constructor(private readonly owner: OutboxOwner) {}
+
+  get isEmpty(): boolean {
+    return this.waiting === 0;
+  }
+
+  /**
+   * Whether nothing is to be claimed for now, so that a job which goes back is in its place before what is behind it: until it
+   * is sent, and after an interruption until Redis has answered, since what is lost with its connection is sent again later.
+   */
+  get holdsClaims(): boolean {
+    return this.releases.length > 0 || this.interruptionUnderWay;
+  }
+
+  /** How many settlements wait here or are under way. */
+  get unsettled(): number {
+    return this.waiting + this.underWay;
+  }
+
+  private get waiting(): number {
+    return this.completions.length + this.failures.length + this.releases.length;
+  }
+
+  /** The settlements that wait, at most `most` of each kind; they are under way until the caller says that they arrived. */
+  take(most: number) {
+    const before = this.waiting;
+    const taken = {
+      completions: this.completions.splice(0, most),
+      failures: this.failures.splice(0, most),
+      releases: this.releases.splice(0, most),
+    };
+    this.underWay += before - this.waiting;
+    this.interruptionUnderWay = taken.releases.some(({ settlement }) => settlement.reason === 'interruption');
+    return taken;
+  }
+
+  /** So many of those that were taken have their answer, or will get none. */
+  arrived(count: number): void {
+    this.underWay -= count;
+    this.interruptionUnderWay &&= this.underWay > 0;
+  }
+
+  /** A job that must not run ends as failed, without an attempt. */
+  refuse(job: ClaimedJob, error: StoredError): void {
+    const { id, token, fence, queue } = job;
+    this.owner.observer.warn(`Job ${id} of queue "${queue}" cannot run: ${error.message}`);
+    this.failures.push({
+      settlement: { id, token, fence, error, final: true, backoffMs: 0 },
+      refused: { job, error: Object.assign(new Error(error.message), { name: error.name }) },
+    });
+  }
+
+  /** What became of completions: the positions of those whose claim was lost. */
+  confirmCompletions(attempts: readonly Attempt[], lost: readonly number[]): void {
+    const lostOnes = new Set(lost);
+    attempts.forEach((attempt, i) => {
+      if (lostOnes.has(i)) {
+        this.owner.reportLost(attempt);
+      } else {
+        this.owner.observer.emit?.({ type: 'completed', job: attempt.job, result: attempt.outcome });
+      }
+    });
+  }
+
+  confirmFailures(failures: readonly Settling<Failure>[], outcomes: readonly FailOutcome[]): void {
+    failures.forEach((settling, i) => this.reportOutcome(settling, outcomes[i]!));
+  }
+
+  confirmReleases(releases: readonly Settling<Release>[], outcomes: readonly ReleaseOutcome[]): void {
+    releases.forEach((settling, i) => this.reportOutcome(settling, outcomes[i]!));
+  }
+
+  private reportOutcome(
+    { attempt, refused }: Settling<Failure | Release>,
+    outcome: FailOutcome | ReleaseOutcome,
+  ): void {
+    if (attempt && outcome === 'lost') {
+      this.owner.reportLost(attempt);
+    } else if (attempt) {
+      this.owner.observer.emit?.({ type: outcome, job: attempt.job, error: attempt.outcome });
+    } else if (refused && outcome !== 'lost') {
+      this.owner.observer.emit?.({
+        type: outcome,
+        job: new Job(refused.job, this.owner.reports),
+        error: refused.error,
+      });
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import { randomId } from '../../queue/model/random-id.js';
+import type { ClaimedJob, StoredError } from '../../queue/model/job.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import type { QueueScripts } from '../../queue/store/queue-calls.js';
+import { sendsScriptsLater } from '../../queue/redis/send-evalsha.js';
+import type { Attempt } from './attempt.js';
+import type { Outbox } from './settlement-buffer.js';
+import { LONGEST_TRIP_MS, runSupervised } from './run-with-timeout.js';
+import type { WorkerEvent } from './worker-event.js';
+
+/** Whose attempts are started, and who is told what came of it. */
+export interface AttemptStarter {
+  readonly queue: JobQueue;
+  readonly scripts: QueueScripts;
+  readonly outbox: Outbox;
+  readonly observer: { emit: ((event: WorkerEvent) => void) | undefined; readonly warn: (message: string) => void };
+  idle(attempt: Attempt): void;
+  reportLost(attempt: Attempt): void;
+}
+
+/** The part of its visibility timeout for which a claim surely stands. */
+const SURE_SHARE = 0.5;
+
+/** Whether Redis is to be asked before a job begins, as its claim was asked for so long ago that it may have run out. */
+export function mayBeLost(queue: JobQueue, agoMs: number): boolean {
+  return agoMs > SURE_SHARE * queue.options.visibilityMs;
+}
+
+/**
+ * Calls the handler of an attempt. Before it Redis is told what must hold where the handler kills its worker: the name,
+ * since the limits are found by it, and that a held job is held no more. The answer is waited for where it decides whether
+ * the job starts at all, and where the client sends later what it is given now; else the words are on their way. A claim
+ * that may have run out is extended first.
+ *
+ * @param waitedMs how long ago its claim was asked for; undefined where it begins at once, as the claim judged it
+ */
+export function startAttempt(owner: AttemptStarter, attempt: Attempt, waitedMs: number | undefined): void {
+  const { nameless, alone, ahead, expires } = attempt.claim;
+  const waited = waitedMs !== undefined;
+  if (waited && mayBeLost(owner.queue, waitedMs)) {
+    void startWhenExtended(owner, attempt);
+    return;
+  }
+  if (nameless || (waited && (alone || expires)) || (ahead && sendsScriptsLater(owner.queue.connection.client))) {
+    void startWhenTold(owner, attempt, waited);
+    return;
+  }
+  if (ahead) {
+    void tellMeanwhile(owner, attempt);
+  }
+  start(owner, attempt);
+}
+
+/**
+ * Lets the server know the script by which a start is told, before it counts: where it is asked for the text, a process
+ * that has died meanwhile does not send it. A server that does not answer now learns it with the first start.
+ */
+export async function teachStart(queue: JobQueue, scripts: QueueScripts): Promise<void> {
+  await runSupervised(queue, scripts.start({ id: '', token: randomId() }), LONGEST_TRIP_MS).catch(() => undefined);
+}
+
+function start({ observer }: AttemptStarter, attempt: Attempt): void {
+  observer.emit?.({ type: 'started', job: attempt.job });
+  attempt.start();
+}
+
+/** The job then has all of its claim's time. Where Redis gives no answer it goes back, as it may be another worker's. */
+async function startWhenExtended(owner: AttemptStarter, attempt: Attempt): Promise<void> {
+  const { queue, scripts, observer } = owner;
+  try {
+    const { lost } = await queue.runner.run(scripts.extend([attempt.claim]));
+    if (lost.length > 0 && !attempt.isEnded) {
+      lose(owner, attempt);
+    }
+  } catch (error) {
+    observer.warn(
+      `Whether the claim of job ${attempt.id} of queue "${queue.name}" stands is not known, so the job goes back: ` +
+        (error as Error).message,
+    );
+    attempt.interrupt(error as Error);
+  }
+  if (attempt.isEnded) {
+    owner.idle(attempt);
+  } else {
+    await startWhenTold(owner, attempt, true);
+  }
+}
+
+async function startWhenTold(owner: AttemptStarter, attempt: Attempt, waited: boolean): Promise<void> {
+  const { claim } = attempt;
+  const answer = await tell(owner, claim, waited);
+  if (attempt.isEnded) {
+    owner.idle(attempt);
+  } else if (answer === 'started') {
+    start(owner, attempt);
+  } else if (answer === 'lost') {
+    lose(owner, attempt);
+    owner.idle(attempt);
+  } else {
+    owner.outbox.refuse({ ...claim, attempt: claim.attempt - 1 }, answer); // the end gives the attempt back
+    owner.idle(attempt);
+  }
+}
+
+async function tellMeanwhile(owner: AttemptStarter, attempt: Attempt): Promise<void> {
+  const answer = await tell(owner, attempt.claim, true);
+  if (answer === 'lost' && !attempt.isEnded) {
+    lose(owner, attempt);
+  }
+}
+
+function lose(owner: AttemptStarter, attempt: Attempt): void {
+  attempt.lose();
+  owner.reportLost(attempt);
+}
+
+/**
+ * Answers where the claim turns out to be lost, and why a job must not start. Where Redis gives no answer it starts.
+ *
+ * @param asks whether to say that it starts, and not its name alone
+ */
+async function tell(
+  { queue, scripts, observer }: AttemptStarter,
+  claim: ClaimedJob,
+  asks: boolean,
+): Promise<'started' | 'lost' | StoredError> {
+  try {
+    if (claim.nameless) {
+      await queue.runner.run(scripts.name(claim));
+    }
+    return asks ? await queue.runner.run(scripts.start(claim)) : 'started';
+  } catch (error) {
+    observer.warn(
+      `The start of job ${claim.id} of queue "${queue.name}" was not stored: ${(error as Error).message}`,
+    );
+    return 'started';
+  }
+}

@@ -1,0 +1,88 @@
+import type { Job } from '../handlers/job.js';
+
+/**
+ * How long a handler may go on after its signal aborted before it is reported as stuck, in ms. Longer than a thread may by
+ * default before it is ended (`graceMs`), so that what ends in time is not reported.
+ */
+export const STUCK_AFTER_MS = 6_000;
+
+/** How often that is said again while it goes on, in ms. */
+const AGAIN_MS = 60_000;
+
+/** A job whose handler goes on although its signal was aborted. It keeps its slot until it ends. */
+export interface StuckJob {
+  queue: string;
+  id: string;
+  name: string;
+  attempt: number;
+  /** How long ago its signal was aborted, in ms. */
+  forMs: number;
+  /** The message of the signal's reason. */
+  reason: string;
+}
+
+/**
+ * Watches one handler from the moment its signal was aborted. One that ignores it is told of after six seconds, and
+ * again every minute until it ends. No process is kept from its exit by it.
+ */
+export class StuckWatch {
+  private readonly sinceMs = performance.now();
+  private timer: NodeJS.Timeout;
+  private told = false;
+
+  /** @param report tells it the first time, with its event */
+  constructor(
+    private readonly job: Pick<Job, 'queue' | 'id' | 'name' | 'attempt' | 'abortReason'>,
+    private readonly report: () => void,
+    private readonly warn: (message: string) => void,
+  ) {
+    this.timer = setTimeout(() => this.tell(), STUCK_AFTER_MS).unref();
+  }
+
+  /** Undefined until it was told of. */
+  get stuck(): StuckJob | undefined {
+    const { queue, id, name, attempt } = this.job;
+    return this.told ? { queue, id, name, attempt, forMs: Math.round(this.forMs), reason: this.reason } : undefined;
+  }
+
+  /** The handler has ended. */
+  end(): void {
+    this.stop();
+    if (this.told) {
+      this.warn(`${this.subject}, which was stuck, has ended ${this.seconds} s after its signal was aborted.`);
+    }
+  }
+
+  /** Tells nothing more. */
+  stop(): void {
+    clearTimeout(this.timer);
+  }
+
+  private tell(): void {
+    this.told = true;
+    this.timer = setInterval(() => this.tellAgain(), AGAIN_MS).unref();
+    this.report();
+  }
+
+  private tellAgain(): void {
+    this.warn(
+      `${this.subject} still goes on, ${this.seconds} s after its signal was aborted (${this.reason}); it keeps its slot.`,
+    );
+  }
+
+  private get subject(): string {
+    return `The handler of job ${this.job.id} (${this.job.name}) of queue "${this.job.queue}"`;
+  }
+
+  private get forMs(): number {
+    return performance.now() - this.sinceMs;
+  }
+
+  private get seconds(): number {
+    return Math.round(this.forMs / 1_000);
+  }
+
+  private get reason(): string {
+    return this.job.abortReason?.message ?? '';
+  }
+}

@@ -1,0 +1,34 @@
+import { ClaimLostError } from '../../queue/model/errors.js';
+import type { JobRecord } from '../../queue/model/job.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import { Job, type JobReporter } from '../handlers/job.js';
+
+/** Nobody can report on it: there is no attempt, or none any more. */
+const nobody: JobReporter = {
+  progress: ({ id }) => Promise.reject(new ClaimLostError(id)),
+  log: ({ id }) => Promise.reject(new ClaimLostError(id)),
+};
+
+/** A job that no worker holds, as far as it can be told, for an event. */
+export function unclaimedJob(record: JobRecord, queue: JobQueue): Job {
+  const { id, name, payload, attempts, maxAttempts = queue.options.maxAttempts, fence = 0 } = record;
+  const claim = {
+    id,
+    name,
+    queue: queue.name,
+    payload,
+    attempt: attempts,
+    maxAttempts,
+    fence,
+    token: '',
+    enqueuedAtMs: record.enqueuedAt.getTime(),
+    claimedAtMs: record.attemptLog.at(-1)?.startedAt.getTime() ?? 0,
+    options: {},
+    plain: false,
+    nameless: false,
+    alone: false,
+    ahead: false,
+    expires: false,
+  };
+  return new Job(claim, nobody);
+}

@@ -1,0 +1,168 @@
+import type { JobQueueLogger } from '../../queue/model/logger.js';
+import type { RedisClient } from '../../queue/redis/redis-client.js';
+import {
+  ReplyDecodeError,
+  type BlockingWait,
+  type ScriptCall,
+  type ScriptRunner,
+  type Settled,
+} from '../../queue/redis/script-runner.js';
+import { supervised, superviseHandshake } from '../../queue/redis/response-timeout.js';
+import { LONGEST_TRIP_MS } from '../attempt/run-with-timeout.js';
+
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 1_000;
+
+/** Errors that pass by themselves: the server is starting, failing over, busy, or full. */
+const PASSING =
+  /^(LOADING|READONLY|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|OOM|NOREPLICAS|MISCONF|UNBLOCKED|MOVED|ASK|NOAUTH|WRONGPASS|NOPERM)\b/;
+
+/**
+ * Carries script calls to Redis until they are answered, through outages of any length. Every call of a worker can be
+ * repeated, so what is not answered is sent again as it was.
+ */
+export class Transport {
+  private given = false;
+  private wasConnected = false;
+  private readonly pauses = new Set<() => void>();
+  private connecting: Promise<void> | undefined;
+  /** What was said of trips that rest: what ends one ends the others too, and is said once. */
+  private readonly said = new Set<string>();
+  /** Ends the latest wait; there is one at a time. */
+  private endWait: (() => void) | undefined;
+
+  constructor(
+    private readonly client: RedisClient,
+    private readonly runner: ScriptRunner,
+    private readonly logger: JobQueueLogger,
+    /** How long a trip may take beyond the wait that it begins with, in ms. */
+    private readonly longestTripMs = LONGEST_TRIP_MS,
+  ) {}
+
+  /**
+   * Runs the calls in one round trip, in order. Resolves when each has its answer, or an error that will not pass.
+   *
+   * @param first a wait for a marker before the first call
+   */
+  async carry<Answers extends unknown[]>(
+    calls: { [Index in keyof Answers]: ScriptCall<Answers[Index]> },
+    first?: BlockingWait,
+  ): Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }> {
+    type All = { [Index in keyof Answers]: Settled<Answers[Index]> };
+    let outcomes = await this.attempt(calls, first);
+    let pause = FIRST_PAUSE_MS;
+    while (outcomes.some(mayPass) && !this.given) {
+      await this.restAfter(outcomes.find(mayPass)!.error, pause);
+      pause = Math.min(LONGEST_PAUSE_MS, pause * 2);
+      outcomes = await this.repeat(calls, outcomes);
+    }
+    return outcomes as All;
+  }
+
+  /** Ends all waiting: what is not answered by now stays unanswered. */
+  giveUp(): void {
+    this.given = true;
+    this.pauses.forEach((end) => end());
+    this.endWait?.();
+  }
+
+  private async repeat(calls: ScriptCall<unknown>[], outcomes: Settled<unknown>[]): Promise<Settled<unknown>[]> {
+    const open = calls.filter((_, i) => mayPass(outcomes[i]!));
+    const answers = await this.attempt(open);
+    return outcomes.map((outcome) => (mayPass(outcome) ? answers.shift()! : outcome));
+  }
+
+  private async attempt(calls: ScriptCall<unknown>[], first?: BlockingWait): Promise<Settled<unknown>[]> {
+    if (!this.isReady) {
+      // What the client would queue while it is not connected could not be taken back: it is not handed over before.
+      this.connecting ??= this.connected().finally(() => (this.connecting = undefined));
+      await this.connecting;
+      if (!this.isReady) {
+        return allFailed(calls, new Error('not connected'));
+      }
+    }
+    this.wasConnected = true;
+    const limitMs = this.longestTripMs + (first ? first.seconds * 1_000 : 0);
+    try {
+      const trip = supervised(this.client, limitMs, this.runner.runTogether(calls, first));
+      return await (first ? this.untilGivenUp(trip) : trip);
+    } catch (error) {
+      return allFailed(calls, error as Error);
+    }
+  }
+
+  private get isReady(): boolean {
+    return this.client.status === 'ready';
+  }
+
+  /** The wait's connection is closed with it. A trip over the application's own may still be answered, and is heard. */
+  private untilGivenUp<Answer>(wait: Promise<Answer>): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.endWait = () => reject(new Error('the worker is being stopped'));
+      wait.then(resolve, reject);
+    });
+  }
+
+  /** Waits for the connection; a stop and the end of the client end that too. */
+  private async connected(): Promise<void> {
+    if (this.given) {
+      return;
+    }
+    if (this.client.status === 'end') {
+      this.logger.error(
+        'The Redis client was closed and does not connect again: this worker does nothing any more.',
+      );
+    } else if (this.wasConnected) {
+      this.logger.warn('The connection to Redis is lost; the worker goes on when it is back.');
+    }
+    await new Promise<void>((resolve) => {
+      const endSupervision = superviseHandshake(this.client, this.longestTripMs);
+      const end = () => {
+        endSupervision();
+        this.client.off('ready', end);
+        this.pauses.delete(end);
+        resolve();
+      };
+      this.client.once('ready', end);
+      this.pauses.add(end);
+    });
+  }
+
+  private async restAfter({ message }: Error, ms: number): Promise<void> {
+    if (this.said.has(message)) {
+      return this.rest(ms);
+    }
+    this.said.add(message);
+    this.logger.warn(`Redis did not answer a worker's trip (${message}); it is sent again.`);
+    await this.rest(ms);
+    this.said.delete(message);
+  }
+
+  private rest(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.pauses.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      this.pauses.add(end);
+    });
+  }
+}
+
+function allFailed(calls: ScriptCall<unknown>[], error: Error): Settled<unknown>[] {
+  return calls.map(() => ({ ok: false, error }));
+}
+
+function mayPass(outcome: Settled<unknown>): outcome is { ok: false; error: Error } {
+  if (outcome.ok || outcome.error instanceof ReplyDecodeError) {
+    return false;
+  }
+  return outcome.error.name !== 'ReplyError' || isPassing(outcome.error);
+}
+
+/** Whether what the server answered passes by itself. */
+export function isPassing({ message }: Error): boolean {
+  return PASSING.test(message);
+}

@@ -1,0 +1,48 @@
+import {
+  isJobDefinition,
+  type JobDefinition,
+  type PayloadOf,
+  type ResultInput,
+} from '../../queue/enqueue/define-job.js';
+import { InvalidOptionError } from '../../queue/model/errors.js';
+import { show } from '../../queue/model/names.js';
+import { checked } from './schema-handler.js';
+import { checkHandlerOptions } from './handler-options.js';
+import type { Handler, HandlerOptions } from './handler.js';
+import type { Job } from './job.js';
+
+/** A handler of a definition: gets the payload as its schema read it, returns what the result's schema takes. */
+export type TypedHandlerFunction<Definition extends JobDefinition> = (
+  job: Job<PayloadOf<Definition>>,
+) => ResultInput<Definition> | Promise<ResultInput<Definition>>;
+
+/**
+ * Binds a function to a definition, for a Worker without Nest. A stored payload that does not fit is a dead letter
+ * with the path of the fault; a result that does not fit fails the attempt.
+ *
+ * @param options hold where neither the enqueue nor the definition said otherwise
+ * @throws InvalidOptionError
+ * @example new Worker([{ queue, handlers: { [SendEmail.name]: defineHandler(SendEmail, (job) => send(job.payload)) } }]);
+ */
+export function defineHandler<Definition extends JobDefinition>(
+  definition: Definition,
+  handle: TypedHandlerFunction<Definition>,
+  options: HandlerOptions = {},
+): Handler {
+  if (!isJobDefinition(definition)) {
+    throw new InvalidOptionError('defineHandler', 'a definition of defineJob', show(definition));
+  }
+  const subject = `defineHandler(${show(definition.name)})`;
+  if (typeof handle !== 'function') {
+    throw new InvalidOptionError(subject, 'a function', show(handle));
+  }
+  checkHandlerOptions(subject, options);
+  return { ...options, ...handlerDefaults(definition), handle: checked(definition, handle) };
+}
+
+/** What a definition sets for the handlers of its jobs. */
+export function handlerDefaults({ defaults }: JobDefinition): HandlerOptions {
+  const { maxAttempts, maxCrashes, backoff, timeoutMs, keepResult, resultTtlMs } = defaults;
+  const all = { maxAttempts, maxCrashes, backoff, timeoutMs, keepResult, resultTtlMs };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import { backoffSchema } from '../../queue/model/backoff.js';
+import { checkOptions } from '../../queue/model/validate-options.js';
+import type { Connection } from '../../queue/redis/connection.js';
+import { InvalidOptionError } from '../../queue/model/errors.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import { checkJobName, show } from '../../queue/model/names.js';
+import { jobDefaultFields } from '../../queue/enqueue/encode-job.js';
+import { duration, wholeNumber, type ResolvedQueueOptions } from '../../queue/model/queue-options.js';
+import type { HandlerFunction, HandlerOptions } from './handler.js';
+import type { WorkerQueue } from '../worker-options.js';
+
+/** The fields of HandlerOptions, each with its bounds. */
+export const handlerOptionFields = {
+  ...jobDefaultFields,
+  backoff: backoffSchema.optional(),
+  completedHistory: wholeNumber(0, 1_000_000).optional(),
+  cancelledHistory: wholeNumber(0, 1_000_000).optional(),
+  deadLetterCap: wholeNumber(1, 10_000_000).optional(),
+  deadLetterAgeMs: duration(1).optional(),
+  cancelledTtlMs: duration(1).optional(),
+};
+
+/** How many jobs of a queue a process claims, wherever that is set. */
+export const slotFields = {
+  concurrency: wholeNumber(1, 100_000).optional(),
+  prefetch: wholeNumber(0, 1_000).optional(),
+};
+
+const NO_OBJECT = { error: 'expected an object of handler options' };
+const handle = z.custom<HandlerFunction>((value) => typeof value === 'function', 'expected a function');
+const optionsSchema = z.strictObject(handlerOptionFields, NO_OBJECT);
+const handlerSchema = z.strictObject(
+  { ...handlerOptionFields, handle },
+  { error: 'expected a function or { handle }' },
+);
+/** An instance of a class has fields of its own beside the options. */
+const instanceSchema = z.object({ ...handlerOptionFields, handle });
+
+const queueSchema = z.strictObject(
+  {
+    queue: z.custom<JobQueue>((value) => typeof (value as JobQueue)?.scripts === 'function', 'expected a JobQueue'),
+    ...slotFields,
+    handlers: z.custom<WorkerQueue['handlers']>(
+      (value) => typeof value === 'object' && value !== null && Object.keys(value).length > 0,
+      'expected at least one handler by the name of its jobs',
+    ),
+    schedules: z
+      .custom<NonNullable<WorkerQueue['schedules']>>(
+        (value) => typeof value === 'object' && value !== null,
+        'expected an object of schedules',
+      )
+      .optional(),
+  },
+  { error: 'expected { queue, handlers }' },
+);
+
+/** @throws InvalidOptionError */
+export function checkHandlerOptions(subject: string, options: unknown): HandlerOptions {
+  return checkOptions(subject, optionsSchema, options);
+}
+
+/**
+ * Checks what a worker is to serve, all of it over one connection.
+ *
+ * @throws InvalidOptionError
+ */
+export function checkWorkerQueues(queues: readonly WorkerQueue[]): Connection {
+  const [first] = Array.isArray(queues) ? (queues as readonly WorkerQueue[]) : [];
+  if (!first) {
+    throw new InvalidOptionError(
+      'worker queues',
+      'at least one queue',
+      Array.isArray(queues) ? 'none' : show(queues),
+    );
+  }
+  for (const each of queues) {
+    const name = (each as Partial<WorkerQueue> | null)?.queue?.name;
+    const subject = name === undefined ? 'worker queue' : `worker queue "${name}"`;
+    const { queue, handlers } = checkOptions(subject, queueSchema, each);
+    if (queue.connection !== first.queue.connection) {
+      throw new InvalidOptionError(subject, 'the Redis client of the other queues', 'another one');
+    }
+    for (const [job, handler] of Object.entries(handlers)) {
+      checkHandler(`${subject}.handlers`, job, handler);
+      checkRetention(`${subject}.handlers.${job}`, handler as HandlerOptions, queue.options);
+    }
+  }
+  return first.queue.connection;
+}
+
+function checkHandler(subject: string, job: string, handler: unknown): void {
+  checkJobName(job);
+  if (typeof handler !== 'function') {
+    checkOptions(`${subject}.${job}`, isInstance(handler) ? instanceSchema : handlerSchema, handler);
+  }
+}
+
+/** More than the queue keeps it could not keep. */
+function checkRetention(subject: string, handler: HandlerOptions, queue: ResolvedQueueOptions): void {
+  for (const option of ['completedHistory', 'cancelledHistory', 'deadLetterCap', 'deadLetterAgeMs'] as const) {
+    const unlimited = option === 'deadLetterAgeMs' && queue.deadLetterAgeMs === 0;
+    const most = unlimited ? Infinity : queue[option];
+    if ((handler[option] ?? 0) > most) {
+      throw new InvalidOptionError(
+        `${subject}.${option}`,
+        `at most the queue's ${option}, ${most}`,
+        show(handler[option]),
+        'Raise it on the queue, or leave it out on the handler.',
+      );
+    }
+  }
+}
+
+function isInstance(value: unknown): boolean {
+  const prototype: unknown = typeof value === 'object' && value !== null ? Object.getPrototypeOf(value) : null;
+  return prototype !== null && prototype !== Object.prototype;
+}

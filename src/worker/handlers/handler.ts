@@ -1,0 +1,58 @@
+import type { Backoff } from '../../queue/model/backoff.js';
+import type { Job } from './job.js';
+import type { Policy } from '../../queue/store/job-calls.js';
+
+/** Does the work of one job. What it returns is the job's result; what it throws fails the attempt. */
+export type HandlerFunction<Payload = unknown, Result = unknown> = {
+  // A method, so that a handler of a narrower payload can stand in a list of handlers.
+  handle(job: Job<Payload>): Result | Promise<Result>;
+}['handle'];
+
+/** What a handler sets for its jobs, where the enqueue did not. */
+export interface HandlerOptions {
+  /** How often a job is tried in all. Default: the queue's. */
+  maxAttempts?: number;
+  /** How many attempts may end in a crash of the worker. Default: the queue's. */
+  maxCrashes?: number;
+  /** How long a failed job waits before its next attempt. Default: the queue's. */
+  backoff?: Backoff;
+  /** How long one attempt may run, in ms, before its signal aborts and the attempt fails. Default: without a limit. */
+  timeoutMs?: number;
+  /** Whether the result is stored. Default true. */
+  keepResult?: boolean;
+  /** How long a completed job can be read, in ms. Default: the queue's. */
+  resultTtlMs?: number;
+  /** How long a cancelled job can be read, in ms, where its enqueue said no `resultTtlMs`. Default: the handler's `resultTtlMs`, else the queue's. */
+  cancelledTtlMs?: number;
+  /** How many of its completed jobs are kept, the newest, of those that the queue keeps. Default: the queue's `completedHistory`. */
+  completedHistory?: number;
+  /** How many of its cancelled jobs are kept, the newest, of those that the queue keeps. Default: the queue's `cancelledHistory`. */
+  cancelledHistory?: number;
+  /** How many of its dead letters are kept, the newest, of those that the queue keeps. Default: the queue's `deadLetterCap`. */
+  deadLetterCap?: number;
+  /** How long its dead letters are kept, in ms, at most as long as the queue keeps them. Default: the queue's `deadLetterAgeMs`. */
+  deadLetterAgeMs?: number;
+}
+
+/** A handler with its options, as a worker takes it. */
+export interface Handler extends HandlerOptions {
+  handle: HandlerFunction;
+}
+
+/** What holds for the jobs of each handler: its own limits, else those of the queue. */
+export function policiesOf(handlers: ReadonlyMap<string, Handler>, ofQueue: Limits): Policy[] {
+  return [...handlers].map(([name, { maxAttempts = ofQueue.maxAttempts, maxCrashes = ofQueue.maxCrashes }]) => ({
+    name,
+    maxAttempts,
+    maxCrashes,
+  }));
+}
+
+/** Those that differ from the queue's. */
+export function ownPolicies(limits: readonly Policy[], ofQueue: Limits): Policy[] {
+  return limits.filter(
+    ({ maxAttempts, maxCrashes }) => maxAttempts !== ofQueue.maxAttempts || maxCrashes !== ofQueue.maxCrashes,
+  );
+}
+
+type Limits = Pick<Policy, 'maxAttempts' | 'maxCrashes'>;

@@ -1,0 +1,131 @@
+import { InvalidOptionError, RetryLaterError } from '../../queue/model/errors.js';
+import type { ClaimedJob } from '../../queue/model/job.js';
+import { show } from '../../queue/model/names.js';
+
+/** What a running job can tell the queue. */
+export interface JobReporter {
+  progress(job: ClaimedJob, value: unknown): Promise<void>;
+  log(job: ClaimedJob, message: string): Promise<void>;
+}
+
+/**
+ * A job as its handler sees it.
+ *
+ * @example
+ * async handle(job: Job<EmailPayload>) {
+ *   await this.mailer.send(job.payload, { signal: job.signal });
+ * }
+ */
+export class Job<Payload = unknown> {
+  private controller: AbortController | undefined;
+  private aborted: Error | undefined;
+  /** Out of sight of whoever logs the job: it leads to the connection, whose options hold a password. */
+  readonly #reporter: JobReporter;
+
+  constructor(
+    private claim: ClaimedJob,
+    reporter: JobReporter,
+  ) {
+    this.#reporter = reporter;
+  }
+
+  get id(): string {
+    return this.claim.id;
+  }
+
+  /** What selected the handler. */
+  get name(): string {
+    return this.claim.name;
+  }
+
+  get queue(): string {
+    return this.claim.queue;
+  }
+
+  get payload(): Payload {
+    return this.claim.payload as Payload;
+  }
+
+  /** Which attempt this is, from 1. */
+  get attempt(): number {
+    return this.claim.attempt;
+  }
+
+  get maxAttempts(): number {
+    return this.claim.maxAttempts;
+  }
+
+  /**
+   * A number that grows with every claim of this job. Hand it to what the job writes to (`WHERE fence < $1`), so that
+   * an attempt that lost its claim without noticing cannot overwrite its successor.
+   */
+  get fence(): number {
+    return this.claim.fence;
+  }
+
+  /** When the job was enqueued, by the server's clock. */
+  get enqueuedAt(): Date {
+    return new Date(this.claim.enqueuedAtMs);
+  }
+
+  /** When this attempt began, by the server's clock. */
+  get claimedAt(): Date {
+    return new Date(this.claim.claimedAtMs);
+  }
+
+  /**
+   * Aborts when the work has become pointless; its reason says why: ClaimLostError, JobCancelledError,
+   * HandlerTimeoutError or ShutdownError. Made when first asked for, so that a handler that ignores it pays nothing.
+   */
+  get signal(): AbortSignal {
+    if (!this.controller) {
+      this.controller = new AbortController();
+      if (this.aborted) {
+        this.controller.abort(this.aborted);
+      }
+    }
+    return this.controller.signal;
+  }
+
+  /**
+   * Stores how far the job is, readable from other processes while it runs.
+   *
+   * @throws ClaimLostError when the claim is no longer current; InvalidPayloadError when it is not JSON
+   * @example await job.progress({ percent: 40 });
+   */
+  progress(value: unknown): Promise<void> {
+    return this.#reporter.progress(this.claim, value);
+  }
+
+  /**
+   * Adds a line to the job's log; the newest 100 lines are kept, each of at most 1,000 characters.
+   *
+   * @throws ClaimLostError when the claim is no longer current; InvalidOptionError for what is no text
+   */
+  async log(message: string): Promise<void> {
+    if (typeof message !== 'string') {
+      throw new InvalidOptionError('job.log', 'text', show(message));
+    }
+    return this.#reporter.log(this.claim, message);
+  }
+
+  /** Ends this attempt; the job comes back after `delayMs` without having used it. Never returns. */
+  snooze(delayMs: number): never {
+    throw new RetryLaterError(delayMs);
+  }
+
+  /** For the worker: what the schema of the payload made of it. */
+  readAs(payload: unknown): void {
+    this.claim = { ...this.claim, payload };
+  }
+
+  /** For the worker: tells the handler that its work has become pointless. */
+  abort(reason: Error): void {
+    this.aborted ??= reason;
+    this.controller?.abort(this.aborted);
+  }
+
+  get abortReason(): Error | undefined {
+    return this.aborted;
+  }
+}

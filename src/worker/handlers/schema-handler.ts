@@ -1,0 +1,43 @@
+import type { JobDefinition } from '../../queue/enqueue/define-job.js';
+import { NonRetryableError } from '../../queue/model/errors.js';
+import { encodeJson } from '../../queue/model/encode-json.js';
+import { readBySchema } from '../../queue/model/validate-with-schema.js';
+import type { Handler, HandlerFunction } from './handler.js';
+
+/** The definitions of the functions that are bound to one. */
+const definitions = new WeakMap<HandlerFunction, JobDefinition>();
+
+/** The definition that a handler is bound to; undefined where there is none. */
+export function definitionOf(handler: HandlerFunction | Handler | undefined): JobDefinition | undefined {
+  const handle = typeof handler === 'function' ? handler : handler?.handle;
+  return handle && definitions.get(handle);
+}
+
+/** The function, with payload and result held against the schemas. */
+export function checked(definition: JobDefinition, handle: HandlerFunction): HandlerFunction {
+  const { payload: payloadSchema, result: resultSchema } = definition;
+  const bound: HandlerFunction = async (job) => {
+    try {
+      job.readAs(await readBySchema('payload', payloadSchema, job.payload));
+    } catch (error) {
+      throw final(error as Error);
+    }
+    const result = await handle(job);
+    if (resultSchema) {
+      // As the caller will find it.
+      const stored =
+        result === undefined ? undefined : (JSON.parse(encodeJson('result', result, Infinity)) as unknown);
+      await readBySchema('result', resultSchema, stored);
+    }
+    return result;
+  };
+  definitions.set(bound, definition);
+  return bound;
+}
+
+/** No attempt makes a stored payload better. */
+function final(error: Error): Error {
+  const ended = new NonRetryableError(error.message, { cause: error });
+  ended.name = error.name;
+  return ended;
+}

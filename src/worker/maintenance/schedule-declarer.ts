@@ -1,0 +1,83 @@
+import type { JobQueue } from '../../queue/job-queue.js';
+import type { JobQueueLogger } from '../../queue/model/logger.js';
+import type { StoredSchedule } from '../../queue/schedules/schedule.js';
+
+const INTERVAL_MS = 10_000;
+
+/** The schedules of one queue that the code of this worker declares. */
+export interface DeclaredSchedules {
+  queue: JobQueue;
+  schedules: readonly StoredSchedule[];
+}
+
+/**
+ * Keeps the schedules of this worker's code going by declaring them again and again: one that no process declares any
+ * more stops. A definition that another version of the code holds is taken over once the process that declared it last lets go.
+ */
+export class Declarer {
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> | undefined;
+  private stopped = false;
+
+  constructor(
+    private readonly worker: string,
+    private readonly declared: readonly DeclaredSchedules[],
+    private readonly logger: JobQueueLogger,
+  ) {}
+
+  /** Resolves when the schedules are known to the server. */
+  async start(): Promise<void> {
+    if (this.declared.length > 0) {
+      await this.runOnce();
+      this.timer = this.stopped ? undefined : setInterval(() => void this.runOnce(), INTERVAL_MS);
+    }
+  }
+
+  /** Declares all once; while that is under way, that. */
+  runOnce(): Promise<void> {
+    this.running ??= this.declareAll(true).finally(() => {
+      this.running = undefined;
+    });
+    return this.running;
+  }
+
+  /** Lets go of the schedules, so that another version of the code need not wait for this one. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    clearInterval(this.timer);
+    await this.running;
+    await this.declareAll(false);
+  }
+
+  private async declareAll(declares: boolean): Promise<void> {
+    await Promise.all(
+      this.declared.map(async ({ queue, schedules }) => {
+        // While the server is away a call would only wait in the client.
+        if (!queue.connection.ready) {
+          return;
+        }
+        try {
+          const answers = await queue.schedules.declare(this.worker, declares, schedules);
+          const missing = schedules.filter((_, i) => answers[i] === 'upsert');
+          const held = schedules.filter((_, i) => answers[i] === 'held');
+          await Promise.all(missing.map((schedule) => this.put(queue, schedule, held)));
+          held.forEach((schedule) => this.tellHeld(queue, schedule));
+        } catch (error) {
+          this.logger.warn(`Declaring the schedules of queue "${queue.name}" failed: ${(error as Error).message}`);
+        }
+      }),
+    );
+  }
+
+  private async put(queue: JobQueue, schedule: StoredSchedule, held: StoredSchedule[]): Promise<void> {
+    if ((await queue.schedules.put(schedule, this.worker)) === 'held') {
+      held.push(schedule);
+    }
+  }
+
+  private tellHeld(queue: JobQueue, { id }: StoredSchedule): void {
+    this.logger.warn(
+      `Schedule "${id}" of queue "${queue.name}" is declared otherwise by another process; what that one says stands until it is gone.`,
+    );
+  }
+}

@@ -1,0 +1,91 @@
+import type { JobQueue } from '../../queue/job-queue.js';
+import type { JobQueueLogger } from '../../queue/model/logger.js';
+import type { TickReport } from '../../queue/schedules/schedules.js';
+
+/** How often a queue is looked at when nothing is due before, in ms: schedules may be made by other processes. */
+const LOOK_MS = 5_000;
+
+/** The most slices of ticks in one run, so that a run ends even where more comes due than it can make. */
+const MOST_SLICES = 100;
+
+/**
+ * Makes the ticks of schedules close to their due times. Harmless when every replica does it: the server lets one of
+ * them make a tick. How long it waits comes from the server's clock.
+ */
+export class Ticker {
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> | undefined;
+  private again = false;
+  private stopped = false;
+  private nextInMs = LOOK_MS;
+  private deafen: (() => void)[] = [];
+
+  constructor(
+    private readonly queues: readonly JobQueue[],
+    private readonly logger: JobQueueLogger,
+  ) {}
+
+  start(): void {
+    if (this.stopped) {
+      return; // by a stop that did not wait for the start
+    }
+    this.deafen = this.queues.map((queue) => queue.schedules.onChange(() => void this.runOnce()));
+    void this.runOnce();
+  }
+
+  /** No run begins after this, and one that is under way ends with its slice. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.deafen.forEach((end) => end());
+    clearTimeout(this.timer);
+    await this.running;
+  }
+
+  /** Makes all ticks that are due; while that is under way, it is done once more after it. */
+  runOnce(): Promise<void> {
+    if (this.running) {
+      this.again = true;
+    }
+    this.running ??= this.run().finally(() => {
+      this.running = undefined;
+    });
+    return this.running;
+  }
+
+  private async run(): Promise<void> {
+    clearTimeout(this.timer);
+    do {
+      this.again = false;
+      this.nextInMs = LOOK_MS;
+      await Promise.all(this.queues.map((queue) => this.tickQueue(queue)));
+    } while (this.again && !this.stopped);
+    if (!this.stopped) {
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => void this.runOnce(), this.nextInMs);
+    }
+  }
+
+  private async tickQueue(queue: JobQueue): Promise<void> {
+    // While the server is away a call would only wait in the client.
+    if (!queue.connection.ready) {
+      return;
+    }
+    try {
+      for (let i = 0, more = true; i < MOST_SLICES && more && !this.stopped; i++) {
+        const report = await queue.schedules.tick();
+        this.nextInMs = Math.max(1, Math.min(this.nextInMs, report.nextDueInMs ?? Infinity));
+        // Where nothing could be made, another look would find the same.
+        more = report.more && report.enqueued + report.skipped > 0;
+        this.tellFaults(queue, report);
+      }
+    } catch (error) {
+      this.logger.warn(`The ticks of queue "${queue.name}" failed: ${(error as Error).message}`);
+    }
+  }
+
+  private tellFaults(queue: JobQueue, { faults }: TickReport): void {
+    faults.forEach(({ id, reason }) =>
+      this.logger.warn(`Schedule "${id}" of queue "${queue.name}" cannot tick here: ${reason}`),
+    );
+  }
+}

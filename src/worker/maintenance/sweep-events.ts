@@ -1,0 +1,29 @@
+import type { JobRecord, JobStatus } from '../../queue/model/job.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import { unclaimedJob } from '../attempt/unclaimed-job.js';
+import type { WorkerEventListener } from '../attempt/worker-event.js';
+
+/**
+ * Tells of the jobs whose end a sweep found: their own workers, being dead, tell of nothing.
+ *
+ * @param reclaimed what the sweep took back; only `failed` and `cancelled` is an end
+ */
+export async function tellEnds(
+  queue: JobQueue,
+  reclaimed: readonly { id: string; status: JobStatus }[],
+  emit: WorkerEventListener,
+): Promise<void> {
+  await Promise.all(
+    reclaimed.map(async ({ id, status }) => {
+      const record = status === 'failed' || status === 'cancelled' ? await queue.get(id) : null;
+      if (record && (status === 'failed' || status === 'cancelled')) {
+        emit({ type: status, job: unclaimedJob(record, queue), error: errorOf(record) });
+      }
+    }),
+  );
+}
+
+function errorOf({ lastError, attemptLog }: JobRecord): Error {
+  const crash = attemptLog.at(-1)?.error;
+  return Object.assign(new Error(lastError ?? crash?.message), { name: crash?.name ?? 'WorkerCrash' });
+}

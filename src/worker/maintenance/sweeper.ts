@@ -1,0 +1,126 @@
+import type { JobQueue } from '../../queue/job-queue.js';
+import type { JobQueueLogger } from '../../queue/model/logger.js';
+import type { ScriptCall } from '../../queue/redis/script-runner.js';
+import { SHORTEST_TRIP_MS, supervised } from '../../queue/redis/response-timeout.js';
+import { runSupervised } from '../attempt/run-with-timeout.js';
+import { tellEnds } from './sweep-events.js';
+import type { WorkerEventListener } from '../attempt/worker-event.js';
+
+/** The most jobs that one script call of a sweep moves. */
+const SLICE = 200;
+
+/** The most slices of a kind in one run: a run ends even where more expires than it can take back. */
+const MOST_SLICES = 500;
+
+/** The longest that a sweep counts on what another has tidied, in ms. */
+const LONGEST_PACE_MS = 30_000;
+
+/** What one sweep did. */
+export interface SweepReport {
+  reclaimed: number;
+  promoted: number;
+  adopted: number;
+}
+
+/**
+ * Brings back what would otherwise be stuck, queue by queue: expired claims, due jobs that no claim has moved, dead
+ * claims of clients of the Redis pattern; and tidies up. Harmless when every replica runs it at the same time; of those that
+ * do, one tidies for all, since that costs the more the longer the histories are.
+ */
+export class Sweeper {
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<SweepReport> | undefined;
+  private stopped = false;
+
+  constructor(
+    private readonly queues: readonly JobQueue[],
+    readonly intervalMs: number,
+    private readonly logger: JobQueueLogger,
+    /** Hears of each job that lost its worker for the last time; absent while nobody listens. */
+    private readonly emit?: WorkerEventListener,
+  ) {}
+
+  start(): void {
+    this.timer = setInterval(() => void this.runOnce(), this.intervalMs);
+  }
+
+  /** No run begins after this, and one that is under way ends with its slice. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    clearInterval(this.timer);
+    await this.running;
+  }
+
+  /** One sweep over all queues; while one is under way, that one. An error in one queue does not keep the others from it. */
+  runOnce(): Promise<SweepReport> {
+    this.running ??= this.sweep().finally(() => {
+      this.running = undefined;
+    });
+    return this.running;
+  }
+
+  private async sweep(): Promise<SweepReport> {
+    const report: SweepReport = { reclaimed: 0, promoted: 0, adopted: 0 };
+    for (const queue of this.queues) {
+      try {
+        await this.sweepQueue(queue, report);
+      } catch (error) {
+        this.logger.warn(`Sweep of queue "${queue.name}" failed: ${(error as Error).message}`);
+      }
+    }
+    return report;
+  }
+
+  private async sweepQueue(queue: JobQueue, report: SweepReport): Promise<void> {
+    const scripts = await queue.scripts();
+    const { visibilityMs } = queue.options;
+    // A gap this long means that the server was away, not that a sweeper was late; then live workers get one heartbeat.
+    const gapMs = Math.max(visibilityMs / 2, 2 * this.intervalMs);
+    await this.inSlices(async () => {
+      const { reclaimed, more } = await this.run(queue, scripts.reclaim(SLICE, gapMs, visibilityMs / 3));
+      report.reclaimed += reclaimed.length;
+      await this.tell(queue, reclaimed);
+      return more;
+    });
+    await this.inSlices(async () => {
+      const moved = await this.run(queue, scripts.promote(SLICE));
+      report.promoted += moved;
+      return moved === SLICE;
+    });
+    const { reclaimed, deadLetters } = await this.run(queue, scripts.adopt(SLICE, this.paceMs));
+    report.adopted += reclaimed.length + deadLetters;
+    await this.tell(queue, reclaimed);
+    await this.inSlices((i) => this.run(queue, scripts.tidy(SLICE, i === 0 ? this.paceMs : 0)));
+  }
+
+  /** Less than the interval, so that a process that is alone misses no turn where its timer is a little early. */
+  private get paceMs(): number {
+    return Math.floor(0.75 * Math.min(this.intervalMs, LONGEST_PACE_MS));
+  }
+
+  /** What cannot be told must not keep the sweep from its work. */
+  private async tell(queue: JobQueue, reclaimed: Parameters<typeof tellEnds>[1]): Promise<void> {
+    reclaimed.forEach(({ id, status }) =>
+      this.logger.warn(`Job ${id} of queue "${queue.name}" lost its worker: now ${status}.`),
+    );
+    if (this.emit && reclaimed.length > 0) {
+      try {
+        await supervised(queue.connection.client, SHORTEST_TRIP_MS, tellEnds(queue, reclaimed, this.emit));
+      } catch (error) {
+        this.logger.warn(`Events of queue "${queue.name}" were missed: ${(error as Error).message}`);
+      }
+    }
+  }
+
+  private run<Answer>(queue: JobQueue, call: ScriptCall<Answer>): Promise<Answer> {
+    return runSupervised(queue, call, this.intervalMs);
+  }
+
+  private async inSlices(slice: (i: number) => Promise<boolean>): Promise<void> {
+    for (let i = 0; i < MOST_SLICES && !this.stopped; i++) {
+      if (!(await slice(i))) {
+        return;
+      }
+    }
+  }
+}

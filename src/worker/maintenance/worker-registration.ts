@@ -1,0 +1,79 @@
+import type { JobQueueLogger } from '../../queue/model/logger.js';
+import type { HandlerRetention } from '../../queue/store/encode-worker-limits.js';
+import type { HandlerOptions } from '../handlers/handler.js';
+import type { Lane } from '../attempt/queue-runner.js';
+import { runSupervised } from '../attempt/run-with-timeout.js';
+import type { WorkerQueue } from '../worker-options.js';
+
+const INTERVAL_MS = 10_000;
+
+/** A queue that the worker serves, with its handlers as they were given. */
+export interface Announced {
+  lane: Lane;
+  handlers: WorkerQueue['handlers'];
+}
+
+/**
+ * Says which queues this worker serves, so that an operator can be told "12 waiting, no worker", and the limits of each and
+ * of its handlers, by which whoever sweeps decides. Said anew all the time: so a purge may give them an end.
+ */
+export class Announcer {
+  private timer: NodeJS.Timeout | undefined;
+  private ended = false;
+
+  constructor(
+    private readonly worker: string,
+    private readonly queues: readonly Announced[],
+    private readonly logger: JobQueueLogger,
+  ) {}
+
+  /** Resolves when the server was told: the limits of the handlers must be known there before the first claim. */
+  async start(): Promise<void> {
+    await this.runOnce();
+    if (this.ended) {
+      return; // a stop came while the server kept us waiting
+    }
+    this.timer = setInterval(() => void this.runOnce(), INTERVAL_MS);
+  }
+
+  async runOnce(): Promise<void> {
+    await this.announce(true);
+  }
+
+  /** Takes the announcement back. */
+  async stop(): Promise<void> {
+    this.abandon();
+    await this.announce(false);
+  }
+
+  /** Ends without a word to the server, which forgets a silent worker by itself. */
+  abandon(): void {
+    this.ended = true;
+    clearInterval(this.timer);
+  }
+
+  private async announce(serves: boolean): Promise<void> {
+    await Promise.all(
+      this.queues.map(({ lane, handlers }) =>
+        runSupervised(
+          lane.queue,
+          lane.scripts.announce(this.worker, serves, serves ? limitsOf(lane, handlers) : []),
+          INTERVAL_MS,
+        ).catch((error: Error) => {
+          this.logger.warn(`Announcing this worker to queue "${lane.name}" failed: ${error.message}`);
+        }),
+      ),
+    );
+  }
+}
+
+function limitsOf(lane: Lane, handlers: WorkerQueue['handlers']) {
+  return lane.limits.map((limit) => ({ ...limit, ...retentionOf(handlers[limit.name] as HandlerOptions) }));
+}
+
+/** A function has none. */
+function retentionOf(handler: HandlerOptions): HandlerRetention {
+  const { completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, resultTtlMs, cancelledTtlMs } =
+    handler;
+  return { completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, resultTtlMs, cancelledTtlMs };
+}

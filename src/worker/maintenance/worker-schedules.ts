@@ -1,0 +1,99 @@
+import { checkKnown } from '../../queue/model/validate-options.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import type { JobQueueLogger } from '../../queue/model/logger.js';
+import { show } from '../../queue/model/names.js';
+import type { Recurrence } from '../../queue/schedules/recurrence.js';
+import {
+  checkSchedule,
+  newSchedule,
+  type ScheduleOptions,
+  type StoredSchedule,
+  type TypedScheduleOptions,
+} from '../../queue/schedules/schedule.js';
+import { definitionOf } from '../handlers/schema-handler.js';
+import { Declarer } from './schedule-declarer.js';
+import type { Handler, HandlerFunction } from '../handlers/handler.js';
+import { Ticker } from './schedule-ticker.js';
+
+/** A recurring job that the code of a worker declares. */
+export interface DeclaredSchedule {
+  recurrence: Recurrence;
+  /** Of a name whose handler is bound to a definition, the payload must fit its schema. */
+  options?: ScheduleOptions | TypedScheduleOptions;
+  /** How errors name it. Default: by its id. */
+  subject?: string;
+}
+
+/** A queue of a worker, as far as it recurs. */
+interface RecurringQueue {
+  queue: JobQueue;
+  handlers?: Readonly<Record<string, HandlerFunction | Handler>>;
+  schedules?: Readonly<Record<string, DeclaredSchedule>>;
+}
+
+/** What recurs in one worker: declares the schedules of its code, and makes the ticks of all queues that it serves. */
+export class Recurring {
+  private readonly declarer: Declarer;
+  private readonly ticker: Ticker;
+  /** What asynchronous schemas say of the payloads. */
+  private readonly checks: Promise<unknown>[] = [];
+
+  /** @throws InvalidOptionError, InvalidPayloadError */
+  constructor(worker: string, queues: readonly RecurringQueue[], logger: JobQueueLogger) {
+    const declared = queues.map((each) => ({
+      queue: each.queue,
+      schedules: Object.entries(each.schedules ?? {}).map(([id, schedule]) => this.declared(each, id, schedule)),
+    }));
+    this.declarer = new Declarer(
+      worker,
+      declared.filter(({ schedules }) => schedules.length > 0),
+      logger,
+    );
+    this.ticker = new Ticker(
+      queues.map(({ queue }) => queue),
+      logger,
+    );
+  }
+
+  /**
+   * Declares before it ticks: what was due while no process was there must find its schedule in force.
+   *
+   * @throws InvalidPayloadError of an asynchronous schema, before anything is declared
+   */
+  async start(): Promise<void> {
+    await Promise.all(this.checks);
+    await this.declarer.start();
+    this.ticker.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.ticker.stop(), this.declarer.stop()]);
+  }
+
+  private declared(of: RecurringQueue, id: string, declared: DeclaredSchedule): StoredSchedule {
+    checkKnown(`schedule ${show(id)}`, declared, ['recurrence', 'options', 'subject']);
+    const { recurrence, subject } = declared;
+    const options = withDefinition(of, declared.options);
+    const schedule = newSchedule(of.queue, id, recurrence, options, subject);
+    const check = checkSchedule(schedule, options?.definition, subject);
+    if (check) {
+      // Heard by start; where nobody starts the worker, nobody need know.
+      check.catch(() => undefined);
+      this.checks.push(check);
+    }
+    return schedule;
+  }
+}
+
+/** The options with the definition that the handler of its jobs is bound to, where they name none themselves. */
+function withDefinition(
+  { queue, handlers = {} }: RecurringQueue,
+  options: DeclaredSchedule['options'] = {},
+): DeclaredSchedule['options'] {
+  if (options === null || options.definition) {
+    return options; // null is refused by the check of options
+  }
+  const { name = queue.name, ...rest } = options;
+  const definition = definitionOf(handlers[name]);
+  return definition?.name === name ? { payload: null, ...rest, definition } : options;
+}

@@ -1,0 +1,157 @@
+import { MessageChannel, receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
+import type { Piscina } from 'piscina';
+import { NonRetryableError, RetryLaterError } from '../../queue/model/errors.js';
+import type { Job } from '../handlers/job.js';
+import { ThreadCrashedError, ThreadTerminatedError } from '../attempt/worker-errors.js';
+
+/** An error that crossed from the thread; `kind` names the class that says what becomes of the job. */
+interface PlainError {
+  name: string;
+  message: string;
+  stack?: string;
+  kind?: string;
+  delayMs?: number;
+}
+
+type Outcome = { type: 'done'; result: unknown } | { type: 'failed'; error: PlainError };
+type Question = { type: 'progress'; ask: number; value: unknown } | { type: 'log'; ask: number; message: string };
+
+/** One job in a thread: what passes between the two, over a port of their own. */
+export class ThreadRun {
+  private readonly port: MessagePort;
+  private readonly threadPort: MessagePort;
+  /** Its abort ends the thread. */
+  private readonly end = new AbortController();
+  private graceTimer: NodeJS.Timeout | undefined;
+  private outcome: Outcome | undefined;
+  /** Whether a thread has taken the job. */
+  taken = false;
+
+  constructor(
+    private readonly job: Job,
+    private readonly graceMs: number,
+  ) {
+    const { port1, port2 } = new MessageChannel();
+    this.port = port1;
+    this.threadPort = port2;
+  }
+
+  /** @throws what the handler threw; ThreadCrashedError; ThreadTerminatedError */
+  async in(pool: Piscina, file: string): Promise<unknown> {
+    const { job, port, end } = this;
+    const onAbort = () => this.abort();
+    port.on('message', (message: Outcome | Question) => this.take(message));
+    if (job.signal.aborted) {
+      onAbort();
+    } else {
+      job.signal.addEventListener('abort', onAbort);
+    }
+    let fault: unknown;
+    try {
+      await pool.run(this.task(file), { transferList: [this.threadPort], signal: end.signal });
+    } catch (error) {
+      fault = error;
+    } finally {
+      clearTimeout(this.graceTimer);
+      job.signal.removeEventListener('abort', onAbort);
+    }
+    // What the thread has said before its end is here, though not all of it may have been heard.
+    for (let sent = receiveMessageOnPort(port); sent; sent = receiveMessageOnPort(port)) {
+      this.take(sent.message as Outcome | Question);
+    }
+    port.close();
+    return this.result(fault);
+  }
+
+  /** Fails the job, and ends its thread. */
+  fail(reason: Error): void {
+    this.end.abort(reason);
+  }
+
+  /** What the job fails with where its thread died of `cause`. */
+  crash(cause: unknown): ThreadCrashedError {
+    // Piscina tells of an exit in words.
+    const code = /^worker exited with code: (\d+)$/.exec((cause as Error | undefined)?.message ?? '')?.[1];
+    return new ThreadCrashedError(this.job.id, Number(code ?? 1), code === undefined ? cause : undefined);
+  }
+
+  private task(file: string): object {
+    const { threadPort } = this;
+    const took = () => {
+      this.taken = true;
+    };
+    return {
+      file,
+      fields: fieldsOf(this.job),
+      // Read when a thread takes the job: only then is the task cloned.
+      get port() {
+        took();
+        return threadPort;
+      },
+    };
+  }
+
+  /** What the thread said counts, even if it died right afterwards. */
+  private result(fault: unknown): unknown {
+    if (this.outcome?.type === 'done') {
+      return this.outcome.result;
+    }
+    if (this.outcome) {
+      throw revive(this.outcome.error);
+    }
+    const { aborted, reason } = this.end.signal;
+    throw aborted ? reason : this.crash(fault);
+  }
+
+  private abort(): void {
+    const { job, graceMs } = this;
+    const { name, message } = job.signal.reason as Error;
+    this.post({ type: 'abort', reason: { name, message } });
+    this.graceTimer = setTimeout(
+      () => this.fail(new ThreadTerminatedError(job.id, graceMs, job.signal.reason)),
+      graceMs,
+    );
+  }
+
+  private take(message: Outcome | Question): void {
+    if (message.type === 'done' || message.type === 'failed') {
+      this.outcome = message;
+    } else {
+      void this.answer(message);
+    }
+  }
+
+  private async answer(question: Question): Promise<void> {
+    const { job } = this;
+    let error: { name: string; message: string } | undefined;
+    try {
+      await (question.type === 'progress' ? job.progress(question.value) : job.log(question.message));
+    } catch (thrown) {
+      error = { name: (thrown as Error).name, message: (thrown as Error).message };
+    }
+    this.post({ type: 'answer', ask: question.ask, error });
+  }
+
+  private post(message: object): void {
+    this.port.postMessage(message);
+  }
+}
+
+/** What a job's handler can read, as data. */
+function fieldsOf({ id, name, queue, payload, attempt, maxAttempts, fence, enqueuedAt, claimedAt }: Job) {
+  return { id, name, queue, payload, attempt, maxAttempts, fence, enqueuedAt, claimedAt };
+}
+
+function revive({ name, message, stack, kind, delayMs }: PlainError): Error {
+  const error =
+    kind === 'RetryLaterError' && delayMs !== undefined
+      ? new RetryLaterError(delayMs, message)
+      : kind === 'NonRetryableError'
+        ? new NonRetryableError(message)
+        : new Error(message);
+  error.name = name;
+  if (stack !== undefined) {
+    error.stack = stack;
+  }
+  return error;
+}

@@ -1,0 +1,132 @@
+// The same verbs through the Nest module: JobQueueService, @JobHandler, @OnJobEvent. One app serves the queues of all
+// cells of a row; only what is shut down has an app of its own.
+import { afterAll } from '@jest/globals';
+import { Module, type INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import {
+  JobHandler,
+  JobQueueModule,
+  JobQueueService,
+  OnJobEvent,
+  type Job,
+  type WorkerEvent,
+} from 'nest-job-queue';
+import { queueOn } from '../../support/queue/queue-state.js';
+import { uniqueQueueName } from '../../support/redis/redis.js';
+import { Play } from './play.js';
+import { definitionOf, rowIn, type Row } from './rows.js';
+import type { Driver, Stage } from './scene.js';
+import { server, serverUrl } from './server.js';
+
+const SHUT_DOWN = 'a shutdown gives it back';
+const open = new Set<INestApplicationContext>();
+afterAll(async () => {
+  await Promise.all([...open].map(close));
+});
+
+/** One app, the names of its queues by column, and by name what their handlers are to do. */
+interface Cells {
+  app: INestApplicationContext;
+  names: ReadonlyMap<string, string>;
+  plays: ReadonlyMap<string, Play>;
+}
+
+/** A driver whose apps serve a queue for each of these columns; without any its queues have no worker. */
+export function nestDriver(columns: readonly string[] = []): Driver {
+  const served = columns.filter((column) => column !== SHUT_DOWN);
+  let current: { row: Row | undefined; cells: Promise<Cells> } | undefined;
+
+  const cellsOf = (row: Row | undefined): Promise<Cells> => {
+    if (!current || current.row !== row) {
+      const before = current?.cells.then(({ app }) => close(app));
+      current = { row, cells: Promise.resolve(before).then(() => boot(row, served)) };
+    }
+    return current.cells;
+  };
+
+  return {
+    name: 'the Nest module',
+    open: async (row, column) => {
+      const cells = await cellsOf(columns.length > 0 ? row : undefined);
+      const { app, names, plays } = column === SHUT_DOWN ? await boot(row, [column]) : cells;
+      const name = names.get(column) ?? uniqueQueueName('cell');
+      return stageOf(name, row, plays.get(name) ?? new Play(), cells.app.get(JobQueueService), app);
+    },
+  };
+}
+
+/** The verbs of `jobs`, on a queue that is served by `app`. */
+function stageOf(name: string, row: Row, play: Play, jobs: JobQueueService, app: INestApplicationContext): Stage {
+  const queue = jobs.queue(name);
+  const state = queueOn(server(), {}, name);
+  const subject = row.typed ? definitionOf(name) : name;
+  return {
+    queue,
+    state,
+    deadLetters: jobs.deadLetters(subject),
+    schedules: {
+      upsert: (...args) => jobs.schedules.upsert(subject, ...args),
+      runNow: (id) => jobs.schedules.runNow(subject, id),
+    },
+    enqueue: (payload, options, typed) =>
+      typed ? jobs.enqueue(definitionOf(name), payload, options) : jobs.enqueue(name, payload, options),
+    pause: () => jobs.pause(subject),
+    resume: () => jobs.resume(subject),
+    cancel: (id) => jobs.cancel(subject, id),
+    get: (id) => jobs.get(name, id),
+    reschedule: (id, start) => jobs.reschedule(subject, id, start),
+    remove: (id) => jobs.remove(subject, id),
+    clean: (status) => jobs.clean(subject, status),
+    purge: () => jobs.purge(subject, { confirm: name }),
+    ...play.verbs(queue, state),
+    keepWaiting: () => jobs.pauseWorker(name),
+    claimAgain: () => jobs.resumeWorker(name),
+    running: async () => {
+      await play.started.promise;
+      await jobs.pause(subject);
+    },
+    shutDown: async () => {
+      await close(app);
+      await play.until('released');
+    },
+  };
+}
+
+async function close(app: INestApplicationContext): Promise<void> {
+  if (open.delete(app)) {
+    await app.close();
+  }
+}
+
+async function boot(row: Row | undefined, columns: readonly string[]): Promise<Cells> {
+  const names = new Map(columns.map((column) => [column, uniqueQueueName('cell')]));
+  const plays = new Map([...names.values()].map((name) => [name, new Play()]));
+  class Handlers {
+    run(job: Job): Promise<unknown> {
+      return plays.get(job.queue)!.handle(job);
+    }
+
+    @OnJobEvent(['completed', 'retry', 'failed', 'cancelled', 'released', 'lost'])
+    ended(event: WorkerEvent): void {
+      plays.get(event.job.queue)!.tell(event);
+    }
+  }
+  const method = Object.getOwnPropertyDescriptor(Handlers.prototype, 'run')!;
+  for (const [column, name] of names) {
+    const options = {
+      ...(row && rowIn(column, row).handler),
+      prefetch: row?.ahead ? 1 : 0,
+      concurrency: 1,
+      visibilityMs: 300,
+    };
+    const decorate = row?.typed ? JobHandler(definitionOf(name), options) : JobHandler(name, options);
+    (decorate as MethodDecorator)(Handlers.prototype, 'run', method);
+  }
+  const redis = serverUrl();
+
+  @Module({ imports: [JobQueueModule.forRoot({ redis, shutdownTimeoutMs: 200 })], providers: [Handlers] })
+  class CellsModule {}
+  const app = await NestFactory.createApplicationContext(CellsModule, { logger: false });
+  open.add(app);
+  return { app, names, plays };
+}

@@ -1,0 +1,76 @@
+// What has become of the options of a job, in the words of the docs.
+import { expect } from '@jest/globals';
+import { FALLEN_TTL_MS } from '#queue/store/job-calls.js';
+import type { JobRecord } from '#queue/model/job.js';
+import { resolveQueueOptions } from '#queue/model/queue-options.js';
+import type { TestQueue } from '../../support/queue/queue-state.js';
+import { HOUR, type Row } from './rows.js';
+
+/** Of a job that waits. */
+export async function keptWords(
+  { options, handler, ahead }: Row,
+  job: JobRecord,
+  state: TestQueue,
+): Promise<string[]> {
+  const stored = await state.job(job.id);
+  const told = JSON.parse(stored.options ?? '{}') as Record<string, unknown>;
+  const words: string[] = [];
+  if (options.expiresInMs) {
+    words.push(job.expiresAt ? 'goes on to expire' : 'expires no more');
+  }
+  if (options.maxAttempts) {
+    const agreed = job.maxAttempts === told.maxAttempts;
+    words.push(`attempts ${job.attempts} of its ${agreed ? job.maxAttempts : 'two numbers'}`);
+  }
+  if (options.maxCrashes) {
+    words.push(`crashes ${job.crashes} of its ${stored.max_crashes}`);
+  }
+  const waits = job.status === 'scheduled' ? job.dueAt!.getTime() - (await state.now()) : 0;
+  if (waits > 1.5 * HOUR) {
+    expect([options.backoff, handler?.backoff]).not.toEqual([undefined, undefined]);
+    words.push('after its backoff');
+  } else if (options.backoff) {
+    words.push(told.backoff === options.backoff ? 'backoff kept' : 'backoff lost');
+  }
+  if (options.timeoutMs) {
+    words.push(told.timeoutMs === options.timeoutMs ? 'limit kept' : 'limit lost');
+  }
+  if (options.keepResult !== undefined) {
+    words.push(told.keepResult === false ? 'keeps none' : 'keeps one');
+  }
+  if (options.resultTtlMs) {
+    words.push(told.resultTtlMs === options.resultTtlMs ? 'life kept' : 'life lost');
+  }
+  if (ahead) {
+    words.push(`crashes ${job.crashes}`);
+  }
+  return words;
+}
+
+/** Of a job that does not wait: how it lives on once it has ended. */
+export async function endWords({ options, handler }: Row, job: JobRecord, state: TestQueue): Promise<string[]> {
+  const words: string[] = [];
+  if (job.status === 'completed' && (options.keepResult ?? handler?.keepResult) !== undefined) {
+    words.push(job.result === undefined ? 'no result' : 'a result');
+  }
+  const { resultTtlMs = handler?.resultTtlMs } = options;
+  const { cancelledTtlMs } = handler ?? {};
+  const own = job.status === 'cancelled' ? (options.resultTtlMs ?? cancelledTtlMs ?? resultTtlMs) : resultTtlMs;
+  const none = handler?.completedHistory === 0 || handler?.cancelledHistory === 0;
+  if (job.status !== 'processing' && (resultTtlMs || cancelledTtlMs || none)) {
+    words.push(await lifeOf(job, state, own));
+  }
+  return words;
+}
+
+async function lifeOf(job: JobRecord, state: TestQueue, own = 0): Promise<string> {
+  const life = await state.redis.pttl(state.keys.job(job.id));
+  const lives: [longest: number, word: string][] = [
+    [-1, 'life without end'],
+    [FALLEN_TTL_MS, 'its last 10 s'],
+    [resolveQueueOptions('a queue').resultTtlMs, "the queue's life"],
+    [own, 'its own life'],
+    [Infinity, 'a longer life'],
+  ];
+  return lives.find(([longest]) => life <= longest)![1];
+}

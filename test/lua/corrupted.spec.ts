@@ -1,0 +1,131 @@
+import { describe, expect, it } from '@jest/globals';
+import { testQueue, type TestQueue } from '../support/queue/queue-state.js';
+
+const error = { name: 'Error', message: 'no' };
+
+/** The key of the job holds a string, as a stray SET would leave it. */
+async function corrupt(q: TestQueue, id: string): Promise<void> {
+  await q.redis.del(q.keys.job(id));
+  await q.redis.set(q.keys.job(id), 'not a hash');
+  q.broken = true;
+}
+
+async function deadLetter(q: TestQueue, id: string): Promise<void> {
+  const job = await q.addAndClaim(id);
+  await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
+}
+
+describe('I7: a job key that is no hash stops no batch', () => {
+  it('claim refuses it and hands out the rest', async () => {
+    const q = testQueue();
+    await q.addAll('bad', 'good');
+    await corrupt(q, 'bad');
+    const { jobs, refused } = await q.run(q.claimCall(2));
+    expect(jobs.map((job) => job.id)).toEqual(['good']);
+    await q.run(q.scripts.fail(refused.map((job) => ({ ...job, final: true, backoffMs: 0 }))));
+    expect(await q.ranked(q.keys.dead)).toEqual(['bad']);
+    expect(await q.field('bad', 'last_error')).toMatch(/hash is missing/);
+  });
+
+  it('promote moves it along with the rest', async () => {
+    const q = testQueue();
+    await q.add('bad', { delay_ms: 60_000 });
+    await q.add('good', { delay_ms: 60_000 });
+    await q.makeDue('bad', 'good');
+    await corrupt(q, 'bad');
+    expect(await q.run(q.scripts.promote(10))).toBe(2);
+    expect(await q.pending()).toEqual(['bad', 'good']);
+  });
+
+  it.each(['complete', 'fail', 'release'] as const)('%s settles the rest', async (verb) => {
+    const q = testQueue();
+    await q.addAll('bad', 'good');
+    const claims = await q.claim(2);
+    await corrupt(q, 'bad');
+    if (verb === 'complete') {
+      expect(await q.run(q.scripts.complete(claims.map((job) => ({ ...job, result: '1' }))))).toEqual([0]);
+      expect(await q.status('good')).toBe('completed');
+    } else if (verb === 'fail') {
+      const failures = claims.map((job) => ({ ...job, error, final: true, backoffMs: 0 }));
+      expect(await q.run(q.scripts.fail(failures))).toEqual(['lost', 'failed']);
+    } else {
+      const releases = claims.map((job) => ({ ...job, reason: 'interruption' as const, delayMs: 0 }));
+      expect(await q.run(q.scripts.release(releases))).toEqual(['lost', 'released']);
+    }
+  });
+
+  it('extend lengthens the rest', async () => {
+    const q = testQueue();
+    await q.addAll('bad', 'good');
+    const claims = await q.claim(2);
+    await corrupt(q, 'bad');
+    expect(await q.run(q.scripts.extend(claims))).toEqual({ lost: ['bad'], cancelRequested: [] });
+  });
+
+  it('reclaim leaves a dead letter that says so, and takes back the rest', async () => {
+    const q = testQueue();
+    await q.addAll('bad', 'good');
+    await q.claim(2);
+    await q.expireClaims('bad', 'good');
+    await corrupt(q, 'bad');
+    const { reclaimed } = await q.run(q.scripts.reclaim(10, 1_000_000, 0));
+    expect(reclaimed).toContainEqual({ id: 'bad', status: 'failed' });
+    expect(reclaimed).toContainEqual({ id: 'good', status: 'pending' });
+  });
+});
+
+describe('I7: a job key that is no hash stops neither the sweep nor an operator', () => {
+  it('adopt and tidy go on', async () => {
+    const q = testQueue();
+    await deadLetter(q, 'bad');
+    await corrupt(q, 'bad');
+    await q.redis.hset(q.keys.unique, 'key', 'bad');
+    await q.redis.zadd(q.keys.windows, 1, 'key');
+    await q.run(q.scripts.adopt(100));
+    await q.run(q.scripts.tidy(100));
+    expect(await q.redis.hexists(q.keys.unique, 'key')).toBe(0);
+  });
+
+  it('redrive passes it over, and takes it out of the dead letters', async () => {
+    const q = testQueue();
+    await deadLetter(q, 'bad');
+    await deadLetter(q, 'good');
+    await corrupt(q, 'bad');
+    expect(await q.run(q.scripts.redrive(['bad', 'good']))).toBe(1);
+    expect(await q.pending()).toEqual(['good']);
+  });
+
+  it.each([
+    ['cancel', (q: TestQueue) => q.scripts.cancel('bad'), 'missing'],
+    ['remove', (q: TestQueue) => q.scripts.remove('bad'), 'missing'],
+    ['reschedule', (q: TestQueue) => q.scripts.reschedule('bad', { delayMs: 1 }), 'missing'],
+  ] as const)('%s says that it is missing', async (_verb, call, answer) => {
+    const q = testQueue();
+    await q.addAll('bad');
+    await corrupt(q, 'bad');
+    expect(await q.run<unknown>(call(q))).toBe(answer);
+  });
+
+  it.each([
+    ['progress', (q: TestQueue) => q.scripts.progress({ id: 'bad', token: 't' }, '1')],
+    ['log', (q: TestQueue) => q.scripts.log({ id: 'bad', token: 't' }, 10, ['"line"'])],
+    ['name', (q: TestQueue) => q.scripts.name({ id: 'bad', token: 't', name: 'n' })],
+  ] as const)('%s says that the claim is not current', async (_verb, call) => {
+    const q = testQueue();
+    await q.addAll('bad');
+    await corrupt(q, 'bad');
+    expect(await q.run(call(q))).toBe(false);
+  });
+
+  it('stats, list and the list of dead letters look past it', async () => {
+    const q = testQueue();
+    await deadLetter(q, 'bad');
+    await deadLetter(q, 'good');
+    await q.addAll('waits');
+    await corrupt(q, 'bad');
+    await corrupt(q, 'waits');
+    expect((await q.run(q.scripts.stats())).pending).toBe(1);
+    expect((await q.run(q.scripts.list('failed', 0, 10))).map(({ id }) => id)).toEqual(['good']);
+    expect(await q.run(q.scripts.list('pending', 0, 10))).toEqual([]);
+  });
+});

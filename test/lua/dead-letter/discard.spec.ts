@@ -1,0 +1,40 @@
+import { describe, expect, it } from '@jest/globals';
+import { DeadLetterScripts } from '#queue/dead-letters/dead-letter-calls.js';
+import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+
+async function bury(q: TestQueue, ...ids: string[]): Promise<void> {
+  for (const id of ids) {
+    const job = await q.addAndClaim(id, { unique: `key-${id}`, unique_for: 'unfinished' });
+    const error = { name: 'Error', message: 'no' };
+    await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
+  }
+}
+
+describe('dead-discard.lua', () => {
+  it('deletes dead letters with all their traces', async () => {
+    const q = testQueue();
+    await bury(q, 'a', 'b', 'c');
+    expect(await q.run(new DeadLetterScripts(q.keys).discard([{ id: 'a' }, { id: 'c' }]))).toBe(2);
+    expect(await q.ranked(q.keys.dead)).toEqual(['b']);
+    expect(await q.redis.lrange(q.keys.failed, 0, -1)).toEqual(['b']);
+    expect(await q.redis.exists(q.keys.job('a'), q.keys.job('c'), q.keys.unique)).toBe(0);
+    expect(await q.total('discarded')).toBe(2);
+  });
+
+  it('I3: passes over what is no dead letter, and repeated deletes nothing', async () => {
+    const q = testQueue();
+    await q.addAll('waits');
+    const discard = () => q.run(new DeadLetterScripts(q.keys).discard([{ id: 'waits' }, { id: 'nobody' }]));
+    expect(await expectUnchanged(q, discard)).toBe(0);
+  });
+
+  it('spares one that has failed anew since it was listed', async () => {
+    const q = testQueue();
+    await bury(q, 'a');
+    const scripts = new DeadLetterScripts(q.keys);
+    const [listed] = (await q.run(scripts.list({ order: 'oldest' }, 10, 10, false))).found;
+    await q.redis.zadd(q.keys.dead, Number(listed!.at) + 1, 'a');
+    expect(await expectUnchanged(q, () => q.run(scripts.discard([listed!])))).toBe(0);
+    expect(await q.run(scripts.discard([{ id: 'a' }]))).toBe(1);
+  });
+});

@@ -1,0 +1,123 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+
+async function bury(q: TestQueue, id: string, options: Record<string, unknown> = {}): Promise<void> {
+  const job = await q.addAndClaim(id, options);
+  const error = { name: 'Error', message: 'no' };
+  await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
+}
+
+describe('redrive.lua', () => {
+  it('sends a dead letter back to work with all its attempts, its error kept for the record', async () => {
+    const q = testQueue({ maxAttempts: 2 });
+    await bury(q, 'a');
+    await q.takeWake();
+    expect(await q.run(q.scripts.redrive(['a']))).toBe(1);
+    const hash = await q.job('a');
+    expect(hash).toMatchObject({ status: 'pending', attempts: '0', last_error: 'no', claim_token: '' });
+    expect(hash).not.toHaveProperty('failed_at_ms');
+    expect(hash.attempt_log).toContain('"no"');
+    expect(await q.ranked(q.keys.dead)).toEqual([]);
+    expect(await q.redis.llen(q.keys.failed)).toBe(0);
+    expect(await q.total('redriven')).toBe(1);
+    expect(await q.takeWake()).toBe(true);
+    expect((await q.claim(1))[0]).toMatchObject({ id: 'a', attempt: 1 });
+  });
+
+  it('may put another payload in the place of the stored one', async () => {
+    const q = testQueue();
+    await bury(q, 'a');
+    expect(await q.run(q.scripts.redrive(['a'], '{"to":"ada"}'))).toBe(1);
+    expect((await q.claim(1))[0]!.payload).toEqual({ to: 'ada' });
+  });
+
+  it('runs again what had crashed its workers, had expired, or was unknown', async () => {
+    const q = testQueue();
+    await bury(q, 'a');
+    await q.redis.hset(q.keys.job('a'), { crashes: 3, unhandled: 11, expires_at_ms: 1, cancel_requested_at_ms: 1 });
+    await q.run(q.scripts.redrive(['a']));
+    const { jobs } = await q.run(q.claimCall(1));
+    expect(jobs.map((job) => job.id)).toEqual(['a']);
+    await q.expireClaims('a');
+    expect((await q.run(q.scripts.reclaim(10, 1e12, 0))).reclaimed).toEqual([{ id: 'a', status: 'pending' }]);
+  });
+
+  it('leaves no error in a job that then completes', async () => {
+    const q = testQueue();
+    await bury(q, 'a');
+    await q.run(q.scripts.redrive(['a']));
+    const [job] = await q.claim(1);
+    await q.run(q.scripts.complete([{ ...job!, result: '' }]));
+    expect(await q.job('a')).not.toHaveProperty('last_error');
+  });
+
+  it('passes over what is no dead letter', async () => {
+    const q = testQueue();
+    await q.addAll('pending');
+    expect(await expectUnchanged(q, () => q.run(q.scripts.redrive(['pending', 'missing'])))).toBe(0);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.redrive([])))).toBe(0);
+  });
+
+  it('I3: repeated, or twice in one call, it sends a job back once', async () => {
+    const q = testQueue();
+    await bury(q, 'a');
+    expect(await q.run(q.scripts.redrive(['a', 'a']))).toBe(1);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.redrive(['a'])))).toBe(0);
+    expect(await q.pending()).toEqual(['a']);
+  });
+
+  it('takes 1,000 in one call, in the order given', async () => {
+    const q = testQueue();
+    const ids = Array.from({ length: 1_000 }, (_, i) => `job-${i}`);
+    await q.addAll(...ids);
+    const error = { name: 'Error', message: 'no' };
+    const jobs = await q.claim(1_000);
+    await q.run(q.scripts.fail(jobs.map((job) => ({ ...job, error, final: true, backoffMs: 0 }))));
+    expect(await q.run(q.scripts.redrive(ids))).toBe(1_000);
+    expect(await q.pending()).toEqual(ids);
+    q.broken = true; // a check of each would take long
+  });
+
+  it('keeps a priority, at the end of its line', async () => {
+    const q = testQueue();
+    await bury(q, 'a', { priority: 5 });
+    await q.add('b', { priority: 5 });
+    await q.run(q.scripts.redrive(['a']));
+    expect(await q.ranked(q.keys.prioritized)).toEqual(['b', 'a']);
+  });
+
+  it('I7: forgets a dead letter whose hash is gone', async () => {
+    const q = testQueue();
+    await bury(q, 'a');
+    await q.redis.del(q.keys.job('a'));
+    expect(await q.run(q.scripts.redrive(['a']))).toBe(0);
+    expect(await q.ranked(q.keys.dead)).toEqual([]);
+  });
+
+  it('takes its unique key back from a job that a client of the pattern has ended', async () => {
+    const q = testQueue();
+    const key = { unique: 'k', unique_for: 'unfinished' };
+    await bury(q, 'a', key);
+    await q.add('other', key);
+    await q.redis.lrem(q.keys.pending, 1, 'other');
+    await q.redis.lpush(q.keys.completed, 'other');
+    await q.redis.hset(q.keys.job('other'), 'status', 'completed');
+    await q.redis.pexpire(q.keys.job('other'), 60_000);
+    await q.run(q.scripts.redrive(['a']));
+    expect(await q.add('b', key)).toEqual({ id: 'a', outcome: 'kept' });
+  });
+
+  it('holds its unique key again, unless another job took it meanwhile', async () => {
+    const q = testQueue();
+    const key = { unique: 'k', unique_for: 'unfinished' };
+    await bury(q, 'a', key);
+    await q.run(q.scripts.redrive(['a']));
+    expect(await q.add('b', key)).toEqual({ id: 'a', outcome: 'kept' });
+    const [a] = await q.claim(1);
+    const error = { name: 'Error', message: 'no' };
+    await q.run(q.scripts.fail([{ ...a!, error, final: true, backoffMs: 0 }]));
+    await q.add('b', key);
+    await q.run(q.scripts.redrive(['a']));
+    expect(await q.redis.hget(q.keys.unique, 'k')).toBe('b');
+  });
+});

@@ -1,0 +1,163 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { luaScripts } from '#queue/lua.generated.js';
+import { QueueKeys } from '#queue/store/queue-keys.js';
+import { connect } from '../support/redis/redis.js';
+
+const LUA = new URL('../../lua/', import.meta.url);
+const STANDARD = 'KEYS: the standard keys, see lib/core/keys';
+
+const files = readdirSync(LUA, { recursive: true })
+  .map(String)
+  .filter((file) => file.endsWith('.lua'));
+const scripts = files.filter((file) => !file.startsWith('lib/'));
+const libs = files.filter((file) => file.startsWith('lib/')).map((file) => file.slice('lib/'.length));
+
+/** The comment at the top, its code with strings and comments left out, and its includes. */
+function read(file: string) {
+  const text = readFileSync(new URL(file, LUA), 'utf8');
+  const lines = text.split('\n');
+  const first = lines[0]!.startsWith('#!') ? 1 : 0;
+  const end = lines.findIndex((line, i) => i >= first && (!line.startsWith('--') || line.startsWith('--@include')));
+  const code = lines.slice(end).map((line) => line.replace(/--(?!@include).*/, ''));
+  return {
+    flags: lines[0]!,
+    header: lines.slice(first, end).join('\n'),
+    code: code.join('\n'),
+    includes: code.flatMap((line) => /^--@include (lib\/\S+)/.exec(line)?.[1] ?? []),
+  };
+}
+
+/** The libraries that a script includes, with those that these include. */
+function librariesOf({ includes }: ReturnType<typeof read>): ReturnType<typeof read>[] {
+  return includes.map((name) => read(`${name}.lua`)).flatMap((library) => [library, ...librariesOf(library)]);
+}
+
+function numbers(text: string, pattern: RegExp): number[] {
+  return [...new Set([...text.matchAll(pattern)].map((match) => Number(match[1])))].toSorted((a, b) => a - b);
+}
+
+/** The positions that a header documents: `ARGV[3]`, `ARGV[1..6]`, and from where a list goes on: `ARGV[7..]`. */
+function documented(header: string, name: 'KEYS' | 'ARGV') {
+  const single = numbers(header, new RegExp(`${name}\\[(\\d+)\\]`, 'g'));
+  const ranges = [...header.matchAll(new RegExp(`${name}\\[(\\d+)\\.\\.(\\d+)\\]`, 'g'))].flatMap((match) =>
+    Array.from({ length: Number(match[2]) - Number(match[1]) + 1 }, (_, i) => Number(match[1]) + i),
+  );
+  const open = new RegExp(`${name}\\[(\\d+)\\.\\.\\]`).exec(header)?.[1];
+  const all = new RegExp(`${name}, for each`).test(header) ? 1 : undefined;
+  return {
+    fixed: [...single, ...ranges].toSorted((a, b) => a - b),
+    rest: open === undefined ? all : Number(open),
+  };
+}
+
+describe.each(scripts)('lua/%s', (file) => {
+  const script = read(file);
+  const included = librariesOf(script);
+
+  it('says what it does, what it returns and what a repeated call does', () => {
+    expect(script.header).toMatch(/^-- [A-Z].*[a-z]/);
+    expect(script.header).toMatch(/Returns[ ,]/);
+    expect(script.header).toMatch(/Repeated[: ]/);
+  });
+
+  it('has flags, so that Redis 7 checks what it may do', () => {
+    expect(script.flags).toMatch(/^#!lua( flags=(no-writes,)?allow-oom)?$/);
+  });
+
+  it('includes only libraries that exist, after what they need', () => {
+    for (const name of script.includes) {
+      expect(libs).toContain(`${name.slice('lib/'.length)}.lua`);
+    }
+  });
+
+  it('uses the keys that its header documents, and documents those that it uses', () => {
+    const keys = documented(script.header, 'KEYS');
+    if (script.header.includes(STANDARD)) {
+      expect(script.includes).toContain('lib/core/keys');
+      expect(script.code).not.toContain('KEYS[');
+    } else {
+      expect(keys.fixed).toEqual(numbers(script.code, /KEYS\[(\d+)\]/g));
+    }
+  });
+
+  it('names its keys at the top and has no bare ones in its logic', () => {
+    const logic = script.code.split('\n').filter((line) => !/^local [\w, ]+ = /.test(line));
+    expect(logic.join('\n')).not.toMatch(/KEYS\[/);
+  });
+
+  it('uses the arguments that its header documents, and documents those that it uses', () => {
+    const { fixed, rest } = documented(script.header, 'ARGV');
+    const code = [script.code, ...included.map((library) => library.code)].join('\n');
+    const first = Number(/local first = (\d+)/.exec(code)?.[1] ?? 0);
+    const used = [
+      ...numbers(code, /ARGV\[(\d+)\]/g),
+      ...numbers(code.replaceAll('[first]', '[first + 0]'), /ARGV\[first \+ (\d+)\]/g).map((i) => first + i),
+    ];
+    const last = fixed.at(-1) ?? 0;
+    expect(fixed).toEqual(Array.from({ length: last }, (_, i) => i + 1));
+    for (const position of used) {
+      expect(position <= last || (rest !== undefined && position >= rest)).toBe(true);
+    }
+    if (rest !== undefined) {
+      expect(rest).toBe(last + 1);
+      expect(code).toMatch(/ARGV\[i|#ARGV|ipairs\(ARGV\)|unpack\(ARGV/);
+    } else {
+      expect(new Set(used)).toEqual(new Set(fixed));
+    }
+  });
+
+  it('loads', async () => {
+    const name = file
+      .slice(0, -'.lua'.length)
+      .replace(/[-/](\w)/g, (_, letter: string) => letter.toUpperCase()) as keyof typeof luaScripts;
+    expect(await connect().script('LOAD', luaScripts[name])).toMatch(/^[0-9a-f]{40}$/);
+  });
+});
+
+describe('lua/lib', () => {
+  it.each(libs)('%s says what it gives to the scripts that include it', (file) => {
+    const { header } = read(`lib/${file}`);
+    const text = header === '' ? readFileSync(new URL(`lib/${file}`, LUA), 'utf8') : header;
+    expect(text).toMatch(/^-- \S+/);
+  });
+
+  it('names the standard keys in the order in which they are sent', () => {
+    const { code } = read('lib/core/keys.lua');
+    const names = [...code.matchAll(/local (\w+) = KEYS\[(\d+)\]/g)].map(([, name, at]) => [name, Number(at)]);
+    const keys = new QueueKeys('jobs');
+    const sent = keys.standard.map((key, i) => [key.slice('queue:jobs:'.length).replace(/:$/, ''), i + 1]);
+    expect(names).toEqual(sent);
+  });
+
+  it.each([
+    ['job/enqueue', 'forEnqueue'],
+    ['job/complete', 'forComplete'],
+    ['job/extend', 'forExtend'],
+  ] as const)('the keys of %s are sent in the order of its header', (name, list) => {
+    const keys = new QueueKeys('jobs');
+    expect(keys[list].map((key) => key.slice('queue:jobs:'.length))).toEqual(headerKeys(name));
+  });
+
+  it('plain jobs are enqueued with the first keys of an enqueue, and no others', () => {
+    const keys = new QueueKeys('jobs');
+    const plain = keys.forPlainEnqueue;
+    expect(plain).toEqual(keys.forEnqueue.slice(0, plain.length));
+    const { code } = read('job/enqueue.lua');
+    const [branch] = /if not prioritized then[\s\S]*?\nelse\n/.exec(code)!;
+    const others = ['prioritized', 'scheduled', 'sequence', 'unique', 'windows', 'replaced'];
+    expect(others.filter((name) => new RegExp(`\\b${name}\\b(?! then)`).test(branch))).toEqual([]);
+  });
+
+  it('the keys of claim are sent in the order of its header', () => {
+    const keys = new QueueKeys('jobs').forClaim('w');
+    expect(keys.map((key) => key.slice('queue:jobs:'.length).replace(/^batch:w$/, 'batch'))).toEqual(
+      headerKeys('job/claim'),
+    );
+  });
+});
+
+function headerKeys(script: string): string[] {
+  const { header } = read(`${script}.lua`);
+  return [...header.matchAll(/KEYS\[\d+\] (\w+) /g)].map((match) => match[1]!.replace(/^(job|replaced)$/, '$1:'));
+}

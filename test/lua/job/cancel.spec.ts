@@ -1,0 +1,137 @@
+import { describe, expect, it } from '@jest/globals';
+import type { QueueOptions } from '#queue/model/queue-options.js';
+import type { HandlerRetention } from '#queue/store/encode-worker-limits.js';
+import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+
+const error = { name: 'Error', message: 'no' };
+
+describe('cancel.lua', () => {
+  it.each([
+    ['pending', {}],
+    ['prioritized', { priority: 5 }],
+    ['scheduled', { delay_ms: 60_000 }],
+  ])('ends a %s job at once, with a TTL, its unique key free', async (_place, options) => {
+    const q = testQueue({ resultTtlMs: 60_000 });
+    await q.add('a', { ...options, unique: 'k', unique_for: 'unfinished' });
+    await q.addAll('b');
+    expect(await q.run(q.scripts.cancel('a'))).toBe('cancelled');
+    const hash = await q.job('a');
+    expect(hash.status).toBe('cancelled');
+    expect(Math.abs(Number(hash.cancelled_at_ms) - (await q.now()))).toBeLessThan(5_000);
+    expect(await q.redis.lrange(q.keys.cancelled, 0, -1)).toEqual(['a']);
+    expect(await q.redis.pttl(q.keys.job('a'))).toBeGreaterThan(0);
+    expect(await q.redis.pttl(q.keys.job('a'))).toBeLessThanOrEqual(60_000);
+    expect(await q.redis.exists(q.keys.unique)).toBe(0);
+    expect(await q.total('cancelled')).toBe(1);
+    expect((await q.claim(10)).map((job) => job.id)).toEqual(['b']);
+  });
+
+  it('answers the job where somebody is to be told of it, however short it is kept', async () => {
+    const q = testQueue({ resultTtlMs: 1 });
+    await q.addAll('a');
+    const answer = await q.run(q.scripts.cancelAndTell('a', 'r'));
+    expect(answer).toMatchObject({ answer: 'cancelled', cancelled: { id: 'a', status: 'cancelled' } });
+    await q.addAndClaim('b');
+    expect(await q.run(q.scripts.cancelAndTell('b', 'r'))).toEqual({ answer: 'requested' });
+    expect(await q.run(q.scripts.cancelAndTell('none', 'r'))).toEqual({ answer: 'missing' });
+  });
+
+  it('I3: answers the job to the same request again, and to no other', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b');
+    const first = await q.run(q.scripts.cancelAndTell('a', 'r'));
+    await q.run(q.scripts.cancel('b'));
+    await expectUnchanged(q, async () => {
+      expect(await q.run(q.scripts.cancelAndTell('a', 'r'))).toEqual(first);
+      expect(await q.run(q.scripts.cancelAndTell('a', 'of another'))).toEqual({ answer: 'cancelled' });
+      expect(await q.run(q.scripts.cancel('a'))).toBe('cancelled');
+      expect(await q.run(q.scripts.cancelAndTell('b', 'r'))).toEqual({ answer: 'cancelled' });
+      expect(await q.run(q.scripts.cancel('b'))).toBe('cancelled');
+    });
+  });
+
+  const OF_QUEUE = { resultTtlMs: 60_000 };
+  const OF_HANDLER = { resultTtlMs: 70_000 };
+  it.each<[string, Record<string, string>, HandlerRetention, QueueOptions, number]>([
+    ['the enqueue', { worker: '{"resultTtlMs":90000}' }, { ...OF_HANDLER, cancelledTtlMs: 1 }, OF_QUEUE, 90_000],
+    ['its handler of cancelled jobs', {}, { ...OF_HANDLER, cancelledTtlMs: 30_000 }, OF_QUEUE, 30_000],
+    ['its handler', {}, OF_HANDLER, { ...OF_QUEUE, cancelledTtlMs: 1 }, 70_000],
+    ['the queue of cancelled jobs', {}, { deadLetterCap: 5 }, { ...OF_QUEUE, cancelledTtlMs: 30_000 }, 30_000],
+    ['the queue', {}, { deadLetterCap: 5 }, OF_QUEUE, 60_000],
+  ])('keeps a job as long as %s says, also a running one', async (_who, options, kept, queueOptions, ms) => {
+    const q = testQueue(queueOptions);
+    await q.run(q.scripts.announce('w1', true, [{ name: q.name, maxAttempts: 3, maxCrashes: 3, ...kept }]));
+    const job = await q.addAndClaim('runs', options);
+    await q.run(q.scripts.cancel('runs'));
+    await q.run(q.scripts.fail([{ ...job, error, final: false, backoffMs: 0 }]));
+    await q.add('waits', options);
+    await q.run(q.scripts.cancel('waits'));
+    for (const id of ['runs', 'waits']) {
+      expect(await q.redis.pttl(q.keys.job(id))).toBeGreaterThan(ms - 5_000);
+      expect(await q.redis.pttl(q.keys.job(id))).toBeLessThanOrEqual(ms);
+    }
+  });
+
+  it('keeps a job for a year at most, whatever a producer wrote', async () => {
+    const q = testQueue();
+    await q.add('a', { worker: '{"resultTtlMs":99999999999999999999}' });
+    await q.run(q.scripts.cancel('a'));
+    expect(await q.redis.pttl(q.keys.job('a'))).toBeLessThanOrEqual(31_536_000_000);
+    expect(await q.redis.pttl(q.keys.job('a'))).toBeGreaterThan(31_535_000_000);
+  });
+
+  it('flags a running job and leaves its claim', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    expect(await q.run(q.scripts.cancel('a'))).toBe('requested');
+    const hash = await q.job('a');
+    expect(hash).toMatchObject({ status: 'processing', claim_token: job.token });
+    expect(Number(hash.cancel_requested_at_ms)).toBeGreaterThan(0);
+  });
+
+  it('flags a job that a client of the pattern has moved and not yet marked', async () => {
+    const q = testQueue();
+    await q.addAll('a');
+    await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
+    expect(await q.run(q.scripts.cancel('a'))).toBe('requested');
+    expect(await q.status('a')).toBe('pending');
+    q.broken = true; // as that client left it
+  });
+
+  it.each(['pending', 'processing'])(
+    'I3: repeated for a %s job it answers the same and changes nothing',
+    async (status) => {
+      const q = testQueue();
+      await q.addAll('a');
+      if (status === 'processing') await q.claim(1);
+      const first = await q.run(q.scripts.cancel('a'));
+      expect(await expectUnchanged(q, () => q.run(q.scripts.cancel('a')))).toBe(first);
+    },
+  );
+
+  it('leaves what has ended, and what is missing', async () => {
+    const q = testQueue();
+    await q.addAll('done', 'dead');
+    const [done, dead] = await q.claim(2);
+    await q.run(q.scripts.complete([{ ...done!, result: '' }]));
+    await q.run(q.scripts.fail([{ ...dead!, error, final: true, backoffMs: 0 }]));
+    const answers = await expectUnchanged(q, async () => [
+      await q.run(q.scripts.cancel('done')),
+      await q.run(q.scripts.cancel('dead')),
+      await q.run(q.scripts.cancel('missing')),
+    ]);
+    expect(answers).toEqual(['finished', 'finished', 'missing']);
+  });
+
+  it.each([
+    [1, ['c'], 2],
+    [0, [], 3],
+  ])('a history of %i keeps %j; what fell off lives 10 s', async (cancelledHistory, kept, fallen) => {
+    const q = testQueue({ cancelledHistory });
+    await q.addAll('a', 'b', 'c');
+    for (const id of ['a', 'b', 'c']) await q.run(q.scripts.cancel(id));
+    expect(await q.redis.lrange(q.keys.cancelled, 0, -1)).toEqual(kept);
+    const lives = await Promise.all(['a', 'b', 'c'].map((id) => q.redis.pttl(q.keys.job(id))));
+    expect(lives.filter((ms) => ms > 0 && ms <= 10_000)).toHaveLength(fallen);
+  });
+});

@@ -1,0 +1,210 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ClaimedJob } from '#queue/model/job.js';
+import type { Failure } from '#queue/store/queue-calls.js';
+import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+
+const error = { name: 'TypeError', message: 'no address' };
+
+function failure(job: ClaimedJob, rest: Partial<Failure> = {}): Failure {
+  return { ...job, error, final: false, backoffMs: 0, ...rest };
+}
+
+describe('fail.lua', () => {
+  it('retries at the back of the queue, and keeps error and attempt', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b');
+    const [a] = await q.claim(1);
+    await q.takeWake();
+    expect(await q.run(q.scripts.fail([failure(a!)]))).toEqual(['retry']);
+    expect(await q.pending()).toEqual(['b', 'a']);
+    expect(await q.job('a')).toMatchObject({
+      status: 'pending',
+      attempts: '1',
+      errors: '1',
+      claim_token: '',
+      claimed_at_ms: '0',
+      last_error: 'no address',
+    });
+    expect(await q.total('retried')).toBe(1);
+    expect(await q.takeWake()).toBe(true);
+  });
+
+  it('I5: retries after its backoff, by the time of the server', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    const before = await q.now();
+    await q.run(q.scripts.fail([failure(job, { backoffMs: 60_000 })]));
+    const due = Number(await q.redis.zscore(q.keys.scheduled, 'a'));
+    expect(due).toBeGreaterThanOrEqual(before + 60_000);
+    expect(due).toBeLessThanOrEqual((await q.now()) + 60_000);
+    expect(await q.job('a')).toMatchObject({ status: 'scheduled', due_at_ms: String(due) });
+  });
+
+  it('puts a prioritized job to the end of its line', async () => {
+    const q = testQueue();
+    await q.add('a', { priority: 5 });
+    const [a] = await q.claim(1);
+    await q.add('b', { priority: 5 });
+    await q.run(q.scripts.fail([failure(a!)]));
+    expect(await q.ranked(q.keys.prioritized)).toEqual(['b', 'a']);
+    expect(await q.field('a', 'rank')).toBe(await q.redis.zscore(q.keys.prioritized, 'a'));
+  });
+
+  it('I6: the last attempt ends as a dead letter without a TTL', async () => {
+    const q = testQueue({ maxAttempts: 2 });
+    const first = await q.addAndClaim('a');
+    expect(await q.run(q.scripts.fail([failure(first)]))).toEqual(['retry']);
+    const [second] = await q.claim(1);
+    await q.takeWake();
+    expect(await q.run(q.scripts.fail([failure(second!)]))).toEqual(['failed']);
+    const hash = await q.job('a');
+    expect(hash).toMatchObject({ status: 'failed', attempts: '2', claim_token: '', last_error: 'no address' });
+    expect(await q.redis.zscore(q.keys.dead, 'a')).toBe(hash.failed_at_ms);
+    expect(await q.redis.lrange(q.keys.failed, 0, -1)).toEqual(['a']);
+    expect(await q.redis.pttl(q.keys.job('a'))).toBe(-1);
+    expect(await q.total('failed')).toBe(1);
+    expect(await q.takeWake()).toBe(false);
+  });
+
+  it('takes the TTL away that a foreign client may have set', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await q.redis.expire(q.keys.job('a'), 300);
+    await q.run(q.scripts.fail([failure(job, { final: true })]));
+    expect(await q.redis.pttl(q.keys.job('a'))).toBe(-1);
+  });
+
+  it('a final failure is a dead letter at once', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    expect(await q.run(q.scripts.fail([failure(job, { final: true, backoffMs: 5_000 })]))).toEqual(['failed']);
+    expect(await q.ranked(q.keys.dead)).toEqual(['a']);
+  });
+
+  it('a job that was asked to cancel ends cancelled, not retried', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a', { unique: 'k', unique_for: 'unfinished' });
+    await q.run(q.scripts.cancel('a'));
+    expect(await q.run(q.scripts.fail([failure(job)]))).toEqual(['cancelled']);
+    expect(await q.status('a')).toBe('cancelled');
+    expect(await q.redis.exists(q.keys.unique)).toBe(0);
+    expect(await q.total('cancelled')).toBe(1);
+  });
+
+  it('I2: a wrong token changes nothing', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    const stale = q.scripts.fail([failure(job, { token: 'stale' })]);
+    expect(await expectUnchanged(q, () => q.run(stale))).toEqual(['lost']);
+  });
+
+  it('I7: a job whose hash is gone is lost and not made anew', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await q.redis.del(q.keys.job('a'));
+    expect(await expectUnchanged(q, () => q.run(q.scripts.fail([failure(job)])))).toEqual(['lost']);
+    q.broken = true; // until the sweep finds the claim
+  });
+
+  it('takes a batch of none', async () => {
+    const q = testQueue();
+    expect(await expectUnchanged(q, () => q.run(q.scripts.fail([])))).toEqual([]);
+  });
+
+  it('settles 500 in one call, each with its own answer', async () => {
+    const q = testQueue();
+    await q.addAll(...Array.from({ length: 500 }, (_, i) => `job-${i}`));
+    const jobs = await q.claim(500);
+    const answers = await q.run(q.scripts.fail(jobs.map((job, i) => failure(job, { final: i % 2 === 0 }))));
+    expect(answers).toEqual(jobs.map((_, i) => (i % 2 === 0 ? 'failed' : 'retry')));
+    expect(await q.redis.zcard(q.keys.dead)).toBe(250);
+  });
+
+  it.each([
+    ['retry', {}, {}],
+    ['retry', { backoffMs: 60_000 }, {}],
+    ['failed', { final: true }, {}],
+    ['cancelled', {}, { cancel_requested_at_ms: 1 }],
+  ])('I3: repeated after a lost reply it answers %s again and changes nothing', async (answer, rest, fields) => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    if (Object.keys(fields).length > 0) await q.redis.hset(q.keys.job('a'), fields);
+    const call = q.scripts.fail([failure(job, rest)]);
+    expect(await q.run(call)).toEqual([answer]);
+    expect(await expectUnchanged(q, () => q.run(call))).toEqual([answer]);
+  });
+
+  it('I3: repeated after the retry was claimed anew it gives the first answer and changes nothing', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    const call = q.scripts.fail([failure(job)]);
+    await q.run(call);
+    await q.claim(1);
+    expect(await expectUnchanged(q, () => q.run(call))).toEqual(['retry']);
+  });
+
+  it('I2: after its claim was taken back and the job claimed anew, it is lost and changes nothing', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await q.expireClaims('a');
+    await q.run(q.scripts.reclaim(10, 1e15, 0));
+    await q.claim(1);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.fail([failure(job)])))).toEqual(['lost']);
+  });
+});
+
+describe('fail.lua: records', () => {
+  it('logs each attempt with its worker, times and error, the newest 20', async () => {
+    const q = testQueue({ maxAttempts: 50 });
+    await q.addAll('a');
+    for (let i = 1; i <= 25; i++) {
+      const [job] = await q.claim(1, { worker: 'host "1"\n' });
+      await q.run(q.scripts.fail([failure(job!, { error: { name: 'E', message: `try ${i}\n"` } })]));
+    }
+    const log = await q.attemptLog('a');
+    expect(log.map((entry) => entry.attempt)).toEqual(Array.from({ length: 20 }, (_, i) => i + 6));
+    expect(log.at(-1)).toMatchObject({
+      outcome: 'error',
+      worker: 'host "1"\n',
+      error: { name: 'E', message: 'try 25\n"' },
+    });
+    expect(Number(log.at(-1)!.endedAt)).toBeGreaterThanOrEqual(Number(log.at(-1)!.startedAt));
+  });
+
+  it('keeps the failed history at its cap, and all dead letters', async () => {
+    const q = testQueue({ failedHistory: 1 });
+    await q.addAll('a', 'b');
+    const jobs = await q.claim(2);
+    await q.run(q.scripts.fail(jobs.map((job) => failure(job, { final: true }))));
+    expect(await q.redis.lrange(q.keys.failed, 0, -1)).toEqual(['b']);
+    expect(await q.redis.zcard(q.keys.dead)).toBe(2);
+    expect(await q.redis.pttl(q.keys.job('a'))).toBe(-1);
+  });
+
+  it('a failed history of 0 keeps the dead letter', async () => {
+    const q = testQueue({ failedHistory: 0 });
+    await q.run(q.scripts.fail([failure(await q.addAndClaim('a'), { final: true })]));
+    expect(await q.redis.llen(q.keys.failed)).toBe(0);
+    expect(await q.ranked(q.keys.dead)).toEqual(['a']);
+  });
+
+  it('beyond their cap the oldest dead letters are deleted', async () => {
+    const q = testQueue({ deadLetterCap: 2 });
+    for (const [i, id] of ['a', 'b', 'c'].entries()) {
+      await q.run(q.scripts.fail([failure(await q.addAndClaim(id), { final: true })]));
+      await q.redis.zadd(q.keys.dead, 'XX', i + 1, id);
+    }
+    expect(await q.ranked(q.keys.dead)).toEqual(['b', 'c']);
+    expect(await q.redis.exists(q.keys.job('a'))).toBe(0);
+    expect(await q.total('failed')).toBe(3);
+  });
+
+  it('frees the unique key of a dead letter, and holds that of a retry', async () => {
+    const q = testQueue({ maxAttempts: 2 });
+    const job = await q.addAndClaim('a', { unique: 'k', unique_for: 'unfinished' });
+    await q.run(q.scripts.fail([failure(job)]));
+    expect(await q.redis.hget(q.keys.unique, 'k')).toBe('a');
+    await q.run(q.scripts.fail([failure((await q.claim(1))[0]!)]));
+    expect(await q.redis.exists(q.keys.unique)).toBe(0);
+  });
+});

@@ -1,0 +1,80 @@
+import { describe, expect, it } from '@jest/globals';
+import { connect } from '../../support/redis/redis.js';
+import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+
+describe('progress.lua', () => {
+  it('stores the progress of a current claim; repeated it is the same', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    const call = q.scripts.progress(job, '{"percent":40}');
+    expect(await q.run(call)).toBe(true);
+    expect(await q.field('a', 'progress')).toBe('{"percent":40}');
+    expect(await expectUnchanged(q, () => q.run(call))).toBe(true);
+  });
+
+  it('I2: is refused to a lost claim and to a missing job', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    const answers = await expectUnchanged(q, async () => [
+      await q.run(q.scripts.progress(job, '1')),
+      await q.run(q.scripts.progress({ id: 'missing', token: 't' }, '1')),
+    ]);
+    expect(answers).toEqual([false, false]);
+  });
+
+  it('is told to whoever listens', async () => {
+    const q = testQueue();
+    const subscriber = connect();
+    await subscriber.subscribe(q.keys.events);
+    const heard = new Promise<string>((resolve) => {
+      subscriber.once('message', (_channel: string, message: string) => resolve(message));
+    });
+    const job = await q.addAndClaim('a');
+    await q.run(q.scripts.progress(job, '1'));
+    expect(JSON.parse(await heard)).toEqual({ id: 'a', status: 'progress', name: q.name });
+  });
+});
+
+async function messages(q: TestQueue): Promise<unknown[]> {
+  const log = (await q.field('a', 'log')) ?? '';
+  return log.split('\n').map((line) => (JSON.parse(line) as { message: unknown }).message);
+}
+
+describe('log.lua', () => {
+  it('I5: appends lines with the time of the server, the newest up to the cap', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    expect(await q.run(q.scripts.log(job, 3, ['"one"', '"two\\n"']))).toBe(true);
+    await q.run(q.scripts.log(job, 3, ['"three"', '"four"']));
+    expect(await messages(q)).toEqual(['two\n', 'three', 'four']);
+    const { at } = JSON.parse((await q.field('a', 'log'))!.split('\n')[0]!) as { at: number };
+    expect(Math.abs(at - (await q.now()))).toBeLessThan(5_000);
+  });
+
+  it('takes more lines at once than it keeps', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await q.run(q.scripts.log(job, 2, ['1', '2', '3', '4', '5']));
+    expect(await messages(q)).toEqual([4, 5]);
+  });
+
+  it('repeated after a lost reply the lines stand twice, as its header says', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    const call = q.scripts.log(job, 10, ['"one"']);
+    await q.run(call);
+    await q.run(call);
+    expect(await messages(q)).toEqual(['one', 'one']);
+  });
+
+  it('I2: is refused to a lost claim and to a missing job', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    const answers = await expectUnchanged(q, async () => [
+      await q.run(q.scripts.log({ ...job, token: 'stale' }, 5, ['1'])),
+      await q.run(q.scripts.log({ id: 'missing', token: 't' }, 5, ['1'])),
+    ]);
+    expect(answers).toEqual([false, false]);
+  });
+});

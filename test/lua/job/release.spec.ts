@@ -1,0 +1,151 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ClaimedJob } from '#queue/model/job.js';
+import type { Release } from '#queue/store/queue-calls.js';
+import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+
+function release(job: ClaimedJob, rest: Partial<Release> = {}): Release {
+  return { ...job, reason: 'interruption', delayMs: 0, ...rest };
+}
+
+describe('release.lua', () => {
+  it('I6: gives the attempt back and counts the interruption', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await q.takeWake();
+    expect(await q.run(q.scripts.release([release(job)]))).toEqual(['released']);
+    expect(await q.job('a')).toMatchObject({
+      status: 'pending',
+      attempts: '0',
+      interruptions: '1',
+      claim_token: '',
+      claimed_at_ms: '0',
+    });
+    expect(await q.redis.zcard(q.keys.claims)).toBe(0);
+    expect(await q.total('released')).toBe(1);
+    expect(await q.takeWake()).toBe(true);
+  });
+
+  it('pushes no error out of the log of attempts, but an older one that counts as no attempt', async () => {
+    const q = testQueue();
+    const error = { name: 'Error', message: 'no' };
+    await q.add('a', { max_attempts: 100 });
+    for (let i = 0; i < 3; i++) {
+      const [job] = await q.claim(1);
+      await q.run(q.scripts.fail([{ ...job!, error, final: false, backoffMs: 0 }]));
+    }
+    for (const reason of ['interruption', 'unhandled', ...Array<'snooze'>(18).fill('snooze')] as const) {
+      const [job] = await q.claim(1);
+      await q.run(q.scripts.release([release(job!, { reason })]));
+      if (reason === 'unhandled') {
+        await q.makeDue('a');
+      }
+    }
+    const log = await q.attemptLog('a');
+    expect(log.map(({ outcome }) => outcome)).toEqual([...Array(3).fill('error'), ...Array(17).fill('snooze')]);
+  });
+
+  it('I8: puts jobs back at the front in their old order, whatever the order of the call', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b', 'c', 'd');
+    const [a, b, c] = await q.claim(3);
+    await q.run(q.scripts.release([b!, a!, c!].map((job) => release(job))));
+    expect(await q.pending()).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  it('I8: puts a prioritized job back into its old place', async () => {
+    const q = testQueue();
+    for (const id of ['a', 'b', 'c']) await q.add(id, { priority: 5 });
+    const [a] = await q.claim(1);
+    await q.run(q.scripts.release([release(a!)]));
+    expect(await q.ranked(q.keys.prioritized)).toEqual(['a', 'b', 'c']);
+  });
+
+  it('a snooze comes back after its delay, by the time of the server', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    const before = await q.now();
+    await q.run(q.scripts.release([release(job, { reason: 'snooze', delayMs: 60_000 })]));
+    const due = Number(await q.redis.zscore(q.keys.scheduled, 'a'));
+    expect(due).toBeGreaterThanOrEqual(before + 60_000);
+    expect(await q.job('a')).toMatchObject({ status: 'scheduled', attempts: '0', snoozes: '1' });
+    expect((await q.attemptLog('a'))[0]).toMatchObject({ attempt: 1, outcome: 'snooze', error: null });
+  });
+
+  it('a name that nobody handles is offered 10 times, then a dead letter that says so', async () => {
+    const q = testQueue();
+    await q.addAll('a');
+    for (let i = 1; i <= 11; i++) {
+      const [job] = await q.claim(1);
+      const answer = await q.run(q.scripts.release([release(job!, { reason: 'unhandled' })]));
+      expect(answer).toEqual([i <= 10 ? 'released' : 'failed']);
+    }
+    expect(await q.job('a')).toMatchObject({ status: 'failed', attempts: '0', unhandled: '11' });
+    expect(await q.field('a', 'last_error')).toContain(`handles the name "${q.name}"`);
+  });
+
+  it('ends a job that was asked to cancel', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await q.run(q.scripts.cancel('a'));
+    expect(await q.run(q.scripts.release([release(job)]))).toEqual(['cancelled']);
+    expect(await q.redis.lrange(q.keys.cancelled, 0, -1)).toEqual(['a']);
+  });
+
+  it('I2: a wrong token, and a hash that is gone, are lost and change nothing', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'gone');
+    const [a, gone] = await q.claim(2);
+    await q.redis.del(q.keys.job('gone'));
+    const call = q.scripts.release([release(a!, { token: 'stale' }), release(gone!)]);
+    expect(await expectUnchanged(q, () => q.run(call))).toEqual(['lost', 'lost']);
+    q.broken = true; // until the sweep finds the claim of the job that is gone
+  });
+
+  it('takes a batch of none', async () => {
+    const q = testQueue();
+    expect(await expectUnchanged(q, () => q.run(q.scripts.release([])))).toEqual([]);
+  });
+
+  it('gives 500 back in one call', async () => {
+    const q = testQueue();
+    const ids = Array.from({ length: 500 }, (_, i) => `job-${i}`);
+    await q.addAll(...ids);
+    const jobs = await q.claim(500);
+    await q.run(q.scripts.release(jobs.map((job) => release(job))));
+    expect(await q.pending()).toEqual(ids);
+  });
+
+  it.each([
+    ['released', {}, {}],
+    ['released', { delayMs: 60_000 }, {}],
+    ['failed', { reason: 'unhandled' as const }, { unhandled: 10 }],
+    ['cancelled', {}, { cancel_requested_at_ms: 1 }],
+  ])('I3: repeated after a lost reply it answers %s again and changes nothing', async (answer, rest, fields) => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    if (Object.keys(fields).length > 0) await q.redis.hset(q.keys.job('a'), fields);
+    const call = q.scripts.release([release(job, rest)]);
+    expect(await q.run(call)).toEqual([answer]);
+    expect(await expectUnchanged(q, () => q.run(call))).toEqual([answer]);
+  });
+
+  it('I3: a job twice in one batch is given back once, with one answer', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b');
+    const [a, b] = await q.claim(2);
+    const answers = await q.run(q.scripts.release([release(a!), release(b!), release(a!)]));
+    expect(answers).toEqual(['released', 'released', 'released']);
+    expect(await q.pending()).toEqual(['a', 'b']);
+    expect(await q.job('a')).toMatchObject({ attempts: '0', interruptions: '1' });
+    expect(await q.total('released')).toBe(2);
+  });
+
+  it('I3: repeated after the job was claimed anew it gives the first answer and changes nothing', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    const call = q.scripts.release([release(job)]);
+    await q.run(call);
+    await q.claim(1);
+    expect(await expectUnchanged(q, () => q.run(call))).toEqual(['released']);
+  });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+
+const error = { name: 'Error', message: 'no' };
+
+describe('remove.lua', () => {
+  it.each([
+    ['pending', {}],
+    ['prioritized', { priority: 5 }],
+    ['scheduled', { delay_ms: 60_000 }],
+  ])('deletes a %s job with all its traces', async (_place, options) => {
+    const q = testQueue();
+    await q.add('a', { ...options, unique: 'k', unique_for: 'unfinished' });
+    await q.takeWake();
+    expect(await q.run(q.scripts.remove('a'))).toBe('removed');
+    expect(Object.keys(await q.snapshot()).filter((key) => key !== 'stats' && key !== 'sequence')).toEqual([]);
+  });
+
+  it.each(['completed', 'failed', 'cancelled'] as const)('deletes a %s job with all its traces', async (status) => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    if (status === 'completed') await q.run(q.scripts.complete([{ ...job, result: '1' }]));
+    if (status === 'cancelled') await q.run(q.scripts.cancel('a'));
+    if (status !== 'completed') await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
+    expect(await q.status('a')).toBe(status);
+    expect(await q.run(q.scripts.remove('a'))).toBe('removed');
+    const snapshot = await q.snapshot();
+    for (const key of ['job:a', 'dead', 'completed', 'failed', 'cancelled'])
+      expect(snapshot).not.toHaveProperty([key]);
+  });
+
+  it('refuses a claimed job, ours or foreign', async () => {
+    const q = testQueue();
+    await q.addAll('ours', 'foreign');
+    await q.claim(1);
+    await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
+    q.broken = true; // as a foreign client leaves it between its two steps
+    const answers = await expectUnchanged(q, async () => [
+      await q.run(q.scripts.remove('ours')),
+      await q.run(q.scripts.remove('foreign')),
+    ]);
+    expect(answers).toEqual(['processing', 'processing']);
+  });
+
+  it('I3: repeated it answers missing and changes nothing', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b');
+    await q.run(q.scripts.remove('a'));
+    expect(await expectUnchanged(q, () => q.run(q.scripts.remove('a')))).toBe('missing');
+    expect(await q.pending()).toEqual(['b']);
+  });
+
+  it('leaves a unique key that another job owns', async () => {
+    const q = testQueue();
+    await q.addAndClaim('a', { unique: 'k', unique_for: 'pending' });
+    await q.add('b', { unique: 'k', unique_for: 'pending' });
+    await q.expireClaims('a');
+    await q.run(q.scripts.reclaim(10, 1e12, 0));
+    await q.run(q.scripts.remove('a'));
+    expect(await q.redis.hgetall(q.keys.unique)).toEqual({ k: 'b' });
+  });
+});

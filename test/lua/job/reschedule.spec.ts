@@ -1,0 +1,81 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+
+describe('reschedule.lua', () => {
+  it.each([
+    ['pending', {}],
+    ['prioritized', { priority: 5 }],
+    ['scheduled', { delay_ms: 5_000 }],
+  ])('I5: delays a %s job from now, by the time of the server', async (_place, options) => {
+    const q = testQueue();
+    await q.add('a', options);
+    const before = await q.now();
+    expect(await q.run(q.scripts.reschedule('a', { delayMs: 60_000 }))).toBe('scheduled');
+    const due = Number(await q.redis.zscore(q.keys.scheduled, 'a'));
+    expect(due).toBeGreaterThanOrEqual(before + 60_000);
+    expect(due).toBeLessThanOrEqual((await q.now()) + 60_000);
+    expect(await q.job('a')).toMatchObject({ status: 'scheduled', due_at_ms: String(due) });
+    expect(await q.pending()).toEqual([]);
+  });
+
+  it('starts a job at a time given', async () => {
+    const q = testQueue();
+    await q.addAll('a');
+    const runAtMs = (await q.now()) + 60_000;
+    expect(await q.run(q.scripts.reschedule('a', { runAtMs }))).toBe('scheduled');
+    expect(await q.redis.zscore(q.keys.scheduled, 'a')).toBe(String(runAtMs));
+  });
+
+  it.each([{ delayMs: 0 }, { runAtMs: 1 }])(
+    'starts it now with %j, at the back, and wakes a worker',
+    async (start) => {
+      const q = testQueue();
+      await q.add('a', { delay_ms: 60_000 });
+      await q.addAll('b');
+      await q.takeWake();
+      expect(await q.run(q.scripts.reschedule('a', start))).toBe('pending');
+      expect(await q.pending()).toEqual(['b', 'a']);
+      expect(await q.status('a')).toBe('pending');
+      expect(await q.takeWake()).toBe(true);
+    },
+  );
+
+  it('keeps a priority', async () => {
+    const q = testQueue();
+    await q.add('a', { priority: 5, delay_ms: 60_000 });
+    await q.run(q.scripts.reschedule('a', { delayMs: 0 }));
+    expect(await q.ranked(q.keys.prioritized)).toEqual(['a']);
+  });
+
+  it('wakes a worker when the job is now due before all others', async () => {
+    const q = testQueue();
+    await q.add('a', { delay_ms: 60_000 });
+    await q.add('b', { delay_ms: 90_000 });
+    await q.takeWake();
+    await q.run(q.scripts.reschedule('b', { delayMs: 70_000 }));
+    expect(await q.takeWake()).toBe(false);
+    await q.run(q.scripts.reschedule('b', { delayMs: 30_000 }));
+    expect(await q.takeWake()).toBe(true);
+  });
+
+  it('refuses what is claimed or has ended, and says what is missing', async () => {
+    const q = testQueue();
+    await q.addAll('running', 'done');
+    const [, done] = await q.claim(2);
+    await q.run(q.scripts.complete([{ ...done!, result: '' }]));
+    const answers = await expectUnchanged(q, async () => [
+      await q.run(q.scripts.reschedule('running', { delayMs: 0 })),
+      await q.run(q.scripts.reschedule('done', { delayMs: 0 })),
+      await q.run(q.scripts.reschedule('missing', { delayMs: 0 })),
+    ]);
+    expect(answers).toEqual(['refused', 'refused', 'missing']);
+  });
+
+  it('I3: repeated with a time given it changes nothing but its place among equals', async () => {
+    const q = testQueue();
+    await q.addAll('a');
+    const call = q.scripts.reschedule('a', { runAtMs: (await q.now()) + 60_000 });
+    const first = await q.run(call);
+    expect(await expectUnchanged(q, () => q.run(call))).toBe(first);
+  });
+});

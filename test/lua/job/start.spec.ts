@@ -1,0 +1,281 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ClaimedJob } from '#queue/model/job.js';
+import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+
+/** The worker of a claimed job dies, and a sweep finds its claim. */
+async function die(q: TestQueue, id: string): Promise<void> {
+  await q.expireClaims(id);
+  await q.run(q.scripts.reclaim(500, Number.MAX_SAFE_INTEGER, 0));
+}
+
+/** Adds a job and lets workers die with it. */
+async function addCrashed(q: TestQueue, id: string, times: number): Promise<void> {
+  await q.add(id);
+  for (let i = 0; i < times; i++) {
+    await q.claim(1);
+    await die(q, id);
+  }
+}
+
+async function claimAlone(q: TestQueue) {
+  const [job] = await q.claim(1, { slots: 1 });
+  return job!;
+}
+
+/** Two jobs that can expire, of which the claim of one has crashed twice, claimed by a worker; then they expire. */
+async function claimThenExpire(q: TestQueue): Promise<ClaimedJob[]> {
+  await q.add('held', { expires_in_ms: 60_000 });
+  for (let i = 0; i < 2; i++) {
+    await q.claim(1);
+    await die(q, 'held');
+  }
+  await q.add('ahead', { expires_in_ms: 60_000 });
+  const jobs = await q.claim(2, { slots: 2 });
+  for (const { id } of jobs) await q.redis.hset(q.keys.job(id), 'expires_at_ms', 1);
+  return jobs;
+}
+
+describe('start.lua', () => {
+  it('until then a job on its last chance is held: its worker may die, and it is not charged', async () => {
+    const q = testQueue();
+    await addCrashed(q, 'a', 2);
+    expect(await claimAlone(q)).toMatchObject({ id: 'a', attempt: 3, alone: true });
+    await die(q, 'a');
+    expect(await q.job('a')).toMatchObject({ status: 'pending', attempts: '2', crashes: '2', interruptions: '1' });
+    expect((await q.attemptLog('a')).map(({ outcome }) => outcome)).toEqual(['crash', 'crash', 'interruption']);
+  });
+
+  it('from then on it is charged; repeated it changes nothing', async () => {
+    const q = testQueue();
+    await addCrashed(q, 'a', 2);
+    const job = await claimAlone(q);
+    expect(await q.run(q.scripts.start(job))).toBe('started');
+    expect(await expectUnchanged(q, () => q.run(q.scripts.start(job)))).toBe('started');
+    await die(q, 'a');
+    expect(await q.job('a')).toMatchObject({ status: 'failed', crashes: '3' });
+  });
+
+  it('I2: says that a claim is lost, and writes nothing', async () => {
+    const q = testQueue();
+    await addCrashed(q, 'a', 2);
+    const job = await claimAlone(q);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.start({ ...job, token: 'x' })))).toBe('lost');
+    expect(await expectUnchanged(q, () => q.run(q.scripts.start({ id: 'gone', token: 't' })))).toBe('lost');
+  });
+});
+
+describe('start.lua of a job that expired after its claim', () => {
+  const EXPIRED = { name: 'JobExpired', message: 'The job was not started within its expiresInMs.' };
+
+  it('says why it must not start, with the attempts before; repeated it changes nothing', async () => {
+    const q = testQueue();
+    const [held, ahead] = await claimThenExpire(q);
+    expect([held!.alone, ahead!.expires]).toEqual([true, true]);
+    const message = 'The job expired after 2 attempts, before the next one.';
+    for (const [job, error] of [
+      [held!, { ...EXPIRED, message: expect.stringContaining(message) }],
+      [ahead!, EXPIRED],
+    ] as const) {
+      expect(await q.run(q.scripts.start(job))).toEqual(error);
+      expect(await expectUnchanged(q, () => q.run(q.scripts.start(job)))).toEqual(error);
+      expect(await q.job(job.id)).toMatchObject({ status: 'processing', claim_token: job.token });
+    }
+  });
+
+  it('is settled as one whose claim found it expired: it fails, and has used no attempt', async () => {
+    const q = testQueue();
+    const [held, ahead] = await claimThenExpire(q);
+    for (const [job, attempts] of [
+      [held!, '2'],
+      [ahead!, '0'],
+    ] as const) {
+      await q.run(q.scripts.start(job));
+      const settle = () => q.run(q.scripts.fail([{ ...job, error: EXPIRED, final: true, backoffMs: 0 }]));
+      expect(await settle()).toEqual(['failed']);
+      expect(await expectUnchanged(q, settle)).toEqual(['failed']);
+      expect(await q.job(job.id)).toMatchObject({
+        status: 'failed',
+        attempts,
+        errors: '1',
+        last_error: EXPIRED.message,
+      });
+      expect((await q.attemptLog(job.id)).at(-1)).toMatchObject({ attempt: Number(attempts), outcome: 'error' });
+    }
+  });
+
+  it('is no crash of a worker that dies before that, and is given back once by one that stops', async () => {
+    const q = testQueue();
+    const [held, ahead] = await claimThenExpire(q);
+    await q.run(q.scripts.start(held!));
+    await q.run(q.scripts.start(ahead!));
+    await die(q, 'held');
+    expect(await q.job('held')).toMatchObject({ status: 'pending', attempts: '2', crashes: '2' });
+    await q.run(q.scripts.release([{ ...ahead!, reason: 'interruption', delayMs: 0 }]));
+    expect(await q.job('ahead')).toMatchObject({ status: 'pending', attempts: '0' });
+  });
+
+  it('I2: says that a claim is lost, and writes nothing', async () => {
+    const q = testQueue();
+    const [held] = await claimThenExpire(q);
+    expect(await expectUnchanged(q, () => q.run(q.scripts.start({ ...held!, token: 'x' })))).toBe('lost');
+  });
+
+  it('is marked only for a claimer that asks, and again where its claim is repeated', async () => {
+    const q = testQueue();
+    await q.add('a', { expires_in_ms: 60_000 });
+    const claim = () => q.claim(1, { slots: 1, token: 't' });
+    const [first] = await claim();
+    expect(first).toMatchObject({ attempt: 1, alone: false, expires: true });
+    expect(await expectUnchanged(q, claim)).toMatchObject([{ id: 'a', fence: first!.fence, expires: true }]);
+    await q.add('b', { expires_in_ms: 60_000 });
+    await q.addAll('c');
+    expect((await q.claim(1)).map(({ expires }) => expires)).toEqual([false]);
+    expect((await q.claim(1, { slots: 1 })).map(({ expires }) => expires)).toEqual([false]);
+  });
+});
+
+describe('a job that was claimed before a slot was free for it', () => {
+  it('is held until its start: where its worker dies only what has begun is charged', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b', 'c');
+    const jobs = await q.claim(3, { slots: 1 });
+    expect(jobs).toMatchObject([
+      { id: 'a', attempt: 1, ahead: false, plain: true },
+      { id: 'b', attempt: 1, ahead: true, plain: true },
+      { id: 'c', attempt: 1, ahead: true, plain: true },
+    ]);
+    expect(await q.run(q.scripts.start(jobs[1]!))).toBe('started');
+    for (const { id } of jobs) await die(q, id);
+    expect(await q.job('a')).toMatchObject({ status: 'pending', attempts: '1', crashes: '1' });
+    expect(await q.job('b')).toMatchObject({ status: 'pending', attempts: '1', crashes: '1' });
+    expect(await q.job('c')).toMatchObject({ status: 'pending', attempts: '0', interruptions: '1' });
+    expect(await q.job('c')).not.toHaveProperty('crashes');
+  });
+
+  it('is none for a claimer that does not say what begins', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b');
+    expect((await q.claim(2)).map(({ ahead }) => ahead)).toEqual([false, false]);
+    expect(await q.job('b')).not.toHaveProperty('held');
+  });
+
+  it('may be all that a claim brings, and each that is no first attempt', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    const error = { name: 'Error', message: 'failed' };
+    await q.run(q.scripts.fail([{ ...job, error, final: false, backoffMs: 0 }]));
+    expect(await q.claim(1, { slots: 0 })).toMatchObject([{ id: 'a', attempt: 2, ahead: true, plain: false }]);
+  });
+
+  it('that fails without having begun has its attempt back; one that has begun has not, though its start was lost', async () => {
+    const q = testQueue({ maxAttempts: 1 });
+    await q.addAll('a', 'b');
+    const jobs = await q.claim(2, { slots: 0 });
+    const error = { name: 'Error', message: 'failed' };
+    const failures = jobs.map((job, i) => ({ ...job, error, final: false, backoffMs: 0, begun: i === 1 }));
+    expect(await q.run(q.scripts.fail(failures))).toEqual(['retry', 'failed']);
+    expect(await q.job('a')).toMatchObject({ status: 'pending', attempts: '0', errors: '1' });
+    expect(await q.job('b')).toMatchObject({ status: 'failed', attempts: '1', errors: '1' });
+  });
+
+  it('still expires, and runs alone where it is on its last chance', async () => {
+    const q = testQueue();
+    await addCrashed(q, 'a', 2);
+    await q.add('b', { expires_in_ms: 60_000 });
+    expect(await q.claim(2, { slots: 0 })).toMatchObject([
+      { id: 'a', alone: true, ahead: false },
+      { id: 'b', alone: false, ahead: true, expires: true },
+    ]);
+    expect(await q.job('b')).toHaveProperty('held');
+  });
+
+  it('is not held where it is refused', async () => {
+    const q = testQueue({ maxAttempts: 1 });
+    const { fence, token } = await q.addAndClaim('a');
+    await q.run(q.scripts.release([{ id: 'a', token, fence, reason: 'interruption', delayMs: 0 }]));
+    await q.redis.hset(q.keys.job('a'), 'attempts', 1);
+    const { refused } = await q.run(q.claimCall(1, { slots: 0 }));
+    expect(refused).toMatchObject([{ id: 'a' }]);
+    expect(await q.job('a')).not.toHaveProperty('held');
+  });
+
+  it('I3: is told of again where the claim is repeated', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b');
+    await q.add('c', { expires_in_ms: 60_000 });
+    const claim = () => q.claim(3, { slots: 1, token: 't' });
+    const first = (await claim()).map(({ claimedAtMs: _at, ...job }) => job);
+    expect(first.map(({ ahead, expires }) => [ahead, expires])).toEqual([
+      [false, false],
+      [true, false],
+      [true, true],
+    ]);
+    expect(await expectUnchanged(q, claim)).toMatchObject(first);
+  });
+
+  it('is none any more in its next claim, also where that is repeated', async () => {
+    const q = testQueue();
+    await q.addAll('a');
+    const [held] = await q.claim(1, { slots: 0 });
+    await die(q, 'a');
+    const claim = () => q.claim(1, { slots: 1, token: 't' });
+    expect([held!.ahead, (await claim())[0]!.ahead]).toEqual([true, false]);
+    expect(await expectUnchanged(q, claim)).toMatchObject([{ id: 'a', ahead: false }]);
+  });
+});
+
+describe('a job on its last chance', () => {
+  it('has crashed, and has one attempt left', async () => {
+    const q = testQueue({ maxAttempts: 2, maxCrashes: 9 });
+    await addCrashed(q, 'a', 1);
+    expect((await claimAlone(q)).alone).toBe(true);
+  });
+
+  it('is none that has others, nor one whose attempts only failed', async () => {
+    const crashed = testQueue({ maxAttempts: 9, maxCrashes: 3 });
+    await addCrashed(crashed, 'a', 1);
+    expect((await claimAlone(crashed)).alone).toBe(false);
+    const failed = testQueue({ maxAttempts: 2 });
+    const job = await failed.addAndClaim('a');
+    const error = { name: 'Error', message: 'failed' };
+    await failed.run(failed.scripts.fail([{ ...job, error, final: false, backoffMs: 0 }]));
+    expect((await claimAlone(failed)).alone).toBe(false);
+  });
+
+  it('is not held for a claimer that starts everything at once, and is charged', async () => {
+    const q = testQueue();
+    await addCrashed(q, 'a', 2);
+    const [job] = await q.claim(1);
+    expect(job!.alone).toBe(false);
+    await die(q, 'a');
+    expect(await q.status('a')).toBe('failed');
+  });
+
+  it('is charged by one that starts it at once, after another had held it', async () => {
+    const q = testQueue();
+    await addCrashed(q, 'a', 2);
+    await claimAlone(q);
+    await die(q, 'a');
+    await q.claim(1);
+    await die(q, 'a');
+    expect(await q.job('a')).toMatchObject({ status: 'failed', crashes: '3' });
+  });
+
+  it('I3: is told of again where the claim is repeated', async () => {
+    const q = testQueue();
+    await addCrashed(q, 'a', 2);
+    const first = await q.claim(1, { slots: 1, token: 't' });
+    expect(await expectUnchanged(q, () => q.claim(1, { slots: 1, token: 't' }))).toMatchObject([
+      { id: 'a', alone: true, fence: first[0]!.fence },
+    ]);
+  });
+
+  it('has all its chances again after a redrive', async () => {
+    const q = testQueue();
+    await addCrashed(q, 'a', 3);
+    expect(await q.run(q.scripts.redrive(['a']))).toBe(1);
+    expect((await claimAlone(q)).alone).toBe(false);
+    await die(q, 'a');
+    expect((await claimAlone(q)).alone).toBe(false);
+  });
+});

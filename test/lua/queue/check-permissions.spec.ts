@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { luaScripts } from '#queue/lua.generated.js';
+import { QueueKeys } from '#queue/store/queue-keys.js';
+import { rightsCall, SCRIPT_COMMANDS } from '#queue/store/script-permissions.js';
+import { ScriptRunner } from '#queue/redis/script-runner.js';
+import { createUser, MINIMAL_RIGHTS } from '../../support/redis/acl.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { connect } from '../../support/redis/redis.js';
+
+const keys = new QueueKeys('jobs');
+const everything = 'on nopass ~queue:* &queue:* -@all +@all';
+
+describe('rights', () => {
+  it('asks for every command that a script calls, and for no other', () => {
+    const called = Object.values(luaScripts).flatMap((text) =>
+      [...text.matchAll(/redis\.p?call\(\s*'(\w+)'/g)].map(([, command]) => command!.toLowerCase()),
+    );
+    expect([...new Set(called)].toSorted()).toEqual(SCRIPT_COMMANDS.toSorted());
+    const dynamic = Object.values(luaScripts).flatMap((text) => text.match(/redis\.p?call\(\s*[^'\s]/g) ?? []);
+    expect(dynamic).toEqual([]);
+  });
+
+  it('is documented', () => {
+    const text = readFileSync(new URL('../../../docs/reliability.md', import.meta.url), 'utf8');
+    const [, rights] = /```\nACL SETUSER queue on >password ([^`]+)```/.exec(text)!;
+    expect(rights!.trim().split(/\s+/).toSorted()).toEqual(MINIMAL_RIGHTS.split(' ').toSorted());
+  });
+
+  it('finds each command that is refused, and no other', async () => {
+    const server = await startOwnRedis();
+    const admin = connect({}, server.url);
+    const user = await createUser(admin, server.url, everything);
+    const runner = new ScriptRunner(user);
+    expect(await runner.run(rightsCall(keys))).toEqual([]);
+    for (const command of SCRIPT_COMMANDS) {
+      await admin.call('ACL', 'SETUSER', 'queue', `-${command}`);
+      expect(await runner.run(rightsCall(keys))).toEqual([command]);
+      await admin.call('ACL', 'SETUSER', 'queue', `+${command}`);
+    }
+  });
+
+  it('finds a channel that is refused', async () => {
+    const server = await startOwnRedis();
+    const user = await createUser(connect({}, server.url), server.url, 'on nopass ~queue:* resetchannels +@all');
+    expect(await new ScriptRunner(user).run(rightsCall(keys))).toEqual(['publish']);
+  });
+
+  it('finds nothing where the user may do everything', async () => {
+    expect(await new ScriptRunner(connect()).run(rightsCall(keys))).toEqual([]);
+  });
+});

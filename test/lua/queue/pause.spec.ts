@@ -1,0 +1,45 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+
+describe('pause.lua', () => {
+  it('I5: stops claims, by the time of the server, and takes jobs in', async () => {
+    const q = testQueue();
+    await q.addAll('a');
+    expect(await q.run(q.scripts.pause())).toBe(true);
+    expect(Math.abs(Number(await q.redis.hget(q.keys.settings, 'paused_at_ms')) - (await q.now()))).toBeLessThan(
+      5_000,
+    );
+    await q.addAll('b');
+    expect(await q.claim(5)).toEqual([]);
+    expect(await q.pending()).toEqual(['a', 'b']);
+  });
+
+  it('goes on to promote what is due, by a claim and by a sweep, and hands it out at its end', async () => {
+    const q = testQueue();
+    await q.add('early', { delay_ms: 60_000 });
+    await q.add('late', { delay_ms: 60_000 });
+    await q.run(q.scripts.pause());
+    await q.makeDue('early');
+    expect(await q.claim(5)).toEqual([]);
+    expect([await q.status('early'), await q.status('late')]).toEqual(['pending', 'scheduled']);
+    await q.makeDue('late');
+    await q.run(q.scripts.promote(10));
+    expect(await q.pending()).toEqual(['early', 'late']);
+    await q.run(q.scripts.resume());
+    expect((await q.claim(5)).map(({ id }) => id)).toEqual(['early', 'late']);
+  });
+
+  it('leaves a running job to its worker', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await q.run(q.scripts.pause());
+    expect((await q.run(q.scripts.extend([job]))).lost).toEqual([]);
+    expect(await q.run(q.scripts.complete([{ ...job, result: '' }]))).toEqual([]);
+  });
+
+  it('I3: repeated it says no and keeps the first time', async () => {
+    const q = testQueue();
+    await q.run(q.scripts.pause());
+    expect(await expectUnchanged(q, () => q.run(q.scripts.pause()))).toBe(false);
+  });
+});

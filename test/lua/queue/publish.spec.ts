@@ -1,0 +1,23 @@
+import { describe, expect, it } from '@jest/globals';
+import { connect } from '../../support/redis/redis.js';
+import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+
+describe('tell.lua', () => {
+  it('publishes what a worker knows, also of a job that was removed, and writes nothing', async () => {
+    const q = testQueue();
+    const subscriber = connect();
+    await subscriber.subscribe(q.keys.events);
+    const heard = new Promise<string>((resolve) => {
+      subscriber.once('message', (_channel: string, message: string) => resolve(message));
+    });
+    const told = await expectUnchanged(q, () => q.run(q.scripts.tell({ id: 'gone', name: 'mail' }, 'lost')));
+    expect(told).toBe(true);
+    expect(JSON.parse(await heard)).toEqual({ id: 'gone', name: 'mail', status: 'lost' });
+    subscriber.disconnect();
+  });
+
+  it('says nothing where nobody listens', async () => {
+    const q = testQueue();
+    expect(await q.run(q.scripts.tell({ id: 'a', name: 'mail' }, 'stuck'))).toBe(false);
+  });
+});

@@ -1,0 +1,108 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+
+describe('announce.lua', () => {
+  it('I5: tells that a worker serves the queue, by the time of the server', async () => {
+    const q = testQueue();
+    const before = await q.now();
+    await q.run(q.scripts.announce('w1', true));
+    const seen = Number(await q.redis.zscore(q.keys.workers, 'w1'));
+    expect(seen).toBeGreaterThanOrEqual(before);
+    expect(seen).toBeLessThanOrEqual(await q.now());
+    await q.run(q.scripts.announce('w2', true));
+    expect((await q.run(q.scripts.stats())).workers).toBe(2);
+  });
+
+  it('tells the limits of its handlers, by which a replica without them decides', async () => {
+    const q = testQueue({ maxAttempts: 9, maxCrashes: 9 });
+    await q.addAndClaim('a');
+    await q.run(q.scripts.announce('w1', true, [{ name: q.name, maxAttempts: 1, maxCrashes: 5 }]));
+    await q.expireClaims('a');
+    const { reclaimed } = await q.run(q.scripts.reclaim(10, 1e12, 0));
+    expect(reclaimed).toEqual([{ id: 'a', status: 'failed' }]);
+    expect(await q.field('a', 'last_error')).toContain('(maxAttempts 1)');
+  });
+
+  it('stands for a first sweep, so that an outage before one is known for what it is; a later sweep counts', async () => {
+    const q = testQueue();
+    const before = await q.now();
+    await q.run(q.scripts.announce('w1', true));
+    const lastRun = async () => Number(await q.redis.hget(q.keys.sweep, 'last_run_at_ms'));
+    const first = await lastRun();
+    expect(first).toBeGreaterThanOrEqual(before);
+    await q.run(q.scripts.reclaim(10, 1e12, 0));
+    const swept = await lastRun();
+    await q.run(q.scripts.announce('w2', true));
+    expect(await lastRun()).toBe(swept);
+  });
+
+  it('tells that it has stopped; repeated it changes nothing', async () => {
+    const q = testQueue();
+    await q.run(q.scripts.announce('w1', true));
+    await q.run(q.scripts.announce('w1', false));
+    expect(await q.redis.exists(q.keys.workers)).toBe(0);
+    await expectUnchanged(q, () => q.run(q.scripts.announce('w1', false)));
+  });
+
+  it('tells what its handlers keep, where that is not as the queue does, and takes it back', async () => {
+    const q = testQueue();
+    const limits = { maxAttempts: 1, maxCrashes: 1 };
+    const capped = { name: 'a "b"', ...limits, deadLetterCap: 5, resultTtlMs: 9, cancelledTtlMs: 7 };
+    const older = { name: 'b', ...limits, deadLetterCap: 5 }; // as versions say it that know no life of cancelled jobs
+    await q.run(q.scripts.announce('w1', true, [capped, older, { name: 'plain', ...limits }]));
+    expect(await q.redis.hgetall(q.keys.retention)).toEqual({
+      '': expect.any(String),
+      'a "b"': '::5::9:7 "a \\"b\\""',
+      b: '::5:: "b"',
+    });
+    const unlimited = ['a "b"', 'b'].map((name) => ({ name, ...limits }));
+    await q.run(q.scripts.announce('w1', true, unlimited));
+    expect(await q.redis.hkeys(q.keys.retention)).toEqual(['']);
+  });
+
+  it('takes along what was announced when the last worker of an empty queue stops', async () => {
+    const q = testQueue();
+    const handlers = [{ name: q.name, maxAttempts: 1, maxCrashes: 1, deadLetterCap: 1 }];
+    await q.run(q.scripts.announce('w1', true, handlers));
+    await q.run(q.scripts.announce('w2', true, handlers));
+    await q.run(q.scripts.announce('w1', false));
+    expect(Object.keys(await q.snapshot())).toEqual(['policies', 'retention', 'sweep', 'workers']);
+    await q.run(q.scripts.announce('w2', false));
+    expect(await q.snapshot()).toEqual({});
+  });
+
+  it('takes along what the sweep noted of ended jobs that are gone', async () => {
+    const q = testQueue();
+    await q.run(
+      q.scripts.announce('w1', true, [{ name: q.name, maxAttempts: 1, maxCrashes: 1, completedHistory: 5 }]),
+    );
+    await q.run(q.scripts.complete([{ ...(await q.addAndClaim('a')), result: '' }]));
+    await q.run(q.scripts.tidy(100));
+    await q.run(q.scripts.clean('completed', 0, 10, 0));
+    expect(await q.redis.zcard(q.keys.histories)).toBe(1);
+    await q.run(q.scripts.announce('w1', false));
+    const left = Object.keys(await q.snapshot()).filter((key) => !key.startsWith('batch:'));
+    expect(left).toEqual(['sequence', 'stats']);
+  });
+
+  it.each(['pending', 'claimed', 'failed', 'completed', 'cancelled'])(
+    'leaves it to what is %s when the last worker stops',
+    async (state) => {
+      const q = testQueue();
+      const handlers = [{ name: q.name, maxAttempts: 1, maxCrashes: 1, deadLetterCap: 1 }];
+      await q.run(q.scripts.announce('w1', true, handlers));
+      await q.add('a');
+      const [job] = state === 'pending' || state === 'cancelled' ? [] : await q.claim(1);
+      if (state === 'failed') {
+        const error = { name: 'Error', message: 'no' };
+        await q.run(q.scripts.fail([{ ...job!, error, final: true, backoffMs: 0 }]));
+      } else if (state === 'completed') {
+        await q.run(q.scripts.complete([{ ...job!, result: '' }]));
+      } else if (state === 'cancelled') {
+        await q.run(q.scripts.cancel('a'));
+      }
+      await q.run(q.scripts.announce('w1', false));
+      expect(await q.redis.exists(q.keys.policies, q.keys.retention)).toBe(2);
+    },
+  );
+});

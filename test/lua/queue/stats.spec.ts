@@ -1,0 +1,96 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+
+describe('stats.lua', () => {
+  it('of an empty queue are zero, and nothing is written', async () => {
+    const q = testQueue();
+    expect(await expectUnchanged(q, () => q.run(q.scripts.stats()))).toEqual({
+      pending: 0,
+      scheduled: 0,
+      processing: 0,
+      completed: 0,
+      failed: 0,
+      cancelled: 0,
+      oldestPendingAgeMs: 0,
+      expiredClaims: 0,
+      workers: 0,
+      pausedAt: null,
+      totals: {},
+    });
+  });
+
+  it('I1: count each job where it is, foreign claims included', async () => {
+    const q = testQueue();
+    await q.addAll('done', 'dead', 'running', 'foreign');
+    const [done, dead] = await q.claim(3);
+    await q.run(q.scripts.complete([{ ...done!, result: '' }]));
+    const error = { name: 'Error', message: 'no' };
+    await q.run(q.scripts.fail([{ ...dead!, error, final: true, backoffMs: 0 }]));
+    await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
+    await q.redis.hset(q.keys.job('foreign'), 'status', 'processing');
+    await q.add('urgent', { priority: 3 });
+    await q.add('later', { delay_ms: 60_000 });
+    await q.addAll('waits', 'cancelled');
+    await q.run(q.scripts.cancel('cancelled'));
+    expect(await q.run(q.scripts.stats())).toMatchObject({
+      pending: 2,
+      scheduled: 1,
+      processing: 2,
+      completed: 1,
+      failed: 1,
+      cancelled: 1,
+      totals: { enqueued: 8, completed: 1, failed: 1, cancelled: 1 },
+    });
+  });
+
+  it('I5: the age of the oldest job counts from when it became claimable', async () => {
+    const q = testQueue();
+    const now = await q.now();
+    await q.add('a');
+    expect((await q.run(q.scripts.stats())).oldestPendingAgeMs).toBeLessThan(5_000);
+    await q.redis.hset(q.keys.job('a'), 'enqueued_at_ms', now - 90_000);
+    expect((await q.run(q.scripts.stats())).oldestPendingAgeMs).toBeGreaterThanOrEqual(90_000);
+    await q.redis.hset(q.keys.job('a'), 'ready_at_ms', now - 10_000);
+    const { oldestPendingAgeMs } = await q.run(q.scripts.stats());
+    expect(oldestPendingAgeMs).toBeGreaterThanOrEqual(10_000);
+    expect(oldestPendingAgeMs).toBeLessThan(20_000);
+  });
+
+  it('a delayed job alarms nobody, one that is due and not promoted does', async () => {
+    const q = testQueue();
+    await q.add('a', { delay_ms: 60_000 });
+    expect((await q.run(q.scripts.stats())).oldestPendingAgeMs).toBe(0);
+    await q.makeDue('a');
+    expect((await q.run(q.scripts.stats())).oldestPendingAgeMs).toBeGreaterThanOrEqual(3_600_000);
+  });
+
+  it('looks at the front of the lowest priority too', async () => {
+    const q = testQueue();
+    for (let i = 0; i < 8; i++) await q.add(`urgent-${i}`, { priority: 9 });
+    await q.add('low', { priority: 1 });
+    await q.add('low-2', { priority: 1 });
+    await q.redis.hset(q.keys.job('low'), 'enqueued_at_ms', (await q.now()) - 90_000);
+    expect((await q.run(q.scripts.stats())).oldestPendingAgeMs).toBeGreaterThanOrEqual(90_000);
+  });
+
+  it('count expired claims, live workers, and tell since when the queue is paused', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b');
+    await q.claim(2);
+    await q.expireClaims('b');
+    await q.run(q.scripts.announce('w1', true));
+    await q.redis.zadd(q.keys.workers, (await q.now()) - 31_000, 'silent');
+    await q.run(q.scripts.pause());
+    const stats = await q.run(q.scripts.stats());
+    expect(stats).toMatchObject({ expiredClaims: 1, workers: 1 });
+    expect(Math.abs(Number(stats.pausedAt) - (await q.now()))).toBeLessThan(5_000);
+  });
+
+  it('I7: a missing hash at the front has no age and breaks nothing', async () => {
+    const q = testQueue();
+    q.broken = true; // ids without hashes
+    await q.redis.rpush(q.keys.pending, 'gone');
+    await q.redis.zadd(q.keys.prioritized, 1, 'gone-too');
+    expect(await q.run(q.scripts.stats())).toMatchObject({ pending: 2, oldestPendingAgeMs: 0 });
+  });
+});

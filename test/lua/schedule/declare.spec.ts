@@ -1,0 +1,66 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { HOURLY, TestSchedules } from '../../support/queue/schedules.js';
+
+function setUp() {
+  const q = testQueue();
+  return { q, schedules: new TestSchedules(q) };
+}
+
+describe('schedule-declare.lua', () => {
+  it('keeps the schedules of the code going, by the time of the server', async () => {
+    const { q, schedules } = setUp();
+    const schedule = schedules.define('s');
+    await schedules.put(schedule, 'w1');
+    await schedules.silence('s', 29_000);
+    const before = await q.now();
+    expect(await q.run(schedules.scripts.declare('w1', true, [schedule]))).toEqual(['declared']);
+    expect(Number(await q.redis.zscore(q.keys.declared, 's'))).toBeGreaterThanOrEqual(before);
+    expect(Number(await schedules.field('s', 'held_until_ms'))).toBeGreaterThanOrEqual(before + 30_000);
+  });
+
+  it('says which are to be made, changed, or held by another version', async () => {
+    const { q, schedules } = setUp();
+    const other = (id: string) => schedules.define(id, HOURLY, { payload: 1 });
+    await schedules.put(schedules.define('held'), 'w1');
+    await schedules.put(schedules.define('free'), 'w1');
+    await schedules.put(schedules.define('mine'), 'w2');
+    await schedules.put(schedules.define('of-a-call'));
+    await schedules.silence('free', 0);
+    const asked = [other('held'), other('free'), other('mine'), schedules.define('of-a-call'), other('new')];
+    const answers = await q.run(schedules.scripts.declare('w2', true, asked));
+    expect(answers).toEqual(['held', 'upsert', 'upsert', 'upsert', 'upsert']);
+  });
+
+  it('a version that waits keeps the schedule going too', async () => {
+    const { q, schedules } = setUp();
+    await schedules.put(schedules.define('s'), 'w1');
+    await q.redis.zadd(q.keys.declared, 5, 's');
+    await q.run(schedules.scripts.declare('w2', true, [schedules.define('s', HOURLY, { payload: 1 })]));
+    await schedules.makeDue('s');
+    expect((await schedules.due()).due).toHaveLength(1);
+  });
+
+  it('lets go of what this worker holds, and of nothing else; repeated it changes nothing', async () => {
+    const { q, schedules } = setUp();
+    const schedule = schedules.define('s');
+    await schedules.put(schedule, 'w1');
+    await expectUnchanged(q, () => q.run(schedules.scripts.declare('w2', false, [schedule])));
+    await q.run(schedules.scripts.declare('w1', false, [schedule]));
+    expect(await schedules.field('s', 'held_until_ms')).toBe('0');
+    await expectUnchanged(q, () => q.run(schedules.scripts.declare('w1', false, [schedule])));
+    expect(await schedules.put(schedules.define('s', HOURLY, { payload: 1 }), 'w2')).toBe('changed');
+  });
+
+  it('does not end a pause', async () => {
+    const { q, schedules } = setUp();
+    const schedule = schedules.define('s');
+    await schedules.put(schedule, 'w1');
+    await schedules.silence('s', 60_000);
+    await schedules.makeDue('s');
+    await schedules.due(); // puts it to rest
+    await q.run(schedules.scripts.pause('s'));
+    await q.run(schedules.scripts.declare('w1', true, [schedule]));
+    expect(await schedules.dueAt('s')).toBe(Infinity);
+  });
+});

@@ -1,0 +1,61 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { HOUR, TestSchedules } from '../../support/queue/schedules.js';
+
+function setUp() {
+  const q = testQueue();
+  return { q, schedules: new TestSchedules(q) };
+}
+
+describe('schedule-due.lua', () => {
+  it('shows what is due, the longest due first, a bounded slice, and when the next is due', async () => {
+    const { q, schedules } = setUp();
+    for (const id of ['a', 'b', 'c', 'later']) {
+      await schedules.put(schedules.define(id));
+    }
+    const dueOfA = await schedules.makeDue('a', 3_000);
+    await schedules.makeDue('b', 2_000);
+    await schedules.makeDue('c', 1_000);
+    const { version } = schedules.define('a');
+    const look = await expectUnchanged(q, () => schedules.due(2));
+    expect(look.due.map(({ id }) => id)).toEqual(['a', 'b']);
+    expect(look.due[0]).toEqual({ id: 'a', dueAtMs: dueOfA, version, recurrence: `{"everyMs":${HOUR}}` });
+    expect(look.more).toBe(true);
+    expect(look.nextDueInMs).toBeGreaterThan(HOUR - 10_000);
+    expect(look.nextDueInMs).toBeLessThanOrEqual(HOUR);
+    expect(Math.abs(look.nowMs - (await q.now()))).toBeLessThan(5_000);
+    expect((await schedules.due(4)).more).toBe(false);
+  });
+
+  it('finds nothing in a queue without schedules, or where all rest', async () => {
+    const { schedules, q } = setUp();
+    expect(await schedules.due()).toMatchObject({ due: [], more: false, nextDueInMs: undefined });
+    await schedules.put(schedules.define('a'));
+    await q.run(schedules.scripts.pause('a'));
+    expect(await schedules.due()).toMatchObject({ due: [], more: false, nextDueInMs: undefined });
+  });
+
+  it('puts to rest what no process declares any more, out of the way of others, and keeps what was due', async () => {
+    const { q, schedules } = setUp();
+    const [gone, alive] = [schedules.define('gone'), schedules.define('alive')];
+    await schedules.put(gone, 'w1');
+    await schedules.put(alive, 'w1');
+    const due = await schedules.makeDue('gone', 5_000);
+    await schedules.makeDue('alive');
+    await schedules.silence('gone', 31_000);
+    await schedules.silence('alive', 29_000);
+    expect((await schedules.due()).due.map(({ id }) => id)).toEqual(['alive']);
+    expect(await schedules.dueAt('gone')).toBe(Infinity);
+    await q.run(schedules.scripts.declare('w2', true, [gone]));
+    expect(await schedules.dueAt('gone')).toBe(due);
+  });
+
+  it('I7: forgets a schedule whose hash is gone', async () => {
+    const { q, schedules } = setUp();
+    await schedules.put(schedules.define('s'), 'w1');
+    await schedules.makeDue('s');
+    await q.redis.del(q.keys.schedule('s'));
+    expect((await schedules.due()).due).toEqual([]);
+    expect(await q.snapshot()).toEqual({});
+  });
+});

@@ -1,0 +1,23 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { HOUR, TestSchedules } from '../../support/queue/schedules.js';
+
+describe('schedule-resume.lua', () => {
+  it('goes on with the next due time, for the definition that it was computed for', async () => {
+    const q = testQueue();
+    const schedules = new TestSchedules(q);
+    const schedule = schedules.define('s');
+    await schedules.put(schedule);
+    await q.run(schedules.scripts.pause('s'));
+    const asked = await expectUnchanged(q, () => q.run(schedules.scripts.resume('s')));
+    expect(asked).toMatchObject({ answer: 'next', version: schedule.version, recurrence: { everyMs: HOUR } });
+    const dueMs = asked.nowMs! + HOUR;
+    const stale = schedules.scripts.resume('s', { dueMs, version: 'old' });
+    expect(await expectUnchanged(q, () => q.run(stale))).toMatchObject({ answer: 'next' });
+    const call = schedules.scripts.resume('s', { dueMs, version: schedule.version });
+    expect(await q.run(call)).toEqual({ answer: 'resumed' });
+    expect(await schedules.dueAt('s')).toBe(dueMs);
+    expect(await expectUnchanged(q, () => q.run(call))).toEqual({ answer: 'resumed' });
+    expect(await q.run(schedules.scripts.resume('t'))).toEqual({ answer: 'missing' });
+  });
+});

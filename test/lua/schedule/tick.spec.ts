@@ -1,0 +1,139 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { HOUR, HOURLY, TestSchedules } from '../../support/queue/schedules.js';
+
+function setUp() {
+  const q = testQueue();
+  return { q, schedules: new TestSchedules(q) };
+}
+
+describe('schedule-tick.lua', () => {
+  it('enqueues one job with the id of the tick, sets the next due time, and wakes a worker', async () => {
+    const { q, schedules } = setUp();
+    await schedules.put(schedules.define('s', HOURLY, { payload: { a: [] }, maxAttempts: 7 }));
+    const due = await schedules.makeDue('s');
+    await q.takeWake();
+    expect(await schedules.tick()).toEqual(['enqueued']);
+    expect(await q.pending()).toEqual([`@schedule:s:${due}`]);
+    expect(await q.job(`@schedule:s:${due}`)).toMatchObject({
+      name: q.name,
+      payload: '{"a":[]}',
+      schedule: 's',
+      status: 'pending',
+      attempts: '0',
+      max_attempts: '7',
+    });
+    expect(await schedules.dueAt('s')).toBeGreaterThan(due + HOUR);
+    expect(await q.takeWake()).toBe(true);
+    expect(await q.total('enqueued')).toBe(1);
+    expect(await schedules.field('s', 'last_job')).toBe(`@schedule:s:${due}`);
+    expect(await schedules.field('s', 'ticks')).toBe('1');
+  });
+
+  it('a job of a tick runs like any other', async () => {
+    const { q, schedules } = setUp();
+    await schedules.put(schedules.define('s', HOURLY, { priority: 9, timeoutMs: 500 }));
+    await schedules.makeDue('s');
+    await schedules.tick();
+    expect(await q.ranked(q.keys.prioritized)).toHaveLength(1);
+    const [job] = await q.claim(1);
+    expect(job).toMatchObject({ payload: null, options: { timeoutMs: 500 } });
+    expect(await q.run(q.scripts.complete([{ ...job!, result: '' }]))).toEqual([]);
+    expect(await q.status(job!.id)).toBe('completed');
+  });
+
+  it('I3: repeated, or asked by another caller, it makes no second job', async () => {
+    const { q, schedules } = setUp();
+    await schedules.put(schedules.define('s'));
+    await schedules.makeDue('s');
+    const { due } = await schedules.due();
+    const call = schedules.scripts.tick(due.map((each) => ({ ...each, nextDueMs: Date.now() + HOUR })));
+    expect(await q.run(call)).toEqual(['enqueued']);
+    expect(await expectUnchanged(q, () => q.run(call))).toEqual(['lost']);
+  });
+
+  it('I3: makes no second job for a due time that comes again', async () => {
+    const { q, schedules } = setUp();
+    const schedule = schedules.define('s');
+    await schedules.put(schedule);
+    const due = await schedules.makeDue('s');
+    await schedules.tick();
+    await q.run(schedules.scripts.remove('s'));
+    await schedules.put(schedule);
+    await q.redis.zadd(q.keys.ticks, due, 's');
+    await schedules.tick();
+    expect(await q.pending()).toEqual([`@schedule:s:${due}`]);
+  });
+
+  it('I5: makes no tick that is not due by the time of the server', async () => {
+    const { q, schedules } = setUp();
+    const schedule = schedules.define('s');
+    await schedules.put(schedule);
+    const dueAtMs = await schedules.dueAt('s');
+    const early = { id: 's', dueAtMs, version: schedule.version, recurrence: '', nextDueMs: dueAtMs + HOUR };
+    expect(await expectUnchanged(q, () => q.run(schedules.scripts.tick([early])))).toEqual(['lost']);
+  });
+
+  it.each([
+    ['the due time has changed', { dueAtMs: 5 }],
+    ['the definition has changed', { version: 'old' }],
+    ['the next due time is not later', { nextDueMs: 5 }],
+    ['the next due time is none', { nextDueMs: NaN }],
+    ['the schedule is gone', { id: 'gone' }],
+  ])('changes nothing where %s', async (_why, wrong) => {
+    const { q, schedules } = setUp();
+    await schedules.put(schedules.define('s'));
+    await schedules.makeDue('s');
+    const { due } = await schedules.due();
+    const call = schedules.scripts.tick([{ ...due[0]!, nextDueMs: Date.now() + HOUR, ...wrong }]);
+    expect(await expectUnchanged(q, () => q.run(call))).toEqual(['lost']);
+  });
+
+  it('skips a tick that is later than its schedule allows, or makes it once', async () => {
+    const { q, schedules } = setUp();
+    await schedules.put(schedules.define('late', HOURLY, { missedAfterMs: 5_000 }));
+    await schedules.put(schedules.define('missed', HOURLY, { missedAfterMs: 5_000 }));
+    await schedules.put(schedules.define('once', HOURLY, { missedAfterMs: 5_000, onMissed: 'once' }));
+    await schedules.makeDue('late', 2_000);
+    await schedules.makeDue('missed', 7_000);
+    const due = await schedules.makeDue('once', 72 * HOUR);
+    expect((await schedules.tick()).toSorted()).toEqual(['enqueued', 'enqueued', 'skipped']);
+    expect(await q.pending()).toContain(`@schedule:once:${due}`);
+    expect(await schedules.field('missed', 'skipped')).toBe('1');
+    expect(await schedules.field('missed', 'last_job')).toBeNull();
+    expect((await schedules.due()).due).toEqual([]);
+  });
+
+  it('without overlap enqueues nothing while the last job is unfinished', async () => {
+    const { q, schedules } = setUp();
+    await schedules.put(schedules.define('s', HOURLY, { overlap: false }));
+    await schedules.makeDue('s', 3_000);
+    expect(await schedules.tick()).toEqual(['enqueued']);
+    await schedules.makeDue('s', 2_000);
+    expect(await schedules.tick()).toEqual(['kept']);
+    const [job] = await q.claim(1);
+    await schedules.makeDue('s', 1_000);
+    expect(await schedules.tick()).toEqual(['kept']);
+    await q.run(q.scripts.complete([{ ...job!, result: '' }]));
+    await schedules.makeDue('s', 0);
+    expect(await schedules.tick()).toEqual(['enqueued']);
+    expect(await schedules.field('s', 'skipped')).toBe('2');
+  });
+
+  it('goes on after a schedule whose hash is broken', async () => {
+    const { q, schedules } = setUp();
+    const [broken, sound] = [schedules.define('broken'), schedules.define('sound')];
+    await schedules.put(broken);
+    await schedules.put(sound);
+    await schedules.makeDue('broken', 2_000);
+    await schedules.makeDue('sound');
+    const { due } = await schedules.due();
+    await q.redis.del(q.keys.schedule('broken'));
+    await q.redis.set(q.keys.schedule('broken'), 'text');
+    const nextDueMs = Date.now() + HOUR;
+    const answers = await q.run(schedules.scripts.tick(due.map((each) => ({ ...each, nextDueMs }))));
+    expect(answers).toEqual(['lost', 'enqueued']);
+    await schedules.due();
+    expect(await q.ranked(q.keys.ticks)).toEqual(['sound']);
+  });
+});

@@ -1,0 +1,90 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+import { HOUR, HOURLY, TestSchedules } from '../../support/queue/schedules.js';
+
+function setUp() {
+  const q = testQueue();
+  return { q, schedules: new TestSchedules(q) };
+}
+
+describe('schedule-upsert.lua', () => {
+  it('asks for the next due time by the clock of the server before it makes anything', async () => {
+    const { q, schedules } = setUp();
+    const before = await q.now();
+    const call = schedules.scripts.upsert(schedules.define('s'), undefined, undefined);
+    const { answer, nowMs } = await expectUnchanged(q, () => q.run(call));
+    expect(answer).toBe('next');
+    expect(nowMs).toBeGreaterThanOrEqual(before);
+    expect(nowMs).toBeLessThanOrEqual(await q.now());
+  });
+
+  it('makes a schedule; repeated it changes nothing, whatever next due time comes along', async () => {
+    const { q, schedules } = setUp();
+    const schedule = schedules.define('s');
+    expect(await schedules.put(schedule)).toBe('created');
+    expect(await expectUnchanged(q, () => schedules.put(schedule, undefined, 5))).toBe('unchanged');
+    expect(await expectUnchanged(q, () => schedules.put(schedules.define('s')))).toBe('unchanged');
+  });
+
+  it('changes a schedule, and its next due time with it', async () => {
+    const { schedules } = setUp();
+    await schedules.put(schedules.define('s'), undefined, 5 * HOUR);
+    const before = await schedules.dueAt('s');
+    expect(await schedules.put(schedules.define('s', HOURLY, { payload: 1 }))).toBe('changed');
+    expect(await schedules.dueAt('s')).toBeLessThan(before);
+    expect(await schedules.field('s', 'payload')).toBe('1');
+  });
+
+  it('keeps a tick that is due, which is then made by the new definition', async () => {
+    const { q, schedules } = setUp();
+    await schedules.put(schedules.define('s', HOURLY, { payload: 'old' }));
+    const due = await schedules.makeDue('s');
+    await schedules.put(schedules.define('s', HOURLY, { payload: 'new' }));
+    expect(await schedules.dueAt('s')).toBe(due);
+    expect(await schedules.tick()).toEqual(['enqueued']);
+    expect(await q.field(`@schedule:s:${due}`, 'payload')).toBe('"new"');
+  });
+
+  it('keeps a pause', async () => {
+    const { q, schedules } = setUp();
+    await schedules.put(schedules.define('s'));
+    await q.run(schedules.scripts.pause('s'));
+    await schedules.put(schedules.define('s', HOURLY, { payload: 1 }));
+    expect(await schedules.dueAt('s')).toBe(Infinity);
+    expect(await schedules.field('s', 'paused_at_ms')).not.toBeNull();
+  });
+
+  it('lets the version of the code stand that holds the schedule, until nobody holds it', async () => {
+    const { schedules } = setUp();
+    const [old, changed] = [schedules.define('s'), schedules.define('s', HOURLY, { payload: 1 })];
+    await schedules.put(old, 'w1');
+    expect(await schedules.put(changed, 'w2')).toBe('held');
+    expect(await schedules.field('s', 'version')).toBe(old.version);
+    await schedules.silence('s', 0);
+    expect(await schedules.put(changed, 'w2')).toBe('changed');
+    expect(await schedules.put(old, 'w1')).toBe('held');
+    expect(await schedules.put(old, 'w2')).toBe('changed');
+  });
+
+  it('refuses a call that would change what a running process declares, and takes over what none does', async () => {
+    const { q, schedules } = setUp();
+    await schedules.put(schedules.define('s'), 'w1');
+    const changed = schedules.define('s', HOURLY, { payload: 1 });
+    expect(await expectUnchanged(q, () => schedules.put(changed))).toBe('declared');
+    const due = await schedules.makeDue('s');
+    await schedules.silence('s', HOUR);
+    await schedules.due(); // puts it to rest
+    expect(await schedules.put(changed)).toBe('changed');
+    expect(await schedules.dueAt('s')).toBe(due);
+    expect(await schedules.field('s', 'source')).toBe('call');
+    expect(await q.redis.exists(q.keys.declared)).toBe(0);
+  });
+
+  it('lets code take over what a call made', async () => {
+    const { schedules } = setUp();
+    await schedules.put(schedules.define('s'));
+    expect(await schedules.put(schedules.define('s'), 'w1')).toBe('unchanged');
+    expect(await schedules.field('s', 'source')).toBe('code');
+    expect(await schedules.put(schedules.define('s', HOURLY, { payload: 1 }))).toBe('declared');
+  });
+});

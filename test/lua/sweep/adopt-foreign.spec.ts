@@ -1,0 +1,189 @@
+import { describe, expect, it } from '@jest/globals';
+import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+
+/** What a client of the Redis pattern does to claim the next job. */
+async function foreignClaim(q: TestQueue, token = '0123456789abcdef'): Promise<string> {
+  const id = await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
+  await q.redis.hset(q.keys.job(id), { status: 'processing', claimed_at_ms: 1, claim_token: token });
+  await q.redis.hincrby(q.keys.job(id), 'attempts', 1);
+  return id;
+}
+
+/** What a client of the Redis pattern leaves of a job whose attempts are used up. */
+async function foreignFailure(q: TestQueue, id: string): Promise<void> {
+  await q.redis.hset(q.keys.job(id), {
+    id,
+    payload: '{}',
+    status: 'failed',
+    last_error: 'no',
+    claim_token: 'left',
+  });
+  await q.redis.expire(q.keys.job(id), 300);
+  await q.redis.lpush(q.keys.failed, id);
+}
+
+/** The sightings of foreign claims are as old as their timeout. */
+async function ageSightings(q: TestQueue): Promise<void> {
+  for (const seen of await q.ranked(q.keys.foreign)) {
+    await q.redis.zadd(q.keys.foreign, 'XX', 1, seen);
+  }
+}
+
+function adopt(q: TestQueue, limit = 100) {
+  return q.run(q.scripts.adopt(limit));
+}
+
+describe('adopt.lua: claims of clients of the Redis pattern', () => {
+  it('I5: their clock starts when a sweep first sees them, whatever their own clock says', async () => {
+    const q = testQueue();
+    await q.addAll('a');
+    await foreignClaim(q);
+    expect(await adopt(q)).toEqual({ reclaimed: [], deadLetters: 0 });
+    expect(await adopt(q)).toEqual({ reclaimed: [], deadLetters: 0 });
+    expect(await q.redis.lrange(q.keys.processing, 0, -1)).toEqual(['a']);
+  });
+
+  it('takes a dead one back to the front of the queue, its token cleared', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b');
+    await foreignClaim(q);
+    await adopt(q);
+    await ageSightings(q);
+    await q.takeWake();
+    expect(await adopt(q)).toEqual({ reclaimed: [{ id: 'a', status: 'pending' }], deadLetters: 0 });
+    expect(await q.pending()).toEqual(['a', 'b']);
+    expect(await q.job('a')).toMatchObject({ status: 'pending', claim_token: '', crashes: '1', attempts: '1' });
+    expect(await q.redis.llen(q.keys.processing)).toBe(0);
+    expect(await q.total('reclaimed')).toBe(1);
+    expect(await q.takeWake()).toBe(true);
+  });
+
+  it('takes one back that died between the move and the metadata', async () => {
+    const q = testQueue();
+    await q.addAll('a');
+    await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
+    await adopt(q);
+    await ageSightings(q);
+    expect((await adopt(q)).reclaimed).toEqual([{ id: 'a', status: 'pending' }]);
+    expect(await q.pending()).toEqual(['a']);
+  });
+
+  it('starts the clock anew for another claim of the same job', async () => {
+    const q = testQueue();
+    await q.addAll('a');
+    await foreignClaim(q, '1111');
+    await adopt(q);
+    await ageSightings(q);
+    await q.redis.hset(q.keys.job('a'), { claim_token: '2222' });
+    expect((await adopt(q)).reclaimed).toEqual([]);
+    expect(await q.redis.lrange(q.keys.processing, 0, -1)).toEqual(['a']);
+    expect(await q.ranked(q.keys.foreign)).toEqual(['1:2222:a']);
+  });
+
+  it('forgets a claim that its client has settled', async () => {
+    const q = testQueue();
+    await q.addAll('a');
+    await foreignClaim(q);
+    await adopt(q);
+    await q.redis.lrem(q.keys.processing, 1, 'a');
+    await q.redis.hset(q.keys.job('a'), { status: 'completed' });
+    await ageSightings(q);
+    expect((await adopt(q)).reclaimed).toEqual([]);
+    expect(await q.redis.exists(q.keys.foreign)).toBe(0);
+    q.broken = true; // the pattern leaves the token in a completed job
+  });
+
+  it('I6: a job that keeps crashing its foreign workers ends as a dead letter, by the policy of the queue', async () => {
+    const q = testQueue({ maxAttempts: 2 });
+    await q.addAll('a');
+    for (let i = 0; i < 2; i++) {
+      await foreignClaim(q);
+      await adopt(q);
+      await ageSightings(q);
+      await adopt(q);
+    }
+    expect(await q.status('a')).toBe('failed');
+    expect(await q.ranked(q.keys.dead)).toEqual(['a']);
+  });
+
+  it('names no worker of ours in the record of a foreign crash', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await q.run(q.scripts.release([{ ...job, reason: 'interruption', delayMs: 0 }]));
+    await foreignClaim(q);
+    await adopt(q);
+    await ageSightings(q);
+    await adopt(q);
+    expect((await q.attemptLog('a')).at(-1)).toMatchObject({ outcome: 'crash', worker: null });
+  });
+
+  it('I7: a hash that is gone becomes a dead letter', async () => {
+    const q = testQueue();
+    await q.redis.lpush(q.keys.processing, 'gone');
+    await adopt(q);
+    await ageSightings(q);
+    expect((await adopt(q)).reclaimed).toEqual([{ id: 'gone', status: 'failed' }]);
+    expect(await q.ranked(q.keys.dead)).toEqual(['gone']);
+  });
+
+  it('I4: sees a long list in slices, one a run, then begins again', async () => {
+    const q = testQueue();
+    q.broken = true; // the list alone
+    await q.redis.rpush(q.keys.processing, 'a', 'b', 'c');
+    const seen: number[] = [];
+    for (let i = 0; i < 3; i++) {
+      await adopt(q, 2);
+      seen.push(await q.redis.zcard(q.keys.foreign));
+    }
+    expect(seen).toEqual([2, 3, 3]);
+  });
+
+  it('never touches our own claims', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await adopt(q);
+    await adopt(q);
+    expect(await q.field('a', 'claim_token')).toBe(job.token);
+  });
+});
+
+describe('adopt.lua: dead letters of clients of the Redis pattern', () => {
+  it('are kept: in dead, without a TTL', async () => {
+    const q = testQueue();
+    await foreignFailure(q, 'a');
+    expect(await adopt(q)).toEqual({ reclaimed: [], deadLetters: 1 });
+    expect(await adopt(q)).toEqual({ reclaimed: [], deadLetters: 0 });
+    expect(await q.ranked(q.keys.dead)).toEqual(['a']);
+    expect(await q.redis.pttl(q.keys.job('a'))).toBe(-1);
+    expect(await q.job('a')).toMatchObject({ claim_token: '', last_error: 'no' });
+  });
+
+  it('are looked for by one of the calls in a pace, while each takes dead claims back', async () => {
+    const q = testQueue();
+    const inTurn = () => q.run(q.scripts.adopt(100, 3_600_000));
+    await foreignFailure(q, 'first');
+    expect(await inTurn()).toMatchObject({ deadLetters: 1 });
+    await foreignFailure(q, 'second');
+    await q.addAll('a');
+    await foreignClaim(q);
+    await inTurn();
+    await ageSightings(q);
+    expect(await inTurn()).toEqual({ deadLetters: 0, reclaimed: [{ id: 'a', status: 'pending' }] });
+    await q.redis.hset(q.keys.sweep, 'adopted_at_ms', (await q.now()) - 3_600_000);
+    expect(await inTurn()).toMatchObject({ deadLetters: 1 });
+  });
+
+  it('are held to the cap of dead letters', async () => {
+    const q = testQueue({ deadLetterCap: 2 });
+    for (const id of ['a', 'b', 'c']) await foreignFailure(q, id);
+    await adopt(q);
+    expect(await q.redis.zcard(q.keys.dead)).toBe(2);
+  });
+
+  it('leave ids alone that are in the list and failed no more', async () => {
+    const q = testQueue();
+    await q.addAll('again');
+    await q.redis.lpush(q.keys.failed, 'again', 'gone');
+    expect((await adopt(q)).deadLetters).toBe(0);
+  });
+});

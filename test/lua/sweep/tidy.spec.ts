@@ -1,0 +1,217 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, queueOn, testQueue } from '../../support/queue/queue-state.js';
+import { HOUR, TestSchedules } from '../../support/queue/schedules.js';
+
+const unfinished = (key: string) => ({ unique: key, unique_for: 'unfinished' });
+
+describe('tidy.lua', () => {
+  it('changes nothing on an empty queue', async () => {
+    const q = testQueue();
+    expect(await expectUnchanged(q, () => q.run(q.scripts.tidy(100)))).toBe(false);
+  });
+
+  it.each(['completed', 'failed', 'cancelled'] as const)(
+    'drops the oldest ids of %s whose hash has expired, up to the first that lives',
+    async (history) => {
+      const q = testQueue();
+      q.broken = true; // hashes without a place
+      await q.redis.rpush(q.keys[history], 'new', 'gone-3', 'live', 'gone-2', 'gone-1');
+      await q.redis.hset(q.keys.job('live'), 'status', history);
+      expect(await q.run(q.scripts.tidy(100))).toBe(false);
+      expect(await q.redis.lrange(q.keys[history], 0, -1)).toEqual(['new', 'gone-3', 'live']);
+    },
+  );
+
+  it.each(['completed', 'cancelled'] as const)(
+    'drops the oldest ids of %s that are in use again, also where they have ended again',
+    async (history) => {
+      const q = testQueue();
+      const end = async (id: string) => {
+        await q.add(id);
+        const claimed = history === 'completed' ? await q.claim(1) : [];
+        await q.run(q.scripts.complete(claimed.map((job) => ({ ...job, result: '1' }))));
+        await q.run(q.scripts.cancel(id)); // of a job that has completed it changes nothing
+      };
+      for (const id of ['ends', 'waits']) await end(id);
+      await q.redis.del(q.keys.job('ends'), q.keys.job('waits'));
+      for (const id of ['other', 'ends']) await end(id);
+      await q.add('waits');
+      expect(await q.redis.lrange(q.keys[history], 0, -1)).toEqual(['ends', 'other', 'waits', 'ends']);
+      expect(await q.run(q.scripts.tidy(100))).toBe(false);
+      expect(await q.redis.lrange(q.keys[history], 0, -1)).toEqual(['ends', 'other']);
+    },
+  );
+
+  it('frees the unique keys of jobs that a client of the pattern has ended, or whose hash is gone, and no other', async () => {
+    const q = testQueue();
+    await q.add('done', unfinished('done'));
+    await q.add('gone', unfinished('gone'));
+    await q.add('runs', unfinished('runs'));
+    await q.claim(3);
+    await q.add('waits', unfinished('waits'));
+    await q.add('later', { ...unfinished('later'), delay_ms: 60_000 });
+    await q.add('window', { unique: 'window', unique_for: 60_000 });
+    // As the pattern's own client completes: without a look at the key.
+    await q.redis.zrem(q.keys.claims, 'done', 'gone');
+    await q.redis.hset(q.keys.job('done'), 'status', 'completed', 'claim_token', '');
+    await q.redis.del(q.keys.job('gone'));
+    expect(await q.run(q.scripts.tidy(100))).toBe(false);
+    expect((await q.redis.hkeys(q.keys.unique)).toSorted()).toEqual(['later', 'runs', 'waits', 'window']);
+    q.broken = true; // an ended job that is in no history
+  });
+
+  it('I4: looks at a bounded number, and says that more is left', async () => {
+    const q = testQueue();
+    await q.redis.rpush(q.keys.completed, 'a', 'b', 'c');
+    expect(await q.run(q.scripts.tidy(2))).toBe(true);
+    expect(await q.redis.llen(q.keys.completed)).toBe(1);
+    expect(await q.run(q.scripts.tidy(2))).toBe(false);
+    expect(await q.redis.exists(q.keys.completed)).toBe(0);
+  });
+
+  it('I4: applies a cap that was lowered without another job that ends, in bounded slices', async () => {
+    const before = testQueue();
+    const ids = ['a', 'b', 'c', 'd', 'e'];
+    for (const id of ids) {
+      const job = await before.addAndClaim(id);
+      await before.run(before.scripts.complete([{ ...job, result: '1' }]));
+      await before.addAll(`x${id}`);
+      await before.run(before.scripts.cancel(`x${id}`));
+      const dying = await before.addAndClaim(`f${id}`);
+      const error = { name: 'Error', message: 'no' };
+      await before.run(before.scripts.fail([{ ...dying, error, final: true, backoffMs: 0 }]));
+    }
+    const caps = { completedHistory: 1, cancelledHistory: 2, failedHistory: 1, deadLetterCap: 2 };
+    const q = queueOn(before.redis, caps, before.name);
+    expect(await q.run(q.scripts.tidy(2))).toBe(true);
+    expect(await q.run(q.scripts.tidy(2))).toBe(false);
+    expect(await q.redis.lrange(q.keys.completed, 0, -1)).toEqual(['e']);
+    expect(await q.redis.lrange(q.keys.cancelled, 0, -1)).toEqual(['xe', 'xd']);
+    expect(await q.redis.llen(q.keys.failed)).toBe(1);
+    expect(await q.redis.zcard(q.keys.dead)).toBe(2);
+    // As those that a completion pushes off: long enough to fetch a result that was just announced.
+    expect(await q.redis.pttl(q.keys.job('a'))).toBeLessThanOrEqual(10_000);
+    expect(await q.redis.exists(q.keys.job('a'), ...ids.map((id) => q.keys.job(`f${id}`)))).toBe(3);
+  });
+
+  it('leaves nothing but the counters where nothing is left to do', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await q.run(q.scripts.announce('worker-1', true, [{ name: 'email', maxAttempts: 1, maxCrashes: 1 }]));
+    await q.run(q.scripts.reclaim(10, 1e12, 0));
+    await q.run(q.scripts.tidy(100));
+    expect(Object.keys(await q.snapshot())).toEqual(expect.arrayContaining(['sweep', 'policies', 'workers']));
+    await q.run(q.scripts.complete([{ ...job, result: '1' }]));
+    await q.run(q.scripts.tidy(100));
+    expect(await q.redis.exists(q.keys.sweep, q.keys.policies)).toBe(2); // a worker may claim at any time
+    await q.run(q.scripts.announce('worker-1', false));
+    await q.redis.del(q.keys.job('a'));
+    await q.run(q.scripts.reclaim(10, 1e12, 0));
+    await q.run(q.scripts.tidy(100));
+    const left = Object.keys(await q.snapshot()).filter((key) => !key.startsWith('batch:'));
+    expect(left).toEqual(['sequence', 'stats']);
+  });
+
+  it("drops from the handlers' histories what has gone, or is in use again, in slices", async () => {
+    const q = testQueue();
+    const handler = { name: q.name, maxAttempts: 1, maxCrashes: 1, completedHistory: 10 };
+    await q.run(q.scripts.announce('worker-1', true, [handler]));
+    for (const id of ['expired', 'again', 'twice', 'stays']) {
+      const job = await q.addAndClaim(id);
+      await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    }
+    await q.run(q.scripts.tidy(100));
+    await q.run(q.scripts.announce('worker-1', true, [{ ...handler, completedHistory: undefined }]));
+    await q.redis.del(...['expired', 'again', 'twice'].map((id) => q.keys.job(id)));
+    await q.add('again', { delay_ms: 60_000 });
+    const now = await q.now();
+    while ((await q.now()) === now);
+    const twice = await q.addAndClaim('twice');
+    await q.run(q.scripts.complete([{ ...twice, result: '' }]));
+    await q.run(q.scripts.tidy(100));
+    expect(await q.ranked(q.keys.histories)).toEqual([expect.stringMatching(/ stays$/)]);
+
+    const others = Array.from({ length: 20 }, (_, i) => ['0', `"gone" 1700000000000 ${i}`]);
+    await q.redis.zadd(q.keys.histories, ...others.flat());
+    await q.run(q.scripts.tidy(3));
+    expect(await q.redis.zcard(q.keys.histories)).toBeGreaterThanOrEqual(18);
+    while (await q.redis.zscore(q.keys.histories, others[7]![1]!)) {
+      await q.run(q.scripts.tidy(3));
+    }
+    while (await q.run(q.scripts.tidy(100)));
+    expect(await q.redis.zcard(q.keys.histories)).toBe(1);
+  });
+
+  it('frees unique keys whose time is over', async () => {
+    const q = testQueue();
+    await q.add('a', { unique: 'over', unique_for: 60_000 });
+    await q.add('b', { unique: 'held', unique_for: 60_000 });
+    await q.redis.zadd(q.keys.windows, 1, 'over');
+    await q.run(q.scripts.tidy(100));
+    expect(await q.redis.hgetall(q.keys.unique)).toEqual({ held: 'b' });
+    expect(await q.ranked(q.keys.windows)).toEqual(['held']);
+  });
+
+  it('leaves a key whose window is over to a job that holds it until it ends', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a', { unique: 'k', unique_for: 60_000 });
+    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    await q.redis.zadd(q.keys.windows, 1, 'k');
+    await q.add('b', { unique: 'k', unique_for: 'unfinished' });
+    await q.run(q.scripts.tidy(100));
+    expect(await q.redis.hgetall(q.keys.unique)).toEqual({ k: 'b' });
+  });
+
+  it('with a pace does nothing where such a call began less long ago, by the clock of the server', async () => {
+    const q = testQueue();
+    await q.add('waits', { delay_ms: HOUR });
+    const tidied = async (paceMs: number) => {
+      await q.redis.rpush(q.keys.completed, 'gone');
+      expect(await q.run(q.scripts.tidy(100, paceMs))).toBe(false);
+      return (await q.redis.del(q.keys.completed)) === 0;
+    };
+    expect([await tidied(HOUR), await tidied(HOUR), await tidied(0)]).toEqual([true, false, true]);
+    const now = await q.now();
+    await q.redis.hset(q.keys.sweep, 'tidied_at_ms', now - HOUR);
+    expect([await tidied(HOUR), await tidied(HOUR)]).toEqual([true, false]);
+    await q.redis.hset(q.keys.sweep, 'tidied_at_ms', now + HOUR); // before a failover to a clock that is late
+    expect([await tidied(HOUR), await tidied(HOUR)]).toEqual([true, false]);
+  });
+
+  it('deletes dead letters past their age, where they have one', async () => {
+    const forever = testQueue({ deadLetterAgeMs: 0 });
+    const aged = testQueue({ deadLetterAgeMs: 60_000 });
+    for (const q of [forever, aged]) {
+      for (const id of ['old', 'new']) {
+        const job = await q.addAndClaim(id);
+        const error = { name: 'Error', message: 'no' };
+        await q.run(q.scripts.fail([{ ...job, error, final: true, backoffMs: 0 }]));
+      }
+      await q.redis.zadd(q.keys.dead, (await q.now()) - 70_000, 'old');
+      await q.run(q.scripts.tidy(100));
+    }
+    expect(await forever.ranked(forever.keys.dead)).toEqual(['old', 'new']);
+    expect(await aged.ranked(aged.keys.dead)).toEqual(['new']);
+    expect(await aged.redis.exists(aged.keys.job('old'))).toBe(0);
+  });
+
+  it('forgets workers that were silent for five minutes', async () => {
+    const q = testQueue();
+    await q.redis.zadd(q.keys.workers, (await q.now()) - 301_000, 'silent', (await q.now()) - 200_000, 'quiet');
+    await q.run(q.scripts.tidy(100));
+    expect(await q.ranked(q.keys.workers)).toEqual(['quiet']);
+  });
+
+  it('removes a schedule that no code has declared for a day', async () => {
+    const q = testQueue();
+    const schedules = new TestSchedules(q);
+    await schedules.put(schedules.define('gone'), 'w1');
+    await schedules.silence('gone', 25 * HOUR);
+    expect(await q.run(q.scripts.tidy(10))).toBe(false);
+    expect(await q.snapshot()).toEqual({});
+    await schedules.put(schedules.define('quiet'), 'w1');
+    await schedules.put(schedules.define('called'));
+    await schedules.silence('quiet', 23 * HOUR);
+    await expectUnchanged(q, () => q.run(q.scripts.tidy(10)));
+  });
+});

@@ -1,0 +1,219 @@
+import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import {
+  JobQueueHealthIndicator,
+  JobQueueService,
+  RedisAuditError,
+  type JobQueueModuleOptions,
+} from 'nest-job-queue';
+import { freePort } from '../../../scripts/redis-server.mjs';
+import { checkRedisOptions } from '#nest/options/redis-options.js';
+import { WorkerLifecycle } from '#nest/lifecycle/worker-lifecycle.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+import { eventually } from '../../support/faults/wait.js';
+import { compileApp, handlerOf, KeptLog, startApp } from '../app.js';
+
+/** A server without fault, but for what the arguments say. */
+const SOUND = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--maxmemory-policy', 'noeviction'];
+
+/** What a boot says of the server, without the address. */
+async function warningsOf(jobs: JobQueueModuleOptions, name = uniqueQueueName()): Promise<string[]> {
+  const log = new KeptLog();
+  const app = await startApp({ jobs, log, providers: [handlerOf(name)] });
+  await app.close();
+  return log.lines.flatMap((line) => /^warn Redis at \S+: (.*)/.exec(line)?.[1] ?? []);
+}
+
+describe('the audit at boot', () => {
+  it('says nothing of a sound server', async () => {
+    const { url } = await startOwnRedis({ args: SOUND });
+    expect(await warningsOf({ redis: url })).toEqual([]);
+    const app = await compileApp({ jobs: { redis: url, audit: 'error' }, providers: [handlerOf('any')] });
+    await expect(app.init()).resolves.toBeDefined();
+  });
+
+  it.each([
+    [['--maxmemory-policy', 'allkeys-lru', '--maxmemory', '100mb'], 'expected noeviction, found allkeys-lru. '],
+    [['--maxmemory-policy', 'volatile-ttl'], 'found volatile-ttl, without effect while maxmemory is 0. '],
+    [
+      ['--appendonly', 'no', '--save', ''],
+      'persistence: expected appendonly yes, found appendonly no and no snapshots',
+    ],
+    [['--appendonly', 'no', '--save', '60 1'], 'found appendonly no and snapshots (save "60 1"). '],
+    [['--appendfsync', 'no'], 'persistence: expected appendfsync everysec or always, found appendfsync no. '],
+  ])('warns once of %j', async (args, text) => {
+    const { url } = await startOwnRedis({ args: [...SOUND, ...args] });
+    const warnings = await warningsOf({ redis: url });
+    expect(warnings).toEqual([expect.stringContaining(text)]);
+  });
+
+  it('warns of a snapshot that failed', async () => {
+    const { url, dir } = await startOwnRedis({ args: SOUND });
+    const redis = connect({}, url);
+    rmSync(dir, { recursive: true }); // the folder of a volume that is gone
+    await redis.bgsave();
+    await eventually(async () => (await redis.info('persistence')).includes('rdb_last_bgsave_status:err'));
+    expect(await warningsOf({ redis: url })).toEqual([
+      'persistence: expected rdb_last_bgsave_status ok, found err. Redis cannot write to its disk, and refuses writes ' +
+        'for it or soon will. Look at its log and its disk.',
+    ]);
+  });
+
+  // A disk that is always full: other systems have none to lend.
+  (existsSync('/dev/full') ? it : it.skip)('warns of a write to the AOF that failed', async () => {
+    const { url, dir } = await startOwnRedis({ args: [...SOUND, '--appendonly', 'no'] });
+    mkdirSync(join(dir, 'appendonlydir'));
+    // What Redis writes to from the moment that an AOF is asked for until its base is written.
+    symlinkSync('/dev/full', join(dir, 'appendonlydir', 'temp-appendonly.aof.incr'));
+    const redis = connect({}, url);
+    await redis.config('SET', 'appendonly', 'yes');
+    await redis.set('any', 'value').catch(() => undefined);
+    await eventually(async () => (await redis.info('persistence')).includes('aof_last_write_status:err'));
+    const log = new KeptLog();
+    await startApp({ jobs: { redis: url, worker: false, reclaim: false }, log });
+    expect(log.lines).toContainEqual(
+      expect.stringContaining('persistence: expected aof_last_write_status ok, found err. Redis cannot write'),
+    );
+  });
+
+  it('warns of a replica, where nothing can be enqueued', async () => {
+    const master = await startOwnRedis({ args: SOUND });
+    const replica = await startOwnRedis({ args: [...SOUND, '--replicaof', master.host, String(master.port)] });
+    const log = new KeptLog();
+    const app = await startApp({ jobs: { redis: replica.url, worker: false }, log });
+    await app.close();
+    expect(log.lines).toContainEqual(
+      expect.stringContaining(
+        `role: expected a master, found a replica of ${master.host}:${master.port}. A replica`,
+      ),
+    );
+  });
+
+  it.each([true, false])('warns of jobs under the other spelling (hashTag: %j)', async (hashTag) => {
+    const { url } = await startOwnRedis({ args: SOUND });
+    const name = uniqueQueueName();
+    const other = hashTag ? name : `{${name}}`;
+    await connect({}, url).lpush(`queue:${other}:pending`, 'a');
+    expect(await warningsOf({ redis: url, hashTag }, name)).toEqual([
+      expect.stringContaining(
+        `keys of queue "${name}": expected keys spelled queue:${hashTag ? `{${name}}` : name}:pending, ` +
+          `found queue:${other}:pending. Jobs wait under the other spelling`,
+      ),
+    ]);
+  });
+
+  it("audit: 'off' looks for nothing", async () => {
+    const { url } = await startOwnRedis();
+    expect(await warningsOf({ redis: url, audit: 'off' })).toEqual([]);
+  });
+
+  it("audit: 'error' refuses the boot and lists what it found", async () => {
+    const { url, port } = await startOwnRedis({ args: ['--maxmemory-policy', 'allkeys-lru'] });
+    const app = await compileApp({ jobs: { redis: url, audit: 'error' }, providers: [handlerOf('any')] });
+    const refusal = (await app.init().catch((error: unknown) => error)) as RedisAuditError;
+    expect(refusal).toBeInstanceOf(RedisAuditError);
+    expect(refusal.message).toMatch(
+      new RegExp(`^Redis at 127.0.0.1:${port} endangers jobs:\n- maxmemory-policy: .*\n- persistence: .*`),
+    );
+    expect(refusal.findings).toMatchObject([
+      { subject: 'maxmemory-policy', expected: 'noeviction', remedy: expect.stringContaining('CONFIG SET') },
+      { subject: 'persistence', expected: 'appendonly yes' },
+    ]);
+  });
+
+  it("audit: 'error' follows where Redis was away at boot: the worker does not start, and health says why", async () => {
+    const [port, name] = [await freePort(), uniqueQueueName()];
+    const redis = `redis://127.0.0.1:${port}`;
+    const app = await startApp({ jobs: { redis, audit: 'error' }, providers: [handlerOf(name)] });
+    await startOwnRedis({ port, args: [...SOUND, '--maxmemory-policy', 'allkeys-lru'] });
+    const health = async () => (await app.get(JobQueueHealthIndicator).check()).jobQueue;
+    await eventually(async () => (await health()).message?.includes('could not start'));
+    expect(await health()).toMatchObject({
+      status: 'down',
+      redis: { reachable: true },
+      message: expect.stringMatching(
+        /^the worker could not start: Redis at \S+ endangers jobs:\n- maxmemory-policy/,
+      ),
+    });
+    const { id } = await app.get(JobQueueService).enqueue(name, null);
+    expect(await app.get(JobQueueService).get(name, id)).toMatchObject({ status: 'pending' });
+  });
+
+  const UNSOUND = [...SOUND, '--maxmemory-policy', 'allkeys-lru'];
+
+  describe.each([
+    ['a producer', () => ({ worker: false, reclaim: false }) as const, []],
+    ['a worker', () => ({}), [handlerOf(uniqueQueueName())]],
+  ])('follows where Redis comes later, in %s', (_who, own, providers) => {
+    it('and warns once, however often Redis goes', async () => {
+      const [port, log] = [await freePort(), new KeptLog()];
+      const app = await startApp({ jobs: { redis: `redis://127.0.0.1:${port}`, ...own() }, providers, log });
+      const server = await startOwnRedis({ port, args: UNSOUND });
+      const warnings = () => log.lines.filter((line) => line.includes('expected noeviction, found allkeys-lru'));
+      await eventually(() => Promise.resolve(warnings().length > 0));
+      await app.get(WorkerLifecycle).whenRunning();
+      await server.restart();
+      await app.get(JobQueueService).enqueue('any', null);
+      await app.get(JobQueueService).stats();
+      expect(warnings()).toEqual([expect.stringMatching(/^warn Redis at 127.0.0.1:\d+: maxmemory-policy: /)]);
+      expect(log.lines.filter((line) => line.startsWith('error'))).toEqual([]);
+    });
+
+    it('also when it comes before the boot is over', async () => {
+      const [port, log] = [await freePort(), new KeptLog()];
+      const client = connect({ lazyConnect: true, retryStrategy: () => 20 }, `redis://127.0.0.1:${port}`);
+      class RedisComes {
+        async onApplicationBootstrap() {
+          await startOwnRedis({ port, args: UNSOUND });
+          await client.ping();
+        }
+      }
+      await startApp({ jobs: { redis: client, ...own() }, providers: [...providers, RedisComes], log });
+      await eventually(() => Promise.resolve(log.lines.some((line) => line.includes('found allkeys-lru'))));
+    });
+  });
+
+  it("audit: 'error' follows in a producer: health says why, and the app lives", async () => {
+    const [port, log, name] = [await freePort(), new KeptLog(), uniqueQueueName()];
+    const jobs = { redis: `redis://127.0.0.1:${port}`, audit: 'error', worker: false, reclaim: false } as const;
+    const app = await startApp({ jobs, log });
+    await startOwnRedis({ port, args: UNSOUND });
+    const health = async () => (await app.get(JobQueueHealthIndicator).check()).jobQueue;
+    await eventually(async () => (await health()).message?.includes('endangers jobs'));
+    expect(await health()).toMatchObject({ status: 'down', redis: { reachable: true } });
+    expect(log.lines).toContainEqual(
+      expect.stringMatching(/^error Redis at \S+ endangers jobs:\n- maxmemory-policy/),
+    );
+    const { id } = await app.get(JobQueueService).enqueue(name, null);
+    expect(await app.get(JobQueueService).get(name, id)).toMatchObject({ status: 'pending' });
+  });
+
+  it('works for a user who may not ask for the configuration', async () => {
+    const { url, host, port } = await startOwnRedis({ args: [...SOUND, '--appendonly', 'no'] });
+    const acl = ['app', 'on', '>secret', '~*', '&*', '+@all', '-config'];
+    await connect({}, url).call('ACL', 'SETUSER', ...acl);
+    expect(await warningsOf({ redis: `redis://app:secret@${host}:${port}` })).toEqual([
+      expect.stringContaining('found appendonly no. When Redis crashes, jobs that were acknowledged are lost. Set'),
+    ]);
+  });
+});
+
+describe('options of ioredis', () => {
+  it.each([
+    [
+      { url: 'redis://user:pass@cache:6379' },
+      '.redis.url: expected an option of ioredis, found "url", which ioredis ignores.',
+    ],
+    [{ hots: 'cache' }, '.redis.hots: expected a known option, found "hots". Did you mean host?'],
+  ])('%j is refused, and does not connect to localhost', async (redis, text) => {
+    const app = compileApp({ jobs: { redis: redis as JobQueueModuleOptions['redis'] } });
+    await expect(app).rejects.toThrow(text);
+    await expect(app).rejects.not.toThrow('pass');
+  });
+
+  it('of every kind are taken', () => {
+    expect(() => checkRedisOptions('redis', { ...connect().options, tls: {} })).not.toThrow();
+  });
+});

@@ -1,0 +1,102 @@
+import { describe, expect, it } from '@jest/globals';
+import { Injectable } from '@nestjs/common';
+import { Interval, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule';
+import { JobHandler, JobQueueService, RECLAIM_CRON_JOB } from 'nest-job-queue';
+import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+import { signal, startApp, type TestApp } from '../app.js';
+
+/** A job whose worker has died: claimed, and the claim expired long ago. */
+async function lostJob(name: string): Promise<string> {
+  const app = await startApp({ jobs: { worker: false, reclaim: false } });
+  const queue = app.get(JobQueueService).queue(name);
+  const { id } = await queue.enqueue({ n: 1 });
+  await queue.claim();
+  await connect().zadd(`queue:${name}:claims`, 1, id);
+  return id;
+}
+
+function handler(name: string) {
+  @JobHandler(name)
+  class Handler {
+    handle(job: { attempt: number }) {
+      return job.attempt;
+    }
+  }
+  return Handler;
+}
+
+/** An app of these parts brings the lost job back and completes it. */
+async function expectRecovery(parts: TestApp): Promise<void> {
+  const name = uniqueQueueName();
+  const id = await lostJob(name);
+  const app = await startApp({ ...parts, providers: [handler(name)] });
+  expect(await app.get(JobQueueService).result(name, id)).toBe(2);
+}
+
+describe('the reclaim', () => {
+  it('runs by itself where the app has no scheduler', async () => {
+    await expectRecovery({ jobs: { reclaim: { everyMs: 100 } } });
+  });
+
+  it('runs in the registry where the app has one', async () => {
+    await expectRecovery({ jobs: { reclaim: { everyMs: 100 } }, imports: [ScheduleModule.forRoot()] });
+  });
+
+  it('runs by a cron expression', async () => {
+    await expectRecovery({ jobs: { reclaim: { cron: '* * * * * *', timeZone: 'Europe/Berlin' } } });
+  });
+
+  it('covers queues that this process only knows by name', async () => {
+    const name = uniqueQueueName();
+    const id = await lostJob(name);
+    const app = await startApp({ jobs: { worker: false, reclaim: { everyMs: 100 } } });
+    const worker = await startApp({ jobs: { reclaim: false }, providers: [handler(name)] });
+    app.get(JobQueueService).queue(name);
+    expect(await worker.get(JobQueueService).result(name, id)).toBe(2);
+  });
+
+  it('does not run when it is off', async () => {
+    const name = uniqueQueueName();
+    await lostJob(name);
+    const app = await startApp({
+      jobs: { reclaim: false },
+      imports: [ScheduleModule.forRoot()],
+      providers: [handler(name)],
+    });
+    expect(app.get(SchedulerRegistry).getCronJobs().size).toBe(0);
+    expect(await app.get(JobQueueService).stats(name)).toMatchObject({ expiredClaims: 1 });
+  });
+
+  it('is a cron job that operators see, with the right next date, and that ends with the app', async () => {
+    const app = await startApp({ jobs: { reclaim: { everyMs: 90_000 } }, imports: [ScheduleModule.forRoot()] });
+    const registry = app.get(SchedulerRegistry);
+    const job = registry.getCronJob(RECLAIM_CRON_JOB);
+    expect(job.isActive).toBe(true);
+    const inMs = job.nextDate().toMillis() - Date.now();
+    expect(inMs).toBeGreaterThan(80_000);
+    expect(inMs).toBeLessThanOrEqual(90_000);
+    await app.close();
+    expect(job.isActive).toBe(false);
+    expect(registry.getCronJobs().has(RECLAIM_CRON_JOB)).toBe(false);
+  });
+
+  it("leaves the app's own schedules as they are: an interval fires once", async () => {
+    const fired: number[] = [];
+    const third = signal();
+    @Injectable()
+    class Own {
+      @Interval(50)
+      tick() {
+        fired.push(performance.now());
+        if (fired.length === 3) {
+          third.resolve();
+        }
+      }
+    }
+    const app = await startApp({ imports: [ScheduleModule.forRoot()], providers: [Own] });
+    expect(app.get(SchedulerRegistry).getIntervals()).toHaveLength(1);
+    await third.promise;
+    // Two timers of 50 ms each would have fired three times within one and a half periods.
+    expect(fired[2]! - fired[0]!).toBeGreaterThan(75);
+  });
+});

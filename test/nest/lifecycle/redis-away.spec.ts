@@ -1,0 +1,154 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { JobQueueService, RedisUnsuitableError } from 'nest-job-queue';
+import { freePort } from '../../../scripts/redis-server.mjs';
+import { atMost } from '../../support/queue/bounds.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+import { compileApp, handlerOf, KeptLog, signal, startApp } from '../app.js';
+
+const printed: string[] = [];
+beforeEach(() => {
+  printed.length = 0;
+  for (const stream of [process.stdout, process.stderr]) {
+    jest.spyOn(stream, 'write').mockImplementation((text) => Boolean(printed.push(String(text))));
+  }
+  for (const method of ['log', 'warn', 'error', 'info', 'debug'] as const) {
+    jest.spyOn(console, method).mockImplementation((...args) => void printed.push(args.join(' ')));
+  }
+});
+afterEach(() => {
+  jest.restoreAllMocks();
+  expect(printed).toEqual([]);
+});
+
+async function redisUrlWithoutServer() {
+  const port = await freePort();
+  return { port, url: `redis://127.0.0.1:${port}` };
+}
+
+describe('without Redis at boot', () => {
+  it('the app starts, says so, refuses to enqueue in time, and closes at once', async () => {
+    const { url, port } = await redisUrlWithoutServer();
+    const log = new KeptLog();
+    const name = uniqueQueueName();
+    const app = await startApp({ jobs: { redis: url, enqueueTimeoutMs: 200 }, providers: [handlerOf(name)], log });
+    expect(log.lines).toContain(
+      `warn Redis at 127.0.0.1:${port} is not there. The app starts; its jobs follow when Redis is.`,
+    );
+    const jobs = app.get(JobQueueService);
+    await expect(jobs.enqueue(name, null)).rejects.toMatchObject({ name: 'EnqueueError', outcome: 'not-sent' });
+    await expect(jobs.get(name, 'x')).rejects.toThrow(RedisUnsuitableError);
+    await expect(jobs.clean(name, 'completed')).rejects.toThrow(RedisUnsuitableError);
+    await expect(jobs.deadLetters(name).redriveAll()).rejects.toThrow(RedisUnsuitableError);
+    await expect(jobs.stats()).rejects.toThrow(`Redis at 127.0.0.1:${port} did not answer within 200 ms.`);
+    const started = performance.now();
+    await app.close();
+    expect(performance.now() - started).toBeLessThan(atMost(1_000));
+  });
+
+  it('workers and sweeps come by themselves when it is there', async () => {
+    const { url, port } = await redisUrlWithoutServer();
+    const name = uniqueQueueName();
+    const serves = signal();
+    const log = new KeptLog();
+    log.log = (message) => String(message).includes(`serves ${name} ×10`) && serves.resolve();
+    const app = await startApp({ jobs: { redis: url }, providers: [handlerOf(name)], log });
+    const server = await startOwnRedis({ port });
+    await serves.promise;
+    const job = await app.get(JobQueueService).enqueue(name, null);
+    expect(await job.result()).toBe('done');
+    await app.close();
+    await server.stop();
+  });
+
+  it('the boot fails within the stated time, if it is required', async () => {
+    const { url, port } = await redisUrlWithoutServer();
+    const app = await compileApp({ jobs: { redis: url, requireRedis: { timeoutMs: 300 } } });
+    const started = performance.now();
+    const booting = app.init();
+    await expect(booting).rejects.toThrow(RedisUnsuitableError);
+    await expect(booting).rejects.toThrow(
+      `Redis at 127.0.0.1:${port} did not answer within 300 ms (connect ECONNREFUSED 127.0.0.1:${port}).`,
+    );
+    expect(performance.now() - started).toBeLessThan(atMost(1_500));
+  });
+
+  it('the boot waits for a Redis that is required and comes in time', async () => {
+    const { url, port } = await redisUrlWithoutServer();
+    const name = uniqueQueueName();
+    const booting = startApp({ jobs: { redis: url, requireRedis: true }, providers: [handlerOf(name)] });
+    const server = await startOwnRedis({ port });
+    const app = await booting;
+    expect(await (await app.get(JobQueueService).enqueue(name, null)).result()).toBe('done');
+    await app.close();
+    await server.stop();
+  });
+});
+
+describe('when Redis goes away', () => {
+  it('an app closes within its deadline, and logs little', async () => {
+    const server = await startOwnRedis();
+    const name = uniqueQueueName();
+    const log = new KeptLog();
+    const app = await startApp({
+      jobs: { redis: server.url, shutdownTimeoutMs: 600 },
+      providers: [handlerOf(name)],
+      log,
+    });
+    await (await app.get(JobQueueService).enqueue(name, null)).result();
+    await server.kill();
+    const started = performance.now();
+    await app.close();
+    expect(performance.now() - started).toBeLessThan(atMost(1_200));
+    expect(log.lines.length).toBeLessThan(20);
+    await server.stop();
+  });
+
+  it('an app closes within its deadline when the server is frozen', async () => {
+    const server = await startOwnRedis();
+    const name = uniqueQueueName();
+    const app = await startApp({
+      jobs: { redis: server.url, shutdownTimeoutMs: 600 },
+      providers: [handlerOf(name)],
+    });
+    await (await app.get(JobQueueService).enqueue(name, null)).result();
+    await server.kill('SIGSTOP');
+    const started = performance.now();
+    await app.close();
+    expect(performance.now() - started).toBeLessThan(atMost(1_200));
+    await server.kill('SIGCONT');
+    await server.stop();
+  });
+
+  it('its jobs go on when it is back', async () => {
+    const server = await startOwnRedis();
+    const name = uniqueQueueName();
+    const app = await startApp({ jobs: { redis: server.url }, providers: [handlerOf(name)] });
+    const jobs = app.get(JobQueueService);
+    await (await jobs.enqueue(name, null)).result();
+    await server.restart();
+    expect(await (await jobs.enqueue(name, null)).result()).toBe('done');
+    await app.close();
+    await server.stop();
+  });
+});
+
+it('an error of the connection is said by the logger, the same one once', async () => {
+  const server = await startOwnRedis({ args: ['--requirepass', 'secret'] });
+  const log = new KeptLog();
+  const app = await startApp({ jobs: { redis: server.url }, log });
+  const errors = log.lines.filter((line) => line.includes('NOAUTH'));
+  expect(errors).toHaveLength(1);
+  await app.close();
+  await server.stop();
+});
+
+it('a handed-in client that the app closed too early does not hold up its end', async () => {
+  const client = connect();
+  const name = uniqueQueueName();
+  const app = await startApp({ jobs: { redis: client, shutdownTimeoutMs: 500 }, providers: [handlerOf(name)] });
+  client.disconnect();
+  const started = performance.now();
+  await app.close();
+  expect(performance.now() - started).toBeLessThan(atMost(1_200));
+});

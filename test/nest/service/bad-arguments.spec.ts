@@ -1,0 +1,89 @@
+import { describe, expect, it } from '@jest/globals';
+import { defineJob, JobQueueService } from 'nest-job-queue';
+import { z } from 'zod';
+import {
+  anything,
+  callAt,
+  complaints,
+  methodsOf,
+  object,
+  options,
+  payload,
+  text,
+  type Parameter,
+} from '../../support/queue/bad-arguments.js';
+import { queueOn } from '../../support/queue/queue-state.js';
+import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+import { HOURLY } from '../../support/queue/schedules.js';
+import { startApp } from '../app.js';
+
+const name = uniqueQueueName('bad');
+const Greet = defineJob(name, { payload: z.object({ to: z.string() }) });
+const greeting = { to: 'ada' };
+const job: Parameter = [name, [null, undefined, 5, {}, [], '', { name }]];
+/** One that may be left out, and then means all. */
+const anyJob: Parameter = [name, [null, 5, {}, [], '']];
+const page = options({}, { limit: null }, { limit: '5' }, { offset: -1 });
+const requests: Parameter = [
+  [{ payload: 1 }],
+  [null, undefined, 5, 'text', {}, [null], [5], [{}], [{ payload: 1, id: 5 }]],
+];
+const greetings: Parameter = [[{ payload: greeting }], [null, undefined, 5, 'text', {}, [null], [{}]]];
+const start = object({ delayMs: 5 }, {}, { delayMs: null }, { runAt: null });
+const recurrence = object(HOURLY, {}, { cron: null });
+
+/** Each method of the service; behind a colon, other arguments that it can take. */
+const verbs: Record<string, Parameter[]> = {
+  enqueue: [job, payload(1), options({}, { id: null }, { queue: null }, { queue: 5 })],
+  'enqueue: definition': [anything(Greet), payload(greeting), options({}, { queue: null })],
+  enqueueMany: [job, requests, options({}, { queue: null })],
+  'enqueueMany: definition': [anything(Greet), greetings, options({}, { queue: 5 })],
+  queue: [[name, [null, undefined, 5, {}, '']]],
+  get: [job, text('a')],
+  result: [job, text('a'), options({ timeoutMs: 1 }, { timeoutMs: null })],
+  deadLetters: [job],
+  doctor: [job, options({}, { mend: 1 })],
+  stats: [anyJob],
+  pauseWorker: [[name, [null, 5, {}, '']]],
+  resumeWorker: [[name, [null, 5, {}, '']]],
+  cancel: [job, text('none')],
+  remove: [job, text('none')],
+  reschedule: [job, text('none'), start],
+  list: [job, ['pending', [null, undefined, 5, 'waiting']], page],
+  clean: [job, ['cancelled', [null, undefined, 5, 'processing']], options({}, { limit: null })],
+  purge: [job, object({ confirm: 'another' }, { confirm: null })],
+  pause: [job],
+  resume: [job],
+  'schedules.upsert': [job, text('s'), recurrence, options({}, { queue: null }, { queue: 5 })],
+  'schedules.upsert: definition': [anything(Greet), text('s'), recurrence, [{ payload: greeting }, [null, 5, {}]]],
+  'schedules.list': [anyJob, page],
+  'schedules.get': [job, text('none')],
+  'schedules.pause': [job, text('none')],
+  'schedules.resume': [job, text('none')],
+  'schedules.remove': [job, text('none')],
+  'schedules.runNow': [job, text('none')],
+  'events.where': [
+    object({}, { id: null }, { id: 5 }, { queue: [] }, { status: 'waiting' }, { statuse: 'failed' }),
+  ],
+};
+
+describe('every method of the service refuses an argument that is none, by name, and writes nothing', () => {
+  it.each(Object.entries(verbs))('%s', async (verb, parameters) => {
+    const jobs = (await startApp({ jobs: { worker: false, reclaim: false } })).get(JobQueueService);
+    const state = queueOn(connect(), {}, name);
+    await jobs.enqueue(name, 1, { id: 'a' });
+    const before = await state.snapshot();
+    const known = await jobs.stats();
+    expect(await complaints(parameters, callAt(jobs, verb))).toEqual([]);
+    expect(await state.snapshot()).toEqual(before);
+    expect(Object.keys(await jobs.stats())).toEqual(Object.keys(known));
+    await jobs.purge(name, { confirm: name });
+  });
+
+  it('has a row here', async () => {
+    const jobs = (await startApp({})).get(JobQueueService);
+    const others = ['drain', 'target', 'ask', 'askQueue'];
+    const rows = Object.keys(verbs);
+    expect(methodsOf(jobs).filter((method) => ![...others, ...rows].includes(method))).toEqual([]);
+  });
+});

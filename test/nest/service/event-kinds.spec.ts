@@ -1,0 +1,133 @@
+// Each kind of event, triggered once through the module: told by @OnJobEvent where the job runs, and by jobs.events elsewhere.
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { Injectable } from '@nestjs/common';
+import {
+  JobHandler,
+  JobQueueService,
+  NonRetryableError,
+  OnJobEvent,
+  type FleetJobEvent,
+  type Job,
+  type JobEventStatus,
+  type JobEventType,
+  type JobHandlerOptions,
+  type WorkerEvent,
+} from 'nest-job-queue';
+import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+import { eventually, gate } from '../../support/faults/wait.js';
+import { startApp } from '../app.js';
+
+/** What makes an event of a kind happen. */
+interface Cause {
+  options?: JobHandlerOptions;
+  handle: (job: Job) => unknown;
+  /** Done once the handler runs. */
+  act?: (jobs: JobQueueService, name: string, id: string) => Promise<unknown>;
+  /** What @OnJobEvent tells beside the job; absent where it does not tell of this kind. */
+  here?: Pick<WorkerEvent, 'error' | 'result'>;
+  /** Whether jobs.events tells of it. */
+  everywhere: boolean;
+}
+
+const untilAborted = ({ signal }: Job) =>
+  new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error));
+  });
+
+async function loseClaim(jobs: JobQueueService, name: string, id: string): Promise<void> {
+  const queue = jobs.queue(name);
+  await connect().zadd((await queue.scripts()).keys.claims, 'XX', 1, id);
+  await queue.reclaim();
+}
+
+const named = (name: string) => expect.objectContaining({ name }) as unknown;
+const letGo = gate();
+
+// The compiler refuses it where a kind is missing.
+const CAUSES: Record<JobEventStatus | JobEventType, Cause> = {
+  started: { handle: () => 1, here: {}, everywhere: false },
+  completed: { handle: () => 'done', here: { result: 'done' }, everywhere: true },
+  retry: {
+    options: { maxAttempts: 2, backoff: 60_000 },
+    handle: () => Promise.reject(new TypeError('no')),
+    here: { error: named('TypeError') },
+    everywhere: true,
+  },
+  failed: {
+    handle: () => Promise.reject(new NonRetryableError('never')),
+    here: { error: named('NonRetryableError') },
+    everywhere: true,
+  },
+  cancelled: {
+    handle: untilAborted,
+    act: (jobs, name, id) => jobs.cancel(name, id),
+    here: { error: named('JobCancelledError') },
+    everywhere: true,
+  },
+  released: { handle: (job) => job.snooze(60_000), here: {}, everywhere: true },
+  lost: { handle: untilAborted, act: loseClaim, here: {}, everywhere: true },
+  reclaimed: { handle: untilAborted, act: loseClaim, everywhere: true },
+  progress: { handle: (job) => job.progress(0.5), everywhere: true },
+  stuck: {
+    // Its heartbeats come every 20 minutes: the report does not wait for one.
+    options: { timeoutMs: 20, maxAttempts: 1, visibilityMs: 3_600_000 },
+    handle: () => letGo.promise,
+    here: {},
+    everywhere: true,
+  },
+};
+
+describe.each(Object.entries(CAUSES))('the event %s', (kind, { options, handle, act, here, everywhere }) => {
+  it(`is told ${[here && 'by @OnJobEvent', everywhere && 'by jobs.events'].filter(Boolean).join(' and ')}`, async () => {
+    const name = uniqueQueueName();
+    const running = gate();
+    const heard: WorkerEvent[] = [];
+    const seen: FleetJobEvent[] = [];
+
+    @Injectable()
+    class Provider {
+      @JobHandler(name, { visibilityMs: 300, ...options })
+      run(job: Job) {
+        running.open();
+        return handle(job);
+      }
+
+      @OnJobEvent((here ? kind : 'completed') as JobEventType, { name })
+      hear(event: WorkerEvent) {
+        heard.push(event);
+      }
+    }
+    const listener = (await startApp({})).get(JobQueueService);
+    if (everywhere) {
+      listener.events.where({ queue: name, status: kind as JobEventStatus }).subscribe((event) => seen.push(event));
+      await eventually(async () => Number((await connect().pubsub('NUMSUB', `queue:${name}:events`))[1]) === 1);
+    }
+    const { id } = await listener.enqueue(name, { of: kind });
+    await startApp({ providers: [Provider], jobs: { reclaim: false, shutdownTimeoutMs: 200 } });
+    await running.promise;
+    await act?.(listener, name, id);
+    await eventually(() => heard.length >= (here ? 1 : 0) && seen.length >= (everywhere ? 1 : 0));
+    if (kind === 'stuck') letGo.open();
+    if (here) {
+      expect(heard).toHaveLength(1);
+      expect(heard[0]).toMatchObject({ type: kind, ...here, job: { id, name, queue: name, attempt: 1 } });
+      expect(heard[0]!.job.payload).toEqual({ of: kind });
+    }
+    expect(seen).toEqual(everywhere ? [{ queue: name, id, name, status: kind }] : []);
+  });
+});
+
+it.each([
+  ['jobs.events', /tells of the whole fleet: ([^.]*)\./, (cause: Cause) => cause.everywhere],
+  [
+    '@OnJobEvent',
+    /is called in the process where the job runs: ([^.]*)\./,
+    (cause: Cause) => cause.here !== undefined,
+  ],
+])('docs/jobs.md names the kinds of %s', (_, sentence, isTold) => {
+  const text = readFileSync(new URL('../../../docs/jobs.md', import.meta.url), 'utf8');
+  const kinds = [...sentence.exec(text)![1]!.matchAll(/`(\w+)`/g)].map(([, kind]) => kind!);
+  const told = Object.keys(CAUSES).filter((kind) => isTold(CAUSES[kind as keyof typeof CAUSES]));
+  expect(kinds.toSorted()).toEqual(told.toSorted());
+});

@@ -1,0 +1,27 @@
+// What a fault is that the doctor must find, and jobs to plant one in.
+import type { DoctorKind } from '#queue/doctor/doctor-report.js';
+import type { TestQueue } from '../../support/queue/queue-state.js';
+
+export interface Planted {
+  name: string;
+  plant: (state: TestQueue) => Promise<unknown>;
+  kind: DoctorKind;
+  subject?: string;
+  found: string | RegExp;
+  expected: string | RegExp;
+  /** Where the job `a` is after mending. */
+  after?: string;
+}
+
+export async function claimed(state: TestQueue) {
+  return state.addAndClaim('a');
+}
+
+export async function completed(state: TestQueue) {
+  await state.run(state.scripts.complete([{ ...(await claimed(state)), result: '' }]));
+}
+
+export async function failed(state: TestQueue) {
+  const error = { name: 'Error', message: 'no' };
+  await state.run(state.scripts.fail([{ ...(await claimed(state)), error, final: true, backoffMs: 0 }]));
+}

@@ -1,0 +1,194 @@
+import { describe, expect, it } from '@jest/globals';
+import type { JobQueue } from '#queue/job-queue.js';
+import { coreQueue } from '../../support/queue/core-queue.js';
+import { expectUnchanged, type TestQueue } from '../../support/queue/queue-state.js';
+import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { claimed, failed } from './doctor-plants.js';
+import { ofFields } from './doctor-plants-of-fields.js';
+import { ofPlaces } from './doctor-plants-of-places.js';
+
+async function placesOf(state: TestQueue, id: string): Promise<string> {
+  const { keys, redis } = state;
+  const sets = ['claims', 'prioritized', 'scheduled', 'dead'] as const;
+  const lists = ['pending', 'processing'] as const;
+  const scores = await Promise.all(sets.map((set) => redis.zscore(keys[set], id)));
+  const spots = await Promise.all(lists.map((list) => redis.lpos(keys[list], id)));
+  return (
+    [...sets.filter((_, i) => scores[i] !== null), ...lists.filter((_, i) => spots[i] !== null)].join() || 'none'
+  );
+}
+
+function text(value: string | RegExp): unknown {
+  return typeof value === 'string' ? value : expect.stringMatching(value);
+}
+
+describe('the doctor', () => {
+  it.each([...ofPlaces, ...ofFields])(
+    'finds and mends $name',
+    async ({ plant, kind, subject = 'a', found, expected, after }) => {
+      const { queue, state } = coreQueue();
+      await plant(state);
+      const finding = { kind, subject, found: text(found), expected: text(expected) };
+      const looked = await expectUnchanged(state, () => queue.doctor());
+      expect(looked).toMatchObject({ queue: queue.name, counts: { [kind]: 1 } });
+      expect(looked.findings).toEqual([{ ...finding, mended: false }]);
+      expect((await queue.doctor({ mend: true })).findings).toEqual([{ ...finding, mended: true }]);
+      expect((await queue.doctor()).findings).toEqual([]);
+      if (after) {
+        expect(await placesOf(state, 'a')).toBe(after);
+      }
+    },
+  );
+
+  it('finds and mends the memory of a claim that would stay for ever', async () => {
+    const { queue, state } = coreQueue();
+    await claimed(state);
+    const key = state.keys.batch('worker-1:0');
+    await state.redis.persist(key);
+    const finding = { kind: 'batch', subject: key, found: 'no expiry', expected: 'that of its claims' };
+    expect((await queue.doctor()).findings).toEqual([{ ...finding, mended: false }]);
+    await queue.doctor({ mend: true });
+    expect(await state.redis.pttl(key)).toBeGreaterThan(0);
+  });
+
+  it('gives an orphan that is mended to a worker, and refuses the settle of the claim that it had', async () => {
+    const { queue, state } = coreQueue();
+    const stale = await claimed(state);
+    await state.redis.hset(state.keys.job('a'), 'claim_token', '');
+    await queue.doctor({ mend: true });
+    const job = (await queue.claim())!;
+    expect(job).toMatchObject({ id: 'a', payload: {} });
+    expect(await queue.complete(stale, 1)).toBe(false);
+    expect(await queue.complete(job, 1)).toBe(true);
+  });
+
+  it('sends what is in doubt to the dead letters, with the reason', async () => {
+    const { queue, state } = coreQueue();
+    await state.redis.hset(state.keys.job('a'), { id: 'a', payload: '1', status: 'lost', name: 'x' });
+    await queue.doctor({ mend: true });
+    expect(await queue.get('a')).toMatchObject({
+      status: 'failed',
+      lastError: 'The doctor could not tell where this job belongs: status lost, in no place.',
+    });
+  });
+
+  it('keeps to the cap of dead letters where it brings one back', async () => {
+    const { queue, state } = coreQueue({ deadLetterCap: 1 });
+    await failed(state);
+    await state.redis.del(state.keys.dead, state.keys.failed);
+    await state.redis.zadd(state.keys.dead, '1', 'older');
+    await state.redis.hset(state.keys.job('older'), {
+      id: 'older',
+      status: 'failed',
+      payload: '1',
+      failed_at_ms: '1',
+    });
+    await queue.doctor({ mend: true });
+    expect(await state.redis.zrange(state.keys.dead, 0, '-1')).toEqual(['a']);
+    expect(await state.redis.exists(state.keys.job('older'))).toBe(0);
+  });
+
+  it('does not take jobs of clients of the Redis pattern for faults', async () => {
+    const { queue, state } = coreQueue();
+    const { keys, redis } = state;
+    await redis.hset(keys.job('moved'), {
+      id: 'moved',
+      payload: '1',
+      status: 'pending',
+      attempts: 0,
+      claim_token: '',
+    });
+    await redis.lpush(keys.processing, 'moved');
+    await redis.hset(keys.job('failed'), { id: 'failed', payload: '1', status: 'failed', claim_token: 'x' });
+    await redis.pexpire(keys.job('failed'), 60_000);
+    await redis.lpush(keys.failed, 'failed');
+    await redis.hset(keys.job('new'), { id: 'new', payload: '1', status: 'pending', attempts: 0 });
+    await redis.lpush(keys.pending, 'new');
+    expect((await queue.doctor()).findings).toEqual([]);
+    await state.run(state.scripts.adopt(10));
+    expect(await redis.zcard(keys.dead)).toBe(1);
+    expect((await queue.doctor()).findings).toEqual([]);
+    state.broken = true; // as a client of the pattern leaves a claim until its clock has run out
+  });
+
+  it('leaves a unique key that is held for a time to the sweep', async () => {
+    const { queue, state } = coreQueue();
+    await state.add('a', { unique: 'k', unique_for: 60_000 });
+    await queue.remove('a');
+    await state.redis.hset(state.keys.unique, 'k', 'a');
+    await state.redis.zadd(state.keys.windows, Date.now() + 60_000, 'k');
+    expect((await queue.doctor()).findings).toEqual([]);
+  });
+
+  it.each([{ mend: 'yes' }, { fix: true }])('refuses the options %j', async (options) => {
+    const { queue } = coreQueue();
+    await expect(queue.doctor(options as never)).rejects.toThrow(/^doctor\./);
+  });
+});
+
+describe('beside live traffic', () => {
+  it('finds nothing in a busy queue of 10,000 jobs, and mends nothing', async () => {
+    const queue = newQueue();
+    await fill(queue, 10_000);
+    const worker = await startWorker(queue, ({ attempt }) => {
+      if (attempt === 1 && Math.random() < 0.2) throw new Error('again');
+    });
+    const producing = new AbortController();
+    const producer = produce(queue, producing.signal);
+    for (let i = 0; i < 3; i++) {
+      const report = await queue.doctor({ mend: i > 0, exclusive: true });
+      expect(report).toMatchObject({ counts: {}, findings: [] });
+      expect(report.checked).toBeGreaterThan(0);
+    }
+    producing.abort();
+    await producer;
+    expect(worker.count('completed')).toBeGreaterThan(0);
+  }, 60_000);
+
+  it('works in steps of at most 100 jobs, at a cost that grows with the queue and no faster', async () => {
+    const { queue } = coreQueue();
+    await fill(queue, 1_000);
+    const small = await cost(queue);
+    await fill(queue, 3_000);
+    const large = await cost(queue);
+    expect(Math.max(...small.ids, ...large.ids)).toBeLessThanOrEqual(100);
+    expect(large.ids.reduce((sum, n) => sum + n, 0)).toBe(4 * small.ids.reduce((sum, n) => sum + n, 0));
+  });
+});
+
+async function fill(queue: JobQueue, count: number): Promise<void> {
+  await queue.enqueueMany(
+    Array.from({ length: count }, (_, i) => ({
+      payload: { i },
+      ...(i % 10 === 1 && { priority: 3 }),
+      ...(i % 10 === 2 && { delayMs: 60_000 }),
+    })),
+  );
+}
+
+/** Enqueues on, jobs of every sort, until it is told to stop. */
+async function produce(queue: JobQueue, signal: AbortSignal): Promise<void> {
+  for (let i = 0; !signal.aborted; i++) {
+    const handle = await queue.enqueue(
+      { i },
+      i % 3 === 0 ? { delayMs: 50 } : i % 3 === 1 ? { priority: i % 7 } : {},
+    );
+    if (i % 5 === 0) {
+      await queue.cancel(handle.id);
+    }
+  }
+}
+
+/** How many ids each script call of one audit looked at. */
+async function cost(queue: JobQueue): Promise<{ ids: number[] }> {
+  const ids: number[] = [];
+  const run = queue.runner.run.bind(queue.runner);
+  queue.runner.run = (call) => {
+    if (call.script === 'doctorScan') ids.push(call.args.length);
+    if (call.script === 'doctorInspect') ids.push(call.args.length - 11);
+    return run(call);
+  };
+  await queue.doctor();
+  queue.runner.run = run;
+  return { ids };
+}

@@ -1,0 +1,203 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { EnqueueError, RedisOutOfMemoryError, RedisUnsuitableError } from '#queue/model/errors.js';
+import { JobQueue } from '#queue/job-queue.js';
+import { connect } from '../../support/redis/redis.js';
+import { coreQueue } from '../../support/queue/core-queue.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { keysLike } from '../../support/redis/redis-reads.js';
+import { startFakeRedis } from '../../support/redis/fake-redis.js';
+import { FaultProxy } from '../../support/faults/fault-proxy.js';
+
+/** A client of a server that may be away, quiet about it. */
+function unreliable(url: string, options = {}) {
+  const client = connect({ retryStrategy: () => 20, maxRetriesPerRequest: null, ...options }, url);
+  client.on('error', () => undefined);
+  return client;
+}
+
+async function failure(action: Promise<unknown>): Promise<unknown> {
+  return action.then(
+    () => new Error('it did not fail'),
+    (error: unknown) => error,
+  );
+}
+
+describe('a burst of enqueues', () => {
+  it('does not fail, and loses no connection, where the tick of it goes on for longer than an answer may take', async () => {
+    const redis = connect();
+    const { queue } = coreQueue({ enqueueTimeoutMs: 1_000 }, redis);
+    await queue.enqueue(0);
+    let ends = 0;
+    redis.on('close', () => ends++);
+    const burst = Array.from({ length: 30 }, (_, i) => queue.enqueue(i));
+    const until = performance.now() + 1_500;
+    while (performance.now() < until);
+    expect(await Promise.all(burst)).toHaveLength(30);
+    expect(ends).toBe(0);
+  });
+});
+
+describe('an enqueue that fails', () => {
+  it('was not sent where a server accepts and never answers', async () => {
+    const silent = await startFakeRedis(() => null);
+    const { queue } = coreQueue({ enqueueTimeoutMs: 100 }, unreliable(silent.url));
+    const error = await failure(queue.enqueue(1, { id: 'a' }));
+    expect(error).toBeInstanceOf(EnqueueError);
+    expect(error).toMatchObject({ outcome: 'not-sent', jobIds: ['a'], queue: queue.name });
+    expect((error as Error).message).toContain('Nothing was written.');
+  });
+
+  it('was not sent where the client was closed', async () => {
+    const client = connect();
+    const { queue } = coreQueue({ enqueueTimeoutMs: 1_000 }, client);
+    await queue.enqueue(1);
+    const ended = new Promise((resolve) => client.once('end', resolve));
+    client.disconnect();
+    await ended;
+    expect(await failure(queue.enqueue(2))).toMatchObject({ outcome: 'not-sent' });
+    expect(await failure(queue.enqueueMany([{ payload: 2 }]))).toMatchObject({ outcome: 'not-sent' });
+  });
+
+  it('that was not sent is never written later', async () => {
+    const server = await startOwnRedis();
+    const client = unreliable(server.url);
+    const queue = new JobQueue(client, 'jobs');
+    const hasty = new JobQueue(client, 'jobs', { enqueueTimeoutMs: 100 });
+    await queue.enqueue('before', { id: 'before' });
+    const closed = new Promise((resolve) => client.once('close', resolve));
+    await server.kill();
+    await closed;
+    expect(await failure(hasty.enqueue('lost', { id: 'lost' }))).toMatchObject({ outcome: 'not-sent' });
+    const ready = new Promise((resolve) => client.once('ready', resolve));
+    await server.restart();
+    await ready;
+    await queue.enqueue('after', { id: 'after' });
+    expect(await queue.get('lost')).toBeNull();
+    queue.close();
+  });
+
+  it('waits for a connection that comes in time', async () => {
+    const proxy = await FaultProxy.start();
+    const { queue } = coreQueue({}, unreliable(proxy.url, { lazyConnect: true }));
+    expect((await queue.enqueue('hello')).outcome).toBe('new');
+  });
+
+  it('ends within its limit, also where that is shorter than what a connection has to answer', async () => {
+    const proxy = await FaultProxy.start();
+    const { queue } = coreQueue({ enqueueTimeoutMs: 100 }, unreliable(proxy.url));
+    await queue.enqueue('first');
+    proxy.pause();
+    const message = expect.stringContaining('no answer within 100 ms');
+    expect(await failure(queue.enqueue('second'))).toMatchObject({ outcome: 'unknown', message });
+  });
+
+  it('has one limit for the wait for a connection and for the answer', async () => {
+    const info = bulk('# Server\r\nredis_version:7.2.0\r\n'); // asked for twice: by ioredis, and by us
+    const slow = await startFakeRedis((command) => {
+      if (/^evalsha\r$/im.test(command)) return null;
+      return /^info\r$/im.test(command) ? new Promise((tell) => setTimeout(tell, 300, info)) : '+OK\r\n';
+    });
+    const { queue } = coreQueue({ enqueueTimeoutMs: 1_000 }, unreliable(slow.url));
+    const begun = performance.now();
+    expect(await failure(queue.enqueue('first'))).toMatchObject({ outcome: 'unknown' });
+    expect(performance.now() - begun).toBeLessThan(1_400);
+  });
+
+  it('is one where a command of the client throws', async () => {
+    const client = connect();
+    const { queue } = coreQueue({}, client);
+    await queue.enqueue('first');
+    jest.spyOn(client, 'sendCommand').mockImplementation(() => {
+      throw new Error('the circuit is open');
+    });
+    const asked = queue.run((await queue.scripts()).stats()); // rejects, and does not throw
+    await expect(asked).rejects.toThrow('the circuit is open');
+    expect(await failure(queue.enqueue('second'))).toMatchObject({ outcome: 'unknown' });
+  });
+
+  it('I3: is unknown where the answer was lost; repeated with its id it adds nothing', async () => {
+    const proxy = await FaultProxy.start();
+    const { queue, state } = coreQueue({ enqueueTimeoutMs: 300 }, unreliable(proxy.url));
+    await queue.enqueue('first', { id: 'first' });
+    const lost = proxy.loseReplies();
+    const failed = failure(queue.enqueueMany([{ payload: 1 }, { payload: 2 }]));
+    await lost;
+    const error = (await failed) as EnqueueError;
+    expect(error).toMatchObject({ outcome: 'unknown', jobIds: [expect.any(String), expect.any(String)] });
+    expect(await state.pending()).toEqual(['first', ...error.jobIds]);
+    proxy.heal();
+    proxy.cut();
+    const again = await queue.enqueueMany(error.jobIds.map((id, i) => ({ payload: i + 1, id })));
+    expect(again.map((handle) => handle.id)).toEqual(error.jobIds);
+    expect(await state.pending()).toEqual(['first', ...error.jobIds]);
+    expect(await state.total('enqueued')).toBe(3);
+  });
+
+  it('I3: whose reply was lost with the connection is sent again by the client, and stands once', async () => {
+    const proxy = await FaultProxy.start();
+    const { queue, state } = coreQueue({ enqueueTimeoutMs: 10_000 }, unreliable(proxy.url));
+    await queue.enqueue('first', { id: 'first' });
+    const lost = proxy.loseReplies();
+    const enqueued = queue.enqueue('second', { id: 'second' });
+    await lost;
+    proxy.heal();
+    proxy.cut();
+    expect((await enqueued).outcome).toBe('new');
+    expect(await state.pending()).toEqual(['first', 'second']);
+    expect(await state.total('enqueued')).toBe(2);
+  });
+
+  it('is unknown where the script failed in the middle', async () => {
+    const { queue, state } = coreQueue();
+    state.broken = true;
+    await state.redis.hset(state.keys.stats, 'enqueued_total', 'no number');
+    expect(await failure(queue.enqueue(1, { id: 'a' }))).toMatchObject({ outcome: 'unknown', jobIds: ['a'] });
+    expect(await state.pending()).toEqual(['a']);
+  });
+
+  it('says that the server is too old, and is not sent', async () => {
+    const info = bulk('# Server\r\nredis_version:6.2.14\r\nloading:0\r\n');
+    const old = await startFakeRedis((command) => (/^info\r$/im.test(command) ? info : '+OK\r\n'));
+    const { queue } = coreQueue({}, unreliable(old.url));
+    const error = (await failure(queue.enqueue(1))) as EnqueueError;
+    expect(error).toMatchObject({ outcome: 'not-sent' });
+    expect(error.cause).toBeInstanceOf(RedisUnsuitableError);
+    await expect(queue.stats()).rejects.toThrow('Redis 6.2.14 is too old: expected 7.0 or later');
+    await expect(queue.stats()).rejects.toThrow(RedisUnsuitableError);
+  });
+});
+
+describe('a Redis that is out of memory', () => {
+  it('refuses enqueues whole, and still settles, extends and reclaims', async () => {
+    const server = await startOwnRedis();
+    const redis = connect({}, server.url);
+    const queue = new JobQueue(redis, 'jobs');
+    await queue.enqueueMany(['a', 'b', 'c', 'd', 'e'].map((id) => ({ payload: id, id })));
+    const [a, b, c] = await queue.claimMany(4);
+    await redis.config('SET', 'maxmemory-policy', 'noeviction');
+    await redis.config('SET', 'maxmemory', '1');
+    const before = await redis.dbsize();
+
+    const error = await failure(queue.enqueueMany([{ payload: 'f' }, { payload: 'g', delayMs: 5 }]));
+    expect(error).toBeInstanceOf(RedisOutOfMemoryError);
+    expect((error as Error).message).toContain('Nothing was written.');
+    expect(await redis.dbsize()).toBe(before);
+
+    expect(await queue.complete(a!, { done: true })).toBe(true);
+    expect(await queue.fail(b!, new Error('no'))).toBe('retry');
+    expect(await queue.extend(c!)).toBe('extended');
+    expect(await queue.release(c!)).toBe('released');
+    await redis.config('SET', 'maxmemory', '0');
+    await redis.zadd('queue:jobs:claims', 'XX', 1, 'd');
+    await redis.config('SET', 'maxmemory', '1');
+    expect((await queue.reclaim()).reclaimed).toEqual([{ id: 'd', status: 'pending' }]);
+    expect((await queue.claimMany(2)).map((job) => job.id)).toEqual(['d', 'c']);
+    expect(await queue.cancel('e')).toBe('cancelled');
+    expect(await queue.stats()).toMatchObject({ pending: 1, processing: 2, completed: 1, cancelled: 1 });
+    expect(await keysLike(redis, 'queue:jobs:job:*')).toHaveLength(5);
+  });
+});
+
+function bulk(text: string): string {
+  return `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
+}

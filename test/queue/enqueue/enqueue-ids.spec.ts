@@ -1,0 +1,44 @@
+// Which ids a failed enqueue names: what its caller needs to repeat the call, whatever else was on the way with it.
+import { describe, expect, it } from '@jest/globals';
+import type { EnqueueError } from '#queue/model/errors.js';
+import { atMost } from '../../support/queue/bounds.js';
+import { coreQueue } from '../../support/queue/core-queue.js';
+import { FaultProxy } from '../../support/faults/fault-proxy.js';
+import { connect } from '../../support/redis/redis.js';
+
+async function silentQueue() {
+  const proxy = await FaultProxy.start();
+  const client = connect({ retryStrategy: () => 20, maxRetriesPerRequest: null }, proxy.url);
+  client.on('error', () => undefined);
+  const { queue, state } = coreQueue({ enqueueTimeoutMs: atMost(500) }, client);
+  // So that the server knows the script, and acts on its digest.
+  await queue.enqueue('first', { id: 'first' });
+  return { proxy, queue, state };
+}
+
+const failure = (action: Promise<unknown>) =>
+  action.then(
+    () => undefined,
+    (error: unknown) => error as EnqueueError,
+  );
+
+describe('an enqueue that fails', () => {
+  it('names its own job, and not those that travelled with it', async () => {
+    const { proxy, queue, state } = await silentQueue();
+    const lost = proxy.loseReplies();
+    const failures = Promise.all([failure(queue.enqueue('a')), failure(queue.enqueue('b'))]);
+    await lost;
+    const [a, b] = await failures;
+    expect(['first', ...a!.jobIds, ...b!.jobIds]).toEqual(await state.pending());
+    expect(a!.jobIds).toHaveLength(1);
+  });
+
+  it('names all jobs of a call in their order, though it was sent in several steps', async () => {
+    const { proxy, queue, state } = await silentQueue();
+    const lost = proxy.loseReplies();
+    const failed = failure(queue.enqueueMany(Array.from({ length: 1_100 }, (_, payload) => ({ payload }))));
+    await lost;
+    expect(await failed).toMatchObject({ outcome: 'unknown' });
+    expect(['first', ...(await failed)!.jobIds]).toEqual(await state.pending());
+  });
+});

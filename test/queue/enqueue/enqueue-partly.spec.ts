@@ -1,0 +1,64 @@
+// A call with many jobs travels in several steps. Where some of them fail, the error has an answer for each job.
+import { describe, expect, it } from '@jest/globals';
+import { answersOfAll } from '#queue/enqueue/bulk-result.js';
+import { EnqueueError, RedisOutOfMemoryError } from '#queue/model/errors.js';
+import type { NewJob } from '#queue/store/enqueue-call.js';
+import { coreQueue } from '../../support/queue/core-queue.js';
+import { failure } from '../../support/faults/failure.js';
+
+const failed = (outcome: 'not-sent' | 'unknown', id: string) => new EnqueueError(outcome, 'q', [id], 'no answer');
+
+describe('enqueueMany that was written in part', () => {
+  it('answers for each job, and repeated with the ids adds nothing twice', async () => {
+    const { queue, state } = coreQueue();
+    state.broken = true; // one job is left halfway
+    await queue.enqueue({}, { id: 'known' });
+    await queue.enqueue({}, { id: 'holder', unique: { key: 'k', for: 'pending' } });
+    await state.redis.set(state.keys.sequence, 'no number'); // a job with a priority ends its step
+    const jobs = [
+      { payload: 0, id: 'known' },
+      { payload: 0, unique: { key: 'k', for: 'pending' } as const },
+      ...Array.from({ length: 498 }, (_, i) => ({ payload: i, id: `a${i}` })),
+      { payload: 1, id: 'urgent', priority: 5 },
+    ];
+    const error = await failure<EnqueueError>(() => queue.enqueueMany(jobs));
+    expect(error).toBeInstanceOf(EnqueueError);
+    expect(error.outcome).toBe('unknown');
+    expect(error.message).toContain('500 of 501 jobs');
+    expect(error.items.map(({ outcome }) => outcome)).toEqual([
+      'existing',
+      'kept',
+      ...Array.from({ length: 498 }, () => 'new'),
+      'unknown',
+    ]);
+    expect(error.items.slice(0, 3).map(({ id }) => id)).toEqual(['known', 'holder', 'a0']);
+    expect(error.items.at(-1)!.id).toBe('urgent');
+    const total = await state.total('enqueued');
+    const again = await queue.enqueueMany(jobs.slice(0, 500).map((job, i) => ({ ...job, id: error.jobIds[i] })));
+    expect(new Set(again.map(({ outcome }) => outcome))).toEqual(new Set(['existing', 'kept']));
+    expect(await state.total('enqueued')).toBe(total);
+  });
+
+  it('tells what was refused or not sent from what may be there', async () => {
+    const jobs = ['a', 'b', 'c', 'd'].map((id): NewJob => ({ id, name: 'q', payload: '1', options: '' }));
+    const answers = [
+      Promise.resolve({ id: 'other', outcome: 'replaced' } as const),
+      Promise.reject(failed('unknown', 'b')),
+      Promise.reject(failed('not-sent', 'c')),
+      Promise.reject(new RedisOutOfMemoryError('no memory')),
+    ];
+    const outcomes = await Promise.allSettled(answers);
+    const error = await failure<EnqueueError>(() => answersOfAll('q', jobs, outcomes));
+    expect(error).toMatchObject({ outcome: 'unknown', jobIds: ['a', 'b', 'c', 'd'] });
+    expect(error.items).toEqual([
+      { id: 'other', outcome: 'replaced' },
+      { id: 'b', outcome: 'unknown' },
+      { id: 'c', outcome: 'not-sent' },
+      { id: 'd', outcome: 'not-sent' },
+    ]);
+  });
+
+  it('of one job has one answer, its own', () => {
+    expect(failed('not-sent', 'a').items).toEqual([{ id: 'a', outcome: 'not-sent' }]);
+  });
+});

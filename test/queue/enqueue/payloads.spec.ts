@@ -1,0 +1,178 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from '../../support/queue/properties.js';
+import { InvalidPayloadError } from '#queue/model/errors.js';
+import { encodeJson } from '#queue/model/encode-json.js';
+import { coreQueue } from '../../support/queue/core-queue.js';
+import { keysLike } from '../../support/redis/redis-reads.js';
+
+function cycle(): unknown {
+  const list: unknown[] = [];
+  const value = { list };
+  list.push(value);
+  return value;
+}
+
+function nested(depth: number): unknown {
+  let value: unknown = 'deep';
+  for (let i = 0; i < depth; i++) value = [value];
+  return value;
+}
+
+describe('a payload that JSON cannot carry is refused with its path, and nothing is written', () => {
+  it.each<[string, string, () => unknown]>([
+    ['a BigInt', 'payload.a[1].b', () => ({ a: [0, { b: 5n }] })],
+    ['a function', 'payload.to', () => ({ to: () => 5 })],
+    ['a symbol', 'payload[0]', () => [Symbol('x')]],
+    ['NaN', 'payload.n', () => ({ n: Number.NaN })],
+    ['an infinity', 'payload', () => Infinity],
+    ['a Map', 'payload.m', () => ({ m: new Map() })],
+    ['a Set', 'payload', () => new Set([1])],
+    ['undefined alone', 'payload', () => undefined],
+    ['what becomes undefined', 'payload', () => ({ toJSON: () => undefined })],
+    ['a toJSON that gives a BigInt', 'payload.at', () => ({ at: { toJSON: () => 5n } })],
+    ['a toJSON that throws', 'payload', () => ({ toJSON: () => { throw new Error('no'); } })], // prettier-ignore
+    ['a toJSON that gives NaN', 'payload.at.ms', () => ({ at: { toJSON: () => ({ ms: Number.NaN }) } })],
+    ['a nested toJSON that throws', 'payload', () => ({ at: [{ toJSON: () => { throw new Error('no'); } }] })], // prettier-ignore
+    ['a getter that throws', 'payload', () => ({ get to() { throw new Error('no'); } })], // prettier-ignore
+    ['a proxy that throws', 'payload', () => new Proxy({}, { ownKeys: () => { throw new Error('no'); } })], // prettier-ignore
+    ['a date that is none', 'payload.at', () => ({ at: new Date(Number.NaN) })],
+  ])('%s', async (_what, path, payload) => {
+    const { queue, state } = coreQueue();
+    const error = (await queue.enqueue(payload()).catch((thrown: unknown) => thrown)) as InvalidPayloadError;
+    expect(error).toBeInstanceOf(InvalidPayloadError);
+    expect(error.path).toBe(path);
+    expect(error.message).toMatch(/: expected .+, found .+\.$/);
+    expect(await keysLike(state.redis, `*${queue.name}*`)).toEqual([]);
+  });
+
+  it.each([
+    ['a cycle', cycle()],
+    ['nesting that is too deep', nested(201)],
+  ])('%s', (_what, payload) => {
+    expect(() => encodeJson('payload', payload, 1_000_000)).toThrow(
+      /^payload.*: expected nesting of at most 200, found a deeper one, or a cycle\.$/,
+    );
+  });
+
+  it('takes nesting up to the limit', () => {
+    expect(encodeJson('payload', nested(200), 1_000_000)).toContain('deep');
+  });
+
+  it.each([
+    ['ASCII', 'x'],
+    ['two bytes', 'é'],
+    ['three bytes', '€'],
+    ['four bytes', '😀'],
+  ])('is measured in bytes of JSON, in %s', (_what, letter) => {
+    const text = letter.repeat(10);
+    const size = Buffer.byteLength(JSON.stringify(text));
+    expect(encodeJson('payload', text, size)).toBe(JSON.stringify(text));
+    expect(() => encodeJson('payload', text, size - 1)).toThrow(
+      `payload: expected at most ${size - 1} bytes of JSON, found ${size} bytes.`,
+    );
+  });
+
+  it('over the size limit of the queue', async () => {
+    const { queue, state } = coreQueue({ maxPayloadBytes: 100 });
+    await expect(queue.enqueue('x'.repeat(99))).rejects.toThrow(
+      'payload: expected at most 100 bytes of JSON, found 101 bytes.',
+    );
+    expect(await keysLike(state.redis, `*${queue.name}*`)).toEqual([]);
+    await queue.enqueue('x'.repeat(98));
+    await expect(queue.complete((await queue.claim())!, 'x'.repeat(99))).rejects.toThrow(
+      'result: expected at most',
+    );
+  });
+});
+
+describe('hostile content stays data', () => {
+  it.each<[string, unknown]>([
+    ['__proto__', JSON.parse('{"__proto__":{"polluted":true},"constructor":{"prototype":1}}')],
+    ['RESP', '*3\r\n$3\r\nDEL\r\n$1\r\na\r\n'],
+    ['Lua', '"]] redis.call("FLUSHALL") --[['],
+    ['NUL', 'a\0b'],
+    ['lone surrogates', '\uD800 and \uDC00'],
+    ['separators', '\u2028\u2029\n\r\t'],
+    ['a megabyte', 'x'.repeat(1_048_000)],
+    ['numbers at the edge', [Number.MAX_SAFE_INTEGER, -0.1, 1e308, 5e-324]],
+    ['empty things', [{}, [], '', null, false, 0]],
+    ['words of the protocol', { claim_token: '', status: 'completed', id: 'other' }],
+  ])('%s', async (_what, value) => {
+    const { queue, state } = coreQueue();
+    const { id } = await queue.enqueue(value);
+    const job = (await queue.claim())!;
+    expect(job.payload).toEqual(value);
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+    expect(await queue.complete(job, value)).toBe(true);
+    const record = (await queue.get(id))!;
+    expect(record.payload).toEqual(value);
+    expect(record.result).toEqual(value);
+    expect(await queue.result(id)).toEqual(value);
+    expect(await state.status(id)).toBe('completed');
+  });
+
+  it.each([
+    '__proto__',
+    'constructor',
+    'pending',
+    'a:b:c',
+    'job:x',
+    '-1',
+    '0',
+    'user@example.com',
+    'x'.repeat(128),
+  ])('the id %s', async (id) => {
+    const { queue } = coreQueue();
+    await queue.enqueue(1, { id });
+    expect((await queue.claim())!.id).toBe(id);
+    expect(await queue.get(id)).toMatchObject({ id, status: 'processing' });
+    expect(await queue.cancel(id)).toBe('requested');
+  });
+
+  it.each(['__proto__', 'a b', 'line\nbreak', '"quoted"', '日本語', '*3\r\n', "']]"])(
+    'the job name %j',
+    async (name) => {
+      const { queue } = coreQueue({ maxAttempts: 1 });
+      const { id } = await queue.enqueue(1, { name });
+      const job = (await queue.claim())!;
+      expect(job.name).toBe(name);
+      await queue.fail(job, new Error(name));
+      expect(await queue.get(id)).toMatchObject({ name, lastError: name });
+      expect((await queue.get(id))!.attemptLog[0]!.error!.message).toBe(name);
+    },
+  );
+
+  it('an error of any shape is kept, cut to a bound', async () => {
+    const { queue } = coreQueue({ maxAttempts: 10 });
+    const { id } = await queue.enqueue(1);
+    const circular: { self?: unknown } = {};
+    circular.self = circular;
+    const thrown = [new TypeError('x'.repeat(10_000)), 'text', undefined, null, 5n, { code: 7 }, circular];
+    for (const error of thrown) await queue.fail((await queue.claim())!, error);
+    const { attemptLog } = (await queue.get(id))!;
+    expect(attemptLog.map((entry) => entry.error!.message.slice(0, 20))).toEqual([
+      'x'.repeat(20),
+      'text',
+      'undefined',
+      'null',
+      '[object BigInt]',
+      '{"code":7}',
+      '[object Object]',
+    ]);
+    expect(attemptLog[0]!.error!.message.length).toBeLessThanOrEqual(2_001);
+  });
+
+  it('any JSON value comes out as it went in', async () => {
+    const { queue } = coreQueue();
+    await fc.assert(
+      fc.asyncProperty(fc.jsonValue(), async (payload) => {
+        await queue.enqueue(payload);
+        const job = (await queue.claim())!;
+        expect(JSON.stringify(job.payload)).toBe(JSON.stringify(payload));
+        await queue.complete(job, payload);
+        expect(JSON.stringify((await queue.get(job.id))!.result)).toBe(JSON.stringify(payload));
+      }),
+      { numRuns: 100 },
+    );
+  });
+});

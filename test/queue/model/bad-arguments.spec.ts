@@ -1,0 +1,150 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { awaitAll } from '#queue/results/await-all.js';
+import { defineJob } from '#queue/enqueue/define-job.js';
+import { JobQueue } from '#queue/job-queue.js';
+import { defineHandler } from '#worker/handlers/define-handler.js';
+import { Worker } from '#worker/worker.js';
+import {
+  anything,
+  callAt,
+  complaints,
+  methodsOf,
+  object,
+  options,
+  payload,
+  text,
+  type Call,
+  type Parameter,
+} from '../../support/queue/bad-arguments.js';
+import { coreQueue } from '../../support/queue/core-queue.js';
+import { connect } from '../../support/redis/redis.js';
+import { HOURLY } from '../../support/queue/schedules.js';
+
+const Greet = defineJob('greet', { payload: z.object({ to: z.string() }) });
+const greeting = { to: 'ada' };
+const claim = { id: 'claimed', token: 'wrong', fence: 1, options: {}, attempt: 1 };
+const claimed = object(claim, {}, { ...claim, id: null }, { ...claim, token: null }, { ...claim, fence: 'x' });
+const failing = object(claim, {}, { ...claim, options: null }, { ...claim, attempt: '1' });
+const start = object({ delayMs: 5 }, {}, { delayMs: null }, { runAt: null }, { delayMs: 'soon' });
+const status: Parameter = ['pending', [null, undefined, 5, 'waiting', {}]];
+const cleanable: Parameter = ['cancelled', [null, undefined, 5, 'processing']];
+const page = options({}, { limit: null }, { limit: '5' }, { offset: -1 });
+const ids: Parameter = [['none'], [null, undefined, 'none', 5, {}, [null], [5]]];
+const many: Parameter = [
+  [{ payload: 1 }],
+  [null, undefined, 5, 'text', {}, [null], [5], [{}], [{ payload: 1, id: 5 }]],
+];
+const greetings: Parameter = [[{ payload: greeting }], [null, undefined, 5, 'text', {}, [null], [{}]]];
+const recurrence = object(HOURLY, {}, { cron: null }, { everyMs: '5' });
+
+/** Each method of a queue; behind a colon, other arguments that it can take. */
+const verbs: Record<string, Parameter[]> = {
+  enqueue: [payload(1), options({}, { id: null }, { unique: null })],
+  'enqueue: definition': [anything(Greet), payload(greeting), options({}, { name: 'other' })],
+  enqueueMany: [many],
+  'enqueueMany: definition': [anything(Greet), greetings],
+  claim: [options({}, { timeoutMs: null }, { worker: null })],
+  claimMany: [[1, [null, undefined, '1', {}, NaN]], options({}, { worker: 5 })],
+  complete: [claimed, [1, [() => {}, 5n]]],
+  fail: [failing, anything('no'), options({}, { final: 1 })],
+  release: [claimed, options({}, { delayMs: null })],
+  extend: [claimed, [5, [null, '5', NaN]]],
+  reclaim: [options({}, { limit: null })],
+  get: [text('a')],
+  list: [status, page],
+  result: [text('a'), options({ timeoutMs: 1 }, { timeoutMs: null })],
+  cancel: [text('none')],
+  onCancelled: [[() => {}, [null, undefined, 5, {}]]],
+  remove: [text('none')],
+  clean: [cleanable, options({}, { limit: null })],
+  redrive: [ids],
+  reschedule: [text('none'), start],
+  purge: [object({ confirm: 'another' }, { confirm: null })],
+  doctor: [options({}, { mend: 1 })],
+  'schedules.upsert': [text('s'), recurrence, options({}, { name: 5 }, { definition: {} })],
+  'schedules.list': [page],
+  'schedules.get': [text('none')],
+  'schedules.pause': [text('none')],
+  'schedules.resume': [text('none')],
+  'schedules.remove': [text('none')],
+  'schedules.runNow': [text('none')],
+  'schedules.tick': [options({}, { limit: null })],
+  'deadLetters.list': [options({}, { name: null }, { cursor: 5 })],
+  'deadLetters.get': [text('none')],
+  'deadLetters.redrive': [text('none'), options({})],
+  'deadLetters.redrive: definition': [anything(Greet), text('none'), options({})],
+  'deadLetters.redriveAll': [options({}, { filter: 5 })],
+  'deadLetters.discard': [text('none')],
+  'deadLetters.discardAll': [options({}, { filter: 5 })],
+};
+
+describe('every method of a queue refuses an argument that is none, by name, and writes nothing', () => {
+  it.each(Object.entries(verbs))('%s', async (verb, parameters) => {
+    const { queue, state } = coreQueue();
+    await queue.enqueueMany(['claimed', 'letter', 'a'].map((id) => ({ payload: 1, id })));
+    await queue.claim();
+    await queue.fail((await queue.claim())!, 'no', { final: true });
+    await queue.schedules.upsert('standing', HOURLY);
+    const before = await state.snapshot();
+    expect(await complaints(parameters, callAt(queue, verb))).toEqual([]);
+    expect(await state.snapshot()).toEqual(before);
+  });
+
+  it('has a row here', () => {
+    const { queue } = coreQueue();
+    const takesNothing = ['scripts', 'stats', 'pause', 'resume', 'close'];
+    const internal = ['run', 'ask', 'call', 'add', 'handleOf', 'enqueuerOf', 'claimOnce'];
+    const rows = Object.keys(verbs);
+    expect(methodsOf(queue).filter((name) => ![...takesNothing, ...internal, ...rows].includes(name))).toEqual([]);
+  });
+});
+
+describe('what is made without a queue refuses an argument that is none, by name', () => {
+  const client = connect();
+  const queue = new JobQueue(client, 'jobs');
+  const handlers = { a: () => 1 };
+  const noHandles = [null, undefined, 5, {}, 'text', [null], [5], [{}]];
+  const noQueues = [null, undefined, 5, {}, [], [null], [{ queue }], [{ queue, handlers: { a: null } }]];
+  const noSchedules = [null, undefined, 5, {}, { recurrence: null }, { recurrence: HOURLY, options: null }];
+  it.each<[string, Parameter[], Call]>([
+    [
+      'new JobQueue',
+      [[client, [null, undefined, 5, 'redis://', {}]], text('jobs'), options({})],
+      (...[redis, name, given]) => new JobQueue(redis as never, name as never, given as never),
+    ],
+    [
+      'awaitAll',
+      [[[], noHandles], options({})],
+      (...[handles, given]) => awaitAll(handles as never, given as never),
+    ],
+    [
+      'defineJob',
+      [text('x'), object({ payload: z.null() }, {}, { payload: null })],
+      (...[name, given]) => defineJob(name as never, given as never),
+    ],
+    [
+      'defineHandler',
+      [object(Greet, {}), [() => 1, [null, undefined, 5, {}]], options({})],
+      (...[definition, handle, given]) => defineHandler(definition as never, handle as never, given as never),
+    ],
+    [
+      'new Worker',
+      [[[{ queue, handlers }], noQueues], options({})],
+      (...[queues, given]) => new Worker(queues as never, given as never),
+    ],
+    [
+      'a schedule of a worker',
+      [[{ recurrence: HOURLY }, noSchedules]],
+      (nightly) => new Worker([{ queue, handlers, schedules: { nightly: nightly as never } }]),
+    ],
+  ])('%s', async (_, parameters, call) => {
+    expect(await complaints(parameters, call)).toEqual([]);
+  });
+
+  it('the result of a handle', async () => {
+    const handle = await coreQueue().queue.enqueue(1);
+    const parameters = [options({ timeoutMs: 1 }, { timeoutMs: null }, { signal: null })];
+    expect(await complaints(parameters, callAt(handle, 'result'))).toEqual([]);
+  });
+});

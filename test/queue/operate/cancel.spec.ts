@@ -1,0 +1,40 @@
+// A call that gets no answer may have cancelled the job: whoever repeats it is told, once.
+import { expect, it } from '@jest/globals';
+import { Canceller } from '#queue/operate/cancel.js';
+import { coreQueue } from '../../support/queue/core-queue.js';
+
+/** A Canceller whose calls reach the server; the answers of those that `lose` names by their order are lost. */
+function losing(...lose: boolean[]) {
+  const { queue } = coreQueue();
+  const told: string[] = [];
+  const canceller = new Canceller({
+    scripts: () => queue.scripts(),
+    run: async (call) => {
+      const lost = lose.shift();
+      const answer = await queue.runner.run(call);
+      if (lost) {
+        throw new Error('lost');
+      }
+      return answer;
+    },
+  });
+  canceller.listen(({ id }) => told.push(id));
+  return { queue, told, cancel: (id: string) => canceller.cancel(id) };
+}
+
+it.each([
+  ['both are answered', false, false],
+  ['the first is lost too', true, false],
+  ['the second is lost too', false, true],
+  ['both are lost too', true, true],
+])('I3: of two repeats at the same time one tells of the job, where %s', async (_, ...lost) => {
+  const { queue, told, cancel } = losing(true, ...lost);
+  const { id } = await queue.enqueue(1);
+  await expect(cancel(id)).rejects.toThrow('lost');
+  const repeats = await Promise.allSettled([cancel(id), cancel(id)]);
+  expect(repeats.map(({ status }) => status === 'rejected')).toEqual(lost);
+  expect(told).toEqual(lost.includes(false) ? [id] : []);
+  expect(await cancel(id)).toBe('cancelled');
+  expect(await cancel(id)).toBe('cancelled');
+  expect(told).toEqual([id]);
+});

@@ -1,0 +1,158 @@
+// The guard of the speed: how many commands a plain job costs Redis. A number may only rise with a reason that its
+// commit gives; where one has fallen for good, lower the limit here.
+import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { JobQueue } from '#queue/job-queue.js';
+import type { HandlerOptions } from '#worker/handlers/handler.js';
+import { Worker } from '#worker/worker.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+
+const JOBS = 1_000;
+
+/** What a test itself, or a connection that opens, asks. */
+const NOT_OURS = /^(info|config|client|hello|select|ping|command|auth|readonly|quit|subscribe|script)(\||$)/;
+
+let redis: Redis;
+
+beforeAll(async () => {
+  const server = await startOwnRedis();
+  redis = connect({}, server.url);
+});
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+/** The commands that an action costs, each as often as it was called, those inside of scripts too. */
+async function commandsOf(action: () => Promise<unknown>): Promise<Map<string, number>> {
+  await redis.config('RESETSTAT');
+  await action();
+  const stats = await redis.info('commandstats');
+  const calls = [...stats.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)].map(
+    ([, name, count]) => [name!, Number(count)] as const,
+  );
+  return new Map(calls.filter(([name]) => !NOT_OURS.test(name)));
+}
+
+/** A queue whose scripts the server knows. */
+async function warmQueue(): Promise<JobQueue> {
+  const queue = new JobQueue(redis, uniqueQueueName());
+  await queue.enqueue('warm');
+  await queue.complete((await queue.claim())!, 'warm');
+  return queue;
+}
+
+/** Lets a worker run all jobs of a queue; counts from its first to its last. */
+async function processed(
+  queue: JobQueue,
+  concurrency: number,
+  options: HandlerOptions = {},
+  prefetch = 0,
+): Promise<Map<string, number>> {
+  await queue.enqueueMany(Array.from({ length: JOBS }, (_, i) => ({ payload: { to: 'ada@example.com', i } })));
+  let left = JOBS;
+  let done!: () => void;
+  const all = new Promise<void>((resolve) => (done = resolve));
+  const handle = () => {
+    if (--left === 0) done();
+  };
+  const worker = new Worker(
+    [{ queue, concurrency, prefetch, handlers: { [queue.name]: { ...options, handle } } }],
+    {
+      sweepIntervalMs: 0,
+    },
+  );
+  return commandsOf(async () => {
+    await worker.start();
+    await all;
+    await worker.stop();
+  });
+}
+
+function perJob(commands: Map<string, number>, jobs: number): number {
+  return [...commands.values()].reduce((sum, count) => sum + count, 0) / jobs;
+}
+
+describe('a plain job costs Redis no more than it did', () => {
+  it('enqueued alone: one round trip of 8 commands', async () => {
+    const queue = await warmQueue();
+    const commands = await commandsOf(async () => {
+      for (let i = 0; i < 100; i++) {
+        await queue.enqueue({ to: 'ada@example.com', i });
+      }
+    });
+    expect(commands.get('evalsha')).toBe(100);
+    expect(perJob(commands, 100)).toBeLessThanOrEqual(8);
+  });
+
+  it('enqueued among 1,000: a look for its id, its hash, and a share of two round trips', async () => {
+    const queue = await warmQueue();
+    const jobs = Array.from({ length: JOBS }, (_, i) => ({ payload: { to: 'ada@example.com', i } }));
+    const commands = await commandsOf(() => queue.enqueueMany(jobs));
+    expect(commands.get('evalsha')).toBe(2);
+    expect(perJob(commands, JOBS)).toBeLessThanOrEqual(2.014);
+  });
+
+  it('enqueued beside 99 others in one tick: a share of three round trips', async () => {
+    const queue = await warmQueue();
+    const commands = await commandsOf(() =>
+      Promise.all(Array.from({ length: 100 }, (_, i) => queue.enqueue({ to: 'ada@example.com', i }))),
+    );
+    expect(commands.get('evalsha')).toBe(3);
+    expect(perJob(commands, 100)).toBeLessThanOrEqual(2.18);
+  });
+
+  it('enqueued one by one in one tick, each after another pause: one round trip more than all at once', async () => {
+    const queue = await warmQueue();
+    const afterPauses = async (i: number) => {
+      for (let pauses = 0; pauses < i; pauses++) await Promise.resolve();
+      await queue.enqueue({ to: 'ada@example.com', i });
+    };
+    const commands = await commandsOf(() => Promise.all(Array.from({ length: 20 }, (_, i) => afterPauses(i))));
+    expect(commands.get('evalsha')).toBe(2);
+  });
+
+  // What a trip costs shows here, since each carries one job.
+  it('processed one by one: a claim, a completion while the next runs, and 20 commands in both', async () => {
+    const queue = await warmQueue();
+    const pipelines = jest.spyOn(redis, 'pipeline');
+    const commands = await processed(queue, 1);
+    expect(pipelines.mock.calls.length).toBeLessThanOrEqual(10);
+    expect(commands.get('evalsha')).toBeLessThanOrEqual(2 * JOBS + 20);
+    expect(perJob(commands, JOBS)).toBeLessThanOrEqual(22.1);
+  });
+
+  it('claimed ahead: a start of its own, and a share of claims and completions that travel together', async () => {
+    const queue = await warmQueue();
+    const commands = await processed(queue, 1, {}, 9);
+    expect(commands.get('hdel')).toBeLessThanOrEqual(JOBS);
+    expect(commands.get('evalsha')).toBeLessThanOrEqual(2 * JOBS);
+    expect(perJob(commands, JOBS)).toBeLessThanOrEqual(15);
+  });
+
+  // What a job costs beside its trip shows here: HMGET and HSET of its claim; HGET, HSET and PEXPIREAT of its completion.
+  it('processed a hundred at a time: 5 commands, and a share of few round trips', async () => {
+    const queue = await warmQueue();
+    const commands = await processed(queue, 100);
+    expect(commands.get('evalsha')).toBeLessThanOrEqual(JOBS / 10);
+    const owned = ['hmget', 'hset', 'hget', 'pexpireat'].map((name) => Math.floor(commands.get(name)! / JOBS));
+    expect(owned).toEqual([1, 2, 1, 1]);
+    expect(perJob(commands, JOBS)).toBeLessThanOrEqual(6);
+  });
+});
+
+it("a handler's own history costs its jobs nothing: the sweep applies it", async () => {
+  const queue = await warmQueue();
+  const commands = await processed(queue, 100, { completedHistory: 10 });
+  expect(commands.get('evalsha')).toBeLessThanOrEqual(JOBS / 10);
+  expect(perJob(commands, JOBS)).toBeLessThanOrEqual(6);
+  expect((await queue.stats()).completed).toBe(JOBS);
+});
+
+it('a job that is enqueued alone costs its process one timer', async () => {
+  const queue = await warmQueue();
+  const timers = jest.spyOn(globalThis, 'setTimeout');
+  await queue.enqueue(1);
+  expect(timers).toHaveBeenCalledTimes(1);
+});

@@ -1,0 +1,22 @@
+// What needs no server. What does is in test/faults/cluster.spec.ts.
+import { once } from 'node:events';
+import { expect, it } from '@jest/globals';
+import { Cluster } from 'ioredis';
+import { freePort } from '../../../scripts/redis-server.mjs';
+import { freeStuck } from '#queue/redis/ioredis-cluster-workarounds.js';
+import { eventually } from '../../support/faults/wait.js';
+
+it('a client of a Cluster that is to connect by a timer is left to it', async () => {
+  const port = await freePort();
+  const client = new Cluster([{ host: '127.0.0.1', port }], { clusterRetryStrategy: () => 300 });
+  client.on('error', () => undefined);
+  await eventually(() => client.status === 'reconnecting', { what: 'a client that waits to connect again' });
+  // What ioredis does where a connection ends only then: it is closed again, its timer goes on.
+  const { connectionPool } = client as unknown as { connectionPool: { emit(event: 'drain'): void } };
+  connectionPool.emit('drain');
+  expect(client.status).toBe('close');
+  freeStuck(client);
+  expect(client.status).toBe('close');
+  await once(client, 'connecting'); // by the timer
+  client.disconnect();
+});

@@ -1,0 +1,60 @@
+// Two versions of an app on one queue, as in a deploy, whose handlers say different limits: each job stays, and one limit holds.
+import { expect, it } from '@jest/globals';
+import { JobFailedError } from '#queue/model/errors.js';
+import type { JobQueue } from '#queue/job-queue.js';
+import { silentLogger } from '#queue/model/logger.js';
+import type { HandlerOptions } from '#worker/handlers/handler.js';
+import { Sweeper } from '#worker/maintenance/sweeper.js';
+import { newQueue, startWorker } from '../../support/worker/workers.js';
+
+type Version = 'old' | 'new';
+
+function handle(): never {
+  throw new Error('no');
+}
+
+/** A queue that two versions came to serve: `last` spoke last, and only `runs` is there still. */
+async function deploy(options: Record<Version, HandlerOptions>, last: Version, runs: Version): Promise<JobQueue> {
+  const queue = newQueue();
+  const start = (version: Version) =>
+    startWorker([{ queue, handlers: { [queue.name]: { handle, ...options[version] } } }]);
+  const first = await start(last === 'old' ? 'new' : 'old');
+  const second = await start(last);
+  await (runs === last ? first : second).worker.stop();
+  return queue;
+}
+
+it.each<[last: Version, runs: Version, attempts: number]>([
+  ['old', 'old', 3],
+  ['new', 'old', 1],
+  ['old', 'new', 1],
+  ['new', 'new', 1],
+])(
+  'a failure is judged as the %s version said last, a claim as the %s one that makes it: %i attempts, then a dead letter',
+  async (last, runs, attempts) => {
+    const queue = await deploy({ old: { maxAttempts: 3 }, new: { maxAttempts: 1 } }, last, runs);
+    const job = await queue.enqueue(1);
+    await expect(job.result()).rejects.toThrow(JobFailedError);
+    const { jobs } = await queue.deadLetters.list();
+    expect(jobs).toMatchObject([{ id: job.id, attempts, status: 'failed' }]);
+  },
+);
+
+it.each<[last: Version, kept: number]>([
+  ['old', 3],
+  ['new', 1],
+])(
+  'a sweep keeps what the %s version said last, %i dead letters, and no job that waits is less',
+  async (last, kept) => {
+    const limits = { old: { maxAttempts: 1, deadLetterCap: 3 }, new: { maxAttempts: 1, deadLetterCap: 1 } };
+    const queue = await deploy(limits, last, 'old');
+    for (const payload of [1, 2, 3]) {
+      const job = await queue.enqueue(payload);
+      await job.result().catch(() => undefined);
+    }
+    await queue.pause();
+    await queue.enqueueMany([{ payload: 4 }, { payload: 5, delayMs: 60_000 }]);
+    await new Sweeper([queue], 1, silentLogger).runOnce();
+    expect(await queue.stats()).toMatchObject({ failed: kept, pending: 1, scheduled: 1 });
+  },
+);

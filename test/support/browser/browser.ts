@@ -1,0 +1,134 @@
+// The control page in a headless Chromium, beside a shop and a Redis of the test file's own.
+import { existsSync } from 'node:fs';
+import { afterAll, expect } from '@jest/globals';
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { startOwnRedis, type OwnRedis } from '../redis/own-redis.js';
+import { buildShop, shopData, startProcess, type ShopProcess } from './shop.js';
+import { patiently } from '../faults/wait.js';
+
+const ARGS =
+  '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
+
+let browser: Browser | undefined;
+
+afterAll(() => browser?.close());
+
+/** A shop that runs, and its answers to calls. */
+export class RunningShop {
+  process!: ShopProcess;
+  url!: string;
+
+  constructor(
+    readonly redis: OwnRedis,
+    private readonly env: Record<string, string>,
+    private readonly flags: string[],
+  ) {}
+
+  /** Once more where it was killed, at the same address. */
+  async start(): Promise<void> {
+    const port = this.url === undefined ? '0' : new URL(this.url).port;
+    const args = ['examples/shop/dist/main.js', '--port', port, ...this.flags];
+    this.process = startProcess('node', args, this.env);
+    const [, url] = await this.process.prints(/The shop is open: (\S+)/);
+    this.url = url!;
+  }
+
+  get<Answer>(path: string): Promise<Answer> {
+    return this.ask(path);
+  }
+
+  post<Answer>(path: string, form: Record<string, string> = {}): Promise<Answer> {
+    return this.ask(path, { method: 'POST', body: new URLSearchParams(form) });
+  }
+
+  /** Answers the ids of the jobs. */
+  async enqueue(form: Record<string, string>): Promise<string[]> {
+    return (await this.post<{ enqueued: string[] }>('/enqueue', form)).enqueued;
+  }
+
+  private async ask<Answer>(path: string, request?: RequestInit): Promise<Answer> {
+    const response = await fetch(this.url + path, request);
+    expect([path, response.status]).toEqual([path, 200]);
+    return (await response.json()) as Answer;
+  }
+}
+
+/** Starts a shop whose claims run out soon; `flags` are those of its command line. */
+export async function startShop(flags: string[] = []): Promise<RunningShop> {
+  buildShop();
+  // What was written survives a restart.
+  const redis = await startOwnRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
+  const env = { SHOP_DATA: shopData(), REDIS_URL: redis.url };
+  const defaults = ['--visibility-ms', '2000', '--reclaim-ms', '500', '--workers', '2', '--first-jobs'];
+  const shop = new RunningShop(redis, env, [...defaults, ...flags]);
+  await shop.start();
+  return shop;
+}
+
+export interface ControlPage extends Page {
+  /** What the page complained about: errors of scripts, and what its policy refused. */
+  complaints: string[];
+}
+
+/** Opens the control page and waits until it is live. */
+export async function openPage(url: string, options: BrowserContextOptions = {}): Promise<ControlPage> {
+  browser ??= await chromium.launch({ executablePath: chromiumPath(), args: ARGS.split(' ') });
+  const context = await browser.newContext({ viewport: { width: 1360, height: 1000 }, ...options });
+  const page = Object.assign(await context.newPage(), { complaints: [] as string[] });
+  page.setDefaultTimeout(20_000);
+  page.on('pageerror', (error) => page.complaints.push(error.message));
+  page.on('console', (message) => {
+    // The browser notes every answer that is not 200; what the page makes of it is what tests look at.
+    const answered = message.text().startsWith('Failed to load resource');
+    if (message.type() === 'error' && !answered) page.complaints.push(message.text());
+  });
+  await page.goto(url);
+  await says(page, '#connection', 'Live');
+  return page;
+}
+
+/** Waits until an element's text matches. Playwright itself looks twice a second, and may miss what one snapshot shows. */
+export async function says(page: Page, selector: string, text: string | RegExp, timeoutMs = 20_000): Promise<void> {
+  const matches = page.locator(selector).filter({ hasText: text }).first();
+  try {
+    await patiently(() => matches.isVisible(), { timeoutMs, what: `${selector} says ${text}` });
+  } catch (error) {
+    const found = await page.locator(selector).allTextContents();
+    throw new Error(`${(error as Error).message}; found ${JSON.stringify(found)}`, { cause: error });
+  }
+}
+
+/** Waits until so many worker processes run. */
+export async function workersRun(page: Page, count: number): Promise<void> {
+  const running = page.locator('#workers li[data-state=running]');
+  await patiently(async () => (await running.count()) === count, { timeoutMs: 20_000 });
+}
+
+/** The number of a tile: `Completed`. */
+export async function numberOf(page: Page, name: string): Promise<number> {
+  const text = await page.locator('#numbers div', { hasText: name }).locator('dd').textContent();
+  return Number(text!.replaceAll(',', ''));
+}
+
+/** What the row of a job says, by its parts. */
+export async function rowOf(page: Page, list: string, id: string) {
+  const row = page.locator(`.${list} .rows li[data-job="${id}"]`);
+  const [kind, attempts, payload, outcome] = await Promise.all(
+    ['kind', 'attempts', 'payload', 'outcome'].map((part) => row.locator(`.${part}`).textContent()),
+  );
+  const bad = await row.locator('.outcome').evaluate((node) => node.classList.contains('bad'));
+  return { kind, attempts, payload, outcome, bad };
+}
+
+/** Sets a slider as a hand on the arrow keys does, in one go. */
+export async function slide(page: Page, id: string, value: number): Promise<void> {
+  await page.locator(`#${id}`).fill(String(value));
+}
+
+function chromiumPath(): string {
+  const path = process.env.CHROMIUM_PATH || '/usr/bin/chromium';
+  if (!existsSync(path)) {
+    throw new Error(`No Chromium at ${path}: apt-get install chromium, or set CHROMIUM_PATH.`);
+  }
+  return path;
+}

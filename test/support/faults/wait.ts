@@ -1,0 +1,66 @@
+// Ways to wait for something to happen, with an end.
+import { atMost } from '../queue/bounds.js';
+
+/** A promise that the test resolves. */
+export interface Gate<Value = void> {
+  readonly promise: Promise<Value>;
+  open(value: Value): void;
+}
+
+export function gate<Value = void>(): Gate<Value> {
+  let open!: (value: Value) => void;
+  const promise = new Promise<Value>((resolve) => (open = resolve));
+  return { promise, open };
+}
+
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Asks every 5 ms until the answer is truthy, for what sends no signal; answers it. */
+export async function eventually<Value>(
+  ask: () => Value | Promise<Value>,
+  {
+    timeoutMs = atMost(10_000),
+    what = String(ask),
+    everyMs = 5,
+  }: { timeoutMs?: number; what?: string; everyMs?: number } = {},
+): Promise<Exclude<Value, false | null | undefined>> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const answer = await ask();
+    if (answer) {
+      return answer as Exclude<Value, false | null | undefined>;
+    }
+    if (performance.now() > deadline) {
+      throw new Error(`not within ${timeoutMs} ms: ${what}`);
+    }
+    await sleep(everyMs);
+  }
+}
+
+/** The same for what takes a process, or a browser, its time: asked so often, it would have less of it. */
+export function patiently<Value>(
+  ask: () => Value | Promise<Value>,
+  options: { timeoutMs?: number; what?: string } = {},
+): Promise<Exclude<Value, false | null | undefined>> {
+  return eventually(ask, { everyMs: 50, ...options });
+}
+
+/** The promise's value, or an error that says what did not come. */
+export async function within<Value>(
+  ms: number,
+  what: string | (() => string),
+  promise: Promise<Value>,
+): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const say = () => `not within ${ms} ms: ${typeof what === 'function' ? what() : what}`;
+    timer = setTimeout(() => reject(new Error(say())), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,89 @@
+// Calls of which one argument is not what it must be, and what comes of them.
+import { inspect } from 'node:util';
+import { InvalidOptionError, InvalidPayloadError } from '#queue/model/errors.js';
+
+/** A parameter: an argument that is as it must be, and some that are not. */
+export type Parameter = readonly [sound: unknown, bad: readonly unknown[]];
+
+/** A function as a caller without types sees it. */
+export type Call = (...args: readonly unknown[]) => unknown;
+
+const NO_TEXT = [null, undefined, 5, {}, []];
+const NO_OBJECT = [null, 5, 'text', () => {}];
+
+export const text = (sound: string): Parameter => [sound, NO_TEXT];
+
+/** Options, which may be left out. */
+export const options = (sound: unknown, ...bad: unknown[]): Parameter => [
+  sound,
+  [...NO_OBJECT, { anOption: 1 }, ...bad],
+];
+
+/** An object that must be there. */
+export const object = (sound: unknown, ...bad: unknown[]): Parameter => [sound, [undefined, ...NO_OBJECT, ...bad]];
+export const payload = (sound: unknown): Parameter => [sound, [undefined, () => {}, Symbol('s'), 5n, NaN]];
+export const anything = (sound?: unknown): Parameter => [sound, []];
+
+/** The method at a path such as `schedules.upsert`; what follows a colon only tells two rows apart. */
+export function callAt(owner: object, path: string): Call {
+  const [names] = path.split(':');
+  const method = names!.split('.').at(-1)!;
+  const of = names!
+    .split('.')
+    .slice(0, -1)
+    .reduce<object>((each, name) => (each as Record<string, object>)[name]!, owner);
+  return (...args) => (of as Record<string, Call>)[method]!(...args);
+}
+
+/** The names of the methods of an object, those of its bases included. */
+export function methodsOf(owner: object): string[] {
+  const names: string[] = [];
+  for (let each: unknown = owner; each !== Object.prototype; each = Object.getPrototypeOf(each)) {
+    names.push(...Object.getOwnPropertyNames(each));
+  }
+  return names.filter(
+    (name) => name !== 'constructor' && typeof (owner as Record<string, unknown>)[name] === 'function',
+  );
+}
+
+/**
+ * Calls once for each bad argument, the others being sound.
+ *
+ * @returns what each call did that did not fail with a typed error that names a thing: an empty list where all is well
+ */
+export async function complaints(parameters: readonly Parameter[], call: Call): Promise<string[]> {
+  const found: string[] = [];
+  for (const [at, [, bads]] of parameters.entries()) {
+    for (const bad of bads) {
+      const args = parameters.map(([sound], i) => (i === at ? bad : sound));
+      const complaint = complaintOf(await outcomeOf(() => call(...args)));
+      if (complaint) {
+        found.push(`argument ${at}, ${inspect(bad, { depth: 1 })}: ${complaint}`);
+      }
+    }
+  }
+  return found;
+}
+
+async function outcomeOf(call: () => unknown): Promise<unknown> {
+  try {
+    await call();
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+function complaintOf(outcome: unknown): string | undefined {
+  if (outcome instanceof InvalidOptionError) {
+    return named(outcome.subject) ? undefined : outcome.message;
+  }
+  if (outcome instanceof InvalidPayloadError) {
+    return named(outcome.path) ? undefined : outcome.message;
+  }
+  return outcome === undefined ? 'it was taken' : inspect(outcome);
+}
+
+function named(subject: string): boolean {
+  return subject !== '' && !/undefined|null|\[object/.test(subject);
+}

@@ -1,0 +1,31 @@
+// A JobQueue of one test, beside the TestQueue that reads and seeds the same keys.
+import { afterEach } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { JobQueue } from '#queue/job-queue.js';
+import type { QueueOptions } from '#queue/model/queue-options.js';
+import { queueOn, type TestQueue } from './queue-state.js';
+import { connect, uniqueQueueName } from '../redis/redis.js';
+
+const open = new Set<JobQueue>();
+let shared: Redis | undefined;
+
+afterEach(() => {
+  open.forEach((queue) => queue.close());
+  open.clear();
+});
+
+/** A queue with a name that nobody else uses, on `client` or the shared one, and its state as seen from the shared server. */
+export function coreQueue(options: QueueOptions = {}, client?: Redis): { queue: JobQueue; state: TestQueue } {
+  shared ??= connect();
+  const name = uniqueQueueName();
+  const queue = new JobQueue(client ?? shared, name, options);
+  open.add(queue);
+  return { queue, state: queueOn(shared, options, name) };
+}
+
+/** Another JobQueue on the same keys, as another process would have. */
+export function sameQueue(queue: JobQueue, options: QueueOptions = {}, client: Redis = connect()): JobQueue {
+  const same = new JobQueue(client, queue.name, options);
+  open.add(same);
+  return same;
+}

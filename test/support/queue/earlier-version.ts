@@ -1,0 +1,43 @@
+// The library as it was at an earlier commit, packed: what works beside the one of now while a deploy is under way.
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const root = join(import.meta.dirname, '../../..');
+const tarball = join(root, 'tools/chaos/fixtures/nest-job-queue-6fe37f3.tgz');
+
+/** The URL of its folder of modules, which ends in a slash. It is unpacked once, where the project's packages are found. */
+export function earlierVersion(): string {
+  const cache = join(root, '.cache');
+  const digest = createHash('sha1').update(readFileSync(tarball)).digest('hex');
+  const folder = join(cache, `earlier-version-${digest.slice(0, 12)}`);
+  if (!existsSync(folder)) {
+    mkdirSync(cache, { recursive: true });
+    const own = mkdtempSync(join(cache, 'earlier-version-'));
+    execFileSync('tar', ['-xzf', tarball, '-C', own]);
+    putInPlace(own, folder);
+  }
+  return pathToFileURL(join(folder, 'package/dist/esm/')).href;
+}
+
+/** The digest by which Redis knows one of its scripts. */
+export function earlierDigest(script: string): string {
+  const module = readFileSync(fileURLToPath(`${earlierVersion()}queue/lua.generated.js`), 'utf8');
+  const [, text] = new RegExp(`^ +${script}: (".*"),$`, 'm').exec(module) ?? [];
+  if (text === undefined) throw new Error(`${script}: expected a script of the earlier version, found none`);
+  return createHash('sha1')
+    .update(JSON.parse(text) as string)
+    .digest('hex');
+}
+
+/** Several processes may unpack it at once; the first one's stays. */
+function putInPlace(own: string, folder: string): void {
+  try {
+    renameSync(own, folder);
+  } catch (error) {
+    if (!existsSync(folder)) throw error;
+    rmSync(own, { recursive: true });
+  }
+}

@@ -1,0 +1,111 @@
+// Invariants of a queue's state in Redis, whatever was done to it. Read with plain commands, not with our scripts.
+import type { Redis } from 'ioredis';
+import type { QueueScripts } from '#queue/store/queue-calls.js';
+import { ScriptRunner } from '#queue/redis/script-runner.js';
+import { keysLike } from '../redis/redis-reads.js';
+
+interface Place {
+  status: string;
+  /** Whether an id may stand here without its hash. */
+  mayExpire: boolean;
+  ids: string[];
+}
+
+/** What is wrong with a queue, in words; nothing where all is well. */
+export async function violations(redis: Redis, scripts: QueueScripts): Promise<string[]> {
+  const places = await readPlaces(redis, scripts);
+  const faults: string[] = [];
+  const seen = new Map<string, string>();
+  for (const [name, place] of Object.entries(places)) {
+    for (const id of place.ids) {
+      const hash = await redis.hgetall(scripts.keys.job(id));
+      if (seen.has(id)) {
+        faults.push(`I1: ${id} is in ${seen.get(id)} and in ${name}`);
+      }
+      seen.set(id, name);
+      faults.push(...faultsOf(id, hash, name, place));
+    }
+  }
+  faults.push(...(await strays(redis, scripts, seen)), ...(await miscounts(redis, scripts, places)));
+  return faults;
+}
+
+async function readPlaces(redis: Redis, { keys }: QueueScripts): Promise<Record<string, Place>> {
+  const list = async (key: string, status: string, mayExpire = false): Promise<Place> => ({
+    status,
+    mayExpire,
+    ids: await redis.lrange(key, 0, -1),
+  });
+  const set = async (key: string, status: string): Promise<Place> => ({
+    status,
+    mayExpire: false,
+    ids: await redis.zrange(key, 0, '-1'),
+  });
+  return {
+    pending: await list(keys.pending, 'pending'),
+    prioritized: await set(keys.prioritized, 'pending'),
+    scheduled: await set(keys.scheduled, 'scheduled'),
+    claims: await set(keys.claims, 'processing'),
+    processing: await list(keys.processing, 'processing'),
+    completed: await list(keys.completed, 'completed', true),
+    cancelled: await list(keys.cancelled, 'cancelled', true),
+    dead: await set(keys.dead, 'failed'),
+  };
+}
+
+function faultsOf(id: string, hash: Record<string, string>, name: string, place: Place): string[] {
+  if (hash.status === undefined) {
+    return place.mayExpire ? [] : [`I1: ${id} is in ${name} and has no hash`];
+  }
+  const faults: string[] = [];
+  if (hash.status !== place.status) {
+    faults.push(`I1: ${id} is in ${name} and its status is ${hash.status}`);
+  }
+  if (name === 'claims' && !hash.claim_token) {
+    faults.push(`I2: ${id} is claimed without a token`);
+  }
+  if (name !== 'claims' && name !== 'processing' && hash.claim_token) {
+    faults.push(`I2: ${id} is in ${name} and has the token ${hash.claim_token}`);
+  }
+  if (hash.max_attempts && Number(hash.attempts) > Number(hash.max_attempts)) {
+    faults.push(`I6: ${id} has ${hash.attempts} of ${hash.max_attempts} attempts`);
+  }
+  if (Number(hash.attempts) < 0) {
+    faults.push(`I6: ${id} has ${hash.attempts} attempts`);
+  }
+  return faults;
+}
+
+/** Hashes that stand nowhere; only one that fell off its history may, for a while. */
+async function strays(redis: Redis, { keys }: QueueScripts, seen: Map<string, string>): Promise<string[]> {
+  const faults: string[] = [];
+  for (const key of await keysLike(redis, `${keys.jobPrefix}*`)) {
+    const id = key.slice(keys.jobPrefix.length);
+    const place = seen.get(id);
+    const ttl = await redis.pttl(key);
+    if (ttl === -2) continue; // it has expired meanwhile
+    if (place === undefined && (ttl < 0 || ttl > 10_000)) {
+      faults.push(`I1: ${id} is nowhere, and lives on (${ttl} ms)`);
+    }
+    if (ttl >= 0 && place !== undefined && place !== 'completed' && place !== 'cancelled') {
+      faults.push(`I1: ${id} is in ${place} and would expire`);
+    }
+  }
+  return faults;
+}
+
+async function miscounts(redis: Redis, scripts: QueueScripts, places: Record<string, Place>): Promise<string[]> {
+  const stats = await new ScriptRunner(redis).run(scripts.stats());
+  const count = (...names: string[]) => names.reduce((sum, name) => sum + places[name]!.ids.length, 0);
+  const expected = {
+    pending: count('pending', 'prioritized'),
+    scheduled: count('scheduled'),
+    processing: count('claims', 'processing'),
+    completed: count('completed'),
+    cancelled: count('cancelled'),
+    failed: count('dead'),
+  };
+  return Object.entries(expected)
+    .filter(([status, size]) => stats[status as keyof typeof expected] !== size)
+    .map(([status, size]) => `I1: stats count ${stats[status as keyof typeof expected]} ${status} of ${size}`);
+}

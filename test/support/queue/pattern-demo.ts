@@ -1,0 +1,24 @@
+// The example shop, started as one starts the demo server of the Redis documentation's job-queue pattern.
+import { startOwnRedis, type OwnRedis } from '../redis/own-redis.js';
+import { buildShop, shopData, startProcess } from '../browser/shop.js';
+
+/** Answers its URL, and its Redis. */
+export async function startPatternDemo(): Promise<{ url: string; redis: OwnRedis }> {
+  buildShop();
+  const redis = await startOwnRedis();
+  const { hostname, port } = new URL(redis.url);
+  // Every flag that the demo has, and none that it has not.
+  const flags = {
+    host: '127.0.0.1',
+    port: '0',
+    'redis-host': hostname,
+    'redis-port': port,
+    'visibility-ms': '1000',
+    workers: '0',
+    'queue-name': 'demo',
+  };
+  const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
+  const env = { SHOP_DATA: shopData(), REDIS_URL: '' };
+  const shop = startProcess('node', ['examples/shop/dist/main.js', ...args], env);
+  return { url: (await shop.prints(/The shop is open: (\S+)/))[1]!, redis };
+}

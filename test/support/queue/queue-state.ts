@@ -1,0 +1,165 @@
+// A queue of one test: runs its scripts one by one, seeds states and reads them. After each test every queue is held
+// against invariant I1 and the like, unless the test said that it leaves the queue broken.
+import { afterEach, expect } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import type { ClaimedJob } from '#queue/model/job.js';
+import { QueueKeys } from '#queue/store/queue-keys.js';
+import { resolveQueueOptions, type QueueOptions } from '#queue/model/queue-options.js';
+import type { ClaimRequest } from '#queue/store/job-calls.js';
+import { QueueScripts } from '#queue/store/queue-calls.js';
+import { ScriptRunner, type ScriptCall } from '#queue/redis/script-runner.js';
+import { violations } from './invariants.js';
+import { connect, uniqueQueueName } from '../redis/redis.js';
+import { keysLike, read } from '../redis/redis-reads.js';
+
+const HOUR = 3_600_000;
+const used = new Set<TestQueue>();
+let shared: Redis | undefined;
+
+afterEach(async () => {
+  const queues = [...used].filter((queue) => !queue.broken);
+  used.clear();
+  for (const queue of queues) {
+    expect(await violations(queue.redis, queue.scripts)).toEqual([]);
+  }
+});
+
+/** What a test writes into the options of a job; see the header of lua/job/enqueue.lua. */
+export type ScriptOptions = Record<string, unknown>;
+
+export class TestQueue {
+  readonly keys: QueueKeys;
+  readonly scripts: QueueScripts;
+  /** Set where a test leaves the queue in a state that no script would. */
+  broken = false;
+  private readonly runner: ScriptRunner;
+  private tokens = 0;
+
+  constructor(
+    readonly redis: Redis,
+    options: QueueOptions,
+    readonly name = uniqueQueueName(),
+  ) {
+    this.keys = new QueueKeys(name, options);
+    this.scripts = new QueueScripts(this.keys, resolveQueueOptions('test queue', options));
+    this.runner = new ScriptRunner(redis);
+  }
+
+  run<Answer>(call: ScriptCall<Answer>): Promise<Answer> {
+    return this.runner.run(call);
+  }
+
+  /** Enqueues one job by the script; answers the script's answer. */
+  async add(id: string, options: ScriptOptions = {}, payload = '{}') {
+    const text = Object.keys(options).length > 0 ? JSON.stringify(options) : '';
+    const [answer] = await this.run(this.scripts.enqueue([{ id, name: this.name, payload, options: text }]));
+    return answer!;
+  }
+
+  async addAll(...ids: string[]): Promise<void> {
+    await this.run(this.scripts.enqueue(ids.map((id) => ({ id, name: this.name, payload: '{}', options: '' }))));
+  }
+
+  claimCall(count: number, request: Partial<ClaimRequest> = {}) {
+    const token = request.token ?? `token-${++this.tokens}`;
+    return this.scripts.claim({ worker: 'worker-1', stream: '0', ...request, count, token });
+  }
+
+  async claim(count: number, request: Partial<ClaimRequest> = {}): Promise<ClaimedJob[]> {
+    return (await this.run(this.claimCall(count, request))).jobs;
+  }
+
+  /** Adds one job and claims it, on a queue that is empty but for it. */
+  async addAndClaim(id: string, options: ScriptOptions = {}): Promise<ClaimedJob> {
+    await this.add(id, options);
+    const [job] = await this.claim(1);
+    return job!;
+  }
+
+  /** The claim's time is over: its score is in the past, in the order given. */
+  async expireClaims(...ids: string[]): Promise<void> {
+    const now = await this.now();
+    for (const [i, id] of ids.entries()) {
+      await this.redis.zadd(this.keys.claims, 'XX', now - HOUR + i, id);
+    }
+  }
+
+  /** The scheduled job is due since an hour, less `i` ms for the i-th. */
+  async makeDue(...ids: string[]): Promise<void> {
+    const now = await this.now();
+    for (const [i, id] of ids.entries()) {
+      await this.redis.zadd(this.keys.scheduled, 'XX', now - HOUR + i, id);
+    }
+  }
+
+  async now(): Promise<number> {
+    const [seconds, micros] = (await this.redis.time()).map(Number);
+    return seconds! * 1_000 + Math.floor(micros! / 1_000);
+  }
+
+  job(id: string): Promise<Record<string, string>> {
+    return this.redis.hgetall(this.keys.job(id));
+  }
+
+  field(id: string, field: string): Promise<string | null> {
+    return this.redis.hget(this.keys.job(id), field);
+  }
+
+  status(id: string): Promise<string | null> {
+    return this.field(id, 'status');
+  }
+
+  async attemptLog(id: string): Promise<Record<string, unknown>[]> {
+    const log = (await this.field(id, 'attempt_log')) ?? '';
+    return log.split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  /** The ids of a sorted set, lowest score first. */
+  ranked(key: string): Promise<string[]> {
+    return this.redis.zrange(key, 0, '-1');
+  }
+
+  /** Pending plain jobs, the next to be claimed first. */
+  async pending(): Promise<string[]> {
+    return (await this.redis.lrange(this.keys.pending, 0, -1)).toReversed();
+  }
+
+  total(counter: string): Promise<number> {
+    return this.redis.hget(this.keys.stats, `${counter}_total`).then(Number);
+  }
+
+  /** Whether the wake marker is set; it is taken away. */
+  async takeWake(): Promise<boolean> {
+    return (await this.redis.del(this.keys.wake)) === 1;
+  }
+
+  /** All that the queue has in Redis, by key without the queue's prefix; for "changes nothing". */
+  async snapshot(): Promise<Record<string, unknown>> {
+    const base = this.keys.jobPrefix.slice(0, -'job:'.length);
+    const content: Record<string, unknown> = {};
+    for (const key of (await keysLike(this.redis, `${base}*`)).toSorted()) {
+      content[key.slice(base.length)] = await read(this.redis, key);
+    }
+    return content;
+  }
+}
+
+/** A new queue on the shared server, with a name that nobody else uses. */
+export function testQueue(options: QueueOptions = {}): TestQueue {
+  shared ??= connect();
+  return queueOn(shared, options);
+}
+
+export function queueOn(redis: Redis, options: QueueOptions = {}, name?: string): TestQueue {
+  const queue = new TestQueue(redis, options, name);
+  used.add(queue);
+  return queue;
+}
+
+/** What the queue has in Redis is the same before and after. */
+export async function expectUnchanged<Answer>(queue: TestQueue, action: () => Promise<Answer>): Promise<Answer> {
+  const before = await queue.snapshot();
+  const answer = await action();
+  expect(await queue.snapshot()).toEqual(before);
+  return answer;
+}

@@ -1,0 +1,62 @@
+// Schedules of a test: seeds them as if time had passed, and reads what became of them.
+import { newSchedule, type ScheduleOptions, type StoredSchedule } from '#queue/schedules/schedule.js';
+import { ScheduleScripts } from '#queue/schedules/schedule-calls.js';
+import type { Recurrence } from '#queue/schedules/recurrence.js';
+import type { TestQueue } from './queue-state.js';
+
+export const HOUR = 3_600_000;
+export const HOURLY: Recurrence = { everyMs: HOUR };
+
+export class TestSchedules {
+  readonly scripts: ScheduleScripts;
+
+  constructor(readonly q: TestQueue) {
+    this.scripts = new ScheduleScripts(q.keys);
+  }
+
+  /** A definition as the scripts take it. */
+  define(id: string, recurrence: Recurrence = HOURLY, options: ScheduleOptions = {}): StoredSchedule {
+    return newSchedule({ name: this.q.name, options: { maxPayloadBytes: 1_000_000 } }, id, recurrence, options);
+  }
+
+  /** Puts a schedule that is due in an hour; `worker`: as the code of a worker declares it. */
+  async put(schedule: StoredSchedule, worker?: string, dueInMs = HOUR): Promise<string> {
+    const next = (await this.q.now()) + dueInMs;
+    return (await this.q.run(this.scripts.upsert(schedule, worker, next))).answer;
+  }
+
+  /** The schedule is due since so many ms; answers its due time. */
+  async makeDue(id: string, sinceMs = 1_000): Promise<number> {
+    const due = (await this.q.now()) - sinceMs;
+    await this.q.redis.zadd(this.q.keys.ticks, 'XX', due, id);
+    return due;
+  }
+
+  /** Nobody has declared the schedule for so many ms, and whoever held it let go so long ago. */
+  async silence(id: string, sinceMs: number): Promise<void> {
+    const then = (await this.q.now()) - sinceMs;
+    await this.q.redis.zadd(this.q.keys.declared, 'XX', then, id);
+    await this.q.redis.hset(this.q.keys.schedule(id), 'held_until_ms', then);
+  }
+
+  async dueAt(id: string): Promise<number> {
+    const score = await this.q.redis.zscore(this.q.keys.ticks, id);
+    return score === 'inf' ? Infinity : Number(score ?? NaN);
+  }
+
+  field(id: string, field: string): Promise<string | null> {
+    return this.q.redis.hget(this.q.keys.schedule(id), field);
+  }
+
+  /** What the look shows as due. */
+  async due(limit = 100) {
+    return this.q.run(this.scripts.due(limit));
+  }
+
+  /** Looks, and makes the ticks that it saw with a next due time in an hour. */
+  async tick(): Promise<string[]> {
+    const { due } = await this.due();
+    const nextDueMs = (await this.q.now()) + HOUR;
+    return this.q.run(this.scripts.tick(due.map((each) => ({ ...each, nextDueMs }))));
+  }
+}

@@ -1,0 +1,176 @@
+// A Redis Cluster, as in production: a test file's own.
+import { Cluster, type ClusterOptions, type Redis } from 'ioredis';
+import { freePort } from '../../../scripts/redis-server.mjs';
+import { startOwnRedis, type OwnRedis } from './own-redis.js';
+import { atMost } from '../queue/bounds.js';
+import { connect } from './redis.js';
+import { FAST_REPLICATION, kept } from './replicas.js';
+import { eventually } from '../faults/wait.js';
+
+export interface OwnCluster {
+  /** Three masters, and then their replicas, in the same order. */
+  nodes: OwnRedis[];
+  connect(options?: ClusterOptions): Cluster;
+  /** A client of one node, and of no other. */
+  node(server: OwnRedis): Redis;
+  /** The node that serves a key's slot now. */
+  ownerOf(key: string): Promise<OwnRedis>;
+  /** The replica that a master has. */
+  replicaOf(master: OwnRedis): Promise<OwnRedis>;
+  /** Moves a slot to another master while clients go on; `halfway` runs when half of its keys have moved. */
+  moveSlot(key: string, to: OwnRedis, halfway: () => Promise<void>): Promise<void>;
+}
+
+const SLOTS = 16_384;
+
+/** The end of a hang: six servers that find each other on a busy machine. */
+const START_MS = 60_000;
+
+/**
+ * Three masters, each with a replica if so wished.
+ *
+ * @param nodeTimeoutMs a master that is silent for so long is replaced
+ */
+export async function startCluster({ replicas = false, nodeTimeoutMs = atMost(800) } = {}): Promise<OwnCluster> {
+  const nodes = await Promise.all(Array.from({ length: replicas ? 6 : 3 }, () => startNode(nodeTimeoutMs)));
+  const controls = new Map(nodes.map((server) => [server, control(server)]));
+  const node = (server: OwnRedis) => controls.get(server)!;
+  const ids = await Promise.all(nodes.map(async (server) => node(server).cluster('MYID')));
+  const [first] = nodes;
+  for (const [i, server] of nodes.entries()) {
+    await node(server).call('CLUSTER', 'SET-CONFIG-EPOCH', i + 1);
+    if (i < 3) await node(server).call('CLUSTER', 'ADDSLOTSRANGE', ...range(i));
+    if (server !== first) await node(first!).call('CLUSTER', 'MEET', first!.host, server.port, busOf(server));
+  }
+  await eventually(async () => (await lines(node(first!))).length === nodes.length, {
+    timeoutMs: START_MS,
+  });
+  await Promise.all(
+    nodes.slice(3).map(async (server, i) => {
+      await eventually(async () => (await lines(node(server))).some((line) => line.startsWith(ids[i]!)), {
+        timeoutMs: START_MS,
+      });
+      await node(server).call('CLUSTER', 'REPLICATE', ids[i]!);
+    }),
+  );
+  await Promise.all(
+    nodes.map((server) =>
+      eventually(() => isWhole(node(server)), { timeoutMs: START_MS, what: 'a whole cluster' }),
+    ),
+  );
+  const slotOf = async (key: string): Promise<number> => {
+    const alive = nodes.find((server) => node(server).status === 'ready')!; // one that was killed answers nothing
+    return Number(await node(alive).call('CLUSTER', 'KEYSLOT', key));
+  };
+  const ownerOf = async (key: string): Promise<OwnRedis> => {
+    const slot = await slotOf(key);
+    for (const server of nodes) {
+      const held = await slotsOf(node(server)).catch(() => []); // one that is dead owns nothing
+      if (held.some(([from, to]) => from <= slot && slot <= to)) return server;
+    }
+    throw new Error(`no node serves the slot ${slot} of ${key}`);
+  };
+  return {
+    nodes,
+    node,
+    connect: (options = {}) =>
+      kept(
+        new Cluster(
+          nodes.map(({ host, port }) => ({ host, port })),
+          {
+            clusterRetryStrategy: () => 100,
+            slotsRefreshTimeout: 2_000,
+            redisOptions: { disconnectTimeout: 100 },
+            ...options,
+          },
+        ),
+      ),
+    ownerOf,
+    replicaOf: (master) => {
+      const id = ids[nodes.indexOf(master)]!;
+      const known = async () => {
+        const line = (await lines(node(master))).find((each) => each.split(' ')[3] === id);
+        return nodes.find((each) => line?.includes(`:${each.port}@`));
+      };
+      // After a failover the old master is a replica only once it has heard of it.
+      return eventually(known, { what: `a replica of ${master.port}` });
+    },
+    moveSlot: async (key, to, halfway) => {
+      const slot = await slotOf(key);
+      const from = node(await ownerOf(key));
+      const [source, target] = [await from.cluster('MYID'), await node(to).cluster('MYID')];
+      await node(to).call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', source);
+      await from.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', target);
+      const move = async (count: number) => {
+        const keys = (await from.call('CLUSTER', 'GETKEYSINSLOT', slot, count)) as string[];
+        if (keys.length > 0) await from.call('MIGRATE', to.host, to.port, '', 0, 5_000, 'KEYS', ...keys);
+        return keys.length;
+      };
+      await move(Math.ceil(Number(await from.call('CLUSTER', 'COUNTKEYSINSLOT', slot)) / 2));
+      await halfway();
+      while ((await move(1_000)) > 0);
+      for (const each of [node(to), from]) await each.call('CLUSTER', 'SETSLOT', slot, 'NODE', target);
+    },
+  };
+}
+
+function control(server: OwnRedis): Redis {
+  const client = connect({ retryStrategy: () => 100 }, server.url);
+  client.on('error', () => undefined); // it may be killed
+  return client;
+}
+
+/** The ports of the cluster's bus, by server: the usual one, port + 10,000, may not exist. */
+const buses = new WeakMap<OwnRedis, number>();
+
+async function startNode(timeoutMs: number): Promise<OwnRedis> {
+  const bus = await freePort();
+  const clustered = [
+    '--cluster-enabled',
+    'yes',
+    '--cluster-node-timeout',
+    `${timeoutMs}`,
+    '--cluster-port',
+    String(bus),
+  ];
+  const server = await startOwnRedis({
+    args: [...clustered, '--cluster-config-file', 'nodes.conf', ...FAST_REPLICATION],
+  });
+  buses.set(server, bus);
+  return server;
+}
+
+function busOf(server: OwnRedis): number {
+  return buses.get(server)!;
+}
+
+function range(i: number): [number, number] {
+  const size = Math.ceil(SLOTS / 3);
+  return [i * size, Math.min(SLOTS, (i + 1) * size) - 1];
+}
+
+async function lines(node: Redis): Promise<string[]> {
+  return String(await node.cluster('NODES'))
+    .split('\n')
+    .filter(Boolean);
+}
+
+/** The slots that a node serves itself, as it sees it. */
+async function slotsOf(node: Redis): Promise<[number, number][]> {
+  if (node.status !== 'ready') return [];
+  const mine = (await lines(node)).find((line) => line.includes('myself'));
+  if (!mine?.includes('myself,master')) return [];
+  return mine
+    .split(' ')
+    .slice(8)
+    .filter((slots) => !slots.startsWith('['))
+    .map((slots) => slots.split('-').map(Number))
+    .map(([from, to = from]) => [from!, to!]);
+}
+
+async function isWhole(node: Redis): Promise<boolean> {
+  const all = await lines(node);
+  const info = await node.cluster('INFO');
+  const follows = !(await node.info('replication')).includes('master_link_status:down');
+  return info.includes('cluster_state:ok') && follows && !all.some((line) => /handshake|fail/.test(line));
+}

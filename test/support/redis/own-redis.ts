@@ -1,0 +1,22 @@
+// A private server, for a test that must stop, freeze or restart it.
+import { afterAll } from '@jest/globals';
+import { startRedisServer, type StartOptions } from '../../../scripts/redis-server.mjs';
+
+export type OwnRedis = Awaited<ReturnType<typeof startRedisServer>>;
+
+const started = new Set<OwnRedis>();
+
+afterAll(stopOwnRedis);
+
+/** Stops all that were started here; jest does so by itself. */
+export async function stopOwnRedis(): Promise<void> {
+  await Promise.all([...started].map((server) => server.stop()));
+  started.clear();
+}
+
+/** Starts a server of this test file's own; it is stopped after the file. */
+export async function startOwnRedis(options: StartOptions = {}): Promise<OwnRedis> {
+  const server = await startRedisServer({ quiet: true, ...options });
+  started.add(server);
+  return server;
+}

@@ -1,0 +1,196 @@
+// A worker in a process of its own, to be killed, frozen and thawed. It runs the current sources, transpiled once per
+// test file, or an earlier version of the library, and reports every event on its standard output.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
+import { afterAll, jest } from '@jest/globals';
+import ts from 'typescript';
+import { atMost } from '../queue/bounds.js';
+import { earlierVersion } from '../queue/earlier-version.js';
+import { testRedisUrl } from '../redis/redis.js';
+import { within } from '../faults/wait.js';
+
+/** The end of a hang: the first process of a test file transpiles the sources too. */
+const START_MS = 60_000;
+
+// Processes are started, on a machine that also runs the other tests.
+jest.setTimeout(90_000);
+
+const root = join(import.meta.dirname, '../../..');
+const children = new Set<ChildProcess>();
+let folder: string | undefined;
+let sources: string | undefined;
+
+afterAll(() => {
+  children.forEach((child) => child.kill('SIGKILL'));
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+});
+
+export interface WorkerProcessOptions {
+  queue: string;
+  /** Options of the queue, of the worker, and of the handler, as JSON can carry them. */
+  queueOptions?: object;
+  /** How many jobs it runs at once, and claims ahead. */
+  slots?: { concurrency: number; prefetch?: number };
+  workerOptions?: object;
+  /** How long the handler works, in ms; it ends at once when its signal aborts, unless it is `deaf`. A job with the payload `poison` kills it. */
+  workMs: number;
+  deaf?: boolean;
+  /** For how long a job with the payload `block` keeps the event loop from all else, in ms. */
+  blockMs?: number;
+  redisUrl?: string;
+  redisOptions?: object;
+  /** Whether its client is of another copy of ioredis than the one that the library sees. */
+  foreignClient?: boolean;
+  /** Runs the earlier version of the library, and not the sources of now. */
+  earlier?: boolean;
+}
+
+export interface ProcessEvent {
+  type: string;
+  id: string;
+  attempt: number;
+  /** The name of the reason of an aborted signal. */
+  reason?: string;
+}
+
+export class WorkerProcess {
+  readonly events: ProcessEvent[] = [];
+  private readonly waiting = new Set<() => void>();
+  private readonly exited: Promise<void>;
+  private errors = '';
+
+  private constructor(private readonly child: ChildProcess) {
+    children.add(child);
+    this.exited = new Promise((resolve) => child.once('exit', () => resolve()));
+    createInterface({ input: child.stdout! }).on('line', (line) => {
+      this.events.push(JSON.parse(line) as ProcessEvent);
+      this.waiting.forEach((look) => look());
+    });
+    child.stderr!.on('data', (chunk: Buffer) => (this.errors += String(chunk)));
+  }
+
+  /** Resolves when the worker has started. */
+  static async start(options: WorkerProcessOptions): Promise<WorkerProcess> {
+    const library = options.earlier ? earlierVersion() : sourcesOfNow();
+    const given = JSON.stringify({ redisUrl: testRedisUrl(), library, ...options });
+    const worker = new WorkerProcess(
+      spawn(process.execPath, [join(ownFolder(), 'test-worker.js'), given], { stdio: ['ignore', 'pipe', 'pipe'] }),
+    );
+    await worker.event('ready', START_MS);
+    return worker;
+  }
+
+  async event(type: string, timeoutMs = atMost(15_000)): Promise<ProcessEvent> {
+    let look: (() => void) | undefined;
+    const coming = new Promise<ProcessEvent>((resolve) => {
+      look = () => {
+        const event = this.events.find((each) => each.type === type);
+        if (event) resolve(event);
+      };
+      this.waiting.add(look);
+      look();
+    });
+    const what = () => `event "${type}"; there were ${JSON.stringify(this.events)} ${this.errors}`;
+    return within(timeoutMs, what, coming).finally(() => this.waiting.delete(look!));
+  }
+
+  get isDead(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
+  /** Sends a signal; with SIGKILL it waits for the end. */
+  async signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT' | 'SIGTERM'): Promise<void> {
+    this.child.kill(signal);
+    if (signal === 'SIGKILL') await this.exited;
+  }
+}
+
+const SCRIPT = `
+import { createRequire } from 'node:module';
+import * as ioredis from 'ioredis';
+
+const { library, redisUrl, queue: name, queueOptions, slots, workerOptions, workMs, deaf, blockMs, redisOptions, foreignClient } = JSON.parse(process.argv[2]);
+const { Redis } = foreignClient ? secondCopy() : ioredis;
+const { JobQueue } = await import(library + 'queue/job-queue.js');
+const { Worker } = await import(library + 'worker/worker.js');
+const say = (event) => process.stdout.write(JSON.stringify(event) + '\\n');
+const redis = new Redis(redisUrl, { maxRetriesPerRequest: null, ...redisOptions });
+redis.on('error', () => {});
+const queue = new JobQueue(redis, name, queueOptions);
+
+function secondCopy() {
+  const require = createRequire(import.meta.url);
+  for (const path of Object.keys(require.cache)) delete require.cache[path];
+  const copy = require('ioredis');
+  if (copy.Redis === ioredis.Redis) throw new Error('this is the same copy of ioredis');
+  return copy;
+}
+
+function handle(job) {
+  if (job.payload === 'poison') process.kill(process.pid, 'SIGKILL');
+  if (job.payload === 'block') {
+    const end = performance.now() + blockMs;
+    while (performance.now() < end);
+  }
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      say({ type: 'worked', id: job.id, attempt: job.attempt });
+      resolve(process.pid);
+    }, workMs);
+    job.signal.addEventListener('abort', () => {
+      say({ type: 'aborted', id: job.id, attempt: job.attempt, reason: job.signal.reason.name });
+      if (deaf) return;
+      clearTimeout(timer);
+      reject(job.signal.reason);
+    });
+  });
+}
+
+const worker = new Worker([{ queue, ...slots, handlers: { [name]: handle } }], {
+  ...workerOptions,
+  onEvent: ({ type, job }) => say({ type, id: job.id, attempt: job.attempt }),
+});
+process.on('SIGTERM', () => worker.stop().then(() => process.exit(0)));
+await worker.start();
+say({ type: 'ready', id: '', attempt: 0 });
+`;
+
+/** In a folder from which packages of the project are found. */
+function ownFolder(): string {
+  if (folder === undefined) {
+    const cache = join(root, '.cache');
+    mkdirSync(cache, { recursive: true });
+    folder = mkdtempSync(join(cache, 'worker-process-'));
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+    writeFileSync(join(folder, 'test-worker.js'), SCRIPT);
+  }
+  return folder;
+}
+
+/** The URL of queue and worker, transpiled. */
+function sourcesOfNow(): string {
+  if (sources === undefined) {
+    const target = join(ownFolder(), 'now');
+    for (const part of ['queue', 'worker']) transpile(join(root, 'src', part), join(target, part));
+    sources = pathToFileURL(`${target}/`).href;
+  }
+  return sources;
+}
+
+function transpile(from: string, target: string): void {
+  mkdirSync(target, { recursive: true });
+  for (const file of readdirSync(from)) {
+    const { outputText } = ts.transpileModule(readFileSync(join(from, file), 'utf8'), {
+      compilerOptions: {
+        target: ts.ScriptTarget.ES2022,
+        module: ts.ModuleKind.ESNext,
+        experimentalDecorators: true,
+        useDefineForClassFields: false,
+      },
+    });
+    writeFileSync(join(target, file.replace(/\.ts$/, '.js')), outputText);
+  }
+}

@@ -1,0 +1,128 @@
+// Queues and workers of one test. Workers are stopped after it, and then every queue is held against the invariants.
+import { afterEach, expect } from '@jest/globals';
+import type { Redis, RedisOptions } from 'ioredis';
+import { JobQueue } from '#queue/job-queue.js';
+import type { QueueOptions } from '#queue/model/queue-options.js';
+import type { Handler, HandlerFunction } from '#worker/handlers/handler.js';
+import type { Job } from '#worker/handlers/job.js';
+import { Worker } from '#worker/worker.js';
+import type { WorkerOptions, WorkerQueue } from '#worker/worker-options.js';
+import type { WorkerEvent } from '#worker/attempt/worker-event.js';
+import { atMost } from '../queue/bounds.js';
+import { violations } from '../queue/invariants.js';
+import { connect, uniqueQueueName } from '../redis/redis.js';
+import { eventually, within } from '../faults/wait.js';
+
+const workers = new Set<TestWorker>();
+const queues = new Set<JobQueue>();
+const broken = new WeakSet<JobQueue>();
+let shared: Redis | undefined;
+
+afterEach(async () => {
+  await Promise.all([...workers].map((each) => each.worker.stop({ timeoutMs: 2_000 })));
+  workers.clear();
+  const used = [...queues];
+  queues.clear();
+  used.forEach((queue) => queue.close());
+  for (const queue of used.filter((each) => !broken.has(each))) {
+    expect(await violations(queue.connection.client as Redis, await queue.scripts())).toEqual([]);
+  }
+});
+
+/** A queue that nobody else uses, on the shared server or on `redis`. */
+export function newQueue(
+  options: QueueOptions = {},
+  redis: Redis = (shared ??= connect()),
+  name = uniqueQueueName(),
+): JobQueue {
+  const queue = new JobQueue(redis, name, options);
+  queues.add(queue);
+  return queue;
+}
+
+/** The queue is left in a state that no script of ours would leave. */
+export function leaveBroken(queue: JobQueue): void {
+  broken.add(queue);
+}
+
+/** A worker with a record of what happened in it. */
+export class TestWorker {
+  readonly events: WorkerEvent[] = [];
+  readonly warnings: string[] = [];
+  readonly worker: Worker;
+  private readonly waiting = new Set<() => void>();
+
+  constructor(workerQueues: WorkerQueue[], { onEvent, ...options }: WorkerOptions) {
+    const note = (message: string) => void this.warnings.push(message);
+    this.worker = new Worker(workerQueues, {
+      sweepIntervalMs: 0,
+      logger: { log: () => {}, warn: note, error: note },
+      ...options,
+      onEvent: (event) => {
+        this.events.push(event);
+        this.waiting.forEach((look) => look());
+        onEvent?.(event);
+      },
+    });
+    workers.add(this);
+  }
+
+  count(type: WorkerEvent['type'], id?: string): number {
+    return this.events.filter((event) => event.type === type && (id === undefined || event.job.id === id)).length;
+  }
+
+  /** Resolves with the `count`-th event of a type (of a job). */
+  async event(
+    type: WorkerEvent['type'],
+    count = 1,
+    { id = '', timeoutMs = atMost(10_000) } = {},
+  ): Promise<WorkerEvent> {
+    const found = () =>
+      this.events.filter((event) => event.type === type && (!id || event.job.id === id))[count - 1];
+    const what = () =>
+      `event "${type}" number ${count}; there were ${this.events.map((event) => event.type).join(' ')}`;
+    let look: (() => void) | undefined;
+    const coming = new Promise<WorkerEvent>((resolve) => {
+      look = () => {
+        const event = found();
+        if (event) resolve(event);
+      };
+      this.waiting.add(look);
+      look();
+    });
+    return within(timeoutMs, what, coming).finally(() => this.waiting.delete(look!));
+  }
+}
+
+/** A worker that has started: of one queue with one handler for all its jobs, or of several queues. */
+export async function startWorker(
+  target: JobQueue | WorkerQueue[],
+  handler: ((job: Job<never>) => unknown) | Handler = () => undefined,
+  { perQueue, ...options }: WorkerOptions & { perQueue?: number } = {},
+): Promise<TestWorker> {
+  const list = Array.isArray(target)
+    ? target
+    : [{ queue: target, concurrency: perQueue, handlers: { [target.name]: handler as HandlerFunction } }];
+  const started = new TestWorker(list, options);
+  await started.worker.start();
+  return started;
+}
+
+/** A connection whose server-side traces, and those of what was duplicated from it, can be found by its name. */
+export function namedConnection(options: RedisOptions = {}, url?: string): Redis {
+  const connectionName = uniqueQueueName('client');
+  return connect({ connectionName, ...options }, url);
+}
+
+/** What the server says of the connections of that name: one line each. */
+export async function connectionsOf(redis: Redis): Promise<string[]> {
+  const lines = String(await redis.client('LIST')).split('\n');
+  return lines.filter((line) => line.includes(` name=${redis.options.connectionName} `));
+}
+
+/** Resolves when a worker on this (named) connection is idle: blocked on the server, waiting for a marker. */
+export async function idle(redis: Redis): Promise<void> {
+  await eventually(async () => (await connectionsOf(redis)).some((line) => /flags=\w*b/.test(line)), {
+    what: 'a worker that waits',
+  });
+}

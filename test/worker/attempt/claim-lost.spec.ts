@@ -1,0 +1,288 @@
+// What ends a running attempt from outside: a claim that is lost, a cancel, its time limit.
+import { describe, expect, it } from '@jest/globals';
+import { ClaimLostError, JobCancelledError } from '#queue/model/errors.js';
+import type { JobQueue } from '#queue/job-queue.js';
+import type { Job } from '#worker/handlers/job.js';
+import { HandlerTimeoutError } from '#worker/attempt/worker-errors.js';
+import { connect } from '../../support/redis/redis.js';
+import { eventually, gate } from '../../support/faults/wait.js';
+import { newQueue, startWorker } from '../../support/worker/workers.js';
+
+describe('the heartbeat', () => {
+  it('lets a job run longer than the visibility timeout', async () => {
+    const queue = newQueue({ visibilityMs: 600 });
+    const { id } = await queue.enqueue({});
+    const done = gate();
+    const worker = await startWorker(queue, () => done.promise, { sweepIntervalMs: 50 });
+    await worker.event('started');
+    await lengthened(queue, id, 900);
+    done.open();
+    await worker.event('completed');
+    expect(await queue.get(id)).toMatchObject({ status: 'completed', attempts: 1, crashes: 0 });
+    expect((await queue.stats()).totals.reclaimed).toBeUndefined();
+  });
+
+  it('is for all running jobs of all queues', async () => {
+    const queues = [newQueue({ visibilityMs: 600 }), newQueue({ visibilityMs: 600 })];
+    const jobs = await Promise.all(queues.map((queue) => queue.enqueueMany([{ payload: 1 }, { payload: 2 }])));
+    const done = gate();
+    const list = queues.map((queue) => ({ queue, handlers: { [queue.name]: () => done.promise } }));
+    const worker = await startWorker(list, undefined, { sweepIntervalMs: 50 });
+    await worker.event('started', 4);
+    await Promise.all(jobs.flatMap((of, i) => of.map(({ id }) => lengthened(queues[i]!, id, 900))));
+    done.open();
+    await worker.event('completed', 4);
+    expect(worker.count('started')).toBe(4);
+  });
+});
+
+describe('a claim that is lost', () => {
+  it('aborts the signal at the next heartbeat, and nothing is settled', async () => {
+    const queue = newQueue({ visibilityMs: 300 });
+    const { id } = await queue.enqueue({});
+    const aborted = gate<unknown>();
+    const finish = gate<string>();
+    const worker = await startWorker(
+      queue,
+      (job: Job<never>) => {
+        job.signal.addEventListener('abort', () => aborted.open(job.signal.reason));
+        return finish.promise;
+      },
+      { perQueue: 1 },
+    );
+    const { job } = await worker.event('started');
+    worker.worker.pause();
+    await takeBack(queue, id);
+    expect(await aborted.promise).toEqual(new ClaimLostError(id));
+    await worker.event('lost');
+    finish.open('too late');
+    await eventually(() => worker.worker.running === 0);
+    expect(await queue.get(id)).toMatchObject({ status: 'pending', crashes: 1 });
+    expect(job.signal.aborted).toBe(true);
+    expect(worker.count('completed')).toBe(0);
+    expect(worker.warnings).toContainEqual(expect.stringContaining(`claim of job ${id} is lost`));
+  });
+
+  it.each([
+    ['a result', () => 'late'],
+    ['an error', () => Promise.reject(new Error('late'))],
+    ['a snooze', (job: Job<never>) => job.snooze(10)],
+  ])('refuses the settle that comes first, with %s, and says so', async (_, end) => {
+    const queue = newQueue();
+    const { id } = await queue.enqueue({});
+    const finish = gate();
+    const worker = await startWorker(
+      queue,
+      async (job: Job<never>) => {
+        await finish.promise;
+        return end(job);
+      },
+      { perQueue: 1 },
+    );
+    await worker.event('started');
+    worker.worker.pause();
+    await takeBack(queue, id);
+    const before = await queue.get(id);
+    finish.open();
+    await worker.event('lost');
+    expect(await queue.get(id)).toEqual(before);
+    expect(worker.events.map(({ type }) => type)).toEqual(['started', 'lost']);
+  });
+
+  it('is lost to progress and log too, which tell the handler', async () => {
+    const queue = newQueue();
+    const { id } = await queue.enqueue({});
+    const lost = gate();
+    const outcome: unknown[] = [];
+    const worker = await startWorker(
+      queue,
+      async (job: Job<never>) => {
+        await job.progress({ percent: 10 });
+        await job.log('first');
+        await lost.promise;
+        outcome.push(await job.progress({ percent: 90 }).catch((error: unknown) => error));
+        outcome.push(await job.log('second').catch((error: unknown) => error), job.signal.reason);
+      },
+      { perQueue: 1 },
+    );
+    await eventually(async () => (await queue.get(id))!.log.length === 1);
+    worker.worker.pause();
+    await takeBack(queue, id);
+    lost.open();
+    await eventually(() => outcome.length === 3);
+    expect(outcome).toEqual([new ClaimLostError(id), new ClaimLostError(id), new ClaimLostError(id)]);
+    const job = await queue.get(id);
+    expect(job).toMatchObject({ status: 'pending', progress: { percent: 10 } });
+    expect(job!.log.map(({ message }) => message)).toEqual(['first']);
+    expect(worker.count('completed')).toBe(0);
+  });
+
+  it('is that of the older attempt alone where the same worker has claimed the job anew', async () => {
+    const queue = newQueue({ visibilityMs: 300 });
+    const { id } = await queue.enqueue({});
+    const finish = gate<string>();
+    const worker = await startWorker(queue, (job: Job<never>) =>
+      job.attempt === 1 ? rejectWhenAborted(job) : finish.promise,
+    );
+    await worker.event('started');
+    await takeBack(queue, id);
+    const { job } = await worker.event('started', 2);
+    await worker.event('lost');
+    await lengthened(queue, id, 300);
+    finish.open('in time');
+    await worker.event('completed');
+    expect(job.signal.aborted).toBe(false);
+    expect(worker.count('lost')).toBe(1);
+    expect(await queue.get(id)).toMatchObject({ status: 'completed', result: 'in time', attempts: 2, crashes: 1 });
+  });
+
+  it('that expired but was not taken back still counts: a good result is not thrown away (I2)', async () => {
+    const queue = newQueue();
+    const { id } = await queue.enqueue({});
+    const finish = gate();
+    const worker = await startWorker(queue, () => finish.promise);
+    await worker.event('started');
+    await expire(queue, id);
+    finish.open();
+    await worker.event('completed');
+    expect(await queue.get(id)).toMatchObject({ status: 'completed', attempts: 1 });
+  });
+});
+
+describe('a cancel', () => {
+  it('reaches the signal at the next heartbeat; the handler that stops ends the job cancelled', async () => {
+    const queue = newQueue({ visibilityMs: 300 });
+    const { id } = await queue.enqueue({});
+    const worker = await startWorker(queue, rejectWhenAborted);
+    await worker.event('started');
+    expect(await queue.cancel(id)).toBe('requested');
+    const { error } = await worker.event('cancelled');
+    expect(error).toEqual(new JobCancelledError(id));
+    expect(await queue.get(id)).toMatchObject({ status: 'cancelled', attempts: 1 });
+    await expect(queue.result(id)).rejects.toThrow(JobCancelledError);
+  });
+
+  it('of another process is told by the first heartbeat that begins after its answer', async () => {
+    const queue = newQueue({ visibilityMs: 300 });
+    const jobs = await queue.enqueueMany([{ payload: 1 }, { payload: 2 }, { payload: 3 }, { payload: 4 }]);
+    const beats = countBeats(queue);
+    const beatsAtAbort = new Map<string, number>();
+    const worker = await startWorker(queue, (job: Job<never>) => {
+      job.signal.addEventListener('abort', () => beatsAtAbort.set(job.id, beats.begun));
+      return rejectWhenAborted(job);
+    });
+    await worker.event('started', 4);
+    const other = newQueue({}, connect(), queue.name);
+    for (const { id } of jobs) {
+      expect(await other.cancel(id)).toBe('requested');
+      const before = beats.begun; // one of them may still be under way
+      await worker.event('cancelled', 1, { id });
+      expect(beatsAtAbort.get(id)! - before).toBeLessThanOrEqual(1);
+    }
+    expect(beats.begun).toBeGreaterThan(0);
+  });
+
+  it('that comes after the work is done changes nothing: the complete wins', async () => {
+    const queue = newQueue();
+    const { id } = await queue.enqueue({});
+    const finish = gate<string>();
+    const worker = await startWorker(queue, () => finish.promise);
+    await worker.event('started');
+    await queue.cancel(id);
+    finish.open('done');
+    await worker.event('completed');
+    expect(await queue.get(id)).toMatchObject({ status: 'completed', result: 'done' });
+  });
+});
+
+describe('timeoutMs', () => {
+  it.each([
+    ['of the job', { timeoutMs: 20 }, undefined],
+    ['of the handler', {}, 20],
+    ['of the job before that of the handler', { timeoutMs: 20 }, 60_000],
+  ])('%s fails the attempt and aborts the signal', async (_, options, timeoutMs) => {
+    const queue = newQueue({ maxAttempts: 2 });
+    const { id } = await queue.enqueue({}, options);
+    const worker = await startWorker(queue, { handle: rejectWhenAborted, timeoutMs });
+    const { error } = await worker.event('failed');
+    expect(error).toEqual(new HandlerTimeoutError(id, 20));
+    expect(await queue.get(id)).toMatchObject({ status: 'failed', attempts: 2, errors: 2 });
+  });
+
+  it('is at most what a timer can wait: a longer one would pass at once', async () => {
+    const queue = newQueue();
+    await expect(queue.enqueue({}, { timeoutMs: 2 ** 31 })).rejects.toThrow(
+      /timeoutMs: expected .* to 2147483647 ms/,
+    );
+    await queue.enqueue({}, { timeoutMs: 2 ** 31 - 1 });
+    // Timers end in the order of their time: one that passes at once, which is after 1 ms, comes before this one.
+    const worker = await startWorker(queue, () => new Promise((resolve) => setTimeout(resolve, 2)));
+    await worker.event('completed');
+    expect(worker.count('retry')).toBe(0);
+  });
+
+  it('ignores what the handler returns after it', async () => {
+    const queue = newQueue({ maxAttempts: 1 });
+    const { id } = await queue.enqueue({}, { timeoutMs: 10 });
+    const finish = gate<string>();
+    const worker = await startWorker(queue, () => finish.promise);
+    await worker.event('failed');
+    finish.open('late');
+    await eventually(() => worker.worker.running === 0);
+    expect(await queue.get(id)).toMatchObject({ status: 'failed' });
+    expect(worker.events.map(({ type }) => type)).toEqual(['started', 'failed']);
+  });
+});
+
+describe('a handler that goes on although its signal was aborted', () => {
+  it('is reported as stuck, once, whatever aborted it', async () => {
+    const queue = newQueue({ visibilityMs: 900, maxAttempts: 1 });
+    const finish = gate();
+    const timed = await queue.enqueue({}, { timeoutMs: 10 });
+    const cancelled = await queue.enqueue({});
+    const worker = await startWorker(queue, () => finish.promise);
+    await worker.event('started', 2);
+    await queue.cancel(cancelled.id);
+    await worker.event('stuck', 2);
+    await lengthened(queue, cancelled.id, 600); // two more heartbeats
+    const stuck = worker.events.filter(({ type }) => type === 'stuck').map(({ job }) => job.id);
+    expect(stuck.toSorted()).toEqual([timed.id, cancelled.id].toSorted());
+    expect(worker.warnings).toContainEqual(expect.stringMatching(/goes on although its signal was aborted/));
+    finish.open();
+    await worker.event('completed', 1, { id: cancelled.id });
+  });
+});
+
+function rejectWhenAborted(job: Job<never>): Promise<never> {
+  return new Promise((_, reject) => job.signal.addEventListener('abort', () => reject(job.signal.reason as Error)));
+}
+
+/** Counts the heartbeats of the worker of this queue, each as it is sent. */
+function countBeats(queue: JobQueue): { begun: number } {
+  const beats = { begun: 0 };
+  const run = queue.runner.run.bind(queue.runner);
+  queue.runner.run = (call) => {
+    beats.begun += Number(call.script === 'jobExtend');
+    return run(call);
+  };
+  return beats;
+}
+
+/** Waits until heartbeats have put off the end of a claim by so much. */
+async function lengthened(queue: JobQueue, id: string, byMs: number): Promise<void> {
+  const { keys } = await queue.scripts();
+  const end = async () => Number(await queue.connection.client.zscore(keys.claims, id));
+  const first = await end();
+  await eventually(async () => (await end()) >= first + byMs);
+}
+
+/** As if the worker had been silent for an hour. */
+async function expire(queue: JobQueue, id: string): Promise<void> {
+  const { keys } = await queue.scripts();
+  await queue.connection.client.zadd(keys.claims, 'XX', Date.now() - 3_600_000, id);
+}
+
+async function takeBack(queue: JobQueue, id: string): Promise<void> {
+  await expire(queue, id);
+  expect((await queue.reclaim()).reclaimed).toMatchObject([{ id }]);
+}

@@ -1,0 +1,103 @@
+// What Redis is asked before a job on its last chance begins, by how long ago its claim was asked for.
+import { describe, expect, it } from '@jest/globals';
+import { Isolation } from '#worker/attempt/crash-isolation.js';
+import { Lane, type LaneObserver } from '#worker/attempt/queue-runner.js';
+import { coreQueue } from '../../support/queue/core-queue.js';
+import { onLastChance } from '../../support/worker/crash-budget.js';
+import { eventually, sleep } from '../../support/faults/wait.js';
+
+const VISIBILITY_MS = 30_000;
+
+/** A worker without loops that has such a job, claimed so long ago. Of the scripts named in `fails` there is no answer. */
+async function workerWithSuspect(
+  agoMs: number,
+  { visibilityMs = VISIBILITY_MS, fails = [] as string[], claiming = 1, isClosed = false } = {},
+) {
+  const { queue } = coreQueue({ visibilityMs });
+  const scripts = await queue.scripts();
+  await onLastChance(queue);
+  const log: string[] = [];
+  const observer: LaneObserver = {
+    changed: () => isolation.check(),
+    settle: () => {},
+    emit: undefined,
+    hold: (...held) => isolation.hold(...held),
+    giveBackHeld: (of) => isolation.giveBackOf(of),
+    warn: () => {},
+  };
+  const handlers = new Map([[queue.name, { handle: () => void log.push('run') }]]);
+  const lane = new Lane(queue, scripts, 1, 0, handlers, observer);
+  const isolation = new Isolation(
+    () => [lane],
+    () => isolation.check(),
+  );
+  const request = { count: 1, token: 't', worker: 'w', stream: 'trip', policies: [], slots: 1 };
+  const answer = await queue.runner.run(scripts.claim(request));
+  const run = queue.runner.run.bind(queue.runner);
+  queue.runner.run = async (call) => {
+    log.push(call.script);
+    if (fails.includes(call.script)) throw new Error('away');
+    return run(call);
+  };
+  lane.claiming = claiming;
+  if (isClosed) lane.close();
+  lane.take(answer, 1, performance.now() - agoMs);
+  return { lane, isolation, log };
+}
+
+describe('a job on its last chance', () => {
+  it.each([
+    ['is asked for, where its claim surely stands', VISIBILITY_MS / 3, ['start', 'run']],
+    ['has its claim extended first, where that may have run out', VISIBILITY_MS, ['extend', 'start', 'run']],
+  ])('%s', async (_, agoMs, asked) => {
+    const { lane, isolation, log } = await workerWithSuspect(agoMs);
+    isolation.check();
+    await eventually(() => lane.attempts.size === 0);
+    expect(log).toEqual(asked);
+  });
+
+  it('has it extended first too where it waited here for that long', async () => {
+    const { lane, isolation, log } = await workerWithSuspect(0, { visibilityMs: 200 });
+    lane.claiming = 1; // another job may come, so it waits
+    isolation.check();
+    await sleep(101);
+    expect(log).toEqual([]);
+    lane.giveUpClaim(1);
+    isolation.check();
+    await eventually(() => lane.attempts.size === 0);
+    expect(log).toEqual(['extend', 'start', 'run']);
+  });
+
+  it('waits for its turn also where its queue was paused and resumed while claims were under way', async () => {
+    const { lane, isolation, log } = await workerWithSuspect(0, { claiming: 2, isClosed: true });
+    lane.open();
+    isolation.check();
+    await sleep(20);
+    expect(log).toEqual([]);
+    lane.giveUpClaim(1);
+    isolation.check();
+    await eventually(() => lane.attempts.size === 0);
+    expect(log).toEqual(['start', 'run']);
+  });
+
+  it('goes back at a pause once no claim is under way, as what that brings would stand before it', async () => {
+    const { lane, isolation, log } = await workerWithSuspect(0, { claiming: 2 });
+    lane.close();
+    isolation.check();
+    expect(lane.outbox.releases).toEqual([]);
+    lane.giveUpClaim(1);
+    expect(lane.outbox.releases).toMatchObject([{ settlement: { reason: 'interruption', delayMs: 0 } }]);
+    isolation.check();
+    expect(isolation.isActive).toBe(false);
+    expect(log).toEqual([]);
+  });
+
+  it('goes back where Redis does not say whether its claim stands', async () => {
+    const { lane, isolation, log } = await workerWithSuspect(VISIBILITY_MS, { fails: ['extend'] });
+    isolation.check();
+    await eventually(() => lane.attempts.size === 0);
+    expect(log).toEqual(['extend']);
+    expect(lane.outbox.releases).toMatchObject([{ settlement: { reason: 'interruption', delayMs: 0 } }]);
+    expect(isolation.isActive).toBe(false);
+  });
+});

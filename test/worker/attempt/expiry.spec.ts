@@ -1,0 +1,126 @@
+// A job that expires while it waits in its worker, claimed ahead or held on its last chance, does not begin.
+import { describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import type { JobQueue } from '#queue/job-queue.js';
+import { eventually, gate } from '../../support/faults/wait.js';
+import { newQueue, startWorker } from '../../support/worker/workers.js';
+
+const NEVER_STARTED = 'The job was not started within its expiresInMs.';
+
+const redisOf = (queue: JobQueue) => queue.connection.client as Redis;
+
+/** Its time passes. */
+async function expire(queue: JobQueue, id: string): Promise<void> {
+  const { keys } = await queue.scripts();
+  await redisOf(queue).hset(keys.job(id), 'expires_at_ms', 1);
+}
+
+/** Workers die with the job, until another crash would bury it. */
+async function crash(queue: JobQueue, id: string): Promise<void> {
+  const { keys } = await queue.scripts();
+  for (let crashes = 0; crashes < 2; crashes++) {
+    await queue.claimMany(1);
+    await redisOf(queue).zadd(keys.claims, 'XX', 1, id);
+    await queue.reclaim();
+  }
+}
+
+const AHEAD = { concurrency: 1, prefetch: 1 };
+const HELD = { concurrency: 4 }; // claims two at once
+
+/** A worker in which the first job runs and a second waits, and how often it has asked whether one may start. */
+async function waiting(queue: JobQueue, slots: { concurrency: number; prefetch?: number } = AHEAD) {
+  const first = gate();
+  const handle = (job: { payload: unknown }) => (job.payload === 'first' ? first.promise : undefined);
+  const handlers = { [queue.name]: handle };
+  const worker = await startWorker([{ queue, ...slots, handlers }]);
+  await worker.event('started');
+  await eventually(async () => (await queue.stats()).processing === 2);
+  const ran: string[] = [];
+  const run = queue.runner.run.bind(queue.runner);
+  queue.runner.run = (call) => {
+    ran.push(call.script);
+    return run(call);
+  };
+  return { worker, first, starts: () => ran.filter((script) => script === 'jobStart').length };
+}
+
+describe('a job that expires while it waits in its worker', () => {
+  it('claimed ahead does not begin: it fails without an attempt, and the next one has its slot', async () => {
+    const queue = newQueue();
+    await queue.enqueue('first');
+    const { id } = await queue.enqueue('late', { expiresInMs: 60_000 });
+    const next = await queue.enqueue('next');
+    const { worker, first } = await waiting(queue);
+    await expire(queue, id);
+    first.open();
+    const failed = await worker.event('failed', 1, { id });
+    expect(failed).toMatchObject({ job: { attempt: 0 }, error: { name: 'JobExpired', message: NEVER_STARTED } });
+    await worker.event('completed', 1, { id: next.id });
+    expect(worker.count('started', id)).toBe(0);
+    expect(worker.warnings).toEqual([`Job ${id} of queue "${queue.name}" cannot run: ${NEVER_STARTED}`]);
+    expect(await queue.get(id)).toMatchObject({
+      status: 'failed',
+      attempts: 0,
+      errors: 1,
+      crashes: 0,
+      lastError: NEVER_STARTED,
+      attemptLog: [{ attempt: 0, outcome: 'error', error: { name: 'JobExpired' } }],
+    });
+    expect(worker.worker.running).toBe(0);
+  });
+
+  it('held on its last chance does not begin: it fails, and no crash is added', async () => {
+    const queue = newQueue();
+    const { id } = await queue.enqueue('suspect', { expiresInMs: 60_000 });
+    await crash(queue, id);
+    await queue.enqueue('first');
+    const { worker, first } = await waiting(queue, HELD);
+    await expire(queue, id);
+    first.open();
+    await worker.event('failed', 1, { id });
+    expect(worker.count('started', id)).toBe(0);
+    const { status, attempts, crashes, lastError } = (await queue.get(id))!;
+    expect({ status, attempts, crashes }).toEqual({ status: 'failed', attempts: 2, crashes: 2 });
+    expect(lastError).toContain('The job expired after 2 attempts, before the next one.');
+    const after = await queue.enqueue('after');
+    await worker.event('completed', 1, { id: after.id });
+  });
+
+  it('is given back once by a stop that comes while Redis is asked', async () => {
+    const queue = newQueue();
+    await queue.enqueue('first');
+    const { id } = await queue.enqueue('late', { expiresInMs: 60_000 });
+    const { worker, first } = await waiting(queue);
+    await expire(queue, id);
+    const run = queue.runner.run.bind(queue.runner);
+    let stopped: Promise<unknown> | undefined;
+    queue.runner.run = async (call) => {
+      const answer = await run(call);
+      if (call.script === 'jobStart') {
+        stopped = worker.worker.stop({ timeoutMs: 200 });
+        await worker.event('released', 1, { id });
+      }
+      return answer;
+    };
+    first.open();
+    await worker.event('released', 1, { id });
+    await stopped;
+    expect(worker.count('failed')).toBe(0);
+    expect(await queue.get(id)).toMatchObject({ status: 'pending', attempts: 0, interruptions: 1 });
+  });
+});
+
+it('a job that can expire costs a call more where it waited, and none where it begins at once', async () => {
+  const queue = newQueue();
+  await queue.enqueue('first', { expiresInMs: 60_000 });
+  const { id } = await queue.enqueue('in time', { expiresInMs: 60_000 });
+  const { worker, first, starts } = await waiting(queue);
+  first.open();
+  await worker.event('completed', 1, { id });
+  expect(starts()).toBe(1);
+  await queue.enqueue('at once', { expiresInMs: 60_000 });
+  await worker.event('completed', 3);
+  expect(starts()).toBe(1);
+  expect(await queue.get(id)).toMatchObject({ status: 'completed', attempts: 1 });
+});

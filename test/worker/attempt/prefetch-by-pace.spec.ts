@@ -1,0 +1,231 @@
+// What a worker claims ahead by default, without `prefetch`: what is quick, and no more than begins at once or nearly so.
+import { describe, expect, it, jest } from '@jest/globals';
+import type { Attempt } from '#worker/attempt/attempt.js';
+import { ClaimsAhead } from '#worker/attempt/prefetch.js';
+import type { Job } from '#worker/handlers/job.js';
+import { behindProxy } from '../../support/browser/behind-proxy.js';
+import { eventually, gate, sleep } from '../../support/faults/wait.js';
+import { newQueue, startWorker } from '../../support/worker/workers.js';
+
+/** Longer than what was claimed ahead waits before it goes back. */
+const LONGER_THAN_A_WAIT_MS = 150;
+
+/** The payload of a job that runs until the test ends it. */
+const LONG = -1;
+
+/** What may wait, and what went back. */
+function claimsAhead(concurrency: number, prefetch?: number) {
+  const back: Attempt[] = [];
+  const owner = { claiming: 0, giveBack: (attempt: Attempt) => void back.push(attempt) };
+  const ahead = new ClaimsAhead(concurrency, prefetch, owner);
+  /** So many jobs end in so many ms, and one more is claimed. */
+  const end = (jobs: number, now: number) => {
+    for (let i = 0; i < jobs; i++) ahead.jobEnded();
+    ahead.measure(now);
+    return ahead.room;
+  };
+  ahead.measure(0);
+  return { ahead, owner, back, end };
+}
+
+const attempt = (id: string) => ({ id }) as Attempt;
+
+function standStill(ms: number): void {
+  for (const since = performance.now(); performance.now() - since < ms;);
+}
+
+describe('what may be claimed ahead', () => {
+  it('is nothing before a job has ended', () => {
+    const { ahead, end } = claimsAhead(1);
+    expect([ahead.room, ahead.roomForWait]).toEqual([0, 0]);
+    expect(end(0, 1_000)).toBe(0);
+  });
+
+  it.each([
+    ['as many as ended within 5 ms', 1, 3, 5, 3],
+    ['as many as end within 5 ms at that pace', 1, 4, 10, 2],
+    ['nothing where a job takes longer', 1, 100, 501, 0],
+    ['ten at most', 1, 1_000, 5, 10],
+    ['ten where ten run at once, the default', 10, 1_000, 5, 10],
+    ['so much that twenty are at hand, with those that run', 12, 1_000, 5, 8],
+    ['nothing where twenty run at once', 20, 1_000, 5, 0],
+  ])('is %s', (_, concurrency, jobs, ms, room) => {
+    const { end } = claimsAhead(concurrency);
+    end(jobs, ms);
+    expect(end(jobs, 2 * ms)).toBe(room);
+  });
+
+  it('is by the lower of two paces', () => {
+    const { end } = claimsAhead(1);
+    expect([end(3, 5), end(9, 10), end(6, 15), end(9, 20)]).toEqual([0, 3, 6, 6]);
+  });
+
+  it('is nothing where long jobs that began together end together', () => {
+    const { end } = claimsAhead(10);
+    const rooms = [200, 400, 600].flatMap((ms) => [0, 3, 6, 9, 12].map((late) => end(2, ms + late)));
+    expect(Math.max(...rooms)).toBe(0);
+  });
+
+  it('is measured where all slots had a turn, or 50 ms are over', () => {
+    const { end } = claimsAhead(10);
+    expect([end(10, 5), end(9, 15), end(1, 20), end(9, 69)]).toEqual([0, 0, 3, 3]);
+    expect(end(0, 70)).toBe(0);
+  });
+
+  it('is measured anew once 5 ms are over', () => {
+    const { end } = claimsAhead(1);
+    expect([end(3, 5), end(3, 10), end(9, 14), end(0, 15), end(0, 65)]).toEqual([0, 3, 3, 3, 0]);
+  });
+
+  it('is what prefetch says, always', () => {
+    const { ahead, end } = claimsAhead(20, 7);
+    expect([ahead.room, ahead.roomForWait, end(0, 1_000), end(1_000, 1_005)]).toEqual([7, 7, 7, 7]);
+  });
+});
+
+describe('what was claimed ahead', () => {
+  it('comes in its order', () => {
+    const { ahead, back } = claimsAhead(1);
+    ['a', 'b', 'c'].forEach((id) => ahead.add(attempt(id), 0));
+    expect(ahead.next()!.attempt).toEqual(attempt('a'));
+    ahead.giveBack();
+    expect(back).toEqual([attempt('b'), attempt('c')]);
+    expect([ahead.isEmpty, ahead.next()]).toEqual([true, undefined]);
+  });
+
+  it('goes back where it waits for long, and nothing is claimed ahead for ten seconds', async () => {
+    const { ahead, back, end } = claimsAhead(1);
+    end(3, 5);
+    expect(end(3, 10)).toBe(3);
+    const since = performance.now();
+    ['a', 'b'].forEach((id) => ahead.add(attempt(id), 0));
+    await eventually(() => back.length > 0);
+    expect(back).toEqual([attempt('a'), attempt('b')]);
+    expect([ahead.room, ahead.isEmpty]).toEqual([0, true]);
+    expect(end(1_000, since + 10_000)).toBe(0);
+    end(1_000, performance.now() + 10_001);
+    expect(end(1_000, performance.now() + 10_101)).toBeGreaterThan(0);
+  });
+
+  it('stays while what was there before it begins', async () => {
+    const { ahead, back } = claimsAhead(1);
+    const since = performance.now();
+    ahead.add(attempt('a'), since);
+    ahead.next();
+    ahead.add(attempt('b'), since);
+    await eventually(() => back.length > 0);
+    expect(back).toEqual([attempt('b')]);
+    expect(performance.now() - since).toBeGreaterThan(75); // at the second look: the first found only that a had begun
+  });
+
+  it('I8: stays while a claim is under way, and goes back with what that brings', async () => {
+    const { ahead, owner, back } = claimsAhead(1);
+    owner.claiming = 1;
+    ahead.add(attempt('a'), 0);
+    await sleep(LONGER_THAN_A_WAIT_MS);
+    expect(back).toEqual([]);
+    owner.claiming = 0;
+    ahead.add(attempt('b'), 0);
+    await eventually(() => back.length > 0);
+    expect(back).toEqual([attempt('a'), attempt('b')]);
+  });
+
+  it('stays for as long again where the process stood still, and the job before it with it', async () => {
+    const { ahead, back } = claimsAhead(1);
+    ahead.add(attempt('a'), 0);
+    standStill(LONGER_THAN_A_WAIT_MS);
+    await sleep(1);
+    expect(back).toEqual([]);
+    await eventually(() => back.length > 0);
+  });
+
+  it('stays where prefetch asked for it', async () => {
+    const { ahead, back } = claimsAhead(1, 2);
+    ahead.add(attempt('a'), 0);
+    await sleep(LONGER_THAN_A_WAIT_MS);
+    expect(back).toEqual([]);
+  });
+});
+
+describe('a worker without prefetch', () => {
+  it('takes quick jobs ahead, runs them in their order, and gives them back where one turns out to be long', async () => {
+    const queue = newQueue();
+    const payloads = [...Array(500).keys(), LONG, ...Array(20).keys()];
+    const jobs = payloads.map((payload) => ({ payload }));
+    let [ran, long] = [[] as number[], gate()];
+    const handle = ({ payload }: Job<number>) => {
+      ran.push(payload);
+      return payload === LONG ? long.promise : undefined;
+    };
+    const handlers = { [queue.name]: handle as never };
+    const worker = await startWorker([{ queue, concurrency: 1, handlers }]);
+    // On a machine that is slow at the moment nothing is claimed ahead: then once more.
+    for (let round = 0; round < 10 && worker.count('released') === 0; round++) {
+      [ran, long] = [[], gate()];
+      await queue.enqueueMany(jobs);
+      await eventually(() => ran.includes(LONG));
+      await sleep(LONGER_THAN_A_WAIT_MS);
+      await eventually(async () => (await queue.stats()).pending === 20);
+      long.open();
+      await eventually(() => ran.length === jobs.length);
+      expect(ran).toEqual(payloads);
+    }
+    expect(worker.count('released')).toBeGreaterThan(0);
+    const [back] = worker.events.filter(({ type }) => type === 'released');
+    await worker.event('completed', 1, { id: back!.job.id });
+    const job = (await queue.get(back!.job.id))!;
+    expect(job).toMatchObject({ attempts: 1, interruptions: 1, errors: 0, crashes: 0 });
+    expect(job.attemptLog.map(({ outcome }) => outcome)).toEqual(['interruption', 'completed']);
+  });
+
+  it('takes quick jobs ahead at the default concurrency too', async () => {
+    const queue = newQueue();
+    const started = jest.spyOn(await queue.scripts(), 'start');
+    const worker = await startWorker([{ queue, handlers: { [queue.name]: () => undefined } }]);
+    const before = started.mock.calls.length; // so that the server knows the script
+    // On a machine that is slow at the moment nothing is claimed ahead: then once more.
+    for (let round = 1; round <= 10 && started.mock.calls.length === before; round++) {
+      await queue.enqueueMany(Array.from({ length: 500 }, (_, i) => ({ payload: i })));
+      await worker.event('completed', 500 * round);
+    }
+    expect(started.mock.calls.length).toBeGreaterThan(before);
+  });
+
+  it('takes nothing ahead where a round trip takes more than 5 ms, since no pace is seen', async () => {
+    const { proxy, queue, other } = await behindProxy();
+    proxy.delay(3);
+    const started = jest.spyOn(await queue.scripts(), 'start');
+    const worker = await startWorker([{ queue, concurrency: 1, handlers: { [queue.name]: () => undefined } }]);
+    const before = started.mock.calls.length;
+    await other.enqueueMany(Array.from({ length: 50 }, (_, i) => ({ payload: i })));
+    await worker.event('completed', 50);
+    expect(started.mock.calls.length).toBe(before);
+  });
+
+  it.each([
+    ['with as many slots as it would have jobs at hand', { concurrency: 20 }, {}],
+    ['under a limit of the process', { concurrency: 1 }, { concurrency: 5 }],
+    ['where prefetch forbids it', { concurrency: 1, prefetch: 0 }, {}],
+  ])('takes nothing ahead %s', async (_, slots, options) => {
+    const queue = newQueue();
+    const started = jest.spyOn(await queue.scripts(), 'start');
+    const list = [{ queue, ...slots, handlers: { [queue.name]: () => undefined } }];
+    const worker = await startWorker(list, undefined, options);
+    const before = started.mock.calls.length; // so that the server knows the script
+    await queue.enqueueMany(Array.from({ length: 500 }, (__, i) => ({ payload: i })));
+    await worker.event('completed', 500);
+    expect([before, started.mock.calls.length]).toEqual([1, 1]);
+  });
+
+  it('is not behind with its fetches while a long job follows quick ones, and nothing else waits', async () => {
+    const queue = newQueue();
+    const long = gate();
+    const handle = ({ payload }: Job<number>) => (payload === LONG ? long.promise : undefined);
+    const worker = await startWorker([{ queue, concurrency: 1, handlers: { [queue.name]: handle } }]);
+    await queue.enqueueMany([...Array(500).keys(), LONG].map((payload) => ({ payload })));
+    await worker.event('completed', 500);
+    await sleep(LONGER_THAN_A_WAIT_MS);
+    expect(worker.worker.sinceLastFetchMs).toBe(0);
+    long.open();
+  });
+});

@@ -1,0 +1,161 @@
+// Jobs that a worker claims beyond its free slots, so that the next begins without a round trip.
+import { describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import type { JobQueue } from '#queue/job-queue.js';
+import type { Job } from '#worker/handlers/job.js';
+import { eventually, gate } from '../../support/faults/wait.js';
+import { newQueue, startWorker } from '../../support/worker/workers.js';
+
+const enqueue = async (queue: JobQueue, count: number) =>
+  (await queue.enqueueMany(Array.from({ length: count }, (_, i) => ({ payload: i })))).map(({ id }) => id);
+
+/** A worker with one slot that runs the first job, and has claimed `prefetch` others. */
+async function busy(queue: JobQueue, prefetch: number, options = {}) {
+  const first = gate();
+  const ran: number[] = [];
+  const load = { now: 0, most: 0 };
+  const handler = async (job: Job<never>) => {
+    load.most = Math.max(load.most, ++load.now);
+    await (job.payload === 0 ? first.promise : new Promise(setImmediate));
+    ran.push(job.payload);
+    load.now--;
+  };
+  const list = [{ queue, concurrency: 1, prefetch, handlers: { [queue.name]: handler as never } }];
+  const worker = await startWorker(list, undefined, options);
+  await eventually(async () => (await queue.stats()).processing === 1 + prefetch);
+  return { worker, ran, load, first };
+}
+
+describe('prefetch', () => {
+  it('of 0 is none: what has no slot stays where any worker can take it', async () => {
+    const queue = newQueue();
+    await enqueue(queue, 3);
+    const { worker, first } = await busy(queue, 0);
+    await queue.stats(); // a round trip, in which another could have been claimed
+    expect(await queue.stats()).toMatchObject({ processing: 1, pending: 2 });
+    first.open();
+    await worker.event('completed', 3);
+  });
+
+  it('claims so many more than run, runs them in their order, and never more at once than it has slots', async () => {
+    const queue = newQueue();
+    await enqueue(queue, 50);
+    const { worker, ran, load, first } = await busy(queue, 5);
+    expect(worker.worker.running).toBe(1);
+    expect(await queue.stats()).toMatchObject({ processing: 6, pending: 44 });
+    first.open();
+    await worker.event('completed', 50);
+    expect(ran).toEqual(Array.from({ length: 50 }, (_, i) => i));
+    expect(load.most).toBe(1);
+  });
+
+  it('of handlers without a promise completes in their order', async () => {
+    const queue = newQueue();
+    const ids = await enqueue(queue, 30);
+    const first = gate();
+    const handle = (job: Job) => (job.payload === 0 ? first.promise : undefined);
+    const worker = await startWorker([{ queue, concurrency: 1, prefetch: 7, handlers: { [queue.name]: handle } }]);
+    await eventually(async () => (await queue.stats()).processing === 8);
+    first.open();
+    await worker.event('completed', 30);
+    const completed = worker.events.filter(({ type }) => type === 'completed').map(({ job }) => job.id);
+    expect(completed).toEqual(ids);
+  });
+
+  it.each(['pause', 'stop'] as const)('goes back at a %s, in its place and without an attempt', async (verb) => {
+    const queue = newQueue();
+    const ids = await enqueue(queue, 4);
+    const { worker, first, ran } = await busy(queue, 2);
+    const done = Promise.resolve(worker.worker[verb]());
+    await eventually(async () => (await queue.stats()).pending === 3);
+    first.open();
+    await done;
+    await worker.event('completed');
+    expect(ran).toEqual([0]);
+    expect(await queue.get(ids[1]!)).toMatchObject({ status: 'pending', attempts: 0, crashes: 0 });
+    expect((await queue.claimMany(3)).map(({ id }) => id)).toEqual(ids.slice(1));
+  });
+
+  it('is kept from expiring, as what runs is', async () => {
+    const queue = newQueue({ visibilityMs: 600 });
+    const ids = await enqueue(queue, 3);
+    const { worker, first } = await busy(queue, 2, { sweepIntervalMs: 50 });
+    const { keys } = await queue.scripts();
+    const expiry = async () => Number(await (queue.connection.client as Redis).zscore(keys.claims, ids[2]!));
+    const claimedUntil = await expiry();
+    await eventually(async () => (await expiry()) > claimedUntil + 900);
+    first.open();
+    await worker.event('completed', 3);
+    expect(await queue.get(ids[2]!)).toMatchObject({ status: 'completed', attempts: 1, crashes: 0 });
+  });
+
+  it('ends cancelled, without having begun, when its cancel was asked for', async () => {
+    const queue = newQueue({ visibilityMs: 300 });
+    const ids = await enqueue(queue, 2);
+    const { worker, first, ran } = await busy(queue, 1);
+    await queue.cancel(ids[1]!);
+    await worker.event('cancelled', 1, { id: ids[1]! });
+    first.open();
+    await worker.event('completed');
+    expect(ran).toEqual([0]);
+    expect(worker.count('started', ids[1])).toBe(0);
+    expect(await queue.get(ids[1]!)).toMatchObject({ status: 'cancelled' });
+  });
+
+  it('does not begin when its claim was lost', async () => {
+    const queue = newQueue({ visibilityMs: 300 });
+    const ids = await enqueue(queue, 2);
+    const { worker, first, ran } = await busy(queue, 1);
+    const { keys } = await queue.scripts();
+    const redis = queue.connection.client as Redis;
+    await redis.zadd(keys.claims, 'XX', 1, ids[1]!);
+    await queue.pause();
+    await queue.reclaim();
+    await worker.event('lost', 1, { id: ids[1]! });
+    first.open();
+    await worker.event('completed');
+    expect(ran).toEqual([0]);
+    expect(await queue.get(ids[1]!)).toMatchObject({ status: 'pending', attempts: 0, crashes: 0 });
+  });
+
+  it('is aborted where it has begun before it was known that its claim is lost', async () => {
+    const queue = newQueue();
+    const [first, aborted] = [gate(), gate()];
+    const ids = await enqueue(queue, 2);
+    const handle = async (job: Job) => {
+      if (job.payload === 0) return first.promise;
+      job.signal.addEventListener('abort', () => aborted.open());
+      return aborted.promise;
+    };
+    const list = [{ queue, concurrency: 1, prefetch: 1, handlers: { [queue.name]: handle } }];
+    const worker = await startWorker(list);
+    await eventually(async () => (await queue.stats()).processing === 2);
+    const { keys } = await queue.scripts();
+    await (queue.connection.client as Redis).zadd(keys.claims, 'XX', 1, ids[1]!);
+    await queue.pause();
+    await queue.reclaim();
+    first.open();
+    await worker.event('lost', 1, { id: ids[1]! });
+    await aborted.promise;
+    await worker.event('completed', 1, { id: ids[0]! });
+    expect([worker.count('started'), worker.count('lost')]).toEqual([2, 1]);
+    expect(await queue.get(ids[1]!)).toMatchObject({ status: 'pending', attempts: 0, crashes: 0 });
+  });
+
+  it('leaves a job on its last chance alone: what was claimed with it runs before', async () => {
+    const queue = newQueue();
+    const [suspect] = await enqueue(queue, 1);
+    const { keys } = await queue.scripts();
+    for (let crashes = 0; crashes < 2; crashes++) {
+      await queue.claimMany(1);
+      await (queue.connection.client as Redis).zadd(keys.claims, 'XX', 1, suspect!);
+      await queue.reclaim();
+    }
+    const others = await enqueue(queue, 2);
+    const list = [{ queue, concurrency: 1, prefetch: 2, handlers: { [queue.name]: () => undefined } }];
+    const worker = await startWorker(list);
+    await worker.event('completed', 3);
+    const started = worker.events.filter(({ type }) => type === 'started').map(({ job }) => job.id);
+    expect(started).toEqual([...others, suspect]);
+  });
+});

@@ -1,0 +1,145 @@
+// Jobs that must not run: each ends as a dead letter, with the reason, and holds up nobody.
+import { describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import type { JobQueue } from '#queue/job-queue.js';
+import type { Job } from '#worker/handlers/job.js';
+import { leaveBroken, newQueue, startWorker } from '../../support/worker/workers.js';
+
+describe('a job that cannot run', () => {
+  it.each<[string, RegExp, (queue: JobQueue, id: string) => Promise<unknown>]>([
+    ['whose hash is missing', /hash is missing/, async (queue, id) => redisOf(queue).del(await jobKey(queue, id))],
+    [
+      'whose payload is not JSON',
+      /payload is not JSON: \{"to":/,
+      (queue, id) => set(queue, id, 'payload', '{"to":'),
+    ],
+    [
+      'whose options are not JSON',
+      /options are not those of a job: nonsense/,
+      (queue, id) => set(queue, id, 'options', 'nonsense'),
+    ],
+    ['that was not started in time', /expiresInMs/, (queue, id) => set(queue, id, 'expires_at_ms', '1')],
+    [
+      'whose attempts another client used up',
+      /used 3 attempts, and its limit is 3/,
+      (queue, id) => set(queue, id, 'attempts', '3'),
+    ],
+  ])('%s is a dead letter, and the one behind it runs', async (_, reason, spoil) => {
+    const queue = newQueue();
+    const { id } = await queue.enqueue({}, { expiresInMs: 3_600_000 });
+    const next = await queue.enqueue({});
+    await spoil(queue, id);
+    const seen: string[] = [];
+    const worker = await startWorker(queue, (job: { id: string }) => void seen.push(job.id), { perQueue: 1 });
+    await worker.event('completed', 1, { id: next.id });
+    await worker.worker.stop();
+    expect(seen).toEqual([next.id]);
+    expect(await queue.get(id)).toMatchObject({ id, status: 'failed', lastError: expect.stringMatching(reason) });
+    expect(await queue.stats()).toMatchObject({ failed: 1, completed: 1, pending: 0, processing: 0 });
+    expect(worker.warnings).toContainEqual(expect.stringMatching(reason));
+  });
+
+  it('does not hold up a worker, however many there are', async () => {
+    const queue = newQueue();
+    const jobs = await queue.enqueueMany(Array.from({ length: 300 }, (_, i) => ({ payload: i })));
+    await redisOf(queue).del(...(await Promise.all(jobs.map(({ id }) => jobKey(queue, id)))));
+    await queue.enqueue('the last');
+    const worker = await startWorker(queue, undefined, { perQueue: 2 });
+    await worker.event('completed');
+    await worker.worker.stop();
+    expect(await queue.stats()).toMatchObject({ failed: 300, completed: 1, pending: 0 });
+  });
+
+  it('does not hold back the completion that travels beside a claim that fails', async () => {
+    const queue = newQueue();
+    leaveBroken(queue);
+    const { id } = await queue.enqueue({});
+    const { pending } = (await queue.scripts()).keys;
+    // The claim of the next job, which is made beside the completion of this one, meets a list that is none.
+    const worker = await startWorker(queue, () => redisOf(queue).set(pending, 'no list'), { perQueue: 1 });
+    await worker.event('completed', 1, { id });
+    expect(await queue.get(id)).toMatchObject({ status: 'completed' });
+    expect(worker.warnings).toContainEqual(expect.stringMatching(/WRONGTYPE/));
+  });
+
+  it('stops neither the claims nor the settlements of others by a completion that fails', async () => {
+    const queue = newQueue();
+    leaveBroken(queue);
+    const [first, second] = [await queue.enqueue('break'), await queue.enqueue('mend')];
+    const { completed } = (await queue.scripts()).keys;
+    // The completion of the first, which travels while the second is claimed, meets a list that is none.
+    const handler = ({ payload }: Job<string>) =>
+      payload === 'break' ? redisOf(queue).set(completed, 'no list') : redisOf(queue).del(completed);
+    const worker = await startWorker(queue, handler, { perQueue: 1 });
+    await worker.event('completed', 1, { id: second.id });
+    expect(worker.warnings).toContainEqual(expect.stringMatching(/WRONGTYPE/));
+    for (const { id } of [first, second]) {
+      expect(await queue.get(id)).toMatchObject({ status: 'completed', attempts: 1, crashes: 0 });
+    }
+  });
+
+  it('whose place holds something else does not stop the other queues', async () => {
+    const [broken, sound] = [newQueue(), newQueue()];
+    leaveBroken(broken);
+    await broken.enqueue({});
+    await redisOf(broken).del((await broken.scripts()).keys.pending);
+    await redisOf(broken).set((await broken.scripts()).keys.pending, 'no list');
+    const worker = await startWorker(
+      [broken, sound].map((queue) => ({ queue, handlers: { [queue.name]: () => 'done' } })),
+    );
+    await sound.enqueue({});
+    await worker.event('completed');
+    expect(worker.warnings).toContainEqual(expect.stringContaining(`Queue "${broken.name}": `));
+  });
+});
+
+describe('a job whose name no handler of the worker knows', () => {
+  it('goes back, delayed and uncounted, for a worker that does', async () => {
+    const queue = newQueue({ maxAttempts: 1 });
+    const { id } = await queue.enqueue({}, { name: 'fax' });
+    const ignorant = await startWorker([{ queue, handlers: { mail: () => 'sent' } }]);
+    await queue.enqueue({}, { name: 'mail' });
+    await ignorant.event('completed');
+    const job = await queue.get(id);
+    expect(job).toMatchObject({ status: 'scheduled', attempts: 0, attemptLog: [{ outcome: 'unhandled' }] });
+    expect(ignorant.warnings).toContainEqual(expect.stringContaining('"fax", which no handler'));
+    await ignorant.worker.stop();
+
+    const knowing = await startWorker([{ queue, handlers: { fax: () => 'faxed' } }]);
+    await knowing.event('completed');
+    expect(await queue.get(id)).toMatchObject({ status: 'completed', attempts: 1 });
+  });
+
+  it('waits longer each time, and ends as a dead letter with the reason', async () => {
+    const queue = newQueue();
+    const { id } = await queue.enqueue({}, { name: 'fax' });
+    const worker = await startWorker([{ queue, handlers: { mail: () => 'sent' } }]);
+    const waits: number[] = [];
+    for (let times = 1; times <= 10; times++) {
+      const started = performance.now();
+      const offered = () => queue.get(id).then((job) => job!.attemptLog.length === times && job);
+      let job = await offered();
+      while (!job) {
+        if (performance.now() - started > 5_000) throw new Error(`was not offered ${times} times`);
+        job = await offered();
+      }
+      waits.push(job.dueAt!.getTime() - job.attemptLog.at(-1)!.endedAt.getTime());
+      await queue.reschedule(id, { delayMs: 0 });
+    }
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60, 60].map((seconds) => seconds * 1_000));
+    await expect(queue.result(id)).rejects.toThrow('No worker of this queue handles the name "fax"');
+    expect(worker.count('started')).toBe(0);
+  });
+});
+
+function redisOf(queue: JobQueue): Redis {
+  return queue.connection.client as Redis;
+}
+
+async function jobKey(queue: JobQueue, id: string): Promise<string> {
+  return (await queue.scripts()).keys.job(id);
+}
+
+async function set(queue: JobQueue, id: string, field: string, value: string): Promise<void> {
+  await redisOf(queue).hset(await jobKey(queue, id), field, value);
+}

@@ -1,0 +1,59 @@
+// Jobs whose handlers ended, but whose end the server does not take.
+import { expect, it } from '@jest/globals';
+import { QueueKeys } from '#queue/store/queue-keys.js';
+import type { Job } from '#worker/handlers/job.js';
+import { createUser, MINIMAL_RIGHTS } from '../../support/redis/acl.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+import { eventually } from '../../support/faults/wait.js';
+import { leaveBroken, newQueue, startWorker } from '../../support/worker/workers.js';
+
+const SLOTS = 2;
+
+/** A queue whose workers may do everything but complete, until that is allowed. */
+async function withoutCompletions() {
+  const server = await startOwnRedis();
+  const admin = connect({}, server.url);
+  const keys = new QueueKeys(uniqueQueueName());
+  const others = keys.standard.filter((key) => key !== keys.completed).concat(keys.batch(''), keys.nudge(''));
+  const rights = MINIMAL_RIGHTS.replace('~queue:*', others.map((key) => `~${key}*`).join(' '));
+  const queue = newQueue({}, await createUser(admin, server.url, rights), keys.queue);
+  leaveBroken(queue); // the invariants are read by the other
+  const ran: unknown[] = [];
+  const start = async () => {
+    const handlers = { [queue.name]: (job: Job) => void ran.push(job.payload) };
+    const worker = await startWorker([{ queue, concurrency: SLOTS, prefetch: 0, handlers }]);
+    const refused = () => worker.warnings.filter((warning) => warning.includes('it is sent again')).length;
+    await eventually(() => refused() >= 3);
+    return worker;
+  };
+  const allow = () => admin.call('ACL', 'SETUSER', 'queue', '~queue:*');
+  return { own: newQueue({}, admin, keys.queue), admin, keys, ran, start, allow };
+}
+
+it('claims three rounds and no more while the ends of its jobs are not taken, and loses none', async () => {
+  const { own, ran, start, allow } = await withoutCompletions();
+  await own.enqueueMany(Array.from({ length: 30 }, (_, payload) => ({ payload })));
+  const worker = await start();
+  expect(ran.length).toBe(3 * SLOTS);
+  expect(await own.stats()).toMatchObject({ processing: ran.length, completed: 0 });
+  await allow();
+  await worker.event('completed', 30);
+  expect(ran).toEqual(Array.from({ length: 30 }, (_, payload) => payload));
+});
+
+it('begins no job on its last chance before, since a crash would take those ends with it', async () => {
+  const { own, admin, keys, ran, start, allow } = await withoutCompletions();
+  await own.enqueue('suspect');
+  for (let crashes = 0; crashes < 2; crashes++) {
+    const job = await own.claim();
+    await admin.zadd(keys.claims, 'XX', 1, job!.id);
+    await own.reclaim();
+  }
+  await own.enqueue('plain', { priority: 1 });
+  const worker = await start();
+  expect(ran).toEqual(['plain']);
+  await allow();
+  await worker.event('completed', 2);
+  expect(ran).toEqual(['plain', 'suspect']);
+});

@@ -1,0 +1,188 @@
+// What a worker sends, and in which order, where the test says when each trip is answered.
+import { expect, it } from '@jest/globals';
+import type { ClaimedJob } from '#queue/model/job.js';
+import type { ScriptCall, Settled } from '#queue/redis/script-runner.js';
+import { FetchLoop } from '#worker/fetch/fetch-loop.js';
+import type { HandlerFunction } from '#worker/handlers/handler.js';
+import { Lane } from '#worker/attempt/queue-runner.js';
+import type { Transport } from '#worker/fetch/retrying-transport.js';
+import { coreQueue } from '../../support/queue/core-queue.js';
+import { eventually } from '../../support/faults/wait.js';
+
+const tickEnds = () => new Promise((resolve) => setImmediate(resolve));
+
+/** A worker with one slot in each queue, whose trips the test answers; of several queues, as in a Cluster. */
+async function workerOfOne({
+  handle = undefined as HandlerFunction | undefined,
+  prefetch = 0,
+  queues = 1,
+  concurrency = Infinity,
+} = {}) {
+  const log: string[] = [];
+  const answers: ((answer: unknown) => void)[] = [];
+  const carry = ([call]: ScriptCall<unknown>[]) => {
+    const id = call!.script === 'jobComplete' ? ` of ${call!.args[7]}` : '';
+    log.push(call!.script.replace(/^job/, '').toLowerCase() + id);
+    return new Promise<Settled<unknown>[]>((resolve) => answers.push((answer) => resolve([{ ok: true, answer }])));
+  };
+  const observer = {
+    changed: () => {},
+    settle: () => loop.settle(),
+    emit: undefined,
+    hold: () => {},
+    giveBackHeld: () => {},
+    warn: () => {},
+  };
+  const run = ({ id }: { id: string }) => void log.push(`run ${id}`);
+  const handlers = new Map([['mail', { handle: handle ?? run }]]);
+  const lanes: Lane[] = [];
+  for (let i = 0; i < queues; i++) {
+    const { queue } = coreQueue();
+    lanes.push(new Lane(queue, await queue.scripts(), 1, prefetch, handlers, observer));
+  }
+  const transport = { carry } as unknown as Transport;
+  const logger = { log: () => {}, warn: () => {}, error: () => {} };
+  const look = () => loop.depart();
+  const loop = new FetchLoop(
+    'w',
+    lanes.map((each) => [each]),
+    () => lanes.reduce((slots, lane) => slots - lane.claiming - lane.attempts.size, concurrency),
+    transport,
+    logger,
+    () => process.nextTick(look),
+  );
+  const answerClaims = (trip: number, jobs: ClaimedJob[]) =>
+    answers[trip]!({ jobs, refused: [], nextDueInMs: undefined });
+  const answerClaim = (trip: number, id: string) => answerClaims(trip, [claimed(id)]);
+  return {
+    lane: lanes[0]!,
+    lanes,
+    loop,
+    log,
+    answerClaim,
+    answerClaims,
+    answerCompletion: (trip: number) => answers[trip]!([]),
+    answerReleases: (trip: number) => answers[trip]!(['released']),
+    start: look,
+  };
+}
+
+/** The answer to a claim: all but `a` were claimed ahead. */
+function answerOf(...ids: string[]) {
+  return {
+    jobs: ids.map((id) => ({ ...claimed(id), ahead: id !== 'a' })),
+    refused: [],
+    nextDueInMs: undefined,
+  };
+}
+
+function claimed(id: string) {
+  return { id, name: 'mail', queue: 'mail', token: 't', fence: 1, attempt: 1, options: {} } as ClaimedJob;
+}
+
+it('claims the next job before it settles the last, and does not wait for that settlement', async () => {
+  const { log, answerClaim, start } = await workerOfOne();
+  start();
+  answerClaim(0, 'a');
+  await tickEnds();
+  answerClaim(1, 'b');
+  await tickEnds();
+  expect(log).toEqual(['claim', 'run a', 'claim', 'complete of a', 'run b', 'claim']);
+});
+
+it('sends the end of a job before the next begins, which may crash or keep the process', async () => {
+  const { log, answerClaim, answerCompletion, start } = await workerOfOne();
+  start();
+  answerClaim(0, 'a');
+  await tickEnds();
+  answerClaim(1, 'b');
+  await tickEnds();
+  answerCompletion(2); // of a, and in the same tick the next claim
+  answerClaim(3, 'c');
+  await tickEnds();
+  expect(log.slice(6, 8)).toEqual(['complete of b', 'run c']);
+});
+
+it('sends the end of a job before one begins that was claimed ahead with it', async () => {
+  const { log, answerClaims, start } = await workerOfOne();
+  start();
+  answerClaims(0, [claimed('a'), { ...claimed('b'), ahead: true }]);
+  await tickEnds();
+  expect(log.slice(0, 4)).toEqual(['claim', 'run a', 'complete of a', 'run b']);
+});
+
+it('gives back at a pause what waited together with what a claim under way brings, so that their order stands', async () => {
+  const { lane } = await workerOfOne({ handle: () => new Promise(() => {}), prefetch: 3 });
+  lane.claiming = 4;
+  lane.take(answerOf('a', 'b', 'c'), 3, performance.now());
+  lane.close();
+  expect(lane.outbox.releases).toEqual([]);
+  lane.take(answerOf('d'), 1, performance.now());
+  expect(lane.outbox.releases.map(({ settlement }) => settlement.id)).toEqual(['b', 'c', 'd']);
+  expect(lane.running).toBe(1);
+});
+
+it.each([
+  ['at once, where its claim was asked for just now', 1_000, ['run a']],
+  ["not before Redis was asked, where it may be another's by now", 20_000, []],
+])('begins a job %s', async (_, agoMs, log) => {
+  const worker = await workerOfOne();
+  worker.lane.claiming = 1;
+  worker.lane.take(answerOf('a'), 1, performance.now() - agoMs);
+  expect(worker.log).toEqual(log);
+  await eventually(() => worker.lane.attempts.size === 0);
+  expect(worker.log).toEqual(log); // Redis knows of no such claim
+});
+
+it.each([
+  ['interruption', 'claims once that has arrived, since it comes first in the queue', []],
+  ['snooze', 'claims at once, since it comes later', ['claim']],
+] as const)('sends a job back before it claims: after an %s it %s', async (reason, _, claims) => {
+  const { lane, log, answerReleases, start } = await workerOfOne();
+  lane.outbox.releases.push({ settlement: { id: 'a', token: 't', fence: 1, reason, delayMs: 0 } });
+  start();
+  expect([log, lane.freeForWait]).toEqual([['release', ...claims], 0]);
+  answerReleases(0);
+  await tickEnds();
+  expect(log).toEqual(['release', 'claim']);
+});
+
+it('sends what several queues of a Cluster have in the same tick, and lets none wait for what another has under way', async () => {
+  const { log, answerClaim, start } = await workerOfOne({ queues: 2 });
+  start();
+  expect(log).toEqual(['claim', 'claim']);
+  answerClaim(1, 'a');
+  await tickEnds();
+  answerClaim(2, 'b'); // of the second again
+  await tickEnds();
+  expect(log.slice(2)).toEqual(['run a', 'claim', 'complete of a', 'run b', 'claim']);
+});
+
+it('is idle once no queue has anything under way', async () => {
+  const { lanes, loop, answerClaims, start } = await workerOfOne({ queues: 2 });
+  start();
+  const idle = loop.idle().then(() => 'idle');
+  lanes.forEach((lane) => lane.close());
+  answerClaims(1, []);
+  await tickEnds();
+  expect(await Promise.race([idle, tickEnds()])).toBeUndefined();
+  answerClaims(0, []);
+  expect(await idle).toBe('idle');
+});
+
+it('deals out no slot of the process twice, and those it has in turn, whatever is under way', async () => {
+  const { lanes, answerClaim, start } = await workerOfOne({
+    queues: 3,
+    concurrency: 2,
+    handle: () => new Promise(() => {}),
+  });
+  const asked = () => lanes.map(({ claiming }) => claiming);
+  start();
+  expect(asked()).toEqual([1, 1, 0]);
+  answerClaim(1, 'a');
+  await tickEnds();
+  expect(asked()).toEqual([1, 0, 0]);
+  lanes[1]!.attempts.clear(); // its job has ended
+  start();
+  expect(asked()).toEqual([1, 0, 1]);
+});

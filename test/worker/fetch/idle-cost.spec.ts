@@ -1,0 +1,136 @@
+// What a worker costs a Redis on which nothing happens.
+import { describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import type { JobQueue } from '#queue/job-queue.js';
+import { silentLogger } from '#queue/model/logger.js';
+import { Sweeper } from '#worker/maintenance/sweeper.js';
+import type { WorkerOptions } from '#worker/worker-options.js';
+import { atMost } from '../../support/queue/bounds.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { queueOn, type TestQueue } from '../../support/queue/queue-state.js';
+import { connect } from '../../support/redis/redis.js';
+import { sleep } from '../../support/faults/wait.js';
+import { connectionsOf, idle, namedConnection, newQueue, startWorker } from '../../support/worker/workers.js';
+
+const MEASURED_MS = 5_000;
+
+/** How many commands a second a worker of so many queues may send. */
+const BOUNDS: [queues: number, options: WorkerOptions, most: number][] = [
+  [1, {}, 6],
+  [4, {}, 14],
+  [10, {}, 36],
+  [10, { concurrency: 20 }, 36],
+];
+
+describe('an idle worker', () => {
+  it('sends at most so many commands a second', async () => {
+    // All at once, each with a server of its own: they do little but wait.
+    const measured = await Promise.all(
+      BOUNDS.map(async ([count, options, most]) => {
+        const server = await startOwnRedis();
+        const redis = namedConnection({}, server.url);
+        const queues = Array.from({ length: count }, () => newQueue({}, redis));
+        await startWorker(list(queues), undefined, { sweepIntervalMs: 5_000, ...options });
+        await idle(redis);
+        return { count, options, most, sent: await commandsPerSecond(connect({}, server.url)) };
+      }),
+    );
+    expect(measured.filter(({ sent, most }) => sent === 0 || sent > most)).toEqual([]);
+  });
+
+  it('looks into long histories once in an interval, however many of its replicas sweep', async () => {
+    const server = await startOwnRedis();
+    const redis = connect({}, server.url);
+    const queue = newQueue({}, redis);
+    await fillHistories(queueOn(redis, {}, queue.name));
+    const costs: number[] = [];
+    for (let replica = 0; replica < 3; replica++) {
+      const before = await commandsCalled(redis);
+      await new Sweeper([queue], 60_000, silentLogger).runOnce();
+      costs.push((await commandsCalled(redis)) - before);
+    }
+    expect(costs[0]).toBeGreaterThan(500);
+    expect(costs[0]).toBeLessThanOrEqual(1_800);
+    expect(Math.max(...costs.slice(1))).toBeLessThanOrEqual(40);
+  });
+
+  it('has one connection for commands and one that waits, whatever the number of queues', async () => {
+    const redis = namedConnection();
+    const queues = Array.from({ length: 10 }, () => newQueue({}, redis));
+    const worker = await startWorker(list(queues), undefined, { sweepIntervalMs: 50 });
+    await Promise.all(queues.map((queue) => queue.enqueue({})));
+    await worker.event('completed', 10);
+    await idle(redis);
+    expect(await connectionsOf(redis)).toHaveLength(2);
+  });
+
+  it('asks once a second, and does not spin, where the server refuses the wait', async () => {
+    const server = await startOwnRedis();
+    const admin = connect({}, server.url);
+    await admin.call('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '&*', '+@all', '-bzpopmin');
+    const redis = namedConnection({ username: 'app', password: 'secret' }, server.url);
+    const queue = newQueue({}, redis);
+    const worker = await startWorker(queue);
+    await queue.enqueue({});
+    await worker.event('completed');
+    expect(await commandsPerSecond(admin)).toBeLessThanOrEqual(6);
+    expect(worker.warnings).toEqual([expect.stringMatching(/bzpopmin.*once a second/)]);
+    const begun = performance.now();
+    await queue.enqueue({});
+    await worker.event('completed', 2);
+    expect(performance.now() - begun).toBeLessThan(atMost(1_500));
+  });
+});
+
+function list(queues: JobQueue[]) {
+  return queues.map((queue) => ({ queue, handlers: { [queue.name]: () => undefined } }));
+}
+
+/** Three hundred jobs that have ended in each way, more than one look takes in, of a handler with limits of its own, as the sweep has seen them. */
+async function fillHistories(q: TestQueue): Promise<void> {
+  const error = { name: 'Error', message: 'no' };
+  const kept = { completedHistory: 1_000, cancelledHistory: 1_000, deadLetterCap: 1_000 };
+  await q.run(q.scripts.announce('w1', true, [{ name: q.name, maxAttempts: 3, maxCrashes: 3, ...kept }]));
+  const endAs = {
+    completed: (ids: string[]) =>
+      q.claim(ids.length).then((jobs) => q.run(q.scripts.complete(jobs.map((job) => ({ ...job, result: '1' }))))),
+    failed: async (ids: string[]) => {
+      const failures = (await q.claim(ids.length)).map((job) => ({ ...job, error, final: true, backoffMs: 0 }));
+      await q.run(q.scripts.fail(failures));
+    },
+    cancelled: (ids: string[]) => Promise.all(ids.map((id) => q.run(q.scripts.cancel(id)))),
+  };
+  for (const [state, end] of Object.entries(endAs)) {
+    for (let hundred = 0; hundred < 3; hundred++) {
+      const ids = Array.from({ length: 100 }, (_, i) => `${state}-${hundred}-${i}`);
+      await q.addAll(...ids);
+      await end(ids);
+    }
+  }
+  while (await q.run(q.scripts.tidy(200)));
+}
+
+/** Until now, also by scripts; without the ones that measure. */
+async function commandsCalled(redis: Redis): Promise<number> {
+  const stats = await redis.info('commandstats');
+  const calls = [...stats.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)].filter(([, name]) => name !== 'info');
+  return calls.reduce((sum, [, , count]) => sum + Number(count), 0);
+}
+
+/** Those that clients send, not those that scripts call, and without the ones that measure. */
+async function commandsPerSecond(redis: Redis): Promise<number> {
+  const count = async () => {
+    const stats = await redis.info('commandstats');
+    let sent = 0;
+    for (const [, name, calls] of stats.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)) {
+      if (/^(eval|evalsha|bzpopmin|ping|client\|.*)$/.test(name!)) sent += Number(calls);
+    }
+    // Refused commands are not in calls.
+    for (const [, rejected] of stats.matchAll(/rejected_calls=(\d+)/g)) sent += Number(rejected);
+    return sent;
+  };
+  const begun = performance.now();
+  const before = await count();
+  await sleep(MEASURED_MS);
+  return (((await count()) - before) * 1_000) / (performance.now() - begun);
+}
