@@ -50,6 +50,7 @@ export {
   JobQueueError,
   JobTimeoutError,
   NonRetryableError,
+  QueueClosedError,
   RedisOutOfMemoryError,
   RedisUnsuitableError,
   RetryLaterError,

@@ -51,7 +51,6 @@ export class JobQueue extends QueueOperator {
   private waker: Waker | undefined;
   private readonly identity = `${hostname()}:${process.pid}`;
   private claims = 0;
-  private closed = false;
 
   /**
    * @param client an ioredis client of yours; it is never closed here
@@ -247,9 +246,9 @@ export class JobQueue extends QueueOperator {
     return this.call((scripts) => scripts.reclaim(limit, Number.MAX_SAFE_INTEGER, 0));
   }
 
-  /** Ends waiting claims and closes the connections that were made for this queue; never the client that was handed in. */
+  /** Ends waiting claims, rejects awaited results with a QueueClosedError, and closes the connections that were made for this queue; never the client that was handed in. */
   close(): void {
-    this.closed = true;
+    this.closeResults();
     this.waker?.close();
     EventSubscriber.of(this.connection).closeIdle();
     this.producer.closeIdle();

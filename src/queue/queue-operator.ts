@@ -8,7 +8,7 @@ import { DeadLetters } from './dead-letters/dead-letters.js';
 import { decodeJobHash } from './store/decode-job.js';
 import type { DoctorOptions, DoctorReport } from './doctor/doctor-report.js';
 import { Doctor } from './doctor/doctor.js';
-import { InvalidOptionError } from './model/errors.js';
+import { InvalidOptionError, QueueClosedError } from './model/errors.js';
 import { EventSubscriber } from './redis/event-subscriber.js';
 import { JOB_STATUSES, type JobRecord, type JobStatus, type QueueStats } from './model/job.js';
 import { checkResultOptions, type ResultOptions } from './results/job-handle.js';
@@ -48,6 +48,8 @@ export abstract class QueueOperator {
   readonly deadLetters: DeadLetters = new DeadLetters(this);
   private opened: QueueScripts | undefined;
   private readonly canceller = new Canceller(this);
+  private readonly pendingResults = new Set<(error: Error) => void>();
+  protected closed = false;
 
   constructor(
     client: RedisClient,
@@ -116,6 +118,9 @@ export abstract class QueueOperator {
     checkText('job id', id);
     const { timeoutMs, signal } = checkResultOptions(options);
     const { keys } = await this.scripts();
+    if (this.closed) {
+      throw new QueueClosedError(this.name);
+    }
     const subscriber = EventSubscriber.of(this.connection);
     const events = this.options.events !== 'off';
     const source = {
@@ -124,6 +129,7 @@ export abstract class QueueOperator {
       channel: keys.events,
       events,
       subscriber,
+      pending: this.pendingResults,
       get: (each: string) => this.get(each),
     };
     return waitForResult(source, id, timeoutMs, signal);
@@ -235,6 +241,12 @@ export abstract class QueueOperator {
   /** Runs one script as a question to Redis that must not hang; see `ask`. */
   run<Answer>(call: ScriptCall<Answer>): Promise<Answer> {
     return this.ask(() => this.runner.run(call));
+  }
+
+  /** Rejects the results that are awaited now, and those that are asked for later. */
+  protected closeResults(): void {
+    this.closed = true;
+    this.pendingResults.forEach((end) => end(new QueueClosedError(this.name)));
   }
 
   /** How long Redis may take for an answer, in ms. */

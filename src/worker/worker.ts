@@ -171,10 +171,15 @@ export class Worker {
       if (this.paused.has(queue.name)) lane.close();
       this.lanes.push(lane);
     }
+    if (this.stopping) {
+      return;
+    }
     const announced = this.lanes.map((lane, i) => ({ lane, handlers: this.queues[i]!.handlers }));
     this.announcer = new Announcer(this.id, announced, logger);
     await this.announcer.start();
-    await this.recurring.start();
+    if (!this.stopping) {
+      await this.recurring.start();
+    }
     if (!this.stopping) {
       this.run();
     }

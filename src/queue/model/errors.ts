@@ -120,6 +120,13 @@ export class JobNotFoundError extends JobQueueError {
   }
 }
 
+/** The queue was closed while the result of a job was awaited, or before. The job goes on. */
+export class QueueClosedError extends JobQueueError {
+  constructor(readonly queue: string) {
+    super(`Queue "${queue}" was closed in this process; no result can be awaited any more. Its jobs go on.`);
+  }
+}
+
 /** The schedule does not exist: it was never made, was removed, or no code declares it any more. */
 export class ScheduleNotFoundError extends JobQueueError {
   constructor(

@@ -25,6 +25,8 @@ export interface ResultSource {
   channel: string;
   events: boolean;
   subscriber: EventSubscriber;
+  /** Functions that end the waits in flight with an error; a close of the queue calls them. */
+  pending: Set<(error: Error) => void>;
   get(id: string): Promise<JobRecord | null>;
 }
 
@@ -34,7 +36,7 @@ export interface ResultSource {
  * @param timeoutMs how long to wait, in ms
  * @param abort ends the wait, which rejects with its reason
  * @returns the handler's result; undefined where it returned none
- * @throws JobFailedError, JobCancelledError, JobNotFoundError, JobTimeoutError
+ * @throws JobFailedError, JobCancelledError, JobNotFoundError, JobTimeoutError, QueueClosedError
  */
 export async function waitForResult(
   source: ResultSource,
@@ -43,17 +45,25 @@ export async function waitForResult(
   abort?: AbortSignal,
 ): Promise<unknown> {
   abort?.throwIfAborted();
+  const ending = new AbortController();
+  const end = (reason: unknown) => ending.abort(reason);
+  const follow = () => end(abort!.reason);
+  abort?.addEventListener('abort', follow);
+  source.pending.add(end);
   let timer: NodeJS.Timeout | undefined;
   const gone = new Promise<never>((_, reject) => {
+    ending.signal.addEventListener('abort', () => reject(ending.signal.reason as Error));
     timer = setTimeout(
       () => reject(new JobTimeoutError(id, timeoutMs)),
       Math.min(timeoutMs + LAST_LOOK_MS, LONGEST_TIMER_MS),
     );
   });
   try {
-    return await Promise.race([listenAndLook(source, id, timeoutMs, abort), gone]);
+    return await Promise.race([listenAndLook(source, id, timeoutMs, ending.signal), gone]);
   } finally {
     clearTimeout(timer);
+    abort?.removeEventListener('abort', follow);
+    source.pending.delete(end);
   }
 }
 
@@ -61,18 +71,18 @@ async function listenAndLook(
   source: ResultSource,
   id: string,
   timeoutMs: number,
-  abort?: AbortSignal,
+  abort: AbortSignal,
 ): Promise<unknown> {
   const signal = new Signal();
   const deadline = Date.now() + timeoutMs;
   const end = () => signal.set();
-  abort?.addEventListener('abort', end);
+  abort.addEventListener('abort', end);
   const listening = source.events
     ? await source.subscriber.listen(source.channel, (event) => event.id === id && signal.set())
     : undefined;
   try {
     for (;;) {
-      abort?.throwIfAborted();
+      abort.throwIfAborted();
       const job = await source.get(id);
       if (!job) {
         throw new JobNotFoundError(id, source.queue);
@@ -89,7 +99,7 @@ async function listenAndLook(
     }
   } finally {
     listening?.();
-    abort?.removeEventListener('abort', end);
+    abort.removeEventListener('abort', end);
   }
 }
 

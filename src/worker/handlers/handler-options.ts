@@ -74,6 +74,7 @@ export function checkWorkerQueues(queues: readonly WorkerQueue[]): Connection {
       Array.isArray(queues) ? 'none' : show(queues),
     );
   }
+  const served = new Set<string>();
   for (const each of queues) {
     const name = (each as Partial<WorkerQueue> | null)?.queue?.name;
     const subject = name === undefined ? 'worker queue' : `worker queue "${name}"`;
@@ -81,12 +82,27 @@ export function checkWorkerQueues(queues: readonly WorkerQueue[]): Connection {
     if (queue.connection !== first.queue.connection) {
       throw new InvalidOptionError(subject, 'the Redis client of the other queues', 'another one');
     }
+    refuseSecondEntry(subject, queue, served);
     for (const [job, handler] of Object.entries(handlers)) {
       checkHandler(`${subject}.handlers`, job, handler);
       checkRetention(`${subject}.handlers.${job}`, handler as HandlerOptions, queue.options);
     }
   }
   return first.queue.connection;
+}
+
+/** Two entries would each have slots of their own, and each would send back the jobs of the other's handlers. */
+function refuseSecondEntry(subject: string, { name, options }: JobQueue, served: Set<string>): void {
+  const keys = JSON.stringify([options.prefix, name]);
+  if (served.has(keys)) {
+    throw new InvalidOptionError(
+      subject,
+      'one entry for each queue',
+      'a second one',
+      'Put the handlers of both into one entry.',
+    );
+  }
+  served.add(keys);
 }
 
 function checkHandler(subject: string, job: string, handler: unknown): void {

@@ -27,7 +27,7 @@ export class Declarer {
 
   /** Resolves when the schedules are known to the server. */
   async start(): Promise<void> {
-    if (this.declared.length > 0) {
+    if (this.declared.length > 0 && !this.stopped) {
       await this.runOnce();
       this.timer = this.stopped ? undefined : setInterval(() => void this.runOnce(), INTERVAL_MS);
     }

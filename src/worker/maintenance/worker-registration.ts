@@ -20,6 +20,8 @@ export interface Announced {
 export class Announcer {
   private timer: NodeJS.Timeout | undefined;
   private ended = false;
+  private announcing: Promise<void> | undefined;
+  private withdrawing: Promise<void> | undefined;
 
   constructor(
     private readonly worker: string,
@@ -27,29 +29,46 @@ export class Announcer {
     private readonly logger: JobQueueLogger,
   ) {}
 
-  /** Resolves when the server was told: the limits of the handlers must be known there before the first claim. */
+  /**
+   * Announces the worker, and resolves when the server has answered: the limits of the handlers must be known there before
+   * the first claim. A stop that comes meanwhile takes the announcement back.
+   */
   async start(): Promise<void> {
+    if (this.ended) {
+      return;
+    }
     await this.runOnce();
     if (this.ended) {
-      return; // a stop came while the server kept us waiting
+      await this.withdraw();
+      return;
     }
     this.timer = setInterval(() => void this.runOnce(), INTERVAL_MS);
   }
 
-  async runOnce(): Promise<void> {
-    await this.announce(true);
+  /** Announces the worker once. While a call is in flight, waits for that call. */
+  runOnce(): Promise<void> {
+    this.announcing ??= this.announce(true).finally(() => {
+      this.announcing = undefined;
+    });
+    return this.announcing;
   }
 
   /** Takes the announcement back. */
   async stop(): Promise<void> {
     this.abandon();
-    await this.announce(false);
+    await this.withdraw();
   }
 
   /** Ends without a word to the server, which forgets a silent worker by itself. */
   abandon(): void {
     this.ended = true;
     clearInterval(this.timer);
+  }
+
+  /** Waits for an announcement in flight first: sent again by its text, it could arrive after the withdrawal. */
+  private withdraw(): Promise<void> {
+    this.withdrawing ??= Promise.resolve(this.announcing).then(() => this.announce(false));
+    return this.withdrawing;
   }
 
   private async announce(serves: boolean): Promise<void> {

@@ -4,6 +4,7 @@ import {
   JobFailedError,
   JobNotFoundError,
   JobTimeoutError,
+  QueueClosedError,
   type JobQueueError,
 } from '#queue/model/errors.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
@@ -100,6 +101,38 @@ describe('results', () => {
     expect(error).toBeInstanceOf(JobTimeoutError);
     expect(error).toMatchObject({ jobId: handle.id, timeoutMs: 50 });
     expect((await handle.get())!.status).toBe('pending');
+  });
+
+  it('a close rejects at once what is awaited, and later calls too; the job goes on', async () => {
+    const { queue, state } = coreQueue();
+    const handle = await queue.enqueue('work');
+    const waiting = handle.result({ timeoutMs: 15_000 }).catch((thrown: unknown) => thrown);
+    await listened(state.keys.events);
+    const began = performance.now();
+    queue.close();
+    const error = (await waiting) as QueueClosedError;
+    expect(error).toBeInstanceOf(QueueClosedError);
+    expect(error).toMatchObject({ queue: queue.name });
+    expect(performance.now() - began).toBeLessThan(500);
+    await expect(handle.result()).rejects.toThrow(QueueClosedError);
+    expect((await handle.get())!.status).toBe('pending');
+  });
+
+  it('a close rejects at once also while Redis gives no answer', async () => {
+    const proxy = await FaultProxy.start();
+    const client = connect({ retryStrategy: () => 50 }, proxy.url);
+    client.on('error', () => undefined);
+    const { queue, state } = coreQueue({}, client);
+    const handle = await queue.enqueue('work');
+    const waiting = handle.result({ timeoutMs: 15_000 }).catch((thrown: unknown) => thrown);
+    await listened(state.keys.events);
+    void proxy.loseReplies();
+    const began = performance.now();
+    queue.close();
+    expect(await waiting).toBeInstanceOf(QueueClosedError);
+    expect(performance.now() - began).toBeLessThan(500);
+    proxy.heal();
+    proxy.cut();
   });
 
   it.each<QueueOptions>([{ events: 'listened' }, { events: 'off' }])(

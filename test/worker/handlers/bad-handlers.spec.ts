@@ -77,6 +77,18 @@ describe('a worker refuses', () => {
     expect(() => new Worker([{ queue, handlers: { a: { handle, deadLetterAgeMs: 11 } } }])).not.toThrow();
   });
 
+  it('a second entry of a queue, also as another object', () => {
+    const [queue, other] = [newQueue(), newQueue()];
+    const same = newQueue({ maxAttempts: 9 }, undefined, queue.name);
+    const entries = [queue, other, same].map((each) => ({ queue: each, handlers: { [each.name]: handle } }));
+    expect(refusal(() => new Worker(entries)).message).toBe(
+      `worker queue "${queue.name}": expected one entry for each queue, found a second one. ` +
+        'Put the handlers of both into one entry.',
+    );
+    const elsewhere = { ...entries[2]!, queue: newQueue({ prefix: 'other' }, undefined, queue.name) };
+    expect(() => new Worker([...entries.slice(0, 2), elsewhere])).not.toThrow();
+  });
+
   it.each([[], {}, null, [null], [{ queue: 'jobs', handlers: { handle } }]])('the queues %j', (queues) => {
     expect(refusal(() => new Worker(queues as never)).subject).toMatch(/^worker queue/);
   });
