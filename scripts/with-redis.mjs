@@ -1,5 +1,6 @@
 // node scripts/with-redis.mjs COMMAND ARGS…
 // Runs a command with REDIS_URL set, on the Redis that REDIS_URL names or on one started for it and stopped after it.
+// For the latter the command also finds REDIS_THROWAWAY=yes: no job outlives it.
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { ensureRedis } from './redis-server.mjs';
@@ -36,7 +37,9 @@ process.exit(code);
 
 function runChild() {
   return new Promise((resolve) => {
-    child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, REDIS_URL: redis.url } });
+    const throwaway = redis.source === 'REDIS_URL' ? {} : { REDIS_THROWAWAY: 'yes' };
+    const env = { ...process.env, ...throwaway, REDIS_URL: redis.url };
+    child = spawn(command, args, { stdio: 'inherit', env });
     child.once('error', (error) => {
       console.error(`${command}: ${error.message}`);
       resolve(127);

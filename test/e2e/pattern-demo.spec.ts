@@ -92,7 +92,29 @@ describe('the demo of the pattern', () => {
     });
     expect((await post<{ enqueued: string[] }>('/enqueue')).enqueued).toHaveLength(1);
     expect((await post<{ enqueued: string[] }>('/enqueue', { count: '1000' })).enqueued).toHaveLength(50);
-    expect((await post<{ enqueued: string[] }>('/enqueue', { count: 'x' })).enqueued).toHaveLength(1);
+    await post('/reset');
+  });
+
+  it.each([
+    ['count=x', 1],
+    ['count=', 1],
+    ['count=-3', 1],
+    ['count=2.9', 2],
+    ['count=%2B3', 3],
+    ['count=%204', 4],
+    ['count=3x', 3],
+    ['count=1e1', 1],
+    ['count=0x10', 1],
+    ['count=3&count=5', 3],
+    ['count=99999999999999999999', 50],
+    [`count=${'9'.repeat(400)}`, 1],
+    ['recipient=a&recipient=b', 1],
+  ])('reads %s as its server for Node does', async (form, expected) => {
+    const body = new URLSearchParams(form);
+    const { enqueued } = (await (await fetch(`${url}/enqueue`, { method: 'POST', body })).json()) as {
+      enqueued: string[];
+    };
+    expect(enqueued).toHaveLength(expected);
     await post('/reset');
   });
 
@@ -225,10 +247,20 @@ describe('the demo of the pattern', () => {
       '[{"kind":"email"}]',
       '"text"',
       '{"kind":',
+      '{"count":{"a":1}}',
+      '{"count":[2]}',
+      '{"count":["2"]}',
+      '{"count":true}',
+      '{"count":null}',
     ];
     for (const body of bodies) expect([body, await answerTo('/enqueue', body)]).toEqual([body, 400]);
-    expect(await answerTo('/enqueue', new URLSearchParams('kind[a]=b'))).toBe(400);
-    expect(await answerTo('/enqueue', new URLSearchParams('recipient=a&recipient=b'))).toBe(400);
+    for (const form of ['kind[a]=b', 'count[a]=2', 'count[]=2', 'recipient[]=a']) {
+      expect([form, await answerTo('/enqueue', new URLSearchParams(form))]).toEqual([form, 400]);
+    }
+    for (const form of ['size[a]=1', 'fail_rate[]=1', 'work_latency_ms[a][b]=1']) {
+      expect([form, await answerTo('/workers/start', new URLSearchParams(form))]).toEqual([form, 400]);
+      expect([form, await answerTo('/workers/configure', new URLSearchParams(form))]).toEqual([form, 400]);
+    }
     expect(await answerTo('/enqueue', new URLSearchParams({ recipient: 'x'.repeat(1_001) }))).toBe(400);
     for (const query of ['offset=-1', 'offset=x', 'offset=1.5', 'offset=1e30', 'limit=0', 'limit=1001']) {
       expect([query, (await fetch(`${url}/jobs?${query}`)).status]).toEqual([query, 400]);

@@ -20,6 +20,7 @@ import { WebhookModule } from './webhook/webhook.module.js';
       queues: { [settings.queue]: { visibilityMs: settings.visibilityMs, concurrency: settings.concurrency } },
       reclaim: settings.reclaimMs > 0 && { everyMs: settings.reclaimMs },
       shutdownTimeoutMs: 5_000,
+      audit: settings.audit,
     }),
     StorageModule,
     TroubleModule,

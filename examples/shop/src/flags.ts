@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-const USAGE = `Usage: main.js [flags]
+export const USAGE = `Usage: main.js [flags]
   --host HOST            where to listen (SHOP_HOST, else 127.0.0.1)
   --port PORT            (PORT, else 3000)
   --redis-host HOST      (localhost; REDIS_URL names the whole address)
@@ -9,13 +9,15 @@ const USAGE = `Usage: main.js [flags]
   --reclaim-ms MS        how often expired claims are taken back; 0: only when asked (0)
   --workers N            worker processes at the start, 0 to 8 (0)
   --queue-name NAME      (jobs)
-  --first-jobs           enqueues a job of each kind at the start`;
+  --first-jobs           enqueues a job of each kind at the start
+  -h, --help             prints this`;
 
 export interface Flags {
   host: string;
   port: string;
   workers: number;
   firstJobs: boolean;
+  help: boolean;
 }
 
 /**
@@ -39,10 +41,11 @@ export function readFlags(args: string[], env = process.env): Flags {
         workers: text,
         'queue-name': text,
         'first-jobs': { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
       },
     }),
   );
-  const number = (flag: Exclude<keyof typeof values, 'first-jobs'>, from: number, to: number) => {
+  const number = (flag: Exclude<keyof typeof values, 'first-jobs' | 'help'>, from: number, to: number) => {
     const value = values[flag];
     if (value !== undefined && !(/^\d+$/.test(value) && Number(value) >= from && Number(value) <= to)) {
       throw new Error(`--${flag}: expected a whole number from ${from} to ${to}, found "${value}".\n${USAGE}`);
@@ -61,6 +64,7 @@ export function readFlags(args: string[], env = process.env): Flags {
     port: number('port', 0, 65_535) ?? env.PORT ?? '3000',
     workers: Number(number('workers', 0, 8) ?? 0),
     firstJobs: values['first-jobs'] ?? false,
+    help: values.help ?? false,
   };
 }
 

@@ -1,14 +1,17 @@
 // The shop over HTTP, with its control page. The work is done by worker processes, which the page starts and stops.
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { readFlags, type Flags } from './flags.js';
+import { readFlags, USAGE, type Flags } from './flags.js';
 import { choosePort } from './http/choose-port.js';
+import { flatForm } from './http/flat-form.js';
 import { safeHeaders } from './http/safe-headers.js';
 import { whatToTry } from './http/what-to-try.js';
 import { ShopLogger } from './shop.logger.js';
+import { ownFolder } from './storage/own-folder.js';
 
 const flags = flagsOrExit();
 process.env.SHOP_WORKS = 'no';
+ownFolder();
 // After the flags are read: handlers name their queue as they are loaded.
 const { ShopModule } = await import('./shop.module.js');
 const { FirstJobs } = await import('./first-jobs.js');
@@ -23,6 +26,9 @@ const app = await NestFactory.create<NestExpressApplication>(ShopModule, {
   forceCloseConnections: true,
 });
 app.use(safeHeaders);
+// Flat, as the forms of the Redis pattern: no name makes an object out of a field.
+app.useBodyParser('urlencoded', { extended: false });
+app.use(flatForm);
 // Exits with 0 once the workers are drained, instead of by the signal.
 app.enableShutdownHooks(['SIGINT', 'SIGTERM'], { useProcessExit: true });
 await app.listen(port, flags.host);
@@ -34,7 +40,10 @@ if (flags.firstJobs) await app.get(FirstJobs).enqueue(url);
 
 function flagsOrExit(): Flags {
   try {
-    return readFlags(process.argv.slice(2));
+    const read = readFlags(process.argv.slice(2));
+    if (!read.help) return read;
+    console.log(USAGE);
+    return process.exit(0);
   } catch (error) {
     console.error((error as Error).message);
     return process.exit(2);

@@ -10,4 +10,6 @@ export const settings = {
   concurrency: Number(process.env.SHOP_CONCURRENCY || 10),
   /** Whether this process works, or only serves HTTP. */
   works: process.env.SHOP_WORKS !== 'no',
+  /** A Redis that was started for this run alone need not outlive a crash: nothing to warn of. */
+  audit: process.env.REDIS_THROWAWAY === 'yes' ? ('off' as const) : ('warn' as const),
 };

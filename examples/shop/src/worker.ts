@@ -2,5 +2,7 @@
 // is told to; by hand (npm run start:worker) this is one more, with a supervisor of its own.
 import { runWorkers } from 'nest-job-queue';
 import { AppModule } from './app.module.js';
+import { ownFolder } from './storage/own-folder.js';
 
+ownFolder();
 await runWorkers(AppModule, { processes: 1 });

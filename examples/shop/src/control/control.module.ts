@@ -4,6 +4,7 @@ import { RedisAwayFilter } from '../http/redis-away.filter.js';
 import { JobsModule } from '../jobs/jobs.module.js';
 import { History } from './live/history.js';
 import { ListingController } from './listing.controller.js';
+import { LiveFeed } from './live/live-feed.js';
 import { LiveController } from './live/live.controller.js';
 import { SnapshotService } from './live/snapshot.js';
 import { PageController } from './page.controller.js';
@@ -29,6 +30,7 @@ import { WorkersController } from './workers.controller.js';
     StatsService,
     SnapshotService,
     History,
+    LiveFeed,
     CrashShow,
     Story,
     Troubles,

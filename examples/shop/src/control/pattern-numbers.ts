@@ -9,9 +9,10 @@ export function fraction() {
   return formField((text) => Number.parseFloat(text), 0, 1);
 }
 
+/** An object or a list is refused: no form has one. */
 function formField(parse: (text: string) => number, least: number, most: number) {
-  return z.unknown().transform((text) => {
-    const number = typeof text === 'string' || typeof text === 'number' ? parse(String(text)) : Number.NaN;
+  return z.union([z.string(), z.number()]).transform((given) => {
+    const number = parse(String(given));
     return Number.isFinite(number) ? Math.min(most, Math.max(least, number)) : undefined;
   });
 }

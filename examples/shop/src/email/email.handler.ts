@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { JobHandler, type Job } from 'nest-job-queue';
+import { logLine } from '../log-line.js';
 import { settings } from '../settings.js';
 import { Trouble } from '../trouble/trouble.js';
 import { Mailer } from './mailer.js';
@@ -32,7 +33,7 @@ export class EmailHandler {
     const { to, subject, text } = job.payload;
     // The same id at every attempt: whoever gets the mail twice can tell.
     const sent = await this.mailer.send({ to, subject, text, messageId: `<${job.id}@shop.example>` });
-    this.logger.log(`${job.id}: sent "${subject}" to ${to}`);
+    this.logger.log(logLine`${job.id}: sent "${subject}" to ${to}`);
     return sent;
   }
 }

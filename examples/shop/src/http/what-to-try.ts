@@ -1,5 +1,5 @@
 /** What is printed at the start. */
-export function whatToTry(url: string): string {
+export function whatToTry(url: string, env = process.env): string {
   return `
 The shop is open: ${url}
 
@@ -16,6 +16,10 @@ Open it in a browser to govern its workers and watch its jobs, or:
 Each POST answers with the job's id, and with the paths of the job and of what it makes:
 
   curl ${url}/jobs/ID
+
+One more worker, in another terminal:
+
+  REDIS_URL=${env.REDIS_URL ?? 'redis://localhost:6379'} SHOP_DATA=${env.SHOP_DATA} npm run start:worker
 
 Ctrl-C stops it.
 `;

@@ -6,6 +6,9 @@ export class ZodBody<Schema extends z.ZodType> implements PipeTransform<unknown,
   constructor(private readonly schema: Schema) {}
 
   transform(body: unknown): z.infer<Schema> {
+    const nested = Object.keys(body ?? {}).find((name) => name.includes('['));
+    if (nested !== undefined)
+      throw new BadRequestException([`${nested}: expected a field of its own, found a part of one`]);
     // A POST without a body stands for {}: a schema's defaults fill it.
     const checked = this.schema.safeParse(body ?? {});
     if (!checked.success) {

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { JobHandler, type Job } from 'nest-job-queue';
+import { logLine } from '../log-line.js';
 import { settings } from '../settings.js';
 import { Storage } from '../storage/storage.js';
 import { Trouble } from '../trouble/trouble.js';
@@ -33,7 +34,7 @@ export class InvoiceHandler {
     // The date of the order, not of this attempt: an invoice made twice is the same invoice.
     const pdf = await drawInvoice({ number: job.id, date: job.enqueuedAt, customer, items });
     await this.storage.write('invoices', `${job.id}.pdf`, pdf);
-    this.logger.log(`${job.id}: for ${customer}, ${pdf.length} bytes`);
+    this.logger.log(logLine`${job.id}: for ${customer}, ${pdf.length} bytes`);
     return { totalCents: totalCents(items), bytes: pdf.length };
   }
 }

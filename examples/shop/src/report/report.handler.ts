@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { JobHandler, type Job } from 'nest-job-queue';
+import { logLine } from '../log-line.js';
 import { Storage } from '../storage/storage.js';
 import { ordersOf } from './orders.js';
 
@@ -33,7 +34,7 @@ export class ReportHandler {
       await job.progress({ month, of: 12 });
     }
     await this.storage.write('reports', `${job.id}.csv`, `${lines.join('\n')}\n`);
-    this.logger.log(`${job.id}: ${year}, ${result.orders} orders`);
+    this.logger.log(logLine`${job.id}: ${year}, ${result.orders} orders`);
     return result;
   }
 }

@@ -1,17 +1,15 @@
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Injectable, NotFoundException } from '@nestjs/common';
-import { settings } from '../settings.js';
+import { dataFolder } from './own-folder.js';
 
 /**
- * What jobs make, as files in a temporary folder that all processes of the shop share (a bucket would do the same).
+ * What jobs make, as files in a folder that all processes of this run share (a bucket would do the same).
  * A file bears its job's id: a job may run twice, and then writes the same file again.
  */
 @Injectable()
 export class Storage {
-  private readonly root =
-    process.env.SHOP_DATA ?? join(tmpdir(), `nest-job-queue-shop-${encodeURIComponent(settings.queue)}`);
+  private readonly root = dataFolder();
 
   async write(folder: string, name: string, content: string | Uint8Array): Promise<void> {
     const path = this.path(folder, name);

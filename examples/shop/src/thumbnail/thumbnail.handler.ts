@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { JobHandler, type Job } from 'nest-job-queue';
 import sharp from 'sharp';
+import { logLine } from '../log-line.js';
 import { settings } from '../settings.js';
 import { Storage } from '../storage/storage.js';
 import { Trouble } from '../trouble/trouble.js';
@@ -35,7 +36,7 @@ export class ThumbnailHandler {
     const photo = await takePhoto(product);
     const { data, info } = await sharp(photo).resize({ width }).webp().toBuffer({ resolveWithObject: true });
     await this.storage.write('thumbnails', `${job.id}.webp`, data);
-    this.logger.log(`${job.id}: ${product}, ${info.width} × ${info.height}`);
+    this.logger.log(logLine`${job.id}: ${product}, ${info.width} × ${info.height}`);
     return { width: info.width, height: info.height, bytes: data.length };
   }
 }

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { ShutdownError, type Job } from 'nest-job-queue';
+import { logLine } from '../log-line.js';
 import type { Conditions, FromWorker, ToWorker } from './messages.js';
 
 const NONE: Conditions = { latencyMs: 0, failRate: 0, hangRate: 0 };
@@ -51,7 +52,7 @@ export class Trouble {
    * SIGTERM. Its claim runs out, another process takes the job over, and whoever watches this one must kill it.
    */
   private async freeze(id: string, name: string): Promise<void> {
-    this.logger.warn(`${id}: hangs, and this process with it`);
+    this.logger.warn(logLine`${id}: hangs, and this process with it`);
     await tell({ type: 'hangs', id, name });
     const cell = new Int32Array(new SharedArrayBuffer(4));
     // Not for ever where the shop that started this process is gone: nobody would be left to kill it.

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { JobHandler, NonRetryableError, type Job } from 'nest-job-queue';
+import { logLine } from '../log-line.js';
 import { settings } from '../settings.js';
 import { Trouble } from '../trouble/trouble.js';
 import { sign } from './signature.js';
@@ -41,7 +42,7 @@ export class WebhookHandler {
       // Aborted at the timeout, at a shutdown, and when another worker has taken the job over.
       signal: job.signal,
     });
-    this.logger.log(`${job.id}: ${event}, attempt ${job.attempt}, answered ${response.status}`);
+    this.logger.log(logLine`${job.id}: ${event}, attempt ${job.attempt}, answered ${response.status}`);
     if (response.status === 401) {
       throw new NonRetryableError('the receiver does not accept our signature');
     }

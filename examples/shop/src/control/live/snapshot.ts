@@ -37,6 +37,55 @@ interface JobPage {
 type JobRow = Awaited<ReturnType<SnapshotService['row']>>;
 type WorkerView = ReturnType<SnapshotService['workers']>[number];
 
+type ReadPage = (name: ListName, offset: number) => Promise<JobPage>;
+
+/** Pages of the lists at one moment, each read once, for however many who look at it. */
+class Pages {
+  private readonly read = new Map<string, Promise<JobPage>>();
+
+  constructor(private readonly readPage: ReadPage) {}
+
+  async at(offsets: Offsets): Promise<Record<ListName, JobPage>> {
+    const pages = await Promise.all(
+      LISTS.map(async (name) => [name, await this.page(name, offsets[name])] as const),
+    );
+    return Object.fromEntries(pages) as Record<ListName, JobPage>;
+  }
+
+  private page(name: ListName, offset: number): Promise<JobPage> {
+    const key = `${name} ${offset}`;
+    let page = this.read.get(key);
+    if (!page) this.read.set(key, (page = this.readPage(name, offset)));
+    return page;
+  }
+}
+
+/** What there is to tell of one moment, put together once for all pages that show the same rows. */
+export class Moment {
+  private readonly texts = new Map<string, Promise<string>>();
+
+  constructor(
+    private readonly common: Omit<Snapshot, 'lists'>,
+    private readonly pages?: Pages,
+  ) {}
+
+  textFor(offsets: Offsets): Promise<string> {
+    const key = LISTS.map((name) => offsets[name]).join();
+    let text = this.texts.get(key);
+    if (!text) this.texts.set(key, (text = this.put(offsets)));
+    return text;
+  }
+
+  private async put(offsets: Offsets): Promise<string> {
+    try {
+      return JSON.stringify({ ...this.common, lists: await this.pages?.at(offsets) } satisfies Snapshot);
+    } catch {
+      // Redis has gone away between the numbers and the rows.
+      return JSON.stringify({ ...this.common, redis: false, stats: undefined } satisfies Snapshot);
+    }
+  }
+}
+
 @Injectable()
 export class SnapshotService {
   constructor(
@@ -47,22 +96,19 @@ export class SnapshotService {
     private readonly show: CrashShow,
   ) {}
 
-  async take(offsets: Offsets): Promise<Snapshot> {
+  /** Looks at queue and pool; the rows of the lists are read for the pages that are open. */
+  async look(): Promise<Moment> {
+    const beside = this.beside();
     try {
       const counted = await this.queue.stats();
       const stats = await this.statistics.view(counted);
-      const pages = await Promise.all(
-        LISTS.map((name) =>
-          name === 'pending'
-            ? this.pending(offsets.pending, counted)
-            : this.page(name, offsets[name], stats[`${name}_depth`]),
-        ),
+      const pages = new Pages((name, offset) =>
+        name === 'pending' ? this.pending(offset, counted) : this.page(name, offset, stats[`${name}_depth`]),
       );
-      const lists = Object.fromEntries(LISTS.map((name, i) => [name, pages[i]!])) as Record<ListName, JobPage>;
-      return { redis: true, stats, lists, ...this.beside() };
+      return new Moment({ redis: true, stats, ...beside }, pages);
     } catch {
       // Redis is away: the page says so, and keeps what it showed.
-      return { redis: false, ...this.beside() };
+      return new Moment({ redis: false, ...beside });
     }
   }
 

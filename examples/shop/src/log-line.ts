@@ -1,0 +1,21 @@
+const LONGEST = 200;
+
+/**
+ * A line of the log: logLine`${job.id}: sent to ${to}`. Each value is bounded, and what ends a line, steers a terminal
+ * or hides from the eye is spelled out (`\u001b`), so that no visitor's text is taken for a line of the shop's own.
+ */
+export function logLine(texts: TemplateStringsArray, ...values: unknown[]): string {
+  return String.raw({ raw: texts }, ...values.map(printable));
+}
+
+function printable(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
+  const shown = text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+  return shown.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, spelledOut);
+}
+
+/** Some are two units long. */
+function spelledOut(character: string): string {
+  const units = Array.from({ length: character.length }, (_, i) => character.charCodeAt(i));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+}
