@@ -15,6 +15,7 @@ const VALUES: Record<string, unknown> = {
   resultTtlMs: 1_000,
   backoff: 5,
   timeoutMs: 1_000,
+  timeoutGraceMs: 1_000,
   keepResult: true,
   completedHistory: 5,
   cancelledHistory: 5,

@@ -55,6 +55,7 @@ it('of @JobHandler', () => {
     maxCrashes: true,
     backoff: true,
     timeoutMs: true,
+    timeoutGraceMs: true,
     keepResult: true,
     resultTtlMs: true,
     completedHistory: true,

@@ -11,6 +11,9 @@ import { Job, type JobReporter } from '../handlers/job.js';
 import { StuckWatch, type StuckJob } from './stuck-watch.js';
 import { HandlerTimeoutError } from './worker-errors.js';
 
+/** How long a handler may go on after its timeout before its attempt fails without waiting for it, in ms. */
+const TIMEOUT_GRACE_MS = 10_000;
+
 /** Where an attempt reports its end. `ended` comes at most once, `idle` exactly once, when the handler is really done. */
 export interface AttemptOwner {
   readonly reports: JobReporter;
@@ -38,6 +41,8 @@ export class Attempt implements Completion {
   /** Whether it has a slot, and its handler was called, or is as soon as Redis was told; until then it waits. */
   begun = false;
   private ended = false;
+  /** Set once `timeoutMs` has passed: the attempt fails with it when the handler ends, or after the grace. */
+  private timedOut: HandlerTimeoutError | undefined;
   private timer: NodeJS.Timeout | undefined;
   /** Whether its handler was called and has not ended. */
   private runs = false;
@@ -123,7 +128,12 @@ export class Attempt implements Completion {
   /** Gives the job back unfinished; the handler is told, and what it still does is not settled. */
   interrupt(reason: Error): void {
     this.abort(reason);
-    if (this.end()) {
+    if (!this.end()) {
+      return;
+    }
+    if (this.timedOut) {
+      this.fail(this.timedOut, false);
+    } else {
       this.owner.released(this, { ...this.ref(), reason: 'interruption', delayMs: 0 });
     }
   }
@@ -155,6 +165,10 @@ export class Attempt implements Completion {
     if (!this.end()) {
       return;
     }
+    if (this.timedOut) {
+      this.fail(this.timedOut, false);
+      return;
+    }
     this.outcome = value;
     try {
       const keep = this.claim.options.keepResult ?? this.handler.keepResult ?? true;
@@ -171,19 +185,37 @@ export class Attempt implements Completion {
     if (!this.end()) {
       return;
     }
-    if (isRetryLater(error)) {
+    if (this.timedOut) {
+      this.fail(this.timedOut, isNonRetryable(error));
+    } else if (isRetryLater(error)) {
       this.owner.released(this, { ...this.ref(), reason: 'snooze', delayMs: Math.max(1, error.delayMs) });
     } else {
       this.fail(error, isNonRetryable(error));
     }
   }
 
+  /** Aborts the handler and waits for its end, so that a retry does not run beside it. */
   private timeOut(timeoutMs: number): void {
-    const error = new HandlerTimeoutError(this.id, timeoutMs);
-    if (this.end()) {
-      this.fail(error, false);
+    this.timedOut = new HandlerTimeoutError(this.id, timeoutMs);
+    const { timeoutGraceMs = TIMEOUT_GRACE_MS } = this.handler;
+    if (timeoutGraceMs > 0) {
+      this.timer = setTimeout(() => this.endGrace(timeoutGraceMs), timeoutGraceMs);
+    } else if (this.end()) {
+      this.fail(this.timedOut, false);
     }
-    this.abort(error);
+    this.abort(this.timedOut);
+  }
+
+  /** Fails the attempt although its handler still runs. */
+  private endGrace(graceMs: number): void {
+    if (this.end()) {
+      const { id, name, queue } = this.claim;
+      this.owner.observer.warn(
+        `The handler of job ${id} (${name}) of queue "${queue}" still runs ${graceMs} ms after its timeout. ` +
+          'Its attempt fails now, so a retry may run beside it; let the handler observe job.signal.',
+      );
+      this.fail(this.timedOut, false);
+    }
   }
 
   private fail(error: unknown, final: boolean): void {

@@ -6,7 +6,12 @@ import { InvalidOptionError } from '../../queue/model/errors.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { checkJobName, show } from '../../queue/model/names.js';
 import { jobDefaultFields } from '../../queue/enqueue/encode-job.js';
-import { duration, wholeNumber, type ResolvedQueueOptions } from '../../queue/model/queue-options.js';
+import {
+  duration,
+  timerDuration,
+  wholeNumber,
+  type ResolvedQueueOptions,
+} from '../../queue/model/queue-options.js';
 import type { HandlerFunction, HandlerOptions } from './handler.js';
 import type { WorkerQueue } from '../worker-options.js';
 
@@ -14,6 +19,7 @@ import type { WorkerQueue } from '../worker-options.js';
 export const handlerOptionFields = {
   ...jobDefaultFields,
   backoff: backoffSchema.optional(),
+  timeoutGraceMs: timerDuration(0).optional(),
   completedHistory: wholeNumber(0, 1_000_000).optional(),
   cancelledHistory: wholeNumber(0, 1_000_000).optional(),
   deadLetterCap: wholeNumber(1, 10_000_000).optional(),

@@ -16,8 +16,13 @@ export interface HandlerOptions {
   maxCrashes?: number;
   /** How long a failed job waits before its next attempt. Default: the queue's. */
   backoff?: Backoff;
-  /** How long one attempt may run, in ms, before its signal aborts and the attempt fails. Default: without a limit. */
+  /** How long one attempt may run, in ms, before its signal aborts; the attempt fails. Default: without a limit. */
   timeoutMs?: number;
+  /**
+   * How long a handler may go on after its `timeoutMs`, in ms. Until it ends the claim is kept and no retry begins; after the
+   * grace the attempt fails, and a retry may run beside the handler. 0: it fails at once. Default 10,000.
+   */
+  timeoutGraceMs?: number;
   /** Whether the result is stored. Default true. */
   keepResult?: boolean;
   /** How long a completed job can be read, in ms. Default: the queue's. */

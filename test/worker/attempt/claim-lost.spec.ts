@@ -1,6 +1,6 @@
 // What ends a running attempt from outside: a claim that is lost, a cancel, its time limit.
 import { describe, expect, it } from '@jest/globals';
-import { ClaimLostError, JobCancelledError } from '#queue/model/errors.js';
+import { ClaimLostError, JobCancelledError, NonRetryableError, RetryLaterError } from '#queue/model/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { Job } from '#worker/handlers/job.js';
 import { HandlerTimeoutError } from '#worker/attempt/worker-errors.js';
@@ -225,12 +225,77 @@ describe('timeoutMs', () => {
     const queue = newQueue({ maxAttempts: 1 });
     const { id } = await queue.enqueue({}, { timeoutMs: 10 });
     const finish = gate<string>();
-    const worker = await startWorker(queue, () => finish.promise);
+    const worker = await startWorker(queue, { handle: () => finish.promise, timeoutGraceMs: 0 });
     await worker.event('failed');
     finish.open('late');
     await eventually(() => worker.worker.running === 0);
     expect(await queue.get(id)).toMatchObject({ status: 'failed' });
     expect(worker.events.map(({ type }) => type)).toEqual(['started', 'failed']);
+  });
+
+  it('keeps claim and slot until the handler ends, so that no retry runs beside it', async () => {
+    const queue = newQueue({ visibilityMs: 300, maxAttempts: 2 });
+    const { id } = await queue.enqueue({}, { timeoutMs: 10 });
+    const [aborted, finish] = [gate(), gate()];
+    const steps: string[] = [];
+    const handler = async ({ attempt, signal }: Job) => {
+      steps.push(`start ${attempt}`);
+      if (attempt === 1) {
+        signal.addEventListener('abort', () => aborted.open());
+        await finish.promise;
+      }
+      steps.push(`end ${attempt}`);
+    };
+    const worker = await startWorker(queue, handler);
+    await aborted.promise;
+    await lengthened(queue, id, 300);
+    expect([steps, worker.worker.running]).toEqual([['start 1'], 1]);
+    expect(await queue.get(id)).toMatchObject({ status: 'processing', attempts: 1 });
+    finish.open();
+    await worker.event('completed');
+    expect(steps).toEqual(['start 1', 'end 1', 'start 2', 'end 2']);
+    const { attemptLog } = (await queue.get(id))!;
+    expect(attemptLog[0]).toMatchObject({ outcome: 'error', error: { name: 'HandlerTimeoutError' } });
+  });
+
+  it('ends the wait after the grace, and says that a retry may run beside the handler', async () => {
+    const queue = newQueue({ maxAttempts: 2 });
+    const { id } = await queue.enqueue({});
+    const finish = gate();
+    const handle = ({ attempt }: Job) => (attempt === 1 ? finish.promise : undefined);
+    const worker = await startWorker(queue, { handle: handle as never, timeoutMs: 10, timeoutGraceMs: 20 });
+    await worker.event('completed');
+    expect(worker.warnings).toEqual([
+      expect.stringMatching(`^The handler of job ${id} .* still runs 20 ms after its timeout.*job.signal`),
+    ]);
+    finish.open();
+    await eventually(() => worker.worker.running === 0);
+  });
+
+  it('counts the attempt also where a stop ends the grace', async () => {
+    const queue = newQueue({ maxAttempts: 1 });
+    const { id } = await queue.enqueue({}, { timeoutMs: 10 });
+    const [aborted, finish] = [gate(), gate()];
+    const worker = await startWorker(queue, ({ signal }: Job) => {
+      signal.addEventListener('abort', () => aborted.open());
+      return finish.promise;
+    });
+    await aborted.promise;
+    await worker.worker.stop({ timeoutMs: 100 });
+    expect(await queue.get(id)).toMatchObject({ status: 'failed', attempts: 1, errors: 1, interruptions: 0 });
+    finish.open();
+  });
+
+  it('ends the job for good where the handler then throws a NonRetryableError, and snoozes nothing', async () => {
+    const queue = newQueue({ maxAttempts: 2 });
+    const [stop, later] = [new NonRetryableError('no use'), new RetryLaterError(60_000)];
+    const handle = (job: Job) =>
+      rejectWhenAborted(job as Job<never>).catch(() => Promise.reject(job.payload === 'stop' ? stop : later));
+    const [final, snoozed] = await queue.enqueueMany([{ payload: 'stop' }, { payload: 'later' }]);
+    const worker = await startWorker(queue, { handle, timeoutMs: 10 });
+    await worker.event('failed', 2);
+    expect([(await final!.get())!.attempts, (await snoozed!.get())!.attempts]).toEqual([1, 2]);
+    expect((await snoozed!.get())!.lastError).toContain('ran longer than its timeoutMs');
   });
 });
 

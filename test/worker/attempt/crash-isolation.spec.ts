@@ -47,8 +47,8 @@ async function workerWithSuspect(
 
 describe('a job on its last chance', () => {
   it.each([
-    ['is asked for, where its claim surely stands', VISIBILITY_MS / 3, ['start', 'run']],
-    ['has its claim extended first, where that may have run out', VISIBILITY_MS, ['extend', 'start', 'run']],
+    ['is asked for, where its claim surely stands', VISIBILITY_MS / 3, ['jobStart', 'run']],
+    ['has its claim extended first, where that may have run out', VISIBILITY_MS, ['jobExtend', 'jobStart', 'run']],
   ])('%s', async (_, agoMs, asked) => {
     const { lane, isolation, log } = await workerWithSuspect(agoMs);
     isolation.check();
@@ -65,7 +65,7 @@ describe('a job on its last chance', () => {
     lane.giveUpClaim(1);
     isolation.check();
     await eventually(() => lane.attempts.size === 0);
-    expect(log).toEqual(['extend', 'start', 'run']);
+    expect(log).toEqual(['jobExtend', 'jobStart', 'run']);
   });
 
   it('waits for its turn also where its queue was paused and resumed while claims were under way', async () => {
@@ -77,7 +77,7 @@ describe('a job on its last chance', () => {
     lane.giveUpClaim(1);
     isolation.check();
     await eventually(() => lane.attempts.size === 0);
-    expect(log).toEqual(['start', 'run']);
+    expect(log).toEqual(['jobStart', 'run']);
   });
 
   it('goes back at a pause once no claim is under way, as what that brings would stand before it', async () => {
@@ -93,10 +93,10 @@ describe('a job on its last chance', () => {
   });
 
   it('goes back where Redis does not say whether its claim stands', async () => {
-    const { lane, isolation, log } = await workerWithSuspect(VISIBILITY_MS, { fails: ['extend'] });
+    const { lane, isolation, log } = await workerWithSuspect(VISIBILITY_MS, { fails: ['jobExtend'] });
     isolation.check();
     await eventually(() => lane.attempts.size === 0);
-    expect(log).toEqual(['extend']);
+    expect(log).toEqual(['jobExtend']);
     expect(lane.outbox.releases).toMatchObject([{ settlement: { reason: 'interruption', delayMs: 0 } }]);
     expect(isolation.isActive).toBe(false);
   });

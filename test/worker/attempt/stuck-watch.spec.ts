@@ -1,6 +1,7 @@
 // A handler that ignores its signal keeps its slot: operators are told, again and again, until it ends.
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { resolveThread } from '#nest/handlers/thread-option.js';
+import type { HandlerFunction } from '#worker/handlers/handler.js';
 import { STUCK_AFTER_MS, StuckWatch } from '#worker/attempt/stuck-watch.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
@@ -78,10 +79,11 @@ describe('a worker', () => {
     await stopped.enqueue('goes on', options);
     const [finish, ends] = [gate(), gate()];
     const handle = ({ payload }: { payload: string }) => (payload === 'ends' ? ends.promise : finish.promise);
-    const other = await startWorker(stopped, handle);
+    const handler = { handle: handle as HandlerFunction, timeoutGraceMs: 0 };
+    const other = await startWorker(stopped, handler);
     await other.event('failed');
     await other.worker.stop({ timeoutMs: 50 });
-    const worker = await startWorker(queue, handle);
+    const worker = await startWorker(queue, handler);
     await worker.event('failed', 2);
     ends.open();
     expect(worker.worker.stuck).toEqual([]);

@@ -128,9 +128,8 @@ describe('concurrency', () => {
     const stuck = gate();
     await queue.enqueue('stuck', { timeoutMs: 5 });
     await queue.enqueue('next');
-    const worker = await startWorker(queue, (job: Job) => (job.payload === 'stuck' ? stuck.promise : 1), {
-      perQueue: 1,
-    });
+    const handle = ({ payload }: Job) => (payload === 'stuck' ? stuck.promise : 1);
+    const worker = await startWorker(queue, { handle, timeoutGraceMs: 0 }, { perQueue: 1 });
     await worker.event('failed');
     await queue.stats(); // a round trip, in which the next job could have been claimed
     expect(worker.worker.running).toBe(1);

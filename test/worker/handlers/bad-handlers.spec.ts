@@ -27,6 +27,7 @@ const BAD_OPTIONS: [string, unknown][] = [
   ['maxAttempts', { maxAttempts: 0 }],
   ['maxCrashes', { maxCrashes: '3' }],
   ['timeoutMs', { timeoutMs: -5 }],
+  ['timeoutGraceMs', { timeoutGraceMs: '10' }],
   ['keepResult', { keepResult: 'no' }],
   ['backoff', { backoff: -1 }],
   ['completedHistory', { completedHistory: -1 }],
