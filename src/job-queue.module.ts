@@ -20,7 +20,7 @@ import {
 } from './nest/options/job-queue.options.js';
 import { JobQueueService } from './nest/service/job-queue.service.js';
 import { JobListeners } from './nest/handlers/job-listeners.js';
-import { OutermostHooks, OutermostHooksModule } from './nest/lifecycle/lifecycle-order.js';
+import { LifecycleOrder, LifecycleOrderModule } from './nest/lifecycle/lifecycle-order.js';
 import { QueueRegistry } from './nest/connection/queue-registry.js';
 import { QuietLogger } from './nest/connection/quiet-logger.js';
 import { ReclaimScheduler } from './nest/lifecycle/reclaim.scheduler.js';
@@ -89,7 +89,7 @@ const providers: Provider[] = [
     provide: WorkerLifecycle,
     useFactory: (...parts: ConstructorParameters<typeof WorkerLifecycle>) => new WorkerLifecycle(...parts),
     inject: [
-      OutermostHooks,
+      LifecycleOrder,
       RESOLVED_OPTIONS,
       RedisConnection,
       QueueRegistry,
@@ -113,7 +113,7 @@ const providers: Provider[] = [
  * export class AppModule {}
  */
 @Module({
-  imports: [DiscoveryModule, OutermostHooksModule],
+  imports: [DiscoveryModule, LifecycleOrderModule],
   providers,
   exports: [JobQueueService, JobQueueHealthIndicator],
 })

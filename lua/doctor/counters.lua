@@ -2,7 +2,7 @@
 -- Holds the counters against what can be seen: each is a whole number, and no lower than the jobs that stand for it, as far
 -- as a bounded look goes. Mended they are set to what can be seen.
 -- In a queue that only this library uses they are held against each other too: each job that came in waits, runs or has left
--- by one end that is counted, and each end of a claim had a fence of its own. Which counter is wrong then nobody can know, so
+-- by one end that is increment, and each end of a claim had a fence of its own. Which counter is wrong then nobody can know, so
 -- that none is set; but where one alone of the comings and ends is no number, or too low, the others tell it.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] '1' to mend; ARGV[2] how many jobs of each place to look at; ARGV[3] '1' where only this library uses the queue
@@ -11,7 +11,7 @@
 --@include lib/doctor/counter_minimums
 --@include lib/doctor/counter_balance
 local mending, exclusive = ARGV[1] == '1', ARGV[3] == '1'
-local least, held, wrong, answer = least_counts(tonumber(ARGV[2])), {}, {}, {}
+local least, held, wrong, answer = counter_minimums(tonumber(ARGV[2])), {}, {}, {}
 local pairs_of_stats = redis.call('HGETALL', stats)
 for i = 1, #pairs_of_stats, 2 do
   held[pairs_of_stats[i]] = pairs_of_stats[i + 1]
@@ -43,7 +43,7 @@ for _, counter in ipairs(mending and wrong or {}) do
   redis.call('HSET', stats, counter, string.format('%d', held[counter]))
 end
 if exclusive and #wrong == 0 then
-  for _, fault in ipairs(imbalances(held)) do
+  for _, fault in ipairs(counter_imbalances(held)) do
     tell(fault.counters, fault.found, fault.expected)
   end
 end

@@ -22,14 +22,14 @@ local judged, answer = 0, { 0 }
 
 for i = first + 3, #ARGV do
   local id = ARGV[i]
-  local at = standing_of(id, #redis.call('LPOS', pending, id, 'COUNT', 0), #redis.call('LPOS', processing, id, 'COUNT', 0))
+  local at = inspect(id, #redis.call('LPOS', pending, id, 'COUNT', 0), #redis.call('LPOS', processing, id, 'COUNT', 0))
   at.in_failed = at.status == 'failed' and redis.call('LPOS', failed, id)
   local kind, found, expected = fault_of(at)
   if kind then
     local n = #answer
     answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = id, kind, found, expected
     if mending then
-      mend(at, found, visibility)
+      repair(at, found, visibility)
     end
   end
   judged = judged + 1

@@ -9,7 +9,7 @@
 --@include lib/doctor/inspect
 local answer = {}
 for _, id in ipairs(ARGV) do
-  local at = standing_of(id, 0, 0)
+  local at = inspect(id, 0, 0)
   local verdict
   if #at.places == 0 then
     local ended = (at.status == 'completed' or at.status == 'cancelled') and at.ttl >= 0

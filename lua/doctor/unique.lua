@@ -10,7 +10,7 @@ local answer = {}
 for i = 2, #ARGV do
   local key = ARGV[i]
   local owner = redis.call('HGET', unique, key)
-  if owner and not redis.call('ZSCORE', windows, key) then
+  if owner and not redis.call('ZSCORE', unique_expiries, key) then
     local status = redis.pcall('HGET', job .. owner, 'status')
     status = type(status) == 'string' and status
     if not status or ended[status] then

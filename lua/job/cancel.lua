@@ -25,7 +25,7 @@ end
 if status == 'completed' or status == 'failed' then
   return 'finished'
 end
-if status ~= 'processing' and take_out(id) then
+if status ~= 'processing' and remove_waiting(id) then
   if request ~= '' then
     redis.call('HSET', job .. id, 'cancel_request', request)
   end

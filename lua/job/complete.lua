@@ -6,7 +6,7 @@
 -- KEYS[4] stats      hash
 -- KEYS[5] unique     hash
 -- KEYS[6] events     channel
--- ARGV[1] completed_history in ids; ARGV[2] fallen_ttl in ms; ARGV[3] publish (listened, always, off)
+-- ARGV[1] completed_history in ids; ARGV[2] evicted_ttl in ms; ARGV[3] publish (listened, always, off)
 -- ARGV[4] result_ttl in ms
 -- ARGV[5..] for the jobs that one claim brought together: its token, their ending ('1' for plain jobs: first attempts without
 --   options, which hold no unique key and left no error; '' for others; or JSON where a handler or options ask for more:
@@ -17,7 +17,7 @@
 -- Repeated: the token is empty and the fence equal, so it counts as done and changes nothing.
 local job, claims, completed, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local unique, events = KEYS[5], KEYS[6]
-local completed_history, fallen_ttl, publish, result_ttl = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
+local completed_history, evicted_ttl, publish, result_ttl = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
 --@include lib/core/clock
 --@include lib/core/events
 --@include lib/settle/history
@@ -68,6 +68,6 @@ end
 if #done > 0 then
   redis.call('ZREM', claims, unpack(done))
   redis.call('HINCRBY', stats, 'completed_total', string.format('%d', #done))
-  remember(completed, done, completed_history)
+  add_to_history(completed, done, completed_history)
 end
 return #lost > 0 and lost or nil

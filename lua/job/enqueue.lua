@@ -10,7 +10,7 @@
 -- KEYS[6] scheduled    sorted set
 -- KEYS[7] sequence     string
 -- KEYS[8] unique       hash
--- KEYS[9] windows      sorted set
+-- KEYS[9] unique_expiries      sorted set
 -- KEYS[10] replaced    prefix of the memories of replacements
 -- ARGV[1..] of plain jobs, for those of one name: the name, how many follow; for each: id, payload (JSON); then the next
 --   name. Else for each job: id, name, payload, options ('' for a plain one, else JSON: delay_ms, run_at_ms, priority,
@@ -21,7 +21,7 @@
 -- Repeated: a known id adds nothing. For an id chosen by the caller, options.request tells a repeat from a conflict.
 --   A replacement leaves no id of its own, so it is remembered for ten minutes.
 local job, pending, wake, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local prioritized, scheduled, sequence, unique, windows, replaced = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local prioritized, scheduled, sequence, unique, unique_expiries, replaced = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local memory_ms = 600000
 local many = 20 -- from so many of one name on it pays to copy what they share
 --@include lib/core/clock
@@ -59,7 +59,7 @@ else
     end
   end
   for i = 1, #ARGV, 4 do
-    local verdict, standing, name = add_asked(ARGV[i], ARGV[i + 1], ARGV[i + 2], asked[i])
+    local verdict, standing, name = add_with_options(ARGV[i], ARGV[i + 1], ARGV[i + 2], asked[i])
     if verdict then
       local n = #answers
       answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = (i + 3) / 4, verdict, standing, name or ''

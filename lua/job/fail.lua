@@ -32,12 +32,12 @@ local function fail(id, message, error, final, backoff, begun)
     redis.call('HSET', key, 'attempts', string.format('%d', attempts))
   end
   log_attempt(id, 'error', error)
-  redis.call('HSET', key, 'errors', counted(errors), 'claim_token', '', 'last_error', message, 'last_error_at_ms', now)
+  redis.call('HSET', key, 'errors', increment(errors), 'claim_token', '', 'last_error', message, 'last_error_at_ms', now)
   if cancel then
     end_cancelled(id)
     return 'cancelled'
   end
-  if final or (tonumber(attempts) or 0) >= limits(id) then
+  if final or (tonumber(attempts) or 0) >= attempt_limits(id) then
     bury(id, message)
     return 'failed'
   end

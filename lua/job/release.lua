@@ -30,7 +30,7 @@ local function release(id, reason, delay)
   log_attempt(id, reason)
   local name, priority, rank, cancel, attempts, times = unpack(read(key, 'name', 'priority', 'rank',
     'cancel_requested_at_ms', 'attempts', counters[reason]))
-  times = counted(times)
+  times = increment(times)
   redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'attempts', math.max(0, (tonumber(attempts) or 1) - 1),
     counters[reason], times)
   if cancel then

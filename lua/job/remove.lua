@@ -20,7 +20,7 @@ if status == 'processing' then
 end
 local ended = { completed = completed, cancelled = cancelled, failed = failed }
 if not ended[status] then
-  if not take_out(id) then
+  if not remove_waiting(id) then
     return 'processing'
   end
 else
@@ -33,7 +33,7 @@ if unique_key and redis.call('HGET', unique, unique_key) == id then
 end
 if window and redis.call('HGET', unique, window) == id then
   redis.call('HDEL', unique, window)
-  redis.call('ZREM', windows, window)
+  redis.call('ZREM', unique_expiries, window)
 end
 redis.call('UNLINK', key)
 if not ended[status] then

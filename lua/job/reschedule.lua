@@ -3,7 +3,7 @@
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] delay in ms, or ''; ARGV[3] run at, in ms, or ''
 -- Returns scheduled | pending | refused (it is not waiting) | missing; or, where it would have expired by then and nothing
---   is changed, the ms until that start and the ms until it expires. Repeated: the same, a delay counted anew.
+--   is changed, the ms until that start and the ms until it expires. Repeated: the same, a delay increment anew.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/core/read
@@ -23,7 +23,7 @@ expires_at = tonumber(expires_at)
 if expires_at and math.max(due, now) >= expires_at then
   return { due - now, expires_at - now }
 end
-if not take_out(id) then
+if not remove_waiting(id) then
   return 'refused'
 end
 if due > now then

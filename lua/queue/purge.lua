@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Deletes a slice of all jobs of the queue, in every state; with the last slice also what only belongs to jobs: unique
 -- keys, the wake marker, the sweep's memory. Counters, fences, a pause and the schedules stay. The ids that wait or run are
--- counted in removed_total, also where their hash is gone.
+-- increment in removed_total, also where their hash is gone.
 -- What the workers announced goes too where none was seen of late. While one may live it stays, since a job that it claims
 -- next may outlive it; but with an end, which the worker's next announcement takes away.
 -- KEYS: the standard keys, see lib/core/keys
@@ -51,11 +51,11 @@ if removed > 0 then
   redis.pcall('HINCRBY', stats, 'removed_total', removed) -- one that is no number is for the doctor to tell
 end
 if looked < limit then
-  redis.call('UNLINK', unique, windows, wake, sweep, foreign, histories)
+  redis.call('UNLINK', unique, unique_expiries, wake, sweep, foreign_claims, histories)
   if redis.call('ZCOUNT', workers, now - seen, '+inf') == 0 then
-    redis.call('UNLINK', workers, policies, retention)
+    redis.call('UNLINK', workers, handler_limits, retention)
   else
-    for _, key in ipairs({ workers, policies, retention }) do
+    for _, key in ipairs({ workers, handler_limits, retention }) do
       redis.call('PEXPIRE', key, stay)
     end
   end

@@ -18,17 +18,17 @@ if ARGV[2] == '1' then
   redis.call('HSET', retention, '', ARGV[3]) -- no job has this name
   for i = 4, #ARGV, 3 do
     local name, limits, kept = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-    redis.call('HSET', policies, name, limits)
+    redis.call('HSET', handler_limits, name, limits)
     if kept == '' then
       redis.call('HDEL', retention, name)
     else
       redis.call('HSET', retention, name, kept)
     end
   end
-  for _, announced in ipairs({ workers, policies, retention }) do
+  for _, announced in ipairs({ workers, handler_limits, retention }) do
     redis.call('PERSIST', announced)
   end
 else
   redis.call('ZREM', workers, ARGV[1])
-  forget_what_is_idle()
+  forget_idle_queue()
 end

@@ -18,7 +18,7 @@ local function declare(id, version, key)
   if source ~= 'code' or current ~= version and not held then
     return 'upsert'
   end
-  redis.call('ZADD', declared, now, id)
+  redis.call('ZADD', schedule_owners, now, id)
   wake_schedule(id, key)
   if current ~= version then
     return 'held'

@@ -11,14 +11,14 @@
 --@include lib/core/read
 --@include lib/schedule/rest
 local limit, declaration_ms = tonumber(ARGV[1]), tonumber(ARGV[2])
-local due = redis.call('ZRANGE', ticks, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+local due = redis.call('ZRANGE', schedule_due, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
 local reply = { now, -1, #due == 2 * limit and 1 or 0 }
 for i = 1, #due, 2 do
   local id, at, key = due[i], due[i + 1], schedule .. due[i]
   local version, recurrence, source = unpack(read(key, 'version', 'recurrence', 'source'))
   if not version then
-    redis.call('ZREM', ticks, id) -- its hash is gone
-    redis.call('ZREM', declared, id)
+    redis.call('ZREM', schedule_due, id) -- its hash is gone
+    redis.call('ZREM', schedule_owners, id)
   elseif source == 'code' and not is_declared(id, declaration_ms) then
     rest(id, key, at)
   else
@@ -26,7 +26,7 @@ for i = 1, #due, 2 do
     reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = id, at, version, recurrence
   end
 end
-local following = redis.call('ZRANGE', ticks, '(' .. now_text, '(+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+local following = redis.call('ZRANGE', schedule_due, '(' .. now_text, '(+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
 if following[2] then
   reply[2] = tonumber(following[2]) - now
 end

@@ -8,7 +8,7 @@
 --@include lib/core/clock
 --@include lib/schedule/rest
 local one, offset, limit, declaration_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local ids = one ~= '' and { one } or redis.call('ZRANGE', ticks, offset, offset + limit - 1)
+local ids = one ~= '' and { one } or redis.call('ZRANGE', schedule_due, offset, offset + limit - 1)
 local schedules = {}
 for _, id in ipairs(ids) do
   local hash = redis.call('HGETALL', schedule .. id)
@@ -18,7 +18,7 @@ for _, id in ipairs(ids) do
     end
     add('id', id)
     add('declared', is_declared(id, declaration_ms) and '1' or '0')
-    local due = redis.call('ZSCORE', ticks, id)
+    local due = redis.call('ZSCORE', schedule_due, id)
     if due and due ~= 'inf' then
       add('due_at_ms', due)
     end

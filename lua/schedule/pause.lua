@@ -11,5 +11,5 @@ if redis.call('EXISTS', key) == 0 then
 end
 redis.call('HSETNX', key, 'paused_at_ms', now)
 redis.call('HDEL', key, 'rested_due_ms')
-redis.call('ZADD', ticks, '+inf', id)
+redis.call('ZADD', schedule_due, '+inf', id)
 return 'paused'

@@ -11,6 +11,6 @@ local source = redis.call('HGET', key, 'source')
 if source == 'code' and is_declared(id, tonumber(ARGV[2])) then
   return 'declared'
 end
-redis.call('ZREM', ticks, id)
-redis.call('ZREM', declared, id)
+redis.call('ZREM', schedule_due, id)
+redis.call('ZREM', schedule_owners, id)
 return redis.call('UNLINK', key) == 1 and 'removed' or 'missing'

@@ -19,5 +19,5 @@ if ARGV[3] ~= version then
   return { 'next', now, version, recurrence }
 end
 redis.call('HDEL', key, 'paused_at_ms')
-redis.call('ZADD', ticks, ARGV[2], id)
+redis.call('ZADD', schedule_due, ARGV[2], id)
 return { 'resumed' }

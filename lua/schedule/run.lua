@@ -18,5 +18,5 @@ local name, payload, options = unpack(redis.call('HMGET', schedule .. id, 'name'
 if not name then
   return { 'missing' }
 end
-local verdict, standing, standing_name = add(job_id, name, payload, options, id)
+local verdict, standing, standing_name = add_scheduled(job_id, name, payload, options, id)
 return { verdict, standing, standing_name or name }

@@ -29,7 +29,7 @@ local function make(id, due, key)
     return 'skipped'
   end
   local job_id = '@schedule:' .. id .. ':' .. string.format('%d', due)
-  local verdict, standing = add(job_id, name, payload, options, id)
+  local verdict, standing = add_scheduled(job_id, name, payload, options, id)
   redis.call('HSET', key, 'last_tick_at_ms', due, 'last_job', standing)
   return verdict == 'kept' and 'kept' or 'enqueued'
 end
@@ -37,11 +37,11 @@ end
 local answers = {}
 for i = 1, #ARGV, 4 do
   local id, due, next_due, key = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 3]), schedule .. ARGV[i]
-  local score = tonumber(redis.call('ZSCORE', ticks, id) or nil)
+  local score = tonumber(redis.call('ZSCORE', schedule_due, id) or nil)
   local version = read(key, 'version')[1]
   local answer = 'lost'
   if score == due and version == ARGV[i + 2] and due <= now and next_due > due then
-    redis.call('ZADD', ticks, next_due, id)
+    redis.call('ZADD', schedule_due, next_due, id)
     answer = make(id, due, key)
     if answer ~= 'lost' then
       redis.call('HINCRBY', key, answer == 'enqueued' and 'ticks' or 'skipped', 1)

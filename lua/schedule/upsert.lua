@@ -27,10 +27,10 @@ end
 local function own()
   redis.call('HSET', key, 'source', source)
   if source == 'code' then
-    redis.call('ZADD', declared, now, id)
+    redis.call('ZADD', schedule_owners, now, id)
     redis.call('HSET', key, 'held_by', worker, 'held_until_ms', now + declaration_ms)
   else
-    redis.call('ZREM', declared, id)
+    redis.call('ZREM', schedule_owners, id)
     redis.call('HDEL', key, 'held_by', 'held_until_ms')
   end
   wake_schedule(id, key)
@@ -44,7 +44,7 @@ if current == version then
   return { 'unchanged', now }
 end
 if current and source == 'code' and is_held() then
-  redis.call('ZADD', declared, now, id)
+  redis.call('ZADD', schedule_owners, now, id)
   wake_schedule(id, key)
   return { 'held', now }
 end
@@ -56,11 +56,11 @@ redis.call('HSET', key, 'version', version, 'recurrence', ARGV[7], 'name', ARGV[
 own()
 if not current then
   redis.call('HSET', key, 'created_at_ms', now)
-  redis.call('ZADD', ticks, next_due, id)
+  redis.call('ZADD', schedule_due, next_due, id)
   return { 'created', now }
 end
-local due = tonumber(redis.call('ZSCORE', ticks, id) or nil)
+local due = tonumber(redis.call('ZSCORE', schedule_due, id) or nil)
 if not paused and not (due and due <= now) then
-  redis.call('ZADD', ticks, next_due, id)
+  redis.call('ZADD', schedule_due, next_due, id)
 end
 return { 'changed', now }

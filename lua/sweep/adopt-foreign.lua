@@ -42,7 +42,7 @@ end
 
 local function note_claims()
   for _, id in ipairs(slice_of(processing, 'foreign_cursor')) do
-    redis.call('ZADD', foreign, 'NX', now, sighting(id))
+    redis.call('ZADD', foreign_claims, 'NX', now, sighting(id))
   end
 end
 
@@ -56,9 +56,9 @@ local function crash_foreign(id)
 end
 
 local function take_back(answers)
-  for _, seen in ipairs(redis.call('ZRANGE', foreign, '-inf', now - visibility, 'BYSCORE', 'LIMIT', 0, limit)) do
+  for _, seen in ipairs(redis.call('ZRANGE', foreign_claims, '-inf', now - visibility, 'BYSCORE', 'LIMIT', 0, limit)) do
     local id = string.match(seen, '^[^:]*:[^:]*:(.*)$')
-    redis.call('ZREM', foreign, seen)
+    redis.call('ZREM', foreign_claims, seen)
     if sighting(id) == seen and redis.call('LREM', processing, 1, id) == 1 then
       answers[#answers + 1], answers[#answers + 2] = id, crash_foreign(id)
     end
@@ -81,5 +81,5 @@ end
 note_claims()
 local answers = { 0 }
 take_back(answers)
-answers[1] = takes_turn('adopted_at_ms', tonumber(ARGV[first + 2])) and adopt_failures() or 0
+answers[1] = once_per_interval('adopted_at_ms', tonumber(ARGV[first + 2])) and adopt_failures() or 0
 return answers

@@ -7,7 +7,7 @@
 -- ARGV[1] the most entries to look at of each kind; ARGV[2] the age of a dead letter, in ms, or 0 for none
 -- ARGV[3] how long a silent worker is remembered, in ms; ARGV[4] how long a schedule that no code declares is, in ms
 -- ARGV[5] completed_history, ARGV[6] failed_history, ARGV[7] cancelled_history in ids; ARGV[8] dead_letter_cap
--- ARGV[9] fallen_ttl, ARGV[10] result_ttl, ARGV[11] cancelled_ttl in ms; the limits among these hold where no worker
+-- ARGV[9] evicted_ttl, ARGV[10] result_ttl, ARGV[11] cancelled_ttl in ms; the limits among these hold where no worker
 --   announced any
 -- ARGV[12] the pace in ms, see lib/retention/once_per_interval: 0 also for what an earlier call has left
 -- Returns more: 1 when a kind used up its limit. Repeated: goes on, or leaves it to the first.
@@ -18,12 +18,12 @@
 local limit, dead_age = tonumber(ARGV[1]), announced.dead_letter_age or tonumber(ARGV[2])
 local worker_age, schedule_age = tonumber(ARGV[3]), tonumber(ARGV[4])
 local dead_letter_cap = announced.dead_letter_cap or tonumber(ARGV[8])
-local fallen_ttl, result_ttl = ARGV[9], announced.result_ttl or tonumber(ARGV[10])
+local evicted_ttl, result_ttl = ARGV[9], announced.result_ttl or tonumber(ARGV[10])
 local cancelled_ttl = announced.cancelled_ttl or announced.result_ttl or tonumber(ARGV[11])
 local more = 0
 
 --@include lib/retention/once_per_interval
-if not takes_turn('tidied_at_ms', tonumber(ARGV[12])) then
+if not once_per_interval('tidied_at_ms', tonumber(ARGV[12])) then
   return 0
 end
 
@@ -47,7 +47,7 @@ local function delete_job(id)
 end
 
 local function forget_schedule(id)
-  redis.call('ZREM', ticks, id)
+  redis.call('ZREM', schedule_due, id)
   redis.call('UNLINK', schedule .. id)
 end
 
@@ -63,18 +63,18 @@ cut(completed, announced.completed_history or tonumber(ARGV[5]))
 cut(failed, announced.failed_history or tonumber(ARGV[6]))
 cut(cancelled, announced.cancelled_history or tonumber(ARGV[7]))
 more = trim_dead_letters(limit) > limit and 1 or more
-leave(windows, now, free_key)
-free_left_keys()
+leave(unique_expiries, now, free_key)
+free_stale_unique()
 if dead_age > 0 then
   leave(dead, now - dead_age, delete_job)
 end
 trim(completed, 'completed')
 trim(failed) -- where a client of the pattern put an id, it is for lua/sweep/adopt-foreign.lua to judge
 trim(cancelled, 'cancelled')
-look_at_ended()
-forget_other_lives() -- first, so that nothing is taken for the sake of what is gone
+index_finished()
+prune_stale() -- first, so that nothing is taken for the sake of what is gone
 trim_histories()
-leave(declared, now - schedule_age, forget_schedule)
+leave(schedule_owners, now - schedule_age, forget_schedule)
 redis.call('ZREMRANGEBYSCORE', workers, '-inf', now - worker_age)
-forget_what_is_idle()
+forget_idle_queue()
 return more

@@ -14,14 +14,14 @@ import { Pulse } from './pulse.js';
  */
 export type WorkerProcessState = 'starting' | 'running' | 'disconnected' | 'waiting' | 'stopping' | 'stopped';
 
-/** What a supervised process tells its supervisor. */
+/** What a withResponseTimeout process tells its supervisor. */
 export interface ProcessOwner {
   changed(): void;
   tell(event: WorkerProcessEvent): void;
   gaveUp(error: WorkerBootError): void;
 }
 
-/** One of the supervised processes: started, kept alive and replaced, under one name, until it is stopped. */
+/** One of the withResponseTimeout processes: started, kept alive and replaced, under one name, until it is stopped. */
 export class WorkerProcess {
   state: WorkerProcessState = 'waiting';
   /** How often it was started again. */

@@ -1,7 +1,7 @@
 import type { Serializable } from 'node:child_process';
 import { Logger } from '@nestjs/common';
 import { Subject, type Observable } from 'rxjs';
-import { GuardedObservable } from '../nest/service/safe-observable.js';
+import { SafeObservable } from '../nest/service/safe-observable.js';
 import type { WorkerBootError } from './boot-error.js';
 import { checkResize, type ResolvedRunWorkersOptions } from './options.js';
 import type { WorkerProcessEvent } from './process-event.js';
@@ -59,7 +59,7 @@ export class WorkerProcesses {
     this.ended = new Promise((resolve) => {
       this.resolveEnded = resolve;
     });
-    this.events = new GuardedObservable(
+    this.events = new SafeObservable(
       (error) => this.logger.error(`A listener to events of worker processes failed: ${String(error)}`),
       (subscriber) => {
         const subscription = this.subject.subscribe(subscriber);

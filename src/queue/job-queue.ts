@@ -8,21 +8,21 @@ import { EventSubscriber } from './redis/event-subscriber.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from './model/job.js';
 import type { JobHandle } from './results/job-handle.js';
 import { randomId } from './model/random-id.js';
-import type { NewJob } from './store/enqueue-call.js';
+import type { EncodedJob } from './store/enqueue-call.js';
 import { encodeJson } from './model/encode-json.js';
 import { LARGEST_PAGE, YEAR_MS } from './model/bounds.js';
 import { checkText } from './model/names.js';
-import { newJob, type EnqueueOptions } from './enqueue/encode-job.js';
+import { encodeJob, type EnqueueOptions } from './enqueue/encode-job.js';
 import type { QueueOptions } from './model/queue-options.js';
 import { Producer } from './enqueue/producer.js';
-import { QueueOperator, SLICE } from './queue-operator.js';
+import { QueueAdmin, SLICE } from './queue-operator.js';
 import type { FailOutcome, ReleaseOutcome } from './store/queue-calls.js';
 import type { RedisClient } from './redis/redis-client.js';
 import type { InputOf, OutputOf, StandardSchema } from './model/standard-schema.js';
 import { storeError } from './model/serialize-error.js';
 import { checkJobs } from './enqueue/validate-bulk.js';
-import { newTypedJob, typedSource, type TypedEnqueueOptions } from './enqueue/encode-typed-job.js';
-import { Waker } from './redis/wake-wait.js';
+import { encodeTypedJob, typedSource, type TypedEnqueueOptions } from './enqueue/encode-typed-job.js';
+import { WakeWait } from './redis/wake-wait.js';
 
 export interface ClaimOptions {
   /** How long to wait for a job, in ms. Default 0. */
@@ -46,9 +46,9 @@ type Untyped<Payload> = Payload extends JobDefinition ? never : Payload;
  * const job = await queue.claim({ timeoutMs: 5_000 });
  * if (job) await queue.complete(job, { sent: true });
  */
-export class JobQueue extends QueueOperator {
+export class JobQueue extends QueueAdmin {
   private readonly producer: Producer;
-  private waker: Waker | undefined;
+  private waker: WakeWait | undefined;
   private readonly identity = `${hostname()}:${process.pid}`;
   private claims = 0;
 
@@ -82,11 +82,11 @@ export class JobQueue extends QueueOperator {
   async enqueue(first: unknown, second?: unknown, third?: TypedEnqueueOptions): Promise<JobHandle> {
     const { maxPayloadBytes } = this.options;
     if (isJobDefinition(first)) {
-      const made = newTypedJob(this.name, first, second, third, maxPayloadBytes);
+      const made = encodeTypedJob(this.name, first, second, third, maxPayloadBytes);
       const typed = made instanceof Promise ? await made : made;
       return await this.producer.add(typed, typedSource(this, first));
     }
-    const job = newJob(this.name, first, second as EnqueueOptions | undefined, maxPayloadBytes);
+    const job = encodeJob(this.name, first, second as EnqueueOptions | undefined, maxPayloadBytes);
     return await this.producer.add(job, this);
   }
 
@@ -115,8 +115,8 @@ export class JobQueue extends QueueOperator {
       const options = Object.keys(rest).length > 0 ? rest : undefined;
       const subject = `enqueueMany[${i}]`;
       return typed
-        ? newTypedJob(this.name, first, payload, options, maxPayloadBytes, subject)
-        : newJob(this.name, payload, options, maxPayloadBytes, subject);
+        ? encodeTypedJob(this.name, first, payload, options, maxPayloadBytes, subject)
+        : encodeJob(this.name, payload, options, maxPayloadBytes, subject);
     });
     const jobs = allOf(made);
     const encoded = Array.isArray(jobs) ? jobs : await jobs;
@@ -153,7 +153,7 @@ export class JobQueue extends QueueOperator {
       }
       if (!again) {
         const { keys } = await this.scripts();
-        this.waker ??= new Waker(this.connection, keys.wake);
+        this.waker ??= new WakeWait(this.connection, keys.wake);
         await this.waker.wait(Math.min(left, nextDueInMs));
         if (this.closed) {
           return [];
@@ -256,7 +256,7 @@ export class JobQueue extends QueueOperator {
 }
 
 /** Waits only where a schema is asynchronous, so that what is enqueued in one tick stays together. */
-function allOf(made: (NewJob | Promise<NewJob>)[]): NewJob[] | Promise<NewJob[]> {
+function allOf(made: (EncodedJob | Promise<EncodedJob>)[]): EncodedJob[] | Promise<EncodedJob[]> {
   const waits = made.some((each) => each instanceof Promise);
-  return waits ? Promise.all(made.map(async (each) => each)) : (made as NewJob[]);
+  return waits ? Promise.all(made.map(async (each) => each)) : (made as EncodedJob[]);
 }

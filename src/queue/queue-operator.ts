@@ -18,7 +18,7 @@ import { LARGEST_PAGE } from './model/bounds.js';
 import { checkQueueName, checkText, show } from './model/names.js';
 import { resolveQueueOptions, type QueueOptions, type ResolvedQueueOptions } from './model/queue-options.js';
 import { purge } from './operate/purge.js';
-import { QueueScripts, type CancelAnswer } from './store/queue-calls.js';
+import { QueueCalls, type CancelAnswer } from './store/queue-calls.js';
 import { isRedisClient, type RedisClient } from './redis/redis-client.js';
 import { Schedules } from './schedules/schedules.js';
 import { SHORTEST_TRIP_MS } from './redis/response-timeout.js';
@@ -38,7 +38,7 @@ const doctorSchema = z.strictObject(
  * What operators do with a queue: look into it, and act on its jobs from outside. A JobQueue is one, and adds what
  * producers and consumers do.
  */
-export abstract class QueueOperator {
+export abstract class QueueAdmin {
   readonly options: ResolvedQueueOptions;
   readonly connection: Connection;
   readonly runner: ScriptRunner;
@@ -46,7 +46,7 @@ export abstract class QueueOperator {
   readonly schedules: Schedules = new Schedules(this);
   /** The jobs that have failed for good. */
   readonly deadLetters: DeadLetters = new DeadLetters(this);
-  private opened: QueueScripts | undefined;
+  private opened: QueueCalls | undefined;
   private readonly canceller = new Canceller(this);
   private readonly pendingResults = new Set<(error: Error) => void>();
   protected closed = false;
@@ -70,11 +70,11 @@ export abstract class QueueOperator {
    *
    * @throws RedisUnsuitableError when the server is older than Redis 7.0
    */
-  async scripts(): Promise<QueueScripts> {
+  async scripts(): Promise<QueueCalls> {
     if (!this.opened) {
       const { cluster } = await this.ask(() => this.connection.inspect());
       const { prefix, hashTag = cluster } = this.options;
-      this.opened ??= new QueueScripts(new QueueKeys(this.name, { prefix, hashTag }), this.options);
+      this.opened ??= new QueueCalls(new QueueKeys(this.name, { prefix, hashTag }), this.options);
     }
     return this.opened;
   }
@@ -265,7 +265,7 @@ export abstract class QueueOperator {
   }
 
   /** Runs one script as such a question, once the scripts are known. */
-  call<Answer>(build: (scripts: QueueScripts) => ScriptCall<Answer>): Promise<Answer> {
+  call<Answer>(build: (scripts: QueueCalls) => ScriptCall<Answer>): Promise<Answer> {
     return this.opened ? this.run(build(this.opened)) : this.scripts().then((scripts) => this.run(build(scripts)));
   }
 }

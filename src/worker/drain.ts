@@ -1,5 +1,5 @@
 import type { JobQueueLogger } from '../queue/model/logger.js';
-import type { Lane } from './attempt/queue-runner.js';
+import type { QueueRunner } from './attempt/queue-runner.js';
 import { ShutdownError } from './attempt/worker-errors.js';
 
 /** The part of the deadline that is kept for giving back what is unfinished, at most a second. */
@@ -9,7 +9,7 @@ const LOOK_EVERY_MS = 5;
 
 /** What a drain needs of a worker. */
 export interface Drainable {
-  lanes(): readonly Lane[];
+  runners(): readonly QueueRunner[];
   /** Ends all claiming; resolves when no claim is under way in the idle waits. */
   quiesce(): Promise<void>;
   /** Resolves when every settlement has reached the server. */
@@ -24,14 +24,14 @@ export async function drain(worker: Drainable, timeoutMs: number, logger: JobQue
   const started = performance.now();
   const left = () => timeoutMs - (performance.now() - started);
   const reserve = Math.min(LONGEST_RESERVE_MS, timeoutMs * RESERVE);
-  const running = worker.lanes().reduce((sum, lane) => sum + lane.running, 0);
+  const running = worker.runners().reduce((sum, runner) => sum + runner.running, 0);
   if (running > 0) {
     logger.log(`Stopping: waiting for ${running} running job(s), at most ${Math.round(timeoutMs - reserve)} ms.`);
   }
   const quiet = worker.quiesce();
   await Promise.all([within(left() - reserve, quiet), handlersDone(worker, () => left() > reserve)]);
 
-  const unfinished = worker.lanes().flatMap((lane) => [...lane.attempts]);
+  const unfinished = worker.runners().flatMap((runner) => [...runner.attempts]);
   const interrupted = unfinished.filter((attempt) => !attempt.isEnded);
   if (interrupted.length > 0) {
     logger.warn(`Stopping: ${interrupted.length} job(s) were not done in time and are given back.`);
@@ -51,7 +51,7 @@ export async function drain(worker: Drainable, timeoutMs: number, logger: JobQue
 
 /** Resolves when no handler runs and no claim is under way, or when there is no more time. */
 async function handlersDone(worker: Drainable, hasTime: () => boolean): Promise<void> {
-  while (hasTime() && worker.lanes().some((lane) => lane.attempts.size > 0 || lane.claiming > 0)) {
+  while (hasTime() && worker.runners().some((runner) => runner.attempts.size > 0 || runner.claiming > 0)) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
 }

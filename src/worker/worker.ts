@@ -6,22 +6,22 @@ import { randomId } from '../queue/model/random-id.js';
 import { LONGEST_TIMER_MS } from '../queue/model/bounds.js';
 import { requireRights } from '../queue/store/script-permissions.js';
 import { ScriptRunner } from '../queue/redis/script-runner.js';
-import { Announcer } from './maintenance/worker-registration.js';
+import { WorkerRegistration } from './maintenance/worker-registration.js';
 import type { Attempt } from './attempt/attempt.js';
 import { checkWorkerQueues } from './handlers/handler-options.js';
-import { FetchClock } from './fetch/fetch-liveness.js';
+import { FetchLiveness } from './fetch/fetch-liveness.js';
 import { FetchLoop } from './fetch/fetch-loop.js';
 import { guardedListener } from './attempt/safe-listener.js';
 import { Heartbeat } from './attempt/heartbeat.js';
 import { IdleWait } from './fetch/idle-wait.js';
-import { Isolation } from './attempt/crash-isolation.js';
-import { Lane } from './attempt/queue-runner.js';
-import { ProcessSlots } from './fetch/process-capacity.js';
+import { CrashIsolation } from './attempt/crash-isolation.js';
+import { QueueRunner } from './attempt/queue-runner.js';
+import { ProcessCapacity } from './fetch/process-capacity.js';
 import { Recurring } from './maintenance/worker-schedules.js';
 import { teachStart } from './attempt/start-attempt.js';
 import type { StuckJob } from './attempt/stuck-watch.js';
 import { Sweeper } from './maintenance/sweeper.js';
-import { Transport } from './fetch/retrying-transport.js';
+import { RetryingTransport } from './fetch/retrying-transport.js';
 import {
   resolveHandlers,
   resolveWorkerOptions,
@@ -44,24 +44,24 @@ export class Worker {
   readonly id: string;
   private readonly options: ResolvedWorkerOptions;
   private readonly connection: Connection;
-  private lanes: Lane[] = [];
+  private runners: QueueRunner[] = [];
   private loop: FetchLoop | undefined;
   private idleWaits: IdleWait[] = [];
   private heartbeats: Heartbeat[] = [];
-  private transport: Transport | undefined;
+  private transport: RetryingTransport | undefined;
   private sweeper: Sweeper | undefined;
-  private announcer: Announcer | undefined;
+  private announcer: WorkerRegistration | undefined;
   private readonly recurring: Recurring;
-  private readonly slots: ProcessSlots;
-  private readonly isolation = new Isolation(
-    () => this.lanes,
+  private readonly slots: ProcessCapacity;
+  private readonly isolation = new CrashIsolation(
+    () => this.runners,
     () => this.onChange(),
   );
   /** The names of the queues that this process is not to claim from. */
   private readonly paused = new Set<string>();
   private starting: Promise<void> | undefined;
   private stopping: Promise<void> | undefined;
-  private readonly fetchClock = new FetchClock();
+  private readonly fetchClock = new FetchLiveness();
   /** Whether something changed in this tick. */
   private changed = false;
   private halt!: () => void;
@@ -75,7 +75,7 @@ export class Worker {
   ) {
     this.options = resolveWorkerOptions(options);
     this.id = this.options.id ?? `${hostname().slice(0, 64)}:${process.pid}:${randomId().slice(0, 6)}`;
-    this.slots = new ProcessSlots(this.options.concurrency, () => this.lanes, this.isolation);
+    this.slots = new ProcessCapacity(this.options.concurrency, () => this.runners, this.isolation);
     this.connection = checkWorkerQueues(queues);
     this.recurring = new Recurring(this.id, queues, this.options.logger);
   }
@@ -108,7 +108,7 @@ export class Worker {
   /** Stops claiming in this process, for one queue or for all, also before the start; what runs goes on. */
   pause(queue?: string): void {
     this.namesOf(queue).forEach((name) => this.paused.add(name));
-    this.lanesOf(queue).forEach((lane) => lane.close());
+    this.lanesOf(queue).forEach((runner) => runner.close());
     this.idleWaits.forEach((idleWait) => idleWait.interrupt());
     this.onChange();
   }
@@ -117,14 +117,14 @@ export class Worker {
   resume(queue?: string): void {
     this.namesOf(queue).forEach((name) => this.paused.delete(name));
     if (!this.stopping) {
-      this.lanesOf(queue).forEach((lane) => lane.open());
+      this.lanesOf(queue).forEach((runner) => runner.open());
       this.onChange();
     }
   }
 
   /** How many jobs run here now. */
   get running(): number {
-    return this.lanes.reduce((sum, lane) => sum + lane.running, 0);
+    return this.runners.reduce((sum, runner) => sum + runner.running, 0);
   }
 
   /** How long ago Redis last answered a fetch, in ms; 0 while all slots are busy, undefined before the first. */
@@ -134,15 +134,15 @@ export class Worker {
 
   /** The jobs here whose handlers go on although their signals were aborted, each until it ends. */
   get stuck(): StuckJob[] {
-    return this.lanes.flatMap((lane) => [...lane.attempts].flatMap(({ stuck }) => stuck ?? []));
+    return this.runners.flatMap((runner) => [...runner.attempts].flatMap(({ stuck }) => stuck ?? []));
   }
 
   private namesOf(queue: string | undefined): string[] {
     return queue === undefined ? this.queues.map((each) => each.queue.name) : [queue];
   }
 
-  private lanesOf(queue: string | undefined): Lane[] {
-    return this.lanes.filter((lane) => queue === undefined || lane.name === queue);
+  private lanesOf(queue: string | undefined): QueueRunner[] {
+    return this.runners.filter((runner) => queue === undefined || runner.name === queue);
   }
 
   private async begin(): Promise<void> {
@@ -157,25 +157,32 @@ export class Worker {
       settle: () => this.loop?.settle(),
       emit: guardedListener(this.options.onEvent, logger),
       warn: (message: string) => logger.warn(message),
-      hold: (lane: Lane, attempt: Attempt, askedAtMs: number) => {
-        this.isolation.hold(lane, attempt, askedAtMs);
+      hold: (runner: QueueRunner, attempt: Attempt, askedAtMs: number) => {
+        this.isolation.hold(runner, attempt, askedAtMs);
         this.idleWaits.forEach((idleWait) => idleWait.interrupt());
       },
-      giveBackHeld: (lane: Lane) => this.isolation.giveBackOf(lane),
+      giveBackHeld: (runner: QueueRunner) => this.isolation.giveBackOf(runner),
     };
     const ahead = this.options.concurrency === undefined ? undefined : 0; // slots of all queues are none to wait in
     for (const { queue, concurrency = 10, prefetch = ahead, handlers } of this.queues) {
       const scripts = await queue.scripts();
       await Promise.all([requireRights(this.connection, scripts.keys), teachStart(queue, scripts)]);
-      const lane = new Lane(queue, scripts, concurrency, prefetch, resolveHandlers(queue, handlers), observer);
-      if (this.paused.has(queue.name)) lane.close();
-      this.lanes.push(lane);
+      const runner = new QueueRunner(
+        queue,
+        scripts,
+        concurrency,
+        prefetch,
+        resolveHandlers(queue, handlers),
+        observer,
+      );
+      if (this.paused.has(queue.name)) runner.close();
+      this.runners.push(runner);
     }
     if (this.stopping) {
       return;
     }
-    const announced = this.lanes.map((lane, i) => ({ lane, handlers: this.queues[i]!.handlers }));
-    this.announcer = new Announcer(this.id, announced, logger);
+    const announced = this.runners.map((runner, i) => ({ runner, handlers: this.queues[i]!.handlers }));
+    this.announcer = new WorkerRegistration(this.id, announced, logger);
     await this.announcer.start();
     if (!this.stopping) {
       await this.recurring.start();
@@ -189,8 +196,10 @@ export class Worker {
   private run(): void {
     const { logger, onEvent, sweepIntervalMs } = this.options;
     this.loop = this.makeLoop();
-    this.idleWaits = this.lanesTogether().map((lanes) => this.makeIdleWait(lanes));
-    this.heartbeats = this.lanes.map((lane) => new Heartbeat(lane, lane.queue.options.visibilityMs / 3, logger));
+    this.idleWaits = this.lanesTogether().map((runners) => this.makeIdleWait(runners));
+    this.heartbeats = this.runners.map(
+      (runner) => new Heartbeat(runner, runner.queue.options.visibilityMs / 3, logger),
+    );
     this.heartbeats.forEach((heartbeat) => heartbeat.start());
     if (sweepIntervalMs > 0) {
       const queues = this.queues.map(({ queue }) => queue);
@@ -202,7 +211,7 @@ export class Worker {
 
   private makeLoop(): FetchLoop {
     const { client } = this.connection;
-    this.transport = new Transport(client, new ScriptRunner(client), this.options.logger);
+    this.transport = new RetryingTransport(client, new ScriptRunner(client), this.options.logger);
     const together = this.lanesTogether();
     return new FetchLoop(this.id, together, this.slots.capacity, this.transport, this.options.logger, () =>
       this.onFetch(),
@@ -213,14 +222,14 @@ export class Worker {
    * Which travel together, and are waited for on one connection. On a single server all of them: were they answered one by
    * one, each would end the wait of those before it, which then claim again. In a Cluster each has a master that may be away.
    */
-  private lanesTogether(): Lane[][] {
-    return this.connection.facts?.cluster ? this.lanes.map((lane) => [lane]) : [this.lanes];
+  private lanesTogether(): QueueRunner[][] {
+    return this.connection.facts?.cluster ? this.runners.map((runner) => [runner]) : [this.runners];
   }
 
-  private makeIdleWait(lanes: Lane[]): IdleWait {
+  private makeIdleWait(runners: QueueRunner[]): IdleWait {
     return new IdleWait(
       this.id,
-      lanes,
+      runners,
       this.slots.capacity,
       this.options.concurrency === undefined,
       this.connection.duplicate('waiting for jobs'),
@@ -255,9 +264,9 @@ export class Worker {
   private async end(timeoutMs: number): Promise<void> {
     await drain(
       {
-        lanes: () => this.lanes,
+        runners: () => this.runners,
         quiesce: async () => {
-          this.lanes.forEach((lane) => lane.close());
+          this.runners.forEach((runner) => runner.close());
           const roles = [...this.idleWaits, this.sweeper, this.recurring];
           const stopped = Promise.all(roles.map(async (role) => role?.stop()));
           if (this.connection.ready) {
@@ -277,7 +286,7 @@ export class Worker {
       this.options.logger,
     );
     this.heartbeats.forEach((heartbeat) => heartbeat.stop());
-    this.lanes.forEach((lane) => lane.attempts.forEach((attempt) => attempt.abandon()));
+    this.runners.forEach((runner) => runner.attempts.forEach((attempt) => attempt.abandon()));
     this.announcer?.abandon();
     this.transport?.giveUp();
     this.idleWaits.forEach((idleWait) => idleWait.abandon());

@@ -6,7 +6,7 @@ import { JobQueueHealthIndicator, JobQueueService, RedisPermissionError } from '
 import { Connection } from '#queue/redis/connection.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { auditServer } from '#queue/doctor/server-audit.js';
-import { freeStuck } from '#queue/redis/ioredis-cluster-workarounds.js';
+import { unstickCluster } from '#queue/redis/ioredis-cluster-workarounds.js';
 import { cut } from '#queue/redis/response-timeout.js';
 import { handlerOf, startApp } from '../nest/app.js';
 import {
@@ -140,7 +140,7 @@ describe('a client whose last connection ends late, when it has begun to connect
     await client.ping();
     const listeners = client.listenerCount('close');
     cut(client);
-    freeStuck(client);
+    unstickCluster(client);
     expect(client.status).toBe('disconnecting');
     await eventually(() => client.status === 'ready', { what: 'a client that is connected again' });
     expect(client.listenerCount('close')).toBe(listeners);
@@ -150,10 +150,10 @@ describe('a client whose last connection ends late, when it has begun to connect
     const client = cluster.connect();
     await client.ping();
     client.disconnect();
-    freeStuck(client);
+    unstickCluster(client);
     expect(client.status).toBe('disconnecting');
     await eventually(() => client.status !== 'disconnecting', { what: 'a closed client' });
-    freeStuck(client);
+    unstickCluster(client);
     expect(['close', 'end']).toContain(client.status);
   });
 });

@@ -80,7 +80,7 @@ describe('I7: a job key that is no hash stops neither the sweep nor an operator'
     await deadLetter(q, 'bad');
     await corrupt(q, 'bad');
     await q.redis.hset(q.keys.unique, 'key', 'bad');
-    await q.redis.zadd(q.keys.windows, 1, 'key');
+    await q.redis.zadd(q.keys.uniqueExpiries, 1, 'key');
     await q.run(q.scripts.adopt(100));
     await q.run(q.scripts.tidy(100));
     expect(await q.redis.hexists(q.keys.unique, 'key')).toBe(0);

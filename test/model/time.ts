@@ -40,6 +40,6 @@ export async function letTimePass(state: TestQueue, ms: number): Promise<void> {
   const hashes = names.filter(
     (name) => name.startsWith(keys.jobPrefix) || name.startsWith(keys.schedulePrefix) || name === keys.settings,
   );
-  const sets = [keys.scheduled, keys.claims, keys.dead, keys.windows, keys.ticks, keys.declared];
+  const sets = [keys.scheduled, keys.claims, keys.dead, keys.uniqueExpiries, keys.scheduleDue, keys.scheduleOwners];
   await redis.eval(SCRIPT, sets.length + 1 + hashes.length, ...sets, keys.histories, ...hashes, ms, sets.length);
 }

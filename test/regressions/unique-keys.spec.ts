@@ -43,7 +43,7 @@ describe('a unique key stays with the newer job when the older one', () => {
   it('held it for a time, and the time ends', async () => {
     const { queue, state } = coreQueue();
     await queue.enqueue(1, { unique: { key: 'k', for: { ms: 60_000 } }, id: 'older' });
-    await state.redis.zadd(state.keys.windows, 'XX', 1, 'k');
+    await state.redis.zadd(state.keys.uniqueExpiries, 'XX', 1, 'k');
     expect((await queue.enqueue(2, { unique: { key: 'k', for: 'unfinished' }, id: 'newer' })).outcome).toBe('new');
     await queue.reclaim();
     await queue.complete((await queue.claim())!);

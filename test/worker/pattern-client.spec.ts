@@ -137,7 +137,7 @@ describe('our sweep', () => {
     for (let i = 0; i < count; i++) {
       await foreign.move(1_000);
     }
-    const seen = async () => queue.connection.client.zcard((await queue.scripts()).keys.foreign);
+    const seen = async () => queue.connection.client.zcard((await queue.scripts()).keys.foreignClaims);
     await sweep();
     expect(await seen()).toBeLessThan(count); // bounded
     for (let runs = 0; (await seen()) < count; runs++) {
@@ -281,7 +281,7 @@ function failsFirst(payload: unknown): boolean {
 async function age(queue: JobQueue, ms: number): Promise<void> {
   const { keys } = await queue.scripts();
   const { client } = queue.connection;
-  for (const seen of await client.zrange(keys.foreign, 0, '-1')) {
-    await client.zincrby(keys.foreign, -ms, seen);
+  for (const seen of await client.zrange(keys.foreignClaims, 0, '-1')) {
+    await client.zincrby(keys.foreignClaims, -ms, seen);
   }
 }

@@ -47,7 +47,7 @@ export async function atWork(seen: Seen, { child }: Slot): Promise<Claim[]> {
 }
 
 /** Waits until any worker holds claims of the main queue, and answers how many all of them do. */
-export async function underWay({ queue, ground }: Scene): Promise<number> {
+export async function inFlight({ queue, ground }: Scene): Promise<number> {
   return (await inTime(() => someOf(claimsHeld({ ground, queues: [queue] }))))?.length ?? 0;
 }
 

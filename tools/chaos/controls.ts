@@ -10,7 +10,7 @@ import { BY_HAND, SCHEDULES, type ScheduleId } from './workload.js';
 
 const PAUSE_MS = 300;
 /** Some ticks of the schedule that is paused or removed would fall into it. */
-const REST_MS = 800;
+const COOLDOWN_MS = 800;
 const LOOK_MS = 1_000;
 const IDS = Object.keys(SCHEDULES) as ScheduleId[];
 
@@ -51,13 +51,13 @@ export class Controls {
     switch (this.random.pick(['pause', 'remove', 'change', 'run', 'run'] as const)) {
       case 'pause':
         await this.callAndLook('pause-schedule', BY_HAND, () => schedules.pause(BY_HAND));
-        await sleep(REST_MS);
+        await sleep(COOLDOWN_MS);
         await this.look();
         await this.resumeSchedule();
         break;
       case 'remove':
         await this.callAndLook('remove-schedule', BY_HAND, () => schedules.remove(BY_HAND));
-        await sleep(REST_MS);
+        await sleep(COOLDOWN_MS);
         await this.look();
         await this.upsert(BY_HAND);
         await this.look();

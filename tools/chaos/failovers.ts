@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import type { OwnRedis } from '../../test/support/redis/own-redis.js';
 import { connect } from '../../test/support/redis/redis.js';
 import { eventually, sleep } from '../../test/support/faults/wait.js';
-import { underWay } from './claims.js';
+import { inFlight } from './claims.js';
 import type { Scene } from './faults.js';
 import { monotonicMs } from './history.js';
 import { strength, type PlannedFault } from './plan.js';
@@ -19,7 +19,7 @@ export async function killUnderSentinel(scene: Scene): Promise<number> {
   const { ground, history } = scene;
   const { sentinel } = ground;
   const old = await sentinel!.masterNow();
-  const hits = await underWay(scene);
+  const hits = await inFlight(scene);
   if (hits === 0) return 0;
   const fromMs = await replicated(clientOf(old));
   await old.kill();
@@ -38,7 +38,7 @@ export async function freezeUnderSentinel(scene: Scene, planned: PlannedFault): 
   const { ground, history } = scene;
   const { sentinel } = ground;
   const old = await sentinel!.masterNow();
-  const hits = await underWay(scene);
+  const hits = await inFlight(scene);
   if (hits === 0) return 0;
   const fromMs = await replicated(clientOf(old));
   await old.kill('SIGSTOP');
@@ -58,7 +58,7 @@ export async function switchUnderSentinel(scene: Scene): Promise<number> {
   const { ground, history } = scene;
   const { sentinel } = ground;
   const old = await sentinel!.masterNow();
-  const hits = await underWay(scene);
+  const hits = await inFlight(scene);
   if (hits === 0) return 0;
   const fromMs = await replicated(clientOf(old));
   let askedAtMs = -Infinity;
@@ -81,7 +81,7 @@ export async function switchInCluster(scene: Scene): Promise<number> {
   const cluster = ground.cluster!;
   const ownerNow = await ownerOf(cluster, queue);
   const old = await ownerNow();
-  const hits = await underWay(scene);
+  const hits = await inFlight(scene);
   if (hits === 0) return 0;
   await cluster.node(await cluster.replicaOf(old)).call('CLUSTER', 'FAILOVER');
   await otherMaster(old, ownerNow);
@@ -94,7 +94,7 @@ export async function killInCluster(scene: Scene): Promise<number> {
   const cluster = ground.cluster!;
   const ownerNow = await ownerOf(cluster, queue);
   const old = await ownerNow();
-  const hits = await underWay(scene);
+  const hits = await inFlight(scene);
   if (hits === 0) return 0;
   const fromMs = await replicated(cluster.node(old), `soak-probe:{${queue.name}}`);
   await old.kill();

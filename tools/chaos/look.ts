@@ -43,7 +43,7 @@ return seen`;
 export async function lookAt(queue: JobQueue, ids: readonly string[]): Promise<Look> {
   const { keys } = await queue.scripts();
   const schedules = ids.map((id) => `${keys.schedulePrefix}${id}`);
-  const given = [keys.settings, keys.sequence, keys.ticks, ...schedules];
+  const given = [keys.settings, keys.sequence, keys.scheduleDue, ...schedules];
   const askedMs = monotonicMs();
   const answer = await queue.ask(() => queue.connection.client.eval(LOOK, given.length, ...given, ...ids));
   const [atMs, pausedAtMs, sequence, ...seen] = answer as [number, number, number, ...number[][]];

@@ -1,7 +1,7 @@
 // Faults of the one server. Each lasts until somebody has felt it.
 import type { Redis } from 'ioredis';
 import { sleep } from '../../test/support/faults/wait.js';
-import { underWay } from './claims.js';
+import { inFlight } from './claims.js';
 import type { Fault } from './faults.js';
 import { growth } from './hits.js';
 import { strength } from './plan.js';
@@ -17,7 +17,7 @@ export const flushScripts: Fault = async ({ ground }) => {
 
 export const killServer: Fault = async (scene, planned) => {
   const { server } = scene.ground;
-  const hits = await underWay(scene);
+  const hits = await inFlight(scene);
   await server!.kill('SIGKILL');
   await sleep(strength(planned, 0, 3_000));
   await server!.restart();

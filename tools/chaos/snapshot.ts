@@ -113,7 +113,7 @@ async function leftovers(redis: Redis, queue: JobQueue): Promise<string[]> {
   for (const [key, owner] of Object.entries(await redis.hgetall(keys.unique))) {
     const status = await redis.hget(keys.job(owner), 'status');
     const waits = status === 'pending' || status === 'scheduled';
-    if (!waits && (await redis.zscore(keys.windows, key)) === null) {
+    if (!waits && (await redis.zscore(keys.uniqueExpiries, key)) === null) {
       faults.push(`left over: the unique key ${key} is held by ${owner}, which is ${status ?? 'gone'}`);
     }
   }

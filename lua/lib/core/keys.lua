@@ -11,7 +11,7 @@ local failed = KEYS[8] -- list, history
 local cancelled = KEYS[9] -- list, history
 local dead = KEYS[10] -- sorted set, dead letters, score = time of failure in ms
 local unique = KEYS[11] -- hash, unique key -> id of its owner
-local windows = KEYS[12] -- sorted set, unique keys held for a time, score = end in ms
+local unique_expiries = KEYS[12] -- sorted set, unique keys held for a time, score = end in ms
 local stats = KEYS[13] -- hash, counters
 local sequence = KEYS[14] -- string, counter behind fences and ranks
 local wake = KEYS[15] -- sorted set, the marker that wakes one idle worker
@@ -19,10 +19,10 @@ local events = KEYS[16] -- channel
 local settings = KEYS[17] -- hash, what operators set: paused_at_ms
 local sweep = KEYS[18] -- hash, the sweep's memory between runs
 local workers = KEYS[19] -- sorted set, workers that serve the queue, score = last seen in ms
-local foreign = KEYS[20] -- sorted set, foreign claims as the sweep saw them, score = first seen in ms
-local policies = KEYS[21] -- hash, job name -> max_attempts:max_crashes of its handler, as its workers announced
-local ticks = KEYS[22] -- sorted set, schedules, score = next due time in ms; +inf while one rests
-local declared = KEYS[23] -- sorted set, schedules that code declares, score = when it last did in ms
+local foreign_claims = KEYS[20] -- sorted set, foreign claims as the sweep saw them, score = first seen in ms
+local handler_limits = KEYS[21] -- hash, job name -> max_attempts:max_crashes of its handler, as its workers announced
+local schedule_due = KEYS[22] -- sorted set, schedules, score = next due time in ms; +inf while one rests
+local schedule_owners = KEYS[23] -- sorted set, schedules that code declares, score = when it last did in ms
 local schedule = KEYS[24] -- prefix of the schedule hashes
 local histories = KEYS[25] -- sorted set, ended jobs of handlers with limits of their own, see lib/retention/handler_history
 local retention = KEYS[26] -- hash, as the workers announced: job name -> what its handler keeps, '' -> the queue's limits; see lib/retention/handler_limits, lib/retention/announced_queue_limits

@@ -1,4 +1,4 @@
--- imbalances(held): what is wrong between the counters of a queue that only this library uses, by `held` (counter -> number):
+-- counter_imbalances(held): what is wrong between the counters of a queue that only this library uses, by `held` (counter -> number):
 -- counters, found, expected. balanced(held, counter): what one counter is by the others; where it is none of these, 0.
 -- Needs: keys.
 local comings, leavings = { 'enqueued', 'redriven' }, { 'completed', 'failed', 'cancelled', 'removed' }
@@ -31,7 +31,7 @@ local function balanced(held, counter)
   return 0
 end
 
-local function imbalances(held)
+local function counter_imbalances(held)
   local faults = {}
   local function hold(counters, found, fits, expected)
     if not fits then

@@ -1,5 +1,5 @@
--- least_counts(most): what each counter must be at least, by the jobs that stand for it, of each place so many. What clients of
--- the pattern did was never counted, so that only jobs count whose hash shows that it was done here. Needs: keys.
+-- counter_minimums(most): what each counter must be at least, by the jobs that stand for it, of each place so many. What clients of
+-- the pattern did was never increment, so that only jobs count whose hash shows that it was done here. Needs: keys.
 
 -- How many of these jobs, each of which stands there once, are as `is_ours` says of the fields.
 local function count(ids, fields, is_ours)
@@ -34,7 +34,7 @@ local function failed_here(last)
     function(failed_at, error_at) return failed_at and failed_at == error_at end)
 end
 
-local function least_counts(most)
+local function counter_minimums(most)
   return { enqueued_total = enqueued_here(most - 1), completed_total = completed_here(most - 1),
     failed_total = failed_here(most - 1), cancelled_total = redis.call('LLEN', cancelled) }
 end

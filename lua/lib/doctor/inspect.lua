@@ -1,4 +1,4 @@
--- standing_of(id, pending_times, processing_times): what a job's hash says, and in which places its id stands; how often
+-- inspect(id, pending_times, processing_times): what a job's hash says, and in which places its id stands; how often
 -- it is in the two lists is for the caller to know.
 -- fault_of(at): nil where all is well, else kind, what was found, what was expected.
 -- A claim of a client of the pattern is written in two steps and looked after by the sweep: it is no fault.
@@ -7,7 +7,7 @@ local longest_claim = 365 * 86400000
 local status_in = { pending = 'pending', prioritized = 'pending', scheduled = 'scheduled', claims = 'processing',
   processing = 'processing', dead = 'failed' }
 
-local function standing_of(id, pending_times, processing_times)
+local function inspect(id, pending_times, processing_times)
   local at = { id = id, key = job .. id, places = {} }
   local hash = redis.pcall('HMGET', at.key, 'status', 'payload', 'claim_token', 'priority', 'rank', 'due_at_ms',
     'failed_at_ms')

@@ -1,4 +1,4 @@
--- mend(at, found, visibility): brings one job to rights, from whatever state. Needs: keys, retention, now, places, ends,
+-- repair(at, found, visibility): brings one job to rights, from whatever state. Needs: keys, retention, now, places, ends,
 -- standing.
 --@include lib/doctor/correct_place
 
@@ -35,7 +35,7 @@ end
 local function end_for_good(at)
   leave_places(at)
   if redis.call('PTTL', at.key) == -1 then
-    redis.call('PEXPIRE', at.key, life_of(at.status))
+    redis.call('PEXPIRE', at.key, lifetime_of(at.status))
   end
 end
 
@@ -48,13 +48,13 @@ local function lay_ghost(at)
   end
 end
 
-local function mend(at, found, visibility)
+local function repair(at, found, visibility)
   if not at.hash then
     return lay_ghost(at)
   elseif at.status == 'completed' or at.status == 'cancelled' then
     return end_for_good(at)
   end
-  local place = right_place(at)
+  local place = correct_place(at)
   redis.call('PERSIST', at.key)
   if place == 'claims' then
     leave_places(at, place)

@@ -1,8 +1,8 @@
--- add(id, name, payload, options, schedule_id): adds one job of a schedule, to be claimed at once: nothing -> pending or
+-- add_scheduled(id, name, payload, options, schedule_id): adds one job of a schedule, to be claimed at once: nothing -> pending or
 -- prioritized. Answers added | exists (the id is known) | kept (another job owns the unique key), the id that stands, and
 -- of a kept one its name.
 -- Needs: keys, clock, rank, places, unique, options, write_job.
-local function add(id, name, payload, options_text, schedule_id)
+local function add_scheduled(id, name, payload, options_text, schedule_id)
   local key = job .. id
   if redis.call('EXISTS', key) == 1 then
     return 'exists', id

@@ -1,7 +1,7 @@
 -- Of an enqueue of which some jobs ask for something.
 -- expires_first(id, options): the ms until the start of a new job that would have expired by then; nil where all is well.
 -- What a repeat asks for was in order when it was first asked for.
--- add_asked(id, name, payload, options): adds one job. Answers nil where it is new or repeated, else exists | kept |
+-- add_with_options(id, name, payload, options): adds one job. Answers nil where it is new or repeated, else exists | kept |
 -- replace, the id that stands, and its name. Needs: see those that it includes; write_job; the batch's plain and added.
 --@include lib/core/rank
 --@include lib/enqueue/unique
@@ -37,7 +37,7 @@ local function conflict(id, name, payload, options)
   return verdict, owner, owner_name
 end
 
-local function add_asked(id, name, payload, options)
+local function add_with_options(id, name, payload, options)
   local verdict, standing, standing_name = conflict(id, name, payload, options)
   if verdict then
     return verdict ~= 'repeated' and verdict or nil, standing, standing_name
@@ -47,7 +47,7 @@ local function add_asked(id, name, payload, options)
   if options then
     write_options(job .. id, options)
     own_unique(id, options)
-    place(id, options)
+    place_new(id, options)
   else
     plain[#plain + 1] = id
   end

@@ -1,9 +1,9 @@
 -- replace(owner, id, name, payload, options): gives the waiting owner of a unique key what a newer job asks for; answers
 -- replace, or kept where it waits no more. replaced_before(id, options): the owner that this very enqueue has replaced
 -- before; by now it may run, or have ended.
--- Needs: job, replaced, memory_ms, plain, now_text, take_out, write_options, own_unique, place.
+-- Needs: job, replaced, memory_ms, plain, now_text, remove_waiting, write_options, own_unique, place.
 local function leave_place(id)
-  if take_out(id) then
+  if remove_waiting(id) then
     return true
   end
   for i = #plain, 1, -1 do -- a job of this very batch
@@ -31,7 +31,7 @@ local function replace(owner, id, name, payload, options)
   write_options(key, options)
   redis.call('HSETNX', key, 'options', '{}')
   own_unique(owner, options)
-  place(owner, options)
+  place_new(owner, options)
   return 'replace'
 end
 

@@ -1,8 +1,8 @@
 -- Unique keys. Each names its owner, the id of a job, which holds it as it asked for itself (or as the job asked that
 -- replaced it): until it is claimed (pending), until it ends (unfinished), or for a time. An owner of the first two kinds
--- says so in its hash (unique, unique_for); the time of the third stands in windows, since it outlives the hash.
+-- says so in its hash (unique, unique_for); the time of the third stands in unique_expiries, since it outlives the hash.
 -- resolve_unique(options): nil when the way is free; else 'kept' or 'replace', the owner's id and its name.
--- own_unique(id, options): makes the job the owner. Needs: job, unique, windows, now.
+-- own_unique(id, options): makes the job the owner. Needs: job, unique, unique_expiries, now.
 local function resolve_unique(options)
   local owner = redis.call('HGET', unique, options.unique)
   if not owner then
@@ -11,7 +11,7 @@ local function resolve_unique(options)
   local status, key, kind, window, name = unpack(redis.call('HMGET', job .. owner,
     'status', 'unique', 'unique_for', 'window', 'name'))
   local waiting = (status == 'pending' or status == 'scheduled') and (key == options.unique or window == options.unique)
-  local held_until = tonumber(redis.call('ZSCORE', windows, options.unique) or nil)
+  local held_until = tonumber(redis.call('ZSCORE', unique_expiries, options.unique) or nil)
   local held
   if held_until then
     held = held_until > now -- however the job ended, and after its hash has gone
@@ -28,9 +28,9 @@ local function own_unique(id, options)
   if options.unique then
     redis.call('HSET', unique, options.unique, id)
     if type(options.unique_for) == 'number' then
-      redis.call('ZADD', windows, now + options.unique_for, options.unique)
+      redis.call('ZADD', unique_expiries, now + options.unique_for, options.unique)
     else
-      redis.call('ZREM', windows, options.unique) -- the time of an owner before it
+      redis.call('ZREM', unique_expiries, options.unique) -- the time of an owner before it
     end
   end
 end

@@ -1,7 +1,7 @@
--- place(id, options): puts a job that an enqueue has written where it waits: into scheduled until its start, else into
+-- place_new(id, options): puts a job that an enqueue has written where it waits: into scheduled until its start, else into
 -- prioritized or, with the rest of the batch, into pending.
 -- Needs: job, prioritized, scheduled, now, next_rank; the batch's plain and claimable.
-local function place(id, options)
+local function place_new(id, options)
   local due = options.run_at_ms or options.delay_ms and now + options.delay_ms
   if due and due > now then
     redis.call('HSET', job .. id, 'status', 'scheduled', 'due_at_ms', due)

@@ -2,7 +2,7 @@
 -- wait, one claim in ten goes to the oldest plain job, and one in ten to the first of a line picked across all
 -- priorities, so that each line moves. Which ones is told by the fraction of sequence * golden ratio: it spreads evenly
 -- over any even steps, so no rhythm of enqueues and claims can miss its turn. Needs: pending, prioritized, sequence.
-local function take_from_any_line(spot, waiting)
+local function take_from_any(spot, waiting)
   local index = math.floor(spot * waiting)
   local picked = redis.call('ZRANGE', prioritized, index, index, 'WITHSCORES')
   local line_start = math.floor(tonumber(picked[2]) / 2 ^ 40) * 2 ^ 40
@@ -16,7 +16,7 @@ local function take_by_turn(turn, waiting)
   if share < 0.1 then
     return redis.call('RPOP', pending) or redis.call('ZPOPMIN', prioritized)[1]
   elseif share < 0.2 then
-    return take_from_any_line(share * 10 - 1, waiting)
+    return take_from_any(share * 10 - 1, waiting)
   end
   return redis.call('ZPOPMIN', prioritized)[1]
 end

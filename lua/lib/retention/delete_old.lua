@@ -1,5 +1,5 @@
 -- delete(id): deletes a job, and the keys that it holds, and counts it in deleted. is_old(id, field, ...): whether the first of
--- these times that it has is the latest that counts as old, or before it. Needs: job, unique, windows, waits, deleted, latest.
+-- these times that it has is the latest that counts as old, or before it. Needs: job, unique, unique_expiries, waits, deleted, latest.
 local function delete(id)
   local unique_key, window = unpack(redis.call('HMGET', job .. id, 'unique', 'window'))
   if unique_key and redis.call('HGET', unique, unique_key) == id then
@@ -7,7 +7,7 @@ local function delete(id)
   end
   if waits and window and redis.call('HGET', unique, window) == id then
     redis.call('HDEL', unique, window)
-    redis.call('ZREM', windows, window)
+    redis.call('ZREM', unique_expiries, window)
   end
   redis.call('UNLINK', job .. id)
   deleted = deleted + 1

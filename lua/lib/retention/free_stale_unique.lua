@@ -1,5 +1,5 @@
--- free_key(key): frees a unique key whose time is over. free_left_keys(): frees those whose owner has ended or is gone.
--- Needs: job, unique, windows, limit, more, read.
+-- free_key(key): frees a unique key whose time is over. free_stale_unique(): frees those whose owner has ended or is gone.
+-- Needs: job, unique, unique_expiries, limit, more, read.
 
 -- A job that holds the key until it ends may have taken it over since; then the key is not the window's to free.
 local function free_key(key)
@@ -10,12 +10,12 @@ local function free_key(key)
 end
 
 -- A client of the Redis pattern ends a job without a look at its key. Some of many keys, drawn by chance.
-local function free_left_keys()
+local function free_stale_unique()
   local some = redis.call('HRANDFIELD', unique, limit, 'WITHVALUES')
   local freed = 0
   for i = 1, #some, 2 do
     local key, owner = some[i], some[i + 1]
-    if not redis.call('ZSCORE', windows, key) then
+    if not redis.call('ZSCORE', unique_expiries, key) then
       local status, own_key = unpack(read(job .. owner, 'status', 'unique'))
       local unfinished = status == 'pending' or status == 'scheduled' or status == 'processing'
       if not unfinished or own_key ~= key then

@@ -4,7 +4,7 @@
 local ended_at = { completed = 'completed_at_ms', cancelled = 'cancelled_at_ms', failed = 'failed_at_ms' }
 
 -- JSON text ends in its quote, so that no name begins another's members.
-local function own_group(state, own)
+local function handler_group(state, own)
   return (state == 'completed' and '' or state .. ' ') .. own.json .. ' '
 end
 
@@ -13,6 +13,6 @@ local function leave_history(id)
   local own = ended_at[status] and retention_of(name)
   if own then
     local at = redis.call('HGET', job .. id, ended_at[status]) or ''
-    redis.call('ZREM', histories, own_group(status, own) .. at .. ' ' .. id)
+    redis.call('ZREM', histories, handler_group(status, own) .. at .. ' ' .. id)
   end
 end

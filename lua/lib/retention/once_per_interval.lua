@@ -1,6 +1,6 @@
--- takes_turn(field, pace): whether this call is to do what the sweeps of all replicas need to do but once in `pace` ms; `field` of
+-- once_per_interval(field, pace): whether this call is to do what the sweeps of all replicas need to do but once in `pace` ms; `field` of
 -- the sweep's memory says when one last began. 0: whatever others do. Needs: keys, now.
-local function takes_turn(field, pace)
+local function once_per_interval(field, pace)
   if pace == 0 then
     return true
   end

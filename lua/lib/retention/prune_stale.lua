@@ -1,5 +1,5 @@
 -- same_life(state, at, id): whether the job that a member of `histories` names still stands there by that end.
--- forget_other_lives(): takes out of `histories` the members of jobs that are gone or have another life by now. A part of a
+-- prune_stale(): takes out of `histories` the members of jobs that are gone or have another life by now. A part of a
 -- long one, from anywhere in it: so those of a name without a handler go in time too.
 -- Needs: job, histories, limit, more, now, read, own_ends.
 local function same_life(state, at, id)
@@ -7,7 +7,7 @@ local function same_life(state, at, id)
   return status == state and ended == at
 end
 
-local function forget_other_lives()
+local function prune_stale()
   local size = redis.call('ZCARD', histories)
   local from = size > limit and now % (size - limit + 1) or 0
   local gone = 0

@@ -1,7 +1,7 @@
 -- trim_histories(): applies the limits of the handlers to what stands in `histories`: a dead letter beyond its cap or past
--- its age is deleted, a completed or cancelled job leaves the queue's history too and lives fallen_ttl more. Not a job that
+-- its age is deleted, a completed or cancelled job leaves the queue's history too and lives evicted_ttl more. Not a job that
 -- is gone or has another life by now: then only its member goes.
--- Needs: keys, limit, more, now, fallen_ttl, own_retention, own_ends, look_at_ended, other_lives.
+-- Needs: keys, limit, more, now, evicted_ttl, own_retention, own_ends, index_finished, other_lives.
 local most_passed = 200000 -- entries of lists; once the searches of this call passed over so many, about 2 ms, it ends
 local passed = 0
 local reach = 10000 -- entries of a list that a search passes over from one end before it tries the other
@@ -9,7 +9,7 @@ local budget = limit -- members that this call may still drop
 local dropped = { completed = 0, cancelled = 0, failed = 0 }
 
 -- What ended of late stands near the front of its list, what ended long ago near its end.
-local function take_out(list, id)
+local function remove_from_history(list, id)
   local length = redis.call('LLEN', list)
   for _, side in ipairs({ 1, -1 }) do
     local at = redis.call('LPOS', list, id, 'RANK', side, 'MAXLEN', reach)
@@ -34,8 +34,8 @@ local function drop(state, member)
     redis.call('ZREM', dead, id)
     redis.call('UNLINK', job .. id)
   else
-    take_out(state == 'completed' and completed or cancelled, id)
-    redis.call('PEXPIRE', job .. id, fallen_ttl, 'XX', 'LT')
+    remove_from_history(state == 'completed' and completed or cancelled, id)
+    redis.call('PEXPIRE', job .. id, evicted_ttl, 'XX', 'LT')
   end
 end
 
@@ -55,7 +55,7 @@ local function drop_oldest(state, group, to, most)
 end
 
 local function trim_group(state, own)
-  local group = own_group(state, own)
+  local group = handler_group(state, own)
   local after = string.sub(group, 1, -2) .. '!' -- the blank is followed by '!'
   local excess = own[state] and redis.call('ZLEXCOUNT', histories, '(' .. group, '(' .. after) - own[state] or 0
   if excess > 0 then

@@ -1,6 +1,6 @@
 -- trim(list, state): takes ids from the end of a history whose hash has expired or that are in use again (without a state only
--- the former). cut(list, cap): takes what is beyond the cap; those jobs live fallen_ttl more.
--- Needs: job, limit, more, fallen_ttl, read.
+-- the former). cut(list, cap): takes what is beyond the cap; those jobs live evicted_ttl more.
+-- Needs: job, limit, more, evicted_ttl, read.
 
 -- An id is in use again where its job is in another state, or has ended again and so stands nearer to the front too.
 local function in_use_again(list, state, id)
@@ -27,7 +27,7 @@ local function cut(list, cap)
   local excess = redis.call('LLEN', list) - cap
   if excess > 0 then
     for _, id in ipairs(redis.call('RPOP', list, math.min(excess, limit))) do
-      redis.call('PEXPIRE', job .. id, fallen_ttl, 'XX', 'LT')
+      redis.call('PEXPIRE', job .. id, evicted_ttl, 'XX', 'LT')
     end
     more = excess > limit and 1 or more
   end

@@ -1,8 +1,8 @@
--- limits(id): max_attempts and max_crashes of a job: its own, else those of its handler as the workers announced them,
+-- attempt_limits(id): max_attempts and max_crashes of a job: its own, else those of its handler as the workers announced them,
 -- else the queue's. So a replica without the handler decides as one with it. Needs: keys, retention, read.
-local function limits(id)
+local function attempt_limits(id)
   local name, max_attempts, max_crashes = unpack(read(job .. id, 'name', 'max_attempts', 'max_crashes'))
-  local announced = redis.call('HGET', policies, name or '') or ''
+  local announced = redis.call('HGET', handler_limits, name or '') or ''
   local handler_attempts, handler_crashes = string.match(announced, '^(%d+):(%d+)$')
   return tonumber(max_attempts) or tonumber(handler_attempts) or default_max_attempts,
     tonumber(max_crashes) or tonumber(handler_crashes) or default_max_crashes

@@ -14,7 +14,7 @@ for _, id in ipairs(ids) do
   local verdict = ''
   if attempts > 0 or options or not payload then
 --@include lib/settle/claim_check
-    verdict = verdict_of(key, name, payload, attempts)
+    verdict = check_claim(key, name, payload, attempts)
   end
   if verdict ~= 'ended' then
     local runs = verdict == '' or verdict == 'expires' or verdict == 'alone'

@@ -19,17 +19,17 @@ local function crash(id, what)
   redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'reclaimed_at_ms', now, 'fence',
     redis.call('INCR', sequence))
   if charged then
-    crashes = counted(crashes)
+    crashes = increment(crashes)
     redis.call('HSET', key, 'crashes', crashes)
   else
-    redis.call('HSET', key, 'attempts', math.max(0, attempts - 1), 'interruptions', counted(interruptions))
+    redis.call('HSET', key, 'attempts', math.max(0, attempts - 1), 'interruptions', increment(interruptions))
   end
   if cancel then
     end_cancelled(id)
     return 'cancelled'
   end
   if charged then
-    local max_attempts, max_crashes = limits(id)
+    local max_attempts, max_crashes = attempt_limits(id)
     if tonumber(crashes) >= max_crashes then
       bury(id, reason .. ': it crashed its worker ' .. crashes .. ' times (maxCrashes ' .. max_crashes .. ')')
       return 'failed'

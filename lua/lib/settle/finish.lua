@@ -1,6 +1,6 @@
 -- How a job ends other than completed: as a dead letter, or cancelled. Each clears the claim token, frees the unique
 -- key if the job still owns it, counts and publishes.
--- Needs: keys, retention, now, remember, emit, read.
+-- Needs: keys, retention, now, add_to_history, emit, read.
 --@include lib/retention/handler_limits
 --@include lib/settle/lifetime
 --@include lib/retention/trim_dead_letters
@@ -20,7 +20,7 @@ local function bury(id, reason)
     'last_error', reason, 'last_error_at_ms', now)
   redis.call('PERSIST', key)
   redis.call('ZADD', dead, now, id)
-  remember(failed, { id }, failed_history)
+  add_to_history(failed, { id }, failed_history)
   free_unique(id, unique_key)
   redis.call('HINCRBY', stats, 'failed_total', 1)
   emit(id, 'failed')
@@ -31,8 +31,8 @@ local function end_cancelled(id)
   local key = job .. id
   local unique_key, name, options = unpack(read(key, 'unique', 'name', 'options'))
   redis.call('HSET', key, 'status', 'cancelled', 'claim_token', '', 'cancelled_at_ms', now)
-  redis.call('PEXPIRE', key, life_of('cancelled', name, options))
-  remember(cancelled, { id }, cancelled_history)
+  redis.call('PEXPIRE', key, lifetime_of('cancelled', name, options))
+  add_to_history(cancelled, { id }, cancelled_history)
   free_unique(id, unique_key)
   redis.call('HINCRBY', stats, 'cancelled_total', 1)
   emit(id, 'cancelled')

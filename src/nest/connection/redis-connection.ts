@@ -1,10 +1,10 @@
 import { Redis } from 'ioredis';
 import { Connection } from '../../queue/redis/connection.js';
 import { RedisUnsuitableError } from '../../queue/model/errors.js';
-import { hearErrors } from '../../queue/redis/connection-errors.js';
+import { forwardErrors } from '../../queue/redis/connection-errors.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import { isCluster, isRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
-import { SHORTEST_TRIP_MS, supervised } from '../../queue/redis/response-timeout.js';
+import { SHORTEST_TRIP_MS, withResponseTimeout } from '../../queue/redis/response-timeout.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 
 /** How long a polite end of the connection may take, in ms. */
@@ -30,7 +30,7 @@ export class RedisConnection {
     this.owned = !isRedisClient(redis);
     const client = isRedisClient(redis) ? redis : open(redis);
     if (this.owned) {
-      hearErrors(client, (error) => logger.warn(`Redis connection: ${describe(error)}`));
+      forwardErrors(client, (error) => logger.warn(`Redis connection: ${describe(error)}`));
     }
     this.connection = Connection.of(client);
     this.connection.logger = logger;
@@ -116,7 +116,7 @@ export class RedisConnection {
       await this.limit(timeoutMs, this.connection.whenReady());
     }
     const longestMs = timeoutMs + waitMs;
-    return this.limit(longestMs, supervised(this.client, Math.max(SHORTEST_TRIP_MS, longestMs), ask()));
+    return this.limit(longestMs, withResponseTimeout(this.client, Math.max(SHORTEST_TRIP_MS, longestMs), ask()));
   }
 
   /**

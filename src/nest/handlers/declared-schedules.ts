@@ -1,6 +1,6 @@
 import { InvalidOptionError } from '../../queue/model/errors.js';
 import { show } from '../../queue/model/names.js';
-import { checkSchedule, newSchedule } from '../../queue/schedules/schedule.js';
+import { checkSchedule, encodeSchedule } from '../../queue/schedules/schedule.js';
 import type { DeclaredSchedule } from '../../worker/maintenance/worker-schedules.js';
 import type { FoundHandler } from './handler-explorer.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
@@ -33,7 +33,7 @@ export class DeclaredSchedules {
       }
       const named = definition ? { payload: null, ...rest, definition } : { ...rest, name };
       const schedule = { recurrence, options: named, subject: of };
-      const stored = newSchedule(this.queues.queue(queue), id, recurrence, named, of);
+      const stored = encodeSchedule(this.queues.queue(queue), id, recurrence, named, of);
       const check = checkSchedule(stored, definition, of);
       if (check) {
         check.catch(() => undefined); // heard by whenChecked

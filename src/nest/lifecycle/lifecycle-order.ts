@@ -22,12 +22,12 @@ export interface Runtime {
  * live in a module of their own, which is put nearer than the root.
  */
 @Injectable()
-export class OutermostHooks implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
+export class LifecycleOrder implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   private runtime: Runtime | undefined;
 
   constructor(container: ModulesContainer) {
     const modules = [...container.values()];
-    const own = modules.find(({ metatype }) => metatype === OutermostHooksModule)!;
+    const own = modules.find(({ metatype }) => metatype === LifecycleOrderModule)!;
     own.distance = Math.min(...modules.map(({ distance }) => distance)) - 1;
   }
 
@@ -58,5 +58,5 @@ export class OutermostHooks implements OnApplicationBootstrap, OnModuleDestroy, 
   }
 }
 
-@Module({ providers: [OutermostHooks], exports: [OutermostHooks] })
-export class OutermostHooksModule {}
+@Module({ providers: [LifecycleOrder], exports: [LifecycleOrder] })
+export class LifecycleOrderModule {}

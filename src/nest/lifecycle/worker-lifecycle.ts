@@ -3,11 +3,11 @@ import type { JobQueueLogger } from '../../queue/model/logger.js';
 import type { StuckJob } from '../../worker/attempt/stuck-watch.js';
 import { Worker } from '../../worker/worker.js';
 import type { BootAudit } from './boot-audit.js';
-import { tellCancels } from '../service/cancel-events.js';
+import { emitCancels } from '../service/cancel-events.js';
 import type { HandlerRegistry } from '../handlers/handler-registry.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import type { JobListeners } from '../handlers/job-listeners.js';
-import type { OutermostHooks, Runtime } from './lifecycle-order.js';
+import type { LifecycleOrder, Runtime } from './lifecycle-order.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 import type { ReclaimScheduler } from './reclaim.scheduler.js';
 import type { RedisConnection } from '../connection/redis-connection.js';
@@ -30,7 +30,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   private readonly paused = new Set<string | undefined>();
 
   constructor(
-    hooks: OutermostHooks,
+    hooks: LifecycleOrder,
     private readonly options: ResolvedModuleOptions,
     private readonly redis: RedisConnection,
     private readonly queues: QueueRegistry,
@@ -76,7 +76,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       await this.handlers.schedules.whenChecked();
       this.listeners.bind();
       if (this.listeners.listener) {
-        tellCancels(this.queues, this.listeners.listener);
+        emitCancels(this.queues, this.listeners.listener);
       }
       if (this.expected) {
         await this.handlers.openThreads();

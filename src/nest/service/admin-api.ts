@@ -5,7 +5,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import { purge } from '../../queue/operate/purge.js';
 
 /** What operators do through the service with the jobs of a name; each verb is that of JobQueue, within the service's time limit. */
-export abstract class OperatorVerbs {
+export abstract class AdminApi {
   /**
    * Cancels a job: one that waits at once; a running one has its signal aborted at the next heartbeat (`requested`).
    *

@@ -5,7 +5,7 @@ import type { WorkerEventListener } from '../../worker/attempt/worker-event.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 
 /** Tells of each waiting job that a call of this process cancels: no worker holds it that could. */
-export function tellCancels(queues: QueueRegistry, tell: WorkerEventListener): void {
+export function emitCancels(queues: QueueRegistry, tell: WorkerEventListener): void {
   const follow = (queue: JobQueue) =>
     void queue.onCancelled((record) => {
       const error = cancelledError(record.attempts > 0 || record.attemptLog.length > 0);

@@ -5,7 +5,7 @@ import { EventSubscriber, type JobEvent } from '../../queue/redis/event-subscrib
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import { iterate } from './event-iterator.js';
-import { GuardedObservable } from './safe-observable.js';
+import { SafeObservable } from './safe-observable.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 
 const JOB_EVENT_STATUSES = [
@@ -73,7 +73,7 @@ const filterSchema = z.strictObject(
  * @example jobs.events.where({ queue: 'email', status: 'failed' }).subscribe(({ id }) => alert(id));
  * @example for await (const { id, status } of jobs.events.where({ name: 'report' })) { … }
  */
-export class JobEvents extends GuardedObservable<FleetJobEvent> implements AsyncIterable<FleetJobEvent> {
+export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIterable<FleetJobEvent> {
   constructor(
     private readonly queues: QueueRegistry,
     private readonly logger: JobQueueLogger,

@@ -15,7 +15,7 @@ import { typedSource } from '../../queue/enqueue/encode-typed-job.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { JobEvents } from './job-events.js';
 import { JobSchedules } from './job-schedules.js';
-import { OperatorVerbs } from './admin-api.js';
+import { AdminApi } from './admin-api.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
 import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
 
@@ -36,7 +36,7 @@ export interface EnqueueJobOptions extends Omit<EnqueueOptions, 'name'> {
  * const { messageId } = await job.result({ timeoutMs: 10_000 });
  */
 @Injectable()
-export class JobQueueService extends OperatorVerbs {
+export class JobQueueService extends AdminApi {
   /** What happens to jobs in the whole fleet: an Observable, and for `for await`. */
   readonly events: JobEvents;
   /** The recurring jobs. */

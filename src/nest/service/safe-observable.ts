@@ -6,7 +6,7 @@ type Next<Value> = ((value: Value) => void) | Partial<Observer<Value>> | null;
  * An observable whose listeners may throw: RxJS would throw that again from a timer, which ends the process. Here it is
  * told to `report`, and the listener goes on listening. Holds behind operators too.
  */
-export class GuardedObservable<Value> extends Observable<Value> {
+export class SafeObservable<Value> extends Observable<Value> {
   constructor(
     protected readonly report: (error: unknown) => void,
     subscribe?: (subscriber: Subscriber<Value>) => (() => void) | void,
@@ -15,7 +15,7 @@ export class GuardedObservable<Value> extends Observable<Value> {
   }
 
   override lift<Other>(operator?: Operator<Value, Other>): Observable<Other> {
-    const lifted = new GuardedObservable<Other>(this.report);
+    const lifted = new SafeObservable<Other>(this.report);
     lifted.source = this;
     lifted.operator = operator as Operator<unknown, Other>;
     return lifted;

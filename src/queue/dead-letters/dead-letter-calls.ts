@@ -29,7 +29,7 @@ export interface DeadLetterSlice {
 }
 
 /** One method per script of `lua/dead-*.lua`: builds its call and says what the reply means; see the headers there. */
-export class DeadLetterScripts {
+export class DeadLetterCalls {
   constructor(private readonly keys: QueueKeys) {}
 
   list(query: DeadLetterQuery, looks: number, most: number, hashes: boolean): ScriptCall<DeadLetterSlice> {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checkKnown, checkOptions } from '../model/validate-options.js';
-import { DeadLetterScripts, type DeadLetterPlace, type DeadLetterQuery } from './dead-letter-calls.js';
+import { DeadLetterCalls, type DeadLetterPlace, type DeadLetterQuery } from './dead-letter-calls.js';
 import { decodeJob } from '../store/decode-job.js';
 import { isJobDefinition, type JobDefinition, type PayloadInput } from '../enqueue/define-job.js';
 import { InvalidOptionError } from '../model/errors.js';
@@ -9,7 +9,7 @@ import { encodeJson } from '../model/encode-json.js';
 import { LARGEST_PAGE } from '../model/bounds.js';
 import { checkText, show } from '../model/names.js';
 import { duration, wholeNumber } from '../model/queue-options.js';
-import type { QueueScripts } from '../store/queue-calls.js';
+import type { QueueCalls } from '../store/queue-calls.js';
 import { readBySchema } from '../model/validate-with-schema.js';
 import type { ScriptCall } from '../redis/script-runner.js';
 
@@ -42,7 +42,7 @@ interface DeadLetterQueue {
   readonly name: string;
   readonly options: { maxPayloadBytes: number };
   run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
-  scripts(): Promise<QueueScripts>;
+  scripts(): Promise<QueueCalls>;
   get(id: string): Promise<JobRecord | null>;
 }
 
@@ -221,10 +221,10 @@ export class DeadLetters {
     return decodeJob(this.queue.name, hash);
   }
 
-  private async call<Answer>(build: (scripts: DeadLetterScripts) => ScriptCall<Answer>): Promise<Answer> {
+  private async call<Answer>(build: (scripts: DeadLetterCalls) => ScriptCall<Answer>): Promise<Answer> {
     return this.ask(async () => {
       const { keys } = await this.queue.scripts();
-      return this.queue.run(build(new DeadLetterScripts(keys)));
+      return this.queue.run(build(new DeadLetterCalls(keys)));
     });
   }
 }

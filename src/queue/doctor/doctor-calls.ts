@@ -1,4 +1,4 @@
-import type { QueueScripts } from '../store/queue-calls.js';
+import type { QueueCalls } from '../store/queue-calls.js';
 import type { ScriptArgument, ScriptCall, ScriptName } from '../redis/script-runner.js';
 
 /** What the first look says of a job that is not plainly well. */
@@ -25,8 +25,8 @@ const BUDGET = 100_000;
 const COUNTED_LOOKS = 100;
 
 /** One method per script of `lua/doctor-*.lua`: builds its call and says what the reply means; see the headers there. */
-export class DoctorScripts {
-  constructor(private readonly scripts: QueueScripts) {}
+export class DoctorCalls {
+  constructor(private readonly scripts: QueueCalls) {}
 
   look(ids: readonly string[]): ScriptCall<Map<string, Look>> {
     return this.call('doctorScan', ids, (reply) => {

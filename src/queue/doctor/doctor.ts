@@ -1,7 +1,7 @@
 import { DoctorNotes, type DoctorOptions, type DoctorReport } from './doctor-report.js';
-import { DoctorScripts, type Look } from './doctor-calls.js';
+import { DoctorCalls, type Look } from './doctor-calls.js';
 import { ListWalk } from './list-walk.js';
-import type { QueueScripts } from '../store/queue-calls.js';
+import type { QueueCalls } from '../store/queue-calls.js';
 import { isCluster, type RedisClient } from '../redis/redis-client.js';
 import type { ScriptCall } from '../redis/script-runner.js';
 
@@ -24,7 +24,7 @@ interface AuditedQueue {
  * moves on between two steps; one script then decides about each suspect, as it stands at that moment.
  */
 export class Doctor {
-  private readonly scripts: DoctorScripts;
+  private readonly scripts: DoctorCalls;
   private readonly notes: DoctorNotes;
   /** Jobs that are in no sorted set, with their status: until they are seen in a list, they may be orphans. */
   private readonly strays = new Map<string, string>();
@@ -32,10 +32,10 @@ export class Doctor {
 
   constructor(
     private readonly queue: AuditedQueue,
-    private readonly queueScripts: QueueScripts,
+    private readonly queueScripts: QueueCalls,
     private readonly options: Required<DoctorOptions>,
   ) {
-    this.scripts = new DoctorScripts(queueScripts);
+    this.scripts = new DoctorCalls(queueScripts);
     this.notes = new DoctorNotes(queue.name, options.mend);
   }
 

@@ -1,5 +1,5 @@
 import { EnqueueError, type EnqueueItem } from '../model/errors.js';
-import type { EnqueueAnswer, NewJob } from '../store/enqueue-call.js';
+import type { EnqueueAnswer, EncodedJob } from '../store/enqueue-call.js';
 
 /**
  * The answers to the jobs of one call, which may travel in several steps.
@@ -10,7 +10,7 @@ import type { EnqueueAnswer, NewJob } from '../store/enqueue-call.js';
  */
 export function answersOfAll(
   queue: string,
-  jobs: readonly NewJob[],
+  jobs: readonly EncodedJob[],
   outcomes: readonly PromiseSettledResult<EnqueueAnswer>[],
 ): EnqueueAnswer[] {
   const failures = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
@@ -33,7 +33,7 @@ export function answersOfAll(
   throw new EnqueueError(nothingWritten ? 'not-sent' : 'unknown', queue, ids, reason, { cause, items });
 }
 
-function itemOf(job: NewJob, result: PromiseSettledResult<EnqueueAnswer>): EnqueueItem {
+function itemOf(job: EncodedJob, result: PromiseSettledResult<EnqueueAnswer>): EnqueueItem {
   if (result.status === 'fulfilled') {
     return { id: result.value.id, outcome: result.value.outcome };
   }

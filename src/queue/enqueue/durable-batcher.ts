@@ -1,11 +1,11 @@
 import type { Connection } from '../redis/connection.js';
-import { DurableLine } from './durable-connection.js';
-import { Enqueuer } from './enqueue-batcher.js';
+import { DurableConnection } from './durable-connection.js';
+import { EnqueueBatcher } from './enqueue-batcher.js';
 import { JobQueueError } from '../model/errors.js';
 import type { JobHandle } from '../results/job-handle.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import type { EnqueueAnswer } from '../store/enqueue-call.js';
-import type { QueueScripts } from '../store/queue-calls.js';
+import type { QueueCalls } from '../store/queue-calls.js';
 
 /**
  * An enqueue with `durability: 'replica'` was not acknowledged by enough replicas in time. The jobs are there: the master
@@ -44,18 +44,18 @@ interface DurableQueue {
   readonly name: string;
   readonly options: ResolvedQueueOptions;
   readonly connection: Connection;
-  scripts(): Promise<QueueScripts>;
+  scripts(): Promise<QueueCalls>;
 }
 
 /**
  * An enqueuer whose answers come when replicas have the jobs, or say how many had them in time.
  *
- * @param prepare see Enqueuer
+ * @param prepare see EnqueueBatcher
  */
-export function durableEnqueuer(queue: DurableQueue, prepare?: () => Promise<void>): Enqueuer {
+export function durableEnqueuer(queue: DurableQueue, prepare?: () => Promise<void>): EnqueueBatcher {
   const { replicas, durabilityTimeoutMs: timeoutMs, enqueueTimeoutMs: answerMs } = queue.options;
-  const line = DurableLine.of(queue.connection);
-  return new Enqueuer({
+  const line = DurableConnection.of(queue.connection);
+  return new EnqueueBatcher({
     queue: queue.name,
     connection: queue.connection,
     timeoutMs: answerMs + 2 * timeoutMs, // an enqueue may have to let another one's wait pass before its own begins

@@ -3,10 +3,10 @@ import type { Connection } from '../redis/connection.js';
 import { luaScripts } from '../lua.generated.js';
 import type { EnqueueAnswer } from '../store/enqueue-call.js';
 import type { ScriptCall } from '../redis/script-runner.js';
-import { superviseHandshake } from '../redis/response-timeout.js';
+import { withHandshakeTimeout } from '../redis/response-timeout.js';
 
 /** How many replicas must have a job, and how long to wait for them. */
-export interface DurabilityPolicy {
+export interface ReplicationOptions {
   replicas: number;
   /** In ms. */
   timeoutMs: number;
@@ -15,10 +15,10 @@ export interface DurabilityPolicy {
 }
 
 /** One enqueue on its way: its script, and the counters of its queue. */
-interface Passenger {
+interface PendingWrite {
   readonly call: ScriptCall<EnqueueAnswer[]>;
   readonly statsKey: string;
-  readonly policy: DurabilityPolicy;
+  readonly policy: ReplicationOptions;
   resolve(answers: EnqueueAnswer[]): void;
   reject(error: Error): void;
 }
@@ -30,19 +30,19 @@ type Reply = [Error | null, unknown];
  * connection that it is sent on, and speaks of the writes of that connection only. Whatever comes while one WAIT is
  * under way shares the next one.
  */
-export class DurableLine {
-  private static readonly known = new WeakMap<Connection, DurableLine>();
+export class DurableConnection {
+  private static readonly known = new WeakMap<Connection, DurableConnection>();
   private client: Redis | undefined;
-  private waiting: Passenger[] = [];
+  private waiting: PendingWrite[] = [];
   private travelling = false;
   private closing = false;
   private becomingReady: Promise<void> | undefined;
 
-  static of(connection: Connection): DurableLine {
-    let line = DurableLine.known.get(connection);
+  static of(connection: Connection): DurableConnection {
+    let line = DurableConnection.known.get(connection);
     if (!line) {
-      line = new DurableLine(connection);
-      DurableLine.known.set(connection, line);
+      line = new DurableConnection(connection);
+      DurableConnection.known.set(connection, line);
     }
     return line;
   }
@@ -60,7 +60,7 @@ export class DurableLine {
   }
 
   /** Runs an enqueue and waits for its replicas; its answers say how many acknowledged it in time. */
-  send(call: ScriptCall<EnqueueAnswer[]>, statsKey: string, policy: DurabilityPolicy): Promise<EnqueueAnswer[]> {
+  send(call: ScriptCall<EnqueueAnswer[]>, statsKey: string, policy: ReplicationOptions): Promise<EnqueueAnswer[]> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ call, statsKey, policy, resolve, reject });
       if (!this.travelling) {
@@ -86,11 +86,11 @@ export class DurableLine {
   private async travel(): Promise<void> {
     this.travelling = true;
     while (this.waiting.length > 0) {
-      const passengers = this.nextTrip();
+      const writes = this.nextBatch();
       try {
-        await this.trip(passengers);
+        await this.trip(writes);
       } catch (error) {
-        passengers.forEach((passenger) => passenger.reject(error as Error));
+        writes.forEach((write) => write.reject(error as Error));
       }
     }
     this.travelling = false;
@@ -100,28 +100,28 @@ export class DurableLine {
   }
 
   /** Those that wait for the same; on a Cluster of one queue, since a pipeline goes to one master. */
-  private nextTrip(): Passenger[] {
+  private nextBatch(): PendingWrite[] {
     const { policy, statsKey } = this.waiting[0]!;
     const cluster = this.connection.facts?.cluster ?? true;
-    const fits = (other: Passenger) =>
+    const fits = (other: PendingWrite) =>
       other.policy.replicas === policy.replicas &&
       other.policy.timeoutMs === policy.timeoutMs &&
       (!cluster || other.statsKey === statsKey);
-    const passengers = this.waiting.filter(fits);
+    const writes = this.waiting.filter(fits);
     this.waiting = this.waiting.filter((other) => !fits(other));
-    return passengers;
+    return writes;
   }
 
-  private async trip(passengers: readonly Passenger[]): Promise<void> {
-    const { replicas, timeoutMs, answerMs } = passengers[0]!.policy;
+  private async trip(writes: readonly PendingWrite[]): Promise<void> {
+    const { replicas, timeoutMs, answerMs } = writes[0]!.policy;
     const client = this.open();
     const pipeline = client.pipeline();
-    for (const { call } of passengers) {
+    for (const { call } of writes) {
       // By its text: a digest that the server has forgotten would leave the WAIT behind it without its write.
       pipeline.eval(luaScripts[call.script], call.keys.length, ...call.keys, ...call.args);
     }
     // A write in every trip: behind a repeated enqueue, which writes nothing, WAIT would have nothing to wait for.
-    const keys = passengers.map(({ statsKey }) => statsKey);
+    const keys = writes.map(({ statsKey }) => statsKey);
     const queues = [...new Set(keys)];
     for (const key of queues) {
       pipeline.hincrby(key, 'durable_total', keys.filter((each) => each === key).length);
@@ -137,7 +137,7 @@ export class DurableLine {
     const replication = failure
       ? { acknowledged: 0, failure }
       : { acknowledged: Number(acknowledged), failure: undefined };
-    passengers.forEach((passenger, i) => settle(passenger, replies![i]!, replication));
+    writes.forEach((write, i) => settle(write, replies![i]!, replication));
   }
 
   /** A connection that ends is not mended but replaced: on another one, WAIT would speak of no write at all. */
@@ -151,7 +151,7 @@ export class DurableLine {
 
 /** Rejects where the connection ends instead; one that was accepted and keeps silent is ended. */
 async function readinessOf(client: Redis): Promise<void> {
-  const endSupervision = superviseHandshake(client);
+  const endSupervision = withHandshakeTimeout(client);
   try {
     await new Promise<void>((resolve, reject) => {
       client.once('ready', resolve);
@@ -162,14 +162,14 @@ async function readinessOf(client: Redis): Promise<void> {
   }
 }
 
-function settle(passenger: Passenger, [error, value]: Reply, replication: EnqueueAnswer['replication']): void {
+function settle(write: PendingWrite, [error, value]: Reply, replication: EnqueueAnswer['replication']): void {
   if (error) {
-    passenger.reject(error);
+    write.reject(error);
     return;
   }
   try {
-    passenger.resolve(passenger.call.decode(value).map((answer) => ({ ...answer, replication })));
+    write.resolve(write.call.decode(value).map((answer) => ({ ...answer, replication })));
   } catch (refusal) {
-    passenger.reject(refusal as Error); // its own, and not that of those beside it
+    write.reject(refusal as Error); // its own, and not that of those beside it
   }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { storedBackoffSchema, type StoredBackoff } from '../model/backoff.js';
 import { checkOptions } from '../model/validate-options.js';
-import { beforeStart, type NewJob } from '../store/enqueue-call.js';
+import { beforeStart, type EncodedJob } from '../store/enqueue-call.js';
 import { InvalidOptionError } from '../model/errors.js';
 import { randomId } from '../model/random-id.js';
 import { encodeJson } from '../model/encode-json.js';
@@ -10,7 +10,7 @@ import { duration, durabilitySchema, timerDuration, wholeNumber, type Durability
 import { runAtSchema } from '../model/run-at.js';
 
 /** How a job is treated, by an enqueue or by a schedule that makes it. */
-export interface JobPolicy {
+export interface JobRules {
   /** 0 to 1,000; higher is more urgent. Default 0. */
   priority?: number;
   /** How often the job is tried in all. Default: the handler's, else the queue's. */
@@ -28,7 +28,7 @@ export interface JobPolicy {
 }
 
 /** Options of one enqueue. */
-export interface EnqueueOptions extends JobPolicy {
+export interface EnqueueOptions extends JobRules {
   /** Which handler runs it, in a queue that several share. Default: the queue's name. */
   name?: string;
   /** An id of your own: enqueueing it again while the job is known adds nothing. Default: a random one. */
@@ -105,13 +105,13 @@ const enqueueOptionsSchema = z.strictObject(
  * @param subject how errors name it, where it is not the only one of its call
  * @throws InvalidOptionError, InvalidPayloadError
  */
-export function newJob(
+export function encodeJob(
   queue: string,
   payload: unknown,
   options: EnqueueOptions | undefined,
   maxPayloadBytes: number,
   subject?: string,
-): NewJob {
+): EncodedJob {
   const json = encodeJson(payloadSubject(subject), payload, maxPayloadBytes);
   if (options === undefined) {
     return { id: randomId(), name: queue, payload: json, options: '' };
@@ -131,7 +131,7 @@ export function newJob(
     );
   }
   refuseExpiryBeforeStart(place, checked);
-  const job: NewJob = { id: id ?? randomId(), name, payload: json, options: encodeOptions(checked) };
+  const job: EncodedJob = { id: id ?? randomId(), name, payload: json, options: encodeOptions(checked) };
   const { durability, runAt, expiresInMs } = checked;
   if (durability) {
     job.durability = durability;
@@ -142,7 +142,7 @@ export function newJob(
   return job;
 }
 
-/** How errors name the payload of a job; see newJob. */
+/** How errors name the payload of a job; see encodeJob. */
 export function payloadSubject(subject: string | undefined): string {
   return subject === undefined ? 'payload' : `${subject}.payload`;
 }
@@ -155,7 +155,7 @@ function refuseExpiryBeforeStart(subject: string, { expiresInMs, delayMs }: Enqu
 }
 
 /** The options of a job that holds the key of its schedule until it ends. */
-export function holdingScheduleKey({ options }: NewJob, schedule: string): string {
+export function withScheduleUniqueKey({ options }: EncodedJob, schedule: string): string {
   const asked = JSON.parse(options || '{}') as object;
   return JSON.stringify({ ...asked, unique: `${SCHEDULE_PREFIX}${schedule}`, unique_for: 'unfinished' });
 }

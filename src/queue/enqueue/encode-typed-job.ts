@@ -2,8 +2,8 @@ import type { JobDefinition } from './define-job.js';
 import { InvalidOptionError } from '../model/errors.js';
 import type { JobSource } from '../results/job-handle.js';
 import { show } from '../model/names.js';
-import { newJob, payloadSubject, type EnqueueOptions } from './encode-job.js';
-import type { NewJob } from '../store/enqueue-call.js';
+import { encodeJob, payloadSubject, type EnqueueOptions } from './encode-job.js';
+import type { EncodedJob } from '../store/enqueue-call.js';
 import { readBySchema } from '../model/validate-with-schema.js';
 
 /** Options of an enqueue of a definition, which has its own name. */
@@ -15,16 +15,16 @@ export type TypedEnqueueOptions = Omit<EnqueueOptions, 'name'>;
  * @param subject how errors name it, where it is not the only one of its call
  * @throws InvalidOptionError, InvalidPayloadError (a rejection, where the schema is asynchronous)
  */
-export function newTypedJob(
+export function encodeTypedJob(
   queue: string,
   definition: JobDefinition,
   payload: unknown,
   options: TypedEnqueueOptions | undefined,
   maxPayloadBytes: number,
   subject?: string,
-): NewJob | Promise<NewJob> {
+): EncodedJob | Promise<EncodedJob> {
   const merged = typedOptions(queue, definition, options, subject);
-  const job = newJob(queue, payload, merged, maxPayloadBytes, subject);
+  const job = encodeJob(queue, payload, merged, maxPayloadBytes, subject);
   const read = readBySchema(payloadSubject(subject), definition.payload, JSON.parse(job.payload));
   if (!(read instanceof Promise)) {
     return job;

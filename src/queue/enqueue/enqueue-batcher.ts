@@ -1,5 +1,5 @@
 import type { Connection } from '../redis/connection.js';
-import { RefusedStep, type EnqueueAnswer, type NewJob } from '../store/enqueue-call.js';
+import { EnqueueRejected, type EnqueueAnswer, type EncodedJob } from '../store/enqueue-call.js';
 import { EnqueueError, RedisOutOfMemoryError } from '../model/errors.js';
 import { RedisPermissionError } from '../redis/permission-error.js';
 
@@ -11,7 +11,7 @@ const SLICE_LENGTH = 1_000_000;
 const FIRST_BURST_JOBS = 25;
 
 /** Whether jobs that are enqueued together, and with no others, are one step. */
-export function fitOneStep(jobs: readonly NewJob[]): boolean {
+export function fitOneStep(jobs: readonly EncodedJob[]): boolean {
   return jobs.length <= SLICE_JOBS && jobs.reduce((sum, { payload }) => sum + payload.length, 0) < SLICE_LENGTH;
 }
 
@@ -25,7 +25,7 @@ export interface EnqueuerOptions {
   /** How long an enqueue may take in all, in ms. */
   timeoutMs: number;
   /** Sends a batch. */
-  deliver: (jobs: NewJob[]) => Promise<EnqueueAnswer[]>;
+  deliver: (jobs: EncodedJob[]) => Promise<EnqueueAnswer[]>;
   /** Whether `deliver` ends within `timeoutMs` by itself: a limit around it is a timer more for each batch. */
   endsInTime?: boolean;
   /** What must be there before anything is sent, beside the connection. */
@@ -35,7 +35,7 @@ export interface EnqueuerOptions {
 }
 
 interface Waiting {
-  job: NewJob;
+  job: EncodedJob;
   resolve(answer: EnqueueAnswer): void;
   reject(error: Error): void;
 }
@@ -47,7 +47,7 @@ interface Waiting {
  * Where the connection is down, jobs wait here and not in the client's offline queue: an enqueue that is reported as
  * not sent must never be sent later.
  */
-export class Enqueuer {
+export class EnqueueBatcher {
   private waiting: Waiting[] = [];
   private burstJobs = FIRST_BURST_JOBS;
   /** Whether some have left in this tick, or will once the code that makes them pauses. */
@@ -55,7 +55,7 @@ export class Enqueuer {
 
   constructor(private readonly options: EnqueuerOptions) {}
 
-  enqueue(job: NewJob): Promise<EnqueueAnswer> {
+  enqueue(job: EncodedJob): Promise<EnqueueAnswer> {
     return new Promise((resolve, reject) => {
       if (this.waiting.push({ job, resolve, reject }) === 1) {
         this.leaveSoon();
@@ -140,8 +140,8 @@ export class Enqueuer {
     }
   }
 
-  private explain(error: Error, { id }: NewJob, sent: boolean): Error {
-    if (error instanceof RefusedStep) {
+  private explain(error: Error, { id }: EncodedJob, sent: boolean): Error {
+    if (error instanceof EnqueueRejected) {
       return error;
     }
     const { queue } = this.options;

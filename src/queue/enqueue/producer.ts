@@ -1,16 +1,16 @@
 import { durableEnqueuer, requireReplicas } from './durable-batcher.js';
-import { DurableLine } from './durable-connection.js';
+import { DurableConnection } from './durable-connection.js';
 import { answersOfAll } from './bulk-result.js';
-import { faultOf, RefusedStep, type EnqueueAnswer, type NewJob } from '../store/enqueue-call.js';
-import { Enqueuer, fitOneStep } from './enqueue-batcher.js';
+import { faultOf, EnqueueRejected, type EnqueueAnswer, type EncodedJob } from '../store/enqueue-call.js';
+import { EnqueueBatcher, fitOneStep } from './enqueue-batcher.js';
 import { JobHandle, type JobSource } from '../results/job-handle.js';
-import type { QueueOperator } from '../queue-operator.js';
+import type { QueueAdmin } from '../queue-operator.js';
 
 /** The ways to the server, by durability; that of durable enqueues is made by the first of them. */
 interface Enqueuers {
-  memory: Enqueuer;
-  replica?: Enqueuer;
-  /** See Enqueuer. */
+  memory: EnqueueBatcher;
+  replica?: EnqueueBatcher;
+  /** See EnqueueBatcher. */
   prepare?: () => Promise<void>;
 }
 
@@ -20,11 +20,11 @@ export class Producer {
   /** Whether there was a durable enqueue, which opens a connection. */
   private durable = false;
 
-  constructor(private readonly queue: QueueOperator) {
+  constructor(private readonly queue: QueueAdmin) {
     this.enqueuers = this.newEnqueuers();
   }
 
-  async add<Result>(job: NewJob, source: JobSource): Promise<JobHandle<Result>> {
+  async add<Result>(job: EncodedJob, source: JobSource): Promise<JobHandle<Result>> {
     const enqueuers = this.enqueuersOf([job]);
     const added = this.enqueuerOf(job, enqueuers).enqueue(job);
     enqueuers.memory.sendBurst(); // not those for replicas, which are waited for batch by batch
@@ -41,7 +41,7 @@ export class Producer {
     return handle;
   }
 
-  async addAll(jobs: readonly NewJob[], source: JobSource): Promise<JobHandle[]> {
+  async addAll(jobs: readonly EncodedJob[], source: JobSource): Promise<JobHandle[]> {
     const enqueuers = this.enqueuersOf(jobs);
     const outcomes = await Promise.allSettled(jobs.map((job) => this.enqueuerOf(job, enqueuers).enqueue(job)));
     for (const outcome of outcomes) {
@@ -60,12 +60,12 @@ export class Producer {
   /** Closes the connection of durable enqueues, once nothing is under way any more. */
   closeIdle(): void {
     if (this.durable) {
-      DurableLine.of(this.queue.connection).closeIdle();
+      DurableConnection.of(this.queue.connection).closeIdle();
     }
   }
 
   /** A call that only the server's clock can refuse travels by itself, so that no other job is refused with it. */
-  private enqueuersOf(jobs: readonly NewJob[]): Enqueuers {
+  private enqueuersOf(jobs: readonly EncodedJob[]): Enqueuers {
     if (!jobs.some(({ span }) => span)) {
       return this.enqueuers;
     }
@@ -76,23 +76,26 @@ export class Producer {
     return this.newEnqueuers(() => (checking ??= this.refuseExpiryBeforeStart(jobs)));
   }
 
-  /** For a call of several steps: the script looks at each alone, when others may be written. @throws RefusedStep */
-  private async refuseExpiryBeforeStart(jobs: readonly NewJob[]): Promise<void> {
+  /** For a call of several steps: the script looks at each alone, when others may be written. @throws EnqueueRejected */
+  private async refuseExpiryBeforeStart(jobs: readonly EncodedJob[]): Promise<void> {
     const { queue } = this;
     const [seconds, microseconds] = (await queue.ask(() => queue.connection.client.time())).map(Number);
     const nowMs = seconds! * 1_000 + Math.floor(microseconds! / 1_000);
     for (const job of jobs) {
       if (job.span && job.span.runAtMs - nowMs >= job.span.expiresInMs) {
-        throw new RefusedStep(job, job.span.runAtMs - nowMs);
+        throw new EnqueueRejected(job, job.span.runAtMs - nowMs);
       }
     }
   }
 
-  private handleOf<Result>(job: NewJob, answer: EnqueueAnswer, source: JobSource): JobHandle<Result> {
+  private handleOf<Result>(job: EncodedJob, answer: EnqueueAnswer, source: JobSource): JobHandle<Result> {
     return new JobHandle(answer.id, answer.name ?? job.name, this.queue.name, answer.outcome, source);
   }
 
-  private enqueuerOf({ durability = this.queue.options.durability }: NewJob, enqueuers: Enqueuers): Enqueuer {
+  private enqueuerOf(
+    { durability = this.queue.options.durability }: EncodedJob,
+    enqueuers: Enqueuers,
+  ): EnqueueBatcher {
     if (durability === 'memory') {
       return enqueuers.memory;
     }
@@ -102,7 +105,7 @@ export class Producer {
 
   private newEnqueuers(prepare?: () => Promise<void>): Enqueuers {
     const { name, connection, options } = this.queue;
-    const memory = new Enqueuer({
+    const memory = new EnqueueBatcher({
       queue: name,
       connection,
       timeoutMs: options.enqueueTimeoutMs,
@@ -116,6 +119,6 @@ export class Producer {
 }
 
 /** What its caller hears of a failure. @param subjectOf how errors name a job */
-function explained(error: unknown, subjectOf: (job: NewJob) => string): unknown {
-  return error instanceof RefusedStep ? faultOf(error, subjectOf(error.job)) : error;
+function explained(error: unknown, subjectOf: (job: EncodedJob) => string): unknown {
+  return error instanceof EnqueueRejected ? faultOf(error, subjectOf(error.job)) : error;
 }

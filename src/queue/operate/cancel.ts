@@ -2,7 +2,7 @@ import { InvalidOptionError } from '../model/errors.js';
 import type { JobRecord } from '../model/job.js';
 import { randomId } from '../model/random-id.js';
 import { show } from '../model/names.js';
-import type { CancelAnswer, QueueScripts } from '../store/queue-calls.js';
+import type { CancelAnswer, QueueCalls } from '../store/queue-calls.js';
 import type { ScriptCall } from '../redis/script-runner.js';
 
 /** How many calls without an answer are remembered, the newest. */
@@ -10,7 +10,7 @@ const MOST_UNANSWERED = 1_000;
 
 /** The queue whose jobs are cancelled. */
 interface CancelledQueue {
-  scripts(): Promise<QueueScripts>;
+  scripts(): Promise<QueueCalls>;
   run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
 }
 

@@ -3,7 +3,7 @@ import { InvalidOptionError } from '../model/errors.js';
 import { JOB_STATUSES, type JobStatus } from '../model/job.js';
 import { YEAR_MS } from '../model/bounds.js';
 import { show } from '../model/names.js';
-import type { QueueScripts } from '../store/queue-calls.js';
+import type { QueueCalls } from '../store/queue-calls.js';
 import type { ScriptCall } from '../redis/script-runner.js';
 
 /** The most entries that one script call looks at. */
@@ -22,7 +22,7 @@ export interface CleanOptions {
 /** The queue that is cleaned. */
 interface CleanedQueue {
   run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
-  scripts(): Promise<QueueScripts>;
+  scripts(): Promise<QueueCalls>;
 }
 
 /**

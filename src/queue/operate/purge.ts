@@ -1,7 +1,7 @@
 import { checkKnown } from '../model/validate-options.js';
 import { InvalidOptionError } from '../model/errors.js';
 import { show } from '../model/names.js';
-import type { QueueScripts } from '../store/queue-calls.js';
+import type { QueueCalls } from '../store/queue-calls.js';
 import type { ScriptCall } from '../redis/script-runner.js';
 
 /** The most jobs that one script call deletes. */
@@ -11,7 +11,7 @@ const SLICE = 500;
 interface PurgedQueue {
   readonly name: string;
   run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
-  scripts(): Promise<QueueScripts>;
+  scripts(): Promise<QueueCalls>;
 }
 
 /**

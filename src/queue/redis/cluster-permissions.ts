@@ -7,7 +7,7 @@ import { isCluster, type RedisClient } from './redis-client.js';
  * keeps a refusal to itself, and begins anew for ever. Only where it gives up a whole attempt, since another node may
  * answer. Answers the way to end that.
  */
-export function hearMissingRight(client: RedisClient, tell: (error: RedisPermissionError) => void): () => void {
+export function onPermissionError(client: RedisClient, tell: (error: RedisPermissionError) => void): () => void {
   if (!isCluster(client)) {
     return () => undefined;
   }

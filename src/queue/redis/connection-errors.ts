@@ -9,7 +9,7 @@ type Hear = (error: Error) => void;
  * once (redis/ioredis#961), and an error that nobody hears ends the process. Not of connections that ioredis shows nobody:
  * those by which it asks a Cluster for its slots, and sentinels for the master.
  */
-export function hearErrors(client: RedisClient, hear: Hear): void {
+export function forwardErrors(client: RedisClient, hear: Hear): void {
   client.on('error', hear);
   if (isCluster(client)) {
     client.on('+node', (node: Redis) => hearLateErrors(node, hear));

@@ -1,12 +1,12 @@
 import type { RedisOptions } from 'ioredis';
-import { hearMissingRight, requireAsking } from './cluster-permissions.js';
+import { onPermissionError, requireAsking } from './cluster-permissions.js';
 import { RedisUnsuitableError } from '../model/errors.js';
-import { hearErrors } from './connection-errors.js';
+import { forwardErrors } from './connection-errors.js';
 import { silentLogger, type JobQueueLogger } from '../model/logger.js';
 import { explainRefusal } from './permission-error.js';
-import { readAtOnce } from './flowing-reads.js';
+import { enableFlowingReads } from './flowing-reads.js';
 import { isCluster, type RedisClient } from './redis-client.js';
-import { insist, supervised, superviseHandshake } from './response-timeout.js';
+import { retryUntilAnswered, withResponseTimeout, withHandshakeTimeout } from './response-timeout.js';
 
 const OLDEST_REDIS = [7, 0] as const;
 
@@ -39,7 +39,7 @@ export class Connection {
     if (!connection) {
       refuseKeyPrefix(client);
       connection = new Connection(client);
-      readAtOnce(client);
+      enableFlowingReads(client);
       Connection.known.set(client, connection);
     }
     return connection;
@@ -70,7 +70,7 @@ export class Connection {
   }
 
   private async ask(): Promise<ServerFacts> {
-    const info = await insist(this.client, this.client.info('server')).catch((error: unknown) => {
+    const info = await retryUntilAnswered(this.client, this.client.info('server')).catch((error: unknown) => {
       throw explainRefusal(error);
     });
     const version = /^(?:redis|valkey)_version:(\S+)/m.exec(info)?.[1] ?? '0.0';
@@ -80,7 +80,7 @@ export class Connection {
         `Redis ${version} is too old: expected 7.0 or later, for script flags and PEXPIRE's options.`,
       );
     }
-    await insist(this.client, requireAsking(this.client));
+    await retryUntilAnswered(this.client, requireAsking(this.client));
     this.knownFacts = { version, cluster: isCluster(this.client) || /^redis_mode:cluster/m.test(info) };
     return this.knownFacts;
   }
@@ -107,8 +107,8 @@ export class Connection {
 
   private becomeReady(): Promise<void> {
     return new Promise((resolve, reject) => {
-      const endSupervision = superviseHandshake(this.client);
-      const endHearing = hearMissingRight(this.client, (error) => {
+      const endSupervision = withHandshakeTimeout(this.client);
+      const endHearing = onPermissionError(this.client, (error) => {
         end();
         reject(error);
       });
@@ -147,11 +147,11 @@ export class Connection {
    */
   answer<Answer>(limitMs: number, ask: () => Promise<Answer>): Promise<Answer> {
     if (this.ready) {
-      return supervised(this.client, limitMs, ask());
+      return withResponseTimeout(this.client, limitMs, ask());
     }
     // What the client would queue meanwhile could not be taken back.
-    const ready = supervised(this.client, limitMs, this.whenReady());
-    return ready.then(() => supervised(this.client, limitMs, ask()));
+    const ready = withResponseTimeout(this.client, limitMs, this.whenReady());
+    return ready.then(() => withResponseTimeout(this.client, limitMs, ask()));
   }
 
   /**
@@ -174,8 +174,8 @@ export class Connection {
           redisOptions: { ...this.client.options.redisOptions, ...overrides },
         })
       : this.client.duplicate({ ...overrides, ...own });
-    hearErrors(copy, (error) => this.logger.warn(`Redis connection (${purpose}): ${error.message}`));
-    readAtOnce(copy);
+    forwardErrors(copy, (error) => this.logger.warn(`Redis connection (${purpose}): ${error.message}`));
+    enableFlowingReads(copy);
     return copy;
   }
 }

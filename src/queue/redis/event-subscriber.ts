@@ -1,7 +1,7 @@
 import type { Connection } from './connection.js';
 import { explainRefusal } from './permission-error.js';
 import type { RedisClient } from './redis-client.js';
-import { insist } from './response-timeout.js';
+import { retryUntilAnswered } from './response-timeout.js';
 
 /** How long a confirmation may take, in ms, before the connection, which is ours alone, is replaced. */
 const CONFIRMATION_MS = 2_000;
@@ -52,7 +52,7 @@ export class EventSubscriber {
     }
     listeners.add(listener);
     try {
-      await insist(client, client.subscribe(channel), CONFIRMATION_MS);
+      await retryUntilAnswered(client, client.subscribe(channel), CONFIRMATION_MS);
     } catch (error) {
       this.leave(channel, listener);
       throw explainRefusal(error);

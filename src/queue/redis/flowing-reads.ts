@@ -7,7 +7,7 @@ import { isCluster, streamOf, type RedisClient } from './redis-client.js';
  * the latency of a job in an idle queue. A second listener, added by `on`, tells it. Not for connections that ioredis shows
  * nobody, such as that by which a client of a Cluster subscribes.
  */
-export function readAtOnce(client: RedisClient): void {
+export function enableFlowingReads(client: RedisClient): void {
   if (isCluster(client)) {
     client.nodes().forEach(listenWhenReady);
     client.on('+node', listenWhenReady);

@@ -8,30 +8,30 @@ import { isCluster, streamOf, type RedisClient } from './redis-client.js';
  */
 export function replaceNodes(client: Cluster): void {
   if (['ready', 'connect', 'disconnecting'].includes(client.status)) {
-    client.nodes('all').forEach(hearAsking);
+    client.nodes('all').forEach(swallowAskingRejection);
     client.disconnect(true);
   }
 }
 
 /** How much a connection that owed an answer had read by then, in bytes; one that is still to be made has no stream. */
-interface Heard {
+interface ReadSnapshot {
   stream: Redis['stream'] | undefined;
   bytesRead: number;
 }
 
 /** Those connections of a client that owed an answer at some time. */
-export type Debtors = ReadonlyMap<Redis, Heard>;
+export type AwaitingNodes = ReadonlyMap<Redis, ReadSnapshot>;
 
-export function debtorsOf(client: Cluster): Debtors {
-  const debtors = new Map<Redis, Heard>();
+export function nodesAwaitingReply(client: Cluster): AwaitingNodes {
+  const awaiting = new Map<Redis, ReadSnapshot>();
   for (const node of client.nodes('all')) {
     const { commandQueue, offlineQueue } = queuesOf(node);
     if (commandQueue?.length || offlineQueue?.length) {
       const stream = streamOf(node);
-      debtors.set(node, { stream, bytesRead: stream?.bytesRead ?? 0 });
+      awaiting.set(node, { stream, bytesRead: stream?.bytesRead ?? 0 });
     }
   }
-  return debtors;
+  return awaiting;
 }
 
 /**
@@ -41,13 +41,13 @@ export function debtorsOf(client: Cluster): Debtors {
  * What it owes fails with the error. ioredis would send it again by itself, at any time: a claim that comes behind the next one
  * of its worker brings jobs of which nobody hears. For the same reason a node counts that the client has left meanwhile.
  */
-export function replaceSilent(debtors: Debtors, error: Error): void {
-  for (const [node, heard] of debtors) {
+export function replaceUnresponsiveNodes(awaiting: AwaitingNodes, error: Error): void {
+  for (const [node, heard] of awaiting) {
     const stream = streamOf(node);
     const isSame = heard.stream === undefined || heard.stream === stream;
     const isLoading = node.status === 'connect' && heard.bytesRead > 0;
     if (stream && isSame && stream.bytesRead === heard.bytesRead && !isLoading) {
-      hearAsking(node);
+      swallowAskingRejection(node);
       queuesOf(node).flushQueue?.(error);
       stream.destroy();
     }
@@ -64,7 +64,7 @@ const disconnecting = new WeakSet<Cluster>();
  * redirection, or had none when it was told to, waits for an end; one whose last connection ends late, when it has already
  * begun to connect anew, goes back to closed and does nothing more. To be asked now and then by who waits for the client.
  */
-export function freeStuck(client: RedisClient): void {
+export function unstickCluster(client: RedisClient): void {
   if (!isCluster(client) || inner(client).manuallyClosing) {
     return;
   }
@@ -107,7 +107,7 @@ function inner(client: Cluster): { manuallyClosing?: boolean; reconnectTimeout?:
 }
 
 /** ioredis hears no answer to an ASKING of its own: that of one which is cut off would end the process, as nobody's. */
-function hearAsking(node: Redis): void {
+function swallowAskingRejection(node: Redis): void {
   for (const { command } of owedBy(node)) {
     if (command.name === 'asking') {
       command.promise.catch(() => undefined);

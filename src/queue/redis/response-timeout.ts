@@ -1,7 +1,12 @@
 import { RedisUnsuitableError } from '../model/errors.js';
 import { explainRefusal } from './permission-error.js';
 import { isCluster, streamOf, type RedisClient } from './redis-client.js';
-import { debtorsOf, freeStuck, replaceNodes, replaceSilent } from './ioredis-cluster-workarounds.js';
+import {
+  nodesAwaitingReply,
+  unstickCluster,
+  replaceNodes,
+  replaceUnresponsiveNodes,
+} from './ioredis-cluster-workarounds.js';
 
 /** A server that is merely slow must not lose its connections: nothing is given less than this, in ms. */
 export const SHORTEST_TRIP_MS = 1_000;
@@ -17,7 +22,11 @@ const LONGEST_HANDSHAKE_MS = 5_000;
  *
  * @throws RedisUnsuitableError when none came in time; what was asked for may have been done. RedisPermissionError
  */
-export function supervised<Answer>(client: RedisClient, limitMs: number, answer: Promise<Answer>): Promise<Answer> {
+export function withResponseTimeout<Answer>(
+  client: RedisClient,
+  limitMs: number,
+  answer: Promise<Answer>,
+): Promise<Answer> {
   const replaceSilence = silenceOf(client);
   return new Promise((resolve, reject) => {
     let answered = false;
@@ -49,8 +58,8 @@ export function supervised<Answer>(client: RedisClient, limitMs: number, answer:
 /** Answers the way to replace what has kept silent from now on. */
 function silenceOf(client: RedisClient): (error: Error) => void {
   if (isCluster(client)) {
-    const debtors = debtorsOf(client);
-    return (error) => (client.status === 'ready' ? replaceSilent(debtors, error) : cut(client));
+    const awaiting = nodesAwaitingReply(client);
+    return (error) => (client.status === 'ready' ? replaceUnresponsiveNodes(awaiting, error) : cut(client));
   }
   const asked = streamOf(client);
   return () => {
@@ -69,7 +78,7 @@ const STUCK_MS = 1_000;
  * fail. A server that loads its data answers that. A client of a Cluster is freed where it is stuck. Answers the way to end
  * the supervision.
  */
-export function superviseHandshake(client: RedisClient, limitMs: number = LONGEST_HANDSHAKE_MS): () => void {
+export function withHandshakeTimeout(client: RedisClient, limitMs: number = LONGEST_HANDSHAKE_MS): () => void {
   let timer: NodeJS.Timeout | undefined;
   const begin = () => {
     clearTimeout(timer);
@@ -86,7 +95,7 @@ export function superviseHandshake(client: RedisClient, limitMs: number = LONGES
     begin();
   }
   client.on('connect', begin);
-  const looking = setInterval(() => freeStuck(client), STUCK_MS).unref();
+  const looking = setInterval(() => unstickCluster(client), STUCK_MS).unref();
   return () => {
     clearTimeout(timer);
     clearInterval(looking);
@@ -101,14 +110,14 @@ const replacedAt = new WeakMap<RedisClient, number>();
  * Waits for an answer that the client asks for again by itself on each new connection, and replaces each that does not
  * bring it. However many wait, a connection has all of the time for its answers.
  */
-export async function insist<Answer>(
+export async function retryUntilAnswered<Answer>(
   client: RedisClient,
   answer: Promise<Answer>,
   limitMs: number = LONGEST_HANDSHAKE_MS,
 ): Promise<Answer> {
   const look = () => {
     if (client.status !== 'ready') {
-      freeStuck(client);
+      unstickCluster(client);
     } else if (performance.now() - (replacedAt.get(client) ?? -Infinity) >= limitMs) {
       replacedAt.set(client, performance.now());
       cut(client);

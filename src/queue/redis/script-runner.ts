@@ -3,12 +3,12 @@ import { JobQueueError } from '../model/errors.js';
 import { luaScripts } from '../lua.generated.js';
 import { explainRefusal } from './permission-error.js';
 import { leaveReplica, type RedisClient } from './redis-client.js';
-import { sendScript } from './send-evalsha.js';
+import { sendEvalsha } from './send-evalsha.js';
 
 export type ScriptName = keyof typeof luaScripts;
 export type ScriptArgument = string | number;
 
-/** One call of a script, with what its reply means. Built by QueueScripts, run by ScriptRunner. */
+/** One call of a script, with what its reply means. Built by QueueCalls, run by ScriptRunner. */
 export interface ScriptCall<Answer> {
   readonly script: ScriptName;
   readonly keys: readonly string[];
@@ -91,7 +91,7 @@ export class ScriptRunner {
   ): Promise<Outcome> {
     const send = (verb: 'eval' | 'evalsha', script: string) => {
       try {
-        return sendScript(this.client, verb, textsOf(script, call));
+        return sendEvalsha(this.client, verb, textsOf(script, call));
       } catch (error) {
         return Promise.reject(error); // of a `sendCommand` that somebody put in the place of the client's
       }

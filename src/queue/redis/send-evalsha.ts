@@ -7,7 +7,7 @@ import type { RedisClient } from './redis-client.js';
  * 10 % of what a job costs Node. Other than by that method it is not held back for an automatic pipeline, and a method
  * that somebody put in the place of `evalsha` is not asked; `sendCommand` is.
  */
-export function sendScript(client: RedisClient, verb: 'eval' | 'evalsha', args: string[]): Promise<unknown> {
+export function sendEvalsha(client: RedisClient, verb: 'eval' | 'evalsha', args: string[]): Promise<unknown> {
   if (!isOfOurCopy(client)) {
     const [script, keyCount, ...rest] = args as [string, string, ...string[]];
     return client[verb](script, keyCount, ...rest);
@@ -19,7 +19,7 @@ export function sendScript(client: RedisClient, verb: 'eval' | 'evalsha', args: 
 }
 
 /** Whether the calls of a tick are sent after it: by a client of another copy that makes pipelines by itself. */
-export function sendsScriptsLater(client: RedisClient): boolean {
+export function isAutoPipelinedForeignClient(client: RedisClient): boolean {
   return client.options.enableAutoPipelining === true && !isOfOurCopy(client);
 }
 

@@ -5,7 +5,7 @@ import type { RedisClient } from './redis-client.js';
  * Lets a manual consumer sleep until jobs are enqueued: blocks on the queue's wake marker, on a connection of its own.
  * It takes no job, so a call that is cut loses nothing. Several waits at a time share one blocking call.
  */
-export class Waker {
+export class WakeWait {
   private client: RedisClient | undefined;
   private waiting: Promise<void> | undefined;
   private endRest: (() => void) | undefined;

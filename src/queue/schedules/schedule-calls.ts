@@ -31,7 +31,7 @@ export type UpsertAnswer = 'created' | 'changed' | 'unchanged' | 'held' | 'decla
 export type TickOutcome = 'enqueued' | 'kept' | 'skipped' | 'lost';
 
 /** One method per script of `lua/schedule-*.lua`: builds its call and says what the reply means; see the headers there. */
-export class ScheduleScripts {
+export class ScheduleCalls {
   constructor(private readonly keys: QueueKeys) {}
 
   /** @param worker who declares it in code; undefined for a call */

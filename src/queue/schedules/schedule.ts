@@ -6,11 +6,11 @@ import { isJobDefinition, type JobDefinition } from '../enqueue/define-job.js';
 import { InvalidOptionError } from '../model/errors.js';
 import { show } from '../model/names.js';
 import {
-  holdingScheduleKey,
+  withScheduleUniqueKey,
   jobDefaultFields,
-  newJob,
+  encodeJob,
   payloadSubject,
-  type JobPolicy,
+  type JobRules,
 } from '../enqueue/encode-job.js';
 import { duration, wholeNumber } from '../model/queue-options.js';
 import { readBySchema } from '../model/validate-with-schema.js';
@@ -19,7 +19,7 @@ import type { InputOf, StandardSchema } from '../model/standard-schema.js';
 import { typedOptions } from '../enqueue/encode-typed-job.js';
 
 /** Options of a recurring job. */
-export interface ScheduleOptions extends JobPolicy {
+export interface ScheduleOptions extends JobRules {
   /** Which handler runs its jobs, in a queue that several share. Default: the queue's name. */
   name?: string;
   /** The payload of each of its jobs. Default null. */
@@ -121,7 +121,7 @@ export function checkScheduleId(id: unknown): asserts id is string {
  * @param subject how errors name it
  * @throws InvalidOptionError, InvalidPayloadError
  */
-export function newSchedule(
+export function encodeSchedule(
   queue: { name: string; options: { maxPayloadBytes: number } },
   id: string,
   recurrence: Recurrence,
@@ -140,8 +140,8 @@ export function newSchedule(
   } = checkOptions(subject, optionsSchema, options);
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
   const merged = definition ? typedOptions(queue.name, definition, given, subject) : given;
-  const job = newJob(queue.name, payload, merged, queue.options.maxPayloadBytes, subject);
-  const jobOptions = overlap ? job.options : holdingScheduleKey(job, id);
+  const job = encodeJob(queue.name, payload, merged, queue.options.maxPayloadBytes, subject);
+  const jobOptions = overlap ? job.options : withScheduleUniqueKey(job, id);
   const encoded = { recurrence: checkedRecurrence, name: job.name, payload: job.payload, options: jobOptions };
   const stored = { ...encoded, onMissed, missedAfterMs };
   const version = createHash('sha1').update(JSON.stringify(stored)).digest('hex');

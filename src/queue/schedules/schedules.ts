@@ -8,13 +8,13 @@ import { checkText, SCHEDULE_PREFIX } from '../model/names.js';
 import { nextTick, type Recurrence } from './recurrence.js';
 import {
   checkSchedule,
-  newSchedule,
+  encodeSchedule,
   type ScheduleOptions,
   type ScheduleRecord,
   type StoredSchedule,
   type TypedScheduleOptions,
 } from './schedule.js';
-import { ScheduleScripts, type DueSchedule } from './schedule-calls.js';
+import { ScheduleCalls, type DueSchedule } from './schedule-calls.js';
 import type { ScriptCall } from '../redis/script-runner.js';
 import type { StandardSchema } from '../model/standard-schema.js';
 
@@ -69,7 +69,7 @@ export class Schedules {
     recurrence: Recurrence,
     options?: ScheduleOptions | TypedScheduleOptions<Payload>,
   ): Promise<'created' | 'changed' | 'unchanged'> {
-    const schedule = newSchedule(this.queue, id, recurrence, options);
+    const schedule = encodeSchedule(this.queue, id, recurrence, options);
     await checkSchedule(schedule, options?.definition);
     const answer = await this.put(schedule, undefined);
     if (answer === 'declared' || answer === 'held') {
@@ -207,9 +207,9 @@ export class Schedules {
     }
   }
 
-  private async call<Answer>(build: (scripts: ScheduleScripts) => ScriptCall<Answer>): Promise<Answer> {
+  private async call<Answer>(build: (scripts: ScheduleCalls) => ScriptCall<Answer>): Promise<Answer> {
     const { keys } = await this.queue.scripts();
-    return this.queue.run(build(new ScheduleScripts(keys)));
+    return this.queue.run(build(new ScheduleCalls(keys)));
   }
 }
 

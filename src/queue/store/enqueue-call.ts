@@ -4,7 +4,7 @@ import { show } from '../model/names.js';
 import type { Durability } from '../model/queue-options.js';
 
 /** A job to enqueue, encoded. */
-export interface NewJob {
+export interface EncodedJob {
   id: string;
   name: string;
   /** JSON. */
@@ -28,9 +28,9 @@ export interface EnqueueAnswer {
 }
 
 /** The script wrote nothing of a step, since this job of it would expire before it may start. */
-export class RefusedStep extends JobQueueError {
+export class EnqueueRejected extends JobQueueError {
   constructor(
-    readonly job: NewJob,
+    readonly job: EncodedJob,
     readonly startsInMs: number,
   ) {
     super(`Job ${job.id} would expire before it may start; nothing of its step was written.`);
@@ -43,16 +43,16 @@ type Verdict = keyof typeof OUTCOMES | 'refused';
 /**
  * Decodes the reply of `lua/job/enqueue.lua` to a step.
  *
- * @throws RefusedStep
+ * @throws EnqueueRejected
  */
-export function decodeEnqueue(jobs: readonly NewJob[], reply: readonly (string | number)[]): EnqueueAnswer[] {
+export function decodeEnqueue(jobs: readonly EncodedJob[], reply: readonly (string | number)[]): EnqueueAnswer[] {
   const answers = jobs.map((job): EnqueueAnswer => ({ id: job.id, outcome: 'new' }));
   for (let at = 0; at < reply.length; at += 4) {
     const i = Number(reply[at]) - 1; // some clients give numbers as text
     const [verdict, standing, name] = reply.slice(at + 1, at + 4) as [Verdict, string, string];
     const job = jobs[i]!;
     if (verdict === 'refused') {
-      throw new RefusedStep(job, Number(standing));
+      throw new EnqueueRejected(job, Number(standing));
     }
     const renamed = name !== '' && name !== job.name;
     answers[i] = { id: standing, outcome: OUTCOMES[verdict], ...(renamed && { name }) };
@@ -61,7 +61,7 @@ export function decodeEnqueue(jobs: readonly NewJob[], reply: readonly (string |
 }
 
 /** What its caller hears of a refused step. @param subject how errors name the job */
-export function faultOf({ job, startsInMs }: RefusedStep, subject: string): InvalidOptionError {
+export function faultOf({ job, startsInMs }: EnqueueRejected, subject: string): InvalidOptionError {
   return new InvalidOptionError(
     `${subject}.expiresInMs`,
     beforeStart(startsInMs, 'until runAt by the clock of Redis'),

@@ -1,5 +1,5 @@
 import { decodeClaim, type ClaimAnswer } from './decode-job.js';
-import { decodeEnqueue, type EnqueueAnswer, type NewJob } from './enqueue-call.js';
+import { decodeEnqueue, type EnqueueAnswer, type EncodedJob } from './enqueue-call.js';
 import type { ClaimRef, StoredError } from '../model/job.js';
 import type { QueueKeys } from './queue-keys.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
@@ -7,7 +7,7 @@ import { refusalOf } from './claim-refusal.js';
 import type { ScriptArgument, ScriptCall } from '../redis/script-runner.js';
 
 /** How long a hash lives once its id fell off the history, in ms: time enough to fetch a result that was just announced. */
-export const FALLEN_TTL_MS = 10_000;
+export const EVICTED_TTL_MS = 10_000;
 
 export interface ClaimRequest {
   count: number;
@@ -16,7 +16,7 @@ export interface ClaimRequest {
   /** Which of the worker's claim streams this is; each has one claim under way at a time. */
   stream: string;
   /** Limits by job name, for handlers that have their own. */
-  policies?: readonly Policy[];
+  attemptLimits?: readonly AttemptLimits[];
   /**
    * How many of the jobs begin at once: each other is held until `start`, so that the death of its claimer is not its crash,
    * and one on its last chance runs alone. Absent where the claimer does not say what begins: nothing is held.
@@ -25,7 +25,7 @@ export interface ClaimRequest {
 }
 
 /** The limits of a handler that has its own. */
-export interface Policy {
+export interface AttemptLimits {
   name: string;
   maxAttempts: number;
   maxCrashes: number;
@@ -47,14 +47,14 @@ export interface ExtendAnswer {
  * The scripts that every job passes, with keys of their own: one method each builds its call and says what the reply
  * means; what each script does is said in its header in `lua/`.
  */
-export class HotPathScripts {
+export class JobCalls {
   constructor(
     readonly keys: QueueKeys,
     readonly options: ResolvedQueueOptions,
   ) {}
 
-  /** Its `decode` throws a RefusedStep where the script wrote nothing. */
-  enqueue(jobs: readonly NewJob[]): ScriptCall<EnqueueAnswer[]> {
+  /** Its `decode` throws a EnqueueRejected where the script wrote nothing. */
+  enqueue(jobs: readonly EncodedJob[]): ScriptCall<EnqueueAnswer[]> {
     const plain = jobs.every(({ options }) => options === '');
     return {
       script: 'jobEnqueue',
@@ -67,15 +67,15 @@ export class HotPathScripts {
   }
 
   claim(request: ClaimRequest): ScriptCall<ClaimAnswer> {
-    const { count, token, worker, stream, slots, policies = [] } = request;
+    const { count, token, worker, stream, slots, attemptLimits = [] } = request;
     const { visibilityMs, maxAttempts } = this.options;
     const settings = [count, visibilityMs, token, worker, maxAttempts, slots ?? ''];
     const maxAttemptsOf = (name: string) =>
-      policies.find((policy) => policy.name === name)?.maxAttempts ?? maxAttempts;
+      attemptLimits.find((policy) => policy.name === name)?.maxAttempts ?? maxAttempts;
     return {
       script: 'jobClaim',
       keys: this.keys.forClaim(`${worker}:${stream}`),
-      args: [...settings, ...policies.flatMap((policy) => [policy.name, policy.maxAttempts])],
+      args: [...settings, ...attemptLimits.flatMap((policy) => [policy.name, policy.maxAttempts])],
       decode: (reply) => decodeClaim(reply, this.keys.queue, token, maxAttemptsOf),
     };
   }
@@ -96,7 +96,7 @@ export class HotPathScripts {
     return {
       script: 'jobComplete',
       keys: this.keys.forComplete,
-      args: [completedHistory, FALLEN_TTL_MS, events, resultTtlMs, ...completionArguments(completions)],
+      args: [completedHistory, EVICTED_TTL_MS, events, resultTtlMs, ...completionArguments(completions)],
       decode: (reply) => ((reply as number[] | null) ?? []).map((index) => index - 1),
     };
   }
@@ -119,7 +119,7 @@ export class HotPathScripts {
   }
 }
 
-function plainArguments(jobs: readonly NewJob[]): ScriptArgument[] {
+function plainArguments(jobs: readonly EncodedJob[]): ScriptArgument[] {
   return inGroups(
     jobs,
     ({ name }) => name,

@@ -1,7 +1,7 @@
 import { limitsText, retentionText, type HandlerRetention } from './encode-worker-limits.js';
 import { decodeJob } from './decode-job.js';
 import { decodeStats } from './decode-stats.js';
-import { FALLEN_TTL_MS, HotPathScripts, type Policy } from './job-calls.js';
+import { EVICTED_TTL_MS, JobCalls, type AttemptLimits } from './job-calls.js';
 import type { ClaimedJob, ClaimRef, JobRecord, JobStatus, QueueStats, StoredError } from '../model/job.js';
 import type { QueueKeys } from './queue-keys.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
@@ -41,7 +41,7 @@ export type ReleaseOutcome = 'released' | 'failed' | 'cancelled' | 'lost';
  * One method per script of `lua/`: builds its call and says what the reply means. Nothing else knows the order of
  * KEYS and ARGV or the shape of a reply; what each script does is said in its header.
  */
-export class QueueScripts extends HotPathScripts {
+export class QueueCalls extends JobCalls {
   readonly retention: readonly ScriptArgument[];
 
   constructor(keys: QueueKeys, options: ResolvedQueueOptions) {
@@ -52,7 +52,7 @@ export class QueueScripts extends HotPathScripts {
       options.deadLetterCap,
       options.resultTtlMs,
       options.cancelledTtlMs,
-      FALLEN_TTL_MS,
+      EVICTED_TTL_MS,
       options.events,
       options.maxAttempts,
       options.maxCrashes,
@@ -113,7 +113,7 @@ export class QueueScripts extends HotPathScripts {
     const { deadLetterAgeMs, completedHistory, failedHistory, cancelledHistory, deadLetterCap } = this.options;
     const { resultTtlMs, cancelledTtlMs } = this.options;
     const ages = [deadLetterAgeMs, WORKER_FORGOTTEN_MS, UNDECLARED_AGE_MS];
-    const lives = [FALLEN_TTL_MS, resultTtlMs, cancelledTtlMs];
+    const lives = [EVICTED_TTL_MS, resultTtlMs, cancelledTtlMs];
     const caps = [completedHistory, failedHistory, cancelledHistory, deadLetterCap];
     const args = [limit, ...ages, ...caps, ...lives, paceMs];
     return call('sweepTidy', this.keys.standard, args, (reply) => Number(reply) === 1);
@@ -137,7 +137,7 @@ export class QueueScripts extends HotPathScripts {
   announce(
     worker: string,
     serves: boolean,
-    handlers: readonly (Policy & HandlerRetention)[] = [],
+    handlers: readonly (AttemptLimits & HandlerRetention)[] = [],
   ): ScriptCall<void> {
     const said = handlers.flatMap((handler) => [
       handler.name,

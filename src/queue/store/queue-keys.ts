@@ -25,7 +25,7 @@ export class QueueKeys {
   readonly cancelled: string;
   readonly dead: string;
   readonly unique: string;
-  readonly windows: string;
+  readonly uniqueExpiries: string;
   /** What the key of every memory of a replacement begins with; followed by the request, or the id, that replaced. */
   readonly replacedPrefix: string;
   readonly stats: string;
@@ -35,10 +35,10 @@ export class QueueKeys {
   readonly settings: string;
   readonly sweep: string;
   readonly workers: string;
-  readonly foreign: string;
-  readonly policies: string;
-  readonly ticks: string;
-  readonly declared: string;
+  readonly foreignClaims: string;
+  readonly handlerLimits: string;
+  readonly scheduleDue: string;
+  readonly scheduleOwners: string;
   /** What the key of every schedule begins with; followed by the schedule's id. */
   readonly schedulePrefix: string;
   readonly histories: string;
@@ -71,7 +71,7 @@ export class QueueKeys {
     this.cancelled = `${this.base}cancelled`;
     this.dead = `${this.base}dead`;
     this.unique = `${this.base}unique`;
-    this.windows = `${this.base}windows`;
+    this.uniqueExpiries = `${this.base}unique_expiries`;
     this.replacedPrefix = `${this.base}replaced:`;
     this.stats = `${this.base}stats`;
     this.sequence = `${this.base}sequence`;
@@ -80,10 +80,10 @@ export class QueueKeys {
     this.settings = `${this.base}settings`;
     this.sweep = `${this.base}sweep`;
     this.workers = `${this.base}workers`;
-    this.foreign = `${this.base}foreign`;
-    this.policies = `${this.base}policies`;
-    this.ticks = `${this.base}ticks`;
-    this.declared = `${this.base}declared`;
+    this.foreignClaims = `${this.base}foreign_claims`;
+    this.handlerLimits = `${this.base}handler_limits`;
+    this.scheduleDue = `${this.base}schedule_due`;
+    this.scheduleOwners = `${this.base}schedule_owners`;
     this.schedulePrefix = `${this.base}schedule:`;
     this.histories = `${this.base}histories`;
     this.retention = `${this.base}retention`;
@@ -99,7 +99,7 @@ export class QueueKeys {
       this.cancelled,
       this.dead,
       this.unique,
-      this.windows,
+      this.uniqueExpiries,
       this.stats,
       this.sequence,
       this.wake,
@@ -107,10 +107,10 @@ export class QueueKeys {
       this.settings,
       this.sweep,
       this.workers,
-      this.foreign,
-      this.policies,
-      this.ticks,
-      this.declared,
+      this.foreignClaims,
+      this.handlerLimits,
+      this.scheduleDue,
+      this.scheduleOwners,
       this.schedulePrefix,
       this.histories,
       this.retention,
@@ -122,7 +122,7 @@ export class QueueKeys {
       this.scheduled,
       this.sequence,
       this.unique,
-      this.windows,
+      this.uniqueExpiries,
       this.replacedPrefix,
     ];
     this.forComplete = [this.jobPrefix, this.claims, this.completed, this.stats, this.unique, this.events];

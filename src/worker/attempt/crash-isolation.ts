@@ -1,8 +1,8 @@
 import type { Attempt } from './attempt.js';
-import type { Lane } from './queue-runner.js';
+import type { QueueRunner } from './queue-runner.js';
 
 interface Held {
-  lane: Lane;
+  runner: QueueRunner;
   attempt: Attempt;
   askedAtMs: number;
 }
@@ -12,7 +12,7 @@ interface Held {
  * more is claimed, what runs may end and be settled, then the job starts. So one that kills its worker takes no other with it.
  * Neither the wait nor the run stops the worker for longer than the visibility timeout; then it goes on beside.
  */
-export class Isolation {
+export class CrashIsolation {
   private readonly held: Held[] = [];
   private current: Held | undefined;
   /** Whether what runs, or has no answer, has taken so long that it is not waited for. */
@@ -20,7 +20,7 @@ export class Isolation {
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly lanes: () => readonly Lane[],
+    private readonly runners: () => readonly QueueRunner[],
     private readonly changed: () => void,
   ) {}
 
@@ -30,53 +30,55 @@ export class Isolation {
   }
 
   /** @param askedAtMs when its claim was asked for, which is before it was made */
-  hold(lane: Lane, attempt: Attempt, askedAtMs: number): void {
-    this.held.push({ lane, attempt, askedAtMs });
+  hold(runner: QueueRunner, attempt: Attempt, askedAtMs: number): void {
+    this.held.push({ runner, attempt, askedAtMs });
     if (!this.timer) {
-      this.limit(lane);
+      this.limit(runner);
     }
   }
 
   /** Begins the next job where its time has come; called in each tick in which something began or ended here. */
   check(): void {
-    if (this.current && !this.current.lane.attempts.has(this.current.attempt)) {
+    if (this.current && !this.current.runner.attempts.has(this.current.attempt)) {
       this.current = undefined;
     }
     if (this.current) {
       return;
     }
-    const next = this.held.find(({ lane }) => !lane.isClosed);
+    const next = this.held.find(({ runner }) => !runner.isClosed);
     if (this.held.length === 0) {
       this.rest();
     } else if (next && this.isQuiet) {
       this.held.splice(this.held.indexOf(next), 1);
       this.current = next;
-      this.limit(next.lane);
-      next.lane.begin(next.attempt, performance.now() - next.askedAtMs);
+      this.limit(next.runner);
+      next.runner.begin(next.attempt, performance.now() - next.askedAtMs);
     }
   }
 
   /** Gives back the jobs of a queue that is closed, as far as they have not begun. */
-  giveBackOf(lane: Lane): void {
-    for (const each of this.held.filter((held) => held.lane === lane)) {
+  giveBackOf(runner: QueueRunner): void {
+    for (const each of this.held.filter((held) => held.runner === runner)) {
       this.held.splice(this.held.indexOf(each), 1);
-      lane.giveBack(each.attempt);
+      runner.giveBack(each.attempt);
     }
   }
 
   /** A claim under way may bring jobs that start at once, so it is waited for as long as what runs is. */
   private get isQuiet(): boolean {
-    const underWay = this.lanes().map((lane) => lane.claiming + lane.attempts.size + lane.outbox.unsettled);
-    return this.waited || underWay.reduce((sum, count) => sum + count, 0) === this.held.length;
+    const inFlight = this.runners().map(
+      (runner) => runner.claiming + runner.attempts.size + runner.settlements.unsettled,
+    );
+    return this.waited || inFlight.reduce((sum, count) => sum + count, 0) === this.held.length;
   }
 
-  private limit(lane: Lane): void {
+  private limit(runner: QueueRunner): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       this.current = undefined;
       this.waited = true;
       this.changed();
-    }, lane.queue.options.visibilityMs).unref();
+    }, runner.queue.options.visibilityMs).unref();
   }
 
   private rest(): void {

@@ -1,13 +1,13 @@
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import { LONGEST_TIMER_MS } from '../../queue/model/bounds.js';
 import type { Attempt } from './attempt.js';
-import type { Lane } from './queue-runner.js';
+import type { QueueRunner } from './queue-runner.js';
 import { runSupervised } from './run-with-timeout.js';
 
 const MOST_PER_CALL = 500;
 
 /**
- * Lengthens the claims of all running jobs of a lane, well inside the visibility timeout, so that a job may run longer
+ * Lengthens the claims of all running jobs of a runner, well inside the visibility timeout, so that a job may run longer
  * than it. What the server answers reaches the handlers: a claim that is lost, a cancel that was asked for.
  */
 export class Heartbeat {
@@ -15,7 +15,7 @@ export class Heartbeat {
   private beating: Promise<void> | undefined;
 
   constructor(
-    private readonly lane: Lane,
+    private readonly runner: QueueRunner,
     readonly intervalMs: number,
     private readonly logger: JobQueueLogger,
   ) {}
@@ -49,7 +49,7 @@ export class Heartbeat {
    */
   private newestOfEachJob(): Attempt[] {
     const newest = new Map<string, Attempt>();
-    for (const attempt of this.lane.attempts) {
+    for (const attempt of this.runner.attempts) {
       const other = newest.get(attempt.id);
       const [newer, older] = other && other.fence > attempt.fence ? [other, attempt] : [attempt, other];
       if (older && !older.isEnded) {
@@ -62,14 +62,14 @@ export class Heartbeat {
 
   private lose(attempt: Attempt): void {
     attempt.lose();
-    this.lane.reportLost(attempt);
+    this.runner.reportLost(attempt);
   }
 
   private async extend(attempts: Attempt[]): Promise<void> {
     try {
       const { lost, cancelRequested } = await runSupervised(
-        this.lane.queue,
-        this.lane.scripts.extend(attempts),
+        this.runner.queue,
+        this.runner.scripts.extend(attempts),
         this.intervalMs,
       );
       for (const attempt of attempts) {
@@ -83,7 +83,7 @@ export class Heartbeat {
         }
       }
     } catch (error) {
-      this.logger.warn(`Heartbeat of queue "${this.lane.name}" failed: ${(error as Error).message}`);
+      this.logger.warn(`Heartbeat of queue "${this.runner.name}" failed: ${(error as Error).message}`);
     }
   }
 }

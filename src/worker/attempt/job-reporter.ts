@@ -2,7 +2,7 @@ import { ClaimLostError } from '../../queue/model/errors.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { encodeJson } from '../../queue/model/encode-json.js';
-import type { QueueScripts } from '../../queue/store/queue-calls.js';
+import type { QueueCalls } from '../../queue/store/queue-calls.js';
 import type { JobReporter } from '../handlers/job.js';
 
 /** How many lines the log of a job keeps, the newest, and how many characters of each. */
@@ -10,10 +10,10 @@ const LOG_LINES = 100;
 const LONGEST_LOG_LINE = 1_000;
 
 /** Writes what a handler reports of its job, as long as the job is still its own. */
-export class JobReports implements JobReporter {
+export class QueueReporter implements JobReporter {
   constructor(
     private readonly queue: JobQueue,
-    private readonly scripts: QueueScripts,
+    private readonly scripts: QueueCalls,
     private readonly onLost: (job: ClaimedJob) => void,
   ) {}
 

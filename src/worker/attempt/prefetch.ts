@@ -4,22 +4,22 @@ import type { Attempt } from './attempt.js';
 const BEGINS_WITHIN_MS = 5;
 
 /** By default no more are claimed ahead than so many: they come late where this process dies. */
-const MOST_AHEAD = 10;
+const MAX_PREFETCH = 10;
 
 /**
  * By default so many jobs are at hand, those that run among them. The more slots, the sooner one is free, until the call by
  * which each job claimed ahead begins costs more time than it saves.
  */
-const AT_HAND = 20;
+const MAX_LOCAL_JOBS = 20;
 
 /** By default all goes back once one has not begun for so many ms, or twice as many: the job before it is a long one. */
 const GOES_BACK_AFTER_MS = 50;
 
 /** So long nothing is claimed ahead after that, in ms: where some jobs are long, another soon will be. */
-const REST_MS = 10_000;
+const COOLDOWN_MS = 10_000;
 
-/** What a lane tells of itself. */
-export interface AheadOwner {
+/** What a runner tells of itself. */
+export interface PrefetchOwner {
   /** Slots of claims under way, which may bring what comes behind those that wait. */
   readonly claiming: number;
   giveBack(attempt: Attempt): void;
@@ -31,10 +31,10 @@ interface Waiting {
 }
 
 /**
- * The jobs of a lane that were claimed before a slot was free for them. How many there may be is said by `prefetch`; where
+ * The jobs of a runner that were claimed before a slot was free for them. How many there may be is said by `prefetch`; where
  * it is not, as many as ended here within a few ms of late, so that of jobs that take long there are none.
  */
-export class ClaimsAhead {
+export class Prefetcher {
   private most: number;
   /** How many there may be of what a wait brings: none by default, since by then another worker may have a slot for it. */
   readonly roomForWait: number;
@@ -48,7 +48,7 @@ export class ClaimsAhead {
   constructor(
     private readonly concurrency: number,
     private readonly prefetch: number | undefined,
-    private readonly owner: AheadOwner,
+    private readonly owner: PrefetchOwner,
   ) {
     this.roomForWait = prefetch ?? 0;
     this.most = this.roomForWait;
@@ -98,7 +98,7 @@ export class ClaimsAhead {
       return;
     }
     const pace = now < this.restsUntil ? 0 : Math.floor((this.ended * BEGINS_WITHIN_MS) / elapsed);
-    this.most = Math.max(0, Math.min(pace, this.paceBefore, MOST_AHEAD, AT_HAND - this.concurrency));
+    this.most = Math.max(0, Math.min(pace, this.paceBefore, MAX_PREFETCH, MAX_LOCAL_JOBS - this.concurrency));
     this.paceBefore = pace;
     this.ended = 0;
     this.measuredAt = now;
@@ -131,7 +131,7 @@ export class ClaimsAhead {
     if (this.owner.claiming > 0) {
       this.watch(latest);
     } else {
-      this.restsUntil = performance.now() + REST_MS;
+      this.restsUntil = performance.now() + COOLDOWN_MS;
       this.giveBack();
     }
   }

@@ -1,11 +1,11 @@
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import type { QueueScripts } from '../../queue/store/queue-calls.js';
+import type { QueueCalls } from '../../queue/store/queue-calls.js';
 import { LONGEST_TRIP_MS, runSupervised } from './run-with-timeout.js';
 
 /** Tells whoever listens to the queue's events what only this worker knows. What cannot be told harms nothing. */
-export async function tellFleet(
-  { queue, scripts }: { queue: JobQueue; scripts: QueueScripts },
+export async function publishEvent(
+  { queue, scripts }: { queue: JobQueue; scripts: QueueCalls },
   claim: ClaimedJob,
   status: 'lost' | 'stuck',
   warn: (message: string) => void,

@@ -3,15 +3,15 @@ import { ClaimLostError } from '../../queue/model/errors.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { ClaimAnswer } from '../../queue/store/decode-job.js';
-import type { Policy } from '../../queue/store/job-calls.js';
-import type { Failure, QueueScripts, Release } from '../../queue/store/queue-calls.js';
+import type { AttemptLimits } from '../../queue/store/job-calls.js';
+import type { Failure, QueueCalls, Release } from '../../queue/store/queue-calls.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
-import { ClaimsAhead, type AheadOwner } from './prefetch.js';
-import { ownPolicies, policiesOf, type Handler } from '../handlers/handler.js';
-import { JobReports } from './job-reporter.js';
-import { Outbox } from './settlement-buffer.js';
+import { Prefetcher, type PrefetchOwner } from './prefetch.js';
+import { ownAttemptLimits, attemptLimitsOf, type Handler } from '../handlers/handler.js';
+import { QueueReporter } from './job-reporter.js';
+import { SettlementBuffer } from './settlement-buffer.js';
 import { mayBeLost, startAttempt, type AttemptStarter } from './start-attempt.js';
-import { tellFleet } from './publish-event.js';
+import { publishEvent } from './publish-event.js';
 import { ShutdownError } from './worker-errors.js';
 import type { WorkerEvent } from './worker-event.js';
 
@@ -22,13 +22,13 @@ const UNHANDLED_DELAY_MS = 1_000;
  * Nothing is claimed while more settlements than so many rounds of jobs wait: where they are not taken, jobs would run on
  * and on whose end nobody knows. One round is under way while the next ends, so fewer would stop a healthy worker.
  */
-const MOST_ROUNDS_UNSETTLED = 2;
+const MAX_UNSETTLED_ROUNDS = 2;
 
-/** After so long without a claim or a wait, in ms, a lane has its turn too, where others use all slots of the process. */
-const LONGEST_UNWATCHED_MS = 1_000;
+/** After so long without a claim or a wait, in ms, a runner has its turn too, where others use all slots of the process. */
+const LONGEST_UNPOLLED_MS = 1_000;
 
-/** What a lane tells the worker. */
-export interface LaneObserver {
+/** What a runner tells the worker. */
+export interface QueueRunnerObserver {
   /** There is something to send or to fetch. */
   changed(): void;
   /** Absent while nobody listens, so that no event is made for nothing. */
@@ -36,9 +36,9 @@ export interface LaneObserver {
   /** A job begins that waited for the end of another: what has ended is sent before, as the job may crash the process. */
   settle(): void;
   /** A job on its last chance, whose claim was asked for at `askedAtMs`, is to begin when nothing else runs here. */
-  hold(lane: Lane, attempt: Attempt, askedAtMs: number): void;
-  /** Those of a lane that is closed go back. */
-  giveBackHeld(lane: Lane): void;
+  hold(runner: QueueRunner, attempt: Attempt, askedAtMs: number): void;
+  /** Those of a runner that is closed go back. */
+  giveBackHeld(runner: QueueRunner): void;
   readonly warn: (message: string) => void;
 }
 
@@ -46,22 +46,22 @@ export interface LaneObserver {
  * One queue in one worker: its slots, the attempts in them and those claimed ahead, and the settlements that wait for their
  * trip. It sends nothing itself; the fetch loop and the idle wait do.
  */
-export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
+export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner {
   /** What was claimed here and has not ended; the heartbeat keeps these claims. */
   readonly attempts = new Set<Attempt>();
   /** How many of them have a handler that runs. */
   running = 0;
   /** Those of them that wait, claimed ahead or answered late; each begins when a slot is free, in their order. */
-  readonly ahead: ClaimsAhead;
+  readonly ahead: Prefetcher;
   /** The settlements that wait for their trip, and how many are under way. */
-  readonly outbox = new Outbox(this);
+  readonly settlements = new SettlementBuffer(this);
   /** What handlers report of their jobs while they run. */
-  readonly reports: JobReports;
+  readonly reports: QueueReporter;
   /** Slots that claims under way may fill. */
   claiming = 0;
   /** Whether a claim may find something: true until one comes back short. */
-  hungry = true;
-  /** Whether the idle wait listens for this lane. */
+  mayHaveJobs = true;
+  /** Whether the idle wait listens for this runner. */
   covered = false;
   private claimedAt = -Infinity;
   /** ms until the next scheduled job is due, as of the last claim. */
@@ -70,24 +70,24 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
   isClosed = false;
   private resting = false;
   /** The limits of all handlers, for the server to know. */
-  readonly limits: readonly Policy[];
+  readonly limits: readonly AttemptLimits[];
   /** Those that differ from the queue's, for claims. */
-  readonly policies: readonly Policy[];
+  readonly attemptLimits: readonly AttemptLimits[];
 
   constructor(
     readonly queue: JobQueue,
-    readonly scripts: QueueScripts,
+    readonly scripts: QueueCalls,
     private readonly concurrency: number,
     prefetch: number | undefined,
     private readonly handlers: ReadonlyMap<string, Handler>,
-    readonly observer: LaneObserver,
+    readonly observer: QueueRunnerObserver,
   ) {
-    this.ahead = new ClaimsAhead(concurrency, prefetch, this);
-    this.reports = new JobReports(queue, scripts, (job) =>
+    this.ahead = new Prefetcher(concurrency, prefetch, this);
+    this.reports = new QueueReporter(queue, scripts, (job) =>
       [...this.attempts].find(({ claim }) => claim === job)?.lose(),
     );
-    this.limits = policiesOf(handlers, queue.options);
-    this.policies = ownPolicies(this.limits, queue.options);
+    this.limits = attemptLimitsOf(handlers, queue.options);
+    this.attemptLimits = ownAttemptLimits(this.limits, queue.options);
   }
 
   get name(): string {
@@ -103,7 +103,7 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
     return this.concurrency + this.ahead.roomForWait;
   }
 
-  /** Whether nothing is waited for here: all slots are busy, or the lane is closed. */
+  /** Whether nothing is waited for here: all slots are busy, or the runner is closed. */
   get isFull(): boolean {
     return this.isClosed || this.attempts.size >= this.roomForWait;
   }
@@ -124,23 +124,23 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
   }
 
   private freeOf(room: number): number {
-    const isBehind = this.outbox.unsettled > MOST_ROUNDS_UNSETTLED * room;
-    return this.isClosed || this.resting || this.outbox.holdsClaims || isBehind
+    const isBehind = this.settlements.unsettled > MAX_UNSETTLED_ROUNDS * room;
+    return this.isClosed || this.resting || this.settlements.blocksClaims || isBehind
       ? 0
       : Math.max(0, room - this.attempts.size - this.claiming);
   }
 
   /** Whether jobs may have come of which nobody here would learn. */
-  get isUnwatched(): boolean {
-    return !this.covered && performance.now() - this.claimedAt > LONGEST_UNWATCHED_MS;
+  get isOverdueForPoll(): boolean {
+    return !this.covered && performance.now() - this.claimedAt > LONGEST_UNPOLLED_MS;
   }
 
   /** Takes what a claim brought. `asked` slots were reserved for it, at `askedAtMs`, which is before it ran. */
   take(answer: ClaimAnswer, asked: number, askedAtMs: number): void {
     this.claiming -= asked;
-    this.hungry = answer.jobs.length + answer.refused.length >= asked;
+    this.mayHaveJobs = answer.jobs.length + answer.refused.length >= asked;
     this.nextDueInMs = answer.nextDueInMs;
-    answer.refused.forEach(({ job, error }) => this.outbox.refuse(job, error));
+    answer.refused.forEach(({ job, error }) => this.settlements.refuse(job, error));
     const now = performance.now();
     const isSure = !mayBeLost(this.queue, now - askedAtMs);
     answer.jobs.forEach((job) => this.run(job, askedAtMs, isSure));
@@ -150,7 +150,7 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
 
   open(): void {
     this.isClosed = false;
-    this.hungry = true;
+    this.mayHaveJobs = true;
     this.beginSoon();
   }
 
@@ -179,7 +179,7 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
     this.resting = true;
     setTimeout(() => {
       this.resting = false;
-      this.hungry = true;
+      this.mayHaveJobs = true;
       this.observer.changed();
     }, ms).unref();
   }
@@ -214,12 +214,12 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
   /** Not from within the end of another job, whose completion is to come first. */
   private beginSoon(): void {
     if (!this.ahead.isEmpty && this.hasSlot) {
-      queueMicrotask(this.beginAhead);
+      queueMicrotask(this.beginPrefetched);
     }
   }
 
-  /** Bound to where the lane was made, and not to the end of the job before. */
-  private readonly beginAhead = AsyncResource.bind((): void => {
+  /** Bound to where the runner was made, and not to the end of the job before. */
+  private readonly beginPrefetched = AsyncResource.bind((): void => {
     while (!this.ahead.isEmpty && this.hasSlot) {
       this.observer.settle();
       const { attempt, askedAtMs } = this.ahead.next()!;
@@ -246,7 +246,7 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
     const { id, token, fence } = job;
     const why = `has the name "${job.name}", which no handler of this worker knows`;
     this.observer.warn(`Job ${id} of queue "${this.name}" ${why}; it goes back.`);
-    this.outbox.releases.push({
+    this.settlements.releases.push({
       settlement: { id, token, fence, reason: 'unhandled', delayMs: UNHANDLED_DELAY_MS },
       refused: { job, error: new Error(`The job ${why}.`) },
     });
@@ -254,17 +254,17 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
   }
 
   completed(attempt: Attempt): void {
-    this.outbox.completions.push(attempt);
+    this.settlements.completions.push(attempt);
     this.observer.changed();
   }
 
   failed(attempt: Attempt, failure: Failure): void {
-    this.outbox.failures.push({ settlement: failure, attempt });
+    this.settlements.failures.push({ settlement: failure, attempt });
     this.observer.changed();
   }
 
   released(attempt: Attempt, release: Release): void {
-    this.outbox.releases.push({ settlement: release, attempt });
+    this.settlements.releases.push({ settlement: release, attempt });
     this.observer.changed();
   }
 
@@ -276,9 +276,9 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
       this.ahead.jobEnded();
     }
     this.beginSoon();
-    // A lane with a slot to spare is waited for, or claims anyway; a full one may have missed what came meanwhile.
+    // A runner with a slot to spare is waited for, or claims anyway; a full one may have missed what came meanwhile.
     if (wasFull && !this.covered) {
-      this.hungry = true;
+      this.mayHaveJobs = true;
     }
     this.observer.changed();
   }
@@ -286,7 +286,7 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
   reportLost(attempt: Attempt): void {
     this.observer.warn(`${new ClaimLostError(attempt.id).message} (queue "${this.name}")`);
     this.observer.emit?.({ type: 'lost', job: attempt.job });
-    void tellFleet(this, attempt.claim, 'lost', this.observer.warn);
+    void publishEvent(this, attempt.claim, 'lost', this.observer.warn);
   }
 
   reportStuck(attempt: Attempt): void {
@@ -295,6 +295,6 @@ export class Lane implements AttemptOwner, AttemptStarter, AheadOwner {
         `aborted; it keeps its slot.`,
     );
     this.observer.emit?.({ type: 'stuck', job: attempt.job });
-    void tellFleet(this, attempt.claim, 'stuck', this.observer.warn);
+    void publishEvent(this, attempt.claim, 'stuck', this.observer.warn);
   }
 }

@@ -6,7 +6,7 @@ import { SHORTEST_TRIP_MS } from '../../queue/redis/response-timeout.js';
 export const LONGEST_TRIP_MS = 10_000;
 
 /**
- * Runs one script on the queue's own client, supervised. While the server is away nothing is handed to the client, which
+ * Runs one script on the queue's own client, withResponseTimeout. While the server is away nothing is handed to the client, which
  * would keep it: an hour of sweeps would all be sent at once when the server is back.
  *
  * @param intervalMs how often this is done: an answer must be there before the next time

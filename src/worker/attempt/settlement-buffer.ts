@@ -18,12 +18,12 @@ export interface OutboxOwner {
   reportLost(attempt: Attempt): void;
 }
 
-/** The settlements of a lane until they are sent, and what becomes of them. */
-export class Outbox {
+/** The settlements of a runner until they are sent, and what becomes of them. */
+export class SettlementBuffer {
   completions: Attempt[] = [];
   failures: Settling<Failure>[] = [];
   releases: Settling<Release>[] = [];
-  private underWay = 0;
+  private inFlight = 0;
   /** Whether one of those under way comes before all that is behind it in the queue. */
   private interruptionUnderWay = false;
 
@@ -37,13 +37,13 @@ export class Outbox {
    * Whether nothing is to be claimed for now, so that a job which goes back is in its place before what is behind it: until it
    * is sent, and after an interruption until Redis has answered, since what is lost with its connection is sent again later.
    */
-  get holdsClaims(): boolean {
+  get blocksClaims(): boolean {
     return this.releases.length > 0 || this.interruptionUnderWay;
   }
 
   /** How many settlements wait here or are under way. */
   get unsettled(): number {
-    return this.waiting + this.underWay;
+    return this.waiting + this.inFlight;
   }
 
   private get waiting(): number {
@@ -58,15 +58,15 @@ export class Outbox {
       failures: this.failures.splice(0, most),
       releases: this.releases.splice(0, most),
     };
-    this.underWay += before - this.waiting;
+    this.inFlight += before - this.waiting;
     this.interruptionUnderWay = taken.releases.some(({ settlement }) => settlement.reason === 'interruption');
     return taken;
   }
 
   /** So many of those that were taken have their answer, or will get none. */
   arrived(count: number): void {
-    this.underWay -= count;
-    this.interruptionUnderWay &&= this.underWay > 0;
+    this.inFlight -= count;
+    this.interruptionUnderWay &&= this.inFlight > 0;
   }
 
   /** A job that must not run ends as failed, without an attempt. */

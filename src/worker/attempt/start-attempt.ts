@@ -1,18 +1,18 @@
 import { randomId } from '../../queue/model/random-id.js';
 import type { ClaimedJob, StoredError } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import type { QueueScripts } from '../../queue/store/queue-calls.js';
-import { sendsScriptsLater } from '../../queue/redis/send-evalsha.js';
+import type { QueueCalls } from '../../queue/store/queue-calls.js';
+import { isAutoPipelinedForeignClient } from '../../queue/redis/send-evalsha.js';
 import type { Attempt } from './attempt.js';
-import type { Outbox } from './settlement-buffer.js';
+import type { SettlementBuffer } from './settlement-buffer.js';
 import { LONGEST_TRIP_MS, runSupervised } from './run-with-timeout.js';
 import type { WorkerEvent } from './worker-event.js';
 
 /** Whose attempts are started, and who is told what came of it. */
 export interface AttemptStarter {
   readonly queue: JobQueue;
-  readonly scripts: QueueScripts;
-  readonly outbox: Outbox;
+  readonly scripts: QueueCalls;
+  readonly settlements: SettlementBuffer;
   readonly observer: { emit: ((event: WorkerEvent) => void) | undefined; readonly warn: (message: string) => void };
   idle(attempt: Attempt): void;
   reportLost(attempt: Attempt): void;
@@ -41,12 +41,16 @@ export function startAttempt(owner: AttemptStarter, attempt: Attempt, waitedMs: 
     void startWhenExtended(owner, attempt);
     return;
   }
-  if (nameless || (waited && (alone || expires)) || (ahead && sendsScriptsLater(owner.queue.connection.client))) {
+  if (
+    nameless ||
+    (waited && (alone || expires)) ||
+    (ahead && isAutoPipelinedForeignClient(owner.queue.connection.client))
+  ) {
     void startWhenTold(owner, attempt, waited);
     return;
   }
   if (ahead) {
-    void tellMeanwhile(owner, attempt);
+    void reportMeanwhile(owner, attempt);
   }
   start(owner, attempt);
 }
@@ -55,7 +59,7 @@ export function startAttempt(owner: AttemptStarter, attempt: Attempt, waitedMs: 
  * Lets the server know the script by which a start is told, before it counts: where it is asked for the text, a process
  * that has died meanwhile does not send it. A server that does not answer now learns it with the first start.
  */
-export async function teachStart(queue: JobQueue, scripts: QueueScripts): Promise<void> {
+export async function teachStart(queue: JobQueue, scripts: QueueCalls): Promise<void> {
   await runSupervised(queue, scripts.start({ id: '', token: randomId() }), LONGEST_TRIP_MS).catch(() => undefined);
 }
 
@@ -97,12 +101,12 @@ async function startWhenTold(owner: AttemptStarter, attempt: Attempt, waited: bo
     lose(owner, attempt);
     owner.idle(attempt);
   } else {
-    owner.outbox.refuse({ ...claim, attempt: claim.attempt - 1 }, answer); // the end gives the attempt back
+    owner.settlements.refuse({ ...claim, attempt: claim.attempt - 1 }, answer); // the end gives the attempt back
     owner.idle(attempt);
   }
 }
 
-async function tellMeanwhile(owner: AttemptStarter, attempt: Attempt): Promise<void> {
+async function reportMeanwhile(owner: AttemptStarter, attempt: Attempt): Promise<void> {
   const answer = await tell(owner, attempt.claim, true);
   if (answer === 'lost' && !attempt.isEnded) {
     lose(owner, attempt);

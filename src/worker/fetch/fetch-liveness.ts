@@ -2,7 +2,7 @@
  * How long ago Redis last answered a fetch of a worker. A worker whose slots are all busy has nothing to ask for: its
  * clock stands, so that a long job is not taken for a worker that hangs.
  */
-export class FetchClock {
+export class FetchLiveness {
   private lastAnswer: number | undefined;
   private full = false;
 

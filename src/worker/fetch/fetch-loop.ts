@@ -3,9 +3,9 @@ import type { JobQueueLogger } from '../../queue/model/logger.js';
 import type { FailOutcome, Failure, Release, ReleaseOutcome } from '../../queue/store/queue-calls.js';
 import type { ScriptCall, Settled } from '../../queue/redis/script-runner.js';
 import type { Attempt } from '../attempt/attempt.js';
-import type { Lane } from '../attempt/queue-runner.js';
+import type { QueueRunner } from '../attempt/queue-runner.js';
 import type { Settling } from '../attempt/settlement-buffer.js';
-import type { Transport } from './retrying-transport.js';
+import type { RetryingTransport } from './retrying-transport.js';
 
 /** The most claims and the most settlements of a kind that one queue has in one trip: a script must not run long. */
 const MOST_PER_CALL = 500;
@@ -14,55 +14,55 @@ const MOST_PER_CALL = 500;
 const REST_AFTER_FAULT_MS = 1_000;
 
 /** A call with what to do with its outcome. */
-interface Errand {
+interface PendingCall {
   call: ScriptCall<unknown>;
   done: (outcome: Settled<unknown>) => void;
 }
 
-type Trip = 'claims' | 'settlements';
+type RoundTrip = 'claims' | 'settlements';
 
 /** Lanes that travel together, and which of their trips are under way. */
-interface Route {
-  lanes: readonly Lane[];
-  underWay: Set<Trip>;
+interface ConnectionGroup {
+  runners: readonly QueueRunner[];
+  inFlight: Set<RoundTrip>;
 }
 
 /**
- * Claims for what is free and settles what is finished, for all lanes of a worker, in as few round trips as possible:
+ * Claims for what is free and settles what is finished, for all runners of a worker, in as few round trips as possible:
  * what ends within one tick travels together, and nothing waits for a timer. One trip claims and one settles at a time, so
- * that Redis works on one while Node works on what the other brought. In a Cluster each lane has these two for itself: its
+ * that Redis works on one while Node works on what the other brought. In a Cluster each runner has these two for itself: its
  * master may be away while those of others are there.
  */
 export class FetchLoop {
-  private readonly routes: readonly Route[];
-  private readonly lanes: readonly Lane[];
-  /** The lanes, those first whose turn it is where the slots of the process are dealt out. */
-  private line: readonly Lane[];
+  private readonly routes: readonly ConnectionGroup[];
+  private readonly runners: readonly QueueRunner[];
+  /** The runners, those first whose turn it is where the slots of the process are dealt out. */
+  private line: readonly QueueRunner[];
   private waitingForIdle: (() => void)[] = [];
 
-  /** @param together the lanes, as they travel together */
+  /** @param together the runners, as they travel together */
   constructor(
     private readonly worker: string,
-    together: readonly (readonly Lane[])[],
+    together: readonly (readonly QueueRunner[])[],
     private readonly capacity: () => number,
-    private readonly transport: Transport,
+    private readonly transport: RetryingTransport,
     private readonly logger: JobQueueLogger,
     private readonly onTrip: () => void,
   ) {
-    this.routes = together.map((lanes) => ({ lanes, underWay: new Set() }));
-    this.lanes = together.flat();
-    this.line = this.lanes;
+    this.routes = together.map((runners) => ({ runners, inFlight: new Set() }));
+    this.runners = together.flat();
+    this.line = this.runners;
   }
 
   /** Resolves when no trip is under way and no settlement waits. */
   async idle(): Promise<void> {
-    while (this.isUnderWay || this.lanes.some((lane) => !lane.outbox.isEmpty)) {
+    while (this.isInFlight || this.runners.some((runner) => !runner.settlements.isEmpty)) {
       await new Promise<void>((resolve) => this.waitingForIdle.push(resolve));
     }
   }
 
-  private get isUnderWay(): boolean {
-    return this.routes.some(({ underWay }) => underWay.size > 0);
+  private get isInFlight(): boolean {
+    return this.routes.some(({ inFlight }) => inFlight.size > 0);
   }
 
   /**
@@ -70,23 +70,23 @@ export class FetchLoop {
    * is given back comes before what is behind it in the queue.
    */
   depart(): void {
-    if (this.lanes.some((lane) => lane.outbox.releases.length > 0)) {
+    if (this.runners.some((runner) => runner.settlements.releases.length > 0)) {
       this.settle();
     }
     this.fetch();
     this.settle();
-    if (!this.isUnderWay) {
+    if (!this.isInFlight) {
       this.waitingForIdle.splice(0).forEach((resolve) => resolve());
     }
   }
 
-  /** Sends what has ended, of lanes whose settlements are not under way. */
+  /** Sends what has ended, of runners whose settlements are not under way. */
   settle(): void {
     for (const route of this.readyFor('settlements')) {
       this.send(
         'settlements',
         route,
-        route.lanes.flatMap((lane) => this.settlements(lane)),
+        route.runners.flatMap((runner) => this.settlements(runner)),
       );
     }
   }
@@ -97,131 +97,133 @@ export class FetchLoop {
       return;
     }
     const now = performance.now();
-    const lanes = this.line.filter((lane) => ready.some((route) => route.lanes.includes(lane)));
-    lanes.forEach(({ ahead }) => ahead.measure(now));
-    const shares = this.dealSlots(lanes);
+    const runners = this.line.filter((runner) => ready.some((route) => route.runners.includes(runner)));
+    runners.forEach(({ ahead }) => ahead.measure(now));
+    const shares = this.dealSlots(runners);
     for (const route of ready) {
-      const own = shares.filter(([lane]) => route.lanes.includes(lane));
+      const own = shares.filter(([runner]) => route.runners.includes(runner));
       this.send(
         'claims',
         route,
-        own.map(([lane, count]) => this.claim(lane, count, now)),
+        own.map(([runner, count]) => this.claim(runner, count, now)),
       );
     }
   }
 
-  private readyFor(trip: Trip): Route[] {
-    return this.routes.filter(({ underWay }) => !underWay.has(trip));
+  private readyFor(trip: RoundTrip): ConnectionGroup[] {
+    return this.routes.filter(({ inFlight }) => !inFlight.has(trip));
   }
 
-  private send(trip: Trip, route: Route, errands: Errand[]): void {
-    if (errands.length > 0) {
-      void this.travel(trip, route, errands);
+  private send(trip: RoundTrip, route: ConnectionGroup, pendingCalls: PendingCall[]): void {
+    if (pendingCalls.length > 0) {
+      void this.travel(trip, route, pendingCalls);
     }
   }
 
-  private async travel(trip: Trip, { underWay }: Route, errands: Errand[]): Promise<void> {
-    underWay.add(trip);
-    const outcomes = await this.transport.carry(errands.map(({ call }) => call));
-    underWay.delete(trip);
+  private async travel(trip: RoundTrip, { inFlight }: ConnectionGroup, pendingCalls: PendingCall[]): Promise<void> {
+    inFlight.add(trip);
+    const outcomes = await this.transport.carry(pendingCalls.map(({ call }) => call));
+    inFlight.delete(trip);
     if (trip === 'claims') {
       // Jobs begin now. What they could take with them, by a crash or a long tick, is sent before, where it can be.
       this.settle();
     }
-    errands.forEach(({ done }, i) => done(outcomes[i]!));
-    this.onTrip(); // only now do the lanes know whether they are idle
+    pendingCalls.forEach(({ done }, i) => done(outcomes[i]!));
+    this.onTrip(); // only now do the runners know whether they are idle
   }
 
-  private settlements(lane: Lane): Errand[] {
-    const { completions, failures, releases } = lane.outbox.take(MOST_PER_CALL);
+  private settlements(runner: QueueRunner): PendingCall[] {
+    const { completions, failures, releases } = runner.settlements.take(MOST_PER_CALL);
     return [
-      ...(failures.length > 0 ? [this.fail(lane, failures)] : []),
-      ...(releases.length > 0 ? [this.release(lane, releases)] : []),
-      ...(completions.length > 0 ? [this.complete(lane, completions)] : []),
+      ...(failures.length > 0 ? [this.fail(runner, failures)] : []),
+      ...(releases.length > 0 ? [this.release(runner, releases)] : []),
+      ...(completions.length > 0 ? [this.complete(runner, completions)] : []),
     ];
   }
 
   /**
-   * How many to claim for whom. Where the process has a limit of its own its slots are dealt out in turn, so that each lane
-   * gets its share however few there are at a time, and whichever lanes are under way meanwhile; and since those that are busy
+   * How many to claim for whom. Where the process has a limit of its own its slots are dealt out in turn, so that each runner
+   * gets its share however few there are at a time, and whichever runners are under way meanwhile; and since those that are busy
    * leave none to wait for the others with, these are looked at once in a while.
    */
-  private dealSlots(lanes: readonly Lane[]): [Lane, number][] {
-    const claims: [Lane, number][] = [];
+  private dealSlots(runners: readonly QueueRunner[]): [QueueRunner, number][] {
+    const claims: [QueueRunner, number][] = [];
     let capacity = this.capacity();
     const isLimited = Number.isFinite(capacity);
-    const hungry = lanes.filter((lane) => lane.free > 0 && (lane.hungry || (isLimited && lane.isUnwatched)));
+    const mayHaveJobs = runners.filter(
+      (runner) => runner.free > 0 && (runner.mayHaveJobs || (isLimited && runner.isOverdueForPoll)),
+    );
     if (isLimited && capacity > 0) {
-      this.moveBack(hungry.slice(0, capacity % hungry.length)); // those that get one more than others
+      this.moveBack(mayHaveJobs.slice(0, capacity % mayHaveJobs.length)); // those that get one more than others
     }
-    for (let i = 0; i < hungry.length && capacity > 0; i++) {
-      const lane = hungry[i]!;
-      const share = Math.ceil(capacity / (hungry.length - i));
-      const count = Math.min(lane.free, share, MOST_PER_CALL);
+    for (let i = 0; i < mayHaveJobs.length && capacity > 0; i++) {
+      const runner = mayHaveJobs[i]!;
+      const share = Math.ceil(capacity / (mayHaveJobs.length - i));
+      const count = Math.min(runner.free, share, MOST_PER_CALL);
       capacity -= count;
-      claims.push([lane, count]);
+      claims.push([runner, count]);
     }
     return claims;
   }
 
-  private moveBack(lanes: readonly Lane[]): void {
-    if (lanes.length > 0) {
-      this.line = [...this.line.filter((lane) => !lanes.includes(lane)), ...lanes];
+  private moveBack(runners: readonly QueueRunner[]): void {
+    if (runners.length > 0) {
+      this.line = [...this.line.filter((runner) => !runners.includes(runner)), ...runners];
     }
   }
 
-  private complete(lane: Lane, completions: Attempt[]): Errand {
-    const confirm = (lost: number[]) => lane.outbox.confirmCompletions(completions, lost);
-    return this.settlement(lane, completions.length, lane.scripts.complete(completions), confirm);
+  private complete(runner: QueueRunner, completions: Attempt[]): PendingCall {
+    const confirm = (lost: number[]) => runner.settlements.confirmCompletions(completions, lost);
+    return this.settlement(runner, completions.length, runner.scripts.complete(completions), confirm);
   }
 
-  private fail(lane: Lane, failures: Settling<Failure>[]): Errand {
-    const call = lane.scripts.fail(failures.map(({ settlement }) => settlement));
-    const confirm = (outcomes: FailOutcome[]) => lane.outbox.confirmFailures(failures, outcomes);
-    return this.settlement(lane, failures.length, call, confirm);
+  private fail(runner: QueueRunner, failures: Settling<Failure>[]): PendingCall {
+    const call = runner.scripts.fail(failures.map(({ settlement }) => settlement));
+    const confirm = (outcomes: FailOutcome[]) => runner.settlements.confirmFailures(failures, outcomes);
+    return this.settlement(runner, failures.length, call, confirm);
   }
 
-  private release(lane: Lane, releases: Settling<Release>[]): Errand {
-    const call = lane.scripts.release(releases.map(({ settlement }) => settlement));
-    const confirm = (outcomes: ReleaseOutcome[]) => lane.outbox.confirmReleases(releases, outcomes);
-    return this.settlement(lane, releases.length, call, confirm);
+  private release(runner: QueueRunner, releases: Settling<Release>[]): PendingCall {
+    const call = runner.scripts.release(releases.map(({ settlement }) => settlement));
+    const confirm = (outcomes: ReleaseOutcome[]) => runner.settlements.confirmReleases(releases, outcomes);
+    return this.settlement(runner, releases.length, call, confirm);
   }
 
   private settlement<Answer>(
-    lane: Lane,
+    runner: QueueRunner,
     count: number,
     call: ScriptCall<Answer>,
     confirm: (answer: Answer) => void,
-  ): Errand {
-    return errand(call, (outcome) => {
-      lane.outbox.arrived(count);
-      this.conclude(lane, outcome, confirm);
+  ): PendingCall {
+    return pendingCall(call, (outcome) => {
+      runner.settlements.arrived(count);
+      this.conclude(runner, outcome, confirm);
     });
   }
 
-  private claim(lane: Lane, count: number, askedAtMs: number): Errand {
-    const { policies, slots } = lane;
-    lane.claiming += count;
-    const request = { count, token: randomId(), worker: this.worker, stream: 'trip', policies, slots };
-    return errand(lane.scripts.claim(request), (outcome) => {
-      this.conclude(lane, outcome, (answer) => lane.take(answer, count, askedAtMs));
+  private claim(runner: QueueRunner, count: number, askedAtMs: number): PendingCall {
+    const { attemptLimits, slots } = runner;
+    runner.claiming += count;
+    const request = { count, token: randomId(), worker: this.worker, stream: 'trip', attemptLimits, slots };
+    return pendingCall(runner.scripts.claim(request), (outcome) => {
+      this.conclude(runner, outcome, (answer) => runner.take(answer, count, askedAtMs));
       if (!outcome.ok) {
-        lane.giveUpClaim(count);
+        runner.giveUpClaim(count);
       }
     });
   }
 
   /** An error that does not pass is a fault of the data or of the setup: it is said, and the queue rests for a moment. */
-  private conclude<Answer>(lane: Lane, outcome: Settled<Answer>, confirm: (answer: Answer) => void): void {
+  private conclude<Answer>(runner: QueueRunner, outcome: Settled<Answer>, confirm: (answer: Answer) => void): void {
     if (outcome.ok) {
       confirm(outcome.answer);
       return;
     }
-    this.logger.error(`Queue "${lane.name}": ${outcome.error.message}`);
-    lane.rest(REST_AFTER_FAULT_MS);
+    this.logger.error(`Queue "${runner.name}": ${outcome.error.message}`);
+    runner.rest(REST_AFTER_FAULT_MS);
   }
 }
 
-function errand<Answer>(call: ScriptCall<Answer>, done: (outcome: Settled<Answer>) => void): Errand {
+function pendingCall<Answer>(call: ScriptCall<Answer>, done: (outcome: Settled<Answer>) => void): PendingCall {
   return { call, done: (outcome) => done(outcome as Settled<Answer>) };
 }

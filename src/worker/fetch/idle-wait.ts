@@ -3,8 +3,8 @@ import { randomId } from '../../queue/model/random-id.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import type { RedisClient } from '../../queue/redis/redis-client.js';
 import { ScriptRunner, type Settled } from '../../queue/redis/script-runner.js';
-import type { Lane } from '../attempt/queue-runner.js';
-import { isPassing, Transport } from './retrying-transport.js';
+import type { QueueRunner } from '../attempt/queue-runner.js';
+import { isPassing, RetryingTransport } from './retrying-transport.js';
 
 /** The longest wait, in ms: a producer that follows the Redis pattern sets no marker, so the worker looks for itself. */
 const LONGEST_WAIT_MS = 1_000;
@@ -19,13 +19,13 @@ const LONGEST_WAIT_TRIP_MS = 2_000;
 /** The pause after a wait that the server ended by an error which passes, such as in a failover, in ms. */
 const PAUSE_MS = 50;
 
-/** With more lanes than this, or with a limit for the whole process, a wake-up only says where to look. */
+/** With more runners than this, or with a limit for the whole process, a wake-up only says where to look. */
 const MOST_CLAIMED_AT_ONCE = 4;
 
 /**
- * Waits on the blocking connection for all lanes that have free slots and nothing to fill them. Behind the blocking
+ * Waits on the blocking connection for all runners that have free slots and nothing to fill them. Behind the blocking
  * command travel the claims themselves, so that a job that arrives starts after one step, not after a wake-up and
- * another round trip. When a lane gains a slot, the wait is ended by a marker on a key of its own, and begun anew.
+ * another round trip. When a runner gains a slot, the wait is ended by a marker on a key of its own, and begun anew.
  */
 export class IdleWait {
   private stopped = false;
@@ -35,12 +35,12 @@ export class IdleWait {
   private rearm: (() => void) | undefined;
   private wakeUp: (() => void) | undefined;
   private refusalSaid = false;
-  private readonly blocking: Transport;
+  private readonly blocking: RetryingTransport;
   private readonly done: Promise<void>;
 
   constructor(
     private readonly worker: string,
-    private readonly lanes: readonly Lane[],
+    private readonly runners: readonly QueueRunner[],
     private readonly capacity: () => number,
     private readonly claimsAlong: boolean,
     /** A connection of its own. */
@@ -49,13 +49,13 @@ export class IdleWait {
     private readonly onWake: () => void,
     private readonly logger: JobQueueLogger,
   ) {
-    this.blocking = new Transport(own, new ScriptRunner(own), logger, LONGEST_WAIT_TRIP_MS);
+    this.blocking = new RetryingTransport(own, new ScriptRunner(own), logger, LONGEST_WAIT_TRIP_MS);
     this.done = this.run();
   }
 
-  /** A lane may have become idle, or may have gained a slot: makes sure that it is waited for. */
+  /** A runner may have become idle, or may have gained a slot: makes sure that it is waited for. */
   check(): void {
-    if (!this.lanes.some((lane) => isIdle(lane) && !lane.covered) || this.capacity() <= 0) {
+    if (!this.runners.some((runner) => isIdle(runner) && !runner.covered) || this.capacity() <= 0) {
       return;
     }
     if (this.waiting) {
@@ -65,14 +65,14 @@ export class IdleWait {
     }
   }
 
-  /** A lane was closed: ends the wait at once, since what it brings for that lane would only be given back. */
+  /** A runner was closed: ends the wait at once, since what it brings for that runner would only be given back. */
   interrupt(): void {
     if (this.waiting) {
       this.nudge();
     }
   }
 
-  /** Ends the wait; jobs that it still brings go to their lanes, which give them back. */
+  /** Ends the wait; jobs that it still brings go to their runners, which give them back. */
   async stop(): Promise<void> {
     this.stopped = true;
     this.interrupt();
@@ -90,7 +90,7 @@ export class IdleWait {
   }
 
   private get nudgeKey(): string {
-    return this.lanes[0]!.scripts.keys.nudge(this.worker);
+    return this.runners[0]!.scripts.keys.nudge(this.worker);
   }
 
   private nudge(): void {
@@ -103,33 +103,33 @@ export class IdleWait {
 
   private async run(): Promise<void> {
     while (!this.stopped) {
-      const lanes = this.capacity() > 0 ? this.lanes.filter(isIdle) : [];
-      if (lanes.length === 0) {
+      const runners = this.capacity() > 0 ? this.runners.filter(isIdle) : [];
+      if (runners.length === 0) {
         await new Promise<void>((resolve) => (this.rearm = resolve));
         this.rearm = undefined;
       } else {
-        await this.waitFor(lanes);
+        await this.waitFor(runners);
       }
     }
   }
 
-  private async waitFor(lanes: Lane[]): Promise<void> {
-    const claimsAlong = this.claimsAlong && lanes.length <= MOST_CLAIMED_AT_ONCE;
-    const claims = claimsAlong ? lanes.map((lane) => this.claim(lane)) : [];
+  private async waitFor(runners: QueueRunner[]): Promise<void> {
+    const claimsAlong = this.claimsAlong && runners.length <= MOST_CLAIMED_AT_ONCE;
+    const claims = claimsAlong ? runners.map((runner) => this.claim(runner)) : [];
     const longestMs = Math.min(
       LONGEST_WAIT_MS,
-      ...lanes.map(({ queue }) => WAIT_SHARE * queue.options.visibilityMs),
+      ...runners.map(({ queue }) => WAIT_SHARE * queue.options.visibilityMs),
     );
-    const dueInMs = Math.min(longestMs, ...lanes.map((lane) => lane.nextDueInMs ?? Infinity));
+    const dueInMs = Math.min(longestMs, ...runners.map((runner) => runner.nextDueInMs ?? Infinity));
     let refusal: Error | undefined;
     const wait = {
-      keys: this.wakeKeys(lanes),
+      keys: this.wakeKeys(runners),
       seconds: Math.max(SHORTEST_WAIT_MS, dueInMs) / 1_000,
       onRefusal: (error: Error) => {
         refusal = error;
       },
     };
-    lanes.forEach((lane) => (lane.covered = true));
+    runners.forEach((runner) => (runner.covered = true));
     this.waiting = true;
     const outcomes = await this.blocking.carry(
       claims.map(({ call }) => call),
@@ -137,10 +137,10 @@ export class IdleWait {
     );
     this.waiting = false;
     this.nudged = false;
-    lanes.forEach((lane) => (lane.covered = false));
+    runners.forEach((runner) => (runner.covered = false));
     claims.forEach((claim, i) => claim.done(outcomes[i]!));
     if (!claimsAlong) {
-      lanes.forEach((lane) => (lane.hungry = true));
+      runners.forEach((runner) => (runner.mayHaveJobs = true));
     }
     this.onWake();
     if (refusal) {
@@ -176,30 +176,30 @@ export class IdleWait {
   }
 
   /** Each wait begins with another queue, since the server serves the first key that has a marker. */
-  private wakeKeys(lanes: Lane[]): string[] {
-    this.turn = (this.turn + 1) % lanes.length;
-    const turned = [...lanes.slice(this.turn), ...lanes.slice(0, this.turn)];
-    return [this.nudgeKey, ...turned.map((lane) => lane.scripts.keys.wake)];
+  private wakeKeys(runners: QueueRunner[]): string[] {
+    this.turn = (this.turn + 1) % runners.length;
+    const turned = [...runners.slice(this.turn), ...runners.slice(0, this.turn)];
+    return [this.nudgeKey, ...turned.map((runner) => runner.scripts.keys.wake)];
   }
 
-  private claim(lane: Lane) {
-    const count = Math.min(lane.freeForWait, 500);
-    const { policies, slots } = lane;
+  private claim(runner: QueueRunner) {
+    const count = Math.min(runner.freeForWait, 500);
+    const { attemptLimits, slots } = runner;
     const askedAtMs = performance.now();
-    lane.claiming += count;
-    const request = { count, token: randomId(), worker: this.worker, stream: 'wait', policies, slots };
+    runner.claiming += count;
+    const request = { count, token: randomId(), worker: this.worker, stream: 'wait', attemptLimits, slots };
     const done = (outcome: Settled<ClaimAnswer>) => {
       if (outcome.ok) {
-        lane.take(outcome.answer, count, askedAtMs);
+        runner.take(outcome.answer, count, askedAtMs);
       } else {
-        lane.giveUpClaim(count);
-        lane.rest(LONGEST_WAIT_MS);
+        runner.giveUpClaim(count);
+        runner.rest(LONGEST_WAIT_MS);
       }
     };
-    return { call: lane.scripts.claim(request), done };
+    return { call: runner.scripts.claim(request), done };
   }
 }
 
-function isIdle(lane: Lane): boolean {
-  return !lane.hungry && lane.freeForWait > 0;
+function isIdle(runner: QueueRunner): boolean {
+  return !runner.mayHaveJobs && runner.freeForWait > 0;
 }

@@ -1,12 +1,12 @@
-import type { Isolation } from '../attempt/crash-isolation.js';
-import type { Lane } from '../attempt/queue-runner.js';
+import type { CrashIsolation } from '../attempt/crash-isolation.js';
+import type { QueueRunner } from '../attempt/queue-runner.js';
 
-/** What the process as a whole leaves of the slots of its lanes: by a limit of its own, and while a job runs alone. */
-export class ProcessSlots {
+/** What the process as a whole leaves of the slots of its runners: by a limit of its own, and while a job runs alone. */
+export class ProcessCapacity {
   constructor(
     private readonly limit: number | undefined,
-    private readonly lanes: () => readonly Lane[],
-    private readonly isolation: Isolation,
+    private readonly runners: () => readonly QueueRunner[],
+    private readonly isolation: CrashIsolation,
   ) {}
 
   /** How many more jobs may be claimed. */
@@ -17,13 +17,15 @@ export class ProcessSlots {
     if (this.limit === undefined) {
       return Infinity;
     }
-    return this.limit - this.lanes().reduce((sum, lane) => sum + lane.attempts.size + lane.claiming, 0);
+    return this.limit - this.runners().reduce((sum, runner) => sum + runner.attempts.size + runner.claiming, 0);
   };
 
   /** Whether there is nothing to claim for. */
   get isFull(): boolean {
-    const lanes = this.lanes();
-    const claimed = lanes.reduce((sum, lane) => sum + lane.attempts.size, 0);
-    return this.isolation.isActive || claimed >= (this.limit ?? Infinity) || lanes.every((lane) => lane.isFull);
+    const runners = this.runners();
+    const claimed = runners.reduce((sum, runner) => sum + runner.attempts.size, 0);
+    return (
+      this.isolation.isActive || claimed >= (this.limit ?? Infinity) || runners.every((runner) => runner.isFull)
+    );
   }
 }

@@ -7,7 +7,7 @@ import {
   type ScriptRunner,
   type Settled,
 } from '../../queue/redis/script-runner.js';
-import { supervised, superviseHandshake } from '../../queue/redis/response-timeout.js';
+import { withResponseTimeout, withHandshakeTimeout } from '../../queue/redis/response-timeout.js';
 import { LONGEST_TRIP_MS } from '../attempt/run-with-timeout.js';
 
 const FIRST_PAUSE_MS = 50;
@@ -21,7 +21,7 @@ const PASSING =
  * Carries script calls to Redis until they are answered, through outages of any length. Every call of a worker can be
  * repeated, so what is not answered is sent again as it was.
  */
-export class Transport {
+export class RetryingTransport {
   private given = false;
   private wasConnected = false;
   private readonly pauses = new Set<() => void>();
@@ -84,7 +84,7 @@ export class Transport {
     this.wasConnected = true;
     const limitMs = this.longestTripMs + (first ? first.seconds * 1_000 : 0);
     try {
-      const trip = supervised(this.client, limitMs, this.runner.runTogether(calls, first));
+      const trip = withResponseTimeout(this.client, limitMs, this.runner.runTogether(calls, first));
       return await (first ? this.untilGivenUp(trip) : trip);
     } catch (error) {
       return allFailed(calls, error as Error);
@@ -116,7 +116,7 @@ export class Transport {
       this.logger.warn('The connection to Redis is lost; the worker goes on when it is back.');
     }
     await new Promise<void>((resolve) => {
-      const endSupervision = superviseHandshake(this.client, this.longestTripMs);
+      const endSupervision = withHandshakeTimeout(this.client, this.longestTripMs);
       const end = () => {
         endSupervision();
         this.client.off('ready', end);

@@ -1,6 +1,6 @@
 import type { Backoff } from '../../queue/model/backoff.js';
 import type { Job } from './job.js';
-import type { Policy } from '../../queue/store/job-calls.js';
+import type { AttemptLimits } from '../../queue/store/job-calls.js';
 
 /** Does the work of one job. What it returns is the job's result; what it throws fails the attempt. */
 export type HandlerFunction<Payload = unknown, Result = unknown> = {
@@ -45,7 +45,7 @@ export interface Handler extends HandlerOptions {
 }
 
 /** What holds for the jobs of each handler: its own limits, else those of the queue. */
-export function policiesOf(handlers: ReadonlyMap<string, Handler>, ofQueue: Limits): Policy[] {
+export function attemptLimitsOf(handlers: ReadonlyMap<string, Handler>, ofQueue: Limits): AttemptLimits[] {
   return [...handlers].map(([name, { maxAttempts = ofQueue.maxAttempts, maxCrashes = ofQueue.maxCrashes }]) => ({
     name,
     maxAttempts,
@@ -54,10 +54,10 @@ export function policiesOf(handlers: ReadonlyMap<string, Handler>, ofQueue: Limi
 }
 
 /** Those that differ from the queue's. */
-export function ownPolicies(limits: readonly Policy[], ofQueue: Limits): Policy[] {
+export function ownAttemptLimits(limits: readonly AttemptLimits[], ofQueue: Limits): AttemptLimits[] {
   return limits.filter(
     ({ maxAttempts, maxCrashes }) => maxAttempts !== ofQueue.maxAttempts || maxCrashes !== ofQueue.maxCrashes,
   );
 }
 
-type Limits = Pick<Policy, 'maxAttempts' | 'maxCrashes'>;
+type Limits = Pick<AttemptLimits, 'maxAttempts' | 'maxCrashes'>;

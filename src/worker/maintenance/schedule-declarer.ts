@@ -14,7 +14,7 @@ export interface DeclaredSchedules {
  * Keeps the schedules of this worker's code going by declaring them again and again: one that no process declares any
  * more stops. A definition that another version of the code holds is taken over once the process that declared it last lets go.
  */
-export class Declarer {
+export class ScheduleDeclarer {
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
   private stopped = false;
@@ -61,7 +61,7 @@ export class Declarer {
           const missing = schedules.filter((_, i) => answers[i] === 'upsert');
           const held = schedules.filter((_, i) => answers[i] === 'held');
           await Promise.all(missing.map((schedule) => this.put(queue, schedule, held)));
-          held.forEach((schedule) => this.tellHeld(queue, schedule));
+          held.forEach((schedule) => this.logIsolated(queue, schedule));
         } catch (error) {
           this.logger.warn(`Declaring the schedules of queue "${queue.name}" failed: ${(error as Error).message}`);
         }
@@ -75,7 +75,7 @@ export class Declarer {
     }
   }
 
-  private tellHeld(queue: JobQueue, { id }: StoredSchedule): void {
+  private logIsolated(queue: JobQueue, { id }: StoredSchedule): void {
     this.logger.warn(
       `Schedule "${id}" of queue "${queue.name}" is declared otherwise by another process; what that one says stands until it is gone.`,
     );

@@ -12,13 +12,13 @@ const MOST_SLICES = 100;
  * Makes the ticks of schedules close to their due times. Harmless when every replica does it: the server lets one of
  * them make a tick. How long it waits comes from the server's clock.
  */
-export class Ticker {
+export class ScheduleTicker {
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
   private again = false;
   private stopped = false;
   private nextInMs = LOOK_MS;
-  private deafen: (() => void)[] = [];
+  private unsubscribe: (() => void)[] = [];
 
   constructor(
     private readonly queues: readonly JobQueue[],
@@ -29,14 +29,14 @@ export class Ticker {
     if (this.stopped) {
       return; // by a stop that did not wait for the start
     }
-    this.deafen = this.queues.map((queue) => queue.schedules.onChange(() => void this.runOnce()));
+    this.unsubscribe = this.queues.map((queue) => queue.schedules.onChange(() => void this.runOnce()));
     void this.runOnce();
   }
 
   /** No run begins after this, and one that is under way ends with its slice. */
   async stop(): Promise<void> {
     this.stopped = true;
-    this.deafen.forEach((end) => end());
+    this.unsubscribe.forEach((end) => end());
     clearTimeout(this.timer);
     await this.running;
   }
@@ -76,14 +76,14 @@ export class Ticker {
         this.nextInMs = Math.max(1, Math.min(this.nextInMs, report.nextDueInMs ?? Infinity));
         // Where nothing could be made, another look would find the same.
         more = report.more && report.enqueued + report.skipped > 0;
-        this.tellFaults(queue, report);
+        this.logFaults(queue, report);
       }
     } catch (error) {
       this.logger.warn(`The ticks of queue "${queue.name}" failed: ${(error as Error).message}`);
     }
   }
 
-  private tellFaults(queue: JobQueue, { faults }: TickReport): void {
+  private logFaults(queue: JobQueue, { faults }: TickReport): void {
     faults.forEach(({ id, reason }) =>
       this.logger.warn(`Schedule "${id}" of queue "${queue.name}" cannot tick here: ${reason}`),
     );

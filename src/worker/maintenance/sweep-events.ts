@@ -8,7 +8,7 @@ import type { WorkerEventListener } from '../attempt/worker-event.js';
  *
  * @param reclaimed what the sweep took back; only `failed` and `cancelled` is an end
  */
-export async function tellEnds(
+export async function emitEnds(
   queue: JobQueue,
   reclaimed: readonly { id: string; status: JobStatus }[],
   emit: WorkerEventListener,

@@ -1,9 +1,9 @@
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import type { ScriptCall } from '../../queue/redis/script-runner.js';
-import { SHORTEST_TRIP_MS, supervised } from '../../queue/redis/response-timeout.js';
+import { SHORTEST_TRIP_MS, withResponseTimeout } from '../../queue/redis/response-timeout.js';
 import { runSupervised } from '../attempt/run-with-timeout.js';
-import { tellEnds } from './sweep-events.js';
+import { emitEnds } from './sweep-events.js';
 import type { WorkerEventListener } from '../attempt/worker-event.js';
 
 /** The most jobs that one script call of a sweep moves. */
@@ -99,13 +99,13 @@ export class Sweeper {
   }
 
   /** What cannot be told must not keep the sweep from its work. */
-  private async tell(queue: JobQueue, reclaimed: Parameters<typeof tellEnds>[1]): Promise<void> {
+  private async tell(queue: JobQueue, reclaimed: Parameters<typeof emitEnds>[1]): Promise<void> {
     reclaimed.forEach(({ id, status }) =>
       this.logger.warn(`Job ${id} of queue "${queue.name}" lost its worker: now ${status}.`),
     );
     if (this.emit && reclaimed.length > 0) {
       try {
-        await supervised(queue.connection.client, SHORTEST_TRIP_MS, tellEnds(queue, reclaimed, this.emit));
+        await withResponseTimeout(queue.connection.client, SHORTEST_TRIP_MS, emitEnds(queue, reclaimed, this.emit));
       } catch (error) {
         this.logger.warn(`Events of queue "${queue.name}" were missed: ${(error as Error).message}`);
       }

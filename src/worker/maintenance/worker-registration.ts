@@ -1,7 +1,7 @@
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import type { HandlerRetention } from '../../queue/store/encode-worker-limits.js';
 import type { HandlerOptions } from '../handlers/handler.js';
-import type { Lane } from '../attempt/queue-runner.js';
+import type { QueueRunner } from '../attempt/queue-runner.js';
 import { runSupervised } from '../attempt/run-with-timeout.js';
 import type { WorkerQueue } from '../worker-options.js';
 
@@ -9,7 +9,7 @@ const INTERVAL_MS = 10_000;
 
 /** A queue that the worker serves, with its handlers as they were given. */
 export interface Announced {
-  lane: Lane;
+  runner: QueueRunner;
   handlers: WorkerQueue['handlers'];
 }
 
@@ -17,7 +17,7 @@ export interface Announced {
  * Says which queues this worker serves, so that an operator can be told "12 waiting, no worker", and the limits of each and
  * of its handlers, by which whoever sweeps decides. Said anew all the time: so a purge may give them an end.
  */
-export class Announcer {
+export class WorkerRegistration {
   private timer: NodeJS.Timeout | undefined;
   private ended = false;
   private announcing: Promise<void> | undefined;
@@ -73,21 +73,21 @@ export class Announcer {
 
   private async announce(serves: boolean): Promise<void> {
     await Promise.all(
-      this.queues.map(({ lane, handlers }) =>
+      this.queues.map(({ runner, handlers }) =>
         runSupervised(
-          lane.queue,
-          lane.scripts.announce(this.worker, serves, serves ? limitsOf(lane, handlers) : []),
+          runner.queue,
+          runner.scripts.announce(this.worker, serves, serves ? limitsOf(runner, handlers) : []),
           INTERVAL_MS,
         ).catch((error: Error) => {
-          this.logger.warn(`Announcing this worker to queue "${lane.name}" failed: ${error.message}`);
+          this.logger.warn(`Announcing this worker to queue "${runner.name}" failed: ${error.message}`);
         }),
       ),
     );
   }
 }
 
-function limitsOf(lane: Lane, handlers: WorkerQueue['handlers']) {
-  return lane.limits.map((limit) => ({ ...limit, ...retentionOf(handlers[limit.name] as HandlerOptions) }));
+function limitsOf(runner: QueueRunner, handlers: WorkerQueue['handlers']) {
+  return runner.limits.map((limit) => ({ ...limit, ...retentionOf(handlers[limit.name] as HandlerOptions) }));
 }
 
 /** A function has none. */

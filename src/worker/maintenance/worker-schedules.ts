@@ -5,15 +5,15 @@ import { show } from '../../queue/model/names.js';
 import type { Recurrence } from '../../queue/schedules/recurrence.js';
 import {
   checkSchedule,
-  newSchedule,
+  encodeSchedule,
   type ScheduleOptions,
   type StoredSchedule,
   type TypedScheduleOptions,
 } from '../../queue/schedules/schedule.js';
 import { definitionOf } from '../handlers/schema-handler.js';
-import { Declarer } from './schedule-declarer.js';
+import { ScheduleDeclarer } from './schedule-declarer.js';
 import type { Handler, HandlerFunction } from '../handlers/handler.js';
-import { Ticker } from './schedule-ticker.js';
+import { ScheduleTicker } from './schedule-ticker.js';
 
 /** A recurring job that the code of a worker declares. */
 export interface DeclaredSchedule {
@@ -33,8 +33,8 @@ interface RecurringQueue {
 
 /** What recurs in one worker: declares the schedules of its code, and makes the ticks of all queues that it serves. */
 export class Recurring {
-  private readonly declarer: Declarer;
-  private readonly ticker: Ticker;
+  private readonly declarer: ScheduleDeclarer;
+  private readonly ticker: ScheduleTicker;
   /** What asynchronous schemas say of the payloads. */
   private readonly checks: Promise<unknown>[] = [];
 
@@ -44,12 +44,12 @@ export class Recurring {
       queue: each.queue,
       schedules: Object.entries(each.schedules ?? {}).map(([id, schedule]) => this.declared(each, id, schedule)),
     }));
-    this.declarer = new Declarer(
+    this.declarer = new ScheduleDeclarer(
       worker,
       declared.filter(({ schedules }) => schedules.length > 0),
       logger,
     );
-    this.ticker = new Ticker(
+    this.ticker = new ScheduleTicker(
       queues.map(({ queue }) => queue),
       logger,
     );
@@ -74,10 +74,10 @@ export class Recurring {
     checkKnown(`schedule ${show(id)}`, declared, ['recurrence', 'options', 'subject']);
     const { recurrence, subject } = declared;
     const options = withDefinition(of, declared.options);
-    const schedule = newSchedule(of.queue, id, recurrence, options, subject);
+    const schedule = encodeSchedule(of.queue, id, recurrence, options, subject);
     const check = checkSchedule(schedule, options?.definition, subject);
     if (check) {
-      // Heard by start; where nobody starts the worker, nobody need know.
+      // ReadSnapshot by start; where nobody starts the worker, nobody need know.
       check.catch(() => undefined);
       this.checks.push(check);
     }

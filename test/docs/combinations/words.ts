@@ -1,6 +1,6 @@
 // What has become of the options of a job, in the words of the docs.
 import { expect } from '@jest/globals';
-import { FALLEN_TTL_MS } from '#queue/store/job-calls.js';
+import { EVICTED_TTL_MS } from '#queue/store/job-calls.js';
 import type { JobRecord } from '#queue/model/job.js';
 import { resolveQueueOptions } from '#queue/model/queue-options.js';
 import type { TestQueue } from '../../support/queue/queue-state.js';
@@ -67,7 +67,7 @@ async function lifeOf(job: JobRecord, state: TestQueue, own = 0): Promise<string
   const life = await state.redis.pttl(state.keys.job(job.id));
   const lives: [longest: number, word: string][] = [
     [-1, 'life without end'],
-    [FALLEN_TTL_MS, 'its last 10 s'],
+    [EVICTED_TTL_MS, 'its last 10 s'],
     [resolveQueueOptions('a queue').resultTtlMs, "the queue's life"],
     [own, 'its own life'],
     [Infinity, 'a longer life'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { DeadLetterScripts, type DeadLetterQuery } from '#queue/dead-letters/dead-letter-calls.js';
+import { DeadLetterCalls, type DeadLetterQuery } from '#queue/dead-letters/dead-letter-calls.js';
 import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
 /** Dead letters that failed at these times, with hashes of their own. */
@@ -12,7 +12,7 @@ async function seed(q: TestQueue, letters: Record<string, { at: number; name?: s
 
 /** All slices of a query, one after the other. */
 async function all(q: TestQueue, query: DeadLetterQuery, looks = 2, most = 10): Promise<string[][]> {
-  const scripts = new DeadLetterScripts(q.keys);
+  const scripts = new DeadLetterCalls(q.keys);
   const slices: string[][] = [];
   let place = query.place;
   do {
@@ -81,7 +81,7 @@ describe('dead-list.lua', () => {
     await seed(q, { a: { at: 1, name: 'email' } });
     await q.redis.zadd(q.keys.dead, 2, 'gone');
     q.broken = true; // a dead letter without a hash
-    const { found } = await q.run(new DeadLetterScripts(q.keys).list({ order: 'oldest' }, 10, 10, true));
+    const { found } = await q.run(new DeadLetterCalls(q.keys).list({ order: 'oldest' }, 10, 10, true));
     expect(found.map(({ id, hash }) => [id, hash.includes('email')])).toEqual([
       ['a', true],
       ['gone', false],

@@ -86,11 +86,11 @@ describe('claim.lua', () => {
     const q = testQueue();
     await q.addAll('a', 'used-up', 'b');
     await q.redis.hset(q.keys.job('used-up'), 'attempts', 2);
-    const policies = [
+    const attemptLimits = [
       { name: 'other', maxAttempts: 9, maxCrashes: 9 },
       { name: q.name, maxAttempts: 2, maxCrashes: 2 },
     ];
-    const { jobs, refused } = await q.run(q.claimCall(5, { policies }));
+    const { jobs, refused } = await q.run(q.claimCall(5, { attemptLimits }));
     expect(refused.map((job) => [job.id, job.error.name])).toEqual([['used-up', 'AttemptsExhausted']]);
     expect(jobs.map((job) => [job.id, job.maxAttempts])).toEqual([
       ['a', 2],
@@ -141,18 +141,18 @@ describe('claim.lua', () => {
     const q = testQueue({ maxAttempts: 5 });
     await q.addAll('plain');
     await q.add('own', { max_attempts: 9, worker: '{"maxAttempts":9}' });
-    const policies = [{ name: 'other', maxAttempts: 1, maxCrashes: 1 }];
-    expect((await q.claim(2, { policies })).map((job) => job.maxAttempts)).toEqual([5, 9]);
+    const attemptLimits = [{ name: 'other', maxAttempts: 1, maxCrashes: 1 }];
+    expect((await q.claim(2, { attemptLimits })).map((job) => job.maxAttempts)).toEqual([5, 9]);
   });
 
   it('prefers the policy of the job name', async () => {
     const q = testQueue();
     await q.addAll('a');
-    const policies = [
+    const attemptLimits = [
       { name: 'other', maxAttempts: 1, maxCrashes: 1 },
       { name: q.name, maxAttempts: 7, maxCrashes: 6 },
     ];
-    expect((await q.claim(1, { policies }))[0]!.maxAttempts).toBe(7);
+    expect((await q.claim(1, { attemptLimits }))[0]!.maxAttempts).toBe(7);
   });
 });
 

@@ -38,7 +38,7 @@ describe('enqueue.lua: unique keys', () => {
     const job = await q.addAndClaim('a', windowKey);
     await q.run(q.scripts.complete([{ ...job, result: '' }]));
     expect(await q.add('b', windowKey)).toEqual({ id: 'a', outcome: 'kept' });
-    await q.redis.zadd(q.keys.windows, (await q.now()) - 1, 'k');
+    await q.redis.zadd(q.keys.uniqueExpiries, (await q.now()) - 1, 'k');
     expect(await q.add('b', windowKey)).toEqual({ id: 'b', outcome: 'new' });
   });
 
@@ -49,7 +49,7 @@ describe('enqueue.lua: unique keys', () => {
     await q.run(q.scripts.complete([{ ...job, result: '1' }]));
     await q.redis.del(q.keys.job('a'));
     expect(await q.add('b', forAnHour)).toEqual({ id: 'a', outcome: 'kept' });
-    await q.redis.zadd(q.keys.windows, 1, 'k');
+    await q.redis.zadd(q.keys.uniqueExpiries, 1, 'k');
     expect((await q.add('c', forAnHour)).outcome).toBe('new');
     await q.run(q.scripts.remove('c'));
     expect((await q.add('d', forAnHour)).outcome).toBe('new');
@@ -97,7 +97,7 @@ async function expectHolder(q: TestQueue, id: string, kind: Kind): Promise<void>
   const { unique, unique_for: heldFor, window } = await q.job(id);
   const forATime = kind === 'a time';
   expect([unique, heldFor, window]).toEqual(forATime ? [undefined, undefined, 'k'] : ['k', kind, undefined]);
-  expect(await q.redis.zcard(q.keys.windows)).toBe(forATime ? 1 : 0);
+  expect(await q.redis.zcard(q.keys.uniqueExpiries)).toBe(forATime ? 1 : 0);
 }
 
 const names = Object.keys(kinds) as Kind[];
@@ -129,9 +129,9 @@ describe('enqueue.lua: replace', () => {
     const q = testQueue();
     const debounce = { ...windowKey, unique_replace: true, delay_ms: 60_000 };
     await q.add('a', debounce);
-    await q.redis.zadd(q.keys.windows, (await q.now()) + 1_000, 'k');
+    await q.redis.zadd(q.keys.uniqueExpiries, (await q.now()) + 1_000, 'k');
     expect(await q.add('b', debounce)).toEqual({ id: 'a', outcome: 'replaced' });
-    expect(Number(await q.redis.zscore(q.keys.windows, 'k'))).toBeGreaterThan((await q.now()) + 50_000);
+    expect(Number(await q.redis.zscore(q.keys.uniqueExpiries, 'k'))).toBeGreaterThan((await q.now()) + 50_000);
   });
 
   it('leaves a job alone that took the id of an owner whose hash is gone', async () => {

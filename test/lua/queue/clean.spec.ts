@@ -62,14 +62,14 @@ describe('clean.lua', () => {
     await fill(q, place);
     for (const id of ['a', 'b']) {
       await q.redis.hset(q.keys.unique, `w${id}`, id);
-      await q.redis.zadd(q.keys.windows, (await q.now()) + HOUR, `w${id}`);
+      await q.redis.zadd(q.keys.uniqueExpiries, (await q.now()) + HOUR, `w${id}`);
       await q.redis.hset(q.keys.job(id), 'window', `w${id}`);
     }
     await q.redis.hset(q.keys.unique, 'wb', 'newer'); // b's time was over, and another job has the key
     await q.run(q.scripts.clean(place, HOUR, 100, 0));
     const waited = place === 'pending' || place === 'prioritized' || place === 'scheduled';
     expect(await q.redis.hmget(q.keys.unique, 'wa', 'wb')).toEqual([waited ? null : 'a', 'newer']);
-    expect(await q.redis.zrange(q.keys.windows, '0', '-1')).toEqual(waited ? ['wb'] : ['wa', 'wb']);
+    expect(await q.redis.zrange(q.keys.uniqueExpiries, '0', '-1')).toEqual(waited ? ['wb'] : ['wa', 'wb']);
     q.broken = true; // there is no job of the id newer
   });
 

@@ -86,7 +86,7 @@ describe('purge.lua', () => {
     await q.run(q.scripts.announce('w1', true, handlersOf(q)));
     await q.addAll('a');
     await purger.run(purger.scripts.purge(100));
-    const announced = [q.keys.workers, q.keys.policies, q.keys.retention];
+    const announced = [q.keys.workers, q.keys.handlerLimits, q.keys.retention];
     for (const key of announced) {
       expect(await q.redis.pttl(key)).toBeGreaterThan(3_600_000); // a claim that the worker may make now
       expect(await q.redis.pttl(key)).toBeLessThanOrEqual(2 * 3_600_000 + 300_000);

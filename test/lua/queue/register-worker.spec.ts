@@ -66,7 +66,7 @@ describe('announce.lua', () => {
     await q.run(q.scripts.announce('w1', true, handlers));
     await q.run(q.scripts.announce('w2', true, handlers));
     await q.run(q.scripts.announce('w1', false));
-    expect(Object.keys(await q.snapshot())).toEqual(['policies', 'retention', 'sweep', 'workers']);
+    expect(Object.keys(await q.snapshot())).toEqual(['handler_limits', 'retention', 'sweep', 'workers']);
     await q.run(q.scripts.announce('w2', false));
     expect(await q.snapshot()).toEqual({});
   });
@@ -102,7 +102,7 @@ describe('announce.lua', () => {
         await q.run(q.scripts.cancel('a'));
       }
       await q.run(q.scripts.announce('w1', false));
-      expect(await q.redis.exists(q.keys.policies, q.keys.retention)).toBe(2);
+      expect(await q.redis.exists(q.keys.handlerLimits, q.keys.retention)).toBe(2);
     },
   );
 });

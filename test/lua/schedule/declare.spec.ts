@@ -15,7 +15,7 @@ describe('schedule-declare.lua', () => {
     await schedules.silence('s', 29_000);
     const before = await q.now();
     expect(await q.run(schedules.scripts.declare('w1', true, [schedule]))).toEqual(['declared']);
-    expect(Number(await q.redis.zscore(q.keys.declared, 's'))).toBeGreaterThanOrEqual(before);
+    expect(Number(await q.redis.zscore(q.keys.scheduleOwners, 's'))).toBeGreaterThanOrEqual(before);
     expect(Number(await schedules.field('s', 'held_until_ms'))).toBeGreaterThanOrEqual(before + 30_000);
   });
 
@@ -35,7 +35,7 @@ describe('schedule-declare.lua', () => {
   it('a version that waits keeps the schedule going too', async () => {
     const { q, schedules } = setUp();
     await schedules.put(schedules.define('s'), 'w1');
-    await q.redis.zadd(q.keys.declared, 5, 's');
+    await q.redis.zadd(q.keys.scheduleOwners, 5, 's');
     await q.run(schedules.scripts.declare('w2', true, [schedules.define('s', HOURLY, { payload: 1 })]));
     await schedules.makeDue('s');
     expect((await schedules.due()).due).toHaveLength(1);

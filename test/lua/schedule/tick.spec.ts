@@ -60,7 +60,7 @@ describe('schedule-tick.lua', () => {
     await schedules.tick();
     await q.run(schedules.scripts.remove('s'));
     await schedules.put(schedule);
-    await q.redis.zadd(q.keys.ticks, due, 's');
+    await q.redis.zadd(q.keys.scheduleDue, due, 's');
     await schedules.tick();
     expect(await q.pending()).toEqual([`@schedule:s:${due}`]);
   });
@@ -134,6 +134,6 @@ describe('schedule-tick.lua', () => {
     const answers = await q.run(schedules.scripts.tick(due.map((each) => ({ ...each, nextDueMs }))));
     expect(answers).toEqual(['lost', 'enqueued']);
     await schedules.due();
-    expect(await q.ranked(q.keys.ticks)).toEqual(['sound']);
+    expect(await q.ranked(q.keys.scheduleDue)).toEqual(['sound']);
   });
 });

@@ -77,7 +77,7 @@ describe('schedule-upsert.lua', () => {
     expect(await schedules.put(changed)).toBe('changed');
     expect(await schedules.dueAt('s')).toBe(due);
     expect(await schedules.field('s', 'source')).toBe('call');
-    expect(await q.redis.exists(q.keys.declared)).toBe(0);
+    expect(await q.redis.exists(q.keys.scheduleOwners)).toBe(0);
   });
 
   it('lets code take over what a call made', async () => {

@@ -24,8 +24,8 @@ async function foreignFailure(q: TestQueue, id: string): Promise<void> {
 
 /** The sightings of foreign claims are as old as their timeout. */
 async function ageSightings(q: TestQueue): Promise<void> {
-  for (const seen of await q.ranked(q.keys.foreign)) {
-    await q.redis.zadd(q.keys.foreign, 'XX', 1, seen);
+  for (const seen of await q.ranked(q.keys.foreignClaims)) {
+    await q.redis.zadd(q.keys.foreignClaims, 'XX', 1, seen);
   }
 }
 
@@ -77,7 +77,7 @@ describe('adopt.lua: claims of clients of the Redis pattern', () => {
     await q.redis.hset(q.keys.job('a'), { claim_token: '2222' });
     expect((await adopt(q)).reclaimed).toEqual([]);
     expect(await q.redis.lrange(q.keys.processing, 0, -1)).toEqual(['a']);
-    expect(await q.ranked(q.keys.foreign)).toEqual(['1:2222:a']);
+    expect(await q.ranked(q.keys.foreignClaims)).toEqual(['1:2222:a']);
   });
 
   it('forgets a claim that its client has settled', async () => {
@@ -89,7 +89,7 @@ describe('adopt.lua: claims of clients of the Redis pattern', () => {
     await q.redis.hset(q.keys.job('a'), { status: 'completed' });
     await ageSightings(q);
     expect((await adopt(q)).reclaimed).toEqual([]);
-    expect(await q.redis.exists(q.keys.foreign)).toBe(0);
+    expect(await q.redis.exists(q.keys.foreignClaims)).toBe(0);
     q.broken = true; // the pattern leaves the token in a completed job
   });
 
@@ -133,7 +133,7 @@ describe('adopt.lua: claims of clients of the Redis pattern', () => {
     const seen: number[] = [];
     for (let i = 0; i < 3; i++) {
       await adopt(q, 2);
-      seen.push(await q.redis.zcard(q.keys.foreign));
+      seen.push(await q.redis.zcard(q.keys.foreignClaims));
     }
     expect(seen).toEqual([2, 3, 3]);
   });

@@ -1,6 +1,6 @@
 // What the sweep does for handlers that keep less than their queue: by the limits that the workers announced.
 import { describe, expect, it } from '@jest/globals';
-import { DeadLetterScripts } from '#queue/dead-letters/dead-letter-calls.js';
+import { DeadLetterCalls } from '#queue/dead-letters/dead-letter-calls.js';
 import type { HandlerRetention } from '#queue/store/encode-worker-limits.js';
 import { expectUnchanged, queueOn, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
@@ -227,7 +227,7 @@ describe('tidy.lua', () => {
     await announce(q, { deadLetterCap: 2 });
     await end(q, 'failed', ['a', 'b']);
     await sweep(q);
-    const letters = new DeadLetterScripts(q.keys);
+    const letters = new DeadLetterCalls(q.keys);
     await q.run(verb === 'redrive' ? q.scripts.redrive(['b']) : letters.discard([{ id: 'b' }]));
     await q.claim(1);
     await end(q, 'failed', ['c']);

@@ -100,10 +100,10 @@ describe('tidy.lua', () => {
     await q.run(q.scripts.announce('worker-1', true, [{ name: 'email', maxAttempts: 1, maxCrashes: 1 }]));
     await q.run(q.scripts.reclaim(10, 1e12, 0));
     await q.run(q.scripts.tidy(100));
-    expect(Object.keys(await q.snapshot())).toEqual(expect.arrayContaining(['sweep', 'policies', 'workers']));
+    expect(Object.keys(await q.snapshot())).toEqual(expect.arrayContaining(['sweep', 'handler_limits', 'workers']));
     await q.run(q.scripts.complete([{ ...job, result: '1' }]));
     await q.run(q.scripts.tidy(100));
-    expect(await q.redis.exists(q.keys.sweep, q.keys.policies)).toBe(2); // a worker may claim at any time
+    expect(await q.redis.exists(q.keys.sweep, q.keys.handlerLimits)).toBe(2); // a worker may claim at any time
     await q.run(q.scripts.announce('worker-1', false));
     await q.redis.del(q.keys.job('a'));
     await q.run(q.scripts.reclaim(10, 1e12, 0));
@@ -146,17 +146,17 @@ describe('tidy.lua', () => {
     const q = testQueue();
     await q.add('a', { unique: 'over', unique_for: 60_000 });
     await q.add('b', { unique: 'held', unique_for: 60_000 });
-    await q.redis.zadd(q.keys.windows, 1, 'over');
+    await q.redis.zadd(q.keys.uniqueExpiries, 1, 'over');
     await q.run(q.scripts.tidy(100));
     expect(await q.redis.hgetall(q.keys.unique)).toEqual({ held: 'b' });
-    expect(await q.ranked(q.keys.windows)).toEqual(['held']);
+    expect(await q.ranked(q.keys.uniqueExpiries)).toEqual(['held']);
   });
 
   it('leaves a key whose window is over to a job that holds it until it ends', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a', { unique: 'k', unique_for: 60_000 });
     await q.run(q.scripts.complete([{ ...job, result: '' }]));
-    await q.redis.zadd(q.keys.windows, 1, 'k');
+    await q.redis.zadd(q.keys.uniqueExpiries, 1, 'k');
     await q.add('b', { unique: 'k', unique_for: 'unfinished' });
     await q.run(q.scripts.tidy(100));
     expect(await q.redis.hgetall(q.keys.unique)).toEqual({ k: 'b' });

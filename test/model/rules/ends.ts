@@ -1,7 +1,7 @@
 // How a job ends. Each end clears the claim, frees the unique key if the job still owns it, and counts.
 import type { ModelJob } from './job.js';
 import { deadLetters } from './places.js';
-import { FALLEN_TTL_MS, LIMITS, type QueueModel } from './queue-model.js';
+import { EVICTED_TTL_MS, LIMITS, type QueueModel } from './queue-model.js';
 
 export function endCompleted(model: QueueModel, job: ModelJob, result: unknown): void {
   end(model, job, 'completed');
@@ -99,6 +99,6 @@ function remember(model: QueueModel, status: keyof QueueModel['histories'], id: 
 function forgetSoon(model: QueueModel, id: string): void {
   const job = model.jobs.get(id);
   if (job?.forgottenAt !== undefined) {
-    job.forgottenAt = Math.min(job.forgottenAt, model.now + FALLEN_TTL_MS);
+    job.forgottenAt = Math.min(job.forgottenAt, model.now + EVICTED_TTL_MS);
   }
 }

@@ -18,7 +18,7 @@ export const LIMITS = {
 };
 
 /** How long a job is kept whose id fell off its history, in ms. */
-export const FALLEN_TTL_MS = 10_000;
+export const EVICTED_TTL_MS = 10_000;
 
 /** What a claim handed out; settles name it, also when it is long over. */
 export interface Ticket {

@@ -116,7 +116,7 @@ describe('the doctor', () => {
     await state.add('a', { unique: 'k', unique_for: 60_000 });
     await queue.remove('a');
     await state.redis.hset(state.keys.unique, 'k', 'a');
-    await state.redis.zadd(state.keys.windows, Date.now() + 60_000, 'k');
+    await state.redis.zadd(state.keys.uniqueExpiries, Date.now() + 60_000, 'k');
     expect((await queue.doctor()).findings).toEqual([]);
   });
 

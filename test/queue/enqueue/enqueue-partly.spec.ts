@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { answersOfAll } from '#queue/enqueue/bulk-result.js';
 import { EnqueueError, RedisOutOfMemoryError } from '#queue/model/errors.js';
-import type { NewJob } from '#queue/store/enqueue-call.js';
+import type { EncodedJob } from '#queue/store/enqueue-call.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { failure } from '../../support/faults/failure.js';
 
@@ -40,7 +40,7 @@ describe('enqueueMany that was written in part', () => {
   });
 
   it('tells what was refused or not sent from what may be there', async () => {
-    const jobs = ['a', 'b', 'c', 'd'].map((id): NewJob => ({ id, name: 'q', payload: '1', options: '' }));
+    const jobs = ['a', 'b', 'c', 'd'].map((id): EncodedJob => ({ id, name: 'q', payload: '1', options: '' }));
     const answers = [
       Promise.resolve({ id: 'other', outcome: 'replaced' } as const),
       Promise.reject(failed('unknown', 'b')),

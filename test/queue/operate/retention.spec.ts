@@ -78,7 +78,7 @@ async function passTime(state: TestQueue): Promise<void> {
       await state.redis.del(base + key);
     }
   }
-  for (const key of [state.keys.windows, state.keys.dead]) {
+  for (const key of [state.keys.uniqueExpiries, state.keys.dead]) {
     for (const member of await state.ranked(key)) {
       await state.redis.zadd(key, 1, member);
     }
@@ -145,7 +145,9 @@ describe('nothing but the counters is left', () => {
     await endInEachWay(queue);
     await sweep(queue);
     await Promise.all(workers.map((worker) => worker.stop()));
-    expect(await keysOf(state)).toEqual(expect.arrayContaining(['dead', 'histories', 'policies', 'retention']));
+    expect(await keysOf(state)).toEqual(
+      expect.arrayContaining(['dead', 'histories', 'attemptLimits', 'retention']),
+    );
     await queue.purge({ confirm: queue.name });
     expect(await keysOf(state)).toEqual(['sequence', 'stats']);
   });
@@ -156,7 +158,7 @@ describe('nothing but the counters is left', () => {
     await endInEachWay(queue);
     await sweep(queue);
     await queue.purge({ confirm: queue.name });
-    const served = ['policies', 'retention', 'sequence', 'stats', 'workers'];
+    const served = ['attemptLimits', 'retention', 'sequence', 'stats', 'workers'];
     expect((await keysOf(state)).filter((key) => key !== 'wake')).toEqual(served);
     await endInEachWay(queue); // they work on
     await queue.purge({ confirm: queue.name });
@@ -170,7 +172,7 @@ describe('nothing but the counters is left', () => {
     await (await queue.enqueue(1)).result();
     await worker.signal('SIGKILL');
     await queue.purge({ confirm: queue.name });
-    expect(await keysOf(state)).toEqual(['policies', 'retention', 'sequence', 'stats', 'workers']);
+    expect(await keysOf(state)).toEqual(['attemptLimits', 'retention', 'sequence', 'stats', 'workers']);
     await passTime(state);
     expect(await keysOf(state)).toEqual(['sequence', 'stats']);
   });

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { Connection } from '#queue/redis/connection.js';
 import { RedisUnsuitableError } from '#queue/model/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
-import { supervised } from '#queue/redis/response-timeout.js';
+import { withResponseTimeout } from '#queue/redis/response-timeout.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { FaultProxy } from '../../support/faults/fault-proxy.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
@@ -122,12 +122,12 @@ describe('an answer that does not come in time', () => {
     client.on('error', () => undefined);
     const never = new Promise<void>(() => undefined);
     await client.ping();
-    await expect(supervised(client, 50, never)).rejects.toThrow(
+    await expect(withResponseTimeout(client, 50, never)).rejects.toThrow(
       'no answer within 50 ms; the connection is replaced',
     );
     await client.ping();
     expect(proxy.connections.made).toBe(2);
-    const late = supervised(client, 300, never).catch((error: Error) => error);
+    const late = withResponseTimeout(client, 300, never).catch((error: Error) => error);
     proxy.cut();
     await client.ping();
     expect(proxy.connections.made).toBe(3);

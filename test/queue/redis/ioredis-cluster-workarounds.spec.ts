@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { expect, it } from '@jest/globals';
 import { Cluster } from 'ioredis';
 import { freePort } from '../../../scripts/redis-server.mjs';
-import { freeStuck } from '#queue/redis/ioredis-cluster-workarounds.js';
+import { unstickCluster } from '#queue/redis/ioredis-cluster-workarounds.js';
 import { eventually } from '../../support/faults/wait.js';
 
 it('a client of a Cluster that is to connect by a timer is left to it', async () => {
@@ -15,7 +15,7 @@ it('a client of a Cluster that is to connect by a timer is left to it', async ()
   const { connectionPool } = client as unknown as { connectionPool: { emit(event: 'drain'): void } };
   connectionPool.emit('drain');
   expect(client.status).toBe('close');
-  freeStuck(client);
+  unstickCluster(client);
   expect(client.status).toBe('close');
   await once(client, 'connecting'); // by the timer
   client.disconnect();

@@ -3,8 +3,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { silentLogger } from '#queue/model/logger.js';
 import { checkRecurrence, nextTick, type Recurrence } from '#queue/schedules/recurrence.js';
-import { newSchedule } from '#queue/schedules/schedule.js';
-import { Declarer } from '#worker/maintenance/schedule-declarer.js';
+import { encodeSchedule } from '#queue/schedules/schedule.js';
+import { ScheduleDeclarer } from '#worker/maintenance/schedule-declarer.js';
 import { connectClocked } from '../../support/redis/clocked-redis.js';
 import { coreQueue, sameQueue } from '../../support/queue/core-queue.js';
 
@@ -33,9 +33,9 @@ function versions(...recurrences: Recurrence[]) {
   const { queue } = coreQueue({}, connectClocked(clock));
   const processes = recurrences.map((recurrence, i) => {
     const own = i === 0 ? queue : sameQueue(queue, {}, connectClocked(clock));
-    const schedule = newSchedule(own, 's', recurrence, OPTIONS);
+    const schedule = encodeSchedule(own, 's', recurrence, OPTIONS);
     const declarer = (round: number) =>
-      new Declarer(`w${i}.${round}`, [{ queue: own, schedules: [schedule] }], silentLogger);
+      new ScheduleDeclarer(`w${i}.${round}`, [{ queue: own, schedules: [schedule] }], silentLogger);
     return {
       queue: own,
       recurrence: checkRecurrence('s', recurrence),

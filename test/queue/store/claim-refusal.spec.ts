@@ -78,8 +78,8 @@ describe('a job whose attempts are used up', () => {
     const { id } = await queue.enqueue({ kind: 'mail' });
     await (queue.connection.client as Redis).hdel(scripts.keys.job(id), 'name');
     await (queue.connection.client as Redis).hset(scripts.keys.job(id), 'attempts', 3);
-    const policies = [{ name: 'mail', maxAttempts: 9, maxCrashes: 3 }];
-    const claim = scripts.claim({ count: 1, token: 't', worker: 'w', stream: '0', policies });
+    const attemptLimits = [{ name: 'mail', maxAttempts: 9, maxCrashes: 3 }];
+    const claim = scripts.claim({ count: 1, token: 't', worker: 'w', stream: '0', attemptLimits });
     const { refused } = await queue.run(claim);
     expect(refused.map(({ error }) => error.message)).toEqual(['The job has used 3 attempts, and its limit is 2.']);
     // A repeat after a lost reply is told the same.

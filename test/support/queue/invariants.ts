@@ -1,6 +1,6 @@
 // Invariants of a queue's state in Redis, whatever was done to it. Read with plain commands, not with our scripts.
 import type { Redis } from 'ioredis';
-import type { QueueScripts } from '#queue/store/queue-calls.js';
+import type { QueueCalls } from '#queue/store/queue-calls.js';
 import { ScriptRunner } from '#queue/redis/script-runner.js';
 import { keysLike } from '../redis/redis-reads.js';
 
@@ -12,7 +12,7 @@ interface Place {
 }
 
 /** What is wrong with a queue, in words; nothing where all is well. */
-export async function violations(redis: Redis, scripts: QueueScripts): Promise<string[]> {
+export async function violations(redis: Redis, scripts: QueueCalls): Promise<string[]> {
   const places = await readPlaces(redis, scripts);
   const faults: string[] = [];
   const seen = new Map<string, string>();
@@ -30,7 +30,7 @@ export async function violations(redis: Redis, scripts: QueueScripts): Promise<s
   return faults;
 }
 
-async function readPlaces(redis: Redis, { keys }: QueueScripts): Promise<Record<string, Place>> {
+async function readPlaces(redis: Redis, { keys }: QueueCalls): Promise<Record<string, Place>> {
   const list = async (key: string, status: string, mayExpire = false): Promise<Place> => ({
     status,
     mayExpire,
@@ -77,7 +77,7 @@ function faultsOf(id: string, hash: Record<string, string>, name: string, place:
 }
 
 /** Hashes that stand nowhere; only one that fell off its history may, for a while. */
-async function strays(redis: Redis, { keys }: QueueScripts, seen: Map<string, string>): Promise<string[]> {
+async function strays(redis: Redis, { keys }: QueueCalls, seen: Map<string, string>): Promise<string[]> {
   const faults: string[] = [];
   for (const key of await keysLike(redis, `${keys.jobPrefix}*`)) {
     const id = key.slice(keys.jobPrefix.length);
@@ -94,7 +94,7 @@ async function strays(redis: Redis, { keys }: QueueScripts, seen: Map<string, st
   return faults;
 }
 
-async function miscounts(redis: Redis, scripts: QueueScripts, places: Record<string, Place>): Promise<string[]> {
+async function miscounts(redis: Redis, scripts: QueueCalls, places: Record<string, Place>): Promise<string[]> {
   const stats = await new ScriptRunner(redis).run(scripts.stats());
   const count = (...names: string[]) => names.reduce((sum, name) => sum + places[name]!.ids.length, 0);
   const expected = {

@@ -6,7 +6,7 @@ import type { ClaimedJob } from '#queue/model/job.js';
 import { QueueKeys } from '#queue/store/queue-keys.js';
 import { resolveQueueOptions, type QueueOptions } from '#queue/model/queue-options.js';
 import type { ClaimRequest } from '#queue/store/job-calls.js';
-import { QueueScripts } from '#queue/store/queue-calls.js';
+import { QueueCalls } from '#queue/store/queue-calls.js';
 import { ScriptRunner, type ScriptCall } from '#queue/redis/script-runner.js';
 import { violations } from './invariants.js';
 import { connect, uniqueQueueName } from '../redis/redis.js';
@@ -29,7 +29,7 @@ export type ScriptOptions = Record<string, unknown>;
 
 export class TestQueue {
   readonly keys: QueueKeys;
-  readonly scripts: QueueScripts;
+  readonly scripts: QueueCalls;
   /** Set where a test leaves the queue in a state that no script would. */
   broken = false;
   private readonly runner: ScriptRunner;
@@ -41,7 +41,7 @@ export class TestQueue {
     readonly name = uniqueQueueName(),
   ) {
     this.keys = new QueueKeys(name, options);
-    this.scripts = new QueueScripts(this.keys, resolveQueueOptions('test queue', options));
+    this.scripts = new QueueCalls(this.keys, resolveQueueOptions('test queue', options));
     this.runner = new ScriptRunner(redis);
   }
 

@@ -1,6 +1,6 @@
 // Schedules of a test: seeds them as if time had passed, and reads what became of them.
-import { newSchedule, type ScheduleOptions, type StoredSchedule } from '#queue/schedules/schedule.js';
-import { ScheduleScripts } from '#queue/schedules/schedule-calls.js';
+import { encodeSchedule, type ScheduleOptions, type StoredSchedule } from '#queue/schedules/schedule.js';
+import { ScheduleCalls } from '#queue/schedules/schedule-calls.js';
 import type { Recurrence } from '#queue/schedules/recurrence.js';
 import type { TestQueue } from './queue-state.js';
 
@@ -8,15 +8,15 @@ export const HOUR = 3_600_000;
 export const HOURLY: Recurrence = { everyMs: HOUR };
 
 export class TestSchedules {
-  readonly scripts: ScheduleScripts;
+  readonly scripts: ScheduleCalls;
 
   constructor(readonly q: TestQueue) {
-    this.scripts = new ScheduleScripts(q.keys);
+    this.scripts = new ScheduleCalls(q.keys);
   }
 
   /** A definition as the scripts take it. */
   define(id: string, recurrence: Recurrence = HOURLY, options: ScheduleOptions = {}): StoredSchedule {
-    return newSchedule({ name: this.q.name, options: { maxPayloadBytes: 1_000_000 } }, id, recurrence, options);
+    return encodeSchedule({ name: this.q.name, options: { maxPayloadBytes: 1_000_000 } }, id, recurrence, options);
   }
 
   /** Puts a schedule that is due in an hour; `worker`: as the code of a worker declares it. */
@@ -28,19 +28,19 @@ export class TestSchedules {
   /** The schedule is due since so many ms; answers its due time. */
   async makeDue(id: string, sinceMs = 1_000): Promise<number> {
     const due = (await this.q.now()) - sinceMs;
-    await this.q.redis.zadd(this.q.keys.ticks, 'XX', due, id);
+    await this.q.redis.zadd(this.q.keys.scheduleDue, 'XX', due, id);
     return due;
   }
 
   /** Nobody has declared the schedule for so many ms, and whoever held it let go so long ago. */
   async silence(id: string, sinceMs: number): Promise<void> {
     const then = (await this.q.now()) - sinceMs;
-    await this.q.redis.zadd(this.q.keys.declared, 'XX', then, id);
+    await this.q.redis.zadd(this.q.keys.scheduleOwners, 'XX', then, id);
     await this.q.redis.hset(this.q.keys.schedule(id), 'held_until_ms', then);
   }
 
   async dueAt(id: string): Promise<number> {
-    const score = await this.q.redis.zscore(this.q.keys.ticks, id);
+    const score = await this.q.redis.zscore(this.q.keys.scheduleDue, id);
     return score === 'inf' ? Infinity : Number(score ?? NaN);
   }
 

@@ -1,7 +1,7 @@
 // What Redis is asked before a job on its last chance begins, by how long ago its claim was asked for.
 import { describe, expect, it } from '@jest/globals';
-import { Isolation } from '#worker/attempt/crash-isolation.js';
-import { Lane, type LaneObserver } from '#worker/attempt/queue-runner.js';
+import { CrashIsolation } from '#worker/attempt/crash-isolation.js';
+import { QueueRunner, type QueueRunnerObserver } from '#worker/attempt/queue-runner.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { onLastChance } from '../../support/worker/crash-budget.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
@@ -17,7 +17,7 @@ async function workerWithSuspect(
   const scripts = await queue.scripts();
   await onLastChance(queue);
   const log: string[] = [];
-  const observer: LaneObserver = {
+  const observer: QueueRunnerObserver = {
     changed: () => isolation.check(),
     settle: () => {},
     emit: undefined,
@@ -26,12 +26,12 @@ async function workerWithSuspect(
     warn: () => {},
   };
   const handlers = new Map([[queue.name, { handle: () => void log.push('run') }]]);
-  const lane = new Lane(queue, scripts, 1, 0, handlers, observer);
-  const isolation = new Isolation(
-    () => [lane],
+  const runner = new QueueRunner(queue, scripts, 1, 0, handlers, observer);
+  const isolation = new CrashIsolation(
+    () => [runner],
     () => isolation.check(),
   );
-  const request = { count: 1, token: 't', worker: 'w', stream: 'trip', policies: [], slots: 1 };
+  const request = { count: 1, token: 't', worker: 'w', stream: 'trip', attemptLimits: [], slots: 1 };
   const answer = await queue.runner.run(scripts.claim(request));
   const run = queue.runner.run.bind(queue.runner);
   queue.runner.run = async (call) => {
@@ -39,10 +39,10 @@ async function workerWithSuspect(
     if (fails.includes(call.script)) throw new Error('away');
     return run(call);
   };
-  lane.claiming = claiming;
-  if (isClosed) lane.close();
-  lane.take(answer, 1, performance.now() - agoMs);
-  return { lane, isolation, log };
+  runner.claiming = claiming;
+  if (isClosed) runner.close();
+  runner.take(answer, 1, performance.now() - agoMs);
+  return { runner, isolation, log };
 }
 
 describe('a job on its last chance', () => {
@@ -50,54 +50,54 @@ describe('a job on its last chance', () => {
     ['is asked for, where its claim surely stands', VISIBILITY_MS / 3, ['jobStart', 'run']],
     ['has its claim extended first, where that may have run out', VISIBILITY_MS, ['jobExtend', 'jobStart', 'run']],
   ])('%s', async (_, agoMs, asked) => {
-    const { lane, isolation, log } = await workerWithSuspect(agoMs);
+    const { runner, isolation, log } = await workerWithSuspect(agoMs);
     isolation.check();
-    await eventually(() => lane.attempts.size === 0);
+    await eventually(() => runner.attempts.size === 0);
     expect(log).toEqual(asked);
   });
 
   it('has it extended first too where it waited here for that long', async () => {
-    const { lane, isolation, log } = await workerWithSuspect(0, { visibilityMs: 200 });
-    lane.claiming = 1; // another job may come, so it waits
+    const { runner, isolation, log } = await workerWithSuspect(0, { visibilityMs: 200 });
+    runner.claiming = 1; // another job may come, so it waits
     isolation.check();
     await sleep(101);
     expect(log).toEqual([]);
-    lane.giveUpClaim(1);
+    runner.giveUpClaim(1);
     isolation.check();
-    await eventually(() => lane.attempts.size === 0);
+    await eventually(() => runner.attempts.size === 0);
     expect(log).toEqual(['jobExtend', 'jobStart', 'run']);
   });
 
   it('waits for its turn also where its queue was paused and resumed while claims were under way', async () => {
-    const { lane, isolation, log } = await workerWithSuspect(0, { claiming: 2, isClosed: true });
-    lane.open();
+    const { runner, isolation, log } = await workerWithSuspect(0, { claiming: 2, isClosed: true });
+    runner.open();
     isolation.check();
     await sleep(20);
     expect(log).toEqual([]);
-    lane.giveUpClaim(1);
+    runner.giveUpClaim(1);
     isolation.check();
-    await eventually(() => lane.attempts.size === 0);
+    await eventually(() => runner.attempts.size === 0);
     expect(log).toEqual(['jobStart', 'run']);
   });
 
   it('goes back at a pause once no claim is under way, as what that brings would stand before it', async () => {
-    const { lane, isolation, log } = await workerWithSuspect(0, { claiming: 2 });
-    lane.close();
+    const { runner, isolation, log } = await workerWithSuspect(0, { claiming: 2 });
+    runner.close();
     isolation.check();
-    expect(lane.outbox.releases).toEqual([]);
-    lane.giveUpClaim(1);
-    expect(lane.outbox.releases).toMatchObject([{ settlement: { reason: 'interruption', delayMs: 0 } }]);
+    expect(runner.settlements.releases).toEqual([]);
+    runner.giveUpClaim(1);
+    expect(runner.settlements.releases).toMatchObject([{ settlement: { reason: 'interruption', delayMs: 0 } }]);
     isolation.check();
     expect(isolation.isActive).toBe(false);
     expect(log).toEqual([]);
   });
 
   it('goes back where Redis does not say whether its claim stands', async () => {
-    const { lane, isolation, log } = await workerWithSuspect(VISIBILITY_MS, { fails: ['jobExtend'] });
+    const { runner, isolation, log } = await workerWithSuspect(VISIBILITY_MS, { fails: ['jobExtend'] });
     isolation.check();
-    await eventually(() => lane.attempts.size === 0);
+    await eventually(() => runner.attempts.size === 0);
     expect(log).toEqual(['jobExtend']);
-    expect(lane.outbox.releases).toMatchObject([{ settlement: { reason: 'interruption', delayMs: 0 } }]);
+    expect(runner.settlements.releases).toMatchObject([{ settlement: { reason: 'interruption', delayMs: 0 } }]);
     expect(isolation.isActive).toBe(false);
   });
 });

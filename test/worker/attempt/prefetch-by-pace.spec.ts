@@ -1,7 +1,7 @@
 // What a worker claims ahead by default, without `prefetch`: what is quick, and no more than begins at once or nearly so.
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Attempt } from '#worker/attempt/attempt.js';
-import { ClaimsAhead } from '#worker/attempt/prefetch.js';
+import { Prefetcher } from '#worker/attempt/prefetch.js';
 import type { Job } from '#worker/handlers/job.js';
 import { behindProxy } from '../../support/browser/behind-proxy.js';
 import { eventually, gate, sleep } from '../../support/faults/wait.js';
@@ -17,7 +17,7 @@ const LONG = -1;
 function claimsAhead(concurrency: number, prefetch?: number) {
   const back: Attempt[] = [];
   const owner = { claiming: 0, giveBack: (attempt: Attempt) => void back.push(attempt) };
-  const ahead = new ClaimsAhead(concurrency, prefetch, owner);
+  const ahead = new Prefetcher(concurrency, prefetch, owner);
   /** So many jobs end in so many ms, and one more is claimed. */
   const end = (jobs: number, now: number) => {
     for (let i = 0; i < jobs; i++) ahead.jobEnded();

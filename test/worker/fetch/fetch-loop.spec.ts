@@ -4,8 +4,8 @@ import type { ClaimedJob } from '#queue/model/job.js';
 import type { ScriptCall, Settled } from '#queue/redis/script-runner.js';
 import { FetchLoop } from '#worker/fetch/fetch-loop.js';
 import type { HandlerFunction } from '#worker/handlers/handler.js';
-import { Lane } from '#worker/attempt/queue-runner.js';
-import type { Transport } from '#worker/fetch/retrying-transport.js';
+import { QueueRunner } from '#worker/attempt/queue-runner.js';
+import type { RetryingTransport } from '#worker/fetch/retrying-transport.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { eventually } from '../../support/faults/wait.js';
 
@@ -35,18 +35,18 @@ async function workerOfOne({
   };
   const run = ({ id }: { id: string }) => void log.push(`run ${id}`);
   const handlers = new Map([['mail', { handle: handle ?? run }]]);
-  const lanes: Lane[] = [];
+  const runners: QueueRunner[] = [];
   for (let i = 0; i < queues; i++) {
     const { queue } = coreQueue();
-    lanes.push(new Lane(queue, await queue.scripts(), 1, prefetch, handlers, observer));
+    runners.push(new QueueRunner(queue, await queue.scripts(), 1, prefetch, handlers, observer));
   }
-  const transport = { carry } as unknown as Transport;
+  const transport = { carry } as unknown as RetryingTransport;
   const logger = { log: () => {}, warn: () => {}, error: () => {} };
   const look = () => loop.depart();
   const loop = new FetchLoop(
     'w',
-    lanes.map((each) => [each]),
-    () => lanes.reduce((slots, lane) => slots - lane.claiming - lane.attempts.size, concurrency),
+    runners.map((each) => [each]),
+    () => runners.reduce((slots, runner) => slots - runner.claiming - runner.attempts.size, concurrency),
     transport,
     logger,
     () => process.nextTick(look),
@@ -55,8 +55,8 @@ async function workerOfOne({
     answers[trip]!({ jobs, refused: [], nextDueInMs: undefined });
   const answerClaim = (trip: number, id: string) => answerClaims(trip, [claimed(id)]);
   return {
-    lane: lanes[0]!,
-    lanes,
+    runner: runners[0]!,
+    runners,
     loop,
     log,
     answerClaim,
@@ -112,14 +112,14 @@ it('sends the end of a job before one begins that was claimed ahead with it', as
 });
 
 it('gives back at a pause what waited together with what a claim under way brings, so that their order stands', async () => {
-  const { lane } = await workerOfOne({ handle: () => new Promise(() => {}), prefetch: 3 });
-  lane.claiming = 4;
-  lane.take(answerOf('a', 'b', 'c'), 3, performance.now());
-  lane.close();
-  expect(lane.outbox.releases).toEqual([]);
-  lane.take(answerOf('d'), 1, performance.now());
-  expect(lane.outbox.releases.map(({ settlement }) => settlement.id)).toEqual(['b', 'c', 'd']);
-  expect(lane.running).toBe(1);
+  const { runner } = await workerOfOne({ handle: () => new Promise(() => {}), prefetch: 3 });
+  runner.claiming = 4;
+  runner.take(answerOf('a', 'b', 'c'), 3, performance.now());
+  runner.close();
+  expect(runner.settlements.releases).toEqual([]);
+  runner.take(answerOf('d'), 1, performance.now());
+  expect(runner.settlements.releases.map(({ settlement }) => settlement.id)).toEqual(['b', 'c', 'd']);
+  expect(runner.running).toBe(1);
 });
 
 it.each([
@@ -127,10 +127,10 @@ it.each([
   ["not before Redis was asked, where it may be another's by now", 20_000, []],
 ])('begins a job %s', async (_, agoMs, log) => {
   const worker = await workerOfOne();
-  worker.lane.claiming = 1;
-  worker.lane.take(answerOf('a'), 1, performance.now() - agoMs);
+  worker.runner.claiming = 1;
+  worker.runner.take(answerOf('a'), 1, performance.now() - agoMs);
   expect(worker.log).toEqual(log);
-  await eventually(() => worker.lane.attempts.size === 0);
+  await eventually(() => worker.runner.attempts.size === 0);
   expect(worker.log).toEqual(log); // Redis knows of no such claim
 });
 
@@ -138,10 +138,10 @@ it.each([
   ['interruption', 'claims once that has arrived, since it comes first in the queue', []],
   ['snooze', 'claims at once, since it comes later', ['claim']],
 ] as const)('sends a job back before it claims: after an %s it %s', async (reason, _, claims) => {
-  const { lane, log, answerReleases, start } = await workerOfOne();
-  lane.outbox.releases.push({ settlement: { id: 'a', token: 't', fence: 1, reason, delayMs: 0 } });
+  const { runner, log, answerReleases, start } = await workerOfOne();
+  runner.settlements.releases.push({ settlement: { id: 'a', token: 't', fence: 1, reason, delayMs: 0 } });
   start();
-  expect([log, lane.freeForWait]).toEqual([['release', ...claims], 0]);
+  expect([log, runner.freeForWait]).toEqual([['release', ...claims], 0]);
   answerReleases(0);
   await tickEnds();
   expect(log).toEqual(['release', 'claim']);
@@ -159,10 +159,10 @@ it('sends what several queues of a Cluster have in the same tick, and lets none 
 });
 
 it('is idle once no queue has anything under way', async () => {
-  const { lanes, loop, answerClaims, start } = await workerOfOne({ queues: 2 });
+  const { runners, loop, answerClaims, start } = await workerOfOne({ queues: 2 });
   start();
   const idle = loop.idle().then(() => 'idle');
-  lanes.forEach((lane) => lane.close());
+  runners.forEach((runner) => runner.close());
   answerClaims(1, []);
   await tickEnds();
   expect(await Promise.race([idle, tickEnds()])).toBeUndefined();
@@ -171,18 +171,18 @@ it('is idle once no queue has anything under way', async () => {
 });
 
 it('deals out no slot of the process twice, and those it has in turn, whatever is under way', async () => {
-  const { lanes, answerClaim, start } = await workerOfOne({
+  const { runners, answerClaim, start } = await workerOfOne({
     queues: 3,
     concurrency: 2,
     handle: () => new Promise(() => {}),
   });
-  const asked = () => lanes.map(({ claiming }) => claiming);
+  const asked = () => runners.map(({ claiming }) => claiming);
   start();
   expect(asked()).toEqual([1, 1, 0]);
   answerClaim(1, 'a');
   await tickEnds();
   expect(asked()).toEqual([1, 0, 0]);
-  lanes[1]!.attempts.clear(); // its job has ended
+  runners[1]!.attempts.clear(); // its job has ended
   start();
   expect(asked()).toEqual([1, 0, 1]);
 });

@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import { EventEmitter } from 'node:events';
 import type { RedisClient } from '#queue/redis/redis-client.js';
 import type { ScriptCall, ScriptRunner, Settled } from '#queue/redis/script-runner.js';
-import { Transport } from '#worker/fetch/retrying-transport.js';
+import { RetryingTransport } from '#worker/fetch/retrying-transport.js';
 import { eventually } from '../../support/faults/wait.js';
 
 const call = {} as ScriptCall<unknown>;
@@ -15,7 +15,7 @@ function transportOf(status: string, answer: () => Settled<unknown>) {
   const logger = { log: () => {}, warn: (message: string) => void warnings.push(message), error: () => {} };
   const runTogether = async (calls: unknown[]) => calls.map(answer);
   const runner = { runTogether } as unknown as ScriptRunner;
-  return { client, warnings, transport: new Transport(client as unknown as RedisClient, runner, logger) };
+  return { client, warnings, transport: new RetryingTransport(client as unknown as RedisClient, runner, logger) };
 }
 
 it('says once what ends the trips of many queues, and again when it ends them again', async () => {

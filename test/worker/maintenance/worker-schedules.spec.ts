@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { InvalidOptionError } from '#queue/model/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { DeclaredSchedule } from '#worker/maintenance/worker-schedules.js';
-import { newSchedule } from '#queue/schedules/schedule.js';
-import { Declarer } from '#worker/maintenance/schedule-declarer.js';
-import { Ticker } from '#worker/maintenance/schedule-ticker.js';
+import { encodeSchedule } from '#queue/schedules/schedule.js';
+import { ScheduleDeclarer } from '#worker/maintenance/schedule-declarer.js';
+import { ScheduleTicker } from '#worker/maintenance/schedule-ticker.js';
 import { Worker } from '#worker/worker.js';
 import { queueOn } from '../../support/queue/queue-state.js';
 import { connect } from '../../support/redis/redis.js';
@@ -33,8 +33,8 @@ async function declaring(queue: JobQueue, schedules: Record<string, DeclaredSche
 
 function declarer(queue: JobQueue, id: string, worker: string, options: DeclaredSchedule['options']) {
   const { warnings, logger } = log();
-  const schedule = newSchedule(queue, id, HOURLY, options);
-  return { warnings, role: new Declarer(worker, [{ queue, schedules: [schedule] }], logger) };
+  const schedule = encodeSchedule(queue, id, HOURLY, options);
+  return { warnings, role: new ScheduleDeclarer(worker, [{ queue, schedules: [schedule] }], logger) };
 }
 
 describe('a worker', () => {
@@ -106,7 +106,7 @@ describe('a schedule that the code declares', () => {
     await role.runOnce();
     await seeded.silence('s', 31_000);
     const due = await seeded.makeDue('s');
-    const ticker = new Ticker([queue], log().logger);
+    const ticker = new ScheduleTicker([queue], log().logger);
     await ticker.runOnce();
     expect(await queue.schedules.get('s')).toMatchObject({ status: 'undeclared', nextAt: null, ticks: 0 });
     await role.runOnce();
@@ -197,7 +197,7 @@ describe('a ticker', () => {
       await queue.schedules.upsert(id, HOURLY);
       await seeded.makeDue(id);
     }
-    const tickers = Array.from({ length: 8 }, () => new Ticker([queue], log().logger));
+    const tickers = Array.from({ length: 8 }, () => new ScheduleTicker([queue], log().logger));
     await Promise.all(tickers.map((ticker) => ticker.runOnce()));
     await Promise.all(tickers.map((ticker) => ticker.stop()));
     expect((await queue.stats()).totals.enqueued).toBe(3);
@@ -209,7 +209,7 @@ describe('a ticker', () => {
     Object.assign(broken.schedules, { tick: () => Promise.reject(new Error('no luck')) });
     await sound.schedules.upsert('s', HOURLY);
     await seedable(sound).makeDue('s');
-    const ticker = new Ticker([broken, sound], logger);
+    const ticker = new ScheduleTicker([broken, sound], logger);
     await ticker.runOnce();
     await ticker.stop();
     expect(warnings).toEqual([`The ticks of queue "${broken.name}" failed: no luck`]);
@@ -222,7 +222,7 @@ describe('a ticker', () => {
     const ids = Array.from({ length: 250 }, (_, i) => `s${i}`);
     await Promise.all(ids.map((id) => queue.schedules.upsert(id, HOURLY)));
     await Promise.all(ids.map((id) => seeded.makeDue(id)));
-    const ticker = new Ticker([queue], log().logger);
+    const ticker = new ScheduleTicker([queue], log().logger);
     await ticker.runOnce();
     await ticker.stop();
     expect((await queue.stats()).totals.enqueued).toBe(250);
