@@ -23,7 +23,6 @@
 local job, pending, wake, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local prioritized, scheduled, sequence, unique, unique_expiries, replaced = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local memory_ms = 600000
-local many = 20 -- from so many of one name on it pays to copy what they share
 --@include lib/core/clock
 --@include lib/core/write_job
 local plain, answers, added, claimable = { nil }, {}, 0, false -- nil: room for one
@@ -31,18 +30,13 @@ local plain, answers, added, claimable = { nil }, {}, 0, false -- nil: room for 
 if not prioritized then
   local at = 1
   while at <= #ARGV do
-    local name, count = ARGV[at], tonumber(ARGV[at + 1])
-    local last = at + 1 + 2 * count
-    if count < many then
-      for i = at + 2, last, 2 do
-        local id = ARGV[i]
-        if redis.call('EXISTS', job .. id) == 0 then
-          write_job(id, name, ARGV[i + 1])
-          plain[#plain + 1] = id
-        end
+    local name, last = ARGV[at], at + 1 + 2 * tonumber(ARGV[at + 1])
+    for i = at + 2, last, 2 do
+      local id = ARGV[i]
+      if redis.call('EXISTS', job .. id) == 0 then
+        write_job(id, name, ARGV[i + 1])
+        plain[#plain + 1] = id
       end
-    else
---@include lib/enqueue/add_batch_by_copy
     end
     at = last + 1
   end

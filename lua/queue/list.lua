@@ -5,7 +5,7 @@
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] state: pending (next to be claimed first), scheduled (next due first), processing (next to expire first),
 --   completed, failed, cancelled (newest first); ARGV[2] offset; ARGV[3] the most to return
--- Returns for each job: its hash as a flat list of field, value. Repeated: looks again.
+-- Returns for each job: its id, its hash as a flat list of field, value. Repeated: looks again.
 --@include lib/core/keys
 local state, offset, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
@@ -49,7 +49,7 @@ for _, id in ipairs(pages[state]()) do
   local hash = redis.pcall('HGETALL', job .. id) -- an error, which has no entries, where the key is no hash
   if #hash > 0 and not shown[id] and (not ended or redis.call('HGET', job .. id, 'status') == state) then
     shown[id] = true
-    jobs[#jobs + 1] = hash
+    jobs[#jobs + 1], jobs[#jobs + 2] = id, hash
   end
 end
 return jobs

@@ -84,7 +84,7 @@ export abstract class QueueAdmin {
     checkText('job id', id);
     const { keys } = await this.scripts();
     const hash = await this.ask(() => this.connection.client.hgetall(keys.job(id)));
-    return Object.keys(hash).length > 0 ? decodeJobHash(this.name, hash) : null;
+    return Object.keys(hash).length > 0 ? decodeJobHash(this.name, id, hash) : null;
   }
 
   /**

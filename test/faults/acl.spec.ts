@@ -72,16 +72,6 @@ describe('a user with the minimal rights', () => {
     expect(await admin.call('ACL', 'LOG')).toEqual([]);
   });
 
-  it('and without the right to copy enqueues all the same, which an earlier version did not need', async () => {
-    const name = uniqueQueueName();
-    const queue = await queueOf(`${MINIMAL_RIGHTS} -copy`, name);
-    const handles = await queue.enqueueMany(Array.from({ length: 50 }, (_, payload) => ({ payload })));
-    const seen: unknown[] = [];
-    const worker = await startWorker(newQueue({}, admin, name), (job: Job) => void seen.push(job.payload));
-    await worker.event('completed', handles.length);
-    expect(seen).toEqual([...Array(50).keys()]);
-  });
-
   it('and with three more has the doctor, who without them names the first', async () => {
     const queue = newQueue({}, admin);
     const { id } = await queue.enqueue('lost');

@@ -31,7 +31,6 @@ const NO_STEP: Record<string, string> = {
   'deadLetters.editedPayload': PRIVATE,
   'deadLetters.each': PRIVATE,
   'deadLetters.ask': PRIVATE,
-  'deadLetters.decode': PRIVATE,
   'deadLetters.call': PRIVATE,
   'schedules.announceChange': PRIVATE,
   'schedules.withNext': PRIVATE,

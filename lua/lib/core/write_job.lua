@@ -1,5 +1,6 @@
--- write_job(id, name, payload): writes the hash of a new job, with the fields of the Redis pattern. Needs: job, now_text.
+-- write_job(id, name, payload): writes the hash of a new job. Needs: job, now_text.
+-- A waiting job has no id, no attempts and no claim_token: each costs memory in every job. The clients of the Redis pattern
+-- take the id from its list, read missing attempts as 0, and write the token with their claim.
 local function write_job(id, name, payload)
-  redis.call('HSET', job .. id, 'id', id, 'name', name, 'payload', payload, 'status', 'pending', 'attempts', '0',
-    'enqueued_at_ms', now_text, 'claim_token', '')
+  redis.call('HSET', job .. id, 'name', name, 'payload', payload, 'status', 'pending', 'enqueued_at_ms', now_text)
 end

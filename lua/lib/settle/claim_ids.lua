@@ -10,7 +10,7 @@ for _, id in ipairs(ids) do
   local key = job .. id
   local name, payload, attempts, enqueued_at, options = unpack(read(key,
     'name', 'payload', 'attempts', 'enqueued_at_ms', 'options'))
-  attempts = attempts == '0' and 0 or math.max(0, tonumber(attempts) or 0)
+  attempts = attempts and math.max(0, tonumber(attempts) or 0) or 0
   local verdict = ''
   if attempts > 0 or options or not payload then
 --@include lib/settle/claim_check

@@ -16,7 +16,7 @@ local function bury(id, reason)
   if not payload then
     redis.call('HINCRBY', stats, 'broken_total', 1)
   end
-  redis.call('HSET', key, 'id', id, 'status', 'failed', 'claim_token', '', 'failed_at_ms', now,
+  redis.call('HSET', key, 'status', 'failed', 'claim_token', '', 'failed_at_ms', now,
     'last_error', reason, 'last_error_at_ms', now)
   redis.call('PERSIST', key)
   redis.call('ZADD', dead, now, id)

@@ -108,8 +108,8 @@ export class DeadLetters {
     do {
       const query: DeadLetterQuery = { ...filter, order: 'newest', place };
       const { found, next } = await this.call((scripts) => scripts.list(query, LOOKS, limit - jobs.length, true));
-      const hashes = found.map(({ hash }) => hash).filter((hash) => hash.length > 0);
-      jobs.push(...hashes.map((hash) => this.decode(hash)));
+      const readable = found.filter(({ hash }) => hash.length > 0);
+      jobs.push(...readable.map(({ id, hash }) => decodeJob(this.queue.name, id, hash)));
       place = next;
     } while (place && jobs.length < limit);
     return { jobs, cursor: place && `${place.at}-${place.id}` };
@@ -215,10 +215,6 @@ export class DeadLetters {
 
   private ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
     return this.context.ask ? this.context.ask(question) : question();
-  }
-
-  private decode(hash: string[]): JobRecord {
-    return decodeJob(this.queue.name, hash);
   }
 
   private async call<Answer>(build: (scripts: DeadLetterCalls) => ScriptCall<Answer>): Promise<Answer> {

@@ -128,20 +128,29 @@ function kindOf(payload: unknown): string | undefined {
   return typeof kind === 'string' ? kind : undefined;
 }
 
-/** Decodes a job's hash, given as the flat list of HGETALL in a script. */
-export function decodeJob(queue: string, flat: readonly string[]): JobRecord {
+/** Decodes a page of jobs: for each its id, then its hash. */
+export function decodeJobs(queue: string, page: readonly (string | readonly string[])[]): JobRecord[] {
+  const records: JobRecord[] = [];
+  for (let i = 0; i + 1 < page.length; i += 2) {
+    records.push(decodeJob(queue, page[i] as string, page[i + 1] as readonly string[]));
+  }
+  return records;
+}
+
+/** Decodes a job's hash, given as the flat list of HGETALL in a script. Its id is not in the hash. */
+export function decodeJob(queue: string, id: string, flat: readonly string[]): JobRecord {
   const hash: Record<string, string> = Object.create(null) as Record<string, string>;
   for (let i = 0; i + 1 < flat.length; i += 2) {
     hash[flat[i]!] = flat[i + 1]!;
   }
-  return decodeJobHash(queue, hash);
+  return decodeJobHash(queue, id, hash);
 }
 
 /** Decodes a job's hash. Fields that a foreign client wrote badly do not break it. */
-export function decodeJobHash(queue: string, hash: Readonly<Record<string, string>>): JobRecord {
+export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<string, string>>): JobRecord {
   const payload = parseJson(hash.payload);
   const record: JobRecord = {
-    id: hash.id ?? '',
+    id,
     name: hash.name ?? kindOf(payload.value) ?? queue,
     queue,
     status: (hash.status ?? 'pending') as JobStatus,

@@ -1,5 +1,5 @@
 import { limitsText, retentionText, type HandlerRetention } from './encode-worker-limits.js';
-import { decodeJob } from './decode-job.js';
+import { decodeJob, decodeJobs } from './decode-job.js';
 import { decodeStats } from './decode-stats.js';
 import { EVICTED_TTL_MS, JobCalls, type AttemptLimits } from './job-calls.js';
 import type { ClaimedJob, ClaimRef, JobRecord, JobStatus, QueueStats, StoredError } from '../model/job.js';
@@ -156,7 +156,7 @@ export class QueueCalls extends JobCalls {
 
   list(status: JobStatus, offset: number, limit: number): ScriptCall<JobRecord[]> {
     return call('queueList', this.keys.standard, [status, offset, limit], (reply) =>
-      (reply as string[][]).map((hash) => decodeJob(this.keys.queue, hash)),
+      decodeJobs(this.keys.queue, reply as (string | string[])[]),
     );
   }
 
@@ -168,7 +168,7 @@ export class QueueCalls extends JobCalls {
   cancelAndTell(id: string, request: string): ScriptCall<{ answer: CancelAnswer; cancelled?: JobRecord }> {
     return call('jobCancel', this.keys.standard, [...this.retention, id, request], (reply) =>
       Array.isArray(reply)
-        ? { answer: 'cancelled', cancelled: decodeJob(this.keys.queue, reply as string[]) }
+        ? { answer: 'cancelled', cancelled: decodeJob(this.keys.queue, id, reply as string[]) }
         : { answer: reply as CancelAnswer },
     );
   }

@@ -229,7 +229,6 @@ describe('claim.lua: jobs that must not run', () => {
     await q.run(q.scripts.fail(refused.map((job) => ({ ...job, final: true, backoffMs: 0 }))));
     expect(await q.ranked(q.keys.dead)).toEqual(['gone']);
     expect(await q.job('gone')).toMatchObject({
-      id: 'gone',
       status: 'failed',
       last_error: refused[0]!.error.message,
     });

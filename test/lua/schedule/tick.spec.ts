@@ -20,7 +20,6 @@ describe('schedule-tick.lua', () => {
       payload: '{"a":[]}',
       schedule: 's',
       status: 'pending',
-      attempts: '0',
       max_attempts: '7',
     });
     expect(await schedules.dueAt('s')).toBeGreaterThan(due + HOUR);
