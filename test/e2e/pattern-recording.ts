@@ -52,7 +52,7 @@ export class Recorder {
   private common(value: unknown, moving: boolean): unknown {
     if (Array.isArray(value)) return value.map((each) => this.common(each, moving));
     if (typeof value === 'number' && moving) return 'a number';
-    if (typeof value === 'string' && /^[0-9a-f]{16}$/.test(value)) return this.idOf(value);
+    if (typeof value === 'string' && /^[0-9A-Za-z]{11,16}$/.test(value)) return this.idOf(value);
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, this.common(each, moving)]));
   }

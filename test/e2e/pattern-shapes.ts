@@ -1,7 +1,7 @@
 // What the demo server of the Redis documentation's job-queue pattern answers, endpoint by endpoint, as data.
 import { expect } from '@jest/globals';
 
-export const ID = expect.stringMatching(/^[0-9a-f]{16}$/);
+export const ID = expect.stringMatching(/^[0-9A-Za-z]{11,16}$/);
 
 export const STATS = {
   enqueued_total: expect.any(Number),

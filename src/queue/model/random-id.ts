@@ -1,17 +1,18 @@
 import { randomBytes } from 'node:crypto';
 
-const ID_LENGTH = 16;
-const DRAWN_AT_ONCE = 128;
+const ID_LENGTH = 11;
+const BYTES_DRAWN = 1_056;
 let drawn = '';
 let used = 0;
 
 /**
- * A new job id or claim token: 8 random bytes as hex, as in the Redis documentation's pattern.
- * Many are drawn and written at once; for each alone that would cost more than all the rest of an enqueue.
+ * Returns a new job id or claim token: 11 letters and digits, 65 random bits. An id stands in the key and in a list for each job,
+ * so the 16 hex digits of the Redis pattern would cost 20 bytes more per job. Clients of the pattern take any text as an id.
+ * About 120 ids are drawn at once: drawing each alone would cost more than the rest of an enqueue.
  */
 export function randomId(): string {
-  if (used === drawn.length) {
-    drawn = randomBytes((DRAWN_AT_ONCE * ID_LENGTH) / 2).toString('hex');
+  if (used + ID_LENGTH > drawn.length) {
+    drawn = randomBytes(BYTES_DRAWN).toString('base64').replace(/[+/]/g, '');
     used = 0;
   }
   used += ID_LENGTH;
