@@ -26,6 +26,7 @@ export type { Durability, QueueOptions } from './queue/model/queue-options.js';
 export type { Backoff, StoredBackoff } from './queue/model/backoff.js';
 export type { JobEvent } from './queue/redis/event-subscriber.js';
 export type { JobQueueLogger } from './queue/model/logger.js';
+export type { LogLevel } from './queue/model/safe-logger.js';
 export type { RedisClient } from './queue/redis/redis-client.js';
 export { RedisAuditError, type ServerFinding } from './queue/doctor/server-audit.js';
 export type {
@@ -61,6 +62,7 @@ export { Worker } from './worker/worker.js';
 export type { WorkerOptions, WorkerQueue } from './worker/worker-options.js';
 export type { DeclaredSchedule } from './worker/maintenance/worker-schedules.js';
 export { Job } from './worker/handlers/job.js';
+export type { FailureLogging } from './worker/attempt/failure-log.js';
 export type { StuckJob } from './worker/attempt/stuck-watch.js';
 export { defineHandler, type TypedHandlerFunction } from './worker/handlers/define-handler.js';
 export type { Handler, HandlerFunction, HandlerOptions } from './worker/handlers/handler.js';

@@ -25,6 +25,7 @@ import { QueueRegistry } from './nest/connection/queue-registry.js';
 import { QuietLogger } from './nest/connection/quiet-logger.js';
 import { ReclaimScheduler } from './nest/lifecycle/reclaim.scheduler.js';
 import { RedisConnection } from './nest/connection/redis-connection.js';
+import { FailureLog } from './worker/attempt/failure-log.js';
 import { WorkerLifecycle } from './nest/lifecycle/worker-lifecycle.js';
 
 /** What is beside the options: whether every module of the app can inject the service and the queues. Default true. */
@@ -77,12 +78,15 @@ const providers: Provider[] = [
   {
     provide: ReclaimScheduler,
     useFactory: (
-      { reclaim }: ResolvedModuleOptions,
+      { reclaim, logFailures }: ResolvedModuleOptions,
       queues: QueueRegistry,
       ref: ModuleRef,
       logger: QuietLogger,
       listeners: JobListeners,
-    ) => new ReclaimScheduler(reclaim, queues, ref, logger, listeners),
+    ) => {
+      const failures = new FailureLog(logger, logFailures);
+      return new ReclaimScheduler(reclaim, queues, ref, logger, listeners, failures);
+    },
     inject: [RESOLVED_OPTIONS, QueueRegistry, ModuleRef, QuietLogger, JobListeners],
   },
   {

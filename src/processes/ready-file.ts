@@ -1,9 +1,10 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { Logger } from '@nestjs/common';
+import { SafeLogger } from '../queue/model/safe-logger.js';
 
 /** A file that exists while all is ready, for a probe. */
 export class ReadyFile {
-  private readonly logger = new Logger('Workers');
+  private readonly logger = SafeLogger.of(new Logger('Workers'));
 
   /** @param path undefined: there is none */
   constructor(private readonly path: string | undefined) {}

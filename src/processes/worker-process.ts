@@ -1,5 +1,6 @@
 import type { ChildProcess, Serializable } from 'node:child_process';
 import { Logger } from '@nestjs/common';
+import { SafeLogger } from '../queue/model/safe-logger.js';
 import { WorkerBootError } from './boot-error.js';
 import { describeEnd, forkEntry, type ProcessEnd } from './fork-entry.js';
 import { LogStream } from './log-stream.js';
@@ -40,7 +41,7 @@ export class WorkerProcess {
   private bootFailures = 0;
   private timer: NodeJS.Timeout | undefined;
   private pulse: Pulse | undefined;
-  private readonly logger = new Logger('Workers');
+  private readonly logger = SafeLogger.of(new Logger('Workers'));
   private readonly output: LogStream;
 
   constructor(

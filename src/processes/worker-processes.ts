@@ -1,5 +1,6 @@
 import type { Serializable } from 'node:child_process';
 import { Logger } from '@nestjs/common';
+import { SafeLogger } from '../queue/model/safe-logger.js';
 import { Subject, type Observable } from 'rxjs';
 import { SafeObservable } from '../nest/service/safe-observable.js';
 import type { WorkerBootError } from './boot-error.js';
@@ -47,7 +48,7 @@ export class WorkerProcesses {
   /** In the order of their numbers. */
   private readonly processes: WorkerProcess[] = [];
   private readonly readyFile: ReadyFile;
-  private readonly logger = new Logger('Workers');
+  private readonly logger = SafeLogger.of(new Logger('Workers'));
   private resolveEnded!: (end: WorkersEnd) => void;
   private stopping = false;
   private wasReady = false;
@@ -60,7 +61,7 @@ export class WorkerProcesses {
       this.resolveEnded = resolve;
     });
     this.events = new SafeObservable(
-      (error) => this.logger.error(`A listener to events of worker processes failed: ${String(error)}`),
+      (error) => this.logger.error('A listener to events of worker processes failed', error),
       (subscriber) => {
         const subscription = this.subject.subscribe(subscriber);
         return () => subscription.unsubscribe();

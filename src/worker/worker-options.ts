@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { checkOptions } from '../queue/model/validate-options.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import { silentLogger, type JobQueueLogger } from '../queue/model/logger.js';
+import { SafeLogger } from '../queue/model/safe-logger.js';
 import { timerDuration, wholeNumber } from '../queue/model/queue-options.js';
+import type { FailureLogging } from './attempt/failure-log.js';
 import type { Handler, HandlerFunction } from './handlers/handler.js';
 import type { DeclaredSchedule } from './maintenance/worker-schedules.js';
 import type { WorkerEventListener } from './attempt/worker-event.js';
@@ -34,9 +36,29 @@ export interface WorkerOptions {
   shutdownTimeoutMs?: number;
   /** Who this worker is, for operators. Default `host:pid:random`. */
   id?: string;
+  /** Where the worker logs. One that throws harms no job. Default: nowhere. */
   logger?: JobQueueLogger;
+  /**
+   * Whether failed attempts and dead letters are logged, with the error's stack and causes, and at which level. Equal ones
+   * are summed up every ten seconds. Default `{ attempts: 'warn', deadLetters: 'error' }`.
+   */
+  logFailures?: boolean | FailureLogging;
   /** Called for everything that happens to a job here. */
   onEvent?: WorkerEventListener;
+}
+
+const level = z
+  .enum(['log', 'warn', 'error', 'off'], { error: "expected 'log', 'warn', 'error' or 'off'" })
+  .optional();
+
+/** The option `logFailures`, wherever it is set. */
+export const logFailuresSchema = z.union([z.boolean(), z.strictObject({ attempts: level, deadLetters: level })], {
+  error: 'expected true, false or { attempts, deadLetters }',
+});
+
+function isLogger(value: unknown): boolean {
+  const logger = value as Partial<JobQueueLogger> | null | undefined;
+  return (['log', 'warn', 'error'] as const).every((method) => typeof logger?.[method] === 'function');
 }
 
 const optionsSchema = z.strictObject({
@@ -48,8 +70,10 @@ const optionsSchema = z.strictObject({
     .regex(/^[\w.:@-]{1,128}$/, 'expected 1 to 128 of A-Z a-z 0-9 _ . : @ -')
     .optional(),
   logger: z
-    .custom<JobQueueLogger>((value) => typeof (value as JobQueueLogger)?.warn === 'function')
-    .default(silentLogger),
+    .custom<JobQueueLogger>(isLogger, 'expected a logger with log, warn and error')
+    .default(silentLogger)
+    .transform((logger) => SafeLogger.of(logger)),
+  logFailures: logFailuresSchema.default(true),
   onEvent: z.custom<WorkerEventListener>((value) => typeof value === 'function', 'expected a function').optional(),
 });
 

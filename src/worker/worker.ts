@@ -9,6 +9,7 @@ import { ScriptRunner } from '../queue/redis/script-runner.js';
 import { WorkerRegistration } from './maintenance/worker-registration.js';
 import type { Attempt } from './attempt/attempt.js';
 import { checkWorkerQueues } from './handlers/handler-options.js';
+import { FailureLog } from './attempt/failure-log.js';
 import { FetchLiveness } from './fetch/fetch-liveness.js';
 import { FetchLoop } from './fetch/fetch-loop.js';
 import { guardedListener } from './attempt/safe-listener.js';
@@ -62,6 +63,7 @@ export class Worker {
   private starting: Promise<void> | undefined;
   private stopping: Promise<void> | undefined;
   private readonly fetchClock = new FetchLiveness();
+  private readonly failures: FailureLog;
   /** Whether something changed in this tick. */
   private changed = false;
   private halt!: () => void;
@@ -75,6 +77,7 @@ export class Worker {
   ) {
     this.options = resolveWorkerOptions(options);
     this.id = this.options.id ?? `${hostname().slice(0, 64)}:${process.pid}:${randomId().slice(0, 6)}`;
+    this.failures = new FailureLog(this.options.logger, this.options.logFailures);
     this.slots = new ProcessCapacity(this.options.concurrency, () => this.runners, this.isolation);
     this.connection = checkWorkerQueues(queues);
     this.recurring = new Recurring(this.id, queues, this.options.logger);
@@ -157,6 +160,7 @@ export class Worker {
       settle: () => this.loop?.settle(),
       emit: guardedListener(this.options.onEvent, logger),
       warn: (message: string) => logger.warn(message),
+      failures: this.failures,
       hold: (runner: QueueRunner, attempt: Attempt, askedAtMs: number) => {
         this.isolation.hold(runner, attempt, askedAtMs);
         this.idleWaits.forEach((idleWait) => idleWait.interrupt());
@@ -203,7 +207,7 @@ export class Worker {
     this.heartbeats.forEach((heartbeat) => heartbeat.start());
     if (sweepIntervalMs > 0) {
       const queues = this.queues.map(({ queue }) => queue);
-      this.sweeper = new Sweeper(queues, sweepIntervalMs, logger, guardedListener(onEvent, logger));
+      this.sweeper = new Sweeper(queues, sweepIntervalMs, logger, guardedListener(onEvent, logger), this.failures);
       this.sweeper.start();
     }
     this.onChange();
@@ -287,6 +291,7 @@ export class Worker {
     );
     this.heartbeats.forEach((heartbeat) => heartbeat.stop());
     this.runners.forEach((runner) => runner.attempts.forEach((attempt) => attempt.abandon()));
+    this.failures.flush();
     this.announcer?.abandon();
     this.transport?.giveUp();
     this.idleWaits.forEach((idleWait) => idleWait.abandon());

@@ -169,7 +169,7 @@ describe('our sweep', () => {
     const { queue, foreign } = sharedQueue({ foreignVisibilityMs: 60_000, maxAttempts: 1 });
     const events: WorkerEvent[] = [];
     const warnings: string[] = [];
-    const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) };
+    const logger = { ...silentLogger, error: (message: string) => void warnings.push(message) };
     const sweeper = new Sweeper([queue], 1, logger, (event) => void events.push(event));
     const id = await foreign.enqueue({ n: 1 });
     await foreign.claim();
@@ -179,7 +179,7 @@ describe('our sweep', () => {
     expect(events).toMatchObject([
       { type: 'failed', job: { id, payload: { n: 1 }, attempt: 1 }, error: { name: 'WorkerCrash' } },
     ]);
-    expect(warnings).toEqual([`Job ${id} of queue "${queue.name}" lost its worker: now failed.`]);
+    expect(warnings).toEqual([`Job ${id} of queue "${queue.name}" lost its worker and is now a dead letter.`]);
   });
 
   it('takes what a foreign worker failed into the dead letters, which outlive its 300 s', async () => {

@@ -80,7 +80,7 @@ export class JobListeners {
     try {
       await listener();
     } catch (error) {
-      this.logger.error(`${subject} threw: ${(error as Error)?.stack ?? String(error)}`);
+      this.logger.error(`${subject} threw`, error);
     }
   }
 }

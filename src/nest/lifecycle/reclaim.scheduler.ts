@@ -2,6 +2,7 @@ import type { ModuleRef } from '@nestjs/core';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { CronJob, CronTime } from 'cron';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
+import type { FailureLog } from '../../worker/attempt/failure-log.js';
 import { Sweeper } from '../../worker/maintenance/sweeper.js';
 import type { JobListeners } from '../handlers/job-listeners.js';
 import type { ReclaimSchedule } from '../options/job-queue.options.js';
@@ -25,6 +26,7 @@ export class ReclaimScheduler {
     private readonly moduleRef: ModuleRef,
     private readonly logger: JobQueueLogger,
     private readonly listeners: Pick<JobListeners, 'listener'>,
+    private readonly failures: FailureLog,
   ) {}
 
   start(): void {
@@ -32,7 +34,7 @@ export class ReclaimScheduler {
       return;
     }
     const time = new ReclaimTime(this.schedule);
-    this.sweeper = new Sweeper(this.queues.all, time.periodMs, this.logger, this.listeners.listener);
+    this.sweeper = new Sweeper(this.queues.all, time.periodMs, this.logger, this.listeners.listener, this.failures);
     this.job = CronJob.from({
       name: RECLAIM_CRON_JOB,
       cronTime: time.expression,

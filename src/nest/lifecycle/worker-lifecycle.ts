@@ -151,7 +151,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   }
 
   private async startWorker(): Promise<void> {
-    const { concurrency, shutdownTimeoutMs } = this.options;
+    const { concurrency, shutdownTimeoutMs, logFailures } = this.options;
     const queues = this.handlers.queueNames.map((name) => ({
       queue: this.queues.queue(name),
       concurrency: this.queues.concurrencyOf(name),
@@ -161,7 +161,14 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     }));
     // The sweep is the scheduler's, which covers queues without handlers too.
     const onEvent = this.listeners.listener;
-    const options = { concurrency, shutdownTimeoutMs, sweepIntervalMs: 0, logger: this.logger, onEvent };
+    const options = {
+      concurrency,
+      shutdownTimeoutMs,
+      sweepIntervalMs: 0,
+      logger: this.logger,
+      logFailures,
+      onEvent,
+    };
     const worker = new Worker(queues, options);
     this.current = worker;
     this.paused.forEach((queue) => worker.pause(queue));

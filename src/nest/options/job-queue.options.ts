@@ -7,6 +7,8 @@ import { checkQueueName, show } from '../../queue/model/names.js';
 import { duration, queueOptionFields, type QueueOptions, timerDuration } from '../../queue/model/queue-options.js';
 import { isRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
 import { slotFields } from '../../worker/handlers/handler-options.js';
+import type { FailureLogging } from '../../worker/attempt/failure-log.js';
+import { logFailuresSchema } from '../../worker/worker-options.js';
 import { given, withoutDefaults } from './defined-options.js';
 import { checkRedisOptions, checkRedisUrl } from './redis-options.js';
 
@@ -61,6 +63,11 @@ export interface JobQueueModuleOptions extends QueueOptions {
    * (later: no worker starts, and health is down), `off` does not look. Default `warn`.
    */
   audit?: 'warn' | 'error' | 'off';
+  /**
+   * Whether failed attempts and dead letters are logged, with the error's stack and causes, and at which level. Equal ones
+   * are summed up every ten seconds; no payload is logged. Default `{ attempts: 'warn', deadLetters: 'error' }`.
+   */
+  logFailures?: boolean | FailureLogging;
 }
 
 /** What a class given to `forRootAsync({ useClass })` or `useExisting` implements. */
@@ -80,6 +87,7 @@ export interface ResolvedModuleOptions {
   shutdownTimeoutMs: number;
   requireRedis: { timeoutMs: number } | false;
   audit: 'warn' | 'error' | 'off';
+  logFailures: boolean | FailureLogging;
 }
 
 const boolean = () => z.boolean({ error: 'expected true or false' });
@@ -107,6 +115,7 @@ const optionsSchema = z.strictObject(
     shutdownTimeoutMs: timerDuration(1).default(10_000),
     requireRedis: z.unknown().optional(),
     audit: z.enum(['warn', 'error', 'off'], { error: "expected 'warn', 'error' or 'off'" }).default('warn'),
+    logFailures: logFailuresSchema.default(true),
   },
   { error: 'expected an object of options' },
 );
@@ -139,8 +148,9 @@ const requireRedisSchema = z.strictObject(
  * @throws InvalidOptionError that names the option, what was expected and what was found
  */
 export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedModuleOptions {
-  const { redis, queues, concurrency, worker, reclaim, shutdownTimeoutMs, requireRedis, audit, ...queueDefaults } =
-    checkOptions(FOR_ROOT, optionsSchema, options);
+  const checked = checkOptions(FOR_ROOT, optionsSchema, options);
+  const { redis, queues, concurrency, worker, reclaim, shutdownTimeoutMs, ...others } = checked;
+  const { requireRedis, audit, logFailures, ...queueDefaults } = others;
   Object.keys(queues).forEach(checkQueueName);
   return {
     redis: checkRedis(redis),
@@ -152,6 +162,7 @@ export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedMo
     shutdownTimeoutMs,
     requireRedis: checkRequireRedis(requireRedis),
     audit,
+    logFailures,
   };
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { checkOptions } from '../../queue/model/validate-options.js';
 import { EventSubscriber, type JobEvent } from '../../queue/redis/event-subscriber.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import type { JobQueueLogger } from '../../queue/model/logger.js';
+import type { SafeLogger } from '../../queue/model/safe-logger.js';
 import { iterate } from './event-iterator.js';
 import { SafeObservable } from './safe-observable.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
@@ -76,12 +76,12 @@ const filterSchema = z.strictObject(
 export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIterable<FleetJobEvent> {
   constructor(
     private readonly queues: QueueRegistry,
-    private readonly logger: JobQueueLogger,
+    private readonly logger: SafeLogger,
     /** All of them must hold. */
     private readonly filters: readonly JobEventFilter[] = [],
   ) {
     super(
-      (error) => logger.error(`A listener of job events threw: ${(error as Error)?.stack ?? String(error)}`),
+      (error) => logger.error('A listener of job events threw', error),
       (subscriber) => this.open(subscriber),
     );
   }

@@ -1,11 +1,15 @@
 import { brand, hasBrand } from './brand.js';
 import { YEAR_MS } from './bounds.js';
-import { printable } from './escape-control-characters.js';
+import { oneLine } from './one-line.js';
 
 /** The base of every error this library throws, so that an application can tell ours from its own. */
 export class JobQueueError extends Error {
+  /** Whether handlers throw it, with words of their own. */
+  protected static readonly isOfHandlers: boolean = false;
+
+  /** @param message becomes one line of bounded length, since ids, names and payloads may come from anybody */
   constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
+    super(new.target.isOfHandlers ? message : oneLine(message), options);
     this.name = new.target.name;
   }
 }
@@ -19,7 +23,7 @@ export class InvalidOptionError extends JobQueueError {
     readonly found: string,
     hint = '',
   ) {
-    super(printable(`${subject}: expected ${expected}, found ${found}.${hint && ` ${hint}`}`));
+    super(`${subject}: expected ${expected}, found ${found}.${hint && ` ${hint}`}`);
   }
 }
 
@@ -31,7 +35,7 @@ export class InvalidPayloadError extends JobQueueError {
     readonly expected: string,
     readonly found: string,
   ) {
-    super(printable(`${path}: expected ${expected}, found ${found}.`));
+    super(`${path}: expected ${expected}, found ${found}.`);
   }
 }
 
@@ -99,7 +103,7 @@ export class JobFailedError extends JobQueueError {
     /** The name of the last attempt's error, such as `TypeError`. */
     readonly errorName: string,
   ) {
-    super(printable(`Job ${jobId} failed after ${attempts} attempt(s): ${errorName}: ${reason}`));
+    super(`Job ${jobId} failed after ${attempts} attempt(s): ${errorName}: ${reason}`);
   }
 }
 
@@ -152,6 +156,8 @@ export class NonRetryableError extends JobQueueError {
   static {
     brand(this, 'NonRetryableError');
   }
+
+  protected static override readonly isOfHandlers = true;
 }
 
 /** Whether it is a NonRetryableError, also one of another copy of this package. */
@@ -169,19 +175,36 @@ export class RetryLaterError extends JobQueueError {
     brand(this, 'RetryLaterError');
   }
 
+  protected static override readonly isOfHandlers = true;
+
   constructor(
     readonly delayMs: number,
     message = `retry in ${delayMs} ms`,
   ) {
     super(message);
-    if (!(delayMs >= 0 && delayMs <= YEAR_MS)) {
-      throw new InvalidOptionError(
-        'delayMs of a retry or snooze',
-        'a number of ms from 0 to a year',
-        String(delayMs),
-      );
-    }
+    checkRetryDelay(delayMs);
   }
+}
+
+function checkRetryDelay(delayMs: unknown): asserts delayMs is number {
+  if (typeof delayMs !== 'number' || !(delayMs >= 0 && delayMs <= YEAR_MS)) {
+    const found = typeof delayMs === 'number' ? String(delayMs) : `a value of the type ${typeof delayMs}`;
+    throw new InvalidOptionError('delayMs of a retry or snooze', 'a number of ms from 0 to a year', found);
+  }
+}
+
+/**
+ * Returns the delay of a RetryLaterError, and undefined for any other error.
+ *
+ * @throws InvalidOptionError where what was thrown only looks like one, or was changed since; or what its getter throws
+ */
+export function retryDelayOf(error: unknown): number | undefined {
+  if (!isRetryLater(error)) {
+    return undefined;
+  }
+  const delayMs: unknown = error.delayMs;
+  checkRetryDelay(delayMs);
+  return delayMs;
 }
 
 /** Whether it is a RetryLaterError, also one of another copy of this package. */

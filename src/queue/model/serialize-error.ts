@@ -1,28 +1,98 @@
+import { types } from 'node:util';
 import type { StoredError } from './job.js';
 
 const LONGEST_MESSAGE = 2_000;
 const LONGEST_STACK = 4_000;
 
+/** How deep causes and the errors of an AggregateError are kept, how many of the latter, and how many characters of all. */
+const DEEPEST = 5;
+const MOST_ERRORS = 10;
+const LONGEST_INNER_MESSAGE = 500;
+const LONGEST_CAUSE_STACK = 2_000;
+const LONGEST_INNER_STACK = 600;
+const MOST_INNER_CHARACTERS = 8_000;
+const LEAST_INNER_CHARACTERS = 100;
+
+const UNREADABLE: StoredError = { name: 'Error', message: 'an error that cannot be read' };
+
 /**
- * Anything that was thrown, as it is kept with the job: bounded, so that a huge message cannot fill the server. Never
- * throws itself, whatever an application's error does when it is read.
+ * Anything that was thrown, as it is kept with the job, with its `cause` and the `errors` of an AggregateError. All is
+ * bounded, so that a huge message cannot fill the server. Never throws itself, whatever an application's error does
+ * when it is read.
  */
 export function storeError(thrown: unknown): StoredError {
   try {
-    if (thrown instanceof Error) {
-      const { name, message, stack } = thrown;
-      const stored = { name: text(name, LONGEST_MESSAGE), message: text(message, LONGEST_MESSAGE) };
-      return stack ? { ...stored, stack: text(stack, LONGEST_STACK) } : stored;
-    }
-    return { name: 'Error', message: text(thrown, LONGEST_MESSAGE) };
+    const own = readError(thrown, LONGEST_MESSAGE, LONGEST_STACK);
+    return { ...own, ...readInner(thrown, 1, { left: MOST_INNER_CHARACTERS }) };
   } catch {
-    return { name: 'Error', message: 'an error that cannot be read' };
+    return { ...UNREADABLE };
   }
 }
 
 /** A message of our own, within the length that is kept of one. */
 export function cutMessage(message: string): string {
   return cut(message, LONGEST_MESSAGE);
+}
+
+function readError(thrown: unknown, longestMessage: number, longestStack: number): StoredError {
+  if (!isError(thrown)) {
+    return { name: 'Error', message: text(thrown, longestMessage) };
+  }
+  const { name, message, stack } = thrown;
+  const stored = { name: text(name, longestMessage), message: text(message, longestMessage) };
+  return stack ? { ...stored, stack: text(stack, longestStack) } : stored;
+}
+
+/** How many characters of the errors behind an error may still be kept. */
+interface Budget {
+  left: number;
+}
+
+type Inner = Pick<StoredError, 'cause' | 'errors'>;
+
+/** What an error says of the errors behind it, as far as it can be read. */
+function readInner(thrown: unknown, depth: number, budget: Budget): Inner {
+  const kept: Inner = {};
+  if (!isError(thrown) || depth > DEEPEST || budget.left <= 0) {
+    return kept;
+  }
+  try {
+    const { cause } = thrown;
+    if (cause !== undefined && cause !== null) {
+      kept.cause = readBehind(cause, depth, budget, LONGEST_CAUSE_STACK);
+    }
+    const { errors } = thrown as { errors?: unknown };
+    if (Array.isArray(errors) && errors.length > 0) {
+      kept.errors = readErrors(errors, depth, budget);
+    }
+  } catch {
+    // A getter threw; the error itself was read.
+  }
+  return kept;
+}
+
+function readErrors(errors: readonly unknown[], depth: number, budget: Budget): StoredError[] {
+  const kept: StoredError[] = [];
+  while (kept.length < Math.min(errors.length, MOST_ERRORS) && budget.left > 0) {
+    kept.push(readBehind(errors[kept.length], depth, budget, LONGEST_INNER_STACK));
+  }
+  const left = errors.length - kept.length;
+  return left > 0 ? [...kept, { name: 'Error', message: `and ${left} more` }] : kept;
+}
+
+function readBehind(thrown: unknown, depth: number, budget: Budget, longestStack: number): StoredError {
+  try {
+    const own = readError(thrown, LONGEST_INNER_MESSAGE, longestStack);
+    budget.left -= LEAST_INNER_CHARACTERS + own.message.length + (own.stack?.length ?? 0);
+    return { ...own, ...readInner(thrown, depth + 1, budget) };
+  } catch {
+    return { ...UNREADABLE };
+  }
+}
+
+/** Also of another realm, such as that of a `vm`. */
+function isError(thrown: unknown): thrown is Error {
+  return thrown instanceof Error || types.isNativeError(thrown);
 }
 
 function text(value: unknown, length: number): string {

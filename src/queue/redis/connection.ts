@@ -3,6 +3,7 @@ import { onPermissionError, requireAsking } from './cluster-permissions.js';
 import { RedisUnsuitableError } from '../model/errors.js';
 import { forwardErrors } from './connection-errors.js';
 import { silentLogger, type JobQueueLogger } from '../model/logger.js';
+import { SafeLogger } from '../model/safe-logger.js';
 import { explainRefusal } from './permission-error.js';
 import { enableFlowingReads } from './flowing-reads.js';
 import { isCluster, type RedisClient } from './redis-client.js';
@@ -26,8 +27,7 @@ export class Connection {
   private knownFacts: ServerFacts | undefined;
   private asking: Promise<ServerFacts> | undefined;
   private becomingReady: Promise<void> | undefined;
-  /** Where errors of the connections made here go. */
-  logger: JobQueueLogger = silentLogger;
+  private ownLogger = SafeLogger.of(silentLogger);
 
   /**
    * The connection of a client; the same one for the same client.
@@ -50,6 +50,15 @@ export class Connection {
   /** What the server is, once it was asked. */
   get facts(): ServerFacts | undefined {
     return this.knownFacts;
+  }
+
+  /** Where errors of the connections made here go. */
+  get logger(): SafeLogger {
+    return this.ownLogger;
+  }
+
+  set logger(logger: JobQueueLogger) {
+    this.ownLogger = SafeLogger.of(logger);
   }
 
   get ready(): boolean {

@@ -105,7 +105,7 @@ export class EventSubscriber {
       try {
         listener(event);
       } catch (error) {
-        this.connection.logger.error(`A listener on ${channel} threw: ${(error as Error)?.stack ?? String(error)}`);
+        this.connection.logger.error(`A listener on ${channel} threw`, error);
       }
     }
   }

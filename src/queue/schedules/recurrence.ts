@@ -2,6 +2,7 @@ import { Cron } from 'croner';
 import { z } from 'zod';
 import { checkOptions } from '../model/validate-options.js';
 import { InvalidOptionError } from '../model/errors.js';
+import { oneLine } from '../model/one-line.js';
 import { show } from '../model/names.js';
 import { duration } from '../model/queue-options.js';
 
@@ -18,6 +19,9 @@ export type Recurrence =
   | { everyMs: number; cron?: undefined; timeZone?: undefined };
 
 const SHORTEST_PERIOD_MS = 100;
+
+/** The parser's reason quotes the expression. */
+const LONGEST_REASON = 200;
 const CRON_EXAMPLE = "a cron expression such as '0 3 * * *' (minute hour day month weekday; a second may lead)";
 
 /** Where the search for a first tick begins; without a year in it, a pattern fires after any time or never. */
@@ -90,7 +94,7 @@ function checkCron(subject: string, cron: string, timeZone: string): void {
     first = timesOf(cron, timeZone).nextRun(SOME_TIME);
   } catch (error) {
     const reason = (error as Error).message.replace(/^Cron\w+: /, '');
-    throw new InvalidOptionError(subject, CRON_EXAMPLE, show(cron), `Reason: ${reason}`);
+    throw new InvalidOptionError(subject, CRON_EXAMPLE, show(cron), `Reason: ${oneLine(reason, LONGEST_REASON)}`);
   }
   if (!first) {
     throw new InvalidOptionError(subject, 'a cron expression that fires', `${show(cron)}, which never does`);

@@ -118,8 +118,11 @@ function brokenness(
   if (payload.broken === undefined && options) {
     return undefined;
   }
-  const what = payload.broken === undefined ? 'The options are not those of a job' : 'The payload is not JSON';
-  return { name: 'BrokenJob', message: `${what}: ${String(payload.broken ?? stored).slice(0, 200)}` };
+  const message =
+    payload.broken === undefined
+      ? `The options are not those of a job: ${String(stored).slice(0, 200)}`
+      : "The payload is not JSON; brokenPayload of the job's record has its text."; // no log shows a payload
+  return { name: 'BrokenJob', message };
 }
 
 /** A producer that follows the Redis pattern stores no name; its demo puts it in the payload's `kind`. */

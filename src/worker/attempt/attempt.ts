@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { backoffDelay } from '../../queue/model/backoff.js';
-import { ClaimLostError, isNonRetryable, isRetryLater, JobCancelledError } from '../../queue/model/errors.js';
+import { ClaimLostError, isNonRetryable, JobCancelledError, retryDelayOf } from '../../queue/model/errors.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import { encodeJson } from '../../queue/model/encode-json.js';
 import type { Completion } from '../../queue/store/job-calls.js';
@@ -186,12 +186,29 @@ export class Attempt implements Completion {
       return;
     }
     if (this.timedOut) {
-      this.fail(this.timedOut, isNonRetryable(error));
-    } else if (isRetryLater(error)) {
-      this.owner.released(this, { ...this.ref(), reason: 'snooze', delayMs: Math.max(1, error.delayMs) });
-    } else {
-      this.fail(error, isNonRetryable(error));
+      this.failTimedOut(this.timedOut, error);
+      return;
     }
+    let delayMs: number | undefined;
+    try {
+      delayMs = retryDelayOf(error);
+    } catch (fault) {
+      this.fail(fault, false);
+      return;
+    }
+    if (delayMs === undefined) {
+      this.fail(error, isNonRetryable(error));
+    } else {
+      this.owner.released(this, { ...this.ref(), reason: 'snooze', delayMs: Math.max(1, delayMs) });
+    }
+  }
+
+  /** Keeps what the handler threw after its timeout as the cause, unless that is only the reason of its signal. */
+  private failTimedOut(timedOut: HandlerTimeoutError, error: unknown): void {
+    if (error !== timedOut) {
+      timedOut.cause = error;
+    }
+    this.fail(timedOut, isNonRetryable(error));
   }
 
   /** Aborts the handler and waits for its end, so that a retry does not run beside it. */

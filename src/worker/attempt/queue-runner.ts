@@ -9,7 +9,7 @@ import { Attempt, type AttemptOwner } from './attempt.js';
 import { Prefetcher, type PrefetchOwner } from './prefetch.js';
 import { ownAttemptLimits, attemptLimitsOf, type Handler } from '../handlers/handler.js';
 import { QueueReporter } from './job-reporter.js';
-import { SettlementBuffer } from './settlement-buffer.js';
+import { SettlementBuffer, type OutboxOwner } from './settlement-buffer.js';
 import { mayBeLost, startAttempt, type AttemptStarter } from './start-attempt.js';
 import { publishEvent } from './publish-event.js';
 import { ShutdownError } from './worker-errors.js';
@@ -28,7 +28,7 @@ const MAX_UNSETTLED_ROUNDS = 2;
 const LONGEST_UNPOLLED_MS = 1_000;
 
 /** What a runner tells the worker. */
-export interface QueueRunnerObserver {
+export interface QueueRunnerObserver extends Pick<OutboxOwner['observer'], 'failures'> {
   /** There is something to send or to fetch. */
   changed(): void;
   /** Absent while nobody listens, so that no event is made for nothing. */

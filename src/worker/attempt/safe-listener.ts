@@ -1,18 +1,24 @@
 import type { JobQueueLogger } from '../../queue/model/logger.js';
-import type { WorkerEventListener } from './worker-event.js';
+import { SafeLogger } from '../../queue/model/safe-logger.js';
+import type { WorkerEvent, WorkerEventListener } from './worker-event.js';
 
-/** A listener of the application's that throws harms nothing but itself. */
+/** A listener of the application's that throws, or whose promise rejects, harms nothing but itself. */
 export function guardedListener(
   listener: WorkerEventListener | undefined,
   logger: JobQueueLogger,
 ): WorkerEventListener | undefined {
+  const report = (error: unknown) => SafeLogger.of(logger).error('A listener for job events threw', error);
+  const call = listener as ((event: WorkerEvent) => unknown) | undefined;
   return (
-    listener &&
+    call &&
     ((event) => {
       try {
-        listener(event);
+        const returned = call(event);
+        if (returned !== undefined) {
+          Promise.resolve(returned).catch(report);
+        }
       } catch (error) {
-        logger.error(`A listener for job events threw: ${(error as Error)?.stack ?? String(error)}`);
+        report(error);
       }
     })
   );

@@ -1,6 +1,8 @@
 import type { ClaimedJob, StoredError } from '../../queue/model/job.js';
 import type { FailOutcome, Failure, Release, ReleaseOutcome } from '../../queue/store/queue-calls.js';
+import { storeError } from '../../queue/model/serialize-error.js';
 import type { Attempt } from './attempt.js';
+import type { FailedJob, FailureLog } from './failure-log.js';
 import { Job, type JobReporter } from '../handlers/job.js';
 import type { WorkerEvent } from './worker-event.js';
 
@@ -14,7 +16,7 @@ export interface Settling<Settlement> {
 /** Who is told what became of the settlements. */
 export interface OutboxOwner {
   readonly reports: JobReporter;
-  readonly observer: { emit: ((event: WorkerEvent) => void) | undefined; readonly warn: (message: string) => void };
+  readonly observer: { emit: ((event: WorkerEvent) => void) | undefined; readonly failures: FailureLog };
   reportLost(attempt: Attempt): void;
 }
 
@@ -71,8 +73,7 @@ export class SettlementBuffer {
 
   /** A job that must not run ends as failed, without an attempt. */
   refuse(job: ClaimedJob, error: StoredError): void {
-    const { id, token, fence, queue } = job;
-    this.owner.observer.warn(`Job ${id} of queue "${queue}" cannot run: ${error.message}`);
+    const { id, token, fence } = job;
     this.failures.push({
       settlement: { id, token, fence, error, final: true, backoffMs: 0 },
       refused: { job, error: Object.assign(new Error(error.message), { name: error.name }) },
@@ -92,11 +93,32 @@ export class SettlementBuffer {
   }
 
   confirmFailures(failures: readonly Settling<Failure>[], outcomes: readonly FailOutcome[]): void {
-    failures.forEach((settling, i) => this.reportOutcome(settling, outcomes[i]!));
+    failures.forEach((settling, i) => {
+      this.logFailure(settling, outcomes[i]!);
+      this.reportOutcome(settling, outcomes[i]!);
+    });
   }
 
   confirmReleases(releases: readonly Settling<Release>[], outcomes: readonly ReleaseOutcome[]): void {
-    releases.forEach((settling, i) => this.reportOutcome(settling, outcomes[i]!));
+    releases.forEach((settling, i) => {
+      if (settling.refused && outcomes[i] === 'failed') {
+        this.owner.observer.failures.deadLetter(settling.refused.job, storeError(settling.refused.error));
+      }
+      this.reportOutcome(settling, outcomes[i]!);
+    });
+  }
+
+  /** A job that was refused before its handler ran has used no attempt. */
+  private logFailure({ settlement, attempt, refused }: Settling<Failure>, outcome: FailOutcome): void {
+    const { failures } = this.owner.observer;
+    const job: FailedJob = attempt?.begun ? attempt.job : { ...(attempt?.claim ?? refused!.job), attempt: 0 };
+    if (outcome === 'failed') {
+      failures.deadLetter(job, settlement.error);
+    } else if (outcome === 'retry') {
+      failures.attempt(job, settlement.error, settlement.backoffMs);
+    } else if (outcome === 'lost' && attempt) {
+      failures.lost(job, settlement.error);
+    }
   }
 
   private reportOutcome(

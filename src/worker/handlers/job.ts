@@ -94,7 +94,7 @@ export class Job<Payload = unknown> {
    * @example await job.progress({ percent: 40 });
    */
   progress(value: unknown): Promise<void> {
-    return this.#reporter.progress(this.claim, value);
+    return harmless(this.#reporter.progress(this.claim, value));
   }
 
   /**
@@ -102,7 +102,11 @@ export class Job<Payload = unknown> {
    *
    * @throws ClaimLostError when the claim is no longer current; InvalidOptionError for what is no text
    */
-  async log(message: string): Promise<void> {
+  log(message: string): Promise<void> {
+    return harmless(this.writeLog(message));
+  }
+
+  private async writeLog(message: string): Promise<void> {
     if (typeof message !== 'string') {
       throw new InvalidOptionError('job.log', 'text', show(message));
     }
@@ -128,4 +132,10 @@ export class Job<Payload = unknown> {
   get abortReason(): Error | undefined {
     return this.aborted;
   }
+}
+
+/** A handler that does not wait for the promise must not end its process by a rejection that nobody handles. */
+function harmless(promise: Promise<void>): Promise<void> {
+  promise.catch(() => undefined);
+  return promise;
 }

@@ -1,7 +1,9 @@
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
+import { SafeLogger } from '../../queue/model/safe-logger.js';
 import type { ScriptCall } from '../../queue/redis/script-runner.js';
 import { SHORTEST_TRIP_MS, withResponseTimeout } from '../../queue/redis/response-timeout.js';
+import { FailureLog } from '../attempt/failure-log.js';
 import { runSupervised } from '../attempt/run-with-timeout.js';
 import { emitEnds } from './sweep-events.js';
 import type { WorkerEventListener } from '../attempt/worker-event.js';
@@ -38,6 +40,7 @@ export class Sweeper {
     private readonly logger: JobQueueLogger,
     /** Hears of each job that lost its worker for the last time; absent while nobody listens. */
     private readonly emit?: WorkerEventListener,
+    private readonly failures = new FailureLog(SafeLogger.of(logger)),
   ) {}
 
   start(): void {
@@ -49,6 +52,7 @@ export class Sweeper {
     this.stopped = true;
     clearInterval(this.timer);
     await this.running;
+    this.failures.flush();
   }
 
   /** One sweep over all queues; while one is under way, that one. An error in one queue does not keep the others from it. */
@@ -100,9 +104,7 @@ export class Sweeper {
 
   /** What cannot be told must not keep the sweep from its work. */
   private async tell(queue: JobQueue, reclaimed: Parameters<typeof emitEnds>[1]): Promise<void> {
-    reclaimed.forEach(({ id, status }) =>
-      this.logger.warn(`Job ${id} of queue "${queue.name}" lost its worker: now ${status}.`),
-    );
+    reclaimed.forEach(({ id, status }) => this.failures.workerLost(id, queue.name, status));
     if (this.emit && reclaimed.length > 0) {
       try {
         await withResponseTimeout(queue.connection.client, SHORTEST_TRIP_MS, emitEnds(queue, reclaimed, this.emit));

@@ -14,6 +14,9 @@ const { inspect } = require('node:util');
 // Undefined in a bundle.
 exports.file = module.filename;
 
+const DEEPEST = 5;
+const MOST_ERRORS = 11; // one more than is stored, so that it is known that there are more
+
 let handler;
 
 exports.run = async ({ file, fields, port }) => {
@@ -55,11 +58,13 @@ class ThreadJob {
     throw Object.assign(named({ name: 'RetryLaterError', message: `retry in ${delayMs} ms` }), { delayMs });
   }
   #ask(question) {
-    return new Promise((resolve, reject) => {
+    const answered = new Promise((resolve, reject) => {
       const ask = ++this.#asked;
       this.#port.postMessage({ ...question, ask });
       this.#asks.set(ask, { resolve, reject });
     });
+    answered.catch(() => undefined); // a handler that does not wait for it must not end its thread
+    return answered;
   }
   #answer({ ask, error }) {
     const { resolve, reject } = this.#asks.get(ask);
@@ -86,13 +91,28 @@ function named({ name, message }) {
   return error;
 }
 
-function plain(thrown) {
-  if (!(thrown instanceof Error)) {
-    return { name: 'Error', message: typeof thrown === 'string' ? thrown : inspect(thrown) };
+/** What was thrown, as data; with its cause and the errors of an AggregateError, as deep as they are stored. */
+function plain(thrown, depth = 0) {
+  try {
+    if (!(thrown instanceof Error)) {
+      return { name: 'Error', message: typeof thrown === 'string' ? thrown : inspect(thrown) };
+    }
+    const [name, message, stack] = [thrown.name, thrown.message, thrown.stack].map(String);
+    const delayMs = typeof thrown.delayMs === 'number' ? thrown.delayMs : undefined;
+    const inner = (error) => plain(error, depth + 1);
+    const { cause, errors } = depth < DEEPEST ? thrown : {};
+    return {
+      name,
+      message,
+      stack,
+      kind: kindOf(thrown),
+      delayMs,
+      cause: cause === undefined || cause === null ? undefined : inner(cause),
+      errors: Array.isArray(errors) ? errors.slice(0, MOST_ERRORS).map(inner) : undefined,
+    };
+  } catch {
+    return { name: 'Error', message: 'an error that cannot be read' };
   }
-  const [name, message, stack] = [thrown.name, thrown.message, thrown.stack].map(String);
-  const delayMs = typeof thrown.delayMs === 'number' ? thrown.delayMs : undefined;
-  return { name, message, stack, kind: kindOf(thrown), delayMs };
 }
 
 /** Which of the errors that say what becomes of the job it is, by name: a thread has classes of its own. */

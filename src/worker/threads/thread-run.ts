@@ -11,6 +11,8 @@ interface PlainError {
   stack?: string;
   kind?: string;
   delayMs?: number;
+  cause?: PlainError;
+  errors?: PlainError[];
 }
 
 type Outcome = { type: 'done'; result: unknown } | { type: 'failed'; error: PlainError };
@@ -142,7 +144,7 @@ function fieldsOf({ id, name, queue, payload, attempt, maxAttempts, fence, enque
   return { id, name, queue, payload, attempt, maxAttempts, fence, enqueuedAt, claimedAt };
 }
 
-function revive({ name, message, stack, kind, delayMs }: PlainError): Error {
+function revive({ name, message, stack, kind, delayMs, cause, errors }: PlainError): Error {
   const error =
     kind === 'RetryLaterError' && delayMs !== undefined
       ? new RetryLaterError(delayMs, message)
@@ -150,6 +152,12 @@ function revive({ name, message, stack, kind, delayMs }: PlainError): Error {
         ? new NonRetryableError(message)
         : new Error(message);
   error.name = name;
+  if (cause) {
+    error.cause = revive(cause);
+  }
+  if (errors) {
+    Object.assign(error, { errors: errors.map(revive) });
+  }
   if (stack !== undefined) {
     error.stack = stack;
   }

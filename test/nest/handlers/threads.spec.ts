@@ -125,6 +125,17 @@ describe('a handler in threads', () => {
     expect(first!.error!.stack).toContain('work.mjs');
   });
 
+  it('has the causes of what it throws stored', async () => {
+    const { enqueue } = await startThreads({ maxAttempts: 1 });
+    const job = await enqueue({ do: 'throw with causes' });
+    await expect(job.result(SOON)).rejects.toMatchObject({ errorName: 'AggregateError' });
+    expect((await job.get())!.attemptLog[0]!.error).toMatchObject({
+      message: 'both',
+      cause: { message: 'why', stack: expect.stringContaining('work.mjs') },
+      errors: [{ name: 'TypeError', message: 'one' }, { message: 'two' }],
+    });
+  });
+
   it('can give a job up, and send it back for later', async () => {
     const { enqueue, run } = await startThreads();
     const lost = await enqueue({ do: 'give up' });

@@ -57,11 +57,12 @@ export class TestWorker {
     this.worker = new Worker(workerQueues, {
       sweepIntervalMs: 0,
       logger: { log: () => {}, warn: note, error: note },
+      logFailures: false, // a test that is about them asks for them
       ...options,
       onEvent: (event) => {
         this.events.push(event);
         this.waiting.forEach((look) => look());
-        onEvent?.(event);
+        return onEvent?.(event);
       },
     });
     workers.add(this);

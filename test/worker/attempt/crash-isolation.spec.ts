@@ -1,6 +1,9 @@
 // What Redis is asked before a job on its last chance begins, by how long ago its claim was asked for.
 import { describe, expect, it } from '@jest/globals';
 import { CrashIsolation } from '#worker/attempt/crash-isolation.js';
+import { silentLogger } from '#queue/model/logger.js';
+import { SafeLogger } from '#queue/model/safe-logger.js';
+import { FailureLog } from '#worker/attempt/failure-log.js';
 import { QueueRunner, type QueueRunnerObserver } from '#worker/attempt/queue-runner.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { onLastChance } from '../../support/worker/crash-budget.js';
@@ -24,6 +27,7 @@ async function workerWithSuspect(
     hold: (...held) => isolation.hold(...held),
     giveBackHeld: (of) => isolation.giveBackOf(of),
     warn: () => {},
+    failures: new FailureLog(SafeLogger.of(silentLogger)),
   };
   const handlers = new Map([[queue.name, { handle: () => void log.push('run') }]]);
   const runner = new QueueRunner(queue, scripts, 1, 0, handlers, observer);

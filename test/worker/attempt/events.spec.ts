@@ -61,7 +61,7 @@ describe('events', () => {
     const worker = await startWorker(queue);
     for (const [id, type, error] of [
       ['expired', 'failed', 'JobExpired: The job was not started within its expiresInMs.'],
-      ['broken', 'failed', 'BrokenJob: The payload is not JSON: {not json'],
+      ['broken', 'failed', "BrokenJob: The payload is not JSON; brokenPayload of the job's record has its text."],
       ['cancelled', 'cancelled', 'JobCancelled: The job was cancelled before it started.'],
       ['unknown', 'released', 'Error: The job has the name "nobody", which no handler of this worker knows.'],
     ] as const) {

@@ -33,7 +33,7 @@ async function waiting(queue: JobQueue, slots: { concurrency: number; prefetch?:
   const first = gate();
   const handle = (job: { payload: unknown }) => (job.payload === 'first' ? first.promise : undefined);
   const handlers = { [queue.name]: handle };
-  const worker = await startWorker([{ queue, ...slots, handlers }]);
+  const worker = await startWorker([{ queue, ...slots, handlers }], undefined, { logFailures: true });
   await worker.event('started');
   await eventually(async () => (await queue.stats()).processing === 2);
   const ran: string[] = [];
@@ -58,7 +58,10 @@ describe('a job that expires while it waits in its worker', () => {
     expect(failed).toMatchObject({ job: { attempt: 0 }, error: { name: 'JobExpired', message: NEVER_STARTED } });
     await worker.event('completed', 1, { id: next.id });
     expect(worker.count('started', id)).toBe(0);
-    expect(worker.warnings).toEqual([`Job ${id} of queue "${queue.name}" cannot run: ${NEVER_STARTED}`]);
+    expect(worker.warnings).toEqual([
+      `Job ${id} ("${queue.name}" in queue "${queue.name}") failed before an attempt and is a dead letter: ` +
+        `JobExpired: ${NEVER_STARTED}`,
+    ]);
     expect(await queue.get(id)).toMatchObject({
       status: 'failed',
       attempts: 0,

@@ -8,11 +8,7 @@ import { leaveBroken, newQueue, startWorker } from '../../support/worker/workers
 describe('a job that cannot run', () => {
   it.each<[string, RegExp, (queue: JobQueue, id: string) => Promise<unknown>]>([
     ['whose hash is missing', /hash is missing/, async (queue, id) => redisOf(queue).del(await jobKey(queue, id))],
-    [
-      'whose payload is not JSON',
-      /payload is not JSON: \{"to":/,
-      (queue, id) => set(queue, id, 'payload', '{"to":'),
-    ],
+    ['whose payload is not JSON', /payload is not JSON/, (queue, id) => set(queue, id, 'payload', '{"to":')],
     [
       'whose options are not JSON',
       /options are not those of a job: nonsense/,
@@ -30,7 +26,10 @@ describe('a job that cannot run', () => {
     const next = await queue.enqueue({});
     await spoil(queue, id);
     const seen: string[] = [];
-    const worker = await startWorker(queue, (job: { id: string }) => void seen.push(job.id), { perQueue: 1 });
+    const worker = await startWorker(queue, (job: { id: string }) => void seen.push(job.id), {
+      perQueue: 1,
+      logFailures: true,
+    });
     await worker.event('completed', 1, { id: next.id });
     await worker.worker.stop();
     expect(seen).toEqual([next.id]);

@@ -4,6 +4,9 @@ import type { ClaimedJob } from '#queue/model/job.js';
 import type { ScriptCall, Settled } from '#queue/redis/script-runner.js';
 import { FetchLoop } from '#worker/fetch/fetch-loop.js';
 import type { HandlerFunction } from '#worker/handlers/handler.js';
+import { silentLogger } from '#queue/model/logger.js';
+import { SafeLogger } from '#queue/model/safe-logger.js';
+import { FailureLog } from '#worker/attempt/failure-log.js';
 import { QueueRunner } from '#worker/attempt/queue-runner.js';
 import type { RetryingTransport } from '#worker/fetch/retrying-transport.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
@@ -32,6 +35,7 @@ async function workerOfOne({
     hold: () => {},
     giveBackHeld: () => {},
     warn: () => {},
+    failures: new FailureLog(SafeLogger.of(silentLogger)),
   };
   const run = ({ id }: { id: string }) => void log.push(`run ${id}`);
   const handlers = new Map([['mail', { handle: handle ?? run }]]);

@@ -31,6 +31,8 @@ export default async function work(job) {
     }
     case 'throw':
       throw new RangeError('out of range');
+    case 'throw with causes':
+      throw new AggregateError([new TypeError('one'), 'two'], 'both', { cause: new Error('why') });
     case 'give up': {
       class NonRetryableError extends Error {}
       throw new (class Rejected extends NonRetryableError {

@@ -1,0 +1,36 @@
+import type { StoredError } from './job.js';
+import { storeError } from './serialize-error.js';
+import { oneLine } from './one-line.js';
+
+/** The most characters of an error in a log, its stack and its causes included. */
+const LONGEST_DESCRIPTION = 8_000;
+const LONGEST_FRAME = 300;
+const FRAME = /^\s*at /;
+
+/**
+ * Returns an error as a log shows it: its name and message on one line, then its stack, then its causes and the errors of
+ * an AggregateError, indented. Whatever was thrown, it does not throw.
+ */
+export function describeError(thrown: unknown): string {
+  return describeStored(storeError(thrown));
+}
+
+/** The same of an error as it is kept with a job. */
+export function describeStored(error: StoredError): string {
+  const text = linesOf(error, '').join('\n');
+  return text.length > LONGEST_DESCRIPTION ? `${text.slice(0, LONGEST_DESCRIPTION)}…` : text;
+}
+
+function linesOf({ name, message, stack, cause, errors = [] }: StoredError, indent: string): string[] {
+  const frames = stack?.split('\n').filter((line) => FRAME.test(line)) ?? [];
+  const nested = (label: string, error: StoredError) => {
+    const [first, ...rest] = linesOf(error, `${indent}  `);
+    return [`${indent}  [${label}] ${first!}`, ...rest];
+  };
+  return [
+    oneLine(`${name}: ${message}`),
+    ...frames.map((frame) => `${indent}    ${oneLine(frame.trim(), LONGEST_FRAME)}`),
+    ...(cause ? nested('cause', cause) : []),
+    ...errors.flatMap((error, i) => nested(`error ${i + 1}`, error)),
+  ];
+}

@@ -1,0 +1,32 @@
+/** The most characters of one line of a log, or of an error's message. */
+export const LONGEST_LINE = 2_000;
+
+/** Line breaks, control characters, halves of characters, and marks that turn the direction of writing. */
+const UNPRINTABLE = /[\p{Cc}\p{Surrogate}\u061C\u200E\u200F\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu;
+
+const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/**
+ * Returns text as one line of bounded length. Ids, names and messages may come from anybody: an id with a line break
+ * must not forge a line of the log, and one of 100,000 characters must not hide the words behind it. A text that is too
+ * long loses its middle.
+ *
+ * @param longest how many characters are kept, before unprintable ones are spelled out (`\x1b`)
+ */
+export function oneLine(text: string, longest = LONGEST_LINE): string {
+  return cutMiddle(text, longest).replace(UNPRINTABLE, (character) => SHORT[character] ?? spelledOut(character));
+}
+
+function cutMiddle(text: string, longest: number): string {
+  const excess = text.length - longest;
+  if (excess <= 0) {
+    return text;
+  }
+  const head = Math.ceil(longest * 0.75);
+  return `${text.slice(0, head)}… (${excess} characters left out) …${text.slice(head + excess)}`;
+}
+
+function spelledOut(character: string): string {
+  const code = character.charCodeAt(0);
+  return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`;
+}

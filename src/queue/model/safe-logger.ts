@@ -1,0 +1,51 @@
+import type { JobQueueLogger } from './logger.js';
+import { describeError } from './describe-error.js';
+import { oneLine } from './one-line.js';
+
+export type LogLevel = 'log' | 'warn' | 'error';
+
+/**
+ * The application's logger, as the code of this package uses it. Each message is one line of bounded length, with control
+ * characters spelled out; an error that is given beside it follows with its stack and causes. A logger that throws, or
+ * whose promise rejects, harms no worker.
+ */
+export class SafeLogger implements JobQueueLogger {
+  /** Returns the logger itself where it is safe already. */
+  static of(logger: JobQueueLogger): SafeLogger {
+    return logger instanceof SafeLogger ? logger : new SafeLogger(logger);
+  }
+
+  constructor(private readonly target: JobQueueLogger) {}
+
+  log(message: string): void {
+    this.write('log', oneLine(message));
+  }
+
+  warn(message: string, ...thrown: [thrown?: unknown]): void {
+    this.write('warn', textOf(message, thrown));
+  }
+
+  error(message: string, ...thrown: [thrown?: unknown]): void {
+    this.write('error', textOf(message, thrown));
+  }
+
+  /** Writes a message, and behind it an error as `describeStored` made it. */
+  describe(level: LogLevel, message: string, description?: string): void {
+    this.write(level, description === undefined ? oneLine(message) : `${oneLine(message)}: ${description}`);
+  }
+
+  protected write(level: LogLevel, text: string): void {
+    try {
+      const written: unknown = this.target[level](text);
+      if (written !== undefined) {
+        Promise.resolve(written).catch(() => undefined); // there is nowhere left to say it
+      }
+    } catch {
+      // There is nowhere left to say it.
+    }
+  }
+}
+
+function textOf(message: string, thrown: readonly unknown[]): string {
+  return thrown.length > 0 ? `${oneLine(message)}: ${describeError(thrown[0])}` : oneLine(message);
+}

@@ -1,0 +1,89 @@
+import type { LogLevel, SafeLogger } from '../../queue/model/safe-logger.js';
+
+/** How long equal lines are counted before their sum is logged, in ms. */
+const WINDOW_MS = 10_000;
+
+/** The most kinds of lines that are told apart; in a flood of others only the first of each level is logged in full. */
+const MOST_KINDS = 50;
+
+/** The most job ids that a sum names. */
+const MOST_IDS = 10;
+
+/** One line for the log, and what makes it equal to others. */
+export interface BurstLine {
+  level: LogLevel;
+  /** Lines of the same kind and level are equal. */
+  kind: string;
+  /** What is summed up, in the plural: `failed attempts of email`. */
+  plural: string;
+  jobId: string;
+  message: string;
+  /** The error, as `describeStored` made it; absent where there is none. */
+  description?: string;
+}
+
+interface Sum extends Pick<BurstLine, 'level' | 'plural'> {
+  count: number;
+  ids: string[];
+  last: string;
+}
+
+/**
+ * Logs the first of equal lines at once and in full, and sums up the others every ten seconds: an outage of a mail server
+ * must not write the same stack ten thousand times.
+ */
+export class BurstLog {
+  private readonly sums = new Map<string, Sum>();
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly logger: SafeLogger) {}
+
+  add(line: BurstLine): void {
+    const { level, message, description } = line;
+    const [key, plural] = this.kindOf(line);
+    const sum = this.sums.get(key);
+    if (sum) {
+      count(sum, line);
+      return;
+    }
+    this.sums.set(key, { level, plural, count: 0, ids: [], last: '' });
+    this.logger.describe(level, message, description);
+    this.timer ??= setInterval(() => this.flush(), WINDOW_MS).unref();
+  }
+
+  /** Logs all sums now. What was not repeated since the last time counts as new the next time. */
+  flush(): void {
+    for (const [key, sum] of this.sums) {
+      if (sum.count === 0) {
+        this.sums.delete(key);
+        continue;
+      }
+      this.logger[sum.level](textOf(sum));
+      this.sums.set(key, { ...sum, count: 0, ids: [] });
+    }
+    if (this.sums.size === 0) {
+      clearInterval(this.timer);
+      this.timer = undefined;
+    }
+  }
+
+  private kindOf({ level, kind, plural }: BurstLine): [key: string, plural: string] {
+    const key = `${level} ${kind}`;
+    return this.sums.has(key) || this.sums.size < MOST_KINDS ? [key, plural] : [level, 'failures of other kinds'];
+  }
+}
+
+function count(sum: Sum, { jobId, description = '' }: BurstLine): void {
+  sum.count++;
+  sum.last = description;
+  if (sum.ids.length < MOST_IDS) {
+    sum.ids.push(jobId.slice(0, 128));
+  }
+}
+
+function textOf({ count: times, plural, ids, last }: Sum): string {
+  const others = times - ids.length;
+  const jobs = `${times === 1 ? 'job' : 'jobs'} ${ids.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
+  const error = last && `, the last with ${last.split('\n', 1)[0]!}`;
+  return `${times} more ${plural} within ${WINDOW_MS / 1_000} s (${jobs})${error}`;
+}

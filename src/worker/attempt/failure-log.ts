@@ -1,0 +1,105 @@
+import type { JobStatus, StoredError } from '../../queue/model/job.js';
+import { describeStored } from '../../queue/model/describe-error.js';
+import type { LogLevel, SafeLogger } from '../../queue/model/safe-logger.js';
+import { BurstLog } from './burst-log.js';
+
+/** The most characters of an id that a line shows: one that a foreign client planted has any length. */
+const LONGEST_ID = 128;
+
+/** At which level failures are logged; `off`: not at all. */
+export interface FailureLogging {
+  /** A failed attempt whose job is tried again. Default `warn`. */
+  attempts?: LogLevel | 'off';
+  /** A job that has failed for good. Default `error`. */
+  deadLetters?: LogLevel | 'off';
+}
+
+/** What a log says of a job: never its payload. */
+export interface FailedJob {
+  readonly id: string;
+  readonly name: string;
+  readonly queue: string;
+  /** The attempt that failed, from 1; 0 where none was made. */
+  readonly attempt: number;
+  readonly maxAttempts: number;
+}
+
+/** Logs what handlers throw, and which jobs are dead letters. Equal failures in a burst are summed up. */
+export class FailureLog {
+  private readonly levels: Required<FailureLogging>;
+  private readonly burst: BurstLog;
+
+  constructor(logger: SafeLogger, logging: boolean | FailureLogging = true) {
+    const asked = typeof logging === 'boolean' ? {} : logging;
+    this.levels =
+      logging === false
+        ? { attempts: 'off', deadLetters: 'off' }
+        : { attempts: asked.attempts ?? 'warn', deadLetters: asked.deadLetters ?? 'error' };
+    this.burst = new BurstLog(logger);
+  }
+
+  /** Logs an attempt after which the job is tried again. @param backoffMs how long it waits before */
+  attempt(job: FailedJob, error: StoredError, backoffMs: number): void {
+    const when = backoffMs > 0 ? `after ${backoffMs} ms` : 'at once';
+    this.add(
+      this.levels.attempts,
+      'failed attempts',
+      job,
+      error,
+      `failed in ${attemptOf(job)}; tried again ${when}`,
+    );
+  }
+
+  /** Logs a job that has failed for good. */
+  deadLetter(job: FailedJob, error: StoredError): void {
+    const how = job.attempt > 0 ? `failed in ${attemptOf(job)}` : 'failed before an attempt';
+    this.add(this.levels.deadLetters, 'dead letters', job, error, `${how} and is a dead letter`);
+  }
+
+  /** Logs an error that no store keeps, since the claim of its attempt was lost meanwhile. */
+  lost(job: FailedJob, error: StoredError): void {
+    const what = `failed in ${attemptOf(job)} after its claim was lost; nothing was stored`;
+    this.add(this.levels.attempts, 'failed attempts without a claim', job, error, what);
+  }
+
+  /** Logs a job whose worker is gone, as a sweep found it. @param status what became of the job */
+  workerLost(id: string, queue: string, status: JobStatus): void {
+    const level = status === 'failed' ? this.levels.deadLetters : this.levels.attempts;
+    if (level === 'off') {
+      return;
+    }
+    const now = status === 'failed' ? 'a dead letter' : status;
+    this.burst.add({
+      level,
+      kind: JSON.stringify(['lost its worker', queue, status]),
+      plural: `jobs of queue "${queue}" lost their worker and are ${status === 'failed' ? 'dead letters' : status}`,
+      jobId: id,
+      message: `Job ${id.slice(0, LONGEST_ID)} of queue "${queue}" lost its worker and is now ${now}.`,
+    });
+  }
+
+  /** Logs the sums of what is counted now. */
+  flush(): void {
+    this.burst.flush();
+  }
+
+  private add(level: LogLevel | 'off', what: string, job: FailedJob, error: StoredError, how: string): void {
+    if (level === 'off') {
+      return;
+    }
+    const { id, name, queue } = job;
+    const of = `"${name}" in queue "${queue}"`;
+    this.burst.add({
+      level,
+      kind: JSON.stringify([what, queue, name, error.name, error.message]),
+      plural: `${what} of ${of}`,
+      jobId: id,
+      message: `Job ${id.slice(0, LONGEST_ID)} ("${name}" in queue "${queue}") ${how}`,
+      description: describeStored(error),
+    });
+  }
+}
+
+function attemptOf({ attempt, maxAttempts }: FailedJob): string {
+  return `attempt ${attempt} of ${maxAttempts}`;
+}
