@@ -1,4 +1,5 @@
-// npm run bench -- [--quick] [--only ID]… [--json FILE] [--rounds N] [--redis NAME=VALUE]… [--guard] [--growth [--plots DIR]]
+// npm run bench -- [--quick] [--only ID]… [--json FILE] [--rounds N] [--redis NAME=VALUE]… [--guard] [--trials PEER]
+//   [--growth [--plots DIR]]
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -10,6 +11,7 @@ import { measures } from './measures/index.mjs';
 import { addDerived, selectMeasures, takeSamples, warmUp } from './rounds.mjs';
 import { buildReport, printSettings, printTable } from './report.mjs';
 import { Server } from './server.mjs';
+import { openTrials, printTrials, TRIAL_MEASURES } from './trials.mjs';
 
 const { values: options } = parseArgs({
   options: {
@@ -20,13 +22,14 @@ const { values: options } = parseArgs({
     redis: { type: 'string', multiple: true, default: [] },
     guard: { type: 'boolean', default: false },
     growth: { type: 'boolean', default: false },
+    trials: { type: 'string' },
     plots: { type: 'string', default: 'results' },
   },
 });
 // npm changes into this folder; a path on the command line means the folder where npm was called.
 const path = (name) => resolve(process.env.INIT_CWD ?? process.cwd(), name);
 
-const contestants = await openContestants();
+const contestants = options.trials ? await openTrials(options.trials) : await openContestants();
 const server = await Server.start();
 const bench = {
   server,
@@ -48,7 +51,11 @@ try {
   };
   printSettings(context, bench);
   if (options.growth) await runGrowth(bench, path(options.plots));
-  else {
+  else if (options.trials) {
+    const selected = selectMeasures(measures, { only: options.only ?? TRIAL_MEASURES });
+    await warmUp(bench);
+    printTrials(contestants, selected, await takeSamples(bench, selected));
+  } else {
     const selected = selectMeasures(measures, options);
     await warmUp(bench);
     const samples = addDerived(await takeSamples(bench, selected), options.only);

@@ -1,4 +1,4 @@
-// Redis memory per job. What is capped whatever the number of jobs (BullMQ's event stream) is taken away first.
+// Redis memory per job, of all keys. What is capped whatever the number of jobs (BullMQ's event stream) is taken away first.
 import { enqueue, processAll, withQueue } from '../scenario.mjs';
 
 function measure(suffix, { size, quick = false, text }) {
@@ -7,17 +7,16 @@ function measure(suffix, { size, quick = false, text }) {
   return {
     id: `memory${suffix}`,
     quick,
+    rounds: 2, // it hardly differs from round to round
     figures: { [waiting]: figure('waiting job'), [completed]: figure('completed job that is kept') },
     sample(bench, contestant) {
       const count = bench.scale(10_000);
       return withQueue(bench, contestant, { keep: count }, async (scene) => {
         const perJob = async (before) => {
           await scene.producer.call('shrink');
-          // Buffers of closed connections are freed by the server's own timer.
-          await new Promise((resolve) => setTimeout(resolve, 50));
-          return ((await bench.server.usedMemory()) - before) / count;
+          return ((await bench.server.memoryOfKeys()) - before) / count;
         };
-        const before = await bench.server.usedMemory();
+        const before = await bench.server.memoryOfKeys();
         await enqueue(scene, { mode: 'bulk', count, size });
         const whileWaiting = await perJob(before);
         await processAll(scene, { total: count, concurrency: 100 });
@@ -28,6 +27,7 @@ function measure(suffix, { size, quick = false, text }) {
 }
 
 export default [
+  measure('.40b', { size: 'tiny', text: ', 40 byte payload' }),
   measure('', { size: 'small', quick: true, text: '' }),
   measure('.200b', { size: 'medium', text: ', 200 byte payload' }),
   measure('.1kb', { size: 'large', text: ', 1 KB payload' }),

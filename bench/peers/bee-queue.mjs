@@ -1,4 +1,4 @@
-// bee-queue as its README advises for speed: saveAll, producers without events, no jobs stored in the process.
+// bee-queue with the fastest of its documented settings: saveAll, producers without events, no jobs stored in the process.
 import { createRequire } from 'node:module';
 import BeeQueue from 'bee-queue';
 
@@ -11,9 +11,19 @@ export const settings = {
   events: 'sendEvents on, as the others send one for each completed job; nobody listens',
   worker: 'process(concurrency)',
 };
+/** Other documented settings, for `npm run bench -- --trials bee-queue`. */
+export const alternatives = {
+  'no-events': { text: 'sendEvents off, which nobody can listen to: never chosen', sendEvents: false },
+  'store-jobs': { text: 'storeJobs on, its default', common: { storeJobs: true } },
+  'get-events': { text: 'getEvents on in the producer, its default', common: { getEvents: true } },
+  'remove-on-success': {
+    text: 'removeOnSuccess, which keeps no history: never chosen',
+    common: { removeOnSuccess: true },
+  },
+};
 
-export async function open({ url, queue: queueName, events }) {
-  const common = { redis: { url }, getEvents: false, storeJobs: false };
+export async function open({ url, queue: queueName, events, trial = {} }) {
+  const common = { redis: { url }, getEvents: false, storeJobs: false, ...trial.common };
   const queue = new BeeQueue(queueName, { ...common, isWorker: false });
   await queue.ready();
   const saveAll = async (jobs) => {
@@ -28,7 +38,7 @@ export async function open({ url, queue: queueName, events }) {
     enqueueDelayed: (payloads, ms) =>
       saveAll(payloads.map((data) => queue.createJob(data).delayUntil(Date.now() + ms))),
     async prepareWorker({ concurrency, handler }) {
-      const worker = new BeeQueue(queueName, { ...common, sendEvents: events });
+      const worker = new BeeQueue(queueName, { ...common, sendEvents: trial.sendEvents ?? events });
       worker.on('error', (error) => console.error('bee-queue worker:', error.message));
       await worker.ready();
       return {

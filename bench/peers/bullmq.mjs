@@ -1,4 +1,4 @@
-// BullMQ as its guide advises: bulk adds, one worker with local concurrency, capped history, ioredis.
+// BullMQ with the fastest of its documented settings: bulk adds, one Worker with local concurrency, history capped by the Worker.
 import { createRequire } from 'node:module';
 import { Queue, Worker } from 'bullmq';
 
@@ -6,18 +6,50 @@ export const name = 'BullMQ';
 export const { version } = createRequire(import.meta.url)('bullmq/package.json');
 export const settings = {
   enqueue: 'addBulk for bulk, add for single jobs',
-  history: 'removeOnComplete and removeOnFail { count: keep }',
+  history: 'removeOnComplete and removeOnFail { count: keep }, given to the Worker',
   events: 'its event stream, which cannot be turned off; nobody listens',
   worker: 'one Worker with `concurrency`; lock and stalled checks at their defaults',
 };
+/** Other documented settings, for `npm run bench -- --trials bullmq`. */
+export const alternatives = {
+  'retention-per-job': {
+    text: 'removeOnComplete and removeOnFail given to each job: its `opts` is then over 64 bytes',
+    retentionPerJob: true,
+  },
+  'auto-pipelining': { text: 'ioredis with enableAutoPipelining', connection: { enableAutoPipelining: true } },
+  'short-stream': { text: 'an event stream of about 100 entries', queue: { streams: { events: { maxLen: 100 } } } },
+  'two-workers': { text: 'two Workers in the process, each with half of the concurrency', workers: 2 },
+  'long-lock': {
+    text: 'lockDuration of 5 minutes, so that locks are renewed less often',
+    worker: { lockDuration: 300_000 },
+  },
+  'no-stalled-check': {
+    text: 'skipStalledCheck, which gives up the recovery of crashed jobs: never chosen',
+    worker: { skipStalledCheck: true },
+  },
+};
 
-export async function open({ url, queue: queueName, keep }) {
+export async function open({ url, queue: queueName, keep, trial = {} }) {
   const { hostname: host, port } = new URL(url);
-  const connection = { host, port: Number(port), maxRetriesPerRequest: null };
-  const defaultJobOptions = { removeOnComplete: { count: keep }, removeOnFail: { count: keep } };
-  const queue = new Queue(queueName, { connection, defaultJobOptions });
+  const connection = { host, port: Number(port), maxRetriesPerRequest: null, ...trial.connection };
+  const retention = { removeOnComplete: { count: keep }, removeOnFail: { count: keep } };
+  const defaultJobOptions = trial.retentionPerJob ? retention : {};
+  const queue = new Queue(queueName, { connection, defaultJobOptions, ...trial.queue });
   await queue.waitUntilReady();
   const bulk = (payloads, opts) => queue.addBulk(payloads.map((data) => ({ name: 'bench', data, opts })));
+
+  function prepareOne(concurrency, handler) {
+    const options = {
+      connection,
+      concurrency,
+      autorun: false,
+      ...(!trial.retentionPerJob && retention),
+      ...trial.worker,
+    };
+    const worker = new Worker(queueName, (job) => handler(job.data), options);
+    worker.on('error', (error) => console.error('bullmq worker:', error.message));
+    return worker;
+  }
 
   return {
     enqueueOne: (data) => queue.add('bench', data),
@@ -25,10 +57,13 @@ export async function open({ url, queue: queueName, keep }) {
     enqueueBulk: (payloads) => bulk(payloads),
     enqueueDelayed: (payloads, delay) => bulk(payloads, { delay }),
     async prepareWorker({ concurrency, handler }) {
-      const worker = new Worker(queueName, (job) => handler(job.data), { connection, concurrency, autorun: false });
-      worker.on('error', (error) => console.error('bullmq worker:', error.message));
-      await worker.waitUntilReady();
-      return { start: () => void worker.run(), stop: () => worker.close() };
+      const count = Math.min(trial.workers ?? 1, concurrency);
+      const workers = Array.from({ length: count }, () => prepareOne(Math.ceil(concurrency / count), handler));
+      await Promise.all(workers.map((worker) => worker.waitUntilReady()));
+      return {
+        start: () => workers.forEach((worker) => void worker.run()),
+        stop: () => Promise.all(workers.map((worker) => worker.close())),
+      };
     },
     async counts() {
       const counts = await queue.getJobCounts('wait', 'active', 'delayed', 'completed', 'failed');

@@ -1,4 +1,5 @@
-// groupmq: jobs of one group run one after the other, so the jobs are spread over many groups to run in parallel.
+// groupmq with the fastest of its documented settings. Jobs of one group run one after the other, so the jobs are spread over
+// many groups to run in parallel.
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -18,8 +19,17 @@ export const settings = {
   worker: `one Worker with \`concurrency\`; as many groups in turn, at most ${MOST_GROUPS}; orderingMethod none`,
 };
 
-export async function open({ url, queue: namespace, keep, concurrency }) {
-  const groups = Math.min(concurrency, MOST_GROUPS);
+/** Other documented settings, for `npm run bench -- --trials groupmq`. */
+export const alternatives = {
+  'few-groups': { text: 'at most 20 groups', mostGroups: 20 },
+  'many-groups': { text: 'at most 1,000 groups', mostGroups: 1_000 },
+  'wide-scan': { text: 'reserveScanLimit of 100', queue: { reserveScanLimit: 100 } },
+  'no-atomic-completion': { text: 'atomicCompletion off', worker: { atomicCompletion: false } },
+  'no-batches': { text: 'autoBatch off: each add is a call of its own', noBatches: true },
+};
+
+export async function open({ url, queue: namespace, keep, concurrency, trial = {} }) {
+  const groups = Math.min(concurrency, trial.mostGroups ?? MOST_GROUPS);
   const connect = () => new Redis(url, { maxRetriesPerRequest: null });
   const connections = [];
   const openQueue = (options) => {
@@ -31,12 +41,14 @@ export async function open({ url, queue: namespace, keep, concurrency }) {
       keepCompleted: keep,
       keepFailed: keep,
       orderingMethod: 'none',
+      ...trial.queue,
       ...options,
     });
   };
   const queue = openQueue();
-  const bulk = openQueue({ autoBatch: { size: 1_000, maxWaitMs: 1 } });
-  const parallel = openQueue({ autoBatch: { size: 100, maxWaitMs: 1 } });
+  const batched = (size) => openQueue(trial.noBatches ? {} : { autoBatch: { size, maxWaitMs: 1 } });
+  const bulk = batched(1_000);
+  const parallel = batched(100);
   // Delayed jobs get groups of their own: one that is not due blocks its group.
   const job = (data, prefix = 'g') => ({ groupId: `${prefix}${data.n % groups}`, data });
   const addAll = (to, payloads) => Promise.all(payloads.map((data) => to.add(job(data))));
@@ -48,7 +60,8 @@ export async function open({ url, queue: namespace, keep, concurrency }) {
     enqueueDelayed: (payloads, delay) =>
       Promise.all(payloads.map((data) => bulk.add({ ...job(data, 'later'), delay }))),
     async prepareWorker({ concurrency, handler }) {
-      const worker = new Worker({ queue, concurrency, handler: (reserved) => handler(reserved.data) });
+      const handle = (reserved) => handler(reserved.data);
+      const worker = new Worker({ queue, concurrency, handler: handle, ...trial.worker });
       worker.on('error', (error) => console.error('groupmq worker:', error.message));
       return { start: () => void worker.run(), stop: () => worker.close(5_000) };
     },

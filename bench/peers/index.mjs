@@ -2,9 +2,10 @@
 //
 //   name      what the table calls it
 //   version   of the installed package
-//   settings  { text: value }: what was set for speed, printed above the table
+//   settings  { text: value }: what was set for speed and memory, printed above the table
+//   alternatives   { id: { text, … } }: other documented settings that were tried; open gets one as `trial`
 //   keepsAll  true where the history of completed jobs cannot be capped
-//   open({ url, queue, keep, events, concurrency }) → session    (concurrency: of all workers that will run)
+//   open({ url, queue, keep, events, concurrency, trial }) → session    (concurrency: of all workers that will run)
 //
 // and a session has, with payloads as plain objects:
 //
@@ -30,6 +31,12 @@ const modules = {
 /** The ids whose figures are the `peers` of the report; `self` is this library, `nest` this library in a Nest app. */
 export const peerIds = ['bullmq', 'bee-queue', 'groupmq'];
 
-export function loadPeer(id) {
-  return modules[id]();
+/** @param id of a contestant, or `peer:alternative` for one with other settings than its best */
+export async function loadPeer(id) {
+  const [contestant, alternative] = id.split(':');
+  const peer = await modules[contestant]();
+  if (alternative === undefined) return peer;
+  const trial = peer.alternatives[alternative];
+  const name = `${peer.name}, ${alternative}`;
+  return { ...peer, name, settings: { trial: trial.text }, open: (options) => peer.open({ ...options, trial }) };
 }
