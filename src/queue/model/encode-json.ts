@@ -9,7 +9,8 @@ const LONGEST_PATH = 200;
 
 /**
  * Encodes a value that a job carries. Unlike `JSON.stringify` it refuses what would change silently on the way:
- * functions, symbols, BigInt, NaN, infinities, invalid dates, Map and Set, cycles, and nesting deeper than 200.
+ * functions, symbols, BigInt, NaN, infinities, invalid dates, cycles, nesting deeper than 200, and objects whose content
+ * JSON does not see: Map, Set, Error, RegExp, typed arrays, URLSearchParams and the like.
  *
  * @param subject what the value is, for the error: `payload`, `result`, `progress`
  * @param maxBytes the largest encoding allowed, in bytes
@@ -105,16 +106,62 @@ function checkObject(path: string, value: object, depth: number): void {
     }
     return;
   }
-  if (value instanceof Map || value instanceof Set) {
-    throw fault(path, 'a plain object or array', `a ${value.constructor.name}`);
+  const keys = Object.keys(value);
+  const loses = losingType(value, keys.length === 0);
+  if (loses !== undefined) {
+    throw fault(
+      path,
+      'a plain object or array, or what has a toJSON',
+      `${article(loses)} ${loses}, which JSON would lose`,
+    );
   }
-  for (const key of Object.keys(value)) {
+  for (const key of keys) {
     const field = (value as Record<string, unknown>)[key];
     // The path is only built where it may be needed: it is most of the cost of a flat payload.
     if (typeof field !== 'string' && !Number.isFinite(field)) {
       checkValue(`${path}.${key}`, field, depth + 1);
     }
   }
+}
+
+/** Objects whose content JSON does not see, although some have keys of their own. */
+const LOSING = /^(Map|Set|Error|RegExp|ArrayBuffer|SharedArrayBuffer|DataView|\w+Array)$/;
+
+/** What JSON makes of these is what they hold. */
+const BOXED = /^(Object|Number|String|Boolean|Arguments)$/;
+
+/**
+ * Returns the type of an object of which JSON would make something else: of a Map or an Error an empty object, of a
+ * Uint8Array an object of numbers, of an instance with private fields nothing. Other instances of the application's own
+ * classes carry what their fields hold.
+ */
+function losingType(value: object, isEmpty: boolean): string | undefined {
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  if (prototype === Object.prototype || prototype === null) {
+    return undefined;
+  }
+  const tag = Object.prototype.toString.call(value).slice('[object '.length, -1);
+  if (LOSING.test(tag) || value instanceof Error) {
+    return value instanceof Error ? nameOf(value) : tag;
+  }
+  if (isEmpty && !BOXED.test(tag)) {
+    return tag;
+  }
+  return isEmpty && hasGetters(prototype) ? nameOf(prototype) : undefined;
+}
+
+/** Whether what an instance holds is behind getters of its class, such as those of private fields. */
+function hasGetters(prototype: object): boolean {
+  const isRoot = Object.getPrototypeOf(prototype) === null; // the Object.prototype of another realm
+  return !isRoot && Object.values(Object.getOwnPropertyDescriptors(prototype)).some(({ get }) => get !== undefined);
+}
+
+function nameOf(prototype: object): string {
+  return String(prototype.constructor.name);
+}
+
+function article(noun: string): string {
+  return /^[AEIO]/.test(noun) ? 'an' : 'a';
 }
 
 function describe(value: unknown): string {

@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
 import fc from '../../support/queue/properties.js';
 import { InvalidPayloadError } from '#queue/model/errors.js';
@@ -27,6 +28,20 @@ describe('a payload that JSON cannot carry is refused with its path, and nothing
     ['an infinity', 'payload', () => Infinity],
     ['a Map', 'payload.m', () => ({ m: new Map() })],
     ['a Set', 'payload', () => new Set([1])],
+    ['an Error', 'payload.error', () => ({ error: new TypeError('lost') })],
+    ['an Error with keys', 'payload', () => Object.assign(new Error('lost'), { code: 7 })],
+    ['an Error of another realm', 'payload', () => runInNewContext('new Error("lost")')],
+    ['a regular expression', 'payload.match[0]', () => ({ match: [/x/] })],
+    ['a Uint8Array', 'payload.bytes', () => ({ bytes: new Uint8Array([1, 2]) })],
+    ['an empty Float64Array', 'payload', () => new Float64Array()],
+    ['an ArrayBuffer', 'payload', () => new ArrayBuffer(2)],
+    ['a DataView', 'payload', () => new DataView(new ArrayBuffer(2))],
+    ['a WeakMap', 'payload', () => new WeakMap()],
+    ['a promise', 'payload.later', () => ({ later: Promise.resolve(1) })],
+    ['URLSearchParams', 'payload.query', () => ({ query: new URLSearchParams('a=1') })],
+    ['an iterator', 'payload', () => [1].values()],
+    ['private fields behind getters', 'payload', () => new (class Money { #cents = 5; get cents() { return this.#cents; } })()], // prettier-ignore
+    ['a toJSON that gives a Map', 'payload', () => ({ toJSON: () => new Map() })],
     ['undefined alone', 'payload', () => undefined],
     ['what becomes undefined', 'payload', () => ({ toJSON: () => undefined })],
     ['a toJSON that gives a BigInt', 'payload.at', () => ({ at: { toJSON: () => 5n } })],
@@ -52,6 +67,29 @@ describe('a payload that JSON cannot carry is refused with its path, and nothing
     expect(() => encodeJson('payload', payload, 1_000_000)).toThrow(
       /^payload.*: expected nesting of at most 200, found a deeper one, or a cycle\.$/,
     );
+  });
+
+  it('says what JSON would lose', () => {
+    expect(() => encodeJson('payload', { at: new Uint8Array(2) }, 100)).toThrow(
+      'payload.at: expected a plain object or array, or what has a toJSON, found a Uint8Array, which JSON would lose.',
+    );
+  });
+
+  it.each<[string, unknown, string]>([
+    ["an instance of the application's class", new (class Point { x = 1; })(), '{"x":1}'], // prettier-ignore
+    ['an instance without fields', new (class Ping {})(), '{}'],
+    ['an object without a prototype', Object.assign(Object.create(null) as object, { a: 1 }), '{"a":1}'],
+    [
+      "another realm's object",
+      runInNewContext('({ list: [{}, new Date(0)] })'),
+      '{"list":[{},"1970-01-01T00:00:00.000Z"]}',
+    ],
+    ['a Buffer, by its toJSON', Buffer.from([7]), '{"type":"Buffer","data":[7]}'],
+    ['a URL, by its toJSON', new URL('https://a.b/'), '"https://a.b/"'],
+    ['an Error with a toJSON', Object.assign(new Error('x'), { toJSON: () => 'x' }), '"x"'],
+    ['boxed values', [Object(1), Object('a'), Object(true)], '[1,"a",true]'],
+  ])('takes %s', (_, value, json) => {
+    expect(encodeJson('payload', value, 1_000)).toBe(json);
   });
 
   it('takes nesting up to the limit', () => {
