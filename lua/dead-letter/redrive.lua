@@ -21,7 +21,8 @@ for i = 2, #ARGV do
   if redis.call('ZREM', dead, id) == 1 and redis.call('EXISTS', key) == 1 then
     redis.call('LREM', failed, 1, id)
     leave_history(id)
-    redis.call('HDEL', key, 'crashes', 'last_chance', 'errors', 'unhandled', 'failed_at_ms', 'expires_at_ms', 'cancel_requested_at_ms')
+    redis.call('HDEL', key, 'crashes', 'last_chance', 'errors', 'unhandled', 'unhandled_at_ms', 'failed_at_ms',
+      'expires_at_ms', 'cancel_requested_at_ms')
     redis.call('HSET', key, 'attempts', 0, 'claimed_at_ms', 0)
     if payload ~= '' then
       redis.call('HSET', key, 'payload', payload)

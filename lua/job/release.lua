@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
 -- Gives unfinished jobs back, their attempt uncounted: processing -> pending (at the front, in the old order) or
--- scheduled. For a shutdown (interruption), a snooze, or a name that no handler of this worker knows (unhandled).
+-- scheduled. For a shutdown (interruption), a snooze, or a name that no handler of this worker knows (unhandled): that job
+-- stays where every worker sees it, and is as old as before.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
--- ARGV[10] how often a job may be released as unhandled before it is a dead letter
--- ARGV[11..] for each job: id, token, fence, reason (interruption, snooze, unhandled), delay in ms (for
---   unhandled: of the first time; doubled each time after, up to a minute)
+-- ARGV[10..] for each job: id, token, fence, reason (interruption, snooze, unhandled), delay in ms, name (for unhandled,
+--   where the hash has none: the name that the worker found in the payload; else '')
 -- Returns, for each job: released | failed | cancelled | lost.
 -- Repeated: the token is empty and the fence equal, or the attempt_log has the fence, so it counts as done and changes
 --   nothing.
@@ -20,34 +20,40 @@
 --@include lib/place/requeue
 --@include lib/settle/attempt_log
 --@include lib/settle/finish
-local max_unhandled = tonumber(ARGV[first])
 local counters = { interruption = 'interruptions', snooze = 'snoozes', unhandled = 'unhandled' }
-local first_answer = { pending = 'released', scheduled = 'released', failed = 'failed', cancelled = 'cancelled' }
+local first_answer = { pending = 'released', scheduled = 'released', cancelled = 'cancelled' }
 
-local function release(id, reason, delay)
+local function note_unhandled(key, found_name, ready_at)
+  redis.call('HSETNX', key, 'unhandled_at_ms', now)
+  if found_name ~= '' and redis.call('HSETNX', key, 'name', found_name) == 1 then
+    redis.call('HSET', key, 'foreign', '1')
+  end
+  if ready_at then
+    redis.call('HSET', key, 'ready_at_ms', ready_at)
+  else
+    redis.call('HDEL', key, 'ready_at_ms')
+  end
+end
+
+local function release(id, reason, delay, found_name)
   local key = job .. id
   redis.call('ZREM', claims, id)
   log_attempt(id, reason)
-  local name, priority, rank, cancel, attempts, times = unpack(read(key, 'name', 'priority', 'rank',
-    'cancel_requested_at_ms', 'attempts', counters[reason]))
-  times = increment(times)
+  local priority, rank, cancel, attempts, ready_at, times = unpack(read(key, 'priority', 'rank',
+    'cancel_requested_at_ms', 'attempts', 'ready_at_ms', counters[reason]))
   redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'attempts', math.max(0, (tonumber(attempts) or 1) - 1),
-    counters[reason], times)
+    counters[reason], increment(times))
   if cancel then
     end_cancelled(id)
     return 'cancelled'
-  end
-  if reason == 'unhandled' and tonumber(times) > max_unhandled then
-    bury(id, 'No worker of this queue handles the name "' .. (name or '') .. '"; it was offered ' .. times .. ' times.')
-    return 'failed'
-  end
-  if reason == 'unhandled' then
-    delay = math.min(60000, delay * 2 ^ (times - 1))
   end
   if delay > 0 then
     to_later(id, now + delay)
   else
     to_front(id, priority, rank)
+  end
+  if reason == 'unhandled' then
+    note_unhandled(key, found_name, ready_at)
   end
   redis.call('HINCRBY', stats, 'released_total', 1)
   emit(id, 'released')
@@ -55,7 +61,7 @@ local function release(id, reason, delay)
 end
 
 local answers, current_claims, claim_of = {}, {}, {}
-for i = first + 1, #ARGV, 5 do
+for i = first, #ARGV, 6 do
   local id, token, fence = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   local current, last_fence, status = unpack(read(job .. id, 'claim_token', 'fence', 'status'))
   local index = #answers + 1
@@ -63,7 +69,8 @@ for i = first + 1, #ARGV, 5 do
   if current == token and status == 'processing' then
     local claim = claim_of[id]
     if not claim then
-      claim = { id = id, fence = tonumber(fence), reason = ARGV[i + 3], delay = tonumber(ARGV[i + 4]), indexes = {} }
+      claim = { id = id, fence = tonumber(fence), reason = ARGV[i + 3], delay = tonumber(ARGV[i + 4]), name = ARGV[i + 5],
+        indexes = {} }
       claim_of[id], current_claims[#current_claims + 1] = claim, claim
     end
     claim.indexes[#claim.indexes + 1] = index
@@ -76,7 +83,7 @@ end
 -- The job claimed first must be claimed first again, so it is put to the front last.
 table.sort(current_claims, function(a, b) return a.fence > b.fence end)
 for _, claim in ipairs(current_claims) do
-  local answer = release(claim.id, claim.reason, claim.delay)
+  local answer = release(claim.id, claim.reason, claim.delay, claim.name)
   for _, index in ipairs(claim.indexes) do
     answers[index] = answer
   end

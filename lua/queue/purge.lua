@@ -53,9 +53,9 @@ end
 if looked < limit then
   redis.call('UNLINK', unique, unique_expiries, wake, sweep, foreign_claims, histories)
   if redis.call('ZCOUNT', workers, now - seen, '+inf') == 0 then
-    redis.call('UNLINK', workers, handler_limits, retention)
+    redis.call('UNLINK', workers, handler_limits, retention, names)
   else
-    for _, key in ipairs({ workers, handler_limits, retention }) do
+    for _, key in ipairs({ workers, handler_limits, retention, names }) do
       redis.call('PEXPIRE', key, stay)
     end
   end

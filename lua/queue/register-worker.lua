@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Says that a worker serves this queue, with its limits and those of its handlers, or that it no longer does. The first one stands
+-- Says that a worker serves this queue, with the names and limits of its handlers, or that it no longer does. The first one stands
 -- for a first sweep: a server that goes away before one is known by the gap, and live claims are not taken back at once, see
 -- lua/sweep/reclaim.lua. What a purge gave an end, because nobody might serve the queue any more, has none again. The last worker
 -- of a queue without jobs takes along what was announced, since no sweep may come.
@@ -19,13 +19,14 @@ if ARGV[2] == '1' then
   for i = 4, #ARGV, 3 do
     local name, limits, kept = ARGV[i], ARGV[i + 1], ARGV[i + 2]
     redis.call('HSET', handler_limits, name, limits)
+    redis.call('ZADD', names, now, name)
     if kept == '' then
       redis.call('HDEL', retention, name)
     else
       redis.call('HSET', retention, name, kept)
     end
   end
-  for _, announced in ipairs({ workers, handler_limits, retention }) do
+  for _, announced in ipairs({ workers, handler_limits, retention, names }) do
     redis.call('PERSIST', announced)
   end
 else

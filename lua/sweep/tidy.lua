@@ -17,6 +17,7 @@
 --@include lib/retention/announced_queue_limits
 local limit, dead_age = tonumber(ARGV[1]), announced.dead_letter_age or tonumber(ARGV[2])
 local worker_age, schedule_age = tonumber(ARGV[3]), tonumber(ARGV[4])
+local name_age = 2 * 86400000 -- no job waits longer for a worker of its name
 local dead_letter_cap = announced.dead_letter_cap or tonumber(ARGV[8])
 local evicted_ttl, result_ttl = ARGV[9], announced.result_ttl or tonumber(ARGV[10])
 local cancelled_ttl = announced.cancelled_ttl or announced.result_ttl or tonumber(ARGV[11])
@@ -76,5 +77,6 @@ prune_stale() -- first, so that nothing is taken for the sake of what is gone
 trim_histories()
 leave(schedule_owners, now - schedule_age, forget_schedule)
 redis.call('ZREMRANGEBYSCORE', workers, '-inf', now - worker_age)
+redis.call('ZREMRANGEBYSCORE', names, '-inf', now - name_age)
 forget_idle_queue()
 return more

@@ -150,7 +150,7 @@ describe('lua/lib', () => {
   });
 
   it('the keys of claim are sent in the order of its header', () => {
-    const keys = new QueueKeys('jobs').forClaim('w');
+    const keys = new QueueKeys('jobs').forNamedClaim('w');
     expect(keys.map((key) => key.slice('queue:jobs:'.length).replace(/^batch:w$/, 'batch'))).toEqual(
       headerKeys('job/claim'),
     );

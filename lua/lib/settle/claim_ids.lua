@@ -1,7 +1,7 @@
 -- Claims the jobs of ids, which are in no place any more: fence, token, attempt and expiry, and the memory of the batch.
 -- One that a client of the pattern left in pending although it has ended is only dropped.
 -- No function, since that would bind what it needs: read, hand_over, reply, job, claims, sequence, batch, now, now_text,
--- visibility, token, worker, slots, ids, and what lib/settle/claim_check needs.
+-- visibility, token, worker, slots, ids, overdue, and what lib/settle/claim_check needs.
 local fence = redis.call('INCRBY', sequence, #ids == 1 and '1' or string.format('%d', #ids)) - #ids
 local expiry = string.format('%d', now + visibility)
 local expiries, remembered, claimed = { nil, nil }, { token, nil }, 0
@@ -12,9 +12,9 @@ for _, id in ipairs(ids) do
     'name', 'payload', 'attempts', 'enqueued_at_ms', 'options'))
   attempts = attempts and math.max(0, tonumber(attempts) or 0) or 0
   local verdict = ''
-  if attempts > 0 or options or not payload then
+  if attempts > 0 or options or not payload or overdue then
 --@include lib/settle/claim_check
-    verdict = check_claim(key, name, payload, attempts)
+    verdict = overdue and overdue[id] or check_claim(key, name, payload, attempts)
   end
   if verdict ~= 'ended' then
     local runs = verdict == '' or verdict == 'expires' or verdict == 'alone'

@@ -95,6 +95,8 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   errors: number;
   crashes: number;
   interruptions: number;
+  /** How often a worker gave the job back because no handler there knew its name. */
+  unhandled: number;
   priority: number;
   /** The schedule whose tick, or `runNow`, enqueued it. */
   schedule?: string;

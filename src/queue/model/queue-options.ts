@@ -58,6 +58,11 @@ export interface QueueOptions {
   events?: 'listened' | 'always' | 'off';
   /** How long a claim of a client of the Redis pattern lasts, from when a sweep first sees it, in ms. Default: `visibilityMs`. */
   foreignVisibilityMs?: number;
+  /**
+   * How long a job waits for a worker that handles its name, in ms, before it is a dead letter; it counts from when such a
+   * worker last announced itself. At most a day; 0: for ever. Default 3,600,000.
+   */
+  unhandledAgeMs?: number;
   /** How long an enqueue may take, in ms, before it fails with an EnqueueError. Default 5,000. */
   enqueueTimeoutMs?: number;
   /**
@@ -96,6 +101,7 @@ export const queueOptionFields = {
     .enum(['listened', 'always', 'off'], { error: "expected 'listened', 'always' or 'off'" })
     .default('listened'),
   foreignVisibilityMs: duration(100).optional(),
+  unhandledAgeMs: wholeNumber(0, 86_400_000, ' ms').default(3_600_000),
   enqueueTimeoutMs: timerDuration(1).default(5_000),
   durability: durabilitySchema.default('memory'),
   replicas: wholeNumber(1, 100).default(1),

@@ -1,4 +1,5 @@
 import type { StoredError } from '../model/job.js';
+import { show } from '../model/names.js';
 import { cutMessage } from '../model/serialize-error.js';
 
 /** What a claim, or a start, says of a job that must not run; see `lua/lib/settle/refusal.lua`. */
@@ -11,9 +12,21 @@ interface Refusal {
   last_error?: string;
 }
 
+/** What a claim says of a job that waited too long for a worker of its name; see `lua/lib/place/unserved.lua`. */
+interface Unhandled {
+  name: string;
+  waited_ms: string;
+  /** How often a worker gave the job back. */
+  times: string;
+  /** How many live workers serve the queue. */
+  workers: number;
+  /** Some of the names that they announced; an empty object where they announced none. */
+  known: readonly string[] | Record<string, never>;
+}
+
 const CANCELLED = 'JobCancelled';
 
-const REASONS: Record<string, { name: string; tell: (job: Refusal) => string }> = {
+const REASONS: Record<string, { name: string; tell: (job: Refusal & Unhandled) => string }> = {
   missing: { name: 'BrokenJob', tell: () => 'The job hash is missing: it was deleted or has expired.' },
   cancelled: {
     name: CANCELLED,
@@ -24,6 +37,7 @@ const REASONS: Record<string, { name: string; tell: (job: Refusal) => string }> 
     name: 'AttemptsExhausted',
     tell: ({ attempts, max_attempts: limit }) => `The job has used ${count(attempts)}, and its limit is ${limit}.`,
   },
+  unhandled: { name: 'JobUnhandled', tell: unhandledMessage },
 };
 
 /** The error of a job that was cancelled while it waited. */
@@ -42,7 +56,7 @@ export function refusalOf(verdict: string): StoredError | undefined {
   if (!reason) {
     return undefined;
   }
-  const job = JSON.parse(verdict.slice(space)) as Refusal;
+  const job = JSON.parse(verdict.slice(space)) as Refusal & Unhandled;
   const before = job.last_error ? ` Its last error: ${job.last_error}` : '';
   return { name: reason.name, message: cutMessage(reason.tell(job) + before) };
 }
@@ -54,6 +68,16 @@ function expired({ attempts, started }: Refusal): string {
   return attempts === '0'
     ? 'The job expired after it was given back, before its next attempt.'
     : `The job expired after ${count(attempts)}, before the next one.`;
+}
+
+function unhandledMessage({ name, waited_ms: waitedMs, times, workers, known }: Unhandled): string {
+  const names = Object.values(known).map(show);
+  const announced = names.length === 0 ? 'none of them announced a name' : `they announced ${names.join(', ')}`;
+  return (
+    `No live worker handles the name ${show(name)}: the job waited for one for ${Math.round(Number(waitedMs) / 60_000)} ` +
+    `minutes, and was given back ${times} times. Live workers of this queue: ${workers}; ${announced}. ` +
+    'Deploy a handler for the name, then redrive the job.'
+  );
 }
 
 function count(attempts: string): string {

@@ -31,8 +31,21 @@ export class ClaimAnswer {
   readonly jobs = Array.of<ClaimedJob>();
   readonly refused = Array.of<RefusedJob>();
 
+  /** What the claim left to others; absent where it took whatever came first. */
+  left?: LeftJobs;
+
   /** @param nextDueInMs ms until the next scheduled job is due; undefined when none is scheduled or the claim did not look */
   constructor(readonly nextDueInMs: number | undefined) {}
+}
+
+/** What a claim of certain names only saw of other jobs. */
+export interface LeftJobs {
+  /** Where the next claim is to look; -1: all jobs were looked at. */
+  cursor: number;
+  /** Whether a live worker handles one of them. */
+  elsewhere: boolean;
+  /** The names among them that no live worker handles. */
+  unserved: readonly string[];
 }
 
 const CLAIM_FIELDS = 5;
@@ -99,6 +112,14 @@ export function decodeClaim(
   return answer;
 }
 
+/** Decodes the reply of a claim that takes certain names only. */
+export function decodeNamedClaim(...[reply, ...rest]: Parameters<typeof decodeClaim>): ClaimAnswer {
+  const [claimed, cursor, elsewhere, ...unserved] = reply as [unknown, number, number, ...string[]];
+  const answer = decodeClaim(claimed, ...rest);
+  answer.left = { cursor: Number(cursor), elsewhere: Number(elsewhere) === 1, unserved };
+  return answer;
+}
+
 /**
  * A copy of what a literal made. V8 (of Node 20) learns for each literal where to allocate: once most of its objects have
  * outlived a scavenge, the next are made among the old ones. There each keeps what it holds until a long collection, and
@@ -162,6 +183,7 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
     errors: Number(hash.errors ?? 0),
     crashes: Number(hash.crashes ?? 0),
     interruptions: Number(hash.interruptions ?? 0),
+    unhandled: Number(hash.unhandled ?? 0),
     priority: Number(hash.priority ?? 0),
     enqueuedAt: new Date(Number(hash.enqueued_at_ms ?? 0)),
     attemptLog: decodeAttempts(hash),

@@ -1,10 +1,13 @@
-import { decodeClaim, type ClaimAnswer } from './decode-job.js';
+import { decodeClaim, decodeNamedClaim, type ClaimAnswer } from './decode-job.js';
 import { decodeEnqueue, type EnqueueAnswer, type EncodedJob } from './enqueue-call.js';
 import type { ClaimRef, StoredError } from '../model/job.js';
 import type { QueueKeys } from './queue-keys.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import { refusalOf } from './claim-refusal.js';
 import type { ScriptArgument, ScriptCall } from '../redis/script-runner.js';
+
+/** How long ago a worker may have announced itself and still counts, in ms. */
+export const WORKER_SEEN_MS = 30_000;
 
 /** How long a hash lives once its id fell off the history, in ms: time enough to fetch a result that was just announced. */
 export const EVICTED_TTL_MS = 10_000;
@@ -22,6 +25,16 @@ export interface ClaimRequest {
    * and one on its last chance runs alone. Absent where the claimer does not say what begins: nothing is held.
    */
   slots?: number;
+  /** Set where the claimer takes only jobs whose names it handles, and leaves the others in their places. */
+  only?: OnlyNames;
+}
+
+/** The jobs that a claimer takes, where it met one that it does not handle. */
+export interface OnlyNames {
+  /** All its handlers. */
+  limits: readonly AttemptLimits[];
+  /** Where to look for their jobs, as the last claim said; -1: at the front and the back only. */
+  cursor: number;
 }
 
 /** The limits of a handler that has its own. */
@@ -67,17 +80,32 @@ export class JobCalls {
   }
 
   claim(request: ClaimRequest): ScriptCall<ClaimAnswer> {
-    const { count, token, worker, stream, slots, attemptLimits = [] } = request;
+    const { count, token, worker, stream, slots, only } = request;
+    const attemptLimits = only?.limits ?? request.attemptLimits ?? [];
     const { visibilityMs, maxAttempts } = this.options;
     const settings = [count, visibilityMs, token, worker, maxAttempts, slots ?? ''];
     const maxAttemptsOf = (name: string) =>
-      attemptLimits.find((policy) => policy.name === name)?.maxAttempts ?? maxAttempts;
-    return {
-      script: 'jobClaim',
-      keys: this.keys.forClaim(`${worker}:${stream}`),
-      args: [...settings, ...attemptLimits.flatMap((policy) => [policy.name, policy.maxAttempts])],
-      decode: (reply) => decodeClaim(reply, this.keys.queue, token, maxAttemptsOf),
-    };
+      attemptLimits.find((limit) => limit.name === name)?.maxAttempts ?? maxAttempts;
+    const claimer = `${worker}:${stream}`;
+    const { queue } = this.keys;
+    const args = [
+      ...settings,
+      ...(only ? [only.cursor, this.options.unhandledAgeMs, WORKER_SEEN_MS] : []),
+      ...attemptLimits.flatMap((limit) => [limit.name, limit.maxAttempts]),
+    ];
+    return only
+      ? {
+          script: 'jobClaim',
+          keys: this.keys.forNamedClaim(claimer),
+          args,
+          decode: (reply) => decodeNamedClaim(reply, queue, token, maxAttemptsOf),
+        }
+      : {
+          script: 'jobClaim',
+          keys: this.keys.forClaim(claimer),
+          args,
+          decode: (reply) => decodeClaim(reply, queue, token, maxAttemptsOf),
+        };
   }
 
   /** Says that a job starts which waited in its worker. Answers that, or why it must not. */

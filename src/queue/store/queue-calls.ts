@@ -1,23 +1,17 @@
 import { limitsText, retentionText, type HandlerRetention } from './encode-worker-limits.js';
 import { decodeJob, decodeJobs } from './decode-job.js';
 import { decodeStats } from './decode-stats.js';
-import { EVICTED_TTL_MS, JobCalls, type AttemptLimits } from './job-calls.js';
+import { EVICTED_TTL_MS, JobCalls, WORKER_SEEN_MS, type AttemptLimits } from './job-calls.js';
 import type { ClaimedJob, ClaimRef, JobRecord, JobStatus, QueueStats, StoredError } from '../model/job.js';
 import type { QueueKeys } from './queue-keys.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import type { ScriptArgument, ScriptCall, ScriptName } from '../redis/script-runner.js';
-
-/** How long ago a worker may have announced itself and still counts, in ms. */
-const WORKER_SEEN_MS = 30_000;
 
 /** How long a worker that says nothing is remembered, in ms. */
 const WORKER_FORGOTTEN_MS = 10 * WORKER_SEEN_MS;
 
 /** How long a schedule that no code declares any more is kept at rest before it is removed, in ms. */
 const UNDECLARED_AGE_MS = 86_400_000;
-
-/** How often a job whose name no worker knows is offered before it is a dead letter; with the delays of the worker about 8 minutes. */
-const MAX_UNHANDLED = 10;
 
 export interface Failure extends ClaimRef {
   error: StoredError;
@@ -31,6 +25,8 @@ export interface Failure extends ClaimRef {
 export interface Release extends ClaimRef {
   reason: 'interruption' | 'snooze' | 'unhandled';
   delayMs: number;
+  /** For `unhandled`, where the producer stored no name: the name that was found in the payload. */
+  name?: string;
 }
 
 export type FailOutcome = 'retry' | 'failed' | 'cancelled' | 'lost';
@@ -74,11 +70,18 @@ export class QueueCalls extends JobCalls {
   }
 
   release(releases: readonly Release[]): ScriptCall<ReleaseOutcome[]> {
-    const args = releases.flatMap(({ id, token, fence, reason, delayMs }) => [id, token, fence, reason, delayMs]);
+    const args = releases.flatMap(({ id, token, fence, reason, delayMs, name = '' }) => [
+      id,
+      token,
+      fence,
+      reason,
+      delayMs,
+      reason === 'unhandled' ? name : '',
+    ]);
     return call(
       'jobRelease',
       this.keys.standard,
-      [...this.retention, MAX_UNHANDLED, ...args],
+      [...this.retention, ...args],
       (reply) => reply as ReleaseOutcome[],
     );
   }

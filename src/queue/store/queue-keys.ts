@@ -43,6 +43,7 @@ export class QueueKeys {
   readonly schedulePrefix: string;
   readonly histories: string;
   readonly retention: string;
+  readonly names: string;
 
   /** KEYS of every script but those of the hot path; `lua/lib/core/keys.lua` names them. */
   readonly standard: readonly string[];
@@ -87,6 +88,7 @@ export class QueueKeys {
     this.schedulePrefix = `${this.base}schedule:`;
     this.histories = `${this.base}histories`;
     this.retention = `${this.base}retention`;
+    this.names = `${this.base}names`;
     this.standard = [
       this.jobPrefix,
       this.pending,
@@ -114,6 +116,7 @@ export class QueueKeys {
       this.schedulePrefix,
       this.histories,
       this.retention,
+      this.names,
     ];
     this.forPlainEnqueue = [this.jobPrefix, this.pending, this.wake, this.stats];
     this.forEnqueue = [
@@ -148,6 +151,11 @@ export class QueueKeys {
   /** The key by which a worker ends its own blocking wait. */
   nudge(worker: string): string {
     return `${this.base}nudge:${worker}`;
+  }
+
+  /** Of a claim that takes only jobs whose names the claimer handles. */
+  forNamedClaim(claimer: string): string[] {
+    return [...this.forClaim(claimer), this.names, this.workers, this.sweep];
   }
 
   forClaim(claimer: string): string[] {

@@ -8,15 +8,13 @@ import type { Failure, QueueCalls, Release } from '../../queue/store/queue-calls
 import { Attempt, type AttemptOwner } from './attempt.js';
 import { Prefetcher, type PrefetchOwner } from './prefetch.js';
 import { ownAttemptLimits, attemptLimitsOf, type Handler } from '../handlers/handler.js';
+import { NameFilter } from './name-filter.js';
 import { QueueReporter } from './job-reporter.js';
 import { SettlementBuffer, type OutboxOwner } from './settlement-buffer.js';
 import { mayBeLost, startAttempt, type AttemptStarter } from './start-attempt.js';
 import { publishEvent } from './publish-event.js';
 import { ShutdownError } from './worker-errors.js';
 import type { WorkerEvent } from './worker-event.js';
-
-/** The delay of a job that no handler here knows, in ms; the script doubles it each time, up to a minute. */
-const UNHANDLED_DELAY_MS = 1_000;
 
 /**
  * Nothing is claimed while more settlements than so many rounds of jobs wait: where they are not taken, jobs would run on
@@ -73,6 +71,8 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
   readonly limits: readonly AttemptLimits[];
   /** Those that differ from the queue's, for claims. */
   readonly attemptLimits: readonly AttemptLimits[];
+  /** Which jobs the next claim asks for. */
+  readonly names: NameFilter;
 
   constructor(
     readonly queue: JobQueue,
@@ -88,6 +88,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
     );
     this.limits = attemptLimitsOf(handlers, queue.options);
     this.attemptLimits = ownAttemptLimits(this.limits, queue.options);
+    this.names = new NameFilter(this.limits);
   }
 
   get name(): string {
@@ -138,7 +139,12 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
   /** Takes what a claim brought. `asked` slots were reserved for it, at `askedAtMs`, which is before it ran. */
   take(answer: ClaimAnswer, asked: number, askedAtMs: number): void {
     this.claiming -= asked;
-    this.mayHaveJobs = answer.jobs.length + answer.refused.length >= asked;
+    const found = answer.jobs.length + answer.refused.length;
+    this.mayHaveJobs = found >= asked;
+    const pauseMs = answer.left && this.names.looked(answer.left, found);
+    if (!this.mayHaveJobs && pauseMs !== undefined) {
+      this.rest(pauseMs);
+    }
     this.nextDueInMs = answer.nextDueInMs;
     answer.refused.forEach(({ job, error }) => this.settlements.refuse(job, error));
     const now = performance.now();
@@ -193,7 +199,8 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
   private run(job: ClaimedJob, askedAtMs: number, isSure: boolean): void {
     const handler = this.handlers.get(job.name);
     if (!handler) {
-      return this.refuseUnknownName(job);
+      this.settlements.giveBackUnknown(job, this.names.met(job.name));
+      return this.observer.changed();
     }
     const attempt = new Attempt(job, handler, this);
     this.attempts.add(attempt);
@@ -239,18 +246,6 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
     attempt.begun = true;
     this.running++;
     startAttempt(this, attempt, waitedMs);
-  }
-
-  /** A job that no handler here knows goes back, delayed, for a worker that does; the queue gives up after ten times. */
-  private refuseUnknownName(job: ClaimedJob): void {
-    const { id, token, fence } = job;
-    const why = `has the name "${job.name}", which no handler of this worker knows`;
-    this.observer.warn(`Job ${id} of queue "${this.name}" ${why}; it goes back.`);
-    this.settlements.releases.push({
-      settlement: { id, token, fence, reason: 'unhandled', delayMs: UNHANDLED_DELAY_MS },
-      refused: { job, error: new Error(`The job ${why}.`) },
-    });
-    this.observer.changed();
   }
 
   completed(attempt: Attempt): void {

@@ -1,3 +1,4 @@
+import { show } from '../../queue/model/names.js';
 import type { ClaimedJob, StoredError } from '../../queue/model/job.js';
 import type { FailOutcome, Failure, Release, ReleaseOutcome } from '../../queue/store/queue-calls.js';
 import { storeError } from '../../queue/model/serialize-error.js';
@@ -16,7 +17,11 @@ export interface Settling<Settlement> {
 /** Who is told what became of the settlements. */
 export interface OutboxOwner {
   readonly reports: JobReporter;
-  readonly observer: { emit: ((event: WorkerEvent) => void) | undefined; readonly failures: FailureLog };
+  readonly observer: {
+    emit: ((event: WorkerEvent) => void) | undefined;
+    readonly failures: FailureLog;
+    readonly warn: (message: string) => void;
+  };
   reportLost(attempt: Attempt): void;
 }
 
@@ -77,6 +82,21 @@ export class SettlementBuffer {
     this.failures.push({
       settlement: { id, token, fence, error, final: true, backoffMs: 0 },
       refused: { job, error: Object.assign(new Error(error.message), { name: error.name }) },
+    });
+  }
+
+  /** A job that no handler here knows goes back to its place, for a worker that does. @param isNew whether to log its name */
+  giveBackUnknown(job: ClaimedJob, isNew: boolean): void {
+    const { id, token, fence, name, nameless, queue } = job;
+    const why = `has the name ${show(name)}, which no handler of this worker knows`;
+    if (isNew) {
+      this.owner.observer.warn(
+        `Job ${id} of queue "${queue}" ${why}. This worker leaves jobs of this name to others from now on.`,
+      );
+    }
+    this.releases.push({
+      settlement: { id, token, fence, reason: 'unhandled', delayMs: 0, ...(nameless && { name }) },
+      refused: { job, error: new Error(`The job ${why}.`) },
     });
   }
 

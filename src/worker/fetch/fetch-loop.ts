@@ -202,9 +202,17 @@ export class FetchLoop {
   }
 
   private claim(runner: QueueRunner, count: number, askedAtMs: number): PendingCall {
-    const { attemptLimits, slots } = runner;
+    const { attemptLimits, slots, names } = runner;
     runner.claiming += count;
-    const request = { count, token: randomId(), worker: this.worker, stream: 'trip', attemptLimits, slots };
+    const request = {
+      count,
+      token: randomId(),
+      worker: this.worker,
+      stream: 'trip',
+      attemptLimits,
+      slots,
+      only: names.only,
+    };
     return pendingCall(runner.scripts.claim(request), (outcome) => {
       this.conclude(runner, outcome, (answer) => runner.take(answer, count, askedAtMs));
       if (!outcome.ok) {

@@ -184,10 +184,18 @@ export class IdleWait {
 
   private claim(runner: QueueRunner) {
     const count = Math.min(runner.freeForWait, 500);
-    const { attemptLimits, slots } = runner;
+    const { attemptLimits, slots, names } = runner;
     const askedAtMs = performance.now();
     runner.claiming += count;
-    const request = { count, token: randomId(), worker: this.worker, stream: 'wait', attemptLimits, slots };
+    const request = {
+      count,
+      token: randomId(),
+      worker: this.worker,
+      stream: 'wait',
+      attemptLimits,
+      slots,
+      only: names.only,
+    };
     const done = (outcome: Settled<ClaimAnswer>) => {
       if (outcome.ok) {
         runner.take(outcome.answer, count, askedAtMs);

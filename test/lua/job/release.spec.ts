@@ -36,9 +36,6 @@ describe('release.lua', () => {
     for (const reason of ['interruption', 'unhandled', ...Array<'snooze'>(18).fill('snooze')] as const) {
       const [job] = await q.claim(1);
       await q.run(q.scripts.release([release(job!, { reason })]));
-      if (reason === 'unhandled') {
-        await q.makeDue('a');
-      }
     }
     const log = await q.attemptLog('a');
     expect(log.map(({ outcome }) => outcome)).toEqual([...Array(3).fill('error'), ...Array(17).fill('snooze')]);
@@ -71,16 +68,30 @@ describe('release.lua', () => {
     expect((await q.attemptLog('a'))[0]).toMatchObject({ attempt: 1, outcome: 'snooze', error: null });
   });
 
-  it('a name that nobody handles is offered 10 times, then a dead letter that says so', async () => {
+  it('a job of an unknown name goes back to its place in pending, and is as old as before', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b');
+    await q.redis.hset(q.keys.job('a'), { ready_at_ms: 5 });
+    const jobs = await q.claim(2);
+    await q.run(q.scripts.release(jobs.map((job) => release(job, { reason: 'unhandled', name: 'ignored' }))));
+    expect(await q.pending()).toEqual(['a', 'b']);
+    expect(await q.job('a')).toMatchObject({ status: 'pending', attempts: '0', unhandled: '1', ready_at_ms: '5' });
+    expect(await q.job('b')).not.toHaveProperty('ready_at_ms');
+    expect(Number(await q.field('a', 'unhandled_at_ms'))).toBeGreaterThan(0);
+    expect(await q.job('a')).toMatchObject({ name: q.name });
+    expect(await q.job('a')).not.toHaveProperty('foreign');
+  });
+
+  it("a foreign producer's job gets the name that the worker found, and keeps the time of its first return", async () => {
     const q = testQueue();
     await q.addAll('a');
-    for (let i = 1; i <= 11; i++) {
+    await q.redis.hdel(q.keys.job('a'), 'name');
+    for (let i = 0; i < 2; i++) {
       const [job] = await q.claim(1);
-      const answer = await q.run(q.scripts.release([release(job!, { reason: 'unhandled' })]));
-      expect(answer).toEqual([i <= 10 ? 'released' : 'failed']);
+      await q.run(q.scripts.release([release(job!, { reason: 'unhandled', name: i === 0 ? 'fax' : 'other' })]));
+      await q.redis.hset(q.keys.job('a'), { unhandled_at_ms: 7 });
     }
-    expect(await q.job('a')).toMatchObject({ status: 'failed', attempts: '0', unhandled: '11' });
-    expect(await q.field('a', 'last_error')).toContain(`handles the name "${q.name}"`);
+    expect(await q.job('a')).toMatchObject({ name: 'fax', foreign: '1', unhandled: '2', unhandled_at_ms: '7' });
   });
 
   it('ends a job that was asked to cancel', async () => {
@@ -118,7 +129,7 @@ describe('release.lua', () => {
   it.each([
     ['released', {}, {}],
     ['released', { delayMs: 60_000 }, {}],
-    ['failed', { reason: 'unhandled' as const }, { unhandled: 10 }],
+    ['released', { reason: 'unhandled' as const }, {}],
     ['cancelled', {}, { cancel_requested_at_ms: 1 }],
   ])('I3: repeated after a lost reply it answers %s again and changes nothing', async (answer, rest, fields) => {
     const q = testQueue();

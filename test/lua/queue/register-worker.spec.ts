@@ -44,6 +44,20 @@ describe('announce.lua', () => {
     await expectUnchanged(q, () => q.run(q.scripts.announce('w1', false)));
   });
 
+  it('I5: tells which names it handles, by the time of the server', async () => {
+    const q = testQueue();
+    const before = await q.now();
+    const limits = { maxAttempts: 1, maxCrashes: 1 };
+    await q.run(
+      q.scripts.announce('w1', true, [
+        { name: 'mail', ...limits },
+        { name: 'sms', ...limits },
+      ]),
+    );
+    expect(await q.redis.zrange(q.keys.names, 0, '-1')).toEqual(['mail', 'sms']);
+    expect(Number(await q.redis.zscore(q.keys.names, 'sms'))).toBeGreaterThanOrEqual(before);
+  });
+
   it('tells what its handlers keep, where that is not as the queue does, and takes it back', async () => {
     const q = testQueue();
     const limits = { maxAttempts: 1, maxCrashes: 1 };
@@ -66,7 +80,7 @@ describe('announce.lua', () => {
     await q.run(q.scripts.announce('w1', true, handlers));
     await q.run(q.scripts.announce('w2', true, handlers));
     await q.run(q.scripts.announce('w1', false));
-    expect(Object.keys(await q.snapshot())).toEqual(['handler_limits', 'retention', 'sweep', 'workers']);
+    expect(Object.keys(await q.snapshot())).toEqual(['handler_limits', 'names', 'retention', 'sweep', 'workers']);
     await q.run(q.scripts.announce('w2', false));
     expect(await q.snapshot()).toEqual({});
   });

@@ -92,45 +92,6 @@ describe('a job that cannot run', () => {
   });
 });
 
-describe('a job whose name no handler of the worker knows', () => {
-  it('goes back, delayed and uncounted, for a worker that does', async () => {
-    const queue = newQueue({ maxAttempts: 1 });
-    const { id } = await queue.enqueue({}, { name: 'fax' });
-    const ignorant = await startWorker([{ queue, handlers: { mail: () => 'sent' } }]);
-    await queue.enqueue({}, { name: 'mail' });
-    await ignorant.event('completed');
-    const job = await queue.get(id);
-    expect(job).toMatchObject({ status: 'scheduled', attempts: 0, attemptLog: [{ outcome: 'unhandled' }] });
-    expect(ignorant.warnings).toContainEqual(expect.stringContaining('"fax", which no handler'));
-    await ignorant.worker.stop();
-
-    const knowing = await startWorker([{ queue, handlers: { fax: () => 'faxed' } }]);
-    await knowing.event('completed');
-    expect(await queue.get(id)).toMatchObject({ status: 'completed', attempts: 1 });
-  });
-
-  it('waits longer each time, and ends as a dead letter with the reason', async () => {
-    const queue = newQueue();
-    const { id } = await queue.enqueue({}, { name: 'fax' });
-    const worker = await startWorker([{ queue, handlers: { mail: () => 'sent' } }]);
-    const waits: number[] = [];
-    for (let times = 1; times <= 10; times++) {
-      const started = performance.now();
-      const offered = () => queue.get(id).then((job) => job!.attemptLog.length === times && job);
-      let job = await offered();
-      while (!job) {
-        if (performance.now() - started > 5_000) throw new Error(`was not offered ${times} times`);
-        job = await offered();
-      }
-      waits.push(job.dueAt!.getTime() - job.attemptLog.at(-1)!.endedAt.getTime());
-      await queue.reschedule(id, { delayMs: 0 });
-    }
-    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60, 60].map((seconds) => seconds * 1_000));
-    await expect(queue.result(id)).rejects.toThrow('No worker of this queue handles the name "fax"');
-    expect(worker.count('started')).toBe(0);
-  });
-});
-
 function redisOf(queue: JobQueue): Redis {
   return queue.connection.client as Redis;
 }

@@ -1,0 +1,81 @@
+-- take_named(count): takes up to count ids of jobs whose names the claimer handles. Other jobs stay where they are, for
+-- workers that handle them. A call looks at the front, at one slice behind a cursor, and at the newest jobs, so its cost
+-- has a bound however many jobs of other names stand in front.
+-- Returns the ids; whether claimable jobs are left; the next cursor, or -1 where all jobs were looked at.
+-- elsewhere: whether a live worker handles a job that was left. unserved: the names of left jobs that no live worker handles.
+-- Needs: job, pending, prioritized, sequence, now, read, names, workers, sweep, first_limit, overdue.
+local window, slice = 100, 500
+local cursor, max_age, seen_ms = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local urgent, plain, looked, newest, served = {}, {}, {}, {}, {}
+for i = first_limit, #ARGV, 2 do
+  served[ARGV[i]] = true
+end
+--@include lib/place/unserved
+
+local function look_at(ids, chosen, most)
+  for _, id in ipairs(ids) do
+    if #chosen >= most then
+      return
+    end
+    if not looked[id] then
+      looked[id] = true
+      chosen[#chosen + 1] = may_take(id) and id or nil
+    end
+  end
+end
+
+-- From the right, which is the front; at is a position from 0.
+local function pending_from(at, most)
+  local ids, turned = redis.call('LRANGE', pending, -at - most, -at - 1), {}
+  for i = #ids, 1, -1 do
+    turned[#turned + 1] = ids[i]
+  end
+  return turned
+end
+
+local function look_behind_cursor(count)
+  local urgent_waiting = redis.call('ZCARD', prioritized)
+  if cursor < urgent_waiting then
+    look_at(redis.call('ZRANGE', prioritized, cursor, cursor + slice - 1), urgent, count)
+  else
+    look_at(pending_from(cursor - urgent_waiting, slice), plain, count)
+  end
+  local taken = #urgent + #plain
+  if taken < count then
+    local next_at = cursor < urgent_waiting and math.min(cursor + slice, urgent_waiting) or cursor + slice
+    cursor = next_at >= urgent_waiting + redis.call('LLEN', pending) and -1 or math.max(0, next_at - taken)
+  end
+end
+
+local function remove(id)
+  if redis.call('ZREM', prioritized, id) == 0 then
+    redis.call('LREM', pending, newest[id] and 1 or -1, id)
+  end
+end
+
+local function take_named(count)
+  look_at(redis.call('ZRANGE', prioritized, 0, window - 1), urgent, count)
+  look_at(pending_from(0, window), plain, count)
+  if cursor >= 0 and #urgent + #plain < count then
+    look_behind_cursor(count)
+  end
+  if #urgent + #plain < count then
+    local before = #plain
+    look_at(redis.call('LRANGE', pending, 0, window - 1), plain, count)
+    for i = before + 1, #plain do
+      newest[plain[i]] = true
+    end
+  end
+  -- One claim in ten goes to a plain job, so that urgent ones starve nobody.
+  local ids, turn, u, p = {}, tonumber(redis.call('GET', sequence) or 0), 1, 1
+  while #ids < count and (urgent[u] or plain[p]) do
+    turn = turn + 1
+    if plain[p] and (not urgent[u] or turn * 0.6180339887498949 % 1 < 0.1) then
+      ids[#ids + 1], p = plain[p], p + 1
+    else
+      ids[#ids + 1], u = urgent[u], u + 1
+    end
+    remove(ids[#ids])
+  end
+  return ids, #ids == count and redis.call('EXISTS', pending, prioritized) > 0, cursor
+end

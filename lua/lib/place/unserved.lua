@@ -1,0 +1,72 @@
+-- may_take(id): whether the claimer takes this job: it handles the name, or the job waited for longer than max_age since a
+-- live worker last announced its name. Then overdue[id] says why it must not run.
+-- A job of a foreign producer has its name in its payload. A name that is found is written, so the payload is read once; where
+-- none is found the claimer takes the job. Such a job also waits while clients of the Redis pattern claim jobs here, since they
+-- announce nothing.
+-- Needs: job, now, read, names, workers, sweep, served, max_age, seen_ms, overdue.
+local announced_at, young, elsewhere, unserved = {}, {}, false, {}
+
+local function known_names()
+  return redis.call('ZRANGE', names, '+inf', now - seen_ms, 'BYSCORE', 'REV', 'LIMIT', 0, 10)
+end
+
+local function reason_of(name, waited, times)
+  return 'unhandled ' .. cjson.encode({ name = name, waited_ms = string.format('%.0f', waited), times = times or '0',
+    workers = redis.call('ZCOUNT', workers, now - seen_ms, '+inf'), known = known_names() })
+end
+
+local function waits_for_foreign(id)
+  local seen_at = tonumber(redis.call('HGET', sweep, 'foreign_seen_at_ms') or nil)
+  return seen_at and now - seen_at <= max_age and read(job .. id, 'foreign')[1]
+end
+
+-- Of a short payload, so that the cost has a bound.
+local function name_in_payload(key)
+  local payload = read(key, 'payload')[1]
+  local read_well, decoded = pcall(cjson.decode, payload and #payload <= 4096 and payload or '')
+  local name = read_well and type(decoded) == 'table' and decoded.kind
+  return type(name) == 'string' and name ~= '' and name or nil
+end
+
+local function found_name(key)
+  local name = name_in_payload(key)
+  if name and not served[name] then
+    redis.call('HSET', key, 'name', name, 'foreign', '1', 'unhandled_at_ms', now)
+  end
+  return name
+end
+
+-- The front holds the oldest jobs: where the first of a name is not overdue, those behind it are not asked.
+local function is_overdue(id, name)
+  if max_age == 0 or young[name] or now - announced_at[name] <= max_age then
+    return false
+  end
+  local ready_at, enqueued_at, unhandled_at, times = unpack(read(job .. id, 'ready_at_ms', 'enqueued_at_ms',
+    'unhandled_at_ms', 'unhandled'))
+  local waited = now - math.max(announced_at[name], tonumber(unhandled_at or ready_at or enqueued_at) or now)
+  if waited <= max_age then
+    young[name] = true
+  elseif not waits_for_foreign(id) then
+    overdue[id] = reason_of(name, waited, times)
+    return true
+  end
+  return false
+end
+
+local function may_take(id)
+  local key = job .. id
+  local name = redis.pcall('HGET', key, 'name')
+  if type(name) ~= 'string' then
+    name = found_name(key)
+  end
+  if not name or served[name] then
+    return true
+  end
+  announced_at[name] = announced_at[name] or tonumber(redis.call('ZSCORE', names, name) or 0)
+  if announced_at[name] > now - seen_ms then
+    elsewhere = true
+    return false
+  end
+  unserved[name] = true
+  return is_overdue(id, name)
+end

@@ -1,0 +1,85 @@
+import type { LeftJobs } from '../../queue/store/decode-job.js';
+import type { OnlyNames, AttemptLimits } from '../../queue/store/job-calls.js';
+
+/** After so long without a job of another name, in ms, the queue is claimed from as before. */
+const QUIET_MS = 60_000;
+
+/** The pause between two slices of one pass over the queue, in ms, where a slice held no job for this worker. */
+const SLICE_PAUSE_MS = 2;
+
+/** The pause between two claims, in ms, while jobs wait here that another live worker handles. */
+const POLL_MS = 100;
+
+/** The least pause between two passes over the whole queue, in ms. */
+const PASS_PAUSE_MS = 2_000;
+
+/** How much longer than a pass the pause after it is, at least. */
+const PASS_PAUSE_FACTOR = 20;
+
+/** How many names of other workers are remembered. */
+const MOST_NAMES = 100;
+
+/**
+ * Keeps a worker that handles only some names of a queue from taking the others again and again. Once it met a job of
+ * another name it asks for its own names only, and the others stay in their places. Each claim looks at the front and the
+ * back of the queue, and at a slice between them; passes over the whole queue are bounded in time.
+ */
+export class NameFilter {
+  private metAt = -Infinity;
+  private cursor = 0;
+  private passBeganAt = 0;
+  private nextPassAt = 0;
+  private readonly names = new Set<string>();
+
+  /** @param limits of all handlers of this worker, by name */
+  constructor(
+    private readonly limits: readonly AttemptLimits[],
+    private readonly now: () => number = () => performance.now(),
+  ) {}
+
+  /** What the next claim asks for; undefined while it takes whatever comes first. */
+  get only(): OnlyNames | undefined {
+    const now = this.now();
+    if (now - this.metAt > QUIET_MS) {
+      return undefined;
+    }
+    if (this.cursor === -1 && now >= this.nextPassAt) {
+      this.cursor = 0;
+      this.passBeganAt = now;
+    }
+    return { limits: this.limits, cursor: this.cursor };
+  }
+
+  /** Notes that a claim brought a job of another name. Returns whether this name is new, up to a number of names. */
+  met(name: string): boolean {
+    const now = this.now();
+    if (now - this.metAt > QUIET_MS) {
+      this.cursor = 0;
+      this.passBeganAt = now;
+    }
+    this.metAt = now;
+    const isNew = !this.names.has(name) && this.names.size < MOST_NAMES;
+    return isNew && this.names.add(name).has(name);
+  }
+
+  /**
+   * Takes in what a claim left to others. Returns the pause until the next claim, in ms; undefined where it is to wait until
+   * it is woken.
+   *
+   * @param found how many jobs it brought
+   */
+  looked({ cursor, elsewhere, unserved }: LeftJobs, found: number): number | undefined {
+    const now = this.now();
+    if (elsewhere || unserved.length > 0) {
+      this.metAt = now;
+    }
+    if (cursor === -1 && this.cursor !== -1) {
+      this.nextPassAt = now + Math.max(PASS_PAUSE_MS, PASS_PAUSE_FACTOR * (now - this.passBeganAt));
+    }
+    this.cursor = cursor;
+    if (cursor !== -1) {
+      return found > 0 ? 0 : SLICE_PAUSE_MS;
+    }
+    return elsewhere ? POLL_MS : undefined;
+  }
+}

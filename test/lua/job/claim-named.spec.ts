@@ -1,0 +1,224 @@
+// A claim that takes only the names that its worker handles: what it takes, what it leaves, and what that costs.
+import { describe, expect, it } from '@jest/globals';
+import type { OnlyNames } from '#queue/store/job-calls.js';
+import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+
+const HOUR = 3_600_000;
+
+function only(names: readonly string[], cursor = 0): { only: OnlyNames } {
+  return { only: { limits: names.map((name) => ({ name, maxAttempts: 3, maxCrashes: 3 })), cursor } };
+}
+
+/** Jobs of the given names, with ids `a-0`, `b-1` …; the first is the next to be claimed. */
+async function addNamed(q: TestQueue, ...names: string[]): Promise<string[]> {
+  const jobs = names.map((name, i) => ({ id: `${name}-${i}`, name, payload: '{}', options: '' }));
+  await q.run(q.scripts.enqueue(jobs));
+  return jobs.map(({ id }) => id);
+}
+
+const handlersOf = (...names: string[]) => names.map((name) => ({ name, maxAttempts: 3, maxCrashes: 3 }));
+
+/** The time since anybody announced the names is `ms` longer. */
+async function ageNames(q: TestQueue, ms: number): Promise<void> {
+  for (const name of await q.ranked(q.keys.names)) {
+    await q.redis.zincrby(q.keys.names, -ms, name);
+  }
+}
+
+describe('a claim of certain names', () => {
+  it('takes their jobs in their order and leaves the others in their places, untouched', async () => {
+    const q = testQueue();
+    await addNamed(q, 'b', 'a', 'b', 'a', 'b');
+    const before = await q.job('b-0');
+    const { jobs, left } = await q.run(q.claimCall(5, only(['a'])));
+    expect(jobs.map(({ id }) => id)).toEqual(['a-1', 'a-3']);
+    expect(await q.pending()).toEqual(['b-0', 'b-2', 'b-4']);
+    expect(await q.job('b-0')).toEqual(before);
+    expect(left).toEqual({ cursor: -1, elsewhere: false, unserved: ['b'] });
+  });
+
+  it("finds the name of a foreign producer's job in its payload, and writes it", async () => {
+    const q = testQueue();
+    const payloads = [
+      '{"kind":"fax"}',
+      '{"kind":"mail"}',
+      '{"kind":5}',
+      'no JSON',
+      `{"kind":"fax","long":"${'x'.repeat(5_000)}"}`,
+    ];
+    for (const [i, payload] of payloads.entries()) {
+      await q.run(q.scripts.enqueue([{ id: `job-${i}`, name: '', payload, options: '' }]));
+      await q.redis.hdel(q.keys.job(`job-${i}`), 'name');
+    }
+    const { jobs, refused, left } = await q.run(q.claimCall(9, only(['mail'])));
+    expect(jobs.map(({ id }) => id)).toEqual(['job-1', 'job-2', 'job-4']);
+    expect(refused.map(({ id }) => id)).toEqual(['job-3']);
+    expect(left!.unserved).toEqual(['fax']);
+    expect(await q.job('job-0')).toMatchObject({ name: 'fax', foreign: '1', status: 'pending' });
+    expect(await q.job('job-1')).not.toHaveProperty('name');
+    q.broken = true; // until the refused one is settled
+  });
+
+  it('takes a job without a name, and one whose hash is gone, as any claim does', async () => {
+    const q = testQueue();
+    await addNamed(q, 'a', 'b');
+    await q.redis.hdel(q.keys.job('a-0'), 'name');
+    await q.redis.del(q.keys.job('b-1'));
+    const { jobs, refused } = await q.run(q.claimCall(5, only(['x'])));
+    expect(jobs.map(({ id }) => id)).toEqual(['a-0']);
+    expect(refused).toMatchObject([{ id: 'b-1', error: { name: 'BrokenJob' } }]);
+    q.broken = true; // until the refused one is settled
+  });
+
+  it('I3: repeated after a lost reply it gives the same jobs and changes nothing', async () => {
+    const q = testQueue();
+    await addNamed(q, 'b', 'a');
+    const call = q.claimCall(5, { ...only(['a']), token: 'same' });
+    const first = await q.run(call);
+    const again = await expectUnchanged(q, () => q.run(call));
+    expect(again.jobs.map(({ id, fence }) => [id, fence])).toEqual(first.jobs.map(({ id, fence }) => [id, fence]));
+  });
+
+  it('takes urgent jobs first and leaves urgent ones of other names', async () => {
+    const q = testQueue();
+    await addNamed(q, 'a');
+    for (const [id, name] of [
+      ['b-high', 'b'],
+      ['a-high', 'a'],
+    ] as const) {
+      await q.run(q.scripts.enqueue([{ id, name, payload: '{}', options: JSON.stringify({ priority: 5 }) }]));
+    }
+    const { jobs } = await q.run(q.claimCall(5, only(['a'])));
+    expect(jobs.map(({ id }) => id).toSorted()).toEqual(['a-0', 'a-high']);
+    expect(await q.ranked(q.keys.prioritized)).toEqual(['b-high']);
+  });
+
+  it('takes nothing from a paused queue', async () => {
+    const q = testQueue();
+    await addNamed(q, 'a');
+    await q.run(q.scripts.pause());
+    expect((await q.run(q.claimCall(5, only(['a'])))).jobs).toEqual([]);
+  });
+
+  it('says that a live worker handles what it left, and wakes that worker', async () => {
+    const q = testQueue();
+    await addNamed(q, 'b');
+    await q.run(q.scripts.announce('w2', true, handlersOf('b')));
+    await q.takeWake();
+    const { left } = await q.run(q.claimCall(1, only(['a'])));
+    expect(left).toEqual({ cursor: -1, elsewhere: true, unserved: [] });
+    expect(await q.takeWake()).toBe(true);
+    await ageNames(q, 31_000);
+    expect((await q.run(q.claimCall(1, only(['a'])))).left).toEqual({
+      cursor: -1,
+      elsewhere: false,
+      unserved: ['b'],
+    });
+    expect(await q.takeWake()).toBe(false);
+  });
+});
+
+describe('a job whose name no live worker handles', () => {
+  it('stays where it is until unhandledAgeMs is over, then must not run, with what is known of the workers', async () => {
+    const q = testQueue({ unhandledAgeMs: HOUR });
+    await addNamed(q, 'fax');
+    await q.run(q.scripts.announce('w1', true, handlersOf('mail', 'sms')));
+    const look = () => q.run(q.claimCall(1, only(['mail', 'sms'])));
+    expect((await look()).refused).toEqual([]);
+    await q.redis.hset(q.keys.job('fax-0'), { ready_at_ms: (await q.now()) - HOUR + 60_000 });
+    expect((await look()).refused).toEqual([]);
+    await q.redis.hset(q.keys.job('fax-0'), { ready_at_ms: (await q.now()) - HOUR - 60_000, unhandled: 2 });
+    const { refused } = await look();
+    expect(refused).toMatchObject([{ id: 'fax-0', error: { name: 'JobUnhandled' } }]);
+    const { message } = refused[0]!.error;
+    expect(message).toContain('No live worker handles the name "fax": the job waited for one for 61 minutes');
+    expect(message).toContain('given back 2 times');
+    expect(message).toContain('Live workers of this queue: 1; they announced "sms", "mail"');
+    await q.run(q.scripts.fail(refused.map((job) => ({ ...job, final: true, backoffMs: 0 }))));
+    expect(await q.job('fax-0')).toMatchObject({ status: 'failed', attempts: '0' });
+  });
+
+  it('counts from when a worker last announced the name', async () => {
+    const q = testQueue({ unhandledAgeMs: HOUR });
+    await addNamed(q, 'fax');
+    await q.redis.hset(q.keys.job('fax-0'), { ready_at_ms: 1 });
+    await q.run(q.scripts.announce('w1', true, handlersOf('fax')));
+    await ageNames(q, HOUR - 60_000);
+    expect((await q.run(q.claimCall(1, only(['mail'])))).refused).toEqual([]);
+    await ageNames(q, 120_000);
+    expect((await q.run(q.claimCall(1, only(['mail'])))).refused).toHaveLength(1);
+    q.broken = true; // until the refused one is settled
+  });
+
+  it('waits for ever with unhandledAgeMs 0', async () => {
+    const q = testQueue({ unhandledAgeMs: 0 });
+    await addNamed(q, 'fax');
+    await q.redis.hset(q.keys.job('fax-0'), { ready_at_ms: 1 });
+    expect((await q.run(q.claimCall(1, only(['mail'])))).refused).toEqual([]);
+  });
+
+  it('of a foreign producer also waits while clients of the pattern claim jobs here: they announce nothing', async () => {
+    const q = testQueue({ unhandledAgeMs: HOUR });
+    await addNamed(q, 'fax');
+    await q.redis.hset(q.keys.job('fax-0'), { foreign: 1, unhandled_at_ms: 1 });
+    await q.redis.hset(q.keys.sweep, 'foreign_seen_at_ms', (await q.now()) - HOUR + 60_000);
+    expect((await q.run(q.claimCall(1, only(['mail'])))).refused).toEqual([]);
+    await q.redis.hset(q.keys.sweep, 'foreign_seen_at_ms', (await q.now()) - HOUR - 60_000);
+    expect((await q.run(q.claimCall(1, only(['mail'])))).refused).toHaveLength(1);
+    q.broken = true; // until the refused one is settled
+  });
+});
+
+const manyJobs = (name: string, count: number) =>
+  Array.from({ length: count }, (_, i) => ({ id: `${name}-${i}`, name, payload: '{}', options: '' }));
+
+async function behindTenThousand(): Promise<TestQueue> {
+  const q = testQueue();
+  q.broken = true; // it is not, but to look at each of so many jobs takes long
+  for (let i = 0; i < 20; i++) {
+    await q.run(q.scripts.enqueue(manyJobs(`b${i}`, 500)));
+  }
+  await q.run(q.scripts.enqueue([...manyJobs('a', 1), ...manyJobs('c', 200)]));
+  return q;
+}
+
+/** Commands that one call makes inside its script. */
+async function commandsOf(q: TestQueue, action: () => Promise<unknown>): Promise<number> {
+  const count = async () => {
+    const info = await q.redis.info('commandstats');
+    return [...info.matchAll(/^cmdstat_(?:hget|hmget|lrange|zrange|zscore|lrem|zrem):calls=(\d+)/gm)]
+      .map(([, calls]) => Number(calls))
+      .reduce((sum, calls) => sum + calls, 0);
+  };
+  const before = await count();
+  await action();
+  return (await count()) - before;
+}
+
+describe('I4: with 10,000 jobs of another name in front', () => {
+  it('each claim looks at a bounded part, and a pass over all of them finds the job behind', async () => {
+    const q = await behindTenThousand();
+    let cursor = 0;
+    let claims = 0;
+    const found: string[] = [];
+    while (cursor !== -1) {
+      const { jobs, left } = await q.run(q.claimCall(1, only(['a'], cursor)));
+      found.push(...jobs.map(({ id }) => id));
+      cursor = jobs.length > 0 ? -1 : left!.cursor;
+      claims++;
+    }
+    expect(found).toEqual(['a-0']);
+    expect(claims).toBeLessThanOrEqual(21);
+    // The other suites share the server, so this is a bound and no exact count.
+    const spent = await commandsOf(q, () => q.run(q.claimCall(1, only(['a'], 0))));
+    expect(spent).toBeLessThan(5_000);
+    expect(await q.redis.llen(q.keys.pending)).toBe(10_200);
+  });
+
+  it('finds the newest job at once', async () => {
+    const q = await behindTenThousand();
+    await q.run(q.scripts.enqueue([{ id: 'new', name: 'a', payload: '{}', options: '' }]));
+    const { jobs } = await q.run(q.claimCall(1, only(['a'], -1)));
+    expect(jobs.map(({ id }) => id)).toEqual(['new']);
+  });
+});
