@@ -7,7 +7,6 @@ import {
 } from '@nestjs/common';
 import { DiscoveryModule, ModuleRef } from '@nestjs/core';
 import { InvalidOptionError } from './queue/model/errors.js';
-import { JobQueueHealthIndicator } from './health/job-queue.health.js';
 import { BootAudit } from './nest/lifecycle/boot-audit.js';
 import { HandlerExplorer } from './nest/handlers/handler-explorer.js';
 import { HandlerRegistry } from './nest/handlers/handler-registry.js';
@@ -105,7 +104,6 @@ const providers: Provider[] = [
     ],
   },
   JobQueueService,
-  JobQueueHealthIndicator,
 ];
 
 /**
@@ -119,7 +117,8 @@ const providers: Provider[] = [
 @Module({
   imports: [DiscoveryModule, LifecycleOrderModule],
   providers,
-  exports: [JobQueueService, JobQueueHealthIndicator],
+  // The registry and the lifecycle are for the health indicator and the other entry points.
+  exports: [JobQueueService, QueueRegistry, WorkerLifecycle],
 })
 export class JobQueueModule extends ConfigurableModuleClass {
   /**

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from '@jest/globals';
-import type { JobHandlerOptions, RunWorkersOptions } from 'nest-job-queue';
+import type { JobHandlerOptions } from 'nest-job-queue';
+import type { RunWorkersOptions } from 'nest-job-queue/workers';
 import { resolveModuleOptions } from '#nest/options/job-queue.options.js';
 import { resolveRunWorkersOptions } from '#processes/options.js';
 import { queueOptionFields, resolveQueueOptions } from '#queue/model/queue-options.js';

@@ -1,7 +1,8 @@
 // A Redis user who may do what a queue needs, and nothing else; and what happens where a right is missing.
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Redis, RedisOptions } from 'ioredis';
-import { JobHandler, JobQueueHealthIndicator, JobQueueService, RecurringJob } from 'nest-job-queue';
+import { JobHandler, JobQueueService, RecurringJob } from 'nest-job-queue';
+import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { DurabilityTimeoutError } from '#queue/enqueue/durable-batcher.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import { RedisPermissionError } from '#queue/redis/permission-error.js';

@@ -2,7 +2,8 @@
 import { once } from 'node:events';
 import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Cluster } from 'ioredis';
-import { JobQueueHealthIndicator, JobQueueService, RedisPermissionError } from 'nest-job-queue';
+import { JobQueueService, RedisPermissionError } from 'nest-job-queue';
+import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { Connection } from '#queue/redis/connection.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { auditServer } from '#queue/doctor/server-audit.js';

@@ -6,11 +6,11 @@ import {
   Job,
   JobHandler,
   JobQueue,
-  JobQueueHealthIndicator,
   JobQueueModule,
   JobQueueService,
   type JobQueueModuleOptions,
 } from 'nest-job-queue';
+import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { compileApp, KeptLog, signal, startApp } from '../nest/app.js';
 import { atMost } from '../support/queue/bounds.js';
 import { failure } from '../support/faults/failure.js';

@@ -2,7 +2,8 @@
 // app of its own. While a dependency is away, health is red; afterwards it is green by itself.
 import { describe, expect, it } from '@jest/globals';
 import type { INestApplication } from '@nestjs/common';
-import { JobQueueHealthIndicator, JobQueueService } from 'nest-job-queue';
+import { JobQueueService } from 'nest-job-queue';
+import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { handlerOf, startApp } from '../nest/app.js';
 import { BACK_MS } from '../support/queue/bounds.js';
 import { FaultProxy } from '../support/faults/fault-proxy.js';

@@ -1,6 +1,7 @@
 // A server that refuses to write: it was made a replica while clients were on it, as in a failover behind one address.
 import { describe, expect, it } from '@jest/globals';
-import { JobHandler, JobQueueHealthIndicator } from 'nest-job-queue';
+import { JobHandler } from 'nest-job-queue';
+import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { startApp } from '../nest/app.js';
 import { atMost, BACK_MS } from '../support/queue/bounds.js';
 import { FaultProxy } from '../support/faults/fault-proxy.js';

@@ -2,7 +2,8 @@
 import { once } from 'node:events';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { JobQueueHealthIndicator, JobQueueService } from 'nest-job-queue';
+import { JobQueueService } from 'nest-job-queue';
+import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { RedisConnection } from '#nest/connection/redis-connection.js';
 import { handlerOf, KeptLog, startApp } from '../nest/app.js';
 import { makeCertificates, type Certificates } from '../support/redis/certificates.js';

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { Controller, Get, type INestApplication } from '@nestjs/common';
 import { HealthCheck, HealthCheckService, TerminusModule } from '@nestjs/terminus';
-import { JobQueueHealthIndicator, JobQueueService, type JobQueueHealthOptions } from 'nest-job-queue';
+import { JobQueueService } from 'nest-job-queue';
+import { JobQueueHealthIndicator, type JobQueueHealthOptions } from 'nest-job-queue/health';
 import request from 'supertest';
 import { freePort } from '../../scripts/redis-server.mjs';
 import { handlerOf, signal, startApp, type TestApp } from '../nest/app.js';

@@ -3,6 +3,7 @@ import { afterEach } from '@jest/globals';
 import type { INestApplication, LoggerService, ModuleMetadata } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { JobHandler, JobQueueModule, type JobQueueModuleOptions } from 'nest-job-queue';
+import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { testRedisUrl } from '../support/redis/redis.js';
 
 const open = new Set<INestApplication>();
@@ -37,9 +38,13 @@ export interface TestApp extends ModuleMetadata {
 }
 
 /** Compiles the app without starting it. */
-export async function compileApp({ jobs, module, log, imports = [], ...rest }: TestApp): Promise<INestApplication> {
+export async function compileApp({ jobs, module, log, imports = [], providers = [], ...rest }: TestApp): Promise<INestApplication> {
   const root = module ?? JobQueueModule.forRoot({ redis: testRedisUrl(), ...jobs });
-  const compiled = await Test.createTestingModule({ imports: [root, ...imports], ...rest })
+  const compiled = await Test.createTestingModule({
+    imports: [root, ...imports],
+    providers: [JobQueueHealthIndicator, ...providers],
+    ...rest,
+  })
     .setLogger(log ?? new KeptLog())
     .compile();
   const app = compiled.createNestApplication();

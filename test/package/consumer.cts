@@ -3,6 +3,7 @@ import assert = require('node:assert');
 import common = require('@nestjs/common');
 import core = require('@nestjs/core');
 import library = require('nest-job-queue');
+import health = require('nest-job-queue/health');
 
 @library.JobHandler('email', { concurrency: 10 })
 class EmailHandler {
@@ -17,8 +18,8 @@ class EmailHandler {
 })
 class AppModule {}
 
-const check: library.JobQueueHealthOptions = { requireWorker: true, maxOldestPendingAgeMs: 60_000 };
-assert.ok(AppModule && check && library.JobQueueHealthIndicator);
+const check: health.JobQueueHealthOptions = { requireWorker: true, maxOldestPendingAgeMs: 60_000 };
+assert.ok(AppModule && check && health.JobQueueHealthIndicator);
 
 // The boot with a handler in threads finds what each thread begins with, though no Redis.
 @library.JobHandler('render', { thread: __filename })

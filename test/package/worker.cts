@@ -3,6 +3,7 @@ import assert = require('node:assert/strict');
 import common = require('@nestjs/common');
 import core = require('@nestjs/core');
 import library = require('nest-job-queue');
+import { runWorkers } from 'nest-job-queue/workers';
 
 @library.JobHandler('greet-require')
 class GreetHandler {
@@ -18,7 +19,7 @@ class AppModule {}
 class CallerModule {}
 
 async function main() {
-  const workers = await library.runWorkers(AppModule, { processes: 2, ownsProcess: false, logger: ['error'] });
+  const workers = await runWorkers(AppModule, { processes: 2, ownsProcess: false, logger: ['error'] });
   const app = await core.NestFactory.createApplicationContext(CallerModule, { logger: ['error'] });
   const jobs = app.get(library.JobQueueService);
   const job = await jobs.enqueue<{ greeting: string; pid: number }>('greet-require', 'Ada');

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { JobHandler, JobQueueModule, JobQueueService, runWorkers } from 'nest-job-queue';
+import { JobHandler, JobQueueModule, JobQueueService } from 'nest-job-queue';
+import { runWorkers } from 'nest-job-queue/workers';
 import type { Job } from 'nest-job-queue';
 
 @JobHandler('greet-import')

@@ -30,7 +30,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const ENTRY = `
 const { Module } = require('@nestjs/common');
-const { JobHandler, JobQueueModule, runWorkers } = require('./library');
+const { JobHandler, JobQueueModule } = require('./library');
+const { runWorkers } = require('./library/workers');
 
 class Handler {
   handle(job) {
@@ -56,7 +57,7 @@ module.exports = (job) => ({ got: job.payload, isMainThread });
 it('the CommonJS build runs the handlers of a CommonJS app in processes and threads', async () => {
   writeFileSync(join(folder, 'worker.js'), ENTRY);
   // Not compiled: see scripts/mark-cjs.mjs.
-  copyFileSync(join(root, 'src/worker/threads/thread-entry.cjs'), join(folder, 'library/worker/thread-entry.cjs'));
+  copyFileSync(join(root, 'src/worker/threads/thread-entry.cjs'), join(folder, 'library/worker/threads/thread-entry.cjs'));
   writeFileSync(join(folder, 'thread.js'), THREAD);
   const queue = new JobQueue(connect(), uniqueQueueName());
   const env = { REDIS_URL: testRedisUrl(), TEST_QUEUE: queue.name };

@@ -1,6 +1,6 @@
 // Starts that come to nothing: the process cannot be made, or ends before it says a word.
 import { describe, expect, it, jest } from '@jest/globals';
-import type { WorkerProcessEvent } from 'nest-job-queue';
+import type { WorkerProcessEvent } from 'nest-job-queue/workers';
 import { patiently } from '../support/faults/wait.js';
 import { SOON, steerWorkers } from './steered-workers.js';
 import { startWorkers } from './workers-app.js';

@@ -1,12 +1,12 @@
 // Worker processes of apps/worker.ts whose supervisor is the test's own process.
 import { afterEach } from '@jest/globals';
+import { JobQueue } from 'nest-job-queue';
 import {
-  JobQueue,
   runWorkers,
   type RunWorkersOptions,
   type WorkerProcessEvent,
   type WorkerProcesses,
-} from 'nest-job-queue';
+} from 'nest-job-queue/workers';
 import { connect, testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
 import { patiently } from '../support/faults/wait.js';
 import { COMPILED_APP } from './compiled-app.js';

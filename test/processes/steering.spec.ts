@@ -1,6 +1,7 @@
 // What a program does with the worker processes that it supervises: the supervisor is this process.
 import { describe, expect, it, jest } from '@jest/globals';
-import { InvalidOptionError, type JobQueue, type RunWorkersOptions } from 'nest-job-queue';
+import { InvalidOptionError, type JobQueue } from 'nest-job-queue';
+import { type RunWorkersOptions } from 'nest-job-queue/workers';
 import { patiently } from '../support/faults/wait.js';
 import { SOON, steerWorkers, type SteeredWorkers } from './steered-workers.js';
 import { isAlive } from './workers-app.js';

@@ -1,5 +1,6 @@
 // The app of apps/worker.ts in a supervising process of its own, as a user starts it.
-import { JobQueue, type RunWorkersOptions, type WorkerProcessStatus } from 'nest-job-queue';
+import { JobQueue } from 'nest-job-queue';
+import { type RunWorkersOptions, type WorkerProcessStatus } from 'nest-job-queue/workers';
 import { connect, testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
 import { COMPILED_APP } from './compiled-app.js';
 import { startProcess, type ShopProcess } from '../support/browser/shop.js';

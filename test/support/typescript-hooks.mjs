@@ -8,7 +8,8 @@ const kept = new URL('.cache/typescript/', root);
 const { compilerOptions } = JSON.parse(readFileSync(new URL('tsconfig.json', root), 'utf8'));
 
 export async function resolve(name, context, next) {
-  if (name === 'nest-job-queue') return next(new URL('src/index.ts', root).href, context);
+  const [, entry] = /^nest-job-queue(?:\/(\w+))?$/.exec(name) ?? [name];
+  if (name.startsWith('nest-job-queue')) return next(new URL(`src/${entry ?? 'index'}.ts`, root).href, context);
   const path = name.replace(/^#(?=(queue|worker|nest|health|processes)\/)/, new URL('src/', root).href);
   if (/^(\.|file:)/.test(path) && path.endsWith('.js')) {
     const source = new URL(path.replace(/js$/, 'ts'), context.parentURL);

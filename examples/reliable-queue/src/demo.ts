@@ -1,7 +1,8 @@
 // The article's flow: jobs that go well, fail, and kill their workers; then the dead letters, looked at and redriven.
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { JobQueueModule, JobQueueService, runWorkers } from 'nest-job-queue';
+import { JobQueueModule, JobQueueService } from 'nest-job-queue';
+import { runWorkers } from 'nest-job-queue/workers';
 import { AppModule } from './app.module.js';
 import { SendEmail } from './jobs.js';
 

@@ -1,4 +1,4 @@
-import { runWorkers } from 'nest-job-queue';
+import { runWorkers } from 'nest-job-queue/workers';
 import { AppModule } from './app.module.js';
 
 await runWorkers(AppModule, { processes: 2, restartDelayMs: 100 });

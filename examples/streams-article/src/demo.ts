@@ -1,7 +1,8 @@
 // The article's demo: four worker processes, jobs that sleep and jobs that calculate, their results awaited here.
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { JobQueueModule, JobQueueService, runWorkers } from 'nest-job-queue';
+import { JobQueueModule, JobQueueService } from 'nest-job-queue';
+import { runWorkers } from 'nest-job-queue/workers';
 import { AppModule } from './app.module.js';
 import { Fibonacci, Sleep } from './jobs.js';
 

@@ -1,12 +1,8 @@
 import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import {
-  JobQueueHealthIndicator,
-  JobQueueService,
-  RedisAuditError,
-  type JobQueueModuleOptions,
-} from 'nest-job-queue';
+import { JobQueueService, RedisAuditError, type JobQueueModuleOptions } from 'nest-job-queue';
+import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { freePort } from '../../../scripts/redis-server.mjs';
 import { checkRedisOptions } from '#nest/options/redis-options.js';
 import { WorkerLifecycle } from '#nest/lifecycle/worker-lifecycle.js';

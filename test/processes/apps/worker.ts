@@ -1,6 +1,7 @@
 // An app of the tests, run in worker processes: what its handler does is what the job says.
 import { Module } from '@nestjs/common';
-import { type Job, JobHandler, JobQueueModule, runWorkers, type RunWorkersOptions } from 'nest-job-queue';
+import { type Job, JobHandler, JobQueueModule } from 'nest-job-queue';
+import { runWorkers, type RunWorkersOptions } from 'nest-job-queue/workers';
 
 interface Order {
   do: 'answer' | 'log' | 'block' | 'exit' | 'wait' | 'tell';

@@ -1,5 +1,10 @@
 import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
-import { runWorkers, type WorkerProcessEnded, type WorkerProcessEvent, type WorkerProcesses } from 'nest-job-queue';
+import {
+  runWorkers,
+  type WorkerProcessEnded,
+  type WorkerProcessEvent,
+  type WorkerProcesses,
+} from 'nest-job-queue/workers';
 import { Subject } from 'rxjs';
 import { AppModule } from '../../app.module.js';
 import { settings } from '../../settings.js';

@@ -1,0 +1,8 @@
+// Entry point `nest-job-queue/health`: the indicator for @nestjs/terminus, which only this entry needs.
+export { JobQueueHealthIndicator } from './health/job-queue.health.js';
+export type {
+  JobQueueHealthOptions,
+  JobQueueHealthReport,
+  QueueHealth,
+  WorkerHealth,
+} from './health/health-report.js';

@@ -1,0 +1,7 @@
+// Entry point `nest-job-queue/workers`: worker processes and their supervisor.
+export { runWorkers } from './processes/run-workers.js';
+export { WorkerBootError } from './processes/boot-error.js';
+export type { RunWorkersOptions } from './processes/options.js';
+export type { WorkerProcesses, WorkerProcessStatus, WorkersEnd } from './processes/worker-processes.js';
+export type { WorkerProcessState } from './processes/worker-process.js';
+export type { WorkerProcessEnded, WorkerProcessEvent } from './processes/process-event.js';
