@@ -38,7 +38,14 @@ export interface TestApp extends ModuleMetadata {
 }
 
 /** Compiles the app without starting it. */
-export async function compileApp({ jobs, module, log, imports = [], providers = [], ...rest }: TestApp): Promise<INestApplication> {
+export async function compileApp({
+  jobs,
+  module,
+  log,
+  imports = [],
+  providers = [],
+  ...rest
+}: TestApp): Promise<INestApplication> {
   const root = module ?? JobQueueModule.forRoot({ redis: testRedisUrl(), ...jobs });
   const compiled = await Test.createTestingModule({
     imports: [root, ...imports],

@@ -57,7 +57,10 @@ module.exports = (job) => ({ got: job.payload, isMainThread });
 it('the CommonJS build runs the handlers of a CommonJS app in processes and threads', async () => {
   writeFileSync(join(folder, 'worker.js'), ENTRY);
   // Not compiled: see scripts/mark-cjs.mjs.
-  copyFileSync(join(root, 'src/worker/threads/thread-entry.cjs'), join(folder, 'library/worker/threads/thread-entry.cjs'));
+  copyFileSync(
+    join(root, 'src/worker/threads/thread-entry.cjs'),
+    join(folder, 'library/worker/threads/thread-entry.cjs'),
+  );
   writeFileSync(join(folder, 'thread.js'), THREAD);
   const queue = new JobQueue(connect(), uniqueQueueName());
   const env = { REDIS_URL: testRedisUrl(), TEST_QUEUE: queue.name };
@@ -75,8 +78,8 @@ it('the CommonJS build runs the handlers of a CommonJS app in processes and thre
 
 describe('what comes from the CommonJS copy is known by the ES one:', () => {
   const load = createRequire(import.meta.url);
-  const errors = () => load(join(folder, 'library/queue/errors.js')) as typeof errorsModule;
-  const definitions = () => load(join(folder, 'library/queue/define-job.js')) as typeof defineJobModule;
+  const errors = () => load(join(folder, 'library/queue/model/errors.js')) as typeof errorsModule;
+  const definitions = () => load(join(folder, 'library/queue/enqueue/define-job.js')) as typeof defineJobModule;
 
   it('a NonRetryableError ends the job at once, also one of a class that extends it', async () => {
     const { NonRetryableError: Foreign } = errors();
