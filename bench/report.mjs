@@ -19,7 +19,12 @@ export function printSettings({ machine, redis, contestants }, { rounds, quick }
 }
 
 /** The form of `--json`: `runs` holds the values of all alternations, by contestant. */
-export function buildReport({ machine, redis, contestants }, measures, { values, figures: derived }) {
+export function buildReport(
+  { machine, redis, contestants },
+  { rounds, quick },
+  measures,
+  { values, figures: derived },
+) {
   const described = Object.assign({}, ...measures.map(({ figures }) => figures), derived);
   const versions = Object.fromEntries([...contestants].map(([id, { version }]) => [id, version]));
   const figures = Object.entries(described)
@@ -32,7 +37,8 @@ export function buildReport({ machine, redis, contestants }, measures, { values,
       const ratio = Object.fromEntries(peerIds.map((peer) => [peer, ratioOf(self, peers[peer])]));
       return { id, unit, better, self, peers, ratio, runs, text };
     });
-  return { machine, redis, versions, figures };
+  const settings = Object.fromEntries([...contestants].map(([id, peer]) => [id, peer.settings]));
+  return { machine, redis, versions, alternations: rounds, quick, settings, figures };
 }
 
 export function printTable({ figures }, { errors }) {

@@ -59,7 +59,7 @@ try {
     const selected = selectMeasures(measures, options);
     await warmUp(bench);
     const samples = addDerived(await takeSamples(bench, selected), options.only);
-    const report = buildReport(context, selected, samples);
+    const report = buildReport(context, bench, selected, samples);
     printTable(report, samples);
     if (options.json) await writeFile(path(options.json), `${JSON.stringify(report, null, 2)}\n`);
     const failures = options.guard ? aboveLimits(report.figures) : samples.errors;

@@ -8,7 +8,7 @@ const WARMUP = 4_000;
 
 // Between the start of a worker and the first job. Our sweep comes first after five seconds and loads four scripts, the
 // others have loaded theirs by then, as in an application; how much is loaded changes what Redis's collection of Lua's
-// garbage costs a job (docs/performance.md).
+// garbage costs a job (docs/internals/performance.md).
 const STANDING_MS = 5_500;
 
 // The mood of a machine changes within seconds, and with it every latency by half: where the queue is idle, the workers of

@@ -14,10 +14,8 @@ export const available = typeof JobQueue === 'function' && typeof Worker === 'fu
 export const settings = {
   enqueue: 'enqueueMany for bulk, enqueue for single jobs',
   history: 'completedHistory: keep',
-  events:
-    "events: 'listened', the default: published as soon as somebody subscribes; nobody does, as with the others",
-  worker:
-    'one Worker with `concurrency`, and `prefetch` where a figure says so, else what it claims ahead is by its pace; all guarantees, sweep and heartbeat at their defaults',
+  events: "events: 'listened', the default: published once somebody subscribes; nobody does",
+  worker: 'one Worker with `concurrency`; prefetch, sweep, heartbeat and all guarantees at their defaults',
 };
 
 export async function open({ url, queue: queueName, keep, events }) {

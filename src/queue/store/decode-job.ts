@@ -124,7 +124,7 @@ export function decodeNamedClaim(...[reply, ...rest]: Parameters<typeof decodeCl
  * A copy of what a literal made. V8 (of Node 20) learns for each literal where to allocate: once most of its objects have
  * outlived a scavenge, the next are made among the old ones. There each keeps what it holds until a long collection, and
  * scavenges, which copy that, take twice as long. A copy, and what a class or a method of an array makes, stays young.
- * See docs/performance.md, "Young objects".
+ * See docs/internals/performance.md, "Young objects".
  */
 function young<Made extends object>(made: Made): Made {
   return { ...made };

@@ -1,0 +1,29 @@
+export interface Report {
+  machine: Record<string, string | number>;
+  redis: string;
+  versions: Record<string, string>;
+  alternations: number;
+  quick: boolean;
+  /** What else a reader has to know of figures that are not all of one run. */
+  note?: string;
+  settings: Record<string, Record<string, string>>;
+  figures: {
+    id: string;
+    unit: string;
+    better: 'more' | 'less';
+    text: string;
+    self: number | null;
+    peers: Record<string, number | null>;
+    ratio: Record<string, number | null>;
+  }[];
+}
+
+export function fillTables(text: string, report: Report): string;
+
+export interface Growth {
+  id: string;
+  title: string;
+  series: { name: string; points: { level: number; us: number }[] }[];
+}
+
+export function fillGrowth(text: string, growths: readonly Growth[]): string;

@@ -1,0 +1,91 @@
+// node bench/tables.mjs: writes the tables of docs/performance.md from the JSON of two runs (`--json docs/benchmark.json`, and
+// `--growth --plots docs/images`).
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const PEERS = { bullmq: 'BullMQ', 'bee-queue': 'bee-queue', groupmq: 'groupmq' };
+const NAMES = { self: 'nest-job-queue', ...PEERS };
+
+/** Which figures of a run stand in which table, by the beginning of their id. */
+const TABLES = {
+  processing: /^process\./,
+  enqueue: /^enqueue\./,
+  latency: /^latency\./,
+  memory: /^memory\./,
+  cost: /^(redis\.us|node\.us|wire|inner|requests)\./,
+  aof: /^aof\./,
+};
+
+/** Puts the tables of a run of `--growth` between their markers, `<!-- growth:NAME -->` and `<!-- /growth -->`. */
+export function fillGrowth(text, growths) {
+  return text.replace(/<!-- growth:(\w+) -->\n[^]*?<!-- \/growth -->/g, (_, name) => {
+    const growth = growths.find(({ id }) => id === name);
+    return `<!-- growth:${name} -->\n\n${growthTable(growth)}\n\n<!-- /growth -->`;
+  });
+}
+
+function growthTable({ title, series }) {
+  const levels = series[0].points.map(({ level }) => level);
+  const head = [title, ...levels.map((level) => level.toLocaleString('en'))];
+  const rows = series.map(({ name, points }) => [
+    name,
+    ...levels.map((level) => points.find((point) => point.level === level)?.us.toFixed(1) ?? '–'),
+  ]);
+  return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+}
+
+/** Puts the tables of a run between their markers, `<!-- bench:NAME -->` and `<!-- /bench -->`. */
+export function fillTables(text, report) {
+  return text.replace(/<!-- bench:(\w+) -->\n[^]*?<!-- \/bench -->/g, (_, name) => {
+    const content = name === 'run' ? describeRun(report) : tableOf(name, report);
+    return `<!-- bench:${name} -->\n\n${content}\n\n<!-- /bench -->`;
+  });
+}
+
+function tableOf(name, { figures }) {
+  if (!TABLES[name]) throw new Error(`bench:${name}: expected one of run, ${Object.keys(TABLES).join(', ')}`);
+  const peers = Object.keys(PEERS);
+  const head = ['', 'unit', 'ours', ...Object.values(PEERS), ...Object.values(PEERS).map((peer) => `÷ ${peer}`)];
+  const rows = figures
+    .filter(({ id }) => TABLES[name].test(id))
+    .map(({ text, unit, better, self, peers: values, ratio }) => [
+      text,
+      `${unit} ${better === 'more' ? '↑' : '↓'}`,
+      show(self),
+      ...peers.map((peer) => show(values[peer])),
+      ...peers.map((peer) => (ratio[peer] === null ? '–' : `${ratio[peer].toFixed(2)}×`)),
+    ]);
+  return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+}
+
+function describeRun({ machine, redis, versions, alternations, quick, settings, note }) {
+  const { cpu, cores, memoryGb, os, node } = machine;
+  const peers = Object.entries(PEERS).map(([id, name]) => `${name} ${versions[id]}`);
+  const length = quick
+    ? `a quick run of ${alternations} alternations`
+    : `a run of ${alternations} alternations or more`;
+  const rows = Object.keys(NAMES).flatMap((id) =>
+    Object.entries(settings[id]).map(([what, how]) => `| ${NAMES[id]} | ${what} | ${how} |`),
+  );
+  return [
+    `The medians of ${length} on ${cpu}, ${cores} cores, ${memoryGb} GB, ${os}, Node ${node}, Redis ${redis};`,
+    `beside ${peers.join(', ')}.`,
+    ...(note ? [note] : []),
+    '',
+    '| | | setting |\n| --- | --- | --- |',
+    ...rows,
+  ].join('\n');
+}
+
+function show(value) {
+  if (value === null) return '–';
+  return Math.abs(value) >= 1_000 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(3)));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const at = (path) => fileURLToPath(new URL(`../docs/${path}`, import.meta.url));
+  const read = (path) => JSON.parse(readFileSync(at(path), 'utf8'));
+  const growths = ['waiting', 'claims', 'scheduled'].map((id) => read(`images/growth-${id}.json`));
+  const page = readFileSync(at('performance.md'), 'utf8');
+  writeFileSync(at('performance.md'), fillGrowth(fillTables(page, read('benchmark.json')), growths));
+}

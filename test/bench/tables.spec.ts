@@ -1,0 +1,50 @@
+// The tables of docs/performance.md are those of one run of the benchmark.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from '@jest/globals';
+import { fillGrowth, fillTables, type Growth, type Report } from '../../bench/tables.mjs';
+
+const docs = join(import.meta.dirname, '../../docs');
+const page = readFileSync(join(docs, 'performance.md'), 'utf8');
+const read = (path: string): unknown => JSON.parse(readFileSync(join(docs, path), 'utf8'));
+const run = read('benchmark.json') as Report;
+
+it('docs/performance.md has the tables of docs/benchmark.json', () => {
+  expect(fillTables(page, run)).toBe(page);
+});
+
+it('docs/performance.md has the growth of docs/images', () => {
+  const growths = ['waiting', 'claims', 'scheduled'].map((id) => read(`images/growth-${id}.json`) as Growth);
+  expect(fillGrowth(page, growths)).toBe(page);
+});
+
+it('a table has a row for each of its figures, with the ratio to each rival', () => {
+  const figure = {
+    id: 'memory.waiting',
+    unit: 'bytes/job',
+    better: 'less' as const,
+    text: 'Redis memory per waiting job',
+    self: 264.6,
+    peers: { bullmq: 254.04, 'bee-queue': 217, groupmq: null },
+    ratio: { bullmq: 1.0416, 'bee-queue': 1.2194, groupmq: null },
+  };
+  const text = 'before\n<!-- bench:memory -->\nold\n<!-- /bench -->\nafter';
+  const filled = fillTables(text, { ...run, figures: [figure, { ...figure, id: 'process.c1' }] });
+  expect(filled.split('\n')).toEqual([
+    'before',
+    '<!-- bench:memory -->',
+    '',
+    '|  | unit | ours | BullMQ | bee-queue | groupmq | ÷ BullMQ | ÷ bee-queue | ÷ groupmq |',
+    '| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
+    '| Redis memory per waiting job | bytes/job ↓ | 265 | 254 | 217 | – | 1.04× | 1.22× | – |',
+    '',
+    '<!-- /bench -->',
+    'after',
+  ]);
+});
+
+it('a table that no run has is refused', () => {
+  expect(() => fillTables('<!-- bench:speed -->\n<!-- /bench -->', run)).toThrow(
+    'bench:speed: expected one of run,',
+  );
+});
