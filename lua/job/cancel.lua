@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Cancels one job: pending or scheduled -> cancelled at once; a processing one is flagged, and its worker told at the
--- next heartbeat. Taking one id from pending is O(length of pending).
+-- Cancels one job: pending or scheduled -> cancelled at once; a processing one is flagged, and its worker nudged to
+-- look for the flag at once. Taking one id from pending is O(length of pending).
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
 -- ARGV[10] id; ARGV[11] names this request, where whoever calls has listeners to tell; else ''
@@ -14,8 +14,9 @@
 --@include lib/settle/history
 --@include lib/settle/finish
 --@include lib/place/remove_waiting
+local nudge_ms = 10000 -- a worker that does not take it by then is told by its heartbeat
 local id, request = ARGV[first], ARGV[first + 1]
-local status, cancelled_by = unpack(read(job .. id, 'status', 'cancel_request'))
+local status, cancelled_by, token, worker = unpack(read(job .. id, 'status', 'cancel_request', 'claim_token', 'worker'))
 if not status then
   return 'missing'
 end
@@ -34,4 +35,8 @@ if status ~= 'processing' and remove_waiting(id) then
 end
 -- Claimed, or taken by a client of the pattern that has not written its claim yet.
 redis.call('HSETNX', job .. id, 'cancel_requested_at_ms', now)
+if worker and token and token ~= '' then
+  redis.call('ZADD', nudge .. worker, 1, 'cancel') -- after the mark by which a worker ends its own wait
+  redis.call('PEXPIRE', nudge .. worker, nudge_ms)
+end
 return 'requested'

@@ -136,7 +136,8 @@ export abstract class QueueAdmin {
   }
 
   /**
-   * Cancels a job: one that waits at once; a running one is asked to, at its worker's next heartbeat (`requested`).
+   * Cancels a job: one that waits at once; a running one has its signal aborted (`requested`), at once in this process and
+   * within a second in another.
    * Taking one job out of a long queue is O(its length).
    */
   async cancel(id: string): Promise<CancelAnswer> {

@@ -239,6 +239,7 @@ export class Worker {
       this.connection.duplicate('waiting for jobs'),
       this.connection.client,
       () => this.onFetch(),
+      (runner) => void this.heartbeats.find((heartbeat) => heartbeat.runner === runner)?.runAnew(),
       this.options.logger,
     );
   }

@@ -8,6 +8,7 @@ import { Connection } from '#queue/redis/connection.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { auditServer } from '#queue/doctor/server-audit.js';
 import { unstickCluster } from '#queue/redis/ioredis-cluster-workarounds.js';
+import type { Job } from '#worker/handlers/job.js';
 import { cut } from '#queue/redis/response-timeout.js';
 import { handlerOf, startApp } from '../nest/app.js';
 import {
@@ -48,6 +49,20 @@ describe('a worker of several queues', () => {
     for (const queue of several) await queue.enqueueMany(Array.from({ length: 20 }, () => ({ payload: 1 })));
     await worker.event('completed', 80);
     expect(worker.warnings).toEqual([]);
+  });
+
+  it('hears a cancel of each from another process, over the slot of the queue, while its slots are busy', async () => {
+    const [client, other] = [cluster.connect(), cluster.connect()];
+    const several = ['a', 'b', 'c'].map((name) => longClaims(`cancel-${name}`, client));
+    const worker = await startWorker(
+      several.map((queue) => ({ queue, concurrency: 1, handlers: { [queue.name]: untilAborted } })),
+    );
+    const ids = await Promise.all(several.map(async (queue) => (await queue.enqueue(1)).id));
+    await worker.event('started', 3);
+    const began = performance.now();
+    await Promise.all(several.map(({ name }, i) => longClaims(name, other).cancel(ids[i]!)));
+    await worker.event('cancelled', 3);
+    expect(performance.now() - began).toBeLessThan(BACK_MS);
   });
 });
 
@@ -262,6 +277,19 @@ function replicatedFrom(master: OwnRedis, queue: JobQueue): () => Promise<boolea
 function newQueue(name = uniqueQueueName(), client = cluster.connect()): JobQueue {
   // What was claimed is claimed anew where the failover lost how it ended.
   const queue = new JobQueue(client, name, { visibilityMs: 1_500, maxAttempts: 10, maxCrashes: 10 });
+  queues.add(queue);
+  return queue;
+}
+
+function untilAborted({ signal }: Job): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error));
+  });
+}
+
+/** Its heartbeats come every 20 minutes. */
+function longClaims(name: string, client: Cluster): JobQueue {
+  const queue = new JobQueue(client, name, { visibilityMs: 3_600_000 });
   queues.add(queue);
   return queue;
 }

@@ -27,3 +27,4 @@ local schedule = KEYS[24] -- prefix of the schedule hashes
 local histories = KEYS[25] -- sorted set, ended jobs of handlers with limits of their own, see lib/retention/handler_history
 local retention = KEYS[26] -- hash, as the workers announced: job name -> what its handler keeps, '' -> the queue's limits; see lib/retention/handler_limits, lib/retention/announced_queue_limits
 local names = KEYS[27] -- sorted set, job names, score = when a worker last announced a handler for it in ms
+local nudge = KEYS[28] -- prefix of the keys by which one worker is reached, followed by its id

@@ -7,7 +7,8 @@ import { purge } from '../../queue/operate/purge.js';
 /** What operators do through the service with the jobs of a name; each verb is that of JobQueue, within the service's time limit. */
 export abstract class AdminApi {
   /**
-   * Cancels a job: one that waits at once; a running one has its signal aborted at the next heartbeat (`requested`).
+   * Cancels a job: one that waits at once; a running one has its signal aborted (`requested`), at once in this process and
+   * within a second in another.
    *
    * @param job its definition, its name, or the name of its queue
    */

@@ -3,13 +3,16 @@ import type { JobRecord } from '../model/job.js';
 import { randomId } from '../model/random-id.js';
 import { show } from '../model/names.js';
 import type { CancelAnswer, QueueCalls } from '../store/queue-calls.js';
+import type { Connection } from '../redis/connection.js';
 import type { ScriptCall } from '../redis/script-runner.js';
+import { CancelNotices } from './cancel-notices.js';
 
 /** How many calls without an answer are remembered, the newest. */
 const MOST_UNANSWERED = 1_000;
 
 /** The queue whose jobs are cancelled. */
 interface CancelledQueue {
+  readonly connection: Connection;
   scripts(): Promise<QueueCalls>;
   run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
 }
@@ -24,6 +27,14 @@ export class Canceller {
 
   async cancel(id: string): Promise<CancelAnswer> {
     const scripts = await this.queue.scripts();
+    const answer = await this.cancelBy(scripts, id);
+    if (answer === 'requested') {
+      CancelNotices.of(this.queue.connection).tell(scripts.keys.jobPrefix, id);
+    }
+    return answer;
+  }
+
+  private async cancelBy(scripts: QueueCalls, id: string): Promise<CancelAnswer> {
     if (this.listeners.size === 0) {
       return this.queue.run(scripts.cancel(id));
     }

@@ -20,6 +20,8 @@ export interface ScriptCall<Answer> {
 export interface BlockingWait {
   keys: readonly string[];
   seconds: number;
+  /** Receives the marker that ended the wait. */
+  onMarker?: (key: string, member: string) => void;
   /** Told when the server refused the wait: then the calls behind it came at once, and nothing was waited for. */
   onRefusal?: (error: Error) => void;
 }
@@ -66,13 +68,16 @@ export class ScriptRunner {
     return settled as Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }>;
   }
 
-  private wait({ keys, seconds, onRefusal }: BlockingWait): Promise<unknown> {
-    return this.client.bzpopminBuffer(...keys, seconds).catch((error: Error) => {
-      // Where the connection failed, the calls behind it say so too.
-      if (error.name === 'ReplyError') {
-        onRefusal?.(this.explain(error) as Error);
-      }
-    });
+  private wait({ keys, seconds, onMarker, onRefusal }: BlockingWait): Promise<unknown> {
+    return this.client.bzpopminBuffer(...keys, seconds).then(
+      (popped) => popped && onMarker?.(String(popped[0]), String(popped[1])),
+      (error: Error) => {
+        // Where the connection failed, the calls behind it say so too.
+        if (error.name === 'ReplyError') {
+          onRefusal?.(this.explain(error) as Error);
+        }
+      },
+    );
   }
 
   private settle(call: ScriptCall<unknown>): Promise<Settled<unknown>> {

@@ -44,6 +44,8 @@ export class QueueKeys {
   readonly histories: string;
   readonly retention: string;
   readonly names: string;
+  /** What the key of every nudge begins with; followed by the worker's id. */
+  readonly nudgePrefix: string;
 
   /** KEYS of every script but those of the hot path; `lua/lib/core/keys.lua` names them. */
   readonly standard: readonly string[];
@@ -89,6 +91,7 @@ export class QueueKeys {
     this.histories = `${this.base}histories`;
     this.retention = `${this.base}retention`;
     this.names = `${this.base}names`;
+    this.nudgePrefix = `${this.base}nudge:`;
     this.standard = [
       this.jobPrefix,
       this.pending,
@@ -117,6 +120,7 @@ export class QueueKeys {
       this.histories,
       this.retention,
       this.names,
+      this.nudgePrefix,
     ];
     this.forPlainEnqueue = [this.jobPrefix, this.pending, this.wake, this.stats];
     this.forEnqueue = [
@@ -148,9 +152,9 @@ export class QueueKeys {
     return `${this.base}batch:${claimer}`;
   }
 
-  /** The key by which a worker ends its own blocking wait. */
+  /** The key by which a worker ends its own blocking wait, and a cancel reaches it there. */
   nudge(worker: string): string {
-    return `${this.base}nudge:${worker}`;
+    return this.nudgePrefix + worker;
   }
 
   /** Of a claim that takes only jobs whose names the claimer handles. */

@@ -1,3 +1,4 @@
+import { CancelNotices } from '../../queue/operate/cancel-notices.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import { LONGEST_TIMER_MS } from '../../queue/model/bounds.js';
 import type { Attempt } from './attempt.js';
@@ -12,20 +13,24 @@ const MOST_PER_CALL = 500;
  */
 export class Heartbeat {
   private timer: NodeJS.Timeout | undefined;
+  private unsubscribe: (() => void) | undefined;
   private beating: Promise<void> | undefined;
 
   constructor(
-    private readonly runner: QueueRunner,
+    readonly runner: QueueRunner,
     readonly intervalMs: number,
     private readonly logger: JobQueueLogger,
   ) {}
 
   start(): void {
+    const notices = CancelNotices.of(this.runner.queue.connection);
+    this.unsubscribe = notices.listen(this.runner.scripts.keys.jobPrefix, (id) => this.cancel(id));
     this.timer = setInterval(() => void this.runOnce(), Math.min(this.intervalMs, LONGEST_TIMER_MS));
   }
 
   stop(): void {
     clearInterval(this.timer);
+    this.unsubscribe?.();
   }
 
   /** One beat; while one is under way, that one. */
@@ -34,6 +39,21 @@ export class Heartbeat {
       this.beating = undefined;
     });
     return this.beating;
+  }
+
+  /** Beats now, and not with a beat in flight, which may have asked before there was something to learn. */
+  async runAnew(): Promise<void> {
+    await this.beating;
+    await this.runOnce();
+  }
+
+  /** A cancel of a claimed job was asked for in this process. */
+  private cancel(id: string): void {
+    this.runner.attempts.forEach((attempt) => {
+      if (attempt.id === id && !attempt.isEnded) {
+        attempt.cancel();
+      }
+    });
   }
 
   private async beat(): Promise<void> {

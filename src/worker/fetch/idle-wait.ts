@@ -19,13 +19,20 @@ const LONGEST_WAIT_TRIP_MS = 2_000;
 /** The pause after a wait that the server ended by an error which passes, such as in a failover, in ms. */
 const PAUSE_MS = 50;
 
+/** How long no runner is waited for, in ms, before the worker listens for cancels of the jobs that fill its slots. */
+const LISTEN_AFTER_MS = 250;
+
+/** What `lua/job/cancel.lua` adds to the key of the worker. */
+const CANCEL_MARKER = 'cancel';
+
 /** With more runners than this, or with a limit for the whole process, a wake-up only says where to look. */
 const MOST_CLAIMED_AT_ONCE = 4;
 
 /**
  * Waits on the blocking connection for all runners that have free slots and nothing to fill them. Behind the blocking
  * command travel the claims themselves, so that a job that arrives starts after one step, not after a wake-up and
- * another round trip. When a runner gains a slot, the wait is ended by a marker on a key of its own, and begun anew.
+ * another round trip. When a runner gains a slot, the wait is ended by a marker on a key of its own, and begun anew. A cancel
+ * of a running job comes as a marker on the same key, which is listened to while all slots are busy too.
  */
 export class IdleWait {
   private stopped = false;
@@ -47,6 +54,8 @@ export class IdleWait {
     private readonly own: RedisClient,
     private readonly commands: RedisClient,
     private readonly onWake: () => void,
+    /** A cancel was asked for of a job that this worker has claimed. */
+    private readonly onCancel: (runner: QueueRunner) => void,
     private readonly logger: JobQueueLogger,
   ) {
     this.blocking = new RetryingTransport(own, new ScriptRunner(own), logger, LONGEST_WAIT_TRIP_MS);
@@ -89,28 +98,49 @@ export class IdleWait {
     }
   }
 
-  private get nudgeKey(): string {
-    return this.runners[0]!.scripts.keys.nudge(this.worker);
+  private nudgeKeyOf({ scripts }: QueueRunner): string {
+    return scripts.keys.nudge(this.worker);
   }
 
   private nudge(): void {
     if (!this.nudged) {
       this.nudged = true;
-      const told = [this.commands.zadd(this.nudgeKey, 0, '1'), this.commands.pexpire(this.nudgeKey, 10_000)];
+      const key = this.nudgeKeyOf(this.runners[0]!);
+      const told = [this.commands.zadd(key, 0, '1'), this.commands.pexpire(key, 10_000)];
       Promise.all(told).catch(() => undefined); // the wait ends by itself within a second
     }
   }
 
   private async run(): Promise<void> {
     while (!this.stopped) {
-      const runners = this.capacity() > 0 ? this.runners.filter(isIdle) : [];
-      if (runners.length === 0) {
-        await new Promise<void>((resolve) => (this.rearm = resolve));
-        this.rearm = undefined;
-      } else {
+      const runners = this.idleRunners;
+      if (runners.length > 0) {
         await this.waitFor(runners);
+      } else if (!(await this.isRearmed()) && this.isRunningJobs) {
+        await this.waitFor(this.idleRunners);
       }
     }
+  }
+
+  private get idleRunners(): QueueRunner[] {
+    return this.capacity() > 0 ? this.runners.filter(isIdle) : [];
+  }
+
+  private get isRunningJobs(): boolean {
+    return this.runners.some(({ attempts }) => attempts.size > 0);
+  }
+
+  /** Resolves when a runner is to be waited for, or after a moment with false: a wait costs what fills its slots quickly. */
+  private async isRearmed(): Promise<boolean> {
+    const rearmed = await new Promise<boolean>((resolve) => {
+      const timer = setTimeout(resolve, LISTEN_AFTER_MS, false);
+      this.rearm = () => {
+        clearTimeout(timer);
+        resolve(true);
+      };
+    });
+    this.rearm = undefined;
+    return rearmed || this.stopped;
   }
 
   private async waitFor(runners: QueueRunner[]): Promise<void> {
@@ -125,6 +155,7 @@ export class IdleWait {
     const wait = {
       keys: this.wakeKeys(runners),
       seconds: Math.max(SHORTEST_WAIT_MS, dueInMs) / 1_000,
+      onMarker: (key: string, member: string) => this.hear(key, member),
       onRefusal: (error: Error) => {
         refusal = error;
       },
@@ -175,11 +206,25 @@ export class IdleWait {
     }
   }
 
-  /** Each wait begins with another queue, since the server serves the first key that has a marker. */
+  /** Asks for the runner's claims anew where the marker is that of a cancel; other markers only end the wait. */
+  private hear(key: string, member: string): void {
+    const runner = member === CANCEL_MARKER && this.runners.find((each) => this.nudgeKeyOf(each) === key);
+    if (runner) {
+      this.onCancel(runner);
+    }
+  }
+
+  /**
+   * The keys to wait on. A cancel marks the key of its queue, whose slot it can reach. Each wait begins with another queue,
+   * since the server serves the first key that has a marker.
+   */
   private wakeKeys(runners: QueueRunner[]): string[] {
-    this.turn = (this.turn + 1) % runners.length;
+    this.turn = (this.turn + 1) % Math.max(1, runners.length);
     const turned = [...runners.slice(this.turn), ...runners.slice(0, this.turn)];
-    return [this.nudgeKey, ...turned.map((runner) => runner.scripts.keys.wake)];
+    return [
+      ...this.runners.map((runner) => this.nudgeKeyOf(runner)),
+      ...turned.map((runner) => runner.scripts.keys.wake),
+    ];
   }
 
   private claim(runner: QueueRunner) {

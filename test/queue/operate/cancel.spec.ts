@@ -8,6 +8,7 @@ function losing(...lose: boolean[]) {
   const { queue } = coreQueue();
   const told: string[] = [];
   const canceller = new Canceller({
+    connection: queue.connection,
     scripts: () => queue.scripts(),
     run: async (call) => {
       const lost = lose.shift();

@@ -65,5 +65,5 @@ it('shows where a call was made that fails, to a client that asks for it', async
   await queue.stats(); // once by its text, where the server does not know it
   await client.set(state.keys.claims, 'no sorted set');
   const { stack } = await failure<Error>(() => queue.stats());
-  expect(stack).toContain('send-script.spec');
+  expect(stack).toContain('send-evalsha.spec');
 });
