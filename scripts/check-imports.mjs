@@ -6,9 +6,9 @@ import { dirname, join, posix, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
-const LAYERS = { queue: [], worker: ['queue'], nest: ['queue', 'worker'] };
-const OTHERS = ['queue', 'nest'];
-const WITHOUT_NEST = ['queue', 'worker'];
+const LAYERS = { queue: [], worker: ['queue'], inspect: ['queue'], nest: ['queue', 'worker'] };
+const OTHERS = ['queue', 'inspect', 'nest'];
+const WITHOUT_NEST = ['queue', 'worker', 'inspect'];
 
 /** Every breach of the rules in a source tree, as lines that name the file and the import. */
 export function checkImports(src) {

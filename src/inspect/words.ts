@@ -1,0 +1,35 @@
+// How figures are said: the same in health, CLI and dashboard.
+
+const NUMBERS = new Intl.NumberFormat('en-US');
+
+/** A count with its thousands set apart: `1,204`. */
+export function count(value: number): string {
+  return NUMBERS.format(value);
+}
+
+const UNITS: readonly [ms: number, unit: string][] = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'min'],
+  [1_000, 's'],
+];
+
+/** A duration in its largest fitting unit, with one decimal below ten: `340 ms`, `2.1 s`, `6 min`. */
+export function duration(ms: number): string {
+  for (const [size, unit] of UNITS) {
+    if (ms >= size) {
+      const value = ms / size;
+      return `${value < 10 ? Number(value.toFixed(1)) : Math.round(value)} ${unit}`;
+    }
+  }
+  return `${Math.max(0, Math.round(ms))} ms`;
+}
+
+/** Jobs per second, or per minute where they are few: `12/s`, `3/min`. */
+export function rate(perSecond: number): string {
+  if (perSecond >= 1 || perSecond === 0) {
+    return `${perSecond < 10 ? Number(perSecond.toFixed(1)) : count(Math.round(perSecond))}/s`;
+  }
+  const perMinute = perSecond * 60;
+  return `${perMinute < 10 ? Number(perMinute.toFixed(1)) : Math.round(perMinute)}/min`;
+}

@@ -1,0 +1,150 @@
+// One planted case for every sentence of the verdict, and quiet where all is well.
+import { describe, expect, it } from '@jest/globals';
+import { type QueueSigns, verdictOf, worstOf } from '#inspect/verdict.js';
+import type { QueueStats } from '#queue/model/job.js';
+
+const AT = new Date('2026-01-01T12:00:00Z');
+const QUIET: QueueStats = {
+  pending: 0,
+  scheduled: 0,
+  processing: 0,
+  completed: 0,
+  failed: 0,
+  cancelled: 0,
+  oldestPendingAgeMs: 0,
+  expiredClaims: 0,
+  workers: 2,
+  pausedAt: null,
+  totals: {},
+};
+
+function judge(stats: Partial<QueueStats>, signs: Partial<QueueSigns> = {}) {
+  return verdictOf({ queue: 'email', at: AT, ...signs, stats: { ...QUIET, ...stats } });
+}
+
+const MINUTE = 60_000;
+const rates = (inRate: number, out: number, failedShare = 0) => ({
+  windowMs: 5 * MINUTE,
+  in: inRate,
+  out,
+  failedShare,
+});
+
+describe('the verdict is quiet', () => {
+  it.each<[string, Partial<QueueStats>, Partial<QueueSigns>, string]>([
+    ['on an idle queue', {}, {}, 'idle: nothing waits'],
+    ['on an idle queue without a worker', { workers: 0 }, {}, 'idle: nothing waits'],
+    [
+      'while a deploy replaces the worker',
+      { workers: 0, pending: 3, oldestPendingAgeMs: 4_000 },
+      {},
+      'flowing: 3 waiting, the oldest for 4 s',
+    ],
+    [
+      'on a burst',
+      { pending: 1_204, processing: 20, oldestPendingAgeMs: 9_000 },
+      { rates: rates(300, 40) },
+      'flowing: 1,204 waiting, the oldest for 9 s, 20 running',
+    ],
+    ['on steady work', { processing: 4 }, { rates: rates(12, 12) }, 'flowing: 4 running'],
+    ['on a few failures', { processing: 1 }, { rates: rates(0.01, 0.01, 1) }, 'flowing: 1 running'],
+    [
+      "on a long queue that the pattern's clients work on",
+      { workers: 0, processing: 2, pending: 5, oldestPendingAgeMs: 20_000 },
+      {},
+      'flowing: 5 waiting, the oldest for 20 s, 2 running',
+    ],
+  ])('%s', (_, stats, signs, summary) => {
+    expect(judge(stats, signs)).toEqual({ queue: 'email', severity: 'ok', state: expect.any(String), summary });
+  });
+});
+
+describe('the verdict says', () => {
+  it.each<[string, Partial<QueueStats>, Partial<QueueSigns>, object]>([
+    [
+      'that nobody serves the queue',
+      { workers: 0, pending: 1_204, oldestPendingAgeMs: 6 * MINUTE },
+      {},
+      { severity: 'critical', state: 'stuck', summary: 'stuck: 1,204 waiting for 6 min, no worker' },
+    ],
+    [
+      'which name nobody handles',
+      { pending: 2, oldestPendingAgeMs: MINUTE },
+      { unserved: ['emial'] },
+      { severity: 'critical', state: 'stuck', summary: 'stuck: 2 waiting for 1 min, no worker handles `emial`' },
+    ],
+    [
+      'that it is paused, and since when',
+      { pending: 5, pausedAt: new Date(AT.getTime() - 3 * MINUTE) },
+      {},
+      { severity: 'warning', state: 'paused', summary: 'paused for 3 min: 5 waiting' },
+    ],
+    ['that an empty queue is paused', { pausedAt: AT }, {}, { severity: 'notice', state: 'paused' }],
+    [
+      'that dead workers keep their jobs',
+      { processing: 3, expiredClaims: 3 },
+      { sinceMaintenanceMs: 10 * MINUTE },
+      { severity: 'critical', state: 'unmaintained', summary: 'stuck: 3 jobs of dead workers are not taken back' },
+    ],
+    [
+      'that nobody maintains the queue',
+      { processing: 3 },
+      { sinceMaintenanceMs: 10 * MINUTE },
+      { severity: 'warning', state: 'unmaintained' },
+    ],
+    [
+      'until when a rate limit holds it back',
+      { pending: 60 },
+      { limitedUntil: new Date(AT.getTime() + 1_000) },
+      { severity: 'notice', state: 'limited', summary: 'rate limit: 60 wait until 2026-01-01T12:00:01.000Z' },
+    ],
+    [
+      'that as many run as may',
+      { pending: 60, processing: 2, oldestPendingAgeMs: MINUTE },
+      { maxRunning: 2 },
+      { severity: 'notice', state: 'limited', summary: 'limited: 2 run, as many as may; 60 waiting for 1 min' },
+    ],
+    [
+      'that it falls behind',
+      { pending: 900, processing: 9, oldestPendingAgeMs: 2 * MINUTE },
+      { rates: rates(12, 7) },
+      {
+        severity: 'warning',
+        state: 'falling-behind',
+        summary: 'falling behind: 12/s in, 7/s out, 900 waiting for 2 min',
+      },
+    ],
+    [
+      'that its handlers fail',
+      { failed: 40 },
+      { rates: rates(1, 1, 0.8) },
+      {
+        severity: 'warning',
+        state: 'failing',
+        summary: 'failing: 80 % of the attempts of the last 5 min failed, 40 dead letters',
+      },
+    ],
+    [
+      'that its workers take nothing',
+      { pending: 9, oldestPendingAgeMs: 2 * MINUTE },
+      { rates: rates(0, 0) },
+      { severity: 'critical', state: 'stuck', summary: 'stuck: 9 waiting for 2 min, 2 workers take nothing' },
+    ],
+    [
+      'that long jobs hold up the others',
+      { pending: 9, processing: 10, oldestPendingAgeMs: 2 * MINUTE },
+      { rates: rates(0, 0), slots: 10 },
+      { severity: 'warning', state: 'waiting', cause: 'all slots are busy' },
+    ],
+  ])('%s', (_, stats, signs, verdict) => {
+    const found = judge(stats, signs);
+    expect(found).toMatchObject({ queue: 'email', ...verdict });
+    expect(found.cause).toEqual(expect.any(String));
+    expect(found.next).toEqual(expect.any(String));
+  });
+});
+
+it('the worst of several verdicts', () => {
+  expect(worstOf([])).toBe('ok');
+  expect(worstOf([{ severity: 'notice' }, { severity: 'critical' }, { severity: 'ok' }])).toBe('critical');
+});
