@@ -7,22 +7,18 @@ export const { version } = createRequire(import.meta.url)('bee-queue/package.jso
 export const keepsAll = true;
 export const settings = {
   enqueue: 'saveAll for bulk, save for single jobs; storeJobs and getEvents off',
-  history: 'keeps all (removeOnSuccess off): a cap does not exist',
-  events: 'sendEvents on, as the others send one for each completed job; nobody listens',
+  history: 'keeps all, as a cap does not exist: removeOnSuccess would keep none',
+  events: 'sendEvents off, since nobody listens',
   worker: 'process(concurrency)',
 };
 /** Other documented settings, for `npm run bench -- --trials bee-queue`. */
 export const alternatives = {
-  'no-events': { text: 'sendEvents off, which nobody can listen to: never chosen', sendEvents: false },
+  'send-events': { text: 'sendEvents on, its default: an event for each completed job', sendEvents: true },
   'store-jobs': { text: 'storeJobs on, its default', common: { storeJobs: true } },
   'get-events': { text: 'getEvents on in the producer, its default', common: { getEvents: true } },
-  'remove-on-success': {
-    text: 'removeOnSuccess, which keeps no history: never chosen',
-    common: { removeOnSuccess: true },
-  },
 };
 
-export async function open({ url, queue: queueName, events, trial = {} }) {
+export async function open({ url, queue: queueName, trial = {} }) {
   const common = { redis: { url }, getEvents: false, storeJobs: false, ...trial.common };
   const queue = new BeeQueue(queueName, { ...common, isWorker: false });
   await queue.ready();
@@ -38,7 +34,7 @@ export async function open({ url, queue: queueName, events, trial = {} }) {
     enqueueDelayed: (payloads, ms) =>
       saveAll(payloads.map((data) => queue.createJob(data).delayUntil(Date.now() + ms))),
     async prepareWorker({ concurrency, handler }) {
-      const worker = new BeeQueue(queueName, { ...common, sendEvents: trial.sendEvents ?? events });
+      const worker = new BeeQueue(queueName, { ...common, sendEvents: trial.sendEvents ?? false });
       worker.on('error', (error) => console.error('bee-queue worker:', error.message));
       await worker.ready();
       return {
