@@ -21,15 +21,18 @@ export const settings = {
 
 /** Other documented settings, for `npm run bench -- --trials groupmq`. */
 export const alternatives = {
-  'few-groups': { text: 'at most 20 groups', mostGroups: 20 },
-  'many-groups': { text: 'at most 1,000 groups', mostGroups: 1_000 },
+  'few-groups': { text: 'at most 20 groups', groupsOf: (concurrency) => Math.min(concurrency, 20) },
+  'many-groups': {
+    text: 'ten times as many groups as jobs run at once',
+    groupsOf: (concurrency) => 10 * concurrency,
+  },
   'wide-scan': { text: 'reserveScanLimit of 100', queue: { reserveScanLimit: 100 } },
   'no-atomic-completion': { text: 'atomicCompletion off', worker: { atomicCompletion: false } },
   'no-batches': { text: 'autoBatch off: each add is a call of its own', noBatches: true },
 };
 
 export async function open({ url, queue: namespace, keep, concurrency, trial = {} }) {
-  const groups = Math.min(concurrency, trial.mostGroups ?? MOST_GROUPS);
+  const groups = trial.groupsOf?.(concurrency) ?? Math.min(concurrency, MOST_GROUPS);
   const connect = () => new Redis(url, { maxRetriesPerRequest: null });
   const connections = [];
   const openQueue = (options) => {
