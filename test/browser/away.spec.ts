@@ -14,6 +14,9 @@ import {
 import { connect } from '../support/redis/redis.js';
 import { patiently } from '../support/faults/wait.js';
 
+/** But for those that died. */
+const WORKERS = '#workers > li:not([data-state=dead])';
+
 let shop: RunningShop;
 let page: ControlPage;
 
@@ -35,13 +38,13 @@ it('says that Redis is away, answers at once, and goes on when it is back, with 
   expect(await violationsInEveryLook(page)).toEqual([]);
   // What was there stays to be read, and the workers are seen.
   expect(await page.locator('.completed .rows li').count()).toBe(5);
-  expect(await page.locator('#workers li').count()).toBe(2);
+  expect(await page.locator(WORKERS).count()).toBe(2);
   const asked = performance.now();
   expect((await fetch(`${shop.url}/stats`)).status).toBe(503);
   expect(performance.now() - asked).toBeLessThan(5_000);
   await expectAwayAnswers(shop.url);
   // What was done all the same is seen.
-  await patiently(async () => (await page.locator('#workers li').count()) === 3);
+  await patiently(async () => (await page.locator(WORKERS).count()) === 3);
   const kill = await fetch(`${shop.url}/workers/kill`, {
     method: 'POST',
     body: new URLSearchParams({ worker: 'worker-3' }),
@@ -74,8 +77,8 @@ it('says that Redis is away, answers at once, and goes on when it is back, with 
 }, 120_000);
 
 it('goes on by itself with a shop that was killed and started anew, and shows nothing of before', async () => {
-  await page.locator('#workers li').nth(2).waitFor();
-  const pids = await page.locator('#workers small').allTextContents();
+  await page.locator('#workers > li').nth(2).waitFor();
+  const pids = await page.locator('#workers .pid').allTextContents();
   await page.locator('.completed .open').first().click();
   await page.getByRole('button', { name: 'Close' }).click();
 
@@ -95,7 +98,7 @@ it('goes on by itself with a shop that was killed and started anew, and shows no
   await workersRun(page, 2);
   await shop.post('/workers/configure', { work_latency_ms: '0' });
   await says(page, '.completed .range', '1 to 4 of 4'); // the first jobs
-  expect(await page.locator('#workers small').allTextContents()).not.toEqual(expect.arrayContaining([pids[0]]));
+  expect(await page.locator('#workers .pid').allTextContents()).not.toEqual(expect.arrayContaining([pids[0]]));
   expect(await page.locator('#story').textContent()).not.toContain('Redis is back');
   await page.getByRole('button', { name: 'Enqueue' }).click();
   await says(page, '#answer', '20 jobs enqueued.');

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import {
   numberOf,
   openPage,
+  reset,
   says,
   slide,
   startShop,
@@ -45,19 +46,20 @@ async function enqueue(kind: string, count: number) {
   await page.getByRole('button', { name: 'Enqueue' }).click();
 }
 
-/** What the page says that all workers so far have done. */
-async function workerDone(): Promise<number> {
-  const text = await page.locator('[data-stat=worker_processed_total]').textContent();
-  return Number(text!.replaceAll(',', ''));
-}
-
-const workers = () => page.locator('#workers li');
+const workers = () => page.locator('#workers > li');
 const noWorkers = () => page.locator('#workers:empty').waitFor({ state: 'attached' });
+
+const LABELS: Record<string, string> = {
+  email: 'Mail to',
+  webhook: 'Webhook',
+  thumbnail: 'Thumbnail',
+  invoice: 'Invoice',
+};
 
 /** Opens the newest completed job of a kind from its row. */
 async function openMade(kind: string) {
   await enqueue(kind, 1);
-  await page.locator('.completed .rows li', { hasText: kind }).getByRole('button').first().click();
+  await page.locator('.completed .rows li', { hasText: LABELS[kind]! }).getByRole('button').first().click();
   await says(page, '#job-body h3', 'What it made');
   return page.locator('#job-body');
 }
@@ -70,17 +72,16 @@ describe('jobs', () => {
     await says(page, '.completed .range', '1 to 5 of 12');
     expect(await numberOf(page, 'Enqueued')).toBe(before.enqueued + 12);
     expect(await numberOf(page, 'Completed')).toBe(before.completed + 12);
-    await patiently(async () => {
-      const { worker_processed_total: done } = await shop.get<Record<string, number>>('/stats');
-      return done === (await workerDone());
-    });
-    expect(await page.locator('.completed .rows li').first().textContent()).toMatch(/attempt 1.*"recipient":"ada@/);
+    const words = /^(Mail to ada@…|Webhook order\.paid|Invoice for ada@…), order \d+|Thumbnail of the \w+, 240 px/;
+    const row = page.locator('.completed .rows li').first();
+    expect(await row.locator('.label').textContent()).toMatch(words);
+    expect(await row.locator('.about').textContent()).toMatch(/attempt 1(Sent|Answered 204|EUR|240 × 180)/);
   });
 
   it('show the mail that they sent', async () => {
     const made = await openMade('email');
     expect(await made.locator('.mail').textContent()).toMatch(
-      /shop@shop\.example.*ada@example\.com.*Your order no\. 1/,
+      /shop@shop\.example.*ada@example\.com.*Your order no\. \d/,
     );
   });
 
@@ -175,10 +176,56 @@ describe('the worker pool', () => {
 it('resets: no jobs, no workers, zero totals', async () => {
   await enqueue('email', 3);
   await says(page, '.completed .range', '1 to 3 of 3');
-  await page.getByRole('button', { name: 'Reset' }).click();
+  await reset(page);
   await says(page, '#answer', 'All jobs are deleted');
   await patiently(async () => (await numberOf(page, 'Completed')) === 0);
   expect(await numberOf(page, 'Enqueued')).toBe(0);
   await noWorkers();
-  expect(await workerDone()).toBe(0);
+  expect(await shop.get('/stats')).toMatchObject({ worker_processed_total: 0 });
+});
+
+it('asks before it resets, counts what would go, and keeps all where the answer is no', async () => {
+  await enqueue('email', 3);
+  await says(page, '.completed .range', '1 to 3 of 3');
+  for (const no of [
+    () => page.getByRole('button', { name: 'Keep everything' }).click(),
+    () => page.keyboard.press('Escape'),
+    // Enter, too, keeps everything.
+    () => page.keyboard.press('Enter'),
+  ]) {
+    await page.getByRole('button', { name: 'Reset' }).click();
+    await says(page, '#confirm-text', 'deletes 3 jobs with what they made, stops 2 workers');
+    await no();
+    await page.locator('#confirm').waitFor({ state: 'hidden' });
+  }
+  expect(await shop.get('/stats')).toMatchObject({ completed_depth: 3, workers_running: 2 });
+});
+
+it('has numbers that add up, and agree with the picture and the lists', async () => {
+  // What another client deleted would be counted as removed.
+  await shop.post('/reset');
+  await shop.post('/workers/start', { size: '2', work_latency_ms: '600', fail_rate: '0.5' });
+  await enqueue('all', 3);
+  const seen = `(() => {
+    const numberOf = (selector) => Number(document.querySelector(selector).textContent.replaceAll(',', ''));
+    const stat = (name) => numberOf('#numbers [data-stat=' + name + ']');
+    const parts = ['pending_depth', 'processing_depth', 'completed_total', 'failed_total', 'removed_total'].map(stat);
+    const ofLists = ['pending', 'processing', 'completed', 'failed']
+      .map((list) => Number(document.querySelector('.' + list + ' .range').textContent.match(/(\\d+)( kept)?$/)[1]));
+    return {
+      sum: parts.reduce((a, b) => a + b) - stat('enqueued_total'),
+      lists: String(ofLists) === String(parts.slice(0, 4)),
+      waiting: numberOf('#waiting-title .range') - parts[0],
+      done: numberOf('#done-count') - parts[2] - parts[3],
+      ended: parts[2] + parts[3],
+    };
+  })()`;
+  const looks: { ended: number }[] = [];
+  while ((looks.at(-1)?.ended ?? 0) < 12) {
+    const look = await page.evaluate<{ ended: number }>(seen);
+    expect(look).toMatchObject({ sum: 0, lists: true, waiting: 0, done: 0 });
+    looks.push(look);
+    await page.waitForTimeout(100);
+  }
+  expect(looks.length).toBeGreaterThan(5);
 });

@@ -31,57 +31,110 @@ beforeAll(async () => {
 afterAll(() => expect(page.complaints).toEqual([]));
 
 it('shows a crash from beginning to end on one screen: killed, the claim runs out, back, completed', async () => {
-  // The second attempt takes no time: what happens between two looks of the show is told, too.
+  // The second attempt takes no longer than the show needs.
   await shop.post('/workers/configure', { work_latency_ms: '0' });
+  const planned = await stepTexts();
   await page.getByRole('button', { name: 'Crash a worker and watch' }).click();
-  // The steps, who was killed, and the job with its claim: all is in sight.
-  const claim = /Its claim runs out in \d\.\d s/;
-  expect(await seenWhen(claim, '#crash', '#crash-steps li', '#workers li', '.processing .rows li')).toEqual({
-    note: expect.stringContaining('claim'),
+  // The lane in two pieces, in it the job with its claim, the other workers, the steps: all is in sight.
+  const claim = /its claim runs out in \d\.\d s/;
+  const inSight = ['#crash', '#crash-steps li', '#workers > li', '#waiting', '#done'];
+  expect(await seenWhen(claim, ...inSight, '#workers > [data-state=dead] .job .ring')).toEqual({
+    left: expect.stringMatching(/^[0-2]$/),
     outOfSight: [],
   });
-  const end = /Completed\. Nothing was lost\./;
-  const { outOfSight } = await seenWhen(end, '#crash', '#crash-steps li', '#workers li', '#numbers div');
+  const { outOfSight } = await seenWhen(/Completed\. Nothing was lost\./, ...inSight);
   expect(outOfSight).toEqual([]);
-  const steps = await page.locator('#crash-steps li').allTextContents();
-  expect(steps.map((step) => step.replace(/worker-\d+( \(process \d+\))?/, 'W').replace(/email \w+/, 'J'))).toEqual(
-    [
-      'J is enqueued.',
-      'W works on it.',
-      'W is killed in the middle of it. Nobody tells Redis.',
-      'Its claim ran out.',
-      'The job is back at the front of the queue.',
-      'W works on it: attempt 2.',
-      'Completed. Nothing was lost.',
-    ],
-  );
+  expect(planned.map((step) => step.replace('A worker process', 'W'))).toEqual([
+    'A mail is enqueued.',
+    'W claims it. Its heartbeat keeps the claim alive.',
+    'The process is killed with SIGKILL. Nobody tells Redis.',
+    'No heartbeat comes any more: the claim runs out.',
+    'The sweep takes it back: the job is at the front of the queue.',
+    'Another process takes it: attempt 2, under the same message id.',
+    'Completed. Nothing is lost.',
+  ]);
+  const steps = await stepTexts();
+  expect(
+    steps.map((step) => step.replace(/worker-\d+( \(process \d+\))?/, 'W').replace(/order \d+/, 'order N')),
+  ).toEqual([
+    'Mail to ada@…, order N is enqueued.',
+    'W claims it. Its heartbeat keeps the claim alive.',
+    'W is killed with SIGKILL. Nobody tells Redis.',
+    'No heartbeat came: its claim ran out.',
+    'The sweep took it back: the job is at the front of the queue.',
+    'W takes it: attempt 2, under the same message id.',
+    'Completed. Nothing was lost.',
+  ]);
   // The newest first.
-  const order = /completed after all.*attempt 2.*claim of email \w+ ran out.*killed \(SIGKILL\)/;
+  const order = /completed after all.*attempt 2.*claim of Mail to ada@…, order \d+ ran out.*killed \(SIGKILL\)/;
   await says(page, '#story', order);
 });
 
+it('draws the job where it is: in a lane, in the broken lane of the same process, in another, done', async () => {
+  await shop.post('/workers/configure', { work_latency_ms: '0' });
+  const { job: id } = await shop.post<{ job: string }>('/workers/crash');
+  const card = `.job[data-job="${id}"]`;
+  const lane = page.locator(`#workers > [data-state=busy]:has(${card})`);
+  await lane.waitFor();
+  const pid = (await lane.locator('.pid').textContent())!;
+  const broken = page.locator(`#workers > [data-state=dead]:has(${card})`);
+  await broken.locator('.crack').waitFor();
+  expect(await broken.locator('.pid').textContent()).toBe(pid);
+  expect(await broken.getByRole('button', { name: /Kill/ }).count()).toBe(0);
+  await page.locator(`#workers > [data-state=busy]:has(${card})`, { hasText: 'attempt 2' }).waitFor();
+  expect(await lane.locator('.pid').textContent()).not.toBe(pid);
+  await page.locator(`#done ${card}[data-status=completed]`).waitFor();
+  expect(await page.locator('#workers > [data-state=dead]').count()).toBe(0);
+});
+
+it('shows a claim that drains, and is full again at a heartbeat', async () => {
+  await shop.post('/workers/configure', { work_latency_ms: '4000' });
+  const [id] = await shop.enqueue({ kind: 'email' });
+  const ring = page.locator(`#workers .job[data-job="${id!}"] .ring .left`);
+  await ring.waitFor();
+  // The offset of the line around: 0 is full. The claim lasts 2 s, and is extended every 0.67 s.
+  const offsets: number[] = [];
+  while (offsets.length < 30) {
+    offsets.push(
+      Number.parseFloat(
+        await ring.evaluate<string, { style: { strokeDashoffset: string } }>((node) => node.style.strokeDashoffset),
+      ),
+    );
+    await page.waitForTimeout(50);
+  }
+  const steps = offsets.slice(1).map((offset, i) => offset - offsets[i]!);
+  expect(steps.some((step) => step > 0)).toBe(true);
+  expect(steps.some((step) => step < -1)).toBe(true);
+  await shop.post('/workers/configure', { work_latency_ms: '0' });
+  await page.locator(`#done .job[data-job="${id!}"]`).waitFor();
+});
+
+function stepTexts(): Promise<string[]> {
+  return page.locator('#crash-steps li p').allTextContents();
+}
+
 interface Seen {
-  note: string | null;
+  left: string | null;
   outOfSight: string[];
 }
 
 /**
- * Waits for a step; answers what stood beside the claim in that moment, and which of the selectors were not wholly on
- * the screen, where nobody has scrolled.
+ * Waits for a step; answers how many seconds the claim in the broken lane shows in that moment, and which of the
+ * selectors were not wholly on the screen, where nobody has scrolled.
  */
 function seenWhen(step: RegExp, ...selectors: string[]): Promise<Seen> {
   // In one go: the page may change between two questions.
   const look = `(() => {
-    const isInSight = ({ left, right, top, bottom, height }) =>
-      height > 0 && left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight;
+    const isInSight = ({ left, right, top, bottom }) =>
+      left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight;
     const isMissed = (selector) => {
       const nodes = [...document.querySelectorAll(selector)];
       return nodes.length === 0 || !nodes.every((node) => isInSight(node.getBoundingClientRect()));
     };
     const steps = [...document.querySelectorAll('#crash-steps li')];
     if (!steps.some(({ textContent }) => ${step}.test(textContent))) return null;
-    const note = document.querySelector('.processing .note')?.textContent ?? null;
-    return { note, outOfSight: ${JSON.stringify(selectors)}.filter(isMissed) };
+    const left = document.querySelector('[data-state=dead] .ring text')?.textContent ?? null;
+    return { left, outOfSight: ${JSON.stringify(selectors)}.filter(isMissed) };
   })()`;
   return patiently(() => page.evaluate<Seen | null>(look), { timeoutMs: 40_000, what: String(step) });
 }
@@ -91,24 +144,24 @@ it('kills the process that its button names, with SIGKILL, and a new one takes i
   await says(page, 'output[for=work_latency_ms]', '5.0 s');
   await patiently(async () => (await shop.get<{ work_latency_ms: number }>('/stats')).work_latency_ms === 5_000);
   const enqueued = await shop.enqueue({ kind: 'invoice' });
-  const row = page.locator('#workers li', { hasText: `invoice ${enqueued[0]!.slice(0, 8)}` });
+  const row = page.locator(`#workers > li:has(.job[data-job="${enqueued[0]!}"])`);
   await row.waitFor();
-  const [, name, pid] = /(worker-\d+) (\d+)/.exec((await row.textContent())!)!;
+  const [, name, pid] = /(worker-\d+)pid (\d+)/.exec((await row.textContent())!)!;
   await row.getByRole('button', { name: `Kill ${name}` }).click();
   await patiently(() => isGone(Number(pid)));
   await shop.post('/workers/configure', { work_latency_ms: '0' });
-  await says(page, '#story li', `${name} was killed (SIGKILL) in the middle of invoice`);
+  await says(page, '#story li', `${name} was killed (SIGKILL) in the middle of Invoice for user@…`);
   await patiently(async () => (await job(enqueued[0]!)).status === 'completed', { timeoutMs: 30_000 });
   expect(await job(enqueued[0]!)).toMatchObject({ attempts: 2, errors: [{ attempt: 1, outcome: 'crash' }] });
-  expect(await page.locator('#workers li').count()).toBe(2);
-  await says(page, '#workers .who', new RegExp(`^${name} (?!${pid}$)\\d+$`));
+  await workersRun(page, 2);
+  await says(page, `#workers > li:has(.kill[aria-label="Kill ${name}"]) .pid`, new RegExp(`^pid (?!${pid}$)\\d+$`));
 });
 
 it('hangs for real: a silent process loses its job to another, and is killed and replaced', async () => {
   const taken = await numberOf(page, 'Taken back');
   await shop.post('/workers/configure', { hang_rate: '1', work_latency_ms: '0' });
   const enqueued = await shop.enqueue({ kind: 'email' });
-  await page.locator('#workers li[data-state=hanging]').first().waitFor();
+  await page.locator('#workers > [data-state=hanging]').first().waitFor();
   await shop.post('/workers/configure', { hang_rate: '0' });
   await patiently(async () => (await job(enqueued[0]!)).status === 'completed', { timeoutMs: 30_000 });
   expect((await job(enqueued[0]!)).errors[0]).toMatchObject({ outcome: 'crash' });
@@ -138,7 +191,7 @@ it.each<Spoilt>([
     await show.click();
     await patiently(() => show.isDisabled());
     await spoil?.();
-    await says(page, '#crash-steps li', end, 40_000);
+    await says(page, '#crash-steps .told', end, 40_000);
     await patiently(() => show.isEnabled());
     expect(await shop.get('/stats')).toMatchObject({ work_latency_ms: 100, fail_rate: 1, hang_rate: 0 });
     await shop.post('/workers/start', { size: '2', ...before });
@@ -151,7 +204,7 @@ async function deleteJobs(): Promise<void> {
   await new JobQueue(connect({}, shop.redis.url), 'jobs').purge({ confirm: 'jobs' });
 }
 
-it('goes on with the show, and puts everything back as it was, when nobody watches any more', async () => {
+it('goes on with the show, and stops the workers that it started, when nobody watches any more', async () => {
   const before = { work_latency_ms: 100, fail_rate: 0.05, hang_rate: 0.05 };
   await shop.post(
     '/workers/configure',
@@ -161,29 +214,26 @@ it('goes on with the show, and puts everything back as it was, when nobody watch
   const watching = await openPage(shop.url);
   await watching.locator('#workers:empty').waitFor({ state: 'attached' });
   await watching.getByRole('button', { name: 'Crash a worker and watch' }).click();
-  // Its worker has to start: the conditions of the show last until that is killed.
   await says(watching, '#crash-steps li', 'is enqueued');
-  expect(await shop.get('/stats')).toMatchObject({ fail_rate: 0, hang_rate: 0, work_latency_ms: 2_500 });
   await watching.context().close();
-  // Another page sees how it goes on; what somebody sets meanwhile stays.
-  await shop.post('/workers/configure', { hang_rate: '0.01' });
+  // Another page sees how it goes on; what others have set stays.
   await patiently(() => page.locator('#crash').isDisabled());
-  await says(page, '#crash-steps li', 'is killed in the middle of it');
-  expect(await shop.get('/stats')).toMatchObject({ ...before, hang_rate: 0.01 });
+  await says(page, '#crash-steps .told', 'is killed with SIGKILL', 40_000);
+  expect(await shop.get('/stats')).toMatchObject(before);
   await shop.post('/workers/configure', { fail_rate: '0', hang_rate: '0' });
-  await says(page, '#crash-steps li', 'Completed. Nothing was lost.', 40_000);
+  await says(page, '#crash-steps .told', 'Completed. Nothing was lost.', 40_000);
   await page.locator('#workers:empty').waitFor({ state: 'attached' });
   expect((await fetch(`${shop.url}/workers/crash`, { method: 'POST' })).status).toBe(200);
   // One at a time.
   expect((await fetch(`${shop.url}/workers/crash`, { method: 'POST' })).status).toBe(409);
   await shop.post('/reset');
-  await says(page, '#crash-steps li', 'The job was deleted.');
+  await says(page, '#crash-steps .told', 'The job was deleted.');
   await shop.post('/workers/start', { size: '2' });
   await workersRun(page, 2);
 }, 90_000);
 
 it('leaves no process behind when it is stopped', async () => {
-  const texts = await page.locator('#workers .who').allTextContents();
+  const texts = await page.locator('#workers .pid').allTextContents();
   const pids = texts.map((text) => Number(/\d+$/.exec(text)![0]));
   expect(pids).toHaveLength(2);
   expect(await shop.process.kill('SIGTERM')).toBe(0);

@@ -11,7 +11,7 @@ import {
   type ControlPage,
   type RunningShop,
 } from '../support/browser/browser.js';
-import { patiently } from '../support/faults/wait.js';
+import { patiently, sleep } from '../support/faults/wait.js';
 
 const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url));
 
@@ -19,7 +19,9 @@ let shop: RunningShop;
 let page: ControlPage;
 
 beforeAll(async () => {
-  shop = await startShop(['--workers', '3']);
+  // As `npm start` has it, where pictures are taken.
+  const slow = process.env.SCREENSHOTS ? ['--visibility-ms', '5000', '--reclaim-ms', '1000'] : [];
+  shop = await startShop(['--workers', '3', ...slow]);
   const first = await openPage(shop.url);
   await workersRun(first, 3);
   await says(first, '.completed .range', 'of 4', 40_000); // the first jobs, before any fails
@@ -49,6 +51,33 @@ async function picture(name: string, fullPage = false) {
   await sharp(taken).png({ palette: true, colours: 64, dither: 0 }).toFile(join(IMAGES, name));
 }
 
+interface Frame {
+  data: string;
+  sessionId: number;
+}
+
+/** Films the page as it changes; answers a function that ends the film and writes it, at five pictures a second. */
+async function filmOf(name: string): Promise<() => Promise<void>> {
+  const taken: { at: number; data: string }[] = [];
+  const session = await page.context().newCDPSession(page);
+  session.on('Page.screencastFrame', ({ data, sessionId }: Frame) => {
+    if (performance.now() - (taken.at(-1)?.at ?? 0) > 190) taken.push({ at: performance.now(), data });
+    void session.send('Page.screencastFrameAck', { sessionId });
+  });
+  await session.send('Page.startScreencast', { format: 'jpeg', quality: 95 });
+  return async () => {
+    await sleep(500);
+    await session.detach();
+    const frames = taken.map(({ data }) =>
+      sharp(Buffer.from(data, 'base64')).resize({ width: 960 }).png().toBuffer(),
+    );
+    const delay = taken.map(({ at }, i) => Math.round((taken[i + 1]?.at ?? at + 3_000) - at));
+    await sharp(await Promise.all(frames), { join: { animated: true } })
+      .webp({ delay, loop: 0, quality: 75, effort: 6 })
+      .toFile(join(IMAGES, name));
+  };
+}
+
 const openFirst = (list: string, kind: string) =>
   page.locator(`.${list} .rows li`, { hasText: kind }).getByRole('button').first().click();
 
@@ -72,8 +101,10 @@ it('is clean under axe-core in light, in dark and on a phone, and never too wide
 it('on a phone says what came of a button in sight of the button, however far down it is', async () => {
   // Less motion: what was said fades away after a while, and has no contrast while it does.
   page = await openPage(shop.url, { colorScheme: 'dark', viewport: PHONE, reducedMotion: 'reduce' });
-  await says(page, '.completed .range', 'of');
-  await picture('control-page-phone.png');
+  await says(page, '#done-count', /\d/);
+  // The story comes first, and what is below it is folded.
+  expect(await page.getByRole('button', { name: 'Take back expired claims' }).isVisible()).toBe(false);
+  await page.getByText('Enqueue, workers, queue').click();
   await page.getByRole('button', { name: 'Take back expired claims' }).click();
   const said = page.locator('#answer', { hasText: 'No claim had run out.' });
   await said.waitFor();
@@ -86,7 +117,7 @@ it('on a phone says what came of a button in sight of the button, however far do
 it('has controls with a name each', async () => {
   page = await openPage(shop.url);
   const names = (await page.evaluate(`[...document.querySelectorAll('main :is(input, select, button, summary)')]
-    .filter((node) => !node.closest('.rows, .story'))
+    .filter((node) => !node.closest('.rows, .story, .job'))
     .map((node) => node.ariaLabel ?? node.labels?.[0]?.textContent ?? node.textContent)`)) as string[];
   expect(names).toEqual(expect.arrayContaining(['How many jobs', 'How many processes', 'Kill worker-1']));
   expect(names.filter((name, i) => name.trim() === '' || names.indexOf(name) !== i)).toEqual([]);
@@ -115,6 +146,7 @@ it('is used by keyboard: sliders by arrows, a row by Enter, closed by Escape, wi
 
 it('is not too wide either while a chart is still as wide as before the window shrank', async () => {
   page = await openPage(shop.url, { viewport: PHONE });
+  await page.getByText('What happens').click();
   await page.locator('#depths .uplot').waitFor();
   const widest = await page.evaluate(`(() => {
     document.querySelector('#depths .uplot').style.width = '1200px';
@@ -124,15 +156,15 @@ it('is not too wide either while a chart is still as wide as before the window s
 });
 
 it('looks as in the README', async () => {
-  page = await openPage(shop.url, { viewport: { width: 1360, height: 1010 } });
+  page = await openPage(shop.url, { viewport: { width: 1280, height: 800 } });
   await shop.post('/workers/configure', { work_latency_ms: '1000', fail_rate: '0' });
+  const film = process.env.SCREENSHOTS ? await filmOf('control-page-crash.webp') : undefined;
   await page.getByRole('button', { name: 'Crash a worker and watch' }).click();
-  await says(page, '#crash-steps li', 'is killed', 30_000);
-  // For the picture: there is always something to do in it.
-  const count = process.env.SCREENSHOTS ? '30' : '2';
-  await shop.enqueue({ kind: 'thumbnail', count, recipient: 'ada@example.com' });
-  await says(page, '#crash-steps li', 'Completed. Nothing was lost.', 40_000);
-  await picture('control-page.png', true);
+  await shop.enqueue({ kind: 'thumbnail', count: '6', recipient: 'ada@example.com' });
+  await page.locator('#workers > [data-state=dead] .ring.low').waitFor({ timeout: 40_000 });
+  await picture('control-page.png');
+  await says(page, '#crash-steps .told', 'Completed. Nothing was lost.', 40_000);
+  await film?.();
   for (const colorScheme of ['dark', 'light'] as const) {
     await page.emulateMedia({ colorScheme });
     expect(await violations(page)).toEqual([]);
@@ -148,16 +180,40 @@ it('looks as in the README', async () => {
   await picture('control-page-job.png');
 });
 
+it('on a phone looks as in the README: the broken lane and its claim, and a line that says what happens', async () => {
+  page = await openPage(shop.url, { colorScheme: 'dark', viewport: PHONE });
+  await shop.post('/workers/crash');
+  await page.locator('#workers > [data-state=dead] .ring.low').waitFor({ timeout: 40_000 });
+  await says(page, '#crash-said', /No heartbeat any more/);
+  await picture('control-page-phone.png');
+  expect(await violations(page)).toEqual([]);
+  await says(page, '#crash-steps .told', 'Completed. Nothing was lost.', 40_000);
+});
+
+it('moves nothing where the user prefers less motion', async () => {
+  page = await openPage(shop.url, { reducedMotion: 'reduce' });
+  await page.evaluate(`window.moves = 0; Element.prototype.animate = () => (window.moves += 1);`);
+  const [id] = await shop.enqueue({ kind: 'invoice' });
+  await page.locator(`#done .job[data-job="${id!}"]`).waitFor();
+  expect(await page.evaluate('window.moves')).toBe(0);
+  await page.emulateMedia({ reducedMotion: 'no-preference' });
+  const [other] = await shop.enqueue({ kind: 'invoice' });
+  await page.locator(`#done .job[data-job="${other!}"]`).waitFor();
+  expect(await page.evaluate('window.moves')).toBeGreaterThan(0);
+});
+
 it('is used by keyboard alone: Enqueue, Kill and Reset are reached by Tab', async () => {
   page = await openPage(shop.url);
-  await tabTo('Enqueue');
-  await page.keyboard.press('Enter');
-  await says(page, '#answer', '20 jobs enqueued.');
   await tabTo('Kill worker-1');
   await page.keyboard.press('Enter');
   await says(page, '#answer', 'worker-1 is killed.');
+  await tabTo('Enqueue');
+  await page.keyboard.press('Enter');
+  await says(page, '#answer', '20 jobs enqueued.');
   await tabTo('Reset');
   await page.keyboard.press('Space');
+  await tabTo('Delete and stop');
+  await page.keyboard.press('Enter');
   await says(page, '#answer', 'All jobs are deleted');
   // An empty shop, with an answer in sight.
   await page.locator('#no-workers').waitFor();

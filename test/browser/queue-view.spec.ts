@@ -5,6 +5,7 @@ import { JobQueue } from 'nest-job-queue';
 import {
   numberOf,
   openPage,
+  reset,
   rowOf,
   says,
   startShop,
@@ -50,7 +51,7 @@ const enqueueEmails = (count: number) =>
   queue.enqueueMany(Array.from({ length: count }, () => ({ payload: {}, name: 'email' })));
 
 describe('the rows of', () => {
-  it('the four lists show payload, attempts, result and error of their jobs', async () => {
+  it('the four lists show what their jobs are, attempts, outcome and error', async () => {
     const enqueue = async (name: string, to: string) => (await queue.enqueue({ to }, { name })).id;
     const completed = await enqueue('thumbnail', 'ada');
     await queue.complete((await queue.claim())!, { width: 240 });
@@ -64,6 +65,7 @@ describe('the rows of', () => {
     await says(page, '.pending .range', '1 to 2 of 2');
     await page.locator(`.pending li[data-job="${again}"] .outcome`, { hasText: 'no answer' }).waitFor();
     const row = { attempts: '', outcome: '', bad: false };
+    // Payloads of other clients are shown as they are.
     expect({
       completed: await rowOf(page, 'completed', completed),
       failed: await rowOf(page, 'failed', failed),
@@ -73,27 +75,24 @@ describe('the rows of', () => {
     }).toEqual({
       completed: {
         ...row,
-        kind: 'thumbnail',
+        label: 'thumbnail {"to":"ada"}',
         attempts: 'attempt 1',
-        payload: '{"to":"ada"}',
         outcome: '{"width":240}',
       },
       failed: {
-        kind: 'invoice',
+        label: 'invoice {"to":"grace"}',
         attempts: 'attempt 2',
-        payload: '{"to":"grace"}',
         outcome: 'no ink',
         bad: true,
       },
-      processing: { ...row, kind: 'webhook', attempts: 'attempt 1', payload: '{"to":"alan"}' },
+      processing: { ...row, label: 'webhook {"to":"alan"}', attempts: 'attempt 1' },
       again: {
-        kind: 'email',
+        label: 'Mail to edsger',
         attempts: 'attempt 1',
-        payload: '{"to":"edsger"}',
         outcome: 'no answer',
         bad: true,
       },
-      pending: { ...row, kind: 'email', payload: '{"to":"barbara"}' },
+      pending: { ...row, label: 'Mail to barbara' },
     });
   });
 });
@@ -176,7 +175,7 @@ describe('a list', () => {
     expect(listed.link).toBe('</jobs?offset=1000&limit=1000>; rel="next"');
     expect(await listing('/jobs?offset=99995')).toEqual({ ids: last.slice(-5), link: null });
     // One that becomes shorter shows its last page.
-    await page.getByRole('button', { name: 'Reset' }).click();
+    await reset(page);
     await says(page, '.pending .range', /^0$/, 60_000);
     await says(page, '#answer', 'All jobs are deleted', 60_000);
     expect(await page.getByRole('button', { name: 'Waiting: first jobs' }).isVisible()).toBe(false);
@@ -191,6 +190,16 @@ describe('a list', () => {
     await says(page, `${row}:not(.expired) .note`, /^claim: \d+\.\d s left$/);
     await claimEndsIn(id, -10_000);
     await says(page, `${row}.expired .note`, 'claim has run out');
+  });
+
+  it('and the picture show a job that waits for its next attempt with a clock', async () => {
+    const { id } = await queue.enqueue(
+      { to: 'ada' },
+      { name: 'email', backoff: { type: 'fixed', delayMs: 60_000 } },
+    );
+    await queue.fail((await queue.claim())!, new Error('no answer'));
+    await says(page, `.pending li[data-job="${id}"] .note`, 'waits for its next attempt');
+    await page.locator(`#waiting .job[data-job="${id}"][data-status=later]`).waitFor();
   });
 
   it('follows a job that is open when it is in none of the rows any more', async () => {

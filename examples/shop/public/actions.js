@@ -1,4 +1,5 @@
 // What the buttons and sliders do.
+import { confirmed } from './confirm.js';
 import { byId, count, el, post, setText } from './dom.js';
 
 const KINDS = ['email', 'webhook', 'thumbnail', 'invoice'];
@@ -34,6 +35,7 @@ export function connectActions() {
     return reclaimed.length === 0 ? 'No claim had run out.' : `${count(reclaimed.length)} taken back.`;
   });
   on('reset', async () => {
+    if (!(await confirmed())) return undefined;
     await post('/reset');
     return 'All jobs are deleted, the workers are stopped.';
   });

@@ -1,12 +1,15 @@
-// One stream brings everything that is shown: snapshots, twice a second at most, and samples for the charts.
+// One stream brings everything that is shown: snapshots, four times a second at most, what happened, and samples.
 import { connectActions, showConditions } from './actions.js';
 import { addSamples } from './charts.js';
+import { keepForConfirm } from './confirm.js';
 import { showCrash } from './crash.js';
-import { byId, count, setText, timeOf } from './dom.js';
+import { byId, setText, timeOf } from './dom.js';
+import { foldWhereNarrow } from './folds.js';
 import { watchJob } from './job-dialog.js';
 import { offsets, onPage, showLists } from './lists.js';
+import { showNumbers } from './numbers.js';
+import { showPicture } from './picture.js';
 import { showStory } from './story.js';
-import { showWorkers } from './workers.js';
 
 let source;
 let awaySince;
@@ -15,6 +18,7 @@ function listen() {
   source?.close();
   source = new EventSource(`/live?${new URLSearchParams(offsets)}`);
   source.addEventListener('snapshot', (event) => show(JSON.parse(event.data)));
+  source.addEventListener('story', (event) => showStory(JSON.parse(event.data)));
   source.addEventListener('samples', (event) => addSamples(JSON.parse(event.data)));
   source.addEventListener('error', onError);
 }
@@ -27,15 +31,14 @@ function onError() {
 }
 
 function show(snapshot) {
-  showWorkers(snapshot.workers);
-  showStory(snapshot.story);
   if (snapshot.redis) {
     awaySince = undefined;
     state('live', 'Live');
     tellAway('');
+    keepForConfirm(snapshot.stats);
     showNumbers(snapshot.stats);
     showConditions(snapshot.stats, snapshot.size);
-    showLists(snapshot.lists);
+    showLists(snapshot.lists, snapshot.stats);
   } else {
     awaySince ??= Date.now();
     state('away', 'Redis is away');
@@ -43,13 +46,9 @@ function show(snapshot) {
       `Redis has not answered since ${timeOf(awaySince)}. What is shown is older. The work goes on when Redis is back.`,
     );
   }
+  showPicture(snapshot);
   showCrash(snapshot.show);
   watchJob(snapshot);
-}
-
-function showNumbers(stats) {
-  for (const node of document.querySelectorAll('[data-stat]')) setText(node, count(stats[node.dataset.stat]));
-  setText(document.querySelector('[data-visibility]'), `${stats.visibility_ms / 1_000} s`);
 }
 
 function state(name, text) {
@@ -63,6 +62,10 @@ function tellAway(text) {
   banner.hidden = text === '';
 }
 
+// A page that nobody sees asks for nothing.
+document.addEventListener('visibilitychange', () => (document.hidden ? source.close() : listen()));
+
+foldWhereNarrow();
 connectActions();
 onPage(listen);
 listen();

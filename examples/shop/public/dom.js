@@ -43,6 +43,11 @@ export const shortId = (id) => id.slice(0, 8);
 export const count = (number) => number.toLocaleString('en');
 const clock = new Intl.DateTimeFormat('en', { timeStyle: 'medium', hourCycle: 'h23' });
 export const timeOf = (date) => clock.format(new Date(date));
+/** The largest unit that fits, whole. */
+export function age(s) {
+  if (s < 60) return `${s} s`;
+  return s < 3_600 ? `${Math.floor(s / 60)} min` : `${Math.floor(s / 3_600)} h`;
+}
 export const seconds = (ms) => `${(Math.max(0, ms) / 1000).toFixed(1)} s`;
 
 /** Throws an Error in words, with the `status` that was answered. */

@@ -53,7 +53,7 @@ async function load(id) {
     const made = job.status === 'completed' ? await madeBy(job) : undefined;
     if (open?.id !== id) return;
     open.job = job;
-    byId('job-title').textContent = `${job.name} ${shortId(id)}`;
+    byId('job-title').textContent = job.label;
     body.replaceChildren(...factsOf(job), ...(made ? [el('h3', {}, 'What it made'), made] : []));
   } catch (error) {
     if (open?.id !== id) return;

@@ -1,5 +1,5 @@
 // The four lists, a page of each; the offsets are part of the stream's address.
-import { byId, count, el, keyed, seconds, setText, shortId } from './dom.js';
+import { age, byId, count, el, keyed, seconds, setText, shortId } from './dom.js';
 import { keepingFocus, setOff } from './focus.js';
 import { openJob } from './job-dialog.js';
 
@@ -28,20 +28,23 @@ export function onPage(listener) {
   turned = listener;
 }
 
-export function showLists(lists) {
+export function showLists(lists, stats) {
   for (const [name, page] of Object.entries(lists)) {
     // Only what the server shows is where we are: a list may have become shorter.
     offsets[name] = page.offset;
-    keepingFocus(panels[name].section, () => showPage(panels[name], page));
+    keepingFocus(panels[name].section, () => showPage(panels[name], page, stats[`${name}_total`]));
   }
 }
 
-function showPage(panel, { offset, total, jobs }) {
+/** `ever`: how many there were since the last reset; the oldest are not kept. */
+function showPage(panel, { offset, total, jobs }, ever = total) {
   const { rows, range, turns, empty } = panel;
   panel.last = Math.max(0, Math.ceil(total / PAGE) - 1) * PAGE;
   setText(
     range,
-    total === 0 ? '0' : `${count(offset + 1)} to ${count(Math.min(total, offset + PAGE))} of ${count(total)}`,
+    total === 0
+      ? '0'
+      : `${count(offset + 1)} to ${count(Math.min(total, offset + PAGE))} of ${count(total)}${ever > total ? ' kept' : ''}`,
   );
   turns.hidden = panel.last === 0;
   for (const turn of turns.children) setOff(turn, turn.to(panel.last, offset) === offset);
@@ -76,38 +79,43 @@ function makePanel(name) {
 
 function makeRow(job) {
   const parts = {
-    kind: el('span', { className: 'kind' }),
+    label: el('span', { className: 'label' }),
     attempts: el('span', { className: 'attempts' }),
     note: el('span', { className: 'note' }),
-    payload: el('span', { className: 'payload' }),
     outcome: el('span', { className: 'outcome' }),
   };
-  const button = el('button', { type: 'button', className: 'open' }, parts.kind, ' ', shortId(job.id));
+  const button = el('button', { type: 'button', className: 'open' }, parts.label);
   button.title = job.id;
   button.addEventListener('click', () => openJob(job.id));
-  const row = el('li', {}, button, parts.attempts, parts.note, parts.payload, parts.outcome);
+  const id = el('span', { className: 'id' }, shortId(job.id));
+  const row = el(
+    'li',
+    {},
+    button,
+    parts.note,
+    el('span', { className: 'about' }, id, parts.attempts, parts.outcome),
+  );
   row.dataset.job = job.id;
   row.parts = parts;
   return row;
 }
 
 function updateRow(row, job) {
-  const { kind, attempts, note, payload, outcome } = row.parts;
-  setText(kind, job.name);
+  const { label, attempts, note, outcome } = row.parts;
+  setText(label, job.label);
   setText(
     attempts,
     job.attempts === 0 ? '' : `attempt ${job.attempts}${job.crashes ? `, ${job.crashes} crashed` : ''}`,
   );
   setText(note, noteOf(job));
   row.classList.toggle('expired', job.claimEndsInMs <= 0);
-  setText(payload, job.payload);
-  const said = job.status === 'completed' ? job.result : job.error;
+  const said = job.status === 'completed' ? job.outcome : job.error;
   setText(outcome, said ?? '');
   outcome.classList.toggle('bad', job.status !== 'completed' && said !== undefined);
 }
 
-function noteOf({ status, claimEndsInMs }) {
+function noteOf({ status, claimEndsInMs, ageS }) {
   if (status === 'scheduled') return 'waits for its next attempt';
-  if (claimEndsInMs === undefined) return '';
+  if (claimEndsInMs === undefined) return status === 'pending' ? `for ${age(ageS)}` : `${age(ageS)} ago`;
   return claimEndsInMs > 0 ? `claim: ${seconds(claimEndsInMs)} left` : 'claim has run out';
 }

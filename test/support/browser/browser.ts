@@ -98,9 +98,9 @@ export async function says(page: Page, selector: string, text: string | RegExp, 
   }
 }
 
-/** Waits until so many worker processes run. */
+/** Waits until so many worker processes run, with nothing to do. */
 export async function workersRun(page: Page, count: number): Promise<void> {
-  const running = page.locator('#workers li[data-state=running]');
+  const running = page.locator('#workers > li[data-state=running]');
   await patiently(async () => (await running.count()) === count, { timeoutMs: 20_000 });
 }
 
@@ -113,11 +113,17 @@ export async function numberOf(page: Page, name: string): Promise<number> {
 /** What the row of a job says, by its parts. */
 export async function rowOf(page: Page, list: string, id: string) {
   const row = page.locator(`.${list} .rows li[data-job="${id}"]`);
-  const [kind, attempts, payload, outcome] = await Promise.all(
-    ['kind', 'attempts', 'payload', 'outcome'].map((part) => row.locator(`.${part}`).textContent()),
+  const [label, attempts, outcome] = await Promise.all(
+    ['label', 'attempts', 'outcome'].map((part) => row.locator(`.${part}`).textContent()),
   );
   const bad = await row.locator('.outcome').evaluate((node) => node.classList.contains('bad'));
-  return { kind, attempts, payload, outcome, bad };
+  return { label, attempts, outcome, bad };
+}
+
+/** Presses Reset, and says yes to what it asks. */
+export async function reset(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Reset' }).click();
+  await page.getByRole('button', { name: 'Delete and stop' }).click();
 }
 
 /** Sets a slider as a hand on the arrow keys does, in one go. */

@@ -8,11 +8,15 @@ import { LiveFeed } from './live/live-feed.js';
 import { LiveController } from './live/live.controller.js';
 import { SnapshotService } from './live/snapshot.js';
 import { PageController } from './page.controller.js';
+import { Orders } from './orders.js';
 import { PatternController } from './pattern.controller.js';
+import { PictureService } from './picture/picture.js';
+import { Wrecks } from './picture/wrecks.js';
 import { WorkerPool } from './pool/worker-pool.js';
 import { SameOriginGuard } from './same-origin.guard.js';
 import { CrashShow } from './show/crash-show.js';
 import { StatsService } from './stats.service.js';
+import { Labels } from './story/labels.js';
 import { PoolStory } from './story/pool-story.js';
 import { QueueStory } from './story/queue-story.js';
 import { Story } from './story/story.js';
@@ -33,6 +37,10 @@ import { WorkersController } from './workers.controller.js';
     LiveFeed,
     CrashShow,
     Story,
+    Labels,
+    Orders,
+    Wrecks,
+    PictureService,
     Troubles,
     PoolStory,
     QueueStory,

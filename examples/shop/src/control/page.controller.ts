@@ -7,21 +7,14 @@ import { createReadStream } from 'node:fs';
 const PAGE = fileURLToPath(new URL('../../public/', import.meta.url));
 const CHART = dirname(createRequire(import.meta.url).resolve('uplot'));
 
+const OURS =
+  'actions.js app.js base.css charts.js claims.js confirm.js crash.css crash.js dialog.css dom.js figures.js focus.js ' +
+  'folds.js icon.svg job-dialog.js lists.css lists.js moves.js numbers.js panels.css picture.css picture.js shapes.js ' +
+  'story.js';
+
 /** Every file that a browser may have, by name: a path that is not here leads nowhere. */
 const FILES: Record<string, string> = {
-  'style.css': PAGE,
-  'app.js': PAGE,
-  'actions.js': PAGE,
-  'charts.js': PAGE,
-  'crash.js': PAGE,
-  'dom.js': PAGE,
-  'figures.js': PAGE,
-  'focus.js': PAGE,
-  'job-dialog.js': PAGE,
-  'lists.js': PAGE,
-  'story.js': PAGE,
-  'workers.js': PAGE,
-  'icon.svg': PAGE,
+  ...Object.fromEntries(OURS.split(' ').map((name) => [name, PAGE])),
   'uPlot.esm.js': CHART,
   'uPlot.min.css': CHART,
 };

@@ -3,14 +3,17 @@ import type { Request } from 'express';
 import { z } from 'zod';
 import { ownUrl } from '../http/own-url.js';
 import { ZodBody } from '../http/zod-body.pipe.js';
+import { labelOf } from '../jobs/label.js';
 import { Storage } from '../storage/storage.js';
 import { wholeNumber } from './pattern-numbers.js';
 import type { StatsView } from './pattern-views.js';
+import { Orders } from './orders.js';
 import { nameOf, payloadOf } from './payloads.js';
 import { WorkerPool } from './pool/worker-pool.js';
 import { QueueAccess } from '../jobs/queue-access.js';
 import { CrashShow } from './show/crash-show.js';
 import { StatsService } from './stats.service.js';
+import { Labels } from './story/labels.js';
 import { Story } from './story/story.js';
 import { TotalsSinceReset } from './totals.js';
 
@@ -35,6 +38,8 @@ export class PatternController {
     private readonly queue: QueueAccess,
     private readonly stats: StatsService,
     private readonly totals: TotalsSinceReset,
+    private readonly orders: Orders,
+    private readonly labels: Labels,
     private readonly pool: WorkerPool,
     private readonly story: Story,
     private readonly storage: Storage,
@@ -53,10 +58,14 @@ export class PatternController {
     @Req() request: Request,
   ): Promise<{ enqueued: string[]; stats: StatsView }> {
     const receiver = `${ownUrl(request)}/webhooks/receiver`;
-    const payloads = Array.from({ length: count }, (_, i) => payloadOf(kind, recipient, i + 1, receiver));
+    const firstOrder = await this.orders.take(count);
+    const payloads = Array.from({ length: count }, (_, i) =>
+      payloadOf(kind, recipient, { n: i + 1, order: firstOrder + i, receiver }),
+    );
     const name = nameOf(kind);
     const enqueued = await this.queue.enqueue(name, payloads);
-    const what = count === 1 ? `${name} ${enqueued[0]!.slice(0, 8)} was` : `${count} × ${name} were`;
+    enqueued.forEach((id, i) => this.labels.remember(id, labelOf({ name, payload: payloads[i] })));
+    const what = count === 1 ? `${this.labels.of({ id: enqueued[0]! })} was` : `${count} × ${name} were`;
     this.story.tell('plain', `${what} enqueued.`, count === 1 ? enqueued[0] : undefined);
     return { enqueued, stats: await this.stats.after(`${what} enqueued: ${enqueued.join(', ')}.`) };
   }
@@ -80,6 +89,7 @@ export class PatternController {
       await this.queue.purge();
       await this.storage.clear();
       await this.totals.reset();
+      await this.orders.reset();
       this.pool.processedTotal = 0;
       this.show.clear();
       this.story.tell('plain', 'Reset: the workers are stopped, all jobs are deleted, the counters are zero.');

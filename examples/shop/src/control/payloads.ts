@@ -17,23 +17,32 @@ export function nameOf(kind: string): string {
   return Object.hasOwn(MAKERS, kind) ? kind : 'other';
 }
 
-/** The n-th job of a kind for somebody. `receiver` is the URL that webhooks go to. */
-export function payloadOf(kind: string, recipient: string, n: number, receiver: string): PatternPayload {
-  return { kind, recipient, n, ...MAKERS[nameOf(kind)]!(recipient, n, receiver) };
+interface Occasion {
+  /** Counts the jobs of one call, as in the pattern. */
+  n: number;
+  order: number;
+  /** The URL that webhooks go to. */
+  receiver: string;
 }
 
-const MAKERS: Record<string, (recipient: string, n: number, receiver: string) => object> = {
+/** A job of a kind for somebody. */
+export function payloadOf(kind: string, recipient: string, occasion: Occasion): PatternPayload {
+  return { kind, recipient, n: occasion.n, ...MAKERS[nameOf(kind)]!(recipient, occasion) };
+}
+
+const MAKERS: Record<string, (recipient: string, occasion: Occasion) => object> = {
   email: emailTo,
   webhook: webhookAbout,
-  thumbnail: (_recipient, n) => thumbnail(n),
+  thumbnail: (_recipient, { n }) => thumbnail(n),
   invoice: invoiceFor,
   other: () => ({}),
 };
 
-function emailTo(recipient: string, n: number): EmailPayload {
+function emailTo(recipient: string, { order }: Occasion): EmailPayload & { order: number } {
   return {
+    order,
     to: addressOf(recipient),
-    subject: `Your order no. ${n}`,
+    subject: `Your order no. ${order}`,
     text: 'Thank you for your order. It is on its way.',
   };
 }
@@ -45,18 +54,18 @@ function addressOf(recipient: string): string {
   return `${box.replace(/^-|-$/g, '') || 'somebody'}@example.com`;
 }
 
-function webhookAbout(customer: string, n: number, url: string): WebhookPayload {
-  return { url, event: 'order.paid', data: { customer, order: n }, failTimes: 0 };
+function webhookAbout(customer: string, { order, receiver }: Occasion): WebhookPayload {
+  return { url: receiver, event: 'order.paid', data: { customer, order }, failTimes: 0 };
 }
 
 function thumbnail(n: number): ThumbnailPayload {
   return { product: PRODUCTS[n % PRODUCTS.length]!, width: 240 };
 }
 
-function invoiceFor(customer: string, n: number): InvoicePayload {
+function invoiceFor(customer: string, { n, order }: Occasion): InvoicePayload & { order: number } {
   const items = [
     { title: 'Mug', quantity: n, priceCents: 1_250 },
     { title: 'Poster', quantity: 1, priceCents: 1_800 },
   ];
-  return { customer, items };
+  return { order, customer, items };
 }

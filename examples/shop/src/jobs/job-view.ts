@@ -1,4 +1,5 @@
 import type { JobRecord } from 'nest-job-queue';
+import { labelOf } from './label.js';
 
 /** What the shop shows of a job; stack traces stay inside. */
 export function toView(job: JobRecord) {
@@ -6,6 +7,7 @@ export function toView(job: JobRecord) {
     id: job.id,
     queue: job.queue,
     name: job.name,
+    label: labelOf(job),
     status: job.status,
     payload: job.payload,
     /** The stored text where it is no JSON. */

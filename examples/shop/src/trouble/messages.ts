@@ -15,7 +15,7 @@ export interface ToWorker {
 
 /** What a worker process tells the control page. */
 export type FromWorker =
-  | { type: 'began'; id: string; name: string; attempt: number }
+  | { type: 'began'; id: string; name: string; label: string; attempt: number }
   | { type: 'hangs'; id: string; name: string }
   /** `released`: cut off by a stop, and given back. */
   | { type: 'ended'; id: string; outcome: 'completed' | 'failed' | 'released' };

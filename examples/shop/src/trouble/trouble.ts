@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { ShutdownError, type Job } from 'nest-job-queue';
 import { logLine } from '../log-line.js';
+import { labelOf } from '../jobs/label.js';
 import type { Conditions, FromWorker, ToWorker } from './messages.js';
 
 const NONE: Conditions = { latencyMs: 0, failRate: 0, hangRate: 0 };
@@ -25,10 +26,10 @@ export class Trouble {
 
   /** Runs a job's work, unless its attempt is drawn to fail or to hang. */
   async around<Result>(job: Job, work: () => Promise<Result>): Promise<Result> {
-    const { latencyMs, failRate, hangRate } = this.conditions;
+    const { latencyMs, failRate, hangRate } = this.conditionsOf(job);
     const draw = Math.random();
     const { id, name, attempt } = job;
-    void tell({ type: 'began', id, name, attempt });
+    void tell({ type: 'began', id, name, label: labelOf(job), attempt });
     try {
       if (draw < hangRate) {
         await this.freeze(id, name);
@@ -45,6 +46,14 @@ export class Trouble {
       void tell({ type: 'ended', id, outcome: released ? 'released' : 'failed' });
       throw error;
     }
+  }
+
+  /** A job of the show: its first attempt goes well until its worker is killed, and each takes its time. */
+  private conditionsOf({ payload, attempt }: Job): Conditions {
+    const { pace } = (payload ?? {}) as { pace?: { firstMs: number; againMs: number } };
+    if (!pace) return this.conditions;
+    if (attempt === 1) return { ...NONE, latencyMs: pace.firstMs };
+    return { ...this.conditions, latencyMs: Math.max(this.conditions.latencyMs, pace.againMs) };
   }
 
   /**

@@ -1,14 +1,16 @@
 import { Injectable, type MessageEvent } from '@nestjs/common';
-import { defer, distinctUntilChanged, exhaustMap, map, mergeMap, Observable, share, timer } from 'rxjs';
+import { defer, exhaustMap, filter, map, mergeMap, share, timer, type Observable } from 'rxjs';
+import { Story } from '../story/story.js';
 import { History } from './history.js';
-import { Moment, SnapshotService, type Offsets } from './snapshot.js';
+import type { Offsets } from './pages.js';
+import { SnapshotService, type Moment } from './snapshot.js';
 
 const EVERY_MS = 250;
 /** How long the page waits before it asks again, where the connection is cut. */
 const RETRY_MS = 1_000;
 
 interface LiveEvent {
-  type: 'snapshot' | 'samples';
+  type: 'snapshot' | 'story' | 'samples';
   data: string;
 }
 
@@ -24,16 +26,26 @@ export class LiveFeed {
   constructor(
     private readonly snapshots: SnapshotService,
     private readonly history: History,
+    private readonly story: Story,
   ) {}
 
   /** For a page that shows the four lists from these rows on. */
   follow(offsets: Offsets): Observable<MessageEvent> {
     return defer(() => {
       const samples = this.newSamples();
+      const told = new Map<string, string>();
       return this.moments.pipe(
         exhaustMap((moment) => moment.textFor(offsets)),
-        mergeMap((data): LiveEvent[] => [{ type: 'snapshot', data }, ...samples()]),
-        distinctUntilChanged((a, b) => a.type === b.type && a.data === b.data),
+        mergeMap((data): LiveEvent[] => [
+          { type: 'snapshot', data },
+          { type: 'story', data: this.story.text },
+          ...samples(),
+        ]),
+        filter(({ type, data }) => {
+          const isNew = told.get(type) !== data;
+          told.set(type, data);
+          return isNew;
+        }),
         map((event) => ({ ...event, retry: RETRY_MS })),
       );
     });

@@ -14,9 +14,9 @@ export class Activity {
 
   hear(message: FromWorker): void {
     if (message.type === 'began') {
-      const { id, name, attempt } = message;
+      const { id, name, label, attempt } = message;
       // A report is made beside the jobs of the page; the page shows these.
-      this.job = { id, name, attempt, since: Date.now() };
+      this.job = { id, name, label, attempt, since: Date.now() };
     } else if (message.type === 'hangs') {
       this.hangs = true;
     } else {

@@ -2,6 +2,7 @@
 export interface CurrentJob {
   id: string;
   name: string;
+  label: string;
   attempt: number;
   since: number;
 }
@@ -12,7 +13,7 @@ export type PoolEvent =
   /** In order; `job` is what it gave back. */
   | { type: 'stopped'; worker: string; job?: CurrentJob }
   | { type: 'began' | 'hangs'; worker: string; job: CurrentJob }
-  | { type: 'killed'; worker: string; job?: CurrentJob }
+  | { type: 'killed'; worker: string; pid?: number; job?: CurrentJob }
   /** Killed by its supervisor, because it hung or did not stop in time. */
-  | { type: 'silent'; worker: string; why: string; job?: CurrentJob }
-  | { type: 'died'; worker: string; how: string | number; job?: CurrentJob };
+  | { type: 'silent'; worker: string; pid?: number; why: string; job?: CurrentJob }
+  | { type: 'died'; worker: string; pid?: number; how: string | number; job?: CurrentJob };

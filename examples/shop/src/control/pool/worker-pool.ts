@@ -103,7 +103,7 @@ export class WorkerPool implements OnModuleInit, OnModuleDestroy {
   private killNow({ name, pid, job }: PoolWorker): void {
     this.activityOf(pid).killed = true;
     this.processes.killOne(name);
-    this.events.next({ type: 'killed', worker: name, job });
+    this.events.next({ type: 'killed', worker: name, pid, job });
   }
 
   private hear(event: WorkerProcessEvent): void {
@@ -132,9 +132,9 @@ export class WorkerPool implements OnModuleInit, OnModuleDestroy {
     const { job, released, killed } = this.activityOf(pid);
     this.activities.delete(pid);
     if (killed) return; // has been told
-    if (killedFor !== undefined) this.events.next({ type: 'silent', worker, why: killedFor, job });
+    if (killedFor !== undefined) this.events.next({ type: 'silent', worker, pid, why: killedFor, job });
     else if (stopped && code === 0) this.events.next({ type: 'stopped', worker, job: released });
-    else this.events.next({ type: 'died', worker, how: signal ?? code ?? 'could not be started', job });
+    else this.events.next({ type: 'died', worker, pid, how: signal ?? code ?? 'could not be started', job });
   }
 
   private activityOf(pid: number | undefined): Activity {

@@ -1,21 +1,25 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ConflictException, Injectable, ServiceUnavailableException, type OnModuleDestroy } from '@nestjs/common';
-import type { JobRecord, JobStatus } from 'nest-job-queue';
+import { JobQueueService, type JobRecord, type JobStatus } from 'nest-job-queue';
 import { QueueAccess } from '../../jobs/queue-access.js';
-import type { Conditions } from '../../trouble/messages.js';
+import { labelOf } from '../../jobs/label.js';
+import { settings } from '../../settings.js';
+import { Orders } from '../orders.js';
 import { payloadOf } from '../payloads.js';
 import type { PoolEvent } from '../pool/pool-event.js';
 import { WorkerPool, type PoolWorker } from '../pool/worker-pool.js';
-import { nameOf } from '../story/name-of.js';
+import { Labels } from '../story/labels.js';
 import type { Tone } from '../story/story.js';
 
-/** Of the job of the show, so that there is time to see it. */
-const WORK: Conditions = { latencyMs: 2_500, failRate: 0, hangRate: 0 };
-/** How long a worker is at it before it is killed. */
-const KILL_AFTER_MS = 600;
+/** How long its worker is at it before it is killed: long enough to see a heartbeat extend the claim. */
+const KILL_AFTER_MS = Math.min(3_000, Math.max(600, 0.45 * settings.visibilityMs));
+/** How long its work takes, so that there is time to see it. */
+const PACE = { firstMs: 2 * KILL_AFTER_MS + 2_000, againMs: 1_500 };
 const LOOK_MS = 200;
 /** Before all others: a show is watched now, however many jobs wait. */
 const PRIORITY = 1_000;
+/** Where none is wanted: one to be killed, and another. */
+const WORKERS = 2;
 
 type End = [text: string, tone: Tone];
 const ENDS: Partial<Record<JobStatus, End>> = {
@@ -26,7 +30,7 @@ const ENDS: Partial<Record<JobStatus, End>> = {
 
 /** One line of the show. A later text of the same name takes its place. */
 export interface ShowStep {
-  name: string;
+  name: 'enqueued' | 'taken' | 'killed' | 'claim' | 'back' | 'again' | 'end';
   text: string;
   tone: Tone;
 }
@@ -36,8 +40,6 @@ interface Show {
   stage: 'waits' | 'killed' | 'back';
   /** The one that was killed. */
   attempt: number;
-  /** What the work was like, until it is so again. */
-  before: Conditions | undefined;
   /** How many workers there were to be. */
   size: number;
   /** Who works on it again. */
@@ -46,17 +48,21 @@ interface Show {
 
 /**
  * One crash from beginning to end: a job, its worker killed in the middle, the claim running out, the job done after
- * all. It goes on and puts everything back as it was, whoever still watches.
+ * all. It goes on, whoever still watches.
  */
 @Injectable()
 export class CrashShow implements OnModuleDestroy {
   running = false;
+  job: string | undefined;
   steps: ShowStep[] = [];
   private readonly closing = new AbortController();
 
   constructor(
     private readonly pool: WorkerPool,
     private readonly queue: QueueAccess,
+    private readonly jobs: JobQueueService,
+    private readonly orders: Orders,
+    private readonly labels: Labels,
   ) {}
 
   onModuleDestroy(): void {
@@ -65,7 +71,7 @@ export class CrashShow implements OnModuleDestroy {
 
   /** Forgets a show that has ended. */
   clear(): void {
-    if (!this.running) this.steps = [];
+    if (!this.running) this.clearSteps();
   }
 
   /**
@@ -76,24 +82,31 @@ export class CrashShow implements OnModuleDestroy {
   async begin(): Promise<string> {
     if (this.running) throw new ConflictException('A worker is crashed already: one show at a time.');
     this.running = true;
-    this.steps = [];
-    const { conditions: before, size } = this.pool;
-    this.pool.configure(WORK);
+    this.clearSteps();
     try {
-      const payload = payloadOf('email', 'ada@example.com', 1, '');
-      const [id] = await this.queue.enqueue('email', [payload], { priority: PRIORITY });
-      if (size === 0) void this.pool.resize(1);
-      void this.play({ id: id!, stage: 'waits', attempt: 1, before, size });
-      return id!;
+      const id = await this.enqueue();
+      const { size } = this.pool;
+      if (size === 0) void this.pool.resize(WORKERS);
+      void this.play({ id, stage: 'waits', attempt: 1, size });
+      return id;
     } catch (error) {
-      this.restore(before);
       this.running = false;
       throw error;
     }
   }
 
+  private async enqueue(): Promise<string> {
+    const order = await this.orders.take(1);
+    const payload = { ...payloadOf('email', 'ada@example.com', { n: 1, order, receiver: '' }), pace: PACE };
+    const options = { queue: this.queue.name, priority: PRIORITY };
+    const { id } = await this.queue.ask(() => this.jobs.enqueue('email', payload, options));
+    this.job = id;
+    this.labels.remember(id, labelOf({ name: 'email', payload }));
+    this.tell('enqueued', `${this.labels.of({ id })} is enqueued.`);
+    return id;
+  }
+
   private async play(show: Show): Promise<void> {
-    this.tell('waits', `${nameOf({ name: 'email', id: show.id })} is enqueued.`);
     // Its next attempt may be over before the next look.
     const listening = this.pool.events.subscribe((event) => this.hear(show, event));
     let end: End | undefined;
@@ -108,8 +121,7 @@ export class CrashShow implements OnModuleDestroy {
     } finally {
       listening.unsubscribe();
     }
-    this.restore(show.before);
-    if (show.size === 0 && this.pool.size === 1) void this.pool.resize(0);
+    if (show.size === 0 && this.pool.size === WORKERS) void this.pool.resize(0);
     this.tell('end', ...end);
     this.running = false;
   }
@@ -134,17 +146,16 @@ export class CrashShow implements OnModuleDestroy {
   private hear(show: Show, event: PoolEvent): void {
     if (event.type !== 'began' || event.job.id !== show.id || show.stage === 'waits') return;
     const worker = this.pool.list().find(({ name }) => name === event.worker);
-    if (worker) show.again = `${processOf(worker)} works on it: attempt ${event.job.attempt}.`;
+    if (worker)
+      show.again = `${processOf(worker)} takes it: attempt ${event.job.attempt}, under the same message id.`;
   }
 
   private attack(show: Show, worker: PoolWorker): void {
-    this.tell('taken', `${processOf(worker)} works on it.`);
+    this.tell('taken', `${processOf(worker)} claims it. Its heartbeat keeps the claim alive.`);
     if (Date.now() - worker.job!.since < KILL_AFTER_MS || !this.pool.kill(worker.name)) return;
     show.stage = 'killed';
     show.attempt = worker.job!.attempt;
-    this.restore(show.before);
-    show.before = undefined;
-    this.tell('killed', `${worker.name} is killed in the middle of it. Nobody tells Redis.`, 'bad');
+    this.tell('killed', `${worker.name} is killed with SIGKILL. Nobody tells Redis.`, 'bad');
   }
 
   private async lookAtClaim(show: Show, { attempts, status }: JobRecord): Promise<void> {
@@ -153,25 +164,22 @@ export class CrashShow implements OnModuleDestroy {
       const seconds = ((endsInMs ?? 0) / 1_000).toFixed(1);
       const text =
         endsInMs !== undefined && endsInMs > 0
-          ? `Its claim runs out in ${seconds} s.`
+          ? `No heartbeat any more: its claim runs out in ${seconds} s.`
           : 'Its claim has run out; the next sweep takes it back, or “Take back expired claims”.';
-      this.tell('claim', text);
+      this.tell('claim', text, 'warn');
     } else if (attempts > show.attempt || status === 'pending') {
       show.stage = 'back';
-      this.tell('claim', 'Its claim ran out.');
-      this.tell('back', 'The job is back at the front of the queue.');
+      this.tell('claim', 'No heartbeat came: its claim ran out.');
+      this.tell('back', 'The sweep took it back: the job is at the front of the queue.');
     }
   }
 
-  /** What somebody else has set meanwhile stays. */
-  private restore(before: Conditions | undefined): void {
-    if (!before) return;
-    const { conditions: now } = this.pool;
-    const kept = (name: keyof Conditions) => (now[name] === WORK[name] ? before[name] : now[name]);
-    this.pool.configure({ latencyMs: kept('latencyMs'), failRate: kept('failRate'), hangRate: kept('hangRate') });
+  private clearSteps(): void {
+    this.steps = [];
+    this.job = undefined;
   }
 
-  private tell(name: string, text: string, tone: Tone = 'plain'): void {
+  private tell(name: ShowStep['name'], text: string, tone: Tone = 'plain'): void {
     const step = { name, text, tone };
     const at = this.steps.findIndex((each) => each.name === name);
     this.steps = at < 0 ? [...this.steps, step] : this.steps.with(at, step);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { settings } from '../../settings.js';
 import type { CurrentJob, PoolEvent } from '../pool/pool-event.js';
 import { WorkerPool } from '../pool/worker-pool.js';
-import { nameOf } from './name-of.js';
+import { Labels } from './labels.js';
 import { Story } from './story.js';
 import { Troubles } from './troubles.js';
 
@@ -12,6 +12,7 @@ export class PoolStory {
   constructor(
     private readonly story: Story,
     private readonly troubles: Troubles,
+    private readonly labels: Labels,
     pool: WorkerPool,
   ) {
     pool.events.subscribe((event) => this.hear(event));
@@ -27,11 +28,12 @@ export class PoolStory {
       case 'silent':
         return this.story.tell('warn', `${worker} was killed by its supervisor: ${event.why}.`, event.job?.id);
       case 'began':
+        this.labels.remember(event.job.id, event.job.label);
         return this.tellAgain(worker, event.job);
       case 'hangs':
         return this.story.tell(
           'bad',
-          `${worker} hangs in the middle of ${nameOf(event.job)}, its whole process: no heartbeat any more. The claim ${runsOut()}.`,
+          `${worker} hangs in the middle of ${event.job.label}, its whole process: no heartbeat any more. The claim ${runsOut()}.`,
           event.job.id,
         );
       case 'killed':
@@ -42,21 +44,21 @@ export class PoolStory {
   }
 
   private tellStop(worker: string, job: CurrentJob | undefined): void {
-    if (job) this.story.tell('warn', `${worker} has stopped, and gave ${nameOf(job)} back unfinished.`, job.id);
+    if (job) this.story.tell('warn', `${worker} has stopped, and gave ${job.label} back unfinished.`, job.id);
     else this.story.tell('plain', `${worker} has stopped.`);
   }
 
   private tellAgain(worker: string, job: CurrentJob): void {
     if (job.attempt === 1) return;
-    const line = `${worker} takes ${nameOf(job)}: attempt ${job.attempt}.`;
+    const line = `${worker} takes ${job.label}: attempt ${job.attempt}.`;
     this.troubles.after(job.id, job.attempt - 1, () =>
       this.story.tellOften('again', 'plain', line, job.id, 'were taken once more.'),
     );
   }
 }
 
-function during(job: { id: string; name: string } | undefined): string {
-  return job ? ` in the middle of ${nameOf(job)}. Nobody tells Redis; the claim ${runsOut()}.` : '; it had no job.';
+function during(job: CurrentJob | undefined): string {
+  return job ? ` in the middle of ${job.label}. Nobody tells Redis; the claim ${runsOut()}.` : '; it had no job.';
 }
 
 function runsOut(): string {

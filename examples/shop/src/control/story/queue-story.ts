@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { JobQueueService, type FleetJobEvent } from 'nest-job-queue';
 import { QueueAccess } from '../../jobs/queue-access.js';
-import { nameOf } from './name-of.js';
+import { Labels } from './labels.js';
 import { Story } from './story.js';
 import { Troubles } from './troubles.js';
 
@@ -13,6 +13,7 @@ export class QueueStory implements OnApplicationBootstrap {
   constructor(
     private readonly story: Story,
     private readonly troubles: Troubles,
+    private readonly labels: Labels,
     private readonly queue: QueueAccess,
     private readonly jobs: JobQueueService,
   ) {}
@@ -33,7 +34,7 @@ export class QueueStory implements OnApplicationBootstrap {
   }
 
   private hear(event: FleetJobEvent): void {
-    const job = nameOf(event);
+    const job = this.labels.of(event);
     const tell = (tone: 'plain' | 'good' | 'bad' | 'warn', text: string, summary: string) =>
       this.story.tellOften(`${event.status}:${tone}`, tone, text, event.id, summary);
     switch (event.status) {

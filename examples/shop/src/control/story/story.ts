@@ -20,12 +20,15 @@ const ONE_BY_ONE = 3;
 @Injectable()
 export class Story {
   readonly lines: StoryLine[] = [];
+  /** All lines as JSON: put together once for all who read them. */
+  text = '[]';
   private n = 0;
   private readonly bursts = new Map<string, { told: number; more: number; last?: [text: string, job: string] }>();
 
   tell(tone: Tone, text: string, job?: string): void {
     this.lines.push({ n: ++this.n, at: Date.now(), tone, text, job });
     if (this.lines.length > KEPT) this.lines.shift();
+    this.text = JSON.stringify(this.lines);
   }
 
   /** Tells what may happen very often. `summary` says the same of many: "… and 12 more were completed". */

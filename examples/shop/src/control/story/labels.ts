@@ -1,0 +1,19 @@
+import { Injectable } from '@nestjs/common';
+
+const REMEMBERED = 1_000;
+
+/** What jobs are in words, as far as this process has heard: an event of the queue brings no payload. */
+@Injectable()
+export class Labels {
+  private readonly labels = new Map<string, string>();
+
+  remember(id: string, label: string): void {
+    this.labels.set(id, label);
+    const [oldest] = this.labels.keys();
+    if (this.labels.size > REMEMBERED && oldest !== undefined) this.labels.delete(oldest);
+  }
+
+  of({ name, id }: { name?: string; id: string }): string {
+    return this.labels.get(id) ?? `${name ?? 'job'} ${id.slice(0, 8)}`;
+  }
+}
