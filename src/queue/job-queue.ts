@@ -2,8 +2,8 @@ import { hostname } from 'node:os';
 import { backoffDelay } from './model/backoff.js';
 import { claimOf, failedClaimOf } from './store/claim-ref.js';
 import { checkCount, checkFlag, checkKnown, checkMs } from './model/validate-options.js';
-import { isJobDefinition, type JobDefinition } from './enqueue/define-job.js';
-import { isNonRetryable } from './model/errors.js';
+import { isJobDefinition, type JobDefinition, type PayloadFor, type ResultFor } from './enqueue/define-job.js';
+import { InvalidOptionError, isNonRetryable } from './model/errors.js';
 import { EventSubscriber } from './redis/event-subscriber.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from './model/job.js';
 import type { JobHandle } from './results/job-handle.js';
@@ -11,7 +11,7 @@ import { randomId } from './model/random-id.js';
 import type { EncodedJob } from './store/enqueue-call.js';
 import { encodeJson } from './model/encode-json.js';
 import { LARGEST_PAGE, YEAR_MS } from './model/bounds.js';
-import { checkText } from './model/names.js';
+import { checkText, show } from './model/names.js';
 import { encodeJob, type EnqueueOptions } from './enqueue/encode-job.js';
 import type { QueueOptions } from './model/queue-options.js';
 import { Producer } from './enqueue/producer.js';
@@ -33,8 +33,20 @@ export interface ClaimOptions {
 
 type JobToEnqueue = { payload: unknown } & EnqueueOptions;
 
-/** Any payload; a definition is none, so that a payload that does not fit it is not taken for options. */
-type Untyped<Payload> = Payload extends JobDefinition ? never : Payload;
+/**
+ * What follows the first argument of an enqueue. One signature and not an overload for each, so that the compiler names the
+ * field of a payload that does not fit. A text is followed by nothing: it may be a payload, or meant as a name.
+ */
+type EnqueueRest<First> = 0 extends First & 1
+  ? [options?: EnqueueOptions]
+  : [First] extends [JobDefinition]
+    ? [payload: PayloadFor<First>, options?: TypedEnqueueOptions]
+    : [First] extends [string]
+      ? [hint?: 'A text stands alone. Name the job by an option: enqueue(payload, { name })']
+      : [options?: EnqueueOptions];
+
+/** The definition that an argument may be; of `any` nothing is known. */
+type DefinitionOf<First> = 0 extends First & 1 ? unknown : First;
 
 /**
  * One queue on Redis, without Nest and without a worker: all that can be done with jobs, for producers, operators and
@@ -68,25 +80,26 @@ export class JobQueue extends QueueAdmin {
    * @throws InvalidPayloadError, InvalidOptionError: nothing was written. EnqueueError: says whether it was sent.
    *   RedisOutOfMemoryError: nothing was written. DurabilityTimeoutError: the job is there, without the replicas asked for.
    * @example await queue.enqueue({ to: 'ada@example.com' }, { delayMs: 5_000 });
+   * @example await queue.enqueue({ to: 'ada@example.com' }, { name: 'email' }); // in a queue that several names share
    * @example await queue.enqueue(SendEmail, { to: 'ada@example.com' }); // of defineJob: the compiler knows both sides
    */
-  async enqueue<Payload extends StandardSchema, Result extends StandardSchema>(
-    definition: JobDefinition<Payload, Result>,
-    payload: InputOf<Payload>,
-    options?: TypedEnqueueOptions,
-  ): Promise<JobHandle<OutputOf<Result>>>;
-  async enqueue<Result = unknown, Payload = unknown>(
-    payload: Untyped<Payload>,
-    options?: EnqueueOptions,
-  ): Promise<JobHandle<Result>>;
+  async enqueue<Result = unknown, First = unknown>(
+    definitionOrPayload: First,
+    ...rest: EnqueueRest<First>
+  ): Promise<JobHandle<ResultFor<DefinitionOf<First>, Result>>>;
   async enqueue(first: unknown, second?: unknown, third?: TypedEnqueueOptions): Promise<JobHandle> {
-    const { maxPayloadBytes } = this.options;
     if (isJobDefinition(first)) {
-      const made = encodeTypedJob(this.name, first, second, third, maxPayloadBytes);
+      const made = encodeTypedJob(this.name, first, second, third, this.options.maxPayloadBytes);
       const typed = made instanceof Promise ? await made : made;
       return await this.producer.add(typed, typedSource(this, first));
     }
-    const job = encodeJob(this.name, first, second as EnqueueOptions | undefined, maxPayloadBytes);
+    refuseNamedShape(first, second, third);
+    return this.enqueuePayload(first, second as EnqueueOptions | undefined);
+  }
+
+  /** @internal The same of any payload, a text too, where what it is cannot be mistaken. */
+  async enqueuePayload(payload: unknown, options: EnqueueOptions | undefined): Promise<JobHandle> {
+    const job = encodeJob(this.name, payload, options, this.options.maxPayloadBytes);
     return await this.producer.add(job, this);
   }
 
@@ -253,6 +266,25 @@ export class JobQueue extends QueueAdmin {
     EventSubscriber.of(this.connection).closeIdle();
     this.producer.closeIdle();
   }
+}
+
+/**
+ * Refuses the shape of the service's enqueue, `(name, payload, options)`: the name would be stored as the payload.
+ *
+ * @throws InvalidOptionError
+ */
+function refuseNamedShape(first: unknown, second: unknown, third: unknown): void {
+  if (third === undefined && (typeof first !== 'string' || second === undefined)) {
+    return;
+  }
+  const name = typeof first === 'string' ? show(first) : '…';
+  throw new InvalidOptionError(
+    'enqueue',
+    '(payload, options) on a queue, where nothing follows a payload that is text',
+    `${third === undefined ? 'two' : 'three'} arguments, the first ${show(first)}`,
+    `To name the job: queue.enqueue({ … }, { name: ${name} }). ` +
+      `With text as its payload: queue.enqueueMany([{ payload: ${name}, … }]).`,
+  );
 }
 
 /** Waits only where a schema is asynchronous, so that what is enqueued in one tick stays together. */

@@ -44,7 +44,8 @@ describe('a user with the minimal rights', () => {
       async (job: Job) => {
         await job.progress(50);
         await job.log('half');
-        if (job.payload === 'fails' || (job.payload === 'retried' && job.attempt === 1)) throw new Error('no');
+        if (String(job.payload) === 'fails' || (job.payload === 'retried' && job.attempt === 1))
+          throw new Error('no');
         return job.payload;
       },
       { sweepIntervalMs: 100 },
@@ -52,16 +53,16 @@ describe('a user with the minimal rights', () => {
     const result = (await queue.enqueue('plain')).result();
     expect(await result).toBe('plain');
     await queue.enqueueMany([{ payload: 'batch' }, { payload: 'prior', priority: 5 }]);
-    await queue.enqueue('late', { delayMs: 20, unique: { key: 'k', for: 'unfinished' } });
+    await queue.enqueue(['late'], { delayMs: 20, unique: { key: 'k', for: 'unfinished' } });
     await (await queue.enqueue('retried')).result();
-    const dead = await queue.enqueue('fails', { maxAttempts: 1 });
+    const dead = await queue.enqueue(['fails'], { maxAttempts: 1 });
     await expect(dead.result()).rejects.toThrow('no');
     await queue.deadLetters.redrive(dead.id);
     await worker.event('failed', 2);
     await queue.deadLetters.discard(dead.id);
     await queue.schedules.upsert('tick', { everyMs: 1_000 });
     await queue.schedules.remove('tick');
-    const { id } = await queue.enqueue('cancelled', { delayMs: 60_000 });
+    const { id } = await queue.enqueue(['cancelled'], { delayMs: 60_000 });
     await queue.reschedule(id, { delayMs: 50_000 });
     await queue.cancel(id);
     await queue.pause();

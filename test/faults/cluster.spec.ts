@@ -218,10 +218,10 @@ describe("the queue's slot that moves to another master", () => {
       const evaluating = cluster.node(source).eval('return 1', 2, keys.jobPrefix, keys.stats);
       await expect(evaluating).rejects.toThrow(/^(TRYAGAIN|ASK)/);
       const refused = { outcome: 'unknown', jobIds: ['refused'] };
-      await expect(hasty.enqueue('refused', { id: 'refused' })).rejects.toMatchObject(refused);
+      await expect(hasty.enqueue(['refused'], { id: 'refused' })).rejects.toMatchObject(refused);
     });
     expect(await ownerOf(queue)).toBe(target);
-    await queue.enqueue('refused', { id: 'refused' }); // repeated with its id
+    await queue.enqueue(['refused'], { id: 'refused' }); // repeated with its id
     const movedAt = performance.now();
     await worker.event('completed', worker.count('completed') + 1);
     expect(performance.now() - movedAt).toBeLessThan(BACK_MS);

@@ -40,7 +40,7 @@ describe('Redis that restarts with its data (AOF)', () => {
     const worker = await startWorker(queue, () => running.promise, { perQueue: 2 });
     await queue.enqueue('long');
     await worker.event('started');
-    const { id } = await queue.enqueue('due by then', { delayMs: 500 });
+    const { id } = await queue.enqueue(['due by then'], { delayMs: 500 });
     await eventually(async () => /flags=\w*b/.test(String(await observer.client('LIST'))), { what: 'a wait' });
     await server.kill();
     await eventually(() => !queue.connection.ready);

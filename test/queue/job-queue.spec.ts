@@ -106,8 +106,8 @@ describe('JobQueue', () => {
 
   it('wakes a waiting claim when a scheduled job is due', async () => {
     const { queue } = coreQueue();
-    await queue.enqueue('later', { delayMs: 300 });
-    expect((await queue.claim({ timeoutMs: 15_000 }))!.payload).toBe('later');
+    await queue.enqueue(['later'], { delayMs: 300 });
+    expect((await queue.claim({ timeoutMs: 15_000 }))!.payload).toEqual(['later']);
   });
 
   it('answers null when nothing came in the time given', async () => {
@@ -128,8 +128,8 @@ describe('JobQueue', () => {
 
   it('sets jobs aside that must not run, and hands out the next', async () => {
     const { queue, state } = coreQueue();
-    await queue.enqueue('bad', { id: 'bad' });
-    await queue.enqueue('good', { id: 'good' });
+    await queue.enqueue(['bad'], { id: 'bad' });
+    await queue.enqueue(['good'], { id: 'good' });
     await state.redis.hset(state.keys.job('bad'), 'payload', '{oops');
     expect((await queue.claim())!.id).toBe('good');
     expect(await queue.get('bad')).toMatchObject({ status: 'failed', brokenPayload: '{oops' });
@@ -138,7 +138,7 @@ describe('JobQueue', () => {
 
   it('takes a failed job through backoff, release, extend and cancel', async () => {
     const { queue } = coreQueue({ backoff: 60_000 });
-    await queue.enqueue('a', { id: 'a' });
+    await queue.enqueue(['a'], { id: 'a' });
     expect(await queue.fail((await queue.claim())!, new Error('no'))).toBe('retry');
     expect((await queue.get('a'))!.status).toBe('scheduled');
     expect(await queue.reschedule('a', { delayMs: 0 })).toBe('pending');
@@ -171,7 +171,7 @@ describe('JobQueue', () => {
 
   it('I2: tells a settle under a lost claim from one that counts', async () => {
     const { queue, state } = coreQueue();
-    await queue.enqueue('a', { id: 'a' });
+    await queue.enqueue(['a'], { id: 'a' });
     const stale = (await queue.claim())!;
     await state.expireClaims('a');
     expect(await queue.reclaim()).toEqual({ reclaimed: [{ id: 'a', status: 'pending' }], more: false });

@@ -39,7 +39,7 @@ describe('a wait for jobs has an end, however soon or late the next job is due',
       await queue.enqueue(round, { delayMs: 1 + (round % 7) });
       await worker.event('completed', round);
     }
-    await queue.enqueue('late', { delayMs: 86_400_000, id: 'late' });
+    await queue.enqueue(['late'], { delayMs: 86_400_000, id: 'late' });
     await queue.enqueue('now');
     await worker.event('completed', 41);
     expectBounded(waits.get((await queue.scripts()).keys.wake));

@@ -73,7 +73,7 @@ it.each([
     const producer = newQueue({ enqueueTimeoutMs: 500 }, client() as never, name);
     leaveBroken(producer);
     // A client of a Cluster may be told of the new master a moment later.
-    const added = () => producer.enqueue('after', { id: 'after' }).then(Boolean, () => false);
+    const added = () => producer.enqueue(['after'], { id: 'after' }).then(Boolean, () => false);
     await eventually(added, { what: 'an enqueue' });
     const addedAt = performance.now();
     await worker.event('started', 1, { id: 'after' });

@@ -2,7 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { checkJobs } from '../../queue/enqueue/validate-bulk.js';
 import { InvalidOptionError } from '../../queue/model/errors.js';
 import { checkKnown, checkObject } from '../../queue/model/validate-options.js';
-import { isJobDefinition, type JobDefinition } from '../../queue/enqueue/define-job.js';
+import {
+  isJobDefinition,
+  type JobDefinition,
+  type PayloadFor,
+  type ResultFor,
+} from '../../queue/enqueue/define-job.js';
 import type { JobRecord, QueueStats } from '../../queue/model/job.js';
 import { DeadLetters } from '../../queue/dead-letters/dead-letters.js';
 import type { DoctorReport } from '../../queue/doctor/doctor-report.js';
@@ -63,16 +68,11 @@ export class JobQueueService extends AdminApi {
    * @throws InvalidPayloadError, InvalidOptionError, RedisOutOfMemoryError: nothing was written. EnqueueError: says
    *   whether it was.
    */
-  async enqueue<Payload extends StandardSchema, Result extends StandardSchema>(
-    definition: JobDefinition<Payload, Result>,
-    payload: InputOf<Payload>,
+  async enqueue<Result = unknown, Job extends string | JobDefinition = string | JobDefinition>(
+    job: Job,
+    payload: PayloadFor<Job>,
     options?: EnqueueJobOptions,
-  ): Promise<JobHandle<OutputOf<Result>>>;
-  async enqueue<Result = unknown>(
-    name: string,
-    payload: unknown,
-    options?: EnqueueJobOptions,
-  ): Promise<JobHandle<Result>>;
+  ): Promise<JobHandle<ResultFor<Job, Result>>>;
   async enqueue(
     job: string | JobDefinition,
     payload: unknown,
@@ -82,7 +82,7 @@ export class JobQueueService extends AdminApi {
     const { queue, ...rest } = options;
     const target = this.target(job, queue);
     return typeof job === 'string'
-      ? target.enqueue(payload, optionsFor(target, job, rest, 'enqueue'))
+      ? target.enqueuePayload(payload, optionsFor(target, job, rest, 'enqueue'))
       : target.enqueue(job, payload, rest);
   }
 
@@ -94,16 +94,11 @@ export class JobQueueService extends AdminApi {
    *   each, where steps failed
    * @example await jobs.enqueueMany('email', users.map((user) => ({ payload: { to: user.mail }, delayMs: 1_000 })));
    */
-  async enqueueMany<Payload extends StandardSchema, Result extends StandardSchema>(
-    definition: JobDefinition<Payload, Result>,
-    jobs: readonly ({ payload: InputOf<Payload> } & Omit<EnqueueJobOptions, 'queue'>)[],
+  async enqueueMany<Result = unknown, Job extends string | JobDefinition = string | JobDefinition>(
+    job: Job,
+    jobs: readonly ({ payload: PayloadFor<Job> } & Omit<EnqueueJobOptions, 'queue'>)[],
     options?: Pick<EnqueueJobOptions, 'queue'>,
-  ): Promise<JobHandle<OutputOf<Result>>[]>;
-  async enqueueMany<Result = unknown>(
-    name: string,
-    jobs: readonly ({ payload: unknown } & Omit<EnqueueJobOptions, 'queue'>)[],
-    options?: Pick<EnqueueJobOptions, 'queue'>,
-  ): Promise<JobHandle<Result>[]>;
+  ): Promise<JobHandle<ResultFor<Job, Result>>[]>;
   async enqueueMany(
     job: string | JobDefinition,
     jobs: readonly ({ payload: unknown } & Omit<EnqueueJobOptions, 'queue'>)[],

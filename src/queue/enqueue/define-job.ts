@@ -105,6 +105,10 @@ export type PayloadInput<Definition extends JobDefinition> = InputOf<Definition[
 export type PayloadOf<Definition extends JobDefinition> = OutputOf<Definition['payload']>;
 /** What its handler returns. */
 export type ResultInput<Definition extends JobDefinition> = InputOf<NonNullable<Definition['result']>>;
+/** What an enqueue of a job takes: the payload of its definition, and anything for a name. */
+export type PayloadFor<Job> = [Job] extends [JobDefinition] ? PayloadInput<Job> : unknown;
+/** What a handle of a job resolves with: the result of its definition, else what the caller says. */
+export type ResultFor<Job, Result> = [Job] extends [JobDefinition] ? ResultOf<Job> : Result;
 /** What a handle's `result()` resolves with. */
 export type ResultOf<Definition extends JobDefinition> = OutputOf<NonNullable<Definition['result']>>;
 

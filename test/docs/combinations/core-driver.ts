@@ -28,7 +28,7 @@ export const coreDriver: Driver = {
       deadLetters: queue.deadLetters,
       schedules: queue.schedules,
       enqueue: (payload, options, typed) =>
-        typed ? queue.enqueue(definitionOf(queue.name), payload, options) : queue.enqueue(payload, options),
+        typed ? queue.enqueue(definitionOf(queue.name), payload, options) : queue.enqueuePayload(payload, options),
       pause: () => queue.pause(),
       resume: () => queue.resume(),
       cancel: (id) => queue.cancel(id),

@@ -65,7 +65,7 @@ describe("durability: 'replica'", () => {
     const [queue, other] = [durable(), durable()];
     const runAt = Number((await pair.redis.time())[0]) * 1_000 + 3_600_000;
     const [refused, sound, beside] = await Promise.allSettled([
-      queue.enqueue('bad', { runAt, expiresInMs: 1_000 }),
+      queue.enqueue(['bad'], { runAt, expiresInMs: 1_000 }),
       queue.enqueue('good'),
       other.enqueue('good'),
     ]);

@@ -63,15 +63,15 @@ describe('an enqueue that fails', () => {
     const client = unreliable(server.url);
     const queue = new JobQueue(client, 'jobs');
     const hasty = new JobQueue(client, 'jobs', { enqueueTimeoutMs: 100 });
-    await queue.enqueue('before', { id: 'before' });
+    await queue.enqueue(['before'], { id: 'before' });
     const closed = new Promise((resolve) => client.once('close', resolve));
     await server.kill();
     await closed;
-    expect(await failure(hasty.enqueue('lost', { id: 'lost' }))).toMatchObject({ outcome: 'not-sent' });
+    expect(await failure(hasty.enqueue(['lost'], { id: 'lost' }))).toMatchObject({ outcome: 'not-sent' });
     const ready = new Promise((resolve) => client.once('ready', resolve));
     await server.restart();
     await ready;
-    await queue.enqueue('after', { id: 'after' });
+    await queue.enqueue(['after'], { id: 'after' });
     expect(await queue.get('lost')).toBeNull();
     queue.close();
   });
@@ -118,7 +118,7 @@ describe('an enqueue that fails', () => {
   it('I3: is unknown where the answer was lost; repeated with its id it adds nothing', async () => {
     const proxy = await FaultProxy.start();
     const { queue, state } = coreQueue({ enqueueTimeoutMs: 300 }, unreliable(proxy.url));
-    await queue.enqueue('first', { id: 'first' });
+    await queue.enqueue(['first'], { id: 'first' });
     const lost = proxy.loseReplies();
     const failed = failure(queue.enqueueMany([{ payload: 1 }, { payload: 2 }]));
     await lost;
@@ -136,9 +136,9 @@ describe('an enqueue that fails', () => {
   it('I3: whose reply was lost with the connection is sent again by the client, and stands once', async () => {
     const proxy = await FaultProxy.start();
     const { queue, state } = coreQueue({ enqueueTimeoutMs: 10_000 }, unreliable(proxy.url));
-    await queue.enqueue('first', { id: 'first' });
+    await queue.enqueue(['first'], { id: 'first' });
     const lost = proxy.loseReplies();
-    const enqueued = queue.enqueue('second', { id: 'second' });
+    const enqueued = queue.enqueue(['second'], { id: 'second' });
     await lost;
     proxy.heal();
     proxy.cut();

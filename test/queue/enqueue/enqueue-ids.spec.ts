@@ -12,7 +12,7 @@ async function silentQueue() {
   client.on('error', () => undefined);
   const { queue, state } = coreQueue({ enqueueTimeoutMs: atMost(500) }, client);
   // So that the server knows the script, and acts on its digest.
-  await queue.enqueue('first', { id: 'first' });
+  await queue.enqueue(['first'], { id: 'first' });
   return { proxy, queue, state };
 }
 

@@ -73,7 +73,7 @@ describe('an enqueue that would expire before it may start', () => {
 
   it('is refused in the middle of a step, of which nothing is written', async () => {
     const { queue, state } = coreQueue();
-    await queue.enqueue('waits', { unique: { key: 'k', for: 'pending' } });
+    await queue.enqueue(['waits'], { unique: { key: 'k', for: 'pending' } });
     const bad = { payload: 'bad', ...(await contradiction(state)) };
     const jobs = [
       { payload: 'plain' },
@@ -97,8 +97,8 @@ describe('an enqueue that would expire before it may start', () => {
     const bad = await contradiction(state);
     const [plain, refused, unique, bulk, refusedBulk] = await Promise.allSettled([
       queue.enqueue('plain'),
-      queue.enqueue('bad', bad),
-      queue.enqueue('unique', { unique: { key: 'k', for: 'pending' } }),
+      queue.enqueue(['bad'], bad),
+      queue.enqueue(['unique'], { unique: { key: 'k', for: 'pending' } }),
       queue.enqueueMany([{ payload: 'of' }, { payload: 'many' }]),
       queue.enqueueMany([{ payload: 'not this' }, { payload: 'bad', ...bad }]),
     ]);

@@ -203,8 +203,8 @@ describe('I5: a client whose clock is an hour off', () => {
     const real = Date.now.bind(Date);
     const before = await state.now();
     jest.spyOn(Date, 'now').mockImplementation(() => real() + off);
-    await queue.enqueue('later', { id: 'later', delayMs: 60_000 });
-    await queue.enqueue('now', { id: 'now' });
+    await queue.enqueue(['later'], { id: 'later', delayMs: 60_000 });
+    await queue.enqueue(['now'], { id: 'now' });
     const job = (await queue.claim())!;
     await queue.extend(job);
     const expiry = Number(await state.redis.zscore(state.keys.claims, 'now'));

@@ -16,9 +16,9 @@ describe('a schedule', () => {
     const { queue, seeded } = setUp();
     await queue.schedules.upsert('s', HOURLY, { payload: 'tick' });
     const due = await seeded.makeDue('s');
-    await queue.enqueue('mine', { id: `s:${due}` });
+    await queue.enqueue(['mine'], { id: `s:${due}` });
     expect(await queue.schedules.tick()).toMatchObject({ enqueued: 1 });
-    expect((await queue.list('pending')).map(({ payload }) => payload)).toEqual(['mine', 'tick']);
+    expect((await queue.list('pending')).map(({ payload }) => payload)).toEqual([['mine'], 'tick']);
   });
 
   it('is made, read, listed and removed', async () => {

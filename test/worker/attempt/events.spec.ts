@@ -51,13 +51,13 @@ describe('events', () => {
     const queue = newQueue();
     const redis = queue.connection.client;
     const { keys } = await queue.scripts();
-    await queue.enqueue('late', { id: 'expired', expiresInMs: 60_000 });
+    await queue.enqueue(['late'], { id: 'expired', expiresInMs: 60_000 });
     await redis.hset(keys.job('expired'), 'expires_at_ms', 1);
-    await queue.enqueue('text', { id: 'broken' });
+    await queue.enqueue(['text'], { id: 'broken' });
     await redis.hset(keys.job('broken'), 'payload', '{not json');
-    await queue.enqueue('cancelled', { id: 'cancelled', maxAttempts: 2 });
+    await queue.enqueue(['cancelled'], { id: 'cancelled', maxAttempts: 2 });
     await redis.hset(keys.job('cancelled'), 'cancel_requested_at_ms', 1);
-    await queue.enqueue('whose', { id: 'unknown', name: 'nobody' });
+    await queue.enqueue(['whose'], { id: 'unknown', name: 'nobody' });
     const worker = await startWorker(queue);
     for (const [id, type, error] of [
       ['expired', 'failed', 'JobExpired: The job was not started within its expiresInMs.'],

@@ -31,7 +31,7 @@ const HELD = { concurrency: 4 }; // claims two at once
 /** A worker in which the first job runs and a second waits, and how often it has asked whether one may start. */
 async function waiting(queue: JobQueue, slots: { concurrency: number; prefetch?: number } = AHEAD) {
   const first = gate();
-  const handle = (job: { payload: unknown }) => (job.payload === 'first' ? first.promise : undefined);
+  const handle = (job: { payload: unknown }) => (String(job.payload) === 'first' ? first.promise : undefined);
   const handlers = { [queue.name]: handle };
   const worker = await startWorker([{ queue, ...slots, handlers }], undefined, { logFailures: true });
   await worker.event('started');
@@ -49,7 +49,7 @@ describe('a job that expires while it waits in its worker', () => {
   it('claimed ahead does not begin: it fails without an attempt, and the next one has its slot', async () => {
     const queue = newQueue();
     await queue.enqueue('first');
-    const { id } = await queue.enqueue('late', { expiresInMs: 60_000 });
+    const { id } = await queue.enqueue(['late'], { expiresInMs: 60_000 });
     const next = await queue.enqueue('next');
     const { worker, first } = await waiting(queue);
     await expire(queue, id);
@@ -75,7 +75,7 @@ describe('a job that expires while it waits in its worker', () => {
 
   it('held on its last chance does not begin: it fails, and no crash is added', async () => {
     const queue = newQueue();
-    const { id } = await queue.enqueue('suspect', { expiresInMs: 60_000 });
+    const { id } = await queue.enqueue(['suspect'], { expiresInMs: 60_000 });
     await crash(queue, id);
     await queue.enqueue('first');
     const { worker, first } = await waiting(queue, HELD);
@@ -93,7 +93,7 @@ describe('a job that expires while it waits in its worker', () => {
   it('is given back once by a stop that comes while Redis is asked', async () => {
     const queue = newQueue();
     await queue.enqueue('first');
-    const { id } = await queue.enqueue('late', { expiresInMs: 60_000 });
+    const { id } = await queue.enqueue(['late'], { expiresInMs: 60_000 });
     const { worker, first } = await waiting(queue);
     await expire(queue, id);
     const run = queue.runner.run.bind(queue.runner);
@@ -116,13 +116,13 @@ describe('a job that expires while it waits in its worker', () => {
 
 it('a job that can expire costs a call more where it waited, and none where it begins at once', async () => {
   const queue = newQueue();
-  await queue.enqueue('first', { expiresInMs: 60_000 });
-  const { id } = await queue.enqueue('in time', { expiresInMs: 60_000 });
+  await queue.enqueue(['first'], { expiresInMs: 60_000 });
+  const { id } = await queue.enqueue(['in time'], { expiresInMs: 60_000 });
   const { worker, first, starts } = await waiting(queue);
   first.open();
   await worker.event('completed', 1, { id });
   expect(starts()).toBe(1);
-  await queue.enqueue('at once', { expiresInMs: 60_000 });
+  await queue.enqueue(['at once'], { expiresInMs: 60_000 });
   await worker.event('completed', 3);
   expect(starts()).toBe(1);
   expect(await queue.get(id)).toMatchObject({ status: 'completed', attempts: 1 });

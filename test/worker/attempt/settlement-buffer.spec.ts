@@ -50,10 +50,10 @@ it('begins no job on its last chance before, since a crash would take those ends
     await admin.zadd(keys.claims, 'XX', 1, job!.id);
     await own.reclaim();
   }
-  await own.enqueue('plain', { priority: 1 });
+  await own.enqueue(['plain'], { priority: 1 });
   const worker = await start();
-  expect(ran).toEqual(['plain']);
+  expect(ran).toEqual([['plain']]);
   await allow();
   await worker.event('completed', 2);
-  expect(ran).toEqual(['plain', 'suspect']);
+  expect(ran).toEqual([['plain'], 'suspect']);
 });

@@ -74,11 +74,12 @@ describe('a worker', () => {
     // A heartbeat every 20 minutes.
     const [queue, stopped] = [newQueue({ visibilityMs: 3_600_000 }), newQueue({ visibilityMs: 3_600_000 })];
     const options = { timeoutMs: 10, maxAttempts: 1 };
-    const { id } = await queue.enqueue('goes on', options);
-    await queue.enqueue('ends', options);
-    await stopped.enqueue('goes on', options);
+    const { id } = await queue.enqueue(['goes on'], options);
+    await queue.enqueue(['ends'], options);
+    await stopped.enqueue(['goes on'], options);
     const [finish, ends] = [gate(), gate()];
-    const handle = ({ payload }: { payload: string }) => (payload === 'ends' ? ends.promise : finish.promise);
+    const handle = ({ payload }: { payload: unknown }) =>
+      String(payload) === 'ends' ? ends.promise : finish.promise;
     const handler = { handle: handle as HandlerFunction, timeoutGraceMs: 0 };
     const other = await startWorker(stopped, handler);
     await other.event('failed');

@@ -126,9 +126,9 @@ describe('concurrency', () => {
   it('counts a handler that goes on after its time', async () => {
     const queue = newQueue({ maxAttempts: 1 });
     const stuck = gate();
-    await queue.enqueue('stuck', { timeoutMs: 5 });
+    await queue.enqueue(['stuck'], { timeoutMs: 5 });
     await queue.enqueue('next');
-    const handle = ({ payload }: Job) => (payload === 'stuck' ? stuck.promise : 1);
+    const handle = ({ payload }: Job) => (String(payload) === 'stuck' ? stuck.promise : 1);
     const worker = await startWorker(queue, { handle, timeoutGraceMs: 0 }, { perQueue: 1 });
     await worker.event('failed');
     await queue.stats(); // a round trip, in which the next job could have been claimed

@@ -157,19 +157,19 @@ describe('a delayed job', () => {
 
   it('that is due earlier wakes a worker that sleeps for a later one', async () => {
     const setup = await idleWorker();
-    await setup.queue.enqueue('later', { delayMs: 900 });
+    await setup.queue.enqueue(['later'], { delayMs: 900 });
     await idle(setup.redis);
     const begun = performance.now();
-    await setup.queue.enqueue('sooner', { delayMs: 50 });
+    await setup.queue.enqueue(['sooner'], { delayMs: 50 });
     const first = await setup.worker.event('started');
-    expect(first.job.payload).toBe('sooner');
+    expect(first.job.payload).toEqual(['sooner']);
     expect(performance.now() - begun).toBeLessThan(atMost(400));
     await setup.worker.event('completed', 2);
   });
 
   it('that is brought forward wakes a worker that sleeps for its old time', async () => {
     const setup = await idleWorker();
-    const { id } = await setup.queue.enqueue('later', { delayMs: 900 });
+    const { id } = await setup.queue.enqueue(['later'], { delayMs: 900 });
     await idle(setup.redis);
     const begun = performance.now();
     await setup.queue.reschedule(id, { delayMs: 50 });
@@ -185,7 +185,7 @@ describe('a delayed job', () => {
     const handler = (job: Job) => (job.payload === 'busy' ? busy.promise : undefined);
     const worker = await startWorker(queue, handler, { perQueue: 1, sweepIntervalMs: 30 });
     await worker.event('started');
-    const { id } = await queue.enqueue('delayed', { delayMs: 20 });
+    const { id } = await queue.enqueue(['delayed'], { delayMs: 20 });
     await eventually(async () => (await queue.get(id))!.status === 'pending');
     busy.open();
     await worker.event('completed', 2);

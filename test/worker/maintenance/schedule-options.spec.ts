@@ -185,7 +185,7 @@ describe.each([
 ])('of a schedule by %s', (_, open) => {
   it.each(Object.entries(CASES))('%s reaches the job of a tick and acts', async (__, one) => {
     const stage = await open(one);
-    await stage.queue.enqueue('plain', { id: 'earlier' });
+    await stage.queue.enqueue(['plain'], { id: 'earlier' });
     const due = await new TestSchedules(stage.state).makeDue('s');
     await stage.queue.schedules.tick();
     const id = `@schedule:s:${due}`;
