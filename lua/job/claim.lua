@@ -16,24 +16,28 @@
 -- KEYS[12] sweep       hash
 -- ARGV[1] count; ARGV[2] visibility in ms; ARGV[3] token, new for each request, the same when it is repeated
 -- ARGV[4] worker; ARGV[5] max_attempts where the job has none of its own; ARGV[6] how many begin at once, where the
---   claimer says by start what begins later, and runs a job on its last chance alone, else ''; ARGV[7..] by job name: name,
---   max_attempts. Where names is given these are all names that it handles, and before them stand: where to look for such jobs (see
---   lib/place/take_named; -1 at the ends only), how long in ms a job waits for a worker of its name before it must not run (0:
---   for ever), how long ago in ms a worker may have been seen and still counts
--- Returns now in ms; ms until the next scheduled job is due, or -1; the fence of the first job, each other's is one more;
+--   claimer says by start what begins later, and runs a job on its last chance alone, else ''
+-- ARGV[7] how many bytes of payload to return, or '' for no bound: the first job in any case, each other only within it
+-- ARGV[8..] by job name: name, max_attempts. Where names is given these are all names that it handles, and before them stand: where
+--   to look for such jobs (see lib/place/take_named; -1 at the ends only), how long in ms a job waits for a worker of its name before
+--   it must not run (0: for ever), how long ago in ms a worker may have been seen and still counts
+-- Returns now in ms; ms until the next scheduled job is due, -1 where none is, or -2 where the bytes were reached and more jobs
+--   wait; the fence of the first job, each other's is one more;
 --   then for each job: id, name (nil: that of the job before; '': it has none), payload, enqueued_at_ms, and nil for a first
 --   attempt without options that begins at once, else an array: attempts, options, verdict ('' to run it; alone: run it
 --   alone; expires: where it waits before it begins, only start says whether it still may; or why it must not run, see
 --   lib/settle/refusal: missing, cancelled, expired, exhausted, unhandled; the claimer settles it as failed), whether it is held until start.
 --   Where the call is repeated an array for each, with its fence at the end.
---   Where names is given an array: all of that, the next place to look at (-1: all jobs were looked at), 1 where a live worker handles
+-- Where names is given an array: all of that, the next place to look at (-1: all jobs were looked at), 1 where a live worker handles
 --   a job that was left, then the names of left jobs that no live worker handles.
--- Repeated with the same token: the same jobs, as far as they are still claimed by it.
+-- Repeated with the same token: the same jobs, as far as they are still claimed by it. With fewer bytes: as many as these allow; the
+--   others, of which the claimer knows nothing, go back to the front.
 local job, pending, prioritized, scheduled, claims = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local wake, settings, sequence, batch = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local names, workers, sweep = KEYS[10], KEYS[11], KEYS[12]
-local tells, slots, first_limit = ARGV[6] ~= '', tonumber(ARGV[6]) or count, names and 10 or 7
+local tells, slots, most_bytes = ARGV[6] ~= '', tonumber(ARGV[6]) or count, tonumber(ARGV[7]) or math.huge
+local first_limit = names and 11 or 8
 --@include lib/core/clock
 --@include lib/core/read
 -- The nils are room for what one job needs: a table that grows as it is filled costs as much again.
@@ -47,6 +51,7 @@ end
 
 local last = redis.call('GET', batch)
 local ids, more, due_waits, overdue, left = {}, false, false, nil, nil
+local ranks, bytes, full = nil, 0, false
 if last and string.sub(last, 1, #token + 1) == token .. '\n' then
 --@include lib/settle/repeated_claim
 elseif not names and redis.call('EXISTS', settings, scheduled, prioritized) == 0 then
@@ -72,7 +77,7 @@ else
       end
     else
 --@include lib/place/take
-      ids, more = take(count)
+      ids, more, ranks = take(count)
     end
     if soonest[2] then
       reply[2] = math.max(0, tonumber(soonest[2]) - now)
@@ -89,5 +94,8 @@ if #ids > 0 then
 end
 if left and left[2] == 1 then
   redis.call('ZADD', wake, '0', '1') -- for the worker that handles it
+end
+if full then
+  reply[2] = -2
 end
 return names and { reply, unpack(left or { -1, 0 }) } or reply

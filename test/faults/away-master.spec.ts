@@ -2,7 +2,7 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Cluster } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
-import { nodesAwaitingReply, replaceUnresponsiveNodes } from '#queue/redis/ioredis-cluster-workarounds.js';
+import { silenceOf } from '#queue/redis/connection-silence.js';
 import { onLastChance } from '../support/worker/crash-budget.js';
 import type { OwnRedis } from '../support/redis/own-redis.js';
 import { startCluster, type OwnCluster } from '../support/redis/own-cluster.js';
@@ -49,7 +49,7 @@ it('has what that connection owed fail, and not sent again by ioredis: a worker 
   const { client, key } = await quietConnection();
   await freeze(cluster.nodes[0]!, async () => {
     const owed = client.incr(key);
-    replaceUnresponsiveNodes(nodesAwaitingReply(client), SILENCE);
+    silenceOf(client).replaceDead(0, SILENCE);
     await expect(owed).rejects.toBe(SILENCE);
   });
   expect(await client.incr(key)).toBe(3);
@@ -58,19 +58,19 @@ it('has what that connection owed fail, and not sent again by ioredis: a worker 
 it('replaces no connection that has answered what it owed, though it owes again', async () => {
   const { client, key, kept } = await quietConnection();
   const first = client.incr(key);
-  const awaiting = nodesAwaitingReply(client);
+  const silence = silenceOf(client);
   await first;
   const second = client.incr(key);
-  replaceUnresponsiveNodes(awaiting, SILENCE);
+  silence.replaceDead(0, SILENCE);
   expect(await second).toBe(3);
   expect(sockets(client)[0]).toBe(kept);
 });
 
 it('replaces no connection that owed nothing then', async () => {
   const { client, key, kept } = await quietConnection();
-  const awaiting = nodesAwaitingReply(client);
+  const silence = silenceOf(client);
   const asked = client.incr(key);
-  replaceUnresponsiveNodes(awaiting, SILENCE);
+  silence.replaceDead(0, SILENCE);
   expect(await asked).toBe(2);
   expect(sockets(client)[0]).toBe(kept);
 });
@@ -79,9 +79,9 @@ it('has what was owed fail also where the client has taken that master out of it
   const { client, key } = await quietConnection();
   await freeze(cluster.nodes[0]!, async () => {
     const owed = client.incr(key);
-    const awaiting = nodesAwaitingReply(client);
+    const silence = silenceOf(client);
     leaveNode(client, cluster.nodes[0]!); // half-open, that takes two seconds
-    replaceUnresponsiveNodes(awaiting, SILENCE);
+    silence.replaceDead(0, SILENCE);
     await expect(owed).rejects.toBe(SILENCE);
   });
 });

@@ -9,7 +9,7 @@ import { JobQueue } from '#queue/job-queue.js';
 import { auditServer } from '#queue/doctor/server-audit.js';
 import { unstickCluster } from '#queue/redis/ioredis-cluster-workarounds.js';
 import type { Job } from '#worker/handlers/job.js';
-import { cut } from '#queue/redis/response-timeout.js';
+import { cut } from '#queue/redis/connection-silence.js';
 import { handlerOf, startApp } from '../nest/app.js';
 import {
   CLUSTER_RIGHTS,

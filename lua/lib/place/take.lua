@@ -1,4 +1,5 @@
--- take(count): takes up to count ids for a claim; answers them and whether claimable jobs are left. Where urgent jobs
+-- take(count): takes up to count ids for a claim; answers them, whether claimable jobs are left, and the ranks of those that had a
+-- priority, by id. Where urgent jobs
 -- wait, one claim in ten goes to the oldest plain job, and one in ten to the first of a line picked across all
 -- priorities, so that each line moves. Which ones is told by the fraction of sequence * golden ratio: it spreads evenly
 -- over any even steps, so no rhythm of enqueues and claims can miss its turn. Needs: pending, prioritized, sequence.
@@ -6,19 +7,27 @@ local function take_from_any(spot, waiting)
   local index = math.floor(spot * waiting)
   local picked = redis.call('ZRANGE', prioritized, index, index, 'WITHSCORES')
   local line_start = math.floor(tonumber(picked[2]) / 2 ^ 40) * 2 ^ 40
-  local id = redis.call('ZRANGE', prioritized, string.format('%.0f', line_start), '+inf', 'BYSCORE', 'LIMIT', 0, 1)[1]
-  redis.call('ZREM', prioritized, id)
-  return id
+  local first = redis.call('ZRANGE', prioritized, string.format('%.0f', line_start), '+inf', 'BYSCORE', 'LIMIT', 0, 1,
+    'WITHSCORES')
+  redis.call('ZREM', prioritized, first[1])
+  return first[1], first[2]
+end
+
+local function take_most_urgent()
+  return unpack(redis.call('ZPOPMIN', prioritized))
 end
 
 local function take_by_turn(turn, waiting)
   local share = turn * 0.6180339887498949 % 1
   if share < 0.1 then
-    return redis.call('RPOP', pending) or redis.call('ZPOPMIN', prioritized)[1]
+    local id = redis.call('RPOP', pending)
+    if id then
+      return id
+    end
   elseif share < 0.2 then
     return take_from_any(share * 10 - 1, waiting)
   end
-  return redis.call('ZPOPMIN', prioritized)[1]
+  return take_most_urgent()
 end
 
 local function take(count)
@@ -27,10 +36,11 @@ local function take(count)
     local ids = redis.call('RPOP', pending, count) or {}
     return ids, #ids == count and redis.call('LLEN', pending) > 0
   end
-  local ids, turn = {}, tonumber(redis.call('GET', sequence) or 0)
+  local ids, ranks, turn = {}, {}, tonumber(redis.call('GET', sequence) or 0)
   while #ids < count and waiting > 0 do
     turn = turn + 1
-    ids[#ids + 1] = take_by_turn(turn, waiting)
+    local id, rank = take_by_turn(turn, waiting)
+    ids[#ids + 1], ranks[id] = id, rank
     waiting = redis.call('ZCARD', prioritized)
   end
   if #ids < count then
@@ -38,5 +48,5 @@ local function take(count)
       ids[#ids + 1] = id
     end
   end
-  return ids, #ids == count and waiting + redis.call('LLEN', pending) > 0
+  return ids, #ids == count and waiting + redis.call('LLEN', pending) > 0, ranks
 end

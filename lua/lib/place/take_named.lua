@@ -3,9 +3,9 @@
 -- has a bound however many jobs of other names stand in front.
 -- Returns the ids; whether claimable jobs are left; the next cursor, or -1 where all jobs were looked at.
 -- elsewhere: whether a live worker handles a job that was left. unserved: the names of left jobs that no live worker handles.
--- Needs: job, pending, prioritized, sequence, now, read, names, workers, sweep, first_limit, overdue.
+-- Needs: job, pending, prioritized, sequence, now, read, names, workers, sweep, first_limit, overdue, full, most_bytes.
 local window, slice = 100, 500
-local cursor, max_age, seen_ms = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local cursor, max_age, seen_ms = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 local urgent, plain, looked, newest, served = {}, {}, {}, {}, {}
 for i = first_limit, #ARGV, 2 do
   served[ARGV[i]] = true
@@ -67,15 +67,19 @@ local function take_named(count)
     end
   end
   -- One claim in ten goes to a plain job, so that urgent ones starve nobody.
-  local ids, turn, u, p = {}, tonumber(redis.call('GET', sequence) or 0), 1, 1
+  local ids, turn, u, p, bytes_taken = {}, tonumber(redis.call('GET', sequence) or 0), 1, 1, 0
   while #ids < count and (urgent[u] or plain[p]) do
     turn = turn + 1
-    if plain[p] and (not urgent[u] or turn * 0.6180339887498949 % 1 < 0.1) then
-      ids[#ids + 1], p = plain[p], p + 1
-    else
-      ids[#ids + 1], u = urgent[u], u + 1
+    local is_plain = plain[p] and (not urgent[u] or turn * 0.6180339887498949 % 1 < 0.1)
+    local id = is_plain and plain[p] or urgent[u]
+    bytes_taken = bytes_taken + redis.call('HSTRLEN', job .. id, 'payload')
+    if bytes_taken > most_bytes and #ids > 0 then
+      full, cursor = true, tonumber(ARGV[8]) -- what was found and left is looked for again
+      return ids, true, cursor
     end
-    remove(ids[#ids])
+    ids[#ids + 1] = id
+    u, p = is_plain and u or u + 1, is_plain and p + 1 or p
+    remove(id)
   end
   return ids, #ids == count and redis.call('EXISTS', pending, prioritized) > 0, cursor
 end

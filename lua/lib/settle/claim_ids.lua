@@ -1,15 +1,21 @@
 -- Claims the jobs of ids, which are in no place any more: fence, token, attempt and expiry, and the memory of the batch.
 -- One that a client of the pattern left in pending although it has ended is only dropped.
 -- No function, since that would bind what it needs: read, hand_over, reply, job, claims, sequence, batch, now, now_text,
--- visibility, token, worker, slots, ids, overdue, and what lib/settle/claim_check needs.
+-- visibility, token, worker, slots, ids, overdue, ranks, more, full, bytes, most_bytes, and what lib/settle/claim_check needs.
 local fence = redis.call('INCRBY', sequence, #ids == 1 and '1' or string.format('%d', #ids)) - #ids
 local expiry = string.format('%d', now + visibility)
 local expiries, remembered, claimed = { nil, nil }, { token, nil }, 0
 reply[3] = fence + 1
-for _, id in ipairs(ids) do
+for place, id in ipairs(ids) do
   local key = job .. id
   local name, payload, attempts, enqueued_at, options = unpack(read(key,
     'name', 'payload', 'attempts', 'enqueued_at_ms', 'options'))
+  bytes = bytes + #(payload or '')
+  if bytes > most_bytes and claimed > 0 then
+--@include lib/place/put_back
+    more, full = true, true
+    break
+  end
   attempts = attempts and math.max(0, tonumber(attempts) or 0) or 0
   local verdict = ''
   if attempts > 0 or options or not payload or overdue then

@@ -1,11 +1,38 @@
 -- Hands over again what the claim with this token brought, as far as it is still claimed by it: from the memory of the batch,
--- which is the token, then a line for each id, with the verdict behind a tab where there is one.
--- No function, since that would bind what it needs: read, hand_over, job, token, last.
-for id, verdict in string.gmatch(last, '\n([^\n\t]+)\t?([^\n]*)') do
+-- which is the token, then a line for each id, with the verdict behind a tab where there is one. What exceeds the bytes goes back.
+-- No function, since that would bind what it needs: read, hand_over, full, job, pending, prioritized, claims, wake, batch, now_text,
+-- token, last, bytes, most_bytes.
+local handed, beyond = { token }, {}
+for line, id, verdict in string.gmatch(last, '\n(([^\n\t]+)\t?([^\n]*))') do
   local current, name, payload, attempts, fence, enqueued_at, options, held = unpack(read(job .. id,
     'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options', 'held'))
   if current == token then
-    hand_over(id, name, payload, enqueued_at,
-      { tonumber(attempts) or 0, options, verdict, held == fence, tonumber(fence) or 0 })
+    bytes = bytes + #(payload or '')
+    if bytes > most_bytes and #handed > 1 then
+      beyond[#beyond + 1] = { id, verdict, tonumber(attempts) or 0 }
+    else
+      handed[#handed + 1] = line
+      hand_over(id, name, payload, enqueued_at,
+        { tonumber(attempts) or 0, options, verdict, held == fence, tonumber(fence) or 0 })
+    end
   end
+end
+-- The job claimed first must be claimed first again, so it is put to the front last. Its attempt was never begun.
+for i = #beyond, 1, -1 do
+  local id, verdict, attempts = unpack(beyond[i])
+  local began = verdict == '' or verdict == 'expires' or verdict == 'alone'
+  redis.call('HSET', job .. id, 'status', 'pending', 'claim_token', '', 'claimed_at_ms', '0', 'ready_at_ms', now_text,
+    'attempts', string.format('%d', math.max(0, attempts - (began and 1 or 0))))
+  redis.call('ZREM', claims, id)
+  local priority, rank = unpack(read(job .. id, 'priority', 'rank'))
+  if priority and rank then
+    redis.call('ZADD', prioritized, rank, id)
+  else
+    redis.call('RPUSH', pending, id)
+  end
+end
+if #beyond > 0 then
+  full = true
+  redis.call('SET', batch, table.concat(handed, '\n'), 'KEEPTTL')
+  redis.call('ZADD', wake, '0', '1')
 end

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { Connection } from '../../queue/redis/connection.js';
 import { RedisUnsuitableError } from '../../queue/model/errors.js';
+import { silenceOf, type Silence } from '../../queue/redis/connection-silence.js';
 import { forwardErrors } from '../../queue/redis/connection-errors.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import { isCluster, isRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
@@ -116,7 +117,8 @@ export class RedisConnection {
       await this.limit(timeoutMs, this.connection.whenReady());
     }
     const longestMs = timeoutMs + waitMs;
-    return this.limit(longestMs, withResponseTimeout(this.client, Math.max(SHORTEST_TRIP_MS, longestMs), ask()));
+    const answer = withResponseTimeout(this.client, Math.max(SHORTEST_TRIP_MS, longestMs), ask());
+    return this.limit(longestMs, answer, silenceOf(this.client));
   }
 
   /**
@@ -131,13 +133,19 @@ export class RedisConnection {
     return this.limit(timeoutMs, ask());
   }
 
-  private async limit<Value>(timeoutMs: number, answer: Promise<Value>): Promise<Value> {
+  /** @param silence the wait goes on while bytes move over this connection; absent for a strict limit */
+  private async limit<Value>(timeoutMs: number, answer: Promise<Value>, silence?: Silence): Promise<Value> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () => reject(new RedisUnsuitableError(`Redis at ${this.address} did not answer within ${timeoutMs} ms.`)),
-        timeoutMs,
-      );
+      const expire = () => {
+        const leftMs = silence?.remainingMs(timeoutMs) ?? 0;
+        if (leftMs > 0) {
+          timer = setTimeout(expire, leftMs);
+        } else {
+          reject(new RedisUnsuitableError(`Redis at ${this.address} did not answer within ${timeoutMs} ms.`));
+        }
+      };
+      timer = setTimeout(expire, timeoutMs);
     });
     try {
       return await Promise.race([answer, late]);

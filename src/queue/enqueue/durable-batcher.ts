@@ -64,6 +64,7 @@ export function durableEnqueuer(queue: DurableQueue, prepare?: () => Promise<voi
       await prepare?.();
       await line.ready();
     },
+    sender: () => line.sender,
     async deliver(jobs) {
       const scripts = await queue.scripts();
       return line.send(scripts.enqueue(jobs), scripts.keys.stats, { replicas, timeoutMs, answerMs });

@@ -3,7 +3,7 @@ import type { Connection } from '../redis/connection.js';
 import { luaScripts } from '../lua.generated.js';
 import type { EnqueueAnswer } from '../store/enqueue-call.js';
 import type { ScriptCall } from '../redis/script-runner.js';
-import { withHandshakeTimeout } from '../redis/response-timeout.js';
+import { withHandshakeTimeout, watchSilence } from '../redis/response-timeout.js';
 
 /** How many replicas must have a job, and how long to wait for them. */
 export interface ReplicationOptions {
@@ -48,6 +48,11 @@ export class DurableConnection {
   }
 
   private constructor(private readonly connection: Connection) {}
+
+  /** The client over which enqueues are sent; undefined before the first. */
+  get sender(): Redis | undefined {
+    return this.client;
+  }
 
   /** Resolves when the line is connected, so that a failure before is one to send. */
   async ready(): Promise<void> {
@@ -127,9 +132,10 @@ export class DurableConnection {
       pipeline.hincrby(key, 'durable_total', keys.filter((each) => each === key).length);
     }
     pipeline.wait(replicas, timeoutMs);
+    const answered = pipeline.exec();
     // A frozen server never answers: the connection is given up, and with it what was asked on it.
-    const cut = setTimeout(() => client.disconnect(), timeoutMs + answerMs);
-    const replies = await pipeline.exec().finally(() => clearTimeout(cut));
+    const endWatch = watchSilence(client, timeoutMs + answerMs, () => client.disconnect());
+    const replies = await answered.finally(endWatch);
     const counts = replies!.slice(-1 - queues.length, -1) as Reply[];
     const [refused, acknowledged] = replies!.at(-1) as Reply;
     const written = counts.some(([error]) => error === null);

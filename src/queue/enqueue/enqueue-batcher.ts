@@ -1,7 +1,9 @@
+import { silenceOf, type Silence } from '../redis/connection-silence.js';
 import type { Connection } from '../redis/connection.js';
 import { EnqueueRejected, type EnqueueAnswer, type EncodedJob } from '../store/enqueue-call.js';
 import { EnqueueError, RedisOutOfMemoryError } from '../model/errors.js';
 import { RedisPermissionError } from '../redis/permission-error.js';
+import type { RedisClient } from '../redis/redis-client.js';
 
 /** One script call adds at most this many jobs, and at most about so much payload: it must not hold up the server. */
 const SLICE_JOBS = 500;
@@ -22,12 +24,14 @@ export interface EnqueuerOptions {
   /** The queue's name, for errors. */
   queue: string;
   connection: Connection;
-  /** How long an enqueue may take in all, in ms. */
+  /** How long an enqueue may take in all, in ms. While bytes of it or of its answer move, it may take longer. */
   timeoutMs: number;
   /** Sends a batch. */
   deliver: (jobs: EncodedJob[]) => Promise<EnqueueAnswer[]>;
   /** Whether `deliver` ends within `timeoutMs` by itself: a limit around it is a timer more for each batch. */
   endsInTime?: boolean;
+  /** The client over which `deliver` sends. Default: the connection's. */
+  sender?: () => RedisClient | undefined;
   /** What must be there before anything is sent, beside the connection. */
   prepare?: () => Promise<void>;
   /** Whether all of a tick leave at its end: where a second batch would have to wait for the first. */
@@ -116,7 +120,7 @@ export class EnqueueBatcher {
   }
 
   private async send(slice: Waiting[]): Promise<void> {
-    const { connection, timeoutMs, prepare, deliver, endsInTime } = this.options;
+    const { connection, timeoutMs, prepare, deliver, endsInTime, sender } = this.options;
     const jobs = slice.map(({ job }) => job);
     const deadline = new Deadline(timeoutMs);
     let sent = false;
@@ -130,7 +134,9 @@ export class EnqueueBatcher {
       sent = true;
       const delivered = deliver(jobs);
       // A limit that runs since something was waited for holds for the answer, too.
-      const answers = await (endsInTime && !deadline.isRunning ? delivered : deadline.limit(delivered));
+      const answers = await (endsInTime && !deadline.isRunning
+        ? delivered
+        : deadline.limitSilence(delivered, sender?.() ?? connection.client));
       slice.forEach((each, i) => each.resolve(answers[i]!));
     } catch (error) {
       // Each caller learns of its own job, and not of those that travelled with it.
@@ -171,6 +177,8 @@ function isRefusal(error: Error): boolean {
 class Deadline {
   private timer: NodeJS.Timeout | undefined;
   private passed: Promise<never> | undefined;
+  private begunAt = performance.now();
+  private silence: Silence | undefined;
 
   constructor(private readonly ms: number) {}
 
@@ -183,14 +191,32 @@ class Deadline {
     return Promise.race([promise, this.passed]);
   }
 
+  /** Limits the wait for an answer, which goes on while bytes move over the connection. */
+  limitSilence<Value>(answer: Promise<Value>, client: RedisClient): Promise<Value> {
+    const limited = this.limit(answer);
+    this.silence = silenceOf(client, this.begunAt);
+    return limited;
+  }
+
   clear(): void {
     clearTimeout(this.timer);
   }
 
   private begin(): Promise<never> {
+    this.begunAt = performance.now();
     return new Promise((_, reject) => {
-      const pass = () => reject(new Error(`no answer within ${this.ms} ms`));
-      this.timer = setTimeout(() => setImmediate(pass), this.ms);
+      const passIn = (ms: number) => {
+        this.timer = setTimeout(() => setImmediate(pass), ms);
+      };
+      const pass = () => {
+        const leftMs = this.silence?.remainingMs(this.ms) ?? 0;
+        if (leftMs > 0) {
+          passIn(leftMs);
+        } else {
+          reject(new Error(`no answer within ${this.ms} ms`));
+        }
+      };
+      passIn(this.ms);
     });
   }
 }

@@ -63,7 +63,10 @@ export interface QueueOptions {
    * worker last announced itself. At most a day; 0: for ever. Default 3,600,000.
    */
   unhandledAgeMs?: number;
-  /** How long an enqueue may take, in ms, before it fails with an EnqueueError. Default 5,000. */
+  /**
+   * How long an enqueue or a question may take, in ms, before it fails. While its bytes move over a slow link it may take longer.
+   * Default 5,000.
+   */
   enqueueTimeoutMs?: number;
   /**
    * When an enqueue is answered: once the master has the job in memory (`memory`), or once `replicas` replicas have it

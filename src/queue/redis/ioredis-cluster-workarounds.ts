@@ -1,6 +1,7 @@
 // What ioredis leaves undone when the connections of a Cluster end in the middle of something. Its right place is ioredis.
 import type { Cluster, Redis } from 'ioredis';
 import { isCluster, streamOf, type RedisClient } from './redis-client.js';
+import { queuesOf, type UnansweredCommand } from './unanswered-commands.js';
 
 /**
  * Replaces the connections of a client that has some. One that still connects gives up by itself what does not answer; told
@@ -13,45 +14,15 @@ export function replaceNodes(client: Cluster): void {
   }
 }
 
-/** How much a connection that owed an answer had read by then, in bytes; one that is still to be made has no stream. */
-interface ReadSnapshot {
-  stream: Redis['stream'] | undefined;
-  bytesRead: number;
-}
-
-/** Those connections of a client that owed an answer at some time. */
-export type AwaitingNodes = ReadonlyMap<Redis, ReadSnapshot>;
-
-export function nodesAwaitingReply(client: Cluster): AwaitingNodes {
-  const awaiting = new Map<Redis, ReadSnapshot>();
-  for (const node of client.nodes('all')) {
-    const { commandQueue, offlineQueue } = queuesOf(node);
-    if (commandQueue?.length || offlineQueue?.length) {
-      const stream = streamOf(node);
-      awaiting.set(node, { stream, bytesRead: stream?.bytesRead ?? 0 });
-    }
-  }
-  return awaiting;
-}
-
 /**
- * Replaces each connection that owed an answer then and has said nothing since. The others go on: a master that is away
- * concerns no queue but its own. So do one that was made meanwhile, and one to a server that loads its data and says so.
- *
- * What it owes fails with the error. ioredis would send it again by itself, at any time: a claim that comes behind the next one
- * of its worker brings jobs of which nobody hears. For the same reason a node counts that the client has left meanwhile.
+ * Replaces the connection to one node. What it owes fails with the error. ioredis would send it again by itself, at any time: a
+ * claim that comes behind the next one of its worker brings jobs of which nobody hears. For the same reason a node counts that the
+ * client has left meanwhile.
  */
-export function replaceUnresponsiveNodes(awaiting: AwaitingNodes, error: Error): void {
-  for (const [node, heard] of awaiting) {
-    const stream = streamOf(node);
-    const isSame = heard.stream === undefined || heard.stream === stream;
-    const isLoading = node.status === 'connect' && heard.bytesRead > 0;
-    if (stream && isSame && stream.bytesRead === heard.bytesRead && !isLoading) {
-      swallowAskingRejection(node);
-      queuesOf(node).flushQueue?.(error);
-      stream.destroy();
-    }
-  }
+export function replaceUnanswering(node: Redis, error: Error): void {
+  swallowAskingRejection(node);
+  queuesOf(node).flushQueue?.(error);
+  streamOf(node)?.destroy();
 }
 
 /** Where a connection is half-open, ioredis waits 2 s for its end; what disconnects for longer waits for nothing, in ms. */
@@ -108,34 +79,14 @@ function inner(client: Cluster): { manuallyClosing?: boolean; reconnectTimeout?:
 
 /** ioredis hears no answer to an ASKING of its own: that of one which is cut off would end the process, as nobody's. */
 function swallowAskingRejection(node: Redis): void {
-  for (const { command } of owedBy(node)) {
+  for (const command of owedBy(node)) {
     if (command.name === 'asking') {
       command.promise.catch(() => undefined);
     }
   }
 }
 
-function owedBy(node: Redis): Queued[] {
+function owedBy(node: Redis): UnansweredCommand[] {
   const { commandQueue, offlineQueue } = queuesOf(node);
-  return [...(commandQueue?.toArray() ?? []), ...(offlineQueue?.toArray() ?? [])];
-}
-
-/** What ioredis does not declare, and may lack in another version, which then is left as it is. */
-function queuesOf(node: Redis): {
-  commandQueue?: Queue;
-  offlineQueue?: Queue;
-  /** Fails all that was sent, or is to be sent. */
-  flushQueue?(error: Error): void;
-} {
-  return node as unknown as ReturnType<typeof queuesOf>;
-}
-
-interface Queue {
-  readonly length: number;
-  toArray(): Queued[];
-}
-
-/** A command that a client has sent, or will send. */
-interface Queued {
-  command: { name: string; promise: Promise<unknown> };
+  return [...(commandQueue?.toArray() ?? []), ...(offlineQueue?.toArray() ?? [])].map(({ command }) => command);
 }

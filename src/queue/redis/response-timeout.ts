@@ -1,12 +1,8 @@
 import { RedisUnsuitableError } from '../model/errors.js';
 import { explainRefusal } from './permission-error.js';
-import { isCluster, streamOf, type RedisClient } from './redis-client.js';
-import {
-  nodesAwaitingReply,
-  unstickCluster,
-  replaceNodes,
-  replaceUnresponsiveNodes,
-} from './ioredis-cluster-workarounds.js';
+import { cut, silenceOf } from './connection-silence.js';
+import { unstickCluster } from './ioredis-cluster-workarounds.js';
+import { streamOf, type RedisClient } from './redis-client.js';
 
 /** A server that is merely slow must not lose its connections: nothing is given less than this, in ms. */
 export const SHORTEST_TRIP_MS = 1_000;
@@ -14,12 +10,15 @@ export const SHORTEST_TRIP_MS = 1_000;
 /** How long a connection that was accepted may take to become ready, in ms, before it is taken for dead. */
 const LONGEST_HANDSHAKE_MS = 5_000;
 
+/** How often a connection is looked at while an answer is waited for: a silent one is found out as late beyond its limit. */
+const LOOKS_PER_LIMIT = 4;
+
 /**
- * Waits for an answer of the server. When none comes in time the connection is replaced: a half-open one would keep
- * silent for as long as the operating system believes in it, a quarter of an hour. One that was made meanwhile, or that
- * leads to a server which says that it loads its data, is left alone, and in a Cluster each that says something. After a
- * tick that took all of the time, what has arrived meanwhile is read first.
+ * Waits for an answer of the server, as long as bytes move over the connection. A silent one is replaced after the limit: a half-open
+ * one would keep silent for as long as the operating system believes in it, a quarter of an hour. After a tick that took all of
+ * the time, what has arrived meanwhile is read first.
  *
+ * @param limitMs how long the connection may be silent
  * @throws RedisUnsuitableError when none came in time; what was asked for may have been done. RedisPermissionError
  */
 export function withResponseTimeout<Answer>(
@@ -27,24 +26,11 @@ export function withResponseTimeout<Answer>(
   limitMs: number,
   answer: Promise<Answer>,
 ): Promise<Answer> {
-  const replaceSilence = silenceOf(client);
   return new Promise((resolve, reject) => {
-    let answered = false;
-    const expire = () => {
-      if (answered) {
-        return;
-      }
-      const error = new RedisUnsuitableError(
-        `Redis gave no answer within ${limitMs} ms; the connection is replaced.`,
-      );
-      replaceSilence(error);
-      reject(error);
-    };
-    const timer = setTimeout(() => setImmediate(expire), limitMs).unref();
+    const endWatch = watchSilence(client, limitMs, reject);
     const inTime = <Outcome>(end: (outcome: Outcome) => void) => {
       return (outcome: Outcome) => {
-        answered = true;
-        clearTimeout(timer);
+        endWatch();
         end(outcome);
       };
     };
@@ -55,18 +41,35 @@ export function withResponseTimeout<Answer>(
   });
 }
 
-/** Answers the way to replace what has kept silent from now on. */
-function silenceOf(client: RedisClient): (error: Error) => void {
-  if (isCluster(client)) {
-    const awaiting = nodesAwaitingReply(client);
-    return (error) => (client.status === 'ready' ? replaceUnresponsiveNodes(awaiting, error) : cut(client));
-  }
-  const asked = streamOf(client);
-  return () => {
-    const isLoading = client.status === 'connect' && asked !== undefined && asked.bytesRead > 0;
-    if (streamOf(client) === asked && !isLoading) {
-      cut(client);
+/**
+ * Calls back once the connection that owes an answer was silent for too long, and replaces it. Returns a function that ends
+ * the watch.
+ */
+export function watchSilence(client: RedisClient, limitMs: number, onDead: (error: Error) => void): () => void {
+  const silence = silenceOf(client);
+  let ended = false;
+  const look = () => {
+    if (ended) {
+      return;
     }
+    const error = new RedisUnsuitableError(
+      `Redis gave no answer within ${limitMs} ms; the connection is replaced.`,
+    );
+    const leftMs = silence.remainingMs(limitMs);
+    silence.replaceDead(limitMs, error);
+    if (leftMs > 0) {
+      timer = lookIn(leftMs);
+    } else {
+      onDead(error);
+    }
+  };
+  const lookIn = (leftMs: number) => {
+    return setTimeout(() => setImmediate(look), Math.min(leftMs, limitMs / LOOKS_PER_LIMIT)).unref();
+  };
+  let timer = lookIn(limitMs);
+  return () => {
+    ended = true;
+    clearTimeout(timer);
   };
 }
 
@@ -115,9 +118,14 @@ export async function retryUntilAnswered<Answer>(
   answer: Promise<Answer>,
   limitMs: number = LONGEST_HANDSHAKE_MS,
 ): Promise<Answer> {
+  let heard = bytesReadBy(client);
   const look = () => {
+    const before = heard;
+    heard = bytesReadBy(client);
     if (client.status !== 'ready') {
       unstickCluster(client);
+    } else if (heard > before) {
+      return; // the answer may be behind a large one
     } else if (performance.now() - (replacedAt.get(client) ?? -Infinity) >= limitMs) {
       replacedAt.set(client, performance.now());
       cut(client);
@@ -131,14 +139,7 @@ export async function retryUntilAnswered<Answer>(
   }
 }
 
-/**
- * Ends a connection that no longer answers, so that the client makes a new one. A polite end would wait for the other
- * side, which on a half-open connection never comes: the socket is destroyed.
- */
-export function cut(client: RedisClient): void {
-  if (isCluster(client)) {
-    replaceNodes(client);
-  } else if (client.status === 'ready' || client.status === 'connect') {
-    streamOf(client)?.destroy();
-  }
+/** Of a client of a Cluster none are counted: what other nodes say is no life of the one that is asked. */
+function bytesReadBy(client: RedisClient): number {
+  return streamOf(client)?.bytesRead ?? 0;
 }

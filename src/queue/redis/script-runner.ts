@@ -14,6 +14,8 @@ export interface ScriptCall<Answer> {
   readonly keys: readonly string[];
   readonly args: readonly ScriptArgument[];
   decode(reply: unknown): Answer;
+  /** What to send instead where the connection was cut before the answer: the same, for less. Absent where it is the same. */
+  afterCut?: () => ScriptCall<Answer>;
 }
 
 /** A wait on sorted sets that ends with the first marker. It takes no job, so one that is cut loses nothing. */

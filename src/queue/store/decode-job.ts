@@ -34,8 +34,14 @@ export class ClaimAnswer {
   /** What the claim left to others; absent where it took whatever came first. */
   left?: LeftJobs;
 
-  /** @param nextDueInMs ms until the next scheduled job is due; undefined when none is scheduled or the claim did not look */
-  constructor(readonly nextDueInMs: number | undefined) {}
+  /**
+   * @param nextDueInMs ms until the next scheduled job is due; undefined when none is scheduled or the claim did not look
+   * @param isFull true where the bytes of the claim were reached and more jobs wait
+   */
+  constructor(
+    readonly nextDueInMs: number | undefined,
+    readonly isFull: boolean,
+  ) {}
 }
 
 /** What a claim of certain names only saw of other jobs. */
@@ -49,6 +55,9 @@ export interface LeftJobs {
 }
 
 const CLAIM_FIELDS = 5;
+
+/** What a claim returns for the next due time where its bytes were reached. */
+const FULL = -2;
 
 /** What the reply says of a job that is no first attempt without options which begins at once. */
 type ClaimRest = [
@@ -70,7 +79,7 @@ export function decodeClaim(
   const values = reply as (string | number | ClaimRest | null)[];
   const claimedAtMs = Number(values[0]);
   const dueInMs = Number(values[1]);
-  const answer = new ClaimAnswer(dueInMs < 0 ? undefined : dueInMs);
+  const answer = new ClaimAnswer(dueInMs < 0 ? undefined : dueInMs, dueInMs === FULL);
   let nameBefore = '';
   for (let i = 3, fence = Number(values[2]); i < values.length; i += CLAIM_FIELDS, fence++) {
     const id = values[i] as string;

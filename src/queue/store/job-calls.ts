@@ -25,6 +25,8 @@ export interface ClaimRequest {
    * and one on its last chance runs alone. Absent where the claimer does not say what begins: nothing is held.
    */
   slots?: number;
+  /** How many bytes of payload the claim may bring; its first job comes in any case. Absent for no bound. */
+  mostBytes?: number;
   /** Set where the claimer takes only jobs whose names it handles, and leaves the others in their places. */
   only?: OnlyNames;
 }
@@ -80,10 +82,10 @@ export class JobCalls {
   }
 
   claim(request: ClaimRequest): ScriptCall<ClaimAnswer> {
-    const { count, token, worker, stream, slots, only } = request;
+    const { count, token, worker, stream, slots, mostBytes, only } = request;
     const attemptLimits = only?.limits ?? request.attemptLimits ?? [];
     const { visibilityMs, maxAttempts } = this.options;
-    const settings = [count, visibilityMs, token, worker, maxAttempts, slots ?? ''];
+    const settings = [count, visibilityMs, token, worker, maxAttempts, slots ?? '', mostBytes ?? ''];
     const maxAttemptsOf = (name: string) =>
       attemptLimits.find((limit) => limit.name === name)?.maxAttempts ?? maxAttempts;
     const claimer = `${worker}:${stream}`;
@@ -106,6 +108,16 @@ export class JobCalls {
           args,
           decode: (reply) => decodeClaim(reply, queue, token, maxAttemptsOf),
         };
+  }
+
+  /** Lengthens the claims that one request makes, whose answer is still on its way. Answers how many were made. */
+  extendBatch({ worker, stream, token }: Pick<ClaimRequest, 'worker' | 'stream' | 'token'>): ScriptCall<number> {
+    return {
+      script: 'jobExtendBatch',
+      keys: this.keys.forExtendBatch(`${worker}:${stream}`),
+      args: [this.options.visibilityMs, token],
+      decode: Number,
+    };
   }
 
   /** Says that a job starts which waited in its worker. Answers that, or why it must not. */

@@ -162,6 +162,10 @@ export class QueueKeys {
     return [...this.forClaim(claimer), this.names, this.workers, this.sweep];
   }
 
+  forExtendBatch(claimer: string): string[] {
+    return [this.jobPrefix, this.claims, this.batch(claimer)];
+  }
+
   forClaim(claimer: string): string[] {
     return [
       this.jobPrefix,

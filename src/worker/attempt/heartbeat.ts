@@ -2,10 +2,14 @@ import { CancelNotices } from '../../queue/operate/cancel-notices.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import { LONGEST_TIMER_MS } from '../../queue/model/bounds.js';
 import type { Attempt } from './attempt.js';
+import type { ClaimUnderWay } from './claim-budget.js';
 import type { QueueRunner } from './queue-runner.js';
 import { runSupervised } from './run-with-timeout.js';
 
 const MOST_PER_CALL = 500;
+
+/** How many beats may be unanswered at a time. */
+const MOST_BEATS = 20;
 
 /**
  * Lengthens the claims of all running jobs of a runner, well inside the visibility timeout, so that a job may run longer
@@ -14,7 +18,7 @@ const MOST_PER_CALL = 500;
 export class Heartbeat {
   private timer: NodeJS.Timeout | undefined;
   private unsubscribe: (() => void) | undefined;
-  private beating: Promise<void> | undefined;
+  private beats = 0;
 
   constructor(
     readonly runner: QueueRunner,
@@ -25,7 +29,7 @@ export class Heartbeat {
   start(): void {
     const notices = CancelNotices.of(this.runner.queue.connection);
     this.unsubscribe = notices.listen(this.runner.scripts.keys.jobPrefix, (id) => this.cancel(id));
-    this.timer = setInterval(() => void this.runOnce(), Math.min(this.intervalMs, LONGEST_TIMER_MS));
+    this.timer = setInterval(() => void this.beatAgain(), Math.min(this.intervalMs, LONGEST_TIMER_MS));
   }
 
   stop(): void {
@@ -33,18 +37,17 @@ export class Heartbeat {
     this.unsubscribe?.();
   }
 
-  /** One beat; while one is under way, that one. */
-  runOnce(): Promise<void> {
-    this.beating ??= this.beat().finally(() => {
-      this.beating = undefined;
-    });
-    return this.beating;
+  /** The next beat does not wait for the answer of the one before, which may come behind a large payload on a slow link. */
+  private async beatAgain(): Promise<void> {
+    if (this.beats < MOST_BEATS) {
+      this.beats++;
+      await this.beat().finally(() => this.beats--);
+    }
   }
 
   /** Beats now, and not with a beat in flight, which may have asked before there was something to learn. */
-  async runAnew(): Promise<void> {
-    await this.beating;
-    await this.runOnce();
+  runAnew(): Promise<void> {
+    return this.beatAgain();
   }
 
   /** A cancel of a claimed job was asked for in this process. */
@@ -57,10 +60,24 @@ export class Heartbeat {
   }
 
   private async beat(): Promise<void> {
-    const live = this.newestOfEachJob();
-    for (let i = 0; i < live.length; i += MOST_PER_CALL) {
-      await this.extend(live.slice(i, i + MOST_PER_CALL));
+    const claims = [...this.newestOfEachJob(), ...this.unacknowledged()];
+    const extended = this.lateBatches().map((batch) => this.extendBatch(batch));
+    for (let i = 0; i < claims.length; i += MOST_PER_CALL) {
+      extended.push(this.extend(claims.slice(i, i + MOST_PER_CALL)));
     }
+    await Promise.all(extended);
+  }
+
+  /** The claims under way for so long that their jobs, which are not known here yet, need more time. */
+  private lateBatches(): ClaimUnderWay[] {
+    const latest = performance.now() - this.intervalMs;
+    return [...this.runner.claimsUnderWay.values()].filter(({ askedAtMs }) => askedAtMs <= latest);
+  }
+
+  /** Ended attempts whose settlement is not acknowledged. One of a job that runs here again is left out: its claim is over. */
+  private unacknowledged(): Attempt[] {
+    const running = new Set([...this.runner.attempts].map(({ id }) => id));
+    return this.runner.settlements.unacknowledged.filter(({ id }) => !running.has(id));
   }
 
   /**
@@ -85,6 +102,18 @@ export class Heartbeat {
     this.runner.reportLost(attempt);
   }
 
+  private async extendBatch(batch: ClaimUnderWay): Promise<void> {
+    try {
+      await runSupervised(this.runner.queue, this.runner.scripts.extendBatch(batch), this.intervalMs);
+    } catch (error) {
+      this.warn(error);
+    }
+  }
+
+  private warn(error: unknown): void {
+    this.logger.warn(`Heartbeat of queue "${this.runner.name}" failed: ${(error as Error).message}`);
+  }
+
   private async extend(attempts: Attempt[]): Promise<void> {
     try {
       const { lost, cancelRequested } = await runSupervised(
@@ -103,7 +132,7 @@ export class Heartbeat {
         }
       }
     } catch (error) {
-      this.logger.warn(`Heartbeat of queue "${this.runner.name}" failed: ${(error as Error).message}`);
+      this.warn(error);
     }
   }
 }

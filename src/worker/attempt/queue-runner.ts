@@ -6,6 +6,7 @@ import type { ClaimAnswer } from '../../queue/store/decode-job.js';
 import type { AttemptLimits } from '../../queue/store/job-calls.js';
 import type { Failure, QueueCalls, Release } from '../../queue/store/queue-calls.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
+import { ClaimBudget, type ClaimUnderWay } from './claim-budget.js';
 import { Prefetcher, type PrefetchOwner } from './prefetch.js';
 import { ownAttemptLimits, attemptLimitsOf, type Handler } from '../handlers/handler.js';
 import { NameFilter } from './name-filter.js';
@@ -16,10 +17,7 @@ import { publishEvent } from './publish-event.js';
 import { ShutdownError } from './worker-errors.js';
 import type { WorkerEvent } from './worker-event.js';
 
-/**
- * Nothing is claimed while more settlements than so many rounds of jobs wait: where they are not taken, jobs would run on
- * and on whose end nobody knows. One round is under way while the next ends, so fewer would stop a healthy worker.
- */
+/** Back-pressure: a runner stops claiming while more rounds of settlements are unacknowledged. One is in flight while the next ends. */
 const MAX_UNSETTLED_ROUNDS = 2;
 
 /** After so long without a claim or a wait, in ms, a runner has its turn too, where others use all slots of the process. */
@@ -55,6 +53,10 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
   readonly settlements = new SettlementBuffer(this);
   /** What handlers report of their jobs while they run. */
   readonly reports: QueueReporter;
+  /** How many bytes a claim may bring; runners that share a connection share it. */
+  budget = new ClaimBudget();
+  /** The claims under way, by their stream. */
+  readonly claimsUnderWay = new Map<string, ClaimUnderWay>();
   /** Slots that claims under way may fill. */
   claiming = 0;
   /** Whether a claim may find something: true until one comes back short. */
@@ -140,7 +142,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
   take(answer: ClaimAnswer, asked: number, askedAtMs: number): void {
     this.claiming -= asked;
     const found = answer.jobs.length + answer.refused.length;
-    this.mayHaveJobs = found >= asked;
+    this.mayHaveJobs = answer.isFull || found >= asked;
     const pauseMs = answer.left && this.names.looked(answer.left, found);
     if (!this.mayHaveJobs && pauseMs !== undefined) {
       this.rest(pauseMs);
@@ -272,9 +274,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
     }
     this.beginSoon();
     // A runner with a slot to spare is waited for, or claims anyway; a full one may have missed what came meanwhile.
-    if (wasFull && !this.covered) {
-      this.mayHaveJobs = true;
-    }
+    this.mayHaveJobs ||= wasFull && !this.covered;
     this.observer.changed();
   }
 

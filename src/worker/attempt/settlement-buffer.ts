@@ -14,6 +14,16 @@ export interface Settling<Settlement> {
   refused?: { job: ClaimedJob; error: Error };
 }
 
+/** Settlements that travel together. */
+interface Taken {
+  completions: Attempt[];
+  failures: Settling<Failure>[];
+  releases: Settling<Release>[];
+}
+
+/** Results of more bytes travel in several trips: heartbeats and claims would wait behind them. */
+const MOST_RESULT_BYTES = 256 * 1_024;
+
 /** Who is told what became of the settlements. */
 export interface OutboxOwner {
   readonly reports: JobReporter;
@@ -31,6 +41,8 @@ export class SettlementBuffer {
   failures: Settling<Failure>[] = [];
   releases: Settling<Release>[] = [];
   private inFlight = 0;
+  /** What was taken last; under way while `inFlight` says so. */
+  private taken: Taken | undefined;
   /** Whether one of those under way comes before all that is behind it in the queue. */
   private interruptionUnderWay = false;
 
@@ -58,16 +70,35 @@ export class SettlementBuffer {
   }
 
   /** The settlements that wait, at most `most` of each kind; they are under way until the caller says that they arrived. */
-  take(most: number) {
+  take(most: number): Taken {
     const before = this.waiting;
     const taken = {
-      completions: this.completions.splice(0, most),
+      completions: this.completions.splice(0, Math.min(most, this.completionsOfOneTrip())),
       failures: this.failures.splice(0, most),
       releases: this.releases.splice(0, most),
     };
     this.inFlight += before - this.waiting;
+    this.taken = taken;
     this.interruptionUnderWay = taken.releases.some(({ settlement }) => settlement.reason === 'interruption');
     return taken;
+  }
+
+  /** As many as fit into a trip, and at least one. */
+  private completionsOfOneTrip(): number {
+    let bytes = 0;
+    const beyond = this.completions.findIndex(
+      ({ result }, i) => (bytes += result.length) > MOST_RESULT_BYTES && i > 0,
+    );
+    return beyond < 0 ? this.completions.length : beyond;
+  }
+
+  /** The attempts whose end is not acknowledged yet: their claims must not run out meanwhile. */
+  get unacknowledged(): Attempt[] {
+    const { completions, failures, releases } = this;
+    const sent = this.inFlight > 0 ? this.taken : undefined;
+    const attempts = [...completions, ...(sent?.completions ?? [])];
+    const others = [...failures, ...releases, ...(sent?.failures ?? []), ...(sent?.releases ?? [])];
+    return [...attempts, ...others.flatMap(({ attempt }) => attempt ?? [])];
   }
 
   /** So many of those that were taken have their answer, or will get none. */

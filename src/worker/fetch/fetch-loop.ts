@@ -1,10 +1,11 @@
-import { randomId } from '../../queue/model/random-id.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import type { FailOutcome, Failure, Release, ReleaseOutcome } from '../../queue/store/queue-calls.js';
 import type { ScriptCall, Settled } from '../../queue/redis/script-runner.js';
 import type { Attempt } from '../attempt/attempt.js';
+import { shareBudget } from '../attempt/claim-budget.js';
 import type { QueueRunner } from '../attempt/queue-runner.js';
 import type { Settling } from '../attempt/settlement-buffer.js';
+import { claimFor } from './claim-call.js';
 import type { RetryingTransport } from './retrying-transport.js';
 
 /** The most claims and the most settlements of a kind that one queue has in one trip: a script must not run long. */
@@ -49,6 +50,7 @@ export class FetchLoop {
     private readonly logger: JobQueueLogger,
     private readonly onTrip: () => void,
   ) {
+    together.forEach(shareBudget);
     this.routes = together.map((runners) => ({ runners, inFlight: new Set() }));
     this.runners = together.flat();
     this.line = this.runners;
@@ -105,7 +107,7 @@ export class FetchLoop {
       this.send(
         'claims',
         route,
-        own.map(([runner, count]) => this.claim(runner, count, now)),
+        own.map(([runner, count]) => this.claim(runner, count, own.length)),
       );
     }
   }
@@ -197,38 +199,27 @@ export class FetchLoop {
   ): PendingCall {
     return pendingCall(call, (outcome) => {
       runner.settlements.arrived(count);
-      this.conclude(runner, outcome, confirm);
+      if (outcome.ok) {
+        confirm(outcome.answer);
+      }
+      this.reportFault(runner, outcome);
     });
   }
 
-  private claim(runner: QueueRunner, count: number, askedAtMs: number): PendingCall {
-    const { attemptLimits, slots, names } = runner;
-    runner.claiming += count;
-    const request = {
-      count,
-      token: randomId(),
-      worker: this.worker,
-      stream: 'trip',
-      attemptLimits,
-      slots,
-      only: names.only,
-    };
-    return pendingCall(runner.scripts.claim(request), (outcome) => {
-      this.conclude(runner, outcome, (answer) => runner.take(answer, count, askedAtMs));
-      if (!outcome.ok) {
-        runner.giveUpClaim(count);
-      }
+  private claim(runner: QueueRunner, count: number, sharers: number): PendingCall {
+    const { call, conclude } = claimFor(runner, { worker: this.worker, stream: 'trip', count, sharers });
+    return pendingCall(call, (outcome) => {
+      conclude(outcome);
+      this.reportFault(runner, outcome);
     });
   }
 
   /** An error that does not pass is a fault of the data or of the setup: it is said, and the queue rests for a moment. */
-  private conclude<Answer>(runner: QueueRunner, outcome: Settled<Answer>, confirm: (answer: Answer) => void): void {
-    if (outcome.ok) {
-      confirm(outcome.answer);
-      return;
+  private reportFault(runner: QueueRunner, outcome: Settled<unknown>): void {
+    if (!outcome.ok) {
+      this.logger.error(`Queue "${runner.name}": ${outcome.error.message}`);
+      runner.rest(REST_AFTER_FAULT_MS);
     }
-    this.logger.error(`Queue "${runner.name}": ${outcome.error.message}`);
-    runner.rest(REST_AFTER_FAULT_MS);
   }
 }
 

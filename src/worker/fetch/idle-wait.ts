@@ -1,9 +1,9 @@
 import type { ClaimAnswer } from '../../queue/store/decode-job.js';
-import { randomId } from '../../queue/model/random-id.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import type { RedisClient } from '../../queue/redis/redis-client.js';
 import { ScriptRunner, type Settled } from '../../queue/redis/script-runner.js';
 import type { QueueRunner } from '../attempt/queue-runner.js';
+import { claimFor } from './claim-call.js';
 import { isPassing, RetryingTransport } from './retrying-transport.js';
 
 /** The longest wait, in ms: a producer that follows the Redis pattern sets no marker, so the worker looks for itself. */
@@ -145,7 +145,7 @@ export class IdleWait {
 
   private async waitFor(runners: QueueRunner[]): Promise<void> {
     const claimsAlong = this.claimsAlong && runners.length <= MOST_CLAIMED_AT_ONCE;
-    const claims = claimsAlong ? runners.map((runner) => this.claim(runner)) : [];
+    const claims = claimsAlong ? runners.map((runner) => this.claim(runner, runners.length)) : [];
     const longestMs = Math.min(
       LONGEST_WAIT_MS,
       ...runners.map(({ queue }) => WAIT_SHARE * queue.options.visibilityMs),
@@ -227,29 +227,16 @@ export class IdleWait {
     ];
   }
 
-  private claim(runner: QueueRunner) {
+  private claim(runner: QueueRunner, sharers: number) {
     const count = Math.min(runner.freeForWait, 500);
-    const { attemptLimits, slots, names } = runner;
-    const askedAtMs = performance.now();
-    runner.claiming += count;
-    const request = {
-      count,
-      token: randomId(),
-      worker: this.worker,
-      stream: 'wait',
-      attemptLimits,
-      slots,
-      only: names.only,
-    };
+    const { call, conclude } = claimFor(runner, { worker: this.worker, stream: 'wait', count, sharers });
     const done = (outcome: Settled<ClaimAnswer>) => {
-      if (outcome.ok) {
-        runner.take(outcome.answer, count, askedAtMs);
-      } else {
-        runner.giveUpClaim(count);
+      conclude(outcome);
+      if (!outcome.ok) {
         runner.rest(LONGEST_WAIT_MS);
       }
     };
-    return { call: runner.scripts.claim(request), done };
+    return { call, done };
   }
 }
 

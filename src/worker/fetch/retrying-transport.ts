@@ -13,6 +13,9 @@ import { LONGEST_TRIP_MS } from '../attempt/run-with-timeout.js';
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 
+/** Of calls that were not sent. */
+const NOT_CONNECTED = new Error('not connected');
+
 /** Errors that pass by themselves: the server is starting, failing over, busy, or full. */
 const PASSING =
   /^(LOADING|READONLY|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|OOM|NOREPLICAS|MISCONF|UNBLOCKED|MOVED|ASK|NOAUTH|WRONGPASS|NOPERM)\b/;
@@ -49,12 +52,14 @@ export class RetryingTransport {
     first?: BlockingWait,
   ): Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }> {
     type All = { [Index in keyof Answers]: Settled<Answers[Index]> };
-    let outcomes = await this.attempt(calls, first);
+    let open: ScriptCall<unknown>[] = calls;
+    let outcomes = await this.attempt(open, first);
     let pause = FIRST_PAUSE_MS;
     while (outcomes.some(mayPass) && !this.given) {
       await this.restAfter(outcomes.find(mayPass)!.error, pause);
       pause = Math.min(LONGEST_PAUSE_MS, pause * 2);
-      outcomes = await this.repeat(calls, outcomes);
+      open = open.map((call, i) => callAgain(call, outcomes[i]!));
+      outcomes = await this.repeat(open, outcomes);
     }
     return outcomes as All;
   }
@@ -67,8 +72,7 @@ export class RetryingTransport {
   }
 
   private async repeat(calls: ScriptCall<unknown>[], outcomes: Settled<unknown>[]): Promise<Settled<unknown>[]> {
-    const open = calls.filter((_, i) => mayPass(outcomes[i]!));
-    const answers = await this.attempt(open);
+    const answers = await this.attempt(calls.filter((_, i) => mayPass(outcomes[i]!)));
     return outcomes.map((outcome) => (mayPass(outcome) ? answers.shift()! : outcome));
   }
 
@@ -78,7 +82,7 @@ export class RetryingTransport {
       this.connecting ??= this.connected().finally(() => (this.connecting = undefined));
       await this.connecting;
       if (!this.isReady) {
-        return allFailed(calls, new Error('not connected'));
+        return allFailed(calls, NOT_CONNECTED);
       }
     }
     this.wasConnected = true;
@@ -153,6 +157,12 @@ export class RetryingTransport {
 
 function allFailed(calls: ScriptCall<unknown>[], error: Error): Settled<unknown>[] {
   return calls.map(() => ({ ok: false, error }));
+}
+
+/** What to send for a call that has no answer: less, where it was sent and its connection was cut. */
+function callAgain(call: ScriptCall<unknown>, outcome: Settled<unknown>): ScriptCall<unknown> {
+  const wasCut = !outcome.ok && outcome.error !== NOT_CONNECTED && outcome.error.name !== 'ReplyError';
+  return wasCut && mayPass(outcome) && call.afterCut ? call.afterCut() : call;
 }
 
 function mayPass(outcome: Settled<unknown>): outcome is { ok: false; error: Error } {

@@ -2,6 +2,7 @@
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { afterAll } from '@jest/globals';
 import { testRedisUrl } from '../redis/redis.js';
+import { Bandwidth } from './bandwidth.js';
 
 const open = new Set<FaultProxy>();
 
@@ -31,6 +32,8 @@ export class FaultProxy {
   private swallowing = false;
   private refusing = false;
   private delayMs = 0;
+  private upward: Bandwidth | undefined;
+  private downward: Bandwidth | undefined;
   private losses: Loss[] = [];
   private onLostReply: (() => void) | undefined;
   private onRequest: (() => void)[] = [];
@@ -129,6 +132,19 @@ export class FaultProxy {
     this.delayMs = ms;
   }
 
+  /** Everything that passes from now on shares so many bytes per second, each way; without a number there is no limit. */
+  limitBandwidth(bytesPerSecond?: number): void {
+    this.upward?.end();
+    this.downward?.end();
+    this.upward = bytesPerSecond === undefined ? undefined : new Bandwidth(bytesPerSecond);
+    this.downward = bytesPerSecond === undefined ? undefined : new Bandwidth(bytesPerSecond);
+  }
+
+  /** How many bytes have passed since the bandwidth was limited: from the server, and to it. */
+  get passed(): { down: number; up: number } {
+    return { down: this.downward?.passed ?? 0, up: this.upward?.passed ?? 0 };
+  }
+
   /**
    * Loses one reply: the next request that holds this text reaches the server, which acts; then the connection is cut
    * before its answer passes. Resolves when that has happened.
@@ -165,8 +181,8 @@ export class FaultProxy {
       link.lately = text;
       const hit = this.losses.findIndex(({ request }) => text.includes(request));
       if (hit >= 0) [losing] = this.losses.splice(hit, 1);
-      if (this.delayMs > 0) this.struckRequests++;
-      this.pass(link, server, chunk);
+      if (this.delayMs > 0 || this.upward) this.struckRequests++;
+      this.pass(link, client, server, chunk);
       this.onRequest.splice(0).forEach((resolve) => resolve());
     });
     server.on('data', (chunk: Buffer) => {
@@ -174,7 +190,7 @@ export class FaultProxy {
       if (this.onLostReply || losing) this.strike(link);
       link.waiting = false;
       if (this.onLostReply) return this.onLostReply();
-      if (!losing) return this.pass(link, client, chunk);
+      if (!losing) return this.pass(link, server, client, chunk);
       link.dead = true; // the rest of the answer, which is under way, is lost with it
       const { done } = losing;
       setTimeout(() => {
@@ -201,12 +217,21 @@ export class FaultProxy {
     link.waiting = false;
   }
 
-  private pass(link: Link, to: Socket, chunk: Buffer): void {
+  private pass(link: Link, from: Socket, to: Socket, chunk: Buffer): void {
     if (this.delayMs === 0) {
-      to.write(chunk);
+      this.passNow(link, from, to, chunk);
       return;
     }
-    setTimeout(() => !link.dead && !to.destroyed && to.write(chunk), this.delayMs);
+    setTimeout(() => !link.dead && !to.destroyed && this.passNow(link, from, to, chunk), this.delayMs);
+  }
+
+  private passNow(link: Link, from: Socket, to: Socket, chunk: Buffer): void {
+    const bandwidth = to === link.server ? this.upward : this.downward;
+    if (bandwidth) {
+      bandwidth.pass(link, from, to, chunk);
+    } else {
+      to.write(chunk);
+    }
   }
 }
 

@@ -56,7 +56,7 @@ async function workerOfOne({
     () => process.nextTick(look),
   );
   const answerClaims = (trip: number, jobs: ClaimedJob[]) =>
-    answers[trip]!({ jobs, refused: [], nextDueInMs: undefined });
+    answers[trip]!({ jobs, refused: [], nextDueInMs: undefined, isFull: false });
   const answerClaim = (trip: number, id: string) => answerClaims(trip, [claimed(id)]);
   return {
     runner: runners[0]!,
@@ -77,6 +77,7 @@ function answerOf(...ids: string[]) {
     jobs: ids.map((id) => ({ ...claimed(id), ahead: id !== 'a' })),
     refused: [],
     nextDueInMs: undefined,
+    isFull: false,
   };
 }
 

@@ -1,0 +1,16 @@
+-- Puts ids that were taken for a claim back where they were, in their old order: those from place on. Their numbers of the sequence
+-- are free again.
+-- No function, since that would bind what it needs: pending, prioritized, sequence, ids, ranks, place.
+local to_pending = {}
+for i = #ids, place, -1 do
+  local rank = ranks and ranks[ids[i]]
+  if rank then
+    redis.call('ZADD', prioritized, rank, ids[i])
+  else
+    to_pending[#to_pending + 1] = ids[i]
+  end
+end
+if #to_pending > 0 then
+  redis.call('RPUSH', pending, unpack(to_pending))
+end
+redis.call('INCRBY', sequence, place - #ids - 1)

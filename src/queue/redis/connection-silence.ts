@@ -1,0 +1,199 @@
+import type { Cluster, Redis } from 'ioredis';
+import { replaceNodes, replaceUnanswering } from './ioredis-cluster-workarounds.js';
+import { isCluster, streamOf, type RedisClient } from './redis-client.js';
+import { bytesOf, queuesOf, sentCommands, type UnansweredCommand } from './unanswered-commands.js';
+
+/** The slowest upload for which a large command is waited, in bytes per ms: half of the slowest supported link. */
+const SLOWEST_UPLOAD = 32;
+
+/** A command up to this size gets no extra time, in bytes. */
+const SMALL_COMMAND_BYTES = 64 * 1_024;
+
+/**
+ * Tells a connection over which bytes move from a dead one, from the moment of a question on. Bytes that arrive are life, and so are
+ * bytes that leave a full buffer. A large command gets the time that its bytes take on a slow link, because the buffers of the
+ * operating system hide whether they leave.
+ */
+export interface Silence {
+  /** How long the answer may still take, in ms; 0 when the connection that owes it has been silent for too long. */
+  remainingMs(limitMs: number): number;
+  /** Replaces each connection that has been silent for too long. What it owes may fail with the error. */
+  replaceDead(limitMs: number, error: Error): void;
+}
+
+/**
+ * Begins to watch. To be called once the question is sent.
+ *
+ * @param askedAt when the time of the answer began
+ */
+export function silenceOf(client: RedisClient, askedAt: number = performance.now()): Silence {
+  return isCluster(client) ? new ClusterSilence(client, askedAt) : new SingleSilence(client, askedAt);
+}
+
+/**
+ * Ends a connection that no longer answers, so that the client makes a new one. A polite end would wait for the other
+ * side, which on a half-open connection never comes: the socket is destroyed.
+ */
+export function cut(client: RedisClient): void {
+  if (isCluster(client)) {
+    replaceNodes(client);
+  } else if (client.status === 'ready' || client.status === 'connect') {
+    streamOf(client)?.destroy();
+  }
+}
+
+/** What has moved over the connection of one client to one server. */
+class Traffic {
+  readonly stream: Redis['stream'] | undefined;
+  private movedAt: number;
+  private bytesRead: number;
+  private bytesSent: number;
+  private wasFull: boolean;
+
+  constructor(
+    readonly node: Redis,
+    readonly askedAt: number,
+  ) {
+    this.movedAt = askedAt;
+    this.stream = streamOf(node);
+    this.bytesRead = this.stream?.bytesRead ?? 0;
+    this.bytesSent = sentBytes(this.stream);
+    this.wasFull = isFull(this.stream);
+  }
+
+  /** How long the connection may still be silent, in ms. */
+  remainingMs(limitMs: number): number {
+    const silentMs = this.silentMs();
+    return silentMs < limitMs ? limitMs - silentMs : Math.max(0, limitMs + uploadMs(this.node) - silentMs);
+  }
+
+  private silentMs(): number {
+    const now = performance.now();
+    const stream = streamOf(this.node);
+    const bytesRead = stream?.bytesRead ?? 0;
+    const bytesSent = sentBytes(stream);
+    // What the operating system took at once may lie in its buffer. What it took from a full one was received.
+    if (bytesRead > this.bytesRead || (this.wasFull && bytesSent > this.bytesSent)) {
+      this.movedAt = now;
+    }
+    this.bytesRead = bytesRead;
+    this.bytesSent = bytesSent;
+    this.wasFull = isFull(stream);
+    return now - this.movedAt;
+  }
+}
+
+class SingleSilence implements Silence {
+  private readonly traffic: Traffic;
+
+  constructor(
+    private readonly client: Redis,
+    askedAt: number,
+  ) {
+    this.traffic = new Traffic(client, askedAt);
+  }
+
+  remainingMs(limitMs: number): number {
+    return this.isSame && this.client.status === 'ready'
+      ? this.traffic.remainingMs(limitMs)
+      : leftOf(limitMs, this.traffic.askedAt);
+  }
+
+  /** A connection that was made meanwhile is left alone, and so is one to a server that says that it loads its data. */
+  replaceDead(limitMs: number): void {
+    if (this.isSame && !isLoading(this.client) && this.remainingMs(limitMs) === 0) {
+      cut(this.client);
+    }
+  }
+
+  private get isSame(): boolean {
+    return streamOf(this.client) === this.traffic.stream;
+  }
+}
+
+/**
+ * In a Cluster each connection that owed an answer at that moment counts. The others, and a master that is away, concern nobody
+ * else: only the silent ones are replaced.
+ */
+class ClusterSilence implements Silence {
+  private readonly debtors: Debtor[] = [];
+
+  constructor(
+    private readonly client: Cluster,
+    private readonly askedAt: number,
+  ) {
+    for (const node of client.nodes('all')) {
+      const { commandQueue, offlineQueue } = queuesOf(node);
+      if (commandQueue?.length || offlineQueue?.length) {
+        this.debtors.push(new Debtor(node, askedAt));
+      }
+    }
+  }
+
+  remainingMs(limitMs: number): number {
+    const leftMs = leftOf(limitMs, this.askedAt);
+    const owing = this.client.status === 'ready' ? this.debtors.filter((debtor) => debtor.isUnanswered) : [];
+    return Math.max(leftMs, ...owing.map((debtor) => debtor.remainingMs(limitMs)));
+  }
+
+  replaceDead(limitMs: number, error: Error): void {
+    if (leftOf(limitMs, this.askedAt) > 0) {
+      return;
+    }
+    if (this.client.status === 'ready') {
+      this.debtors
+        .filter((debtor) => debtor.isDead(limitMs))
+        .forEach(({ node }) => replaceUnanswering(node, error));
+    } else {
+      cut(this.client);
+    }
+  }
+}
+
+/** A connection of a Cluster that owed an answer; one that was still to be made had no stream. */
+class Debtor extends Traffic {
+  private readonly last: UnansweredCommand | undefined;
+
+  constructor(node: Redis, askedAt: number) {
+    super(node, askedAt);
+    this.last = sentCommands(node).at(-1);
+  }
+
+  /** Whether the connection is the same, ready, and still owes what it owed then. */
+  get isUnanswered(): boolean {
+    return this.node.status === 'ready' && streamOf(this.node) === this.stream && this.owes;
+  }
+
+  isDead(limitMs: number): boolean {
+    const stream = streamOf(this.node);
+    const isSame = this.stream === undefined || this.stream === stream;
+    const owes = this.last === undefined || this.owes;
+    return stream !== undefined && isSame && owes && !isLoading(this.node) && this.remainingMs(limitMs) === 0;
+  }
+
+  private get owes(): boolean {
+    return this.last !== undefined && sentCommands(this.node).includes(this.last);
+  }
+}
+
+function leftOf(limitMs: number, askedAt: number): number {
+  return Math.max(0, limitMs - (performance.now() - askedAt));
+}
+
+function isLoading(node: Redis): boolean {
+  return node.status === 'connect' && (streamOf(node)?.bytesRead ?? 0) > 0;
+}
+
+function sentBytes(stream: Redis['stream'] | undefined): number {
+  return stream ? stream.bytesWritten - stream.writableLength : 0;
+}
+
+function isFull(stream: Redis['stream'] | undefined): boolean {
+  return stream !== undefined && stream.writableLength > 0;
+}
+
+/** The time that the command which is to be answered next may take on its way, in ms. */
+function uploadMs(node: Redis): number {
+  const [next] = sentCommands(node);
+  return next ? Math.max(0, bytesOf(next) - SMALL_COMMAND_BYTES) / SLOWEST_UPLOAD : 0;
+}

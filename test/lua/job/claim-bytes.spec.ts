@@ -1,0 +1,120 @@
+// A claim that is bounded by the bytes of what it brings.
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+
+const payload = (bytes: number) => JSON.stringify('x'.repeat(bytes - 2));
+
+async function addSized(q: TestQueue, sizes: Record<string, number>, options = {}): Promise<void> {
+  for (const [id, bytes] of Object.entries(sizes)) {
+    await q.add(id, options, payload(bytes));
+  }
+}
+
+function idsOf({ jobs }: { jobs: readonly { id: string }[] }): string[] {
+  return jobs.map(({ id }) => id);
+}
+
+describe('claim.lua: bounded by bytes', () => {
+  it('brings as many jobs as fit, and leaves the others in their order', async () => {
+    const q = testQueue();
+    await addSized(q, { a: 400, b: 400, c: 400, d: 100, e: 100 });
+    const answer = await q.run(q.claimCall(4, { mostBytes: 1_000 }));
+    expect([idsOf(answer), answer.isFull]).toEqual([['a', 'b'], true]);
+    expect(await q.pending()).toEqual(['c', 'd', 'e']);
+    expect(await q.status('c')).toBe('pending');
+    expect(await q.takeWake()).toBe(true);
+    const rest = await q.run(q.claimCall(4, { mostBytes: 1_000 }));
+    expect([idsOf(rest), rest.isFull]).toEqual([['c', 'd', 'e'], false]);
+  });
+
+  it('brings the first job however large it is', async () => {
+    const q = testQueue();
+    await addSized(q, { large: 5_000, small: 10 });
+    expect(idsOf(await q.run(q.claimCall(2, { mostBytes: 100 })))).toEqual(['large']);
+    expect(idsOf(await q.run(q.claimCall(2, { mostBytes: 100 })))).toEqual(['small']);
+  });
+
+  it('is not full where the last job that waits just fits', async () => {
+    const q = testQueue();
+    await addSized(q, { a: 500, b: 500 });
+    const answer = await q.run(q.claimCall(2, { mostBytes: 1_000 }));
+    expect([idsOf(answer), answer.isFull]).toEqual([['a', 'b'], false]);
+  });
+
+  it('has no bound where none is given', async () => {
+    const q = testQueue();
+    await addSized(q, { a: 500_000, b: 500_000, c: 500_000 });
+    expect(await q.claim(3)).toHaveLength(3);
+  });
+
+  it('leaves jobs of a priority at their rank, and plain ones in their line', async () => {
+    const q = testQueue();
+    await addSized(q, { plain: 400, 'plain-2': 400 });
+    await addSized(q, { low: 400, 'low-2': 400 }, { priority: 1 });
+    await addSized(q, { high: 400, 'high-2': 400 }, { priority: 9 });
+    const places = async () => [
+      await q.redis.zrange(q.keys.prioritized, 0, '-1', 'WITHSCORES'),
+      await q.redis.lrange(q.keys.pending, 0, -1),
+    ];
+    const claimed = await q.claim(6, { mostBytes: 400, token: 't' });
+    expect(claimed).toHaveLength(1);
+    const [ranked, pending] = await places();
+    const all = ['high', 'high-2', 'low', 'low-2', 'plain', 'plain-2'];
+    expect(ranked!.filter((_, i) => i % 2 === 0)).toEqual(all.slice(0, 4).filter((id) => id !== claimed[0]!.id));
+    expect(pending!.toReversed()).toEqual(all.slice(4).filter((id) => id !== claimed[0]!.id));
+    for (const [i, id] of ranked!.entries()) {
+      if (i % 2 === 0) expect(await q.field(id, 'rank')).toBe(ranked![i + 1]);
+    }
+  });
+
+  it('gives no fence to what it leaves', async () => {
+    const q = testQueue();
+    await addSized(q, { a: 400, b: 400, c: 400 });
+    const fences = [];
+    for (let i = 0; i < 3; i++) {
+      const [job] = await q.claim(3, { mostBytes: 400 });
+      fences.push(job!.fence);
+    }
+    expect(fences).toEqual([1, 2, 3]);
+  });
+});
+
+describe('claim.lua: bounded by bytes, repeated after a lost reply', () => {
+  it('I3: changes nothing, and gets the first answer', async () => {
+    const q = testQueue();
+    await addSized(q, { a: 400, b: 400, c: 400 });
+    const request = { token: 't', mostBytes: 1_000 };
+    const first = await q.claim(3, request);
+    const again = await expectUnchanged(q, () => q.claim(3, request));
+    expect(again.map(({ id, fence, attempt }) => [id, fence, attempt])).toEqual(
+      first.map(({ id, fence, attempt }) => [id, fence, attempt]),
+    );
+  });
+
+  it('with fewer bytes gets fewer jobs; the others go back to the front, their attempt uncounted', async () => {
+    const q = testQueue();
+    await addSized(q, { a: 400, b: 400, c: 400, d: 400 });
+    expect(await q.claim(3, { token: 't', mostBytes: 2_000 })).toHaveLength(3);
+    const again = await q.run(q.claimCall(3, { token: 't', mostBytes: 500 }));
+    expect([idsOf(again), again.isFull]).toEqual([['a'], true]);
+    expect(await q.pending()).toEqual(['b', 'c', 'd']);
+    expect(await q.job('b')).toMatchObject({ status: 'pending', attempts: '0', claim_token: '' });
+    expect(await q.ranked(q.keys.claims)).toEqual(['a']);
+    expect(await q.takeWake()).toBe(true);
+    const third = await expectUnchanged(q, () => q.claim(3, { token: 't', mostBytes: 500 }));
+    expect(third.map(({ id }) => id)).toEqual(['a']);
+    const [next] = await q.claim(1);
+    expect(next).toMatchObject({ id: 'b', attempt: 1 });
+  });
+
+  it('with fewer bytes leaves a job of a priority at its rank', async () => {
+    const q = testQueue();
+    await addSized(q, { a: 400, b: 400 }, { priority: 5 });
+    const rank = await q.field('b', 'rank');
+    expect(await q.claim(2, { token: 't', mostBytes: 2_000 })).toHaveLength(2);
+    const [kept] = await q.claim(2, { token: 't', mostBytes: 500 });
+    const left = kept!.id === 'a' ? 'b' : 'a';
+    expect(await q.ranked(q.keys.prioritized)).toEqual([left]);
+    if (left === 'b') expect(await q.redis.zscore(q.keys.prioritized, 'b')).toBe(rank);
+  });
+});
