@@ -25,6 +25,7 @@ export { DurabilityTimeoutError } from './queue/enqueue/durable-batcher.js';
 export type { Durability, QueueOptions } from './queue/model/queue-options.js';
 export type { Backoff, StoredBackoff } from './queue/model/backoff.js';
 export type { JobEvent } from './queue/redis/event-subscriber.js';
+export type { JobMetadata } from './queue/model/metadata.js';
 export type { JobQueueLogger } from './queue/model/logger.js';
 export type { LogLevel } from './queue/model/safe-logger.js';
 export type { RedisClient } from './queue/redis/redis-client.js';

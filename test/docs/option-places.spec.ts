@@ -29,6 +29,7 @@ const VALUES: Record<string, unknown> = {
   runAt: new Date(),
   unique: { key: 'k', for: 'pending' },
   durability: 'memory',
+  metadata: { traceId: '1' },
 };
 
 /** Sets options at a place. */

@@ -3,6 +3,7 @@ import { storedBackoffSchema, type StoredBackoff } from '../model/backoff.js';
 import { checkOptions } from '../model/validate-options.js';
 import { beforeStart, type EncodedJob } from '../store/enqueue-call.js';
 import { InvalidOptionError } from '../model/errors.js';
+import { metadataSchema, type JobMetadata } from '../model/metadata.js';
 import { randomId } from '../model/random-id.js';
 import { encodeJson } from '../model/encode-json.js';
 import { checkJobId, checkJobName, SCHEDULE_PREFIX, show } from '../model/names.js';
@@ -41,6 +42,11 @@ export interface EnqueueOptions extends JobRules {
   expiresInMs?: number;
   /** One job at a time for a key: while one waits, while one is unfinished, or for so many ms. */
   unique?: UniqueOptions;
+  /**
+   * Small texts that travel with the job, such as a trace context: at most 32, of 8,192 characters in all. The handler reads
+   * them as `job.metadata`.
+   */
+  metadata?: JobMetadata;
   /** Whether the enqueue waits until replicas have the job. Default: the queue's. */
   durability?: Durability;
 }
@@ -94,6 +100,7 @@ const enqueueOptionsSchema = z.strictObject(
     backoff: storedBackoffSchema.optional(),
     expiresInMs: optional(duration(1)),
     unique: uniqueSchema.optional(),
+    metadata: optional(metadataSchema),
     durability: durabilitySchema.optional(),
   },
   { error: 'expected an object of enqueue options' },
@@ -181,6 +188,7 @@ function encodeOptions(options: EnqueueOptions): string {
 
 function encodeWorkerOptions(options: EnqueueOptions): string | undefined {
   const { maxAttempts, backoff, timeoutMs, keepResult, resultTtlMs } = options;
-  const asked = JSON.stringify({ maxAttempts, backoff, timeoutMs, keepResult, resultTtlMs });
+  const metadata = Object.keys(options.metadata ?? {}).length > 0 ? options.metadata : undefined;
+  const asked = JSON.stringify({ maxAttempts, backoff, timeoutMs, keepResult, resultTtlMs, metadata });
   return asked === '{}' ? undefined : asked;
 }

@@ -1,4 +1,5 @@
 import type { StoredBackoff } from './backoff.js';
+import type { JobMetadata } from './metadata.js';
 
 /** The states of a job. */
 export const JOB_STATUSES = ['pending', 'scheduled', 'processing', 'completed', 'failed', 'cancelled'] as const;
@@ -11,6 +12,7 @@ export interface WorkerOptions {
   timeoutMs?: number;
   keepResult?: boolean;
   resultTtlMs?: number;
+  metadata?: JobMetadata;
 }
 
 /** A job as a claim hands it out. The token fences every settle, extend, progress and log of this claim. */
@@ -98,6 +100,8 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   /** How often a worker gave the job back because no handler there knew its name. */
   unhandled: number;
   priority: number;
+  /** What its enqueue gave along; absent where nothing. */
+  metadata?: JobMetadata;
   /** The schedule whose tick, or `runNow`, enqueued it. */
   schedule?: string;
   enqueuedAt: Date;

@@ -4,6 +4,7 @@ import { storedBackoffSchema } from '../model/backoff.js';
 import { jsonLines, parseJson } from '../model/parse-json.js';
 import type { ClaimedJob, JobRecord, JobStatus, RefusedJob, StoredError, WorkerOptions } from '../model/job.js';
 import { LONGEST_TIMER_MS } from '../model/bounds.js';
+import { readMetadata } from '../model/metadata.js';
 import { refusalOf } from './claim-refusal.js';
 
 const NO_OPTIONS: { value: WorkerOptions; broken?: string } = { value: Object.freeze({}) };
@@ -15,6 +16,7 @@ const workerOptionsSchema = z.looseObject({
   timeoutMs: z.number().min(1).max(LONGEST_TIMER_MS).optional(),
   keepResult: z.boolean().optional(),
   resultTtlMs: z.int().min(1).optional(),
+  metadata: z.unknown().transform(readMetadata).optional(),
 });
 
 function decodeWorkerOptions(value: unknown): WorkerOptions | undefined {
@@ -218,6 +220,7 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
     ...dateField('cancelRequestedAt', hash.cancel_requested_at_ms),
     ...dateField('expiresAt', hash.expires_at_ms),
     ...dateField('lastErrorAt', hash.last_error_at_ms),
+    ...metadataField(hash.options),
     ...(hash.worker !== undefined && { worker: hash.worker }),
     ...(hash.schedule !== undefined && { schedule: hash.schedule }),
     ...(hash.last_error !== undefined && { lastError: hash.last_error }),
@@ -227,6 +230,11 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
 interface StoredLogLine {
   at: number;
   message: string;
+}
+
+function metadataField(options: string | undefined): Partial<JobRecord> {
+  const metadata = readMetadata((parseJson(options).value as WorkerOptions | null | undefined)?.metadata);
+  return metadata ? { metadata } : {};
 }
 
 function numberField(name: keyof JobRecord, text: string | undefined): Partial<JobRecord> {

@@ -11,7 +11,7 @@ const nobody: JobReporter = {
 
 /** A job that no worker holds, as far as it can be told, for an event. */
 export function unclaimedJob(record: JobRecord, queue: JobQueue): Job {
-  const { id, name, payload, attempts, maxAttempts = queue.options.maxAttempts, fence = 0 } = record;
+  const { id, name, payload, metadata, attempts, maxAttempts = queue.options.maxAttempts, fence = 0 } = record;
   const claim = {
     id,
     name,
@@ -23,7 +23,7 @@ export function unclaimedJob(record: JobRecord, queue: JobQueue): Job {
     token: '',
     enqueuedAtMs: record.enqueuedAt.getTime(),
     claimedAtMs: record.attemptLog.at(-1)?.startedAt.getTime() ?? 0,
-    options: {},
+    options: metadata ? { metadata } : {},
     plain: false,
     nameless: false,
     alone: false,

@@ -1,5 +1,6 @@
 import { InvalidOptionError, RetryLaterError } from '../../queue/model/errors.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
+import { NO_METADATA, type JobMetadata } from '../../queue/model/metadata.js';
 import { show } from '../../queue/model/names.js';
 
 /** What a running job can tell the queue. */
@@ -44,6 +45,11 @@ export class Job<Payload = unknown> {
 
   get payload(): Payload {
     return this.claim.payload as Payload;
+  }
+
+  /** What the enqueue gave along; empty where nothing. */
+  get metadata(): JobMetadata {
+    return this.claim.options.metadata ?? NO_METADATA;
   }
 
   /** Which attempt this is, from 1. */

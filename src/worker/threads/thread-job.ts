@@ -20,6 +20,7 @@ export type ThreadJob<Payload = unknown> = Pick<
   | 'name'
   | 'queue'
   | 'payload'
+  | 'metadata'
   | 'attempt'
   | 'maxAttempts'
   | 'fence'

@@ -140,8 +140,8 @@ export class ThreadRun {
 }
 
 /** What a job's handler can read, as data. */
-function fieldsOf({ id, name, queue, payload, attempt, maxAttempts, fence, enqueuedAt, claimedAt }: Job) {
-  return { id, name, queue, payload, attempt, maxAttempts, fence, enqueuedAt, claimedAt };
+function fieldsOf({ id, name, queue, payload, metadata, attempt, maxAttempts, fence, enqueuedAt, claimedAt }: Job) {
+  return { id, name, queue, payload, metadata, attempt, maxAttempts, fence, enqueuedAt, claimedAt };
 }
 
 function revive({ name, message, stack, kind, delayMs, cause, errors }: PlainError): Error {

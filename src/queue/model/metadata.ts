@@ -1,0 +1,51 @@
+import { z } from 'zod';
+
+/** Small texts that travel with a job: a trace context, the id of a request. */
+export type JobMetadata = Readonly<Record<string, string>>;
+
+/** What a job without metadata has. */
+export const NO_METADATA: JobMetadata = Object.freeze({});
+
+const MAX_ENTRIES = 32;
+const MAX_KEY_LENGTH = 128;
+const MAX_CHARACTERS = 8_192;
+
+const EXPECTED = 'expected an object of texts';
+
+/** The metadata of an enqueue, with its bounds. */
+export const metadataSchema = z
+  .custom<JobMetadata>(isObject, { error: EXPECTED })
+  .superRefine((metadata, context) => {
+    const entries = Object.entries(metadata);
+    const fault = (message: string, path: string[] = []) => context.addIssue({ code: 'custom', message, path });
+    if (entries.length > MAX_ENTRIES) {
+      fault(`expected at most ${MAX_ENTRIES} entries`);
+    }
+    for (const [key, value] of entries) {
+      if (!/^[\w.:/@-]+$/.test(key) || key.length > MAX_KEY_LENGTH || key === '__proto__') {
+        fault(`expected keys of 1 to ${MAX_KEY_LENGTH} of A-Z a-z 0-9 _ . : / @ -`);
+      } else if (typeof value !== 'string' || /\p{Surrogate}/u.test(value)) {
+        fault('expected well-formed text', [key]);
+      }
+    }
+    const length = entries.reduce((sum, [key, value]) => sum + key.length + String(value).length, 0);
+    if (length > MAX_CHARACTERS) {
+      fault(`expected at most ${MAX_CHARACTERS.toLocaleString('en')} characters in all`);
+    }
+  });
+
+/** The metadata of a stored job; undefined where there is none, or where it is not what an enqueue stores. */
+export function readMetadata(value: unknown): JobMetadata | undefined {
+  if (!isObject(value) || Object.values(value).some((text) => typeof text !== 'string')) {
+    return undefined;
+  }
+  return Object.freeze({ ...value });
+}
+
+function isObject(value: unknown): value is JobMetadata {
+  if (typeof value !== 'object' || value === null) {
+    return false;
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}

@@ -1,0 +1,81 @@
+// Small texts travel with a job from its enqueue to each of its attempts; a job without them stores nothing.
+import { describe, expect, it } from '@jest/globals';
+import { InvalidOptionError } from '#queue/model/errors.js';
+import type { EnqueueOptions } from '#queue/enqueue/encode-job.js';
+import type { Job } from '#worker/handlers/job.js';
+import { connect } from '../../support/redis/redis.js';
+import { newQueue, startWorker } from '../../support/worker/workers.js';
+
+const metadata = {
+  traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+  'x-request/id': '{"ü": 1}',
+};
+
+describe('metadata', () => {
+  it('comes to the handler and is in the record, also of many jobs', async () => {
+    const queue = newQueue();
+    const seen: unknown[] = [];
+    const worker = await startWorker(queue, (job: Job) => void seen.push(job.metadata));
+    const one = await queue.enqueue(1, { metadata });
+    await worker.event('completed');
+    await queue.enqueueMany([
+      { payload: 2, metadata: { a: 'b' } },
+      { payload: 3, priority: 1 },
+    ]);
+    await worker.event('completed', 3);
+    expect(seen).toEqual(expect.arrayContaining([metadata, { a: 'b' }, {}]));
+    expect((await one.get())!.metadata).toEqual(metadata);
+  });
+
+  it.each<EnqueueOptions | undefined>([undefined, { metadata: {} }])('%j stores no field', async (options) => {
+    const queue = newQueue();
+    const handle = await queue.enqueue(1, options);
+    const { keys } = await queue.scripts();
+    expect(await connect().hexists(keys.job(handle.id), 'options')).toBe(0);
+    expect(await handle.get()).not.toHaveProperty('metadata');
+  });
+
+  it('stays through a retry, a crash and a redrive; a replacement brings its own', async () => {
+    const queue = newQueue({ maxAttempts: 3, visibilityMs: 100 });
+    const unique = { key: 'k', for: 'unfinished', onConflict: 'replace' } as const;
+    await queue.enqueue(1, { metadata: { first: 'yes' }, unique });
+    const handle = await queue.enqueue(2, { metadata, unique });
+    const claim = async () => (await queue.claim({ timeoutMs: 5_000 }))!;
+    await queue.fail(await claim(), new Error('retry'));
+    expect((await claim()).options.metadata).toEqual(metadata);
+    await connect().zadd((await queue.scripts()).keys.claims, 'XX', 1, handle.id);
+    await queue.reclaim();
+    const third = await claim();
+    expect(third.options.metadata).toEqual(metadata);
+    expect(await queue.fail(third, new Error('dead'))).toBe('failed');
+    expect((await queue.deadLetters.list()).jobs).toMatchObject([{ metadata }]);
+    await queue.redrive([handle.id]);
+    const again = await claim();
+    expect(again.options.metadata).toEqual(metadata);
+    await queue.complete(again);
+  });
+
+  it.each<[unknown, string]>([
+    ['text', 'metadata'],
+    [[1], 'metadata'],
+    [{ a: 5 }, 'metadata.a'],
+    [{ a: '\ud800' }, 'metadata.a'],
+    [{ 'a b': '' }, 'metadata'],
+    [{ ['k'.repeat(129)]: '' }, 'metadata'],
+    [JSON.parse('{"__proto__":"x"}'), 'metadata'],
+    [Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`k${i}`, ''])), 'metadata'],
+    [{ a: 'x'.repeat(8_192) }, 'metadata'],
+  ])('refuses %j', async (value, subject) => {
+    const error: unknown = await newQueue()
+      .enqueue(1, { metadata: value as never })
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(InvalidOptionError);
+    expect((error as InvalidOptionError).subject).toBe(`enqueue.${subject}`);
+  });
+
+  it('takes the most that is allowed', async () => {
+    const queue = newQueue();
+    const most = { a: 'x'.repeat(8_191) };
+    expect((await (await queue.enqueue(1, { metadata: most })).get())!.metadata).toEqual(most);
+  });
+});
