@@ -197,6 +197,11 @@ export class JobQueueService extends AdminApi {
     return Object.fromEntries(names.map((each, i) => [each, stats[i]!]));
   }
 
+  /** Returns the names of all queues that this process knows: of its handlers, of `forRoot({ queues })`, and those asked for. */
+  queueNames(): string[] {
+    return this.queues.all.map((queue) => queue.name);
+  }
+
   /** Lets this process claim nothing more, from one queue or from all; what runs goes on, other processes too. */
   pauseWorker(queue?: string): void {
     checkGivenQueue(queue);

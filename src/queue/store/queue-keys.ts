@@ -42,6 +42,8 @@ export class QueueKeys {
   /** What the key of every schedule begins with; followed by the schedule's id. */
   readonly schedulePrefix: string;
   readonly histories: string;
+  readonly actions: string;
+  readonly bulkRuns: string;
   readonly retention: string;
   readonly names: string;
   /** What the key of every nudge begins with; followed by the worker's id. */
@@ -89,6 +91,8 @@ export class QueueKeys {
     this.scheduleOwners = `${this.base}schedule_owners`;
     this.schedulePrefix = `${this.base}schedule:`;
     this.histories = `${this.base}histories`;
+    this.actions = `${this.base}actions`;
+    this.bulkRuns = `${this.base}bulk_runs`;
     this.retention = `${this.base}retention`;
     this.names = `${this.base}names`;
     this.nudgePrefix = `${this.base}nudge:`;

@@ -1,0 +1,11 @@
+// Entry point `nest-job-queue/dashboard`: a page to look at the queues and to steer them.
+import 'reflect-metadata';
+export { JobQueueDashboardModule, type JobQueueDashboardAsyncOptions } from './dashboard/dashboard.module.js';
+export type {
+  DashboardAction,
+  DashboardMount,
+  DashboardOptions,
+  DashboardRequest,
+  DashboardSubject,
+  RedactedPart,
+} from './dashboard/dashboard-options.js';

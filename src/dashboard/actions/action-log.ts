@@ -1,0 +1,41 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { JobQueue } from '../../queue/job-queue.js';
+import type { ActionLogEntry } from '../api/views.js';
+import type { ResolvedDashboardOptions } from '../dashboard-options.js';
+import { DASHBOARD_OPTIONS } from '../tokens.js';
+
+const SHOWN = 100;
+
+/** Keeps in Redis who did what to how many jobs, and when by Redis' clock: a stream for each queue, capped. */
+@Injectable()
+export class ActionLog {
+  constructor(@Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions) {}
+
+  async add(queue: JobQueue, entry: Omit<ActionLogEntry, 'at' | 'queue'>): Promise<void> {
+    const { actions } = (await queue.scripts()).keys;
+    const { user, action, subject, count } = entry;
+    const fields = ['user', user, 'action', action, 'subject', subject.slice(0, 500), 'count', String(count)];
+    await queue.ask(() =>
+      queue.connection.client.xadd(actions, 'MAXLEN', '~', this.options.actionLogCap, '*', ...fields),
+    );
+  }
+
+  /** The latest entries, newest first. */
+  async list(queue: JobQueue): Promise<ActionLogEntry[]> {
+    const { actions } = (await queue.scripts()).keys;
+    const entries = await queue.ask(() => queue.connection.client.xrevrange(actions, '+', '-', 'COUNT', SHOWN));
+    return entries.map(([id, fields]) => decode(queue.name, id, fields));
+  }
+}
+
+function decode(queue: string, id: string, fields: readonly string[]): ActionLogEntry {
+  const value = (name: string) => fields[fields.indexOf(name) + 1] ?? '';
+  return {
+    at: Number(id.split('-')[0]),
+    queue,
+    user: value('user'),
+    action: value('action'),
+    subject: value('subject'),
+    count: Number(value('count')),
+  };
+}

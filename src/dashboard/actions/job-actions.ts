@@ -1,0 +1,69 @@
+import { Injectable } from '@nestjs/common';
+import { JobQueueService } from '../../nest/service/job-queue.service.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import type { JobStatus } from '../../queue/model/job.js';
+import type { JobAction } from '../api/views.js';
+
+/** The states from which each action takes jobs. */
+export const ACTION_STATES: Readonly<Record<JobAction, readonly JobStatus[]>> = {
+  redrive: ['failed'],
+  discard: ['failed'],
+  cancel: ['pending', 'scheduled', 'processing'],
+  promote: ['scheduled'],
+  remove: ['pending', 'scheduled', 'completed', 'cancelled'],
+};
+
+/** What became of the jobs of one action. */
+export interface ActionOutcome {
+  done: number;
+  /** Left alone, because they were no longer in the state in which they were chosen. */
+  spared: number;
+}
+
+/** Does one action to jobs that were chosen in one state, and spares those that have left it. */
+@Injectable()
+export class JobActions {
+  constructor(private readonly jobs: JobQueueService) {}
+
+  async act(queue: JobQueue, action: JobAction, state: JobStatus, ids: readonly string[]): Promise<ActionOutcome> {
+    const done = action === 'redrive' ? await queue.redrive(ids) : await this.each(queue, action, state, ids);
+    return { done, spared: ids.length - done };
+  }
+
+  /**
+   * Redrives one dead letter with another payload, checked by its definition where this process knows it.
+   *
+   * @throws InvalidPayloadError with the path of the fault
+   */
+  redriveWith(queue: string, id: string, payload: unknown): Promise<boolean> {
+    return this.jobs.deadLetters(queue).redrive(id, { payload });
+  }
+
+  private async each(
+    queue: JobQueue,
+    action: JobAction,
+    state: JobStatus,
+    ids: readonly string[],
+  ): Promise<number> {
+    const outcomes = await Promise.all(ids.map((id) => this.one(queue, action, state, id)));
+    return outcomes.filter(Boolean).length;
+  }
+
+  private async one(queue: JobQueue, action: JobAction, state: JobStatus, id: string): Promise<boolean> {
+    if (action === 'discard') {
+      return queue.deadLetters.discard(id);
+    }
+    const job = await queue.get(id);
+    if (job?.status !== state) {
+      return false;
+    }
+    switch (action) {
+      case 'cancel':
+        return ['cancelled', 'requested'].includes(await queue.cancel(id));
+      case 'promote':
+        return (await queue.reschedule(id, { delayMs: 0 })) === 'pending';
+      default:
+        return (await queue.remove(id)) === 'removed';
+    }
+  }
+}

@@ -1,0 +1,193 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { AttemptRecord, JobRecord } from '../../queue/model/job.js';
+import type { ResolvedDashboardOptions } from '../dashboard-options.js';
+import { Redactor } from '../security/redactor.js';
+import { DASHBOARD_OPTIONS } from '../tokens.js';
+import type { AttemptView, JobRow, JobView } from './views.js';
+import { whyNotRunning } from './why-not-running.js';
+
+const LABEL_LENGTH = 120;
+const ERROR_LENGTH = 300;
+/** The longest value that the page gets whole; a longer one is cut, and says so. */
+const LONGEST_VALUE = 256 * 1024;
+
+/** Turns jobs into what the page shows: rows that are short whatever the job holds, and the whole of one job. */
+@Injectable()
+export class JobDescriber {
+  constructor(
+    @Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions,
+    private readonly redactor: Redactor,
+  ) {}
+
+  row(job: JobRecord): JobRow {
+    return {
+      id: job.id,
+      name: cut(job.name, 256),
+      queue: job.queue,
+      state: job.status,
+      label: this.labelOf(job),
+      attempts: job.attempts,
+      maxAttempts: job.maxAttempts ?? null,
+      priority: job.priority,
+      group: optionalText(job, 'group'),
+      at: instantOf(job),
+      enqueuedAt: job.enqueuedAt.getTime(),
+      worker: job.worker ?? null,
+      error: job.status === 'completed' || job.lastError === undefined ? null : cut(job.lastError, ERROR_LENGTH),
+      progress: percentOf(job.progress),
+    };
+  }
+
+  view(job: JobRecord, context: { actions: JobView['actions']; paused: boolean; workers: number }): JobView {
+    const about = (part: 'payload' | 'result' | 'progress') => ({ part, job });
+    const { payload, result, progress } = job;
+    return {
+      ...this.row(job),
+      payload: bounded(this.redactor.redact(payload, about('payload'))),
+      brokenPayload: job.brokenPayload === undefined ? null : cut(job.brokenPayload, LONGEST_VALUE),
+      result: bounded(this.redactor.redact(result ?? null, about('result'))),
+      hasResult: result !== undefined,
+      progressValue: bounded(this.redactor.redact(progress ?? null, about('progress'))),
+      log: job.log.map(({ at, message }) => ({ at: at.getTime(), message })),
+      errors: job.errors,
+      crashes: job.crashes,
+      interruptions: job.interruptions,
+      schedule: job.schedule ?? null,
+      metadata: metadataOf(job),
+      dueAt: timeOf(job.dueAt),
+      claimedAt: timeOf(job.claimedAt),
+      endedAt: timeOf(endOf(job)),
+      cancelRequestedAt: timeOf(job.cancelRequestedAt),
+      expiresAt: timeOf(job.expiresAt),
+      fence: job.fence ?? null,
+      attemptLog: attemptsOf(job),
+      whyNotRunning: whyNotRunning(job, context),
+      editRefusal: this.editRefusal(job),
+      actions: context.actions,
+    };
+  }
+
+  /** Says why the payload of a job cannot be edited here; null where it can. */
+  editRefusal(job: JobRecord): string | null {
+    if (job.status !== 'failed') {
+      return 'Only the payload of a dead letter can be edited.';
+    }
+    if (this.redactor.hides(job.payload, { part: 'payload', job })) {
+      return 'Parts of the payload are redacted, so it cannot be edited here.';
+    }
+    const long = job.payload !== undefined && (JSON.stringify(job.payload) ?? '').length > LONGEST_VALUE;
+    return long ? 'The payload is too long to be edited here.' : null;
+  }
+
+  labelOf(job: JobRecord): string {
+    const about = { part: 'payload' as const, job };
+    const payload = this.redactor.redact(job.payload, about);
+    const label = this.options.label?.({ name: job.name, queue: job.queue, payload });
+    return cut(label ?? preview(payload ?? job.brokenPayload), LABEL_LENGTH);
+  }
+}
+
+/** Returns the text, cut where it is longer, with a sign of it. */
+export function cut(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length).replace(/\p{Surrogate}$/u, '')}…` : text;
+}
+
+function preview(payload: unknown): string {
+  if (payload === undefined || payload === null) {
+    return '';
+  }
+  if (typeof payload !== 'object') {
+    return cut(String(payload), LABEL_LENGTH);
+  }
+  const entries = Object.entries(payload).slice(0, 6);
+  return entries.map(([key, value]) => `${cut(key, 30)}: ${shortValue(value)}`).join(', ');
+}
+
+function shortValue(value: unknown): string {
+  if (Array.isArray(value)) {
+    return `[${value.length}]`;
+  }
+  return typeof value === 'object' && value !== null ? '{…}' : cut(String(value), 60);
+}
+
+function bounded(value: unknown): unknown {
+  const json = JSON.stringify(value) ?? 'null';
+  return json.length > LONGEST_VALUE
+    ? { '[too long to show]': `${json.length.toLocaleString('en')} characters`, start: cut(json, 20_000) }
+    : value;
+}
+
+function instantOf(job: JobRecord): number | null {
+  switch (job.status) {
+    case 'scheduled':
+      return timeOf(job.dueAt) ?? job.enqueuedAt.getTime();
+    case 'processing':
+      return timeOf(job.claimedAt) ?? job.enqueuedAt.getTime();
+    case 'pending':
+      return job.enqueuedAt.getTime();
+    default:
+      return timeOf(endOf(job)) ?? job.enqueuedAt.getTime();
+  }
+}
+
+function endOf(job: JobRecord): Date | undefined {
+  return { completed: job.completedAt, failed: job.failedAt, cancelled: job.cancelledAt }[job.status as string];
+}
+
+function attemptsOf(job: JobRecord): AttemptView[] {
+  const ended = job.attemptLog.map((record, i) => attemptView(record, readyBefore(job, i)));
+  const last = job.attemptLog.at(-1);
+  if (job.status !== 'processing' || !job.claimedAt) {
+    return ended;
+  }
+  const running: AttemptView = {
+    attempt: job.attempts,
+    startedAt: job.claimedAt.getTime(),
+    endedAt: null,
+    readyAt: last ? last.endedAt.getTime() : firstReady(job),
+    worker: job.worker ?? null,
+    outcome: 'running',
+    error: null,
+  };
+  return [...ended, running];
+}
+
+function attemptView(
+  { attempt, startedAt, endedAt, worker, outcome, error }: AttemptRecord,
+  readyAt: number | null,
+) {
+  return { attempt, startedAt: startedAt.getTime(), endedAt: endedAt.getTime(), readyAt, worker, outcome, error };
+}
+
+/** The log holds the last 20 attempts: before the first of them may have been others. */
+function readyBefore(job: JobRecord, i: number): number | null {
+  const before = job.attemptLog[i - 1];
+  if (before) {
+    return before.endedAt.getTime();
+  }
+  return job.attemptLog[0]?.attempt === 1 ? firstReady(job) : null;
+}
+
+function firstReady(job: JobRecord): number {
+  return job.enqueuedAt.getTime();
+}
+
+function metadataOf(job: JobRecord): Record<string, string> | null {
+  const { metadata } = job as JobRecord & { metadata?: Record<string, string> };
+  return metadata && Object.keys(metadata).length > 0 ? metadata : null;
+}
+
+function optionalText(job: JobRecord, field: string): string | null {
+  const value = (job as unknown as Record<string, unknown>)[field];
+  return typeof value === 'string' ? value : null;
+}
+
+function percentOf(progress: unknown): number | null {
+  const value =
+    typeof progress === 'object' && progress !== null ? (progress as { percent?: unknown }).percent : progress;
+  return typeof value === 'number' && value >= 0 && value <= 100 ? value : null;
+}
+
+function timeOf(date: Date | undefined): number | null {
+  return date ? date.getTime() : null;
+}

@@ -1,0 +1,43 @@
+import { Injectable, NotFoundException } from '@nestjs/common';
+import { z } from 'zod';
+import { JobQueueService } from '../../nest/service/job-queue.service.js';
+import { JOB_STATUSES } from '../../queue/model/job.js';
+import { checkOptions } from '../../queue/model/validate-options.js';
+import { OverviewReader } from '../live/overview-reader.js';
+
+export const stateSchema = z.enum(JOB_STATUSES, { error: `expected ${JOB_STATUSES.join(', ')}` });
+export const queueName = z.string({ error: 'expected the name of a queue' });
+export const jobId = z
+  .string({ error: 'expected a job id' })
+  .min(1, 'expected a job id')
+  .max(1_000, 'expected a job id');
+
+/** A whole number in a query. */
+export const queryCount = (most: number) =>
+  z.coerce.number({ error: 'expected a whole number' }).int('expected a whole number').min(0).max(most);
+
+/**
+ * Checks what came with a request.
+ *
+ * @throws InvalidOptionError that names the field
+ */
+export function checkInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
+  return checkOptions('request', schema, input ?? {});
+}
+
+/** Finds queues that the dashboard shows; a request cannot make another one. */
+@Injectable()
+export class KnownQueues {
+  constructor(
+    private readonly jobs: JobQueueService,
+    private readonly reader: OverviewReader,
+  ) {}
+
+  /** @throws NotFoundException */
+  get(name: string) {
+    if (!this.reader.names().includes(name)) {
+      throw new NotFoundException(`This dashboard shows no queue of that name.`);
+    }
+    return this.jobs.queue(name);
+  }
+}

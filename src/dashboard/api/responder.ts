@@ -1,0 +1,62 @@
+import { HttpException, Injectable, Logger } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import {
+  InvalidOptionError,
+  InvalidPayloadError,
+  JobQueueError,
+  RedisUnsuitableError,
+} from '../../queue/model/errors.js';
+import { SECURITY_HEADERS } from '../security/security-headers.js';
+import type { ProblemView } from './views.js';
+
+/**
+ * Sends an answer through Nest's HTTP adapter, whatever it is. A handler that returned a value would hand it to the app's
+ * global interceptors, which may wrap it in a form that the page does not read.
+ */
+@Injectable()
+export class Responder {
+  private readonly logger = new Logger('JobQueueDashboard');
+
+  constructor(private readonly host: HttpAdapterHost) {}
+
+  /** Sends what `work` returns as JSON, or its error with a matching status. */
+  async json(response: unknown, work: () => Promise<unknown> | unknown): Promise<void> {
+    let status = 200;
+    let body: unknown;
+    try {
+      body = await work();
+    } catch (error) {
+      [status, body] = this.problem(error);
+    }
+    this.send(response, status, body, { 'Cache-Control': 'no-store', ...SECURITY_HEADERS });
+  }
+
+  send(response: unknown, status: number, body: unknown, headers: Record<string, string>): void {
+    const { httpAdapter } = this.host;
+    for (const [name, value] of Object.entries(headers)) {
+      httpAdapter.setHeader(response, name, value);
+    }
+    httpAdapter.reply(response, body, status);
+  }
+
+  private problem(error: unknown): [status: number, body: ProblemView] {
+    if (error instanceof HttpException) {
+      return [error.getStatus(), problemOf('refused', error.message)];
+    }
+    if (error instanceof RedisUnsuitableError) {
+      return [503, problemOf('redis-away', error.message)];
+    }
+    if (error instanceof InvalidOptionError || error instanceof InvalidPayloadError) {
+      return [400, problemOf('invalid', error.message)];
+    }
+    if (error instanceof JobQueueError) {
+      return [409, problemOf(error.name, error.message)];
+    }
+    this.logger.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    return [500, problemOf('internal', 'The dashboard failed; the log of the app says why.')];
+  }
+}
+
+function problemOf(code: string, message: string): ProblemView {
+  return { error: { code, message } };
+}

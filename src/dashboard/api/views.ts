@@ -1,0 +1,246 @@
+// What the server answers and the page reads. Types only: both sides import them. Instants are epoch ms of Redis' clock.
+import type { DashboardAction } from '../dashboard-options.js';
+
+export type State = 'pending' | 'scheduled' | 'processing' | 'completed' | 'failed' | 'cancelled';
+
+/** How a queue does, in words. */
+export interface VerdictView {
+  severity: 'ok' | 'idle' | 'warn' | 'bad';
+  /** One sentence: `email` is stuck: 1,204 waiting for 6 min, no worker handles it. */
+  sentence: string;
+  /** What to do next. */
+  remedy?: string;
+}
+
+export interface PercentilesView {
+  p50: number | null;
+  p95: number | null;
+  p99: number | null;
+}
+
+export interface QueueView {
+  name: string;
+  depths: Record<State, number>;
+  oldestPendingAgeMs: number;
+  expiredClaims: number;
+  workers: number;
+  pausedAt: number | null;
+  totals: Record<string, number>;
+  /** Jobs per second over the last seconds; null before two readings. */
+  rates: { inPerS: number; outPerS: number; failedPerS: number } | null;
+  /** Of the last hour; null where none ended. */
+  lastHour: { failureRate: number | null; waitMs: PercentilesView; runMs: PercentilesView } | null;
+  /** Ended jobs of each minute of the last hour, oldest first. */
+  spark: number[];
+  verdict: VerdictView;
+}
+
+/** A job that a worker runs now. */
+export interface RunningView {
+  id: string;
+  name: string;
+  queue: string;
+  label: string;
+  attempt: number;
+  claimedAt: number | null;
+}
+
+export interface WorkerView {
+  id: string;
+  host: string;
+  pid: number | null;
+  seenAt: number;
+  /** Slots of each queue, where the worker says so. */
+  slots: number | null;
+  version: string | null;
+  startedAt: number | null;
+  queues: string[];
+  running: RunningView[];
+}
+
+export interface OverviewView {
+  at: number;
+  /** How all queues do, in one sentence. */
+  sentence: VerdictView;
+  queues: QueueView[];
+  workers: WorkerView[];
+  runs: RunView[];
+}
+
+/** One event of the stream: what is read of Redis, or since when it does not answer. */
+export type StreamEvent =
+  { overview: OverviewView; away: null } | { overview: null; away: { since: number; message: string } };
+
+export interface SessionView {
+  title: string;
+  readOnly: boolean;
+  user: string;
+  actions: DashboardAction[];
+}
+
+/** A job as a row of a list. */
+export interface JobRow {
+  id: string;
+  name: string;
+  queue: string;
+  state: State;
+  label: string;
+  attempts: number;
+  maxAttempts: number | null;
+  priority: number;
+  group: string | null;
+  /** The instant that matters in this state: enqueued, due, claimed or ended. */
+  at: number | null;
+  enqueuedAt: number;
+  worker: string | null;
+  error: string | null;
+  progress: number | null;
+}
+
+export interface JobsPage {
+  state: State;
+  offset: number;
+  total: number;
+  jobs: JobRow[];
+}
+
+/** One slice of a search. */
+export interface SearchPage {
+  jobs: JobRow[];
+  /** How many jobs this slice looked at. */
+  searched: number;
+  total: number;
+  /** What the next slice takes; null when all were looked at. */
+  cursor: string | null;
+}
+
+/** Dead letters of one kind of error. */
+export interface ErrorGroupView {
+  key: string;
+  name: string;
+  sample: string;
+  count: number;
+  firstAt: number;
+  lastAt: number;
+}
+
+export interface ErrorGroupsPage {
+  groups: ErrorGroupView[];
+  searched: number;
+  total: number;
+  cursor: string | null;
+}
+
+export interface AttemptView {
+  attempt: number;
+  startedAt: number;
+  endedAt: number | null;
+  /** When the attempt could have begun: enqueued, due, or the end of the one before and its backoff. */
+  readyAt: number | null;
+  worker: string | null;
+  outcome: 'completed' | 'error' | 'crash' | 'interruption' | 'snooze' | 'unhandled' | 'running';
+  error: { name: string; message: string; stack?: string; cause?: unknown } | null;
+}
+
+/** All that is shown of one job. */
+export interface JobView extends JobRow {
+  payload: unknown;
+  /** The stored text of a payload that is not JSON. */
+  brokenPayload: string | null;
+  result: unknown;
+  hasResult: boolean;
+  progressValue: unknown;
+  log: { at: number; message: string }[];
+  errors: number;
+  crashes: number;
+  interruptions: number;
+  schedule: string | null;
+  metadata: Record<string, string> | null;
+  dueAt: number | null;
+  claimedAt: number | null;
+  endedAt: number | null;
+  cancelRequestedAt: number | null;
+  expiresAt: number | null;
+  fence: number | null;
+  attemptLog: AttemptView[];
+  /** Why it does not run, in words; null for one that runs or has ended. */
+  whyNotRunning: string | null;
+  /** Why its payload cannot be edited here; null where it can. */
+  editRefusal: string | null;
+  actions: DashboardAction[];
+}
+
+export interface ScheduleView {
+  id: string;
+  queue: string;
+  name: string;
+  words: string;
+  recurrence: string;
+  timeZone: string | null;
+  status: 'active' | 'paused' | 'undeclared';
+  source: 'code' | 'call';
+  nextAt: number | null;
+  lastTickAt: number | null;
+  lastJobId: string | null;
+  ticks: number;
+  skipped: number;
+  overlap: string;
+}
+
+/** Actions on one job, many jobs, or all that match. */
+export type JobAction = 'redrive' | 'discard' | 'cancel' | 'promote' | 'remove';
+
+/** Which jobs of one state are meant; all that is given must hold. */
+export interface JobMatch {
+  text?: string;
+  /** The key of a group of errors. */
+  group?: string;
+}
+
+/** A background run of one action over all jobs that match. */
+export interface RunView {
+  id: string;
+  queue: string;
+  action: JobAction;
+  state: State;
+  match: JobMatch;
+  user: string;
+  status: 'running' | 'stopping' | 'done' | 'stopped' | 'failed' | 'interrupted';
+  startedAt: number;
+  updatedAt: number;
+  searched: number;
+  total: number;
+  done: number;
+  /** Matched, but changed before the action reached them. */
+  spared: number;
+  error: string | null;
+}
+
+export interface ActionLogEntry {
+  at: number;
+  queue: string;
+  user: string;
+  action: string;
+  /** What it was done to, in words. */
+  subject: string;
+  count: number;
+}
+
+/** Figures of one minute, for the charts. */
+export interface HistoryView {
+  /** Start of each minute or step, epoch ms. */
+  at: number[];
+  stepMs: number;
+  in: (number | null)[];
+  out: (number | null)[];
+  failed: (number | null)[];
+  depth: (number | null)[];
+  oldestMs: (number | null)[];
+  wait: { p50: (number | null)[]; p95: (number | null)[]; p99: (number | null)[] };
+  run: { p50: (number | null)[]; p95: (number | null)[]; p99: (number | null)[] };
+  marks: { at: number; endAt: number | null; kind: 'deploy' | 'outage'; text: string }[];
+}
+
+export interface ProblemView {
+  error: { code: string; message: string };
+}

@@ -1,0 +1,164 @@
+import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
+import { z } from 'zod';
+import { checkOptions } from '../queue/model/validate-options.js';
+import type { JobRecord } from '../queue/model/job.js';
+import { wholeNumber } from '../queue/model/queue-options.js';
+
+/** What a request to the dashboard does. `view` covers every page; each other action changes something. */
+export const DASHBOARD_ACTIONS = [
+  'view',
+  'redrive',
+  'discard',
+  'cancel',
+  'promote',
+  'remove',
+  'edit',
+  'pause',
+  'resume',
+  'run-schedule',
+  'pause-schedule',
+  'resume-schedule',
+] as const;
+export type DashboardAction = (typeof DASHBOARD_ACTIONS)[number];
+
+/** What an action is done to. Empty for a page of all queues. */
+export interface DashboardSubject {
+  queue?: string;
+  /** The job, or the schedule. Absent for an action on many jobs, or on the queue itself. */
+  id?: string;
+}
+
+/** The part of a job that `redact` is asked about. */
+export interface RedactedPart {
+  part: 'payload' | 'result' | 'progress';
+  job: Pick<JobRecord, 'id' | 'name' | 'queue'>;
+}
+
+/** The request as the app's HTTP adapter gives it: Express's or Fastify's, with what the app's guards have put on it. */
+export type DashboardRequest = {
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  method: string;
+  socket?: { remoteAddress?: string };
+  user?: unknown;
+} & object;
+
+/** Options of the dashboard; all of them can come from a factory. */
+export interface DashboardOptions {
+  /**
+   * Decides for each request whether it may do this. The page hides what is refused. Default: everything is allowed.
+   *
+   * @example can: (action, request) => action === 'view' || request.user.role === 'operator'
+   */
+  can?(action: DashboardAction, request: DashboardRequest, subject: DashboardSubject): boolean | Promise<boolean>;
+  /** Refuses every action but `view`, whatever `can` says. Default false. */
+  readOnly?: boolean;
+  /** Names who sends a request, for the action log. Default: `email`, `username`, `name` or `id` of `request.user`. */
+  user?(request: DashboardRequest): string | undefined;
+  /** Labels a job in a few words, shown in lists beside its name. Default: the start of its payload. */
+  label?(job: { name: string; queue: string; payload: unknown }): string | undefined;
+  /**
+   * Hides parts of payloads, results and progress: the names of fields at any depth, or a function that returns what may
+   * be shown. Default: nothing is hidden.
+   */
+  redact?: readonly string[] | ((value: unknown, about: RedactedPart) => unknown);
+  /** Queues to show beside those that this process knows. Default: none. */
+  queues?: readonly string[];
+  /** Origins that may send changes beside the dashboard's own, for a proxy that changes the host. Default: none. */
+  origins?: readonly string[];
+  /** The heading of every page. Default `Queues`. */
+  title?: string;
+  /** How often queues are read while somebody looks, in ms. Default 1,000. */
+  refreshMs?: number;
+  /** How many entries of the action log are kept for each queue, about. Default 1,000. */
+  actionLogCap?: number;
+}
+
+/** Where the dashboard is and who reaches it. Known when the module is declared, so never from a factory. */
+export interface DashboardMount {
+  /** Path of the dashboard, after a global prefix. Default `queues`. */
+  path?: string;
+  /**
+   * Guards of the app, run for every request. Without one the dashboard serves only browsers on the same machine.
+   */
+  guards?: readonly (Type<CanActivate> | CanActivate)[];
+  /** Serves every address without a guard here, because a global guard or a proxy protects it. Default false. */
+  allowRemote?: boolean;
+  /** Modules that export what the guards inject. */
+  imports?: ModuleMetadata['imports'];
+}
+
+export type ResolvedDashboardOptions = DashboardOptions &
+  Required<
+    Pick<DashboardOptions, 'readOnly' | 'redact' | 'queues' | 'origins' | 'title' | 'refreshMs' | 'actionLogCap'>
+  >;
+
+const names = (what: string) =>
+  z.array(z.string({ error: `expected ${what}` }), { error: `expected an array of ${what}` });
+const callable = <Fn>(what: string) =>
+  z.custom<Fn>((value) => typeof value === 'function', { error: `expected a function ${what}` });
+
+const optionsSchema = z.strictObject(
+  {
+    can: callable<NonNullable<DashboardOptions['can']>>('(action, request, subject)').optional(),
+    readOnly: z.boolean({ error: 'expected true or false' }).default(false),
+    user: callable<NonNullable<DashboardOptions['user']>>('(request)').optional(),
+    label: callable<NonNullable<DashboardOptions['label']>>('(job)').optional(),
+    redact: z
+      .union(
+        [names('names of fields'), callable<(value: unknown, about: RedactedPart) => unknown>('(value, about)')],
+        {
+          error: 'expected names of fields or a function',
+        },
+      )
+      .default([]),
+    queues: names('names of queues').default([]),
+    origins: names('origins, such as https://admin.example.com').default([]),
+    title: z.string({ error: 'expected text' }).default('Queues'),
+    refreshMs: wholeNumber(100, 60_000, ' ms').default(1_000),
+    actionLogCap: wholeNumber(1, 100_000).default(1_000),
+  },
+  { error: 'expected an object of dashboard options' },
+);
+
+const mountSchema = z.strictObject(
+  {
+    path: z
+      .string({ error: 'expected text' })
+      .regex(/^\/?[\w~-][\w.~-]*(\/[\w~-][\w.~-]*)*\/?$/, "expected a path such as 'queues' or 'admin/queues'")
+      .default('queues'),
+    guards: z
+      .array(
+        z.custom<Type<CanActivate> | CanActivate>((value) => typeof value === 'function' || isGuard(value)),
+        {
+          error: 'expected an array of guards',
+        },
+      )
+      .default([]),
+    allowRemote: z.boolean({ error: 'expected true or false' }).default(false),
+  },
+  { error: 'expected an object with path, guards, allowRemote' },
+);
+
+export type ResolvedMount = z.output<typeof mountSchema>;
+
+/**
+ * Checks the options and fills in the defaults.
+ *
+ * @throws InvalidOptionError that names the option
+ */
+export function resolveDashboardOptions(options: DashboardOptions = {}): ResolvedDashboardOptions {
+  return checkOptions('JobQueueDashboardModule', optionsSchema, options);
+}
+
+/**
+ * Checks where the dashboard is mounted, and fills in the defaults.
+ *
+ * @throws InvalidOptionError that names the option
+ */
+export function resolveMount({ path, guards, allowRemote }: Omit<DashboardMount, 'imports'>): ResolvedMount {
+  return checkOptions('JobQueueDashboardModule', mountSchema, { path, guards, allowRemote });
+}
+
+function isGuard(value: unknown): boolean {
+  return typeof (value as Partial<CanActivate> | null)?.canActivate === 'function';
+}

@@ -1,0 +1,121 @@
+import {
+  Logger,
+  Module,
+  type DynamicModule,
+  type InjectionToken,
+  type ModuleMetadata,
+  type OnApplicationBootstrap,
+  type OptionalFactoryDependency,
+  type Provider,
+} from '@nestjs/common';
+import { Inject } from '@nestjs/common';
+import { ActionLog } from './actions/action-log.js';
+import { BulkRuns } from './actions/bulk-runs.js';
+import { JobActions } from './actions/job-actions.js';
+import { RunStore } from './actions/run-store.js';
+import { JobDescriber } from './api/describe-job.js';
+import { KnownQueues } from './api/known-queue.js';
+import { Responder } from './api/responder.js';
+import {
+  resolveDashboardOptions,
+  resolveMount,
+  type DashboardMount,
+  type DashboardOptions,
+  type ResolvedMount,
+} from './dashboard-options.js';
+import { OverviewReader } from './live/overview-reader.js';
+import { SharedReads } from './live/shared-reads.js';
+import { SnapshotFeed } from './live/snapshot-feed.js';
+import { mountControllers } from './mount-controllers.js';
+import { Assets } from './page/assets.js';
+import { JobSearch } from './search/job-search.js';
+import { AccessGuard } from './security/access.guard.js';
+import { Permissions } from './security/permissions.js';
+import { Redactor } from './security/redactor.js';
+import { DASHBOARD_MOUNT, DASHBOARD_OPTIONS, DASHBOARD_RAW_OPTIONS } from './tokens.js';
+
+/** How `forRootAsync` gets its options. `path`, `guards` and `allowRemote` are known when the module is declared. */
+export interface JobQueueDashboardAsyncOptions extends DashboardMount {
+  useFactory(...injected: never[]): DashboardOptions | Promise<DashboardOptions>;
+  inject?: (InjectionToken | OptionalFactoryDependency)[];
+}
+
+const PROVIDERS: Provider[] = [
+  { provide: DASHBOARD_OPTIONS, useFactory: resolveDashboardOptions, inject: [DASHBOARD_RAW_OPTIONS] },
+  AccessGuard,
+  ActionLog,
+  Assets,
+  BulkRuns,
+  JobActions,
+  JobDescriber,
+  JobSearch,
+  KnownQueues,
+  OverviewReader,
+  Permissions,
+  Redactor,
+  Responder,
+  RunStore,
+  SharedReads,
+  SnapshotFeed,
+];
+
+/**
+ * A page to look at the queues and to steer them. It is served by the app's own HTTP adapter, behind the app's guards.
+ *
+ * @example
+ * @Module({
+ *   imports: [JobQueueModule.forRoot(), JobQueueDashboardModule.forRoot({ path: 'queues', guards: [AdminGuard] })],
+ * })
+ * export class AppModule {}
+ */
+@Module({})
+export class JobQueueDashboardModule implements OnApplicationBootstrap {
+  private readonly logger = new Logger('JobQueueDashboard');
+
+  constructor(@Inject(DASHBOARD_MOUNT) private readonly mount: ResolvedMount) {}
+
+  /**
+   * @throws InvalidOptionError that names the option
+   * @example JobQueueDashboardModule.forRoot({ guards: [AdminGuard], readOnly: true })
+   */
+  static forRoot(options: DashboardMount & DashboardOptions = {}): DynamicModule {
+    const { path, guards, allowRemote, imports, ...rest } = options;
+    const resolved = resolveDashboardOptions(rest);
+    return declare({ path, guards, allowRemote, imports }, [
+      { provide: DASHBOARD_RAW_OPTIONS, useValue: resolved },
+    ]);
+  }
+
+  /**
+   * @example
+   * JobQueueDashboardModule.forRootAsync({
+   *   guards: [AdminGuard],
+   *   inject: [ConfigService],
+   *   useFactory: (config: ConfigService) => ({ readOnly: config.get('NODE_ENV') === 'production' }),
+   * })
+   */
+  static forRootAsync(options: JobQueueDashboardAsyncOptions): DynamicModule {
+    const { useFactory, inject = [], ...mount } = options;
+    return declare(mount, [{ provide: DASHBOARD_RAW_OPTIONS, useFactory, inject }]);
+  }
+
+  onApplicationBootstrap(): void {
+    const { path, guards, allowRemote } = this.mount;
+    if (guards.length === 0 && !allowRemote) {
+      this.logger.warn(
+        `The dashboard at /${path} has no guard, so it serves only browsers on this machine. ` +
+          'Set `guards` of JobQueueDashboardModule.forRoot.',
+      );
+    }
+  }
+}
+
+function declare({ imports = [], ...mount }: DashboardMount, options: Provider[]): DynamicModule {
+  const resolved = resolveMount(mount);
+  return {
+    module: JobQueueDashboardModule,
+    imports: imports as NonNullable<ModuleMetadata['imports']>,
+    controllers: mountControllers(resolved),
+    providers: [{ provide: DASHBOARD_MOUNT, useValue: resolved }, ...options, ...PROVIDERS],
+  };
+}

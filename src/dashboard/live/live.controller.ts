@@ -1,0 +1,69 @@
+import { Get, Req, Res, Sse, type MessageEvent, Injectable } from '@nestjs/common';
+import { map, merge, of, takeUntil, timer, type Observable } from 'rxjs';
+import { Responder } from '../api/responder.js';
+import type { OverviewView, StreamEvent } from '../api/views.js';
+import type { DashboardRequest } from '../dashboard-options.js';
+import { Permissions } from '../security/permissions.js';
+import { SnapshotFeed } from './snapshot-feed.js';
+
+/** A stream ends after so long, in ms: the browser opens it anew, and the guards decide anew. */
+const LONGEST_MS = 600_000;
+/** How long the browser waits before it does so, in ms. */
+const RETRY_MS = 1_000;
+
+/** The state of all queues, once and as one stream that all viewers share. */
+@Injectable()
+export class LiveController {
+  constructor(
+    private readonly feed: SnapshotFeed,
+    private readonly responder: Responder,
+    private readonly permissions: Permissions,
+  ) {}
+
+  @Get('api/overview')
+  async overview(@Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
+    await this.responder.json(response, async () => {
+      await this.permissions.require('view', request);
+      const event = await this.feed.current();
+      return this.seenBy(request, event);
+    });
+  }
+
+  @Sse('api/stream')
+  async stream(@Req() request: DashboardRequest): Promise<Observable<MessageEvent>> {
+    await this.permissions.require('view', request);
+    const hidden = await this.hiddenFrom(request);
+    const events = this.feed.watch().pipe(map((event) => ({ data: withoutQueues(event, hidden) })));
+    return merge(of({ type: 'hello', retry: RETRY_MS, data: '' }), events).pipe(takeUntil(timer(LONGEST_MS)));
+  }
+
+  private async seenBy(request: DashboardRequest, event: StreamEvent): Promise<StreamEvent> {
+    return withoutQueues(event, await this.hiddenFrom(request));
+  }
+
+  /** The queues that the request may not see. */
+  private async hiddenFrom(request: DashboardRequest): Promise<ReadonlySet<string>> {
+    const { overview } = await this.feed.current();
+    const names = overview?.queues.map(({ name }) => name) ?? [];
+    const seen = await Promise.all(names.map((queue) => this.permissions.allows('view', request, { queue })));
+    return new Set(names.filter((_, i) => !seen[i]));
+  }
+}
+
+function withoutQueues(event: StreamEvent, hidden: ReadonlySet<string>): StreamEvent {
+  if (!event.overview || hidden.size === 0) {
+    return event;
+  }
+  const { queues, workers, runs, ...rest } = event.overview;
+  const overview: OverviewView = {
+    ...rest,
+    queues: queues.filter(({ name }) => !hidden.has(name)),
+    workers: workers.map((worker) => ({
+      ...worker,
+      queues: worker.queues.filter((name) => !hidden.has(name)),
+      running: worker.running.filter(({ queue }) => !hidden.has(queue)),
+    })),
+    runs: runs.filter(({ queue }) => !hidden.has(queue)),
+  };
+  return { overview, away: null };
+}

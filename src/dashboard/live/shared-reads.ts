@@ -1,0 +1,38 @@
+import { Injectable } from '@nestjs/common';
+
+const KEPT_MS = 700;
+const MOST = 200;
+
+/**
+ * Shares one read among all who ask for the same within a moment, so that ten viewers of a page cost as much as one. A
+ * change that was made here must be seen at once: `forget` drops what was read before it.
+ */
+@Injectable()
+export class SharedReads {
+  private readonly reads = new Map<string, { at: number; answer: Promise<unknown> }>();
+
+  get<Answer>(key: string, read: () => Promise<Answer>): Promise<Answer> {
+    const now = performance.now();
+    const known = this.reads.get(key);
+    if (known && now - known.at < KEPT_MS) {
+      return known.answer as Promise<Answer>;
+    }
+    this.prune(now);
+    const answer = read();
+    this.reads.set(key, { at: now, answer });
+    answer.catch(() => this.reads.delete(key)); // the next asks anew
+    return answer;
+  }
+
+  forget(): void {
+    this.reads.clear();
+  }
+
+  private prune(now: number): void {
+    for (const [key, { at }] of this.reads) {
+      if (now - at >= KEPT_MS || this.reads.size >= MOST) {
+        this.reads.delete(key);
+      }
+    }
+  }
+}

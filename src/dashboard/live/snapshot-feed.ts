@@ -1,0 +1,105 @@
+import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Observable, type Subscriber } from 'rxjs';
+import { BulkRuns } from '../actions/bulk-runs.js';
+import type { OverviewView, StreamEvent } from '../api/views.js';
+import type { ResolvedDashboardOptions } from '../dashboard-options.js';
+import { DASHBOARD_OPTIONS } from '../tokens.js';
+import { OverviewReader } from './overview-reader.js';
+
+/** How long a reading may take before viewers are told that Redis is away, in ms. */
+const PATIENCE_MS = 2_500;
+
+/**
+ * Reads the state of all queues once for all viewers, again and again while there is one, and not at all while there is
+ * none.
+ */
+@Injectable()
+export class SnapshotFeed implements BeforeApplicationShutdown {
+  private readonly viewers = new Set<Subscriber<StreamEvent>>();
+  private last: StreamEvent | undefined;
+  private lastReadAt = 0;
+  private awaySince = 0;
+  private reading: Promise<StreamEvent> | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private closed = false;
+
+  constructor(
+    @Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions,
+    private readonly reader: OverviewReader,
+    private readonly runs: BulkRuns,
+  ) {}
+
+  /** Emits every new reading; the last one at once where it is fresh. */
+  watch(): Observable<StreamEvent> {
+    return new Observable((viewer) => {
+      if (this.closed) {
+        viewer.complete();
+        return undefined;
+      }
+      this.viewers.add(viewer);
+      if (this.last && this.isFresh()) {
+        viewer.next(this.last);
+      }
+      if (this.viewers.size === 1) {
+        void this.tick();
+      }
+      return () => {
+        this.viewers.delete(viewer);
+      };
+    });
+  }
+
+  /** One reading, for a page that opens; shared with whoever reads in the same moment. */
+  current(): Promise<StreamEvent> {
+    return this.last && this.isFresh() ? Promise.resolve(this.last) : this.read();
+  }
+
+  /** Ends every stream: an open one would hold up the end of the app. */
+  beforeApplicationShutdown(): void {
+    this.closed = true;
+    clearTimeout(this.timer);
+    this.viewers.forEach((viewer) => viewer.complete());
+    this.viewers.clear();
+  }
+
+  private async tick(): Promise<void> {
+    clearTimeout(this.timer);
+    const event = await this.read();
+    this.viewers.forEach((viewer) => viewer.next(event));
+    clearTimeout(this.timer); // a second loop, of viewers that came and went meanwhile, must not go on
+    if (this.viewers.size > 0 && !this.closed) {
+      this.timer = setTimeout(() => void this.tick(), this.options.refreshMs);
+    }
+  }
+
+  private isFresh(): boolean {
+    return performance.now() - this.lastReadAt < this.options.refreshMs;
+  }
+
+  private async read(): Promise<StreamEvent> {
+    this.reading ??= this.readAll().finally(() => (this.reading = undefined));
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<StreamEvent>((resolve) => {
+      timer = setTimeout(() => resolve(this.away('Redis does not answer.')), PATIENCE_MS);
+    });
+    const event = await Promise.race([this.reading, late]).finally(() => clearTimeout(timer));
+    this.last = event;
+    this.lastReadAt = performance.now();
+    return event;
+  }
+
+  private async readAll(): Promise<StreamEvent> {
+    try {
+      const [overview, runs] = await Promise.all([this.reader.read(), this.runs.list()]);
+      this.awaySince = 0;
+      return { overview: { ...overview, runs } satisfies OverviewView, away: null };
+    } catch (error) {
+      return this.away((error as Error).message);
+    }
+  }
+
+  private away(message: string): StreamEvent {
+    this.awaySince ||= Date.now();
+    return { overview: null, away: { since: this.awaySince, message } };
+  }
+}

@@ -1,0 +1,46 @@
+import { Controller, UseGuards, VERSION_NEUTRAL, type Type } from '@nestjs/common';
+import { ActionsController } from './api/actions.controller.js';
+import { JobController } from './api/job.controller.js';
+import { JobsController } from './api/jobs.controller.js';
+import { RunsController } from './api/runs.controller.js';
+import { SchedulesController } from './api/schedules.controller.js';
+import { SessionController } from './api/session.controller.js';
+import type { ResolvedMount } from './dashboard-options.js';
+import { LiveController } from './live/live.controller.js';
+import { PageController } from './page/page.controller.js';
+import { AccessGuard } from './security/access.guard.js';
+
+const CONTROLLERS: readonly Type<object>[] = [
+  PageController,
+  SessionController,
+  LiveController,
+  JobsController,
+  JobController,
+  ActionsController,
+  RunsController,
+  SchedulesController,
+];
+
+/**
+ * Makes controllers for one path, behind the app's guards. Each is a class of its own, so that two dashboards of one app
+ * do not share a path.
+ */
+export function mountControllers({ path, guards }: ResolvedMount): Type<object>[] {
+  return CONTROLLERS.map((base) => {
+    const mounted = { [base.name]: class extends base {} }[base.name]!;
+    Controller({ path, version: VERSION_NEUTRAL })(mounted);
+    UseGuards(AccessGuard, ...guards)(mounted);
+    copyInjections(base, mounted);
+    return mounted;
+  });
+}
+
+/** Nest reads what a constructor injects from the class itself. */
+function copyInjections(base: Type<object>, mounted: Type<object>): void {
+  for (const key of ['design:paramtypes', 'self:paramtypes']) {
+    const value: unknown = Reflect.getMetadata(key, base);
+    if (value !== undefined) {
+      Reflect.defineMetadata(key, value, mounted);
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import { Injectable } from '@nestjs/common';
+import type { JobQueue } from '../../queue/job-queue.js';
+import type { JobStatus } from '../../queue/model/job.js';
+import { JobDescriber } from '../api/describe-job.js';
+import type { ErrorGroupsPage, JobMatch, JobRow, SearchPage } from '../api/views.js';
+import { groupByError } from './error-groups.js';
+import { matches } from './job-match.js';
+import { walkSlice } from './job-walk.js';
+
+/** How long one request searches, in ms; the page asks for the next slice until it is told to stop. */
+const SLICE_MS = 300;
+/** The most matches of one request. */
+const MOST_FOUND = 100;
+
+/** Searches the jobs of one state, a bounded slice at each request. It keeps nothing between two requests. */
+@Injectable()
+export class JobSearch {
+  constructor(private readonly describer: JobDescriber) {}
+
+  async search(queue: JobQueue, state: JobStatus, match: JobMatch, cursor: string | null): Promise<SearchPage> {
+    const until = performance.now() + SLICE_MS;
+    const found: JobRow[] = [];
+    let searched = 0;
+    let next = cursor;
+    do {
+      const slice = await walkSlice(queue, state, next);
+      searched += slice.looked;
+      next = slice.cursor;
+      found.push(...slice.jobs.filter((job) => matches(job, match)).map((job) => this.describer.row(job)));
+    } while (next !== null && found.length < MOST_FOUND && performance.now() < until);
+    const stats = await queue.stats();
+    return { jobs: found, searched, total: stats[state], cursor: next };
+  }
+
+  /** Groups a slice of the dead letters by error; the page joins the groups of all slices. */
+  async errorGroups(queue: JobQueue, cursor: string | null): Promise<ErrorGroupsPage> {
+    const until = performance.now() + SLICE_MS;
+    const jobs = [];
+    let next = cursor;
+    do {
+      const slice = await walkSlice(queue, 'failed', next);
+      jobs.push(...slice.jobs);
+      next = slice.cursor;
+    } while (next !== null && performance.now() < until);
+    const { failed } = await queue.stats();
+    return { groups: groupByError(jobs), searched: jobs.length, total: failed, cursor: next };
+  }
+}

@@ -1,0 +1,31 @@
+import type { JobQueue } from '../../queue/job-queue.js';
+import type { JobRecord, JobStatus } from '../../queue/model/job.js';
+
+/** The most jobs of one reading; large payloads make it smaller. */
+const SLICE = 250;
+
+/** One reading of a walk through the jobs of one state. */
+export interface WalkSlice {
+  jobs: JobRecord[];
+  /** How many places of the list were looked at. */
+  looked: number;
+  /** Where the next reading begins; null at the end. */
+  cursor: string | null;
+}
+
+/**
+ * Reads the jobs of one state slice by slice. Dead letters are walked by their place, so that none is missed while others
+ * leave; the other states by their number in the list.
+ */
+export async function walkSlice(queue: JobQueue, state: JobStatus, cursor: string | null): Promise<WalkSlice> {
+  if (state === 'failed') {
+    const page = await queue.deadLetters.list({ limit: SLICE, ...(cursor === null ? {} : { cursor }) });
+    return { jobs: page.jobs, looked: page.jobs.length, cursor: page.cursor ?? null };
+  }
+  const offset = Number(cursor ?? 0);
+  const jobs = await queue.list(state, { offset, limit: SLICE });
+  const stats = await queue.stats();
+  const next = offset + SLICE;
+  const total = stats[state];
+  return { jobs, looked: Math.max(0, Math.min(SLICE, total - offset)), cursor: next < total ? String(next) : null };
+}

@@ -1,0 +1,57 @@
+import type { DashboardRequest } from '../dashboard-options.js';
+
+const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/;
+const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'x-forwarded-host'];
+
+/** Returns the first value of a header; undefined where the request has none. */
+export function header(request: DashboardRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/**
+ * Returns true for a request that a program on this machine sent to an address of this machine. A request that a proxy
+ * forwarded does not count, because its sender may be anywhere; nor does one under a foreign host name, because a site can
+ * point its own name at 127.0.0.1.
+ */
+export function isFromThisMachine(request: DashboardRequest): boolean {
+  const address = request.socket?.remoteAddress ?? '';
+  const local = address === '::1' || /^(::ffff:)?127\./.test(address);
+  const forwarded = FORWARDED.some((name) => request.headers[name] !== undefined);
+  return local && !forwarded && LOOPBACK_HOST.test((header(request, 'host') ?? '').toLowerCase());
+}
+
+/** The header that the page adds to every change; another site cannot add it without the app's permission. */
+export const CHANGE_HEADER = 'x-job-queue-dashboard';
+
+/**
+ * Returns why a request that changes something must be refused, or undefined. Another site can make a browser send a form
+ * or JSON with the cookies of its user; it cannot add our header, and cannot change `Sec-Fetch-Site` or `Origin`.
+ *
+ * @param origins further origins whose pages may send changes
+ */
+export function crossSiteProblem(request: DashboardRequest, origins: readonly string[]): string | undefined {
+  const origin = header(request, 'origin');
+  if (origin !== undefined && origins.includes(origin)) {
+    return header(request, CHANGE_HEADER) === undefined ? `The header ${CHANGE_HEADER} is missing.` : undefined;
+  }
+  const site = header(request, 'sec-fetch-site');
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') {
+    return `Another site sent this request (${site}). Add its origin to the option "origins" if it may.`;
+  }
+  // A browser that says "same-origin" knows better than a comparison of names, which a proxy may have changed.
+  if (site === undefined && origin !== undefined && !hostsOf(request).includes(hostOf(origin))) {
+    return `The page of ${origin} may not send this. Add it to the option "origins" if it may.`;
+  }
+  return header(request, CHANGE_HEADER) === undefined ? `The header ${CHANGE_HEADER} is missing.` : undefined;
+}
+
+function hostsOf(request: DashboardRequest): (string | undefined)[] {
+  return [header(request, 'host'), header(request, 'x-forwarded-host')?.split(',')[0]?.trim()].map((host) =>
+    host?.toLowerCase(),
+  );
+}
+
+function hostOf(origin: string): string {
+  return URL.canParse(origin) ? new URL(origin).host : 'none';
+}

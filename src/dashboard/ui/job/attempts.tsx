@@ -1,0 +1,101 @@
+import type { AttemptView, JobView, State } from '../../api/views.js';
+import { duration } from '../parts/format.js';
+import { StateMark, Time } from '../parts/parts.js';
+
+const MARKS: Record<AttemptView['outcome'], State | 'running'> = {
+  completed: 'completed',
+  error: 'failed',
+  crash: 'failed',
+  unhandled: 'failed',
+  interruption: 'cancelled',
+  snooze: 'scheduled',
+  running: 'running',
+};
+const WORDS: Record<AttemptView['outcome'], string> = {
+  completed: 'completed',
+  error: 'failed',
+  crash: 'worker died',
+  unhandled: 'no handler',
+  interruption: 'given back at a shutdown',
+  snooze: 'snoozed',
+  running: 'runs now',
+};
+
+/** A bar for each attempt: how long it waited, how long it ran, and how it ended. */
+export function Attempts({ job, nowMs }: { job: JobView; nowMs: number }) {
+  const attempts = job.attemptLog;
+  if (attempts.length === 0) {
+    return null;
+  }
+  const begin = Math.min(...attempts.map(({ readyAt, startedAt }) => readyAt ?? startedAt));
+  const end = Math.max(...attempts.map(({ endedAt }) => endedAt ?? nowMs), begin + 1);
+  return (
+    <section class="part" aria-labelledby="attempts-title">
+      <h2 id="attempts-title">Attempts</h2>
+      <ol class="attempts">
+        {attempts.map((attempt, i) => (
+          <Attempt key={i} attempt={attempt} begin={begin} span={end - begin} nowMs={nowMs} first={i === 0} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+interface AttemptProps {
+  attempt: AttemptView;
+  begin: number;
+  span: number;
+  nowMs: number;
+  first: boolean;
+}
+
+function Attempt({ attempt, begin, span, nowMs, first }: AttemptProps) {
+  const { startedAt, endedAt, readyAt, outcome, worker, error } = attempt;
+  const ran = Math.max(0, (endedAt ?? nowMs) - startedAt);
+  const waited = readyAt === null ? null : Math.max(0, startedAt - readyAt);
+  const x = (at: number) => ((at - begin) / span) * 1_000;
+  const from = readyAt ?? startedAt;
+  return (
+    <li class={`attempt attempt-${outcome}`}>
+      <span class="attempt-number">{attempt.attempt}</span>
+      <svg class="attempt-bar" viewBox="0 0 1000 20" preserveAspectRatio="none" aria-hidden="true">
+        <line x1={x(from)} x2={x(startedAt)} y1="10" y2="10" class="bar-wait" vector-effect="non-scaling-stroke" />
+        <rect
+          x={Math.min(994, x(startedAt))}
+          width={Math.max(6, (ran / span) * 1_000)}
+          y="3"
+          height="14"
+          class="bar-run"
+        />
+      </svg>
+      <span class="attempt-words">
+        <StateMark state={MARKS[outcome]} /> {WORDS[outcome]} after {duration(ran)}
+        {waited !== null && (
+          <span class="quiet">
+            , {first ? 'waited' : 'backoff and wait'} {duration(waited)}
+          </span>
+        )}
+        {worker && (
+          <span class="quiet">
+            {' '}
+            on <bdi>{worker}</bdi>
+          </span>
+        )}{' '}
+        <span class="quiet">
+          <Time at={endedAt ?? startedAt} />
+        </span>
+        {error && (
+          <details class="attempt-error">
+            <summary>
+              <bdi>
+                {error.name}: {error.message.slice(0, 300)}
+                {error.message.length > 300 ? '…' : ''}
+              </bdi>
+            </summary>
+            <pre class="text">{error.stack ?? error.message}</pre>
+          </details>
+        )}
+      </span>
+    </li>
+  );
+}

@@ -1,0 +1,226 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { JobView } from '../../api/views.js';
+import { duration, exact } from '../parts/format.js';
+import { CopyId, Notice, StateMark, Time } from '../parts/parts.js';
+import { connection, now, overview } from '../state/live.js';
+import { href } from '../state/route.js';
+import { useLoaded } from '../state/use-loaded.js';
+import { Attempts } from './attempts.js';
+import { JobActions } from './job-actions.js';
+import { JsonTree } from './json-tree.js';
+import { StatePath } from './state-path.js';
+
+const ENDED = ['completed', 'failed', 'cancelled'];
+
+/** All that is known of one job; live while it has not ended. */
+export function JobPage({ queue, id }: { queue: string; id: string }) {
+  // Each reading of the queues looks at the job too, for as long as it can still change by itself.
+  const { data: job, problem, reload } = useLoaded<JobView>('job', { queue, id }, overview.value?.at ?? 0);
+  useEffect(() => {
+    if (connection.value === 'live' && problem && !problem.isGone) reload();
+  }, [connection.value]);
+  const gone = problem?.isGone;
+  if (!job) {
+    return problem ? (
+      <Notice title={gone ? 'This job is gone.' : 'The job could not be loaded.'} kind={gone ? 'empty' : 'problem'}>
+        <p>{problem.message}</p>
+        <p>
+          <a href={href(['queue', queue])}>
+            Go to the queue <bdi>{queue}</bdi>
+          </a>
+        </p>
+      </Notice>
+    ) : (
+      <Notice title="Loading the job…" kind="loading" />
+    );
+  }
+  return (
+    <article class={`job ${gone ? 'job-gone' : ''}`}>
+      {gone && <Notice title="This job is gone meanwhile. What you see was its last state." />}
+      <JobHead job={job} gone={gone ?? false} changed={reload} />
+      <StatePath job={job} />
+      {job.whyNotRunning && <p class="why">{job.whyNotRunning}</p>}
+      <Attempts job={job} nowMs={now.value} />
+      <WhyItFailed job={job} />
+      <div class="job-columns">
+        <Part title="Payload">
+          {job.brokenPayload === null ? (
+            <JsonTree value={job.payload} />
+          ) : (
+            <>
+              <p>The payload is not JSON. Its text:</p>
+              <pre class="text">{job.brokenPayload}</pre>
+            </>
+          )}
+        </Part>
+        <Part title="Result">{job.hasResult ? <JsonTree value={job.result} /> : <NoResult job={job} />}</Part>
+        {job.progressValue !== null && job.progressValue !== undefined && (
+          <Part title="Progress">
+            {job.progress !== null && <progress max="100" value={job.progress} aria-label={`${job.progress} %`} />}
+            <JsonTree value={job.progressValue} />
+          </Part>
+        )}
+        {job.metadata && (
+          <Part title="Metadata">
+            <JsonTree value={job.metadata} />
+          </Part>
+        )}
+        <Part title="Facts">
+          <Facts job={job} />
+        </Part>
+      </div>
+      {job.log.length > 0 && <LogLines job={job} />}
+    </article>
+  );
+}
+
+function JobHead({ job, gone, changed }: { job: JobView; gone: boolean; changed(): void }) {
+  const { name, queue, label, state, attempts, maxAttempts, endedAt, at } = job;
+  return (
+    <div class="page-head">
+      <p class="crumbs">
+        <a href={href(['queue', queue])}>
+          <bdi>{queue}</bdi>
+        </a>{' '}
+        / <CopyId id={job.id} length={40} />
+      </p>
+      <div class="page-title">
+        <h1>
+          <bdi>{name}</bdi>
+          {label && <bdi class="job-title-label"> {label}</bdi>}
+        </h1>
+        {!gone && <JobActions job={job} changed={changed} />}
+      </div>
+      <p class={`state-line state-${state}`}>
+        <StateMark state={state} /> <strong>{state}</strong> <Time at={endedAt ?? at} />
+        {attempts > 0 && `, attempt ${attempts}${maxAttempts ? ` of ${maxAttempts}` : ''}`}
+        {job.cancelRequestedAt !== null && !ENDED.includes(state) && ', cancel requested'}
+      </p>
+    </div>
+  );
+}
+
+function Part({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <section class="part">
+      <h2>{title}</h2>
+      {children}
+    </section>
+  );
+}
+
+function NoResult({ job }: { job: JobView }) {
+  return (
+    <p class="quiet">{job.state === 'completed' ? 'It returned nothing, or results are not kept.' : 'None yet.'}</p>
+  );
+}
+
+/** The last error, and how often each was met. */
+function WhyItFailed({ job }: { job: JobView }) {
+  const failed = job.attemptLog.filter(({ error }) => error !== null);
+  if (failed.length === 0 && job.error === null) {
+    return null;
+  }
+  const last = failed.at(-1)?.error;
+  const counts = new Map<string, number>();
+  for (const { error, outcome } of failed) {
+    const words = outcome === 'crash' ? 'worker died' : `${error!.name}: ${error!.message}`;
+    counts.set(words, (counts.get(words) ?? 0) + 1);
+  }
+  return (
+    <Part title={job.state === 'failed' ? 'Why it failed' : 'Errors so far'}>
+      <ul class="errors">
+        {[...counts].map(([words, times]) => (
+          <li key={words}>
+            <bdi>{words.length > 2_000 ? `${words.slice(0, 2_000)}…` : words}</bdi>
+            {times > 1 && <span class="tag">×{times}</span>}
+          </li>
+        ))}
+        {counts.size === 0 && (
+          <li>
+            <bdi>{job.error}</bdi>
+          </li>
+        )}
+      </ul>
+      {last?.stack && (
+        <details class="stack" open={job.state === 'failed'}>
+          <summary>Stack of the last one</summary>
+          <pre class="text">{last.stack}</pre>
+        </details>
+      )}
+    </Part>
+  );
+}
+
+function Facts({ job }: { job: JobView }) {
+  const instants: [string, number | null][] = [
+    ['Enqueued', job.enqueuedAt],
+    ['Due', job.dueAt],
+    ['Claimed', job.claimedAt],
+    ['Ended', job.endedAt],
+    ['Expires', job.expiresAt],
+  ];
+  const others: [string, string | null][] = [
+    ['Worker', job.worker],
+    ['Priority', job.priority > 0 ? String(job.priority) : null],
+    ['Group', job.group],
+    ['Schedule', job.schedule],
+    ['Errors', job.errors > 0 ? String(job.errors) : null],
+    ['Crashes', job.crashes > 0 ? String(job.crashes) : null],
+    ['Interruptions', job.interruptions > 0 ? String(job.interruptions) : null],
+    ['Fence', job.fence === null ? null : String(job.fence)],
+  ];
+  return (
+    <dl class="facts">
+      {instants.map(
+        ([term, at]) =>
+          at !== null && (
+            <div key={term}>
+              <dt>{term}</dt>
+              <dd>
+                {exact(at)}{' '}
+                <span class="quiet">
+                  (<Time at={at} />)
+                </span>
+              </dd>
+            </div>
+          ),
+      )}
+      {job.endedAt !== null && job.claimedAt !== null && (
+        <div>
+          <dt>Last run</dt>
+          <dd>{duration(Math.max(0, job.endedAt - job.claimedAt))}</dd>
+        </div>
+      )}
+      {others.map(
+        ([term, value]) =>
+          value !== null && (
+            <div key={term}>
+              <dt>{term}</dt>
+              <dd>
+                <bdi>{value}</bdi>
+              </dd>
+            </div>
+          ),
+      )}
+    </dl>
+  );
+}
+
+function LogLines({ job }: { job: JobView }) {
+  return (
+    <section class="part">
+      <h2>
+        Log <span class="quiet">{job.log.length} lines</span>
+      </h2>
+      <ol class="log" tabIndex={0} aria-label="Log lines">
+        {job.log.map(({ at, message }, i) => (
+          <li key={i}>
+            <Time at={at} /> <bdi>{message}</bdi>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

@@ -1,0 +1,163 @@
+import type { QueueView } from '../../api/views.js';
+import { count, duration, percent, plural, rate } from '../parts/format.js';
+import { Notice, Sentence, Spark, VerdictMark } from '../parts/parts.js';
+import { connection, overview, trouble } from '../state/live.js';
+import { go, href } from '../state/route.js';
+import { WorkersStrip } from './workers-strip.js';
+
+/** Every queue in one table, under one sentence that says how all of them do. */
+export function OverviewPage() {
+  const view = overview.value;
+  if (!view) {
+    return connection.value === 'away' || connection.value === 'lost' ? (
+      <Notice title="There is nothing to show yet." kind="problem">
+        <p>{trouble.value?.message}</p>
+      </Notice>
+    ) : (
+      <Notice title="Loading the queues…" kind="loading" />
+    );
+  }
+  const { sentence, queues, workers } = view;
+  const worst = queues.find(({ verdict }) => verdict.severity === sentence.severity);
+  const troubled = sentence.severity === 'bad' || sentence.severity === 'warn';
+  return (
+    <>
+      <h1 class={`answer answer-${sentence.severity}`}>
+        <VerdictMark severity={sentence.severity} />
+        <span>
+          <Sentence text={sentence.sentence} />
+        </span>
+      </h1>
+      {sentence.remedy && (
+        <p class="remedy">
+          <Sentence text={sentence.remedy} />{' '}
+          {troubled && worst && <a href={href(['queue', worst.name])}>Look at the queue</a>}
+        </p>
+      )}
+      {queues.length === 0 ? (
+        <Notice title="No queue yet.">
+          <p>Declare a handler with @JobHandler, or enqueue a first job: its queue shows up here.</p>
+        </Notice>
+      ) : (
+        <QueueTable queues={queues} />
+      )}
+      <WorkersStrip workers={workers} />
+    </>
+  );
+}
+
+function QueueTable({ queues }: { queues: readonly QueueView[] }) {
+  const hasHistory = queues.some(({ lastHour }) => lastHour !== null);
+  return (
+    <div class="scroller" tabIndex={0} role="region" aria-label="Queues">
+      <table class="queues">
+        <thead>
+          <tr>
+            <th scope="col">Queue</th>
+            {hasHistory && <th scope="col">Flow, 1 h</th>}
+            <th scope="col" class="number">
+              Waiting
+            </th>
+            <th scope="col" class="number">
+              Oldest
+            </th>
+            <th scope="col" class="number">
+              Running
+            </th>
+            <th scope="col" class="number">
+              In/s
+            </th>
+            <th scope="col" class="number">
+              Out/s
+            </th>
+            {hasHistory && <HistoryHeads />}
+            <th scope="col" class="number">
+              Dead
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {queues.map((queue) => (
+            <QueueRow key={queue.name} queue={queue} hasHistory={hasHistory} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function HistoryHeads() {
+  return (
+    <>
+      {['Wait p50', 'p95', 'Run p50', 'p95', 'Failed'].map((text, i) => (
+        <th key={i} scope="col" class="number">
+          {text}
+          {i === 1 && <span class="hidden"> of the wait</span>}
+          {i === 3 && <span class="hidden"> of the run</span>}
+        </th>
+      ))}
+    </>
+  );
+}
+
+function QueueRow({ queue, hasHistory }: { queue: QueueView; hasHistory: boolean }) {
+  const { name, depths, verdict, rates, lastHour, pausedAt } = queue;
+  const link = href(['queue', name]);
+  const open = (event: MouseEvent) => {
+    if (!(event.target as Element).closest('a, button') && !getSelection()?.toString()) {
+      go(link);
+    }
+  };
+  return (
+    <tr data-row data-queue={name} class={`row-${verdict.severity}`} onClick={open}>
+      <th scope="row">
+        <VerdictMark severity={verdict.severity} />
+        <a class="row-link" href={link}>
+          <bdi>{name}</bdi>
+        </a>
+        {pausedAt !== null && <span class="tag">paused</span>}
+        {verdict.severity !== 'ok' && verdict.severity !== 'idle' && (
+          <span class="row-verdict">
+            <Sentence text={verdict.sentence} />
+          </span>
+        )}
+      </th>
+      {hasHistory && (
+        <td class="flow" data-label="Flow, 1 h">
+          <Spark values={queue.spark} label={`Jobs of the last hour of ${name}`} />
+        </td>
+      )}
+      <Figure label="Waiting" text={count(depths.pending)} loud={verdict.severity === 'bad'} />
+      <Figure label="Oldest" text={depths.pending > 0 ? duration(queue.oldestPendingAgeMs) : '–'} />
+      <Figure label="Running" text={count(depths.processing)} />
+      <Figure label="In/s" text={rate(rates?.inPerS)} />
+      <Figure label="Out/s" text={rate(rates?.outPerS)} />
+      {hasHistory && (
+        <>
+          <Figure label="Wait p50" text={duration(lastHour?.waitMs.p50)} />
+          <Figure label="Wait p95" text={duration(lastHour?.waitMs.p95)} />
+          <Figure label="Run p50" text={duration(lastHour?.runMs.p50)} />
+          <Figure label="Run p95" text={duration(lastHour?.runMs.p95)} />
+          <Figure label="Failed" text={percent(lastHour?.failureRate)} />
+        </>
+      )}
+      <td class="number" data-label="Dead">
+        {depths.failed > 0 ? (
+          <a href={href(['queue', name], { state: 'failed' })} title={plural(depths.failed, 'dead letter')}>
+            {count(depths.failed)}
+          </a>
+        ) : (
+          '0'
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function Figure({ label, text, loud = false }: { label: string; text: string; loud?: boolean }) {
+  return (
+    <td class={`number ${loud ? 'loud' : ''}`} data-label={label}>
+      {text}
+    </td>
+  );
+}

@@ -1,0 +1,59 @@
+import type { RunningView, WorkerView } from '../../api/views.js';
+import { duration, plural } from '../parts/format.js';
+import { StateMark } from '../parts/parts.js';
+import { now } from '../state/live.js';
+import { href } from '../state/route.js';
+
+const SHOWN = 4;
+
+/** Each worker, and what it runs now. */
+export function WorkersStrip({ workers }: { workers: readonly WorkerView[] }) {
+  return (
+    <section class="workers-strip" aria-labelledby="workers-title">
+      <h2 id="workers-title">
+        <a href="#/workers">{plural(workers.length, 'worker')}</a>
+      </h2>
+      {workers.length === 0 && <p class="quiet">No worker has announced itself within the last 30 s.</p>}
+      <ul class="lanes">
+        {workers.map((worker) => (
+          <li key={worker.id} class="lane">
+            <WorkerName worker={worker} />
+            <RunningJobs running={worker.running} most={SHOWN} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+export function WorkerName({ worker: { id, host, pid } }: { worker: WorkerView }) {
+  return (
+    <span class="lane-name" title={id}>
+      <bdi>{host}</bdi>
+      {pid !== null && <span class="quiet"> pid {pid}</span>}
+    </span>
+  );
+}
+
+export function RunningJobs({ running, most }: { running: readonly RunningView[]; most: number }) {
+  if (running.length === 0) {
+    return <span class="quiet">idle</span>;
+  }
+  return (
+    <ul class="cards">
+      {running.slice(0, most).map((job) => (
+        <li key={`${job.queue} ${job.id}`}>
+          <a class="card" href={href(['job', job.queue, job.id])}>
+            <StateMark state="running" />
+            <bdi class="card-name">{job.name}</bdi>
+            <bdi class="card-label">{job.label}</bdi>
+            <span class="card-time">
+              {job.claimedAt === null ? '' : duration(Math.max(0, now.value - job.claimedAt))}
+            </span>
+          </a>
+        </li>
+      ))}
+      {running.length > most && <li class="quiet">and {running.length - most} more</li>}
+    </ul>
+  );
+}

@@ -1,0 +1,136 @@
+import type { ComponentChildren } from 'preact';
+import type { State, VerdictView } from '../../api/views.js';
+import { now } from '../state/live.js';
+import { exact, relative, short } from './format.js';
+
+/** The shape of a state; its colour comes from the style sheet, so colour is never the only sign. */
+export function StateMark({ state }: { state: State | 'running' }) {
+  return (
+    <svg class={`mark mark-${state}`} viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
+      {SHAPES[state]}
+    </svg>
+  );
+}
+
+const ring = <circle cx="8" cy="8" r="5.5" fill="none" stroke="currentColor" stroke-width="2" />;
+const processing = (
+  <>
+    {ring}
+    <circle cx="8" cy="8" r="2.75" fill="currentColor" />
+  </>
+);
+const SHAPES: Record<State | 'running', ComponentChildren> = {
+  pending: ring,
+  scheduled: (
+    <>
+      {ring}
+      <path d="M8 5v3.2l2 1.3" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" />
+    </>
+  ),
+  processing,
+  running: processing,
+  completed: (
+    <path d="M3 8.5l3.2 3.2L13 5" fill="none" stroke="currentColor" stroke-width="2.2" stroke-linecap="round" />
+  ),
+  failed: (
+    <path d="M4 4l8 8M12 4l-8 8" fill="none" stroke="currentColor" stroke-width="2.2" stroke-linecap="round" />
+  ),
+  cancelled: <path d="M3.5 8h9" fill="none" stroke="currentColor" stroke-width="2.4" stroke-linecap="round" />,
+};
+
+/** The sign of a verdict: a cross, an exclamation, a dot, a hollow dot. */
+export function VerdictMark({ severity }: Pick<VerdictView, 'severity'>) {
+  const words = { bad: 'Stuck', warn: 'Needs a look', ok: 'Flows', idle: 'Idle' }[severity];
+  return (
+    <svg
+      class={`mark verdict-${severity}`}
+      viewBox="0 0 16 16"
+      width="14"
+      height="14"
+      role="img"
+      aria-label={words}
+    >
+      {severity === 'bad' && SHAPES.failed}
+      {severity === 'warn' && (
+        <path d="M8 2.5v6.5M8 12.2v1" stroke="currentColor" stroke-width="2.6" stroke-linecap="round" />
+      )}
+      {severity === 'ok' && <circle cx="8" cy="8" r="4.5" fill="currentColor" />}
+      {severity === 'idle' && <circle cx="8" cy="8" r="4" fill="none" stroke="currentColor" stroke-width="1.6" />}
+    </svg>
+  );
+}
+
+/** A time from now, with the exact one at hand. */
+export function Time({ at }: { at: number | null | undefined }) {
+  if (at === null || at === undefined) {
+    return <span class="quiet">–</span>;
+  }
+  return (
+    <time dateTime={new Date(at).toISOString()} title={exact(at)}>
+      {relative(at, now.value)}
+    </time>
+  );
+}
+
+/** A sentence in which names between backticks are names. */
+export function Sentence({ text }: { text: string }) {
+  return <>{text.split('`').map((part, i) => (i % 2 === 1 ? <bdi class="name">{part}</bdi> : part))}</>;
+}
+
+/** An id: short, and copied by a click. */
+export function CopyId({ id, length = 14 }: { id: string; length?: number }) {
+  const copy = async (event: MouseEvent) => {
+    event.stopPropagation();
+    event.preventDefault();
+    const button = event.currentTarget as HTMLButtonElement;
+    await navigator.clipboard.writeText(id);
+    button.dataset.copied = 'yes';
+    setTimeout(() => delete button.dataset.copied, 1_200);
+  };
+  return (
+    <button
+      type="button"
+      class="copy"
+      title={`Copy ${id}`}
+      aria-label={`Copy the id ${id}`}
+      onClick={(event) => void copy(event)}
+    >
+      <bdi>{short(id, length)}</bdi>
+    </button>
+  );
+}
+
+/** A small line of figures, oldest first. */
+export function Spark({ values, label }: { values: readonly number[]; label: string }) {
+  if (values.length < 2) {
+    return <span class="quiet">–</span>;
+  }
+  const most = Math.max(1, ...values);
+  const x = (i: number) => (i / (values.length - 1)) * 100;
+  const y = (value: number) => 19 - (value / most) * 18;
+  const line = values.map((value, i) => `${x(i).toFixed(1)},${y(value).toFixed(1)}`).join(' ');
+  return (
+    <svg class="spark" viewBox="0 0 100 20" preserveAspectRatio="none" role="img" aria-label={label}>
+      <polygon points={`0,20 ${line} 100,20`} class="spark-fill" />
+      <polyline points={line} class="spark-line" vector-effect="non-scaling-stroke" />
+    </svg>
+  );
+}
+
+/** What a part of a page shows while it has nothing: loading, empty, away, gone. */
+export function Notice({
+  title,
+  children,
+  kind = 'empty',
+}: {
+  title: string;
+  children?: ComponentChildren;
+  kind?: string;
+}) {
+  return (
+    <div class={`notice notice-${kind}`} role={kind === 'problem' ? 'alert' : 'status'}>
+      <p class="notice-title">{title}</p>
+      {children}
+    </div>
+  );
+}

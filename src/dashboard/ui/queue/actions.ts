@@ -1,0 +1,28 @@
+import type { JobAction, State } from '../../api/views.js';
+
+export const ACTION_WORDS: Record<JobAction, string> = {
+  redrive: 'Redrive',
+  discard: 'Discard',
+  cancel: 'Cancel',
+  promote: 'Promote',
+  remove: 'Remove',
+};
+
+const ACTIONS: Record<State, readonly JobAction[]> = {
+  pending: ['cancel', 'remove'],
+  scheduled: ['promote', 'cancel', 'remove'],
+  processing: ['cancel'],
+  completed: ['remove'],
+  failed: ['redrive', 'discard'],
+  cancelled: ['remove'],
+};
+
+/** What can be done with jobs of a state. */
+export function actionsOf(state: State): readonly JobAction[] {
+  return ACTIONS[state];
+}
+
+/** True for an action that cannot be taken back. */
+export function destroys(action: JobAction): boolean {
+  return action === 'discard' || action === 'remove' || action === 'cancel';
+}

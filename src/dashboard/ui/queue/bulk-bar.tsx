@@ -1,0 +1,137 @@
+import type { JobAction, JobMatch, State } from '../../api/views.js';
+import { count, plural } from '../parts/format.js';
+import { ask } from '../shell/confirm.js';
+import { say } from '../shell/toasts.js';
+import { Problem, post } from '../state/api.js';
+import { may } from '../state/live.js';
+import { ACTION_WORDS, actionsOf, destroys } from './actions.js';
+import type { Selection } from './selection.js';
+
+interface BulkProps {
+  queue: string;
+  state: State;
+  selection: Selection;
+  /** What "all that match" means here, and about how many there are; null where that is not known yet. */
+  match: JobMatch;
+  total: number | null;
+  matchWords: string;
+  done(): void;
+}
+
+/** Actions on the ticked jobs, or on all that match: at the foot of the page, in reach of a thumb. */
+export function BulkBar({ queue, state, selection, match, total, matchWords, done }: BulkProps) {
+  const actions = actionsOf(state).filter((action) => may(action));
+  const chosen = selection.ids.size;
+  if (actions.length === 0 || (total === 0 && chosen === 0)) {
+    return null;
+  }
+  const act = async (action: JobAction) => {
+    const outcome = await (chosen > 0
+      ? actOnChosen(queue, state, action, [...selection.ids])
+      : actOnAll(queue, state, action, match, total, matchWords));
+    if (outcome !== undefined) {
+      say(outcome);
+      selection.clear();
+      done();
+    }
+  };
+  return (
+    <div class="bulk" role="toolbar" aria-label="Actions on jobs">
+      <span class="bulk-what">
+        {chosen > 0
+          ? `${plural(chosen, 'job')} selected`
+          : `All${total === null ? '' : ` ${count(total)}`} ${matchWords}`}
+      </span>
+      {actions.map((action) => (
+        <button
+          key={action}
+          type="button"
+          class={destroys(action) ? 'danger-quiet' : ''}
+          onClick={() => void act(action)}
+        >
+          {ACTION_WORDS[action]}
+          {chosen > 0 ? '' : ' all'}
+        </button>
+      ))}
+      {chosen > 0 && (
+        <button type="button" class="plain" onClick={selection.clear}>
+          Clear
+        </button>
+      )}
+    </div>
+  );
+}
+
+async function actOnChosen(
+  queue: string,
+  state: State,
+  action: JobAction,
+  ids: string[],
+): Promise<string | undefined> {
+  const many = plural(ids.length, 'job');
+  const sure =
+    !destroys(action) ||
+    (await ask({
+      title: `${ACTION_WORDS[action]} ${many} of ${queue}?`,
+      body: BODIES[action],
+      verb: `${ACTION_WORDS[action]} ${many}`,
+      destroys: true,
+      ...(ids.length > 1 && { typed: ids.length }),
+    }));
+  return sure
+    ? tried(async () => outcomeWords(action, await post('jobs/act', { action, queue, state, ids })))
+    : undefined;
+}
+
+async function actOnAll(
+  queue: string,
+  state: State,
+  action: JobAction,
+  match: JobMatch,
+  total: number | null,
+  words: string,
+): Promise<string | undefined> {
+  const many = total === null ? `all ${words}` : `${count(total)} ${words}`;
+  const sure = await ask({
+    title: `${ACTION_WORDS[action]} ${many} of ${queue}?`,
+    body: `${BODIES[action]} It goes on in the background, also when this tab is closed, and can be stopped.`,
+    verb: `${ACTION_WORDS[action]} ${many}`,
+    destroys: destroys(action),
+    ...(destroys(action) && total !== null && { typed: total }),
+  });
+  return sure
+    ? tried(async () => {
+        await post('runs', { action, queue, state, match });
+        return `${ACTION_WORDS[action]} of ${many} began.`;
+      })
+    : undefined;
+}
+
+export async function tried(work: () => Promise<string>): Promise<string | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    say((error as Problem).message, true);
+    return undefined;
+  }
+}
+
+export function outcomeWords(action: JobAction, { done, spared }: { done: number; spared: number }): string {
+  const words = {
+    redrive: 'redriven',
+    discard: 'discarded',
+    cancel: 'cancelled',
+    promote: 'promoted',
+    remove: 'removed',
+  };
+  const changed = spared > 0 ? ` ${plural(spared, 'job')} had changed and was left alone.` : '';
+  return `${plural(done, 'job')} ${words[action]}.${changed}`;
+}
+
+const BODIES: Record<JobAction, string> = {
+  redrive: 'They go back to work, their attempts reset.',
+  discard: 'They are deleted for good.',
+  cancel: 'Waiting jobs end at once; running ones are asked to stop.',
+  promote: 'They become pending now.',
+  remove: 'They are deleted with all their traces.',
+};

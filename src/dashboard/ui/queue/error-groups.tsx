@@ -1,0 +1,102 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { ErrorGroupsPage, ErrorGroupView, QueueView } from '../../api/views.js';
+import { count, plural } from '../parts/format.js';
+import { Time } from '../parts/parts.js';
+import { get } from '../state/api.js';
+import { href, setParams } from '../state/route.js';
+
+const SHOWN = 6;
+
+/** The dead letters of a queue by kind of error, the most frequent first. */
+export function ErrorGroups({ queue, chosen }: { queue: QueueView; chosen: string | null }) {
+  const [groups, setGroups] = useState<ErrorGroupView[] | null>(null);
+  const [progress, setProgress] = useState<{ searched: number; total: number } | null>(null);
+  const [all, setAll] = useState(false);
+  useEffect(() => {
+    const stop = new AbortController();
+    void collect(queue.name, stop.signal, (found, state) => {
+      setGroups(found);
+      setProgress(state);
+    }).catch(() => undefined); // the list below says what is wrong
+    return () => stop.abort();
+  }, [queue.name, queue.depths.failed]);
+  if (!groups || groups.length === 0) {
+    return <div class="groups groups-loading" aria-hidden="true" />;
+  }
+  const shown = all ? groups : groups.slice(0, SHOWN);
+  const most = groups[0]!.count;
+  return (
+    <section class="groups" aria-label="Dead letters by error">
+      <ul>
+        {shown.map((group) => (
+          <li key={group.key}>
+            <a
+              href={href(['queue', queue.name], {
+                state: 'failed',
+                group: group.key === chosen ? null : group.key,
+              })}
+              aria-current={group.key === chosen ? 'true' : undefined}
+            >
+              <span class="group-count">{count(group.count)}</span>
+              <progress max={most} value={group.count} aria-hidden="true" />
+              <bdi class="group-sample">
+                <strong>{group.name}</strong> {group.sample}
+              </bdi>
+              <span class="group-time">
+                <Time at={group.lastAt} />
+              </span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      <p class="quiet small">
+        {progress && progress.searched < progress.total
+          ? `Grouped ${count(progress.searched)} of ${count(progress.total)} so far. `
+          : `${plural(groups.length, 'kind')} of error. `}
+        {groups.length > SHOWN && (
+          <button type="button" class="link" onClick={() => setAll(!all)}>
+            {all ? 'Show fewer' : `Show all ${groups.length}`}
+          </button>
+        )}
+        {chosen !== null && (
+          <button type="button" class="link" onClick={() => setParams({ group: null })}>
+            Show all dead letters
+          </button>
+        )}
+      </p>
+    </section>
+  );
+}
+
+async function collect(
+  queue: string,
+  signal: AbortSignal,
+  show: (groups: ErrorGroupView[], progress: { searched: number; total: number }) => void,
+): Promise<void> {
+  const byKey = new Map<string, ErrorGroupView>();
+  let cursor: string | null = null;
+  let searched = 0;
+  do {
+    const page: ErrorGroupsPage = await get<ErrorGroupsPage>('errors', { queue, cursor }, signal);
+    searched += page.searched;
+    cursor = page.cursor;
+    for (const group of page.groups) {
+      byKey.set(group.key, joined(byKey.get(group.key), group));
+    }
+    show(
+      [...byKey.values()].toSorted((a, b) => b.count - a.count),
+      { searched, total: page.total },
+    );
+  } while (cursor !== null && !signal.aborted);
+}
+
+function joined(known: ErrorGroupView | undefined, group: ErrorGroupView): ErrorGroupView {
+  return known
+    ? {
+        ...known,
+        count: known.count + group.count,
+        firstAt: Math.min(known.firstAt, group.firstAt),
+        lastAt: Math.max(known.lastAt, group.lastAt),
+      }
+    : group;
+}

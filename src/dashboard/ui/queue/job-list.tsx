@@ -1,0 +1,165 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { JobRow, JobsPage, QueueView, State } from '../../api/views.js';
+import { count, plural } from '../parts/format.js';
+import { Notice } from '../parts/parts.js';
+import { get, Problem } from '../state/api.js';
+import { BulkBar } from './bulk-bar.js';
+import { JobRowLine } from './job-rows.js';
+import { useSelection } from './selection.js';
+import { actionsOf } from './actions.js';
+import { may } from '../state/live.js';
+import { useVirtualRows } from './virtual-rows.js';
+
+const CHUNK = 50;
+/** A browser cannot make an element much higher than so many rows. */
+const MOST_ROWS = 500_000;
+
+const EMPTY: Record<State, string> = {
+  pending: 'No job waits.',
+  scheduled: 'No job is scheduled.',
+  processing: 'No job runs.',
+  completed: 'No job has completed within its keeping time.',
+  failed: 'No dead letters. Every job that failed was tried again or mended.',
+  cancelled: 'No job was cancelled.',
+};
+
+/** The jobs of one state. Rows are loaded as they come into view, so that a million cost no more than fifty. */
+export function JobList({ queue, state }: { queue: QueueView; state: State }) {
+  const total = queue.depths[state];
+  const selection = useSelection();
+  const { rowAt, problem, refresh, stale } = useChunks(queue, state, selection.ids.size > 0);
+  const rows = Math.min(total, MOST_ROWS);
+  const { scroller, items, height } = useVirtualRows(rows);
+  const selectable = actionsOf(state).some((action) => may(action));
+  if (total === 0) {
+    return <Notice title={EMPTY[state]} />;
+  }
+  return (
+    <>
+      <div class="list-head">
+        <span class="quiet">
+          {plural(total, 'job')}
+          {total > MOST_ROWS ? `, the first ${count(MOST_ROWS)} shown; search for others` : ''}
+        </span>
+        {stale && (
+          <button type="button" class="pill" onClick={refresh}>
+            The list has changed. Show it anew
+          </button>
+        )}
+      </div>
+      {problem && (
+        <Notice title="The jobs could not be loaded." kind="problem">
+          <p>{problem.message}</p>
+        </Notice>
+      )}
+      <div class="job-list" ref={scroller} tabIndex={0} role="list" aria-label={`Jobs, ${state}`}>
+        <div class="job-list-inner" style={{ height: `${height}px` }} role="presentation">
+          {items.map(({ index, start }) => {
+            const job = rowAt(index);
+            return (
+              <div key={index} class="job-slot" role="presentation" style={{ transform: `translateY(${start}px)` }}>
+                {job ? (
+                  <JobRowLine
+                    job={job}
+                    selected={selection.ids.has(job.id)}
+                    selectable={selectable}
+                    toggle={selection.toggle}
+                  />
+                ) : (
+                  <div class="job-row job-row-empty" role="listitem">
+                    <span class="hidden">{job === null ? 'Gone meanwhile' : 'Loading'}</span>
+                    {job === null && <span class="quiet">gone meanwhile</span>}
+                  </div>
+                )}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+      <BulkBar
+        queue={queue.name}
+        state={state}
+        selection={selection}
+        match={{}}
+        total={total}
+        matchWords={`${state === 'failed' ? 'dead letters' : `${state} jobs`}`}
+        done={refresh}
+      />
+    </>
+  );
+}
+
+/**
+ * Loads the rows around those that are seen. A change of the queue loads them anew where nobody reads or has ticked
+ * something; else it says so, so that no row moves under the pointer.
+ */
+function useChunks(queue: QueueView, state: State, held: boolean) {
+  const [chunks, setChunks] = useState<ReadonlyMap<number, (JobRow | null)[]>>(new Map());
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [wanted] = useState(() => new Set<number>());
+  const [hovered, setHovered] = useState(false);
+  const version = versionOf(queue, state);
+  const [shown, setShown] = useState(version);
+  const load = async (chunk: number) => {
+    if (wanted.has(chunk)) {
+      return;
+    }
+    wanted.add(chunk);
+    try {
+      const query = { queue: queue.name, state, offset: chunk * CHUNK, limit: CHUNK };
+      const { jobs } = await get<JobsPage>('jobs', query);
+      const rows = Array.from({ length: CHUNK }, (_, i) => jobs[i] ?? null);
+      setChunks((before) => new Map([...before, [chunk, rows]]));
+      setProblem(null);
+    } catch (error) {
+      setProblem(error as Problem);
+    } finally {
+      wanted.delete(chunk);
+    }
+  };
+  const refresh = () => {
+    setShown(version);
+    const kept = [...chunks.keys()].slice(-3);
+    setChunks((before) => new Map([...before].filter(([chunk]) => kept.includes(chunk))));
+    kept.forEach((chunk) => void load(chunk));
+  };
+  useEffect(() => {
+    const list = document.querySelector('.job-list');
+    const over = (event: Event) => setHovered(event.type === 'pointerenter');
+    list?.addEventListener('pointerenter', over);
+    list?.addEventListener('pointerleave', over);
+    return () => {
+      list?.removeEventListener('pointerenter', over);
+      list?.removeEventListener('pointerleave', over);
+    };
+  }, [queue.depths[state] === 0]);
+  useEffect(() => {
+    const scrolled = (document.querySelector('.job-list')?.scrollTop ?? 0) > 0;
+    if (shown !== version && !held && !hovered && !scrolled) {
+      refresh();
+    }
+  }, [version, held, hovered]);
+  const rowAt = (index: number): JobRow | null | undefined => {
+    const chunk = Math.floor(index / CHUNK);
+    const rows = chunks.get(chunk);
+    if (!rows) {
+      void load(chunk);
+    }
+    return rows?.[index % CHUNK];
+  };
+  return { rowAt, problem, refresh, stale: shown !== version };
+}
+
+/** Changes when jobs come to the list or leave it. */
+function versionOf({ depths, totals }: QueueView, state: State): string {
+  const { enqueued = 0, completed = 0, failed = 0, cancelled = 0 } = totals;
+  const moved = {
+    completed,
+    failed,
+    cancelled,
+    pending: enqueued + completed,
+    scheduled: 0,
+    processing: completed,
+  }[state];
+  return `${depths[state]} ${moved}`;
+}

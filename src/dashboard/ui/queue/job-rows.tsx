@@ -1,0 +1,60 @@
+import type { JobRow } from '../../api/views.js';
+import { short } from '../parts/format.js';
+import { CopyId, StateMark, Time } from '../parts/parts.js';
+import { href } from '../state/route.js';
+
+const TIMES: Record<JobRow['state'], string> = {
+  pending: 'enqueued',
+  scheduled: 'due',
+  processing: 'started',
+  completed: 'ended',
+  failed: 'failed',
+  cancelled: 'cancelled',
+};
+
+interface RowProps {
+  job: JobRow;
+  selected: boolean;
+  selectable: boolean;
+  toggle(job: JobRow): void;
+}
+
+/** One job of a list: its name, a label, what is wrong, its age. */
+export function JobRowLine({ job, selected, selectable, toggle }: RowProps) {
+  const { id, queue, name, label, error, attempts, maxAttempts, state, at, progress } = job;
+  const tried = attempts > 1 || state === 'failed';
+  return (
+    <div class={`job-row ${selected ? 'selected' : ''}`} data-row data-job={id} role="listitem">
+      {selectable && (
+        <input
+          type="checkbox"
+          checked={selected}
+          onChange={() => toggle(job)}
+          aria-label={`Select ${name} ${short(id, 14)}`}
+        />
+      )}
+      <StateMark state={state} />
+      <a class="row-link job-name" href={href(['job', queue, id])}>
+        <bdi>{name}</bdi>
+      </a>
+      <span class="job-label">
+        {progress !== null && state === 'processing' && (
+          <progress max="100" value={progress} aria-label={`${progress} %`} />
+        )}
+        {error === null ? <bdi>{label}</bdi> : <bdi class="job-error">{error}</bdi>}
+      </span>
+      {tried && (
+        <span class="job-attempts" title={`Attempt ${attempts}${maxAttempts ? ` of ${maxAttempts}` : ''}`}>
+          {attempts}
+          {maxAttempts ? `/${maxAttempts}` : ''}
+          <span class="hidden"> attempts</span>
+        </span>
+      )}
+      <CopyId id={id} />
+      <span class="job-time">
+        <span class="hidden">{TIMES[state]} </span>
+        <Time at={at} />
+      </span>
+    </div>
+  );
+}

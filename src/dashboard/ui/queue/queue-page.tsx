@@ -1,0 +1,171 @@
+import type { QueueView, State } from '../../api/views.js';
+import { count, duration, percent, rate } from '../parts/format.js';
+import { Notice, Sentence, StateMark, Time, VerdictMark } from '../parts/parts.js';
+import { ask } from '../shell/confirm.js';
+import { say } from '../shell/toasts.js';
+import { Problem, post } from '../state/api.js';
+import { connection, may, overview } from '../state/live.js';
+import { href, route } from '../state/route.js';
+import { ErrorGroups } from './error-groups.js';
+import { JobList } from './job-list.js';
+import { SearchField, SearchResults } from './search.js';
+
+export const STATES: readonly [state: State, title: string][] = [
+  ['pending', 'Pending'],
+  ['processing', 'Processing'],
+  ['scheduled', 'Scheduled'],
+  ['failed', 'Dead letters'],
+  ['completed', 'Completed'],
+  ['cancelled', 'Cancelled'],
+];
+
+/** One queue: how it does, and its jobs by state. */
+export function QueuePage({ name }: { name: string }) {
+  const view = overview.value;
+  const queue = view?.queues.find((each) => each.name === name);
+  if (!queue) {
+    return view ? (
+      <Notice title="There is no such queue.">
+        <p>
+          No queue is called <bdi class="name">{name}</bdi> here. <a href="#/">Go to the overview</a>
+        </p>
+      </Notice>
+    ) : (
+      <Notice
+        title={connection.value === 'away' ? 'Redis is away.' : 'Loading the queue…'}
+        kind={connection.value === 'away' ? 'problem' : 'loading'}
+      />
+    );
+  }
+  const { params } = route.value;
+  const state = stateOf(params.get('state'), queue);
+  const [text, group] = [params.get('q') ?? '', params.get('group')];
+  return (
+    <>
+      <QueueHead queue={queue} />
+      <Tabs queue={queue} current={state} />
+      <SearchField key={state} text={text} state={state} />
+      {state === 'failed' && queue.depths.failed > 0 && !text && <ErrorGroups queue={queue} chosen={group} />}
+      {text || group ? (
+        <SearchResults key={`${state} ${text} ${group}`} queue={queue} state={state} text={text} group={group} />
+      ) : (
+        <JobList key={state} queue={queue} state={state} />
+      )}
+    </>
+  );
+}
+
+/** Where no tab is chosen: that of the dead letters if there is nothing else to see. */
+function stateOf(param: string | null, { depths }: QueueView): State {
+  const found = STATES.find(([state]) => state === param);
+  const first = STATES.find(([state]) => depths[state] > 0);
+  return (found ?? first ?? STATES[0]!)[0];
+}
+
+function QueueHead({ queue }: { queue: QueueView }) {
+  const { name, verdict, pausedAt, rates, lastHour, depths, oldestPendingAgeMs } = queue;
+  return (
+    <div class="page-head">
+      <div class="page-title">
+        <h1>
+          <bdi>{name}</bdi>
+        </h1>
+        <PauseButton queue={queue} />
+      </div>
+      <p class={`verdict-line answer-${verdict.severity}`}>
+        <VerdictMark severity={verdict.severity} />
+        <span>
+          <Sentence text={verdict.sentence} />{' '}
+          {verdict.remedy && (
+            <span class="remedy-inline">
+              <Sentence text={verdict.remedy} />
+            </span>
+          )}
+          {pausedAt !== null && (
+            <>
+              {' '}
+              Paused <Time at={pausedAt} />.
+            </>
+          )}
+        </span>
+      </p>
+      <dl class="figures">
+        <Figure term="Oldest waiting" value={depths.pending > 0 ? duration(oldestPendingAgeMs) : '–'} />
+        <Figure term="In per second" value={rate(rates?.inPerS)} />
+        <Figure term="Out per second" value={rate(rates?.outPerS)} />
+        {lastHour && (
+          <>
+            <Figure
+              term="Wait p50 / p95"
+              value={`${duration(lastHour.waitMs.p50)} / ${duration(lastHour.waitMs.p95)}`}
+            />
+            <Figure
+              term="Run p50 / p95"
+              value={`${duration(lastHour.runMs.p50)} / ${duration(lastHour.runMs.p95)}`}
+            />
+            <Figure term="Failed" value={percent(lastHour.failureRate)} />
+          </>
+        )}
+        <Figure term="Workers" value={count(queue.workers)} />
+      </dl>
+    </div>
+  );
+}
+
+function Figure({ term, value }: { term: string; value: string }) {
+  return (
+    <div>
+      <dt>{term}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+function PauseButton({ queue: { name, pausedAt } }: { queue: QueueView }) {
+  const action = pausedAt === null ? 'pause' : 'resume';
+  if (!may(action)) {
+    return null;
+  }
+  const act = async () => {
+    const sure =
+      action === 'resume' ||
+      (await ask({
+        title: `Pause the queue ${name}?`,
+        body: 'It takes jobs in and hands none out, in the whole fleet, until it is resumed. Running jobs go on.',
+        verb: 'Pause the queue',
+        destroys: false,
+      }));
+    if (!sure) {
+      return;
+    }
+    try {
+      await post('queue/act', { action, queue: name });
+      say(action === 'pause' ? `${name} is paused.` : `${name} hands out jobs again.`);
+    } catch (error) {
+      say((error as Problem).message, true);
+    }
+  };
+  return (
+    <button type="button" class={action === 'resume' ? 'primary' : ''} onClick={() => void act()}>
+      {action === 'pause' ? 'Pause the queue' : 'Resume the queue'}
+    </button>
+  );
+}
+
+function Tabs({ queue, current }: { queue: QueueView; current: State }) {
+  return (
+    <nav class="tabs" aria-label="States">
+      {STATES.map(([state, title]) => (
+        <a
+          key={state}
+          href={href(['queue', queue.name], { state })}
+          aria-current={state === current ? 'true' : undefined}
+          data-state={state}
+        >
+          <StateMark state={state} />
+          {title} <span class="tab-count">{count(queue.depths[state])}</span>
+        </a>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,94 @@
+import type { ComponentChildren } from 'preact';
+import { JobPage } from '../job/job-page.js';
+import { LogPage } from '../log/log-page.js';
+import { OverviewPage } from '../overview/overview-page.js';
+import { QueuePage } from '../queue/queue-page.js';
+import { SchedulesPage } from '../schedules/schedules-page.js';
+import { connection, overview, session, trouble } from '../state/live.js';
+import { route } from '../state/route.js';
+import { WorkersPage } from '../workers/workers-page.js';
+import { Notice, Time } from '../parts/parts.js';
+import { Confirm } from './confirm.js';
+import { Header } from './header.js';
+import { KeysHelp, useKeys } from './keys.js';
+import { RunsPanel } from './runs-panel.js';
+import { Toasts } from './toasts.js';
+import { useTitle } from './use-title.js';
+
+export function App() {
+  useKeys();
+  useTitle();
+  return (
+    <>
+      <a class="skip" href="#main" onClick={focusMain}>
+        Skip to the content
+      </a>
+      <Header />
+      <ConnectionBanner />
+      <main id="main" tabIndex={-1}>
+        <Page />
+      </main>
+      <RunsPanel />
+      <Toasts />
+      <Confirm />
+      <KeysHelp />
+    </>
+  );
+}
+
+function focusMain(event: MouseEvent): void {
+  event.preventDefault();
+  document.querySelector<HTMLElement>('#main')?.focus();
+}
+
+function Page(): ComponentChildren {
+  const [page, first, second] = route.value.parts;
+  if (!session.value && connection.value === 'refused') {
+    return (
+      <Notice title="You may not look at the queues." kind="problem">
+        <p>{trouble.value?.message}</p>
+      </Notice>
+    );
+  }
+  switch (page) {
+    case undefined:
+      return <OverviewPage />;
+    case 'queue':
+      return first === undefined ? <OverviewPage /> : <QueuePage key={first} name={first} />;
+    case 'job':
+      return first && second ? <JobPage key={`${first} ${second}`} queue={first} id={second} /> : <OverviewPage />;
+    case 'recurring':
+      return <SchedulesPage />;
+    case 'workers':
+      return <WorkersPage />;
+    case 'log':
+      return <LogPage />;
+    default:
+      return (
+        <Notice title="There is no such page.">
+          <p>
+            <a href="#/">Go to the overview</a>
+          </p>
+        </Notice>
+      );
+  }
+}
+
+/** Says why the figures stand still, over whatever page is open. */
+function ConnectionBanner() {
+  const state = connection.value;
+  if (state !== 'away' && state !== 'lost') {
+    return null;
+  }
+  const since = trouble.value?.since ?? null;
+  return (
+    <div class="banner" role="alert">
+      <strong>{state === 'away' ? 'Redis is away' : 'The app does not answer'}</strong>
+      <span>
+        {' '}
+        since <Time at={since} />. {overview.value ? 'What you see is from before.' : ''} This page tries again by
+        itself.
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,137 @@
+import { signal } from '@preact/signals';
+import { useRef, useState } from 'preact/hooks';
+import type { JobRow } from '../../api/views.js';
+import { get, Problem } from '../state/api.js';
+import { connection, session } from '../state/live.js';
+import { go, href, route } from '../state/route.js';
+import { say } from './toasts.js';
+
+const LINKS: readonly [path: string, text: string][] = [
+  ['', 'Overview'],
+  ['recurring', 'Recurring'],
+  ['workers', 'Workers'],
+  ['log', 'Log'],
+];
+
+export function Header() {
+  const page = route.value.parts[0] ?? '';
+  const current = page === 'queue' || page === 'job' ? '' : page;
+  return (
+    <header class="top">
+      <a class="title" href="#/">
+        {session.value?.title ?? 'Queues'}
+      </a>
+      <nav aria-label="Pages">
+        {LINKS.map(([path, text]) => (
+          <a key={path} href={`#/${path}`} aria-current={path === current ? 'page' : undefined}>
+            {text}
+          </a>
+        ))}
+      </nav>
+      <div class="top-right">
+        <LiveSign />
+        <FindJob />
+        <ThemeButton />
+      </div>
+    </header>
+  );
+}
+
+function LiveSign() {
+  const words = {
+    connecting: 'connecting',
+    live: 'live',
+    away: 'Redis is away',
+    lost: 'not connected',
+    refused: 'refused',
+    resting: 'resting',
+  }[connection.value];
+  return (
+    <span class={`live live-${connection.value}`} id="connection" role="status">
+      {words}
+    </span>
+  );
+}
+
+function FindJob() {
+  const [text, setText] = useState('');
+  const busy = useRef(false);
+  const find = async (event: Event) => {
+    event.preventDefault();
+    const id = text.trim();
+    if (!id || busy.current) {
+      return;
+    }
+    busy.current = true;
+    try {
+      const { jobs } = await get<{ jobs: JobRow[] }>('find', { id });
+      const [job] = jobs;
+      if (job) {
+        setText('');
+        go(href(['job', job.queue, job.id]));
+      } else {
+        say(`No queue has a job with the id ${id}.`, true);
+      }
+    } catch (error) {
+      say((error as Problem).message, true);
+    } finally {
+      busy.current = false;
+    }
+  };
+  return (
+    <form class="find" role="search" onSubmit={(event) => void find(event)}>
+      <input
+        id="find"
+        type="search"
+        placeholder="Find a job by id  /"
+        aria-label="Find a job by its id"
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+    </form>
+  );
+}
+
+type Theme = 'light' | 'dark' | null;
+const theme = signal<Theme>(readTheme());
+applyTheme(theme.value);
+
+function readTheme(): Theme {
+  try {
+    const stored = localStorage.getItem('job-queue-theme');
+    return stored === 'light' || stored === 'dark' ? stored : null;
+  } catch {
+    return null; // storage is off
+  }
+}
+
+function applyTheme(next: Theme): void {
+  if (next) {
+    document.documentElement.dataset.theme = next;
+  } else {
+    delete document.documentElement.dataset.theme;
+  }
+}
+
+function ThemeButton() {
+  const dark = theme.value === null ? matchMedia('(prefers-color-scheme: dark)').matches : theme.value === 'dark';
+  const toggle = () => {
+    const next = dark ? 'light' : 'dark';
+    theme.value = next;
+    applyTheme(next);
+    try {
+      localStorage.setItem('job-queue-theme', next);
+    } catch {
+      // Storage is off: it holds until the page is closed.
+    }
+  };
+  const label = dark ? 'Use the light palette' : 'Use the dark palette';
+  return (
+    <button type="button" class="plain theme" onClick={toggle} aria-label={label} title={label}>
+      <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+        <circle cx="8" cy="8" r="5.5" fill="none" stroke="currentColor" stroke-width="1.5" />
+        <path d="M8 2.5a5.5 5.5 0 0 1 0 11z" fill="currentColor" />
+      </svg>
+    </button>
+  );
+}

@@ -1,0 +1,36 @@
+import { signal } from '@preact/signals';
+
+interface Toast {
+  id: number;
+  text: string;
+  bad: boolean;
+}
+
+const toasts = signal<Toast[]>([]);
+let last = 0;
+
+/** Says the outcome of an action at the foot of the page, also to screen readers. */
+export function say(text: string, bad = false): void {
+  const id = ++last;
+  toasts.value = [...toasts.value.slice(-3), { id, text, bad }];
+  setTimeout(() => dismiss(id), bad ? 12_000 : 5_000);
+}
+
+function dismiss(id: number): void {
+  toasts.value = toasts.value.filter((each) => each.id !== id);
+}
+
+export function Toasts() {
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {toasts.value.map(({ id, text, bad }) => (
+        <div key={id} class={`toast ${bad ? 'toast-bad' : ''}`}>
+          <span>{text}</span>
+          <button type="button" class="plain" aria-label="Dismiss" onClick={() => dismiss(id)}>
+            ×
+          </button>
+        </div>
+      ))}
+    </div>
+  );
+}

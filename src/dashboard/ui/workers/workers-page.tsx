@@ -1,0 +1,97 @@
+import type { WorkerView } from '../../api/views.js';
+import { count, plural } from '../parts/format.js';
+import { Notice, Time } from '../parts/parts.js';
+import { RunningJobs } from '../overview/workers-strip.js';
+import { connection, overview } from '../state/live.js';
+import { href } from '../state/route.js';
+
+const MOST = 50;
+
+/** Every worker process of the fleet: where it is, what it serves, what it runs. */
+export function WorkersPage() {
+  const workers = overview.value?.workers;
+  if (!workers) {
+    const away = connection.value === 'away' || connection.value === 'lost';
+    return (
+      <Notice
+        title={away ? 'There is nothing to show yet.' : 'Loading the workers…'}
+        kind={away ? 'problem' : 'loading'}
+      />
+    );
+  }
+  const running = workers.reduce((sum, worker) => sum + worker.running.length, 0);
+  return (
+    <>
+      <h1>
+        {workers.length === 0
+          ? 'No worker runs'
+          : `${plural(workers.length, 'worker')}, ${running === 0 ? 'all idle' : `${plural(running, 'job')} running`}`}
+      </h1>
+      {workers.length === 0 && (
+        <Notice title="No worker has announced itself within the last 30 s.">
+          <p>Jobs that are enqueued wait until one starts.</p>
+        </Notice>
+      )}
+      <ul class="workers">
+        {workers.map((worker) => (
+          <Worker key={worker.id} worker={worker} />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Worker({ worker }: { worker: WorkerView }) {
+  const { id, host, pid, seenAt, slots, version, startedAt, queues, running } = worker;
+  return (
+    <li class="worker">
+      <h2>
+        <bdi>{host}</bdi>
+        {pid !== null && <span class="quiet"> pid {pid}</span>}
+      </h2>
+      <dl class="figures">
+        <div>
+          <dt>Running</dt>
+          <dd>
+            {count(running.length)}
+            {slots !== null && ` of ${count(slots)}`}
+          </dd>
+        </div>
+        {version !== null && (
+          <div>
+            <dt>Version</dt>
+            <dd>
+              <bdi>{version}</bdi>
+            </dd>
+          </div>
+        )}
+        {startedAt !== null && (
+          <div>
+            <dt>Started</dt>
+            <dd>
+              <Time at={startedAt} />
+            </dd>
+          </div>
+        )}
+        <div>
+          <dt>Last seen</dt>
+          <dd>{seenAt > 0 ? <Time at={seenAt} /> : 'not announced'}</dd>
+        </div>
+        <div>
+          <dt>Id</dt>
+          <dd>
+            <code>{id}</code>
+          </dd>
+        </div>
+      </dl>
+      <p class="worker-queues">
+        {queues.map((queue) => (
+          <a key={queue} class="tag" href={href(['queue', queue])}>
+            <bdi>{queue}</bdi>
+          </a>
+        ))}
+      </p>
+      <RunningJobs running={running} most={MOST} />
+    </li>
+  );
+}

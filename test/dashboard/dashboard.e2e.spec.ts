@@ -1,0 +1,416 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  Injectable,
+  type CallHandler,
+  type CanActivate,
+  type ExecutionContext,
+  type NestInterceptor,
+} from '@nestjs/common';
+import { Command, type Redis } from 'ioredis';
+import type { JobQueue } from 'nest-job-queue';
+import { map, type Observable } from 'rxjs';
+import { patiently } from '../support/faults/wait.js';
+import { uniqueQueueName } from '../support/redis/redis.js';
+import { ask, startDashboard, type Platform } from './dashboard-app.js';
+
+const PLATFORMS: Platform[] = ['express', 'fastify'];
+
+/** Lets in who says a name, as a login would. */
+@Injectable()
+class NameGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const request = context.switchToHttp().getRequest<{ headers: Record<string, string>; user?: unknown }>();
+    const name = request.headers['x-user'];
+    request.user = name && { name, role: name === 'ops' ? 'operator' : 'viewer' };
+    return name !== undefined;
+  }
+}
+
+/** A wrapper of answers as many apps have one. */
+class WrapInterceptor implements NestInterceptor {
+  intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle().pipe(map((data) => ({ data, wrapped: true })));
+  }
+}
+
+/** So many dead letters, without a worker. */
+async function failSome(queue: JobQueue, count: number, messageOf: (i: number) => string): Promise<string[]> {
+  const handles = await queue.enqueueMany(
+    Array.from({ length: count }, (_, i) => ({ payload: { order: i }, maxAttempts: 1 })),
+  );
+  for (let i = 0; i < count; i++) {
+    const job = await queue.claim();
+    await queue.fail(job!, new Error(messageOf(i)));
+  }
+  return handles.map(({ id }) => id);
+}
+
+const OPS = { 'x-user': 'ops' };
+const VIEWER = { 'x-user': 'eve' };
+
+describe.each(PLATFORMS)('on %s', (platform) => {
+  const start = (setup: Parameters<typeof startDashboard>[0] = {}) =>
+    startDashboard({
+      platform,
+      jobs: { worker: false, reclaim: false, ...setup.jobs },
+      ...setup,
+    });
+
+  it('serves the page and its files, from a path with or without a slash, under a global prefix', async () => {
+    const { url } = await start({ prefix: 'admin' });
+    const page = await ask(url, {});
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(page.headers.get('content-security-policy')).toContain("script-src 'self'");
+    const [, script] = /<script [^>]*src="([^"]+)"/.exec(String(page.body.text)) ?? [];
+    const file = new URL(script!, url);
+    expect(file.href).toBe(`${url}/assets/${file.pathname.split('/').at(-1)}`);
+    const loaded = await ask(file.href, {});
+    expect([loaded.status, loaded.headers.get('content-encoding')]).toEqual([200, 'gzip']);
+    expect(loaded.headers.get('cache-control')).toContain('immutable');
+    expect(String(loaded.body.text).length).toBeGreaterThan(10_000);
+    const plain = await ask(file.href, { headers: { 'accept-encoding': 'identity' } });
+    expect(plain.headers.get('content-encoding')).toBeNull();
+    expect((await ask(`${url}/assets/../../etc/passwd`, {})).status).toBe(404);
+    expect((await ask(`${url}/assets/nothing.js`, {})).status).toBe(404);
+  });
+
+  it('shows queues with their depths, verdict and workers', async () => {
+    const name = uniqueQueueName('mail');
+    const app = await start({ dashboard: { queues: [name] } });
+    await app.queue(name).enqueueMany(Array.from({ length: 3 }, () => ({ payload: { to: 'ada@example.com' } })));
+    const job = await app.queue(name).claim({ worker: 'box:12:abc' });
+    const { body } = await app.get('/api/overview');
+    const { overview } = body as { overview: { queues: { name: string }[] } };
+    expect(overview).toMatchObject({
+      sentence: { severity: 'bad', sentence: expect.stringContaining('is stuck: 2 waiting') },
+      queues: [
+        {
+          name,
+          depths: { pending: 2, processing: 1, failed: 0 },
+          verdict: { severity: 'bad' },
+          totals: { enqueued: 3 },
+        },
+      ],
+      workers: [
+        {
+          id: 'box:12:abc',
+          host: 'box',
+          pid: 12,
+          running: [{ id: job!.id, queue: name, name, label: 'to: ada@example.com' }],
+        },
+      ],
+    });
+  });
+
+  it('lists a state in pages, and shows all of one job', async () => {
+    const name = uniqueQueueName('mail');
+    const app = await start({ dashboard: { queues: [name], redact: ['password'] } });
+    const queue = app.queue(name);
+    const [first] = await failSome(queue, 3, (i) => `Mail server ${i} refused`);
+    const page = await app.get(`/api/jobs?queue=${name}&state=failed&offset=1&limit=1`);
+    expect(page.body).toMatchObject({
+      total: 3,
+      jobs: [{ state: 'failed', error: 'Mail server 1 refused', attempts: 1, maxAttempts: 1 }],
+    });
+    const { id } = await queue.enqueue({ user: 'ada', password: 'secret', deep: [{ Password: 'too' }] });
+    const { body: secret } = await app.get(`/api/job?queue=${name}&id=${id}`);
+    expect(secret).toMatchObject({
+      payload: { user: 'ada', password: '[redacted]', deep: [{ Password: '[redacted]' }] },
+      whyNotRunning: expect.stringContaining('No worker handles this queue'),
+    });
+    expect(JSON.stringify(secret)).not.toContain('secret');
+    const { body } = await app.get(`/api/job?queue=${name}&id=${first}`);
+    expect(body).toMatchObject({
+      state: 'failed',
+      payload: { order: 0 },
+      hasResult: false,
+      attemptLog: [{ attempt: 1, outcome: 'error', error: { message: 'Mail server 0 refused' } }],
+      editRefusal: null,
+    });
+    expect((await app.get(`/api/job?queue=${name}&id=nobody`)).status).toBe(404);
+    expect((await app.get(`/api/job?queue=unknown&id=${first}`)).status).toBe(404);
+    expect((await app.get(`/api/jobs?queue=${name}&state=lost`)).status).toBe(400);
+    expect((await app.get(`/api/find?id=${first}`)).body).toMatchObject({ jobs: [{ id: first, queue: name }] });
+  });
+
+  it('searches ids, names and errors, and groups dead letters by error', async () => {
+    const name = uniqueQueueName('mail');
+    const app = await start({ dashboard: { queues: [name] } });
+    await failSome(app.queue(name), 7, (i) => (i < 5 ? `Timeout after ${i}00 ms` : `No such user "u${i}"`));
+    const found = await app.get(`/api/search?queue=${name}&state=failed&text=NO%20SUCH`);
+    expect(found.body).toMatchObject({ searched: 7, total: 7, cursor: null, jobs: [{}, {}] });
+    const groups = await app.get(`/api/errors?queue=${name}`);
+    expect(groups.body).toMatchObject({
+      searched: 7,
+      groups: [
+        { key: 'Timeout after … ms', count: 5, name: 'Error' },
+        { key: 'No such user …', count: 2 },
+      ],
+    });
+    const group = encodeURIComponent('Timeout after … ms');
+    expect((await app.get(`/api/search?queue=${name}&state=failed&group=${group}`)).body.jobs).toHaveLength(5);
+  });
+
+  it('acts on chosen jobs, spares those that have changed, and keeps a log of it', async () => {
+    const name = uniqueQueueName('mail');
+    const app = await start({ dashboard: { queues: [name], guards: [NameGuard] } });
+    const queue = app.queue(name);
+    const ids = await failSome(queue, 4, () => 'broken');
+    await queue.redrive([ids[3]!]);
+    const act = (action: string, state: string, chosen: string[]) =>
+      app.post('/api/jobs/act', { action, queue: name, state, ids: chosen }, OPS);
+    expect((await act('redrive', 'failed', [ids[0]!, ids[3]!])).body).toEqual({ done: 1, spared: 1 });
+    expect((await act('discard', 'failed', [ids[1]!])).body).toEqual({ done: 1, spared: 0 });
+    expect((await act('cancel', 'pending', [ids[0]!, ids[2]!])).body).toEqual({ done: 1, spared: 1 });
+    expect((await act('redrive', 'completed', [ids[0]!])).status).toBe(400);
+    const later = await queue.enqueue(null, { delayMs: 60_000 });
+    expect((await act('promote', 'scheduled', [later.id])).body).toEqual({ done: 1, spared: 0 });
+    expect((await act('remove', 'pending', [later.id])).body).toEqual({ done: 1, spared: 0 });
+    const pause = await app.post('/api/queue/act', { action: 'pause', queue: name }, OPS);
+    expect([pause.status, (await queue.stats()).pausedAt]).toEqual([200, expect.any(Date)]);
+    const { body } = await app.get(`/api/log?queue=${name}`, OPS);
+    const entries = body.entries as { action: string }[];
+    expect(entries.map(({ action }) => action)).toEqual([
+      'pause',
+      'remove',
+      'promote',
+      'cancel',
+      'discard',
+      'redrive',
+    ]);
+    expect(entries[5]).toEqual({
+      at: expect.any(Number),
+      queue: name,
+      user: 'ops',
+      action: 'redrive',
+      subject: '2 chosen failed jobs',
+      count: 1,
+    });
+  });
+
+  it('redrives with an edited payload, but not where parts of it are hidden', async () => {
+    const name = uniqueQueueName('mail');
+    const app = await start({ dashboard: { queues: [name], redact: ['secret'] } });
+    const [id] = await failSome(app.queue(name), 1, () => 'broken');
+    const edit = await app.post('/api/jobs/edit', { queue: name, id, payload: { order: 9 } });
+    expect(edit.body).toEqual({ done: 1, spared: 0 });
+    expect(await app.queue(name).get(id!)).toMatchObject({ status: 'pending', payload: { order: 9 } });
+    const hidden = await app.queue(name).enqueue({ secret: 1 }, { maxAttempts: 1 });
+    for (let job = await app.queue(name).claim(); job; job = await app.queue(name).claim()) {
+      await app.queue(name).fail(job, new Error('broken'), { final: true });
+    }
+    const refused = await app.post('/api/jobs/edit', { queue: name, id: hidden.id, payload: {} });
+    expect([refused.status, refused.body]).toEqual([
+      409,
+      { error: { code: 'refused', message: expect.stringContaining('redacted') } },
+    ]);
+  });
+
+  it('runs an action on all that match in the background, which can be stopped', async () => {
+    const name = uniqueQueueName('mail');
+    const app = await start({ dashboard: { queues: [name] } });
+    const queue = app.queue(name);
+    await failSome(queue, 30, (i) => (i % 3 === 0 ? 'Timeout' : 'Refused'));
+    const begun = await app.post('/api/runs', {
+      action: 'redrive',
+      queue: name,
+      state: 'failed',
+      match: { text: 'timeout' },
+    });
+    expect(begun.body).toMatchObject({ status: 'running', total: 30, done: 0 });
+    const ended = await patiently(async () => {
+      const { runs } = (await app.get('/api/runs')).body as { runs: { id: string; status: string }[] };
+      const run = runs.find(({ id }) => id === begun.body.id);
+      return run?.status === 'done' ? run : undefined;
+    });
+    expect(ended).toMatchObject({ done: 10, spared: 0, searched: 30 });
+    expect(await queue.stats()).toMatchObject({ failed: 20, pending: 10 });
+    await queue.enqueueMany(Array.from({ length: 1_200 }, () => ({ payload: null })));
+    const removed = await app.post('/api/runs', { action: 'remove', queue: name, state: 'pending', match: {} });
+    await app.post('/api/runs/stop', { queue: name, id: removed.body.id });
+    await patiently(async () => {
+      const { runs } = (await app.get('/api/runs')).body as { runs: { id: string; status: string }[] };
+      return ['stopped', 'done'].includes(runs.find(({ id }) => id === removed.body.id)?.status ?? '');
+    });
+    const { body } = await app.get(`/api/log?queue=${name}`);
+    expect(body.entries).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ action: 'redrive', subject: 'all failed jobs with "timeout"', count: 10 }),
+      ]),
+    );
+  });
+
+  it('lists, runs, pauses and resumes recurring jobs', async () => {
+    const name = uniqueQueueName('report');
+    const app = await start({ dashboard: { queues: [name] } });
+    await app.queue(name).schedules.upsert('nightly', { cron: '0 3 * * *', timeZone: 'Europe/Berlin' });
+    const { body } = await app.get('/api/schedules');
+    expect(body).toMatchObject({
+      schedules: [{ id: 'nightly', words: 'Every day at 03:00', timeZone: 'Europe/Berlin', status: 'active' }],
+    });
+    const act = (action: string) => app.post('/api/schedules/act', { action, queue: name, id: 'nightly' });
+    expect((await act('run')).body).toMatchObject({ done: 1, jobId: expect.any(String) });
+    expect((await act('pause')).status).toBe(200);
+    expect(await app.queue(name).schedules.get('nightly')).toMatchObject({ status: 'paused' });
+    expect((await act('resume')).status).toBe(200);
+    expect((await app.queue(name).stats()).pending).toBe(1);
+  });
+
+  it('decides by guard, by can and by readOnly what a request may do', async () => {
+    const name = uniqueQueueName('mail');
+    const app = await start({
+      dashboard: {
+        queues: [name],
+        guards: [NameGuard],
+        can: (action, request) => action === 'view' || (request.user as { role: string }).role === 'operator',
+      },
+    });
+    const pause = (headers: Record<string, string>) =>
+      app.post('/api/queue/act', { action: 'pause', queue: name }, headers);
+    expect((await app.get('/api/overview')).status).toBe(403);
+    expect((await app.get('')).status).toBe(403);
+    expect((await app.get('/api/stream')).status).toBe(403);
+    expect((await app.get('/api/session', VIEWER)).body).toMatchObject({ user: 'eve', actions: ['view'] });
+    expect((await pause(VIEWER)).body).toEqual({
+      error: { code: 'refused', message: 'You may not pause here.' },
+    });
+    expect((await pause(OPS)).status).toBe(200);
+    const readOnly = await start({ dashboard: { queues: [name], readOnly: true } });
+    expect((await readOnly.get('/api/session')).body).toMatchObject({ readOnly: true, actions: ['view'] });
+    const refused = await readOnly.post('/api/queue/act', { action: 'resume', queue: name });
+    expect([refused.status, refused.body]).toEqual([
+      403,
+      { error: { code: 'refused', message: 'This dashboard is read-only.' } },
+    ]);
+  });
+
+  it('serves only this machine without a guard, and says so', async () => {
+    const { url, log } = await start();
+    const warning = 'The dashboard at /queues has no guard, so it serves only browsers on this machine.';
+    expect(log.lines.join('\n')).toContain(warning);
+    expect((await ask(`${url}/api/session`, {})).status).toBe(200);
+    for (const name of ['x-forwarded-for', 'x-real-ip', 'forwarded']) {
+      expect((await ask(`${url}/api/session`, { headers: { [name]: '9.9.9.9' } })).status).toBe(403);
+    }
+    const remote = await start({ dashboard: { allowRemote: true } });
+    expect((await ask(`${remote.url}/api/session`, { headers: { 'x-forwarded-for': '9.9.9.9' } })).status).toBe(
+      200,
+    );
+  });
+
+  it('refuses changes that another site sends', async () => {
+    const name = uniqueQueueName('mail');
+    const app = await start({
+      dashboard: { queues: [name], guards: [NameGuard], origins: ['https://admin.example.com'] },
+    });
+    const body = { action: 'pause', queue: name };
+    const status = async (headers: Record<string, string>) =>
+      (await app.post('/api/queue/act', body, { ...OPS, ...headers })).status;
+    expect(await status({ 'sec-fetch-site': 'cross-site' })).toBe(403);
+    expect(await status({ 'sec-fetch-site': 'same-site' })).toBe(403);
+    expect(await status({ origin: 'https://evil.example' })).toBe(403);
+    expect(await status({ origin: 'null' })).toBe(403);
+    expect(await status({ origin: new URL(app.url).origin })).toBe(200);
+    expect(await status({ origin: 'https://admin.example.com' })).toBe(200);
+    expect(await status({ origin: 'https://ops.example', 'x-forwarded-host': 'ops.example' })).toBe(200);
+    // A form cannot add the header.
+    const form = await ask(`${app.url}/api/queue/act`, {
+      method: 'POST',
+      headers: OPS,
+      body: new URLSearchParams(body),
+    });
+    expect(form.status).toBe(403);
+    const text = await ask(`${app.url}/api/queue/act`, {
+      method: 'POST',
+      headers: { ...OPS, 'content-type': 'text/plain' },
+      body: JSON.stringify(body),
+    });
+    expect([403, 415]).toContain(text.status);
+  });
+
+  it('is not changed by an interceptor of the app that wraps answers', async () => {
+    const app = await start({ prepare: (nest) => nest.useGlobalInterceptors(new WrapInterceptor()) });
+    expect((await app.get('/api/session')).body).toMatchObject({ title: 'Queues', readOnly: false });
+  });
+
+  it('streams one reading to all viewers, and ends the streams when the app closes', async () => {
+    const name = uniqueQueueName('mail');
+    const { app, url, queue } = await start({ dashboard: { queues: [name], refreshMs: 100 } });
+    const viewers = await Promise.all(Array.from({ length: 3 }, () => listen(url)));
+    await queue(name).enqueue(null);
+    await patiently(() => viewers.every(({ events }) => /"pending":1/.test(events.at(-1) ?? '')));
+    await app.close();
+    await Promise.all(viewers.map(({ ended }) => ended));
+  });
+});
+
+/** Reads a stream as a browser does. */
+async function listen(url: string): Promise<{ events: string[]; ended: Promise<void> }> {
+  const response = await fetch(`${url}/api/stream`);
+  expect(response.headers.get('content-type')).toContain('text/event-stream');
+  const events: string[] = [];
+  const read = async () => {
+    const decoder = new TextDecoder();
+    let rest = '';
+    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+      rest += decoder.decode(chunk, { stream: true });
+      const parts = rest.split('\n\n');
+      rest = parts.pop() ?? '';
+      events.push(...parts);
+    }
+  };
+  return { events, ended: read() };
+}
+
+it('costs Redis the same with one viewer as with five, and nothing without', async () => {
+  const name = uniqueQueueName('mail');
+  const { url, queue } = await startDashboard({
+    jobs: { worker: false, reclaim: false },
+    dashboard: { queues: [name], refreshMs: 100 },
+  });
+  const client = queue(name).connection.client as Redis;
+  const sent: string[] = [];
+  const send = client.sendCommand.bind(client);
+  client.sendCommand = (command: Command, ...rest: unknown[]) => {
+    sent.push(command.name);
+    return send(command, ...(rest as []));
+  };
+  const perReading = async (viewers: number) => {
+    const open = await Promise.all(Array.from({ length: viewers }, () => listenFor(url)));
+    await patiently(() => open.every(({ count }) => count() > 5));
+    const [commands, readings] = [sent.length, open[0]!.count()];
+    await patiently(() => open[0]!.count() >= readings + 10);
+    const cost = (sent.length - commands) / (open[0]!.count() - readings);
+    open.forEach(({ stop }) => stop());
+    return cost;
+  };
+  const one = await perReading(1);
+  expect(await perReading(5)).toBeLessThan(one * 1.5);
+  // The last reading may still be on its way.
+  await patiently(async () => {
+    const before = sent.length;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    return sent.length === before;
+  });
+});
+
+async function listenFor(url: string): Promise<{ count(): number; stop(): void }> {
+  const control = new AbortController();
+  const response = await fetch(`${url}/api/stream`, { signal: control.signal });
+  let readings = 0;
+  const read = async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+      readings += decoder.decode(chunk).split('"overview"').length - 1;
+    }
+  };
+  read().catch(() => undefined); // it was stopped
+  return { count: () => readings, stop: () => control.abort() };
+}
+
+it('refuses options that it does not know', async () => {
+  const { JobQueueDashboardModule } = await import('nest-job-queue/dashboard');
+  expect(() => JobQueueDashboardModule.forRoot({ readonly: true } as object)).toThrow(/readOnly/);
+  expect(() => JobQueueDashboardModule.forRoot({ path: '../x' })).toThrow(/path: expected/);
+  expect(() => JobQueueDashboardModule.forRoot({ guards: ['no'] as never })).toThrow(/guards/);
+});
