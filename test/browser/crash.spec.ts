@@ -87,6 +87,18 @@ it('draws the job where it is: in a lane, in the broken lane of the same process
   expect(await page.locator('#workers > [data-state=dead]').count()).toBe(0);
 });
 
+it('shows a process that died with nothing to do as broken for a moment, and its successor beside it', async () => {
+  await workersRun(page, 2);
+  const pids = await page.locator('#workers .pid').allTextContents();
+  await page.getByRole('button', { name: 'Kill worker-1' }).click();
+  const broken = page.locator('#workers > [data-state=dead]');
+  await broken.waitFor();
+  expect(pids).toContain(await broken.locator('.pid').textContent());
+  expect(await broken.locator('.job').count()).toBe(0);
+  await broken.waitFor({ state: 'detached' });
+  await workersRun(page, 2);
+});
+
 it('shows a claim that drains, and is full again at a heartbeat', async () => {
   await shop.post('/workers/configure', { work_latency_ms: '4000' });
   const [id] = await shop.enqueue({ kind: 'email' });

@@ -229,6 +229,29 @@ it('expired claims are taken back by hand; the page says when there is none', as
   await patiently(async () => (await numberOf(page, 'Taken back')) === 1);
 });
 
+it('asks nothing of Redis while it is hidden, and shows what is new when it is seen again', async () => {
+  const hide = (hidden: boolean) =>
+    page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));`);
+  // The shop itself counts once a second, for the charts.
+  const seen = await commandsIn(2_000);
+  await hide(true);
+  await patiently(async () => (await commandsIn(1_000)) < seen / 6);
+  await enqueueEmails(3);
+  await hide(false);
+  await says(page, '.pending .range', '1 to 3 of 3');
+});
+
+async function commandsIn(ms: number): Promise<number> {
+  const before = await commandsSoFar();
+  await page.waitForTimeout(ms);
+  return (await commandsSoFar()) - before;
+}
+
+async function commandsSoFar(): Promise<number> {
+  return Number(/total_commands_processed:(\d+)/.exec(await redis.info('stats'))![1]);
+}
+
 const near = (value: number | undefined) => (value === undefined ? value : expect.closeTo(value, -1));
 
 const plotted = (facts: number[]) => patiently(async () => String((await figures(page))[0]) === String(facts));

@@ -25,6 +25,9 @@ describe('a job in words', () => {
   it('says whom or what it is for, and never fails', () => {
     expect(job('email', { recipient: 'ada@example.com', order: 21 })).toBe('Mail to ada@…, order 21');
     expect(job('email', { to: 'grace@example.com', subject: 'Hello' })).toBe('Mail to grace@…, “Hello”');
+    expect(job('email', { to: `${'x'.repeat(50)}@example.com`, order: 4 })).toBe(
+      `Mail to ${'x'.repeat(30)}…, order 4`,
+    );
     expect(job('webhook', { event: 'order.paid', data: { order: 3 } })).toBe('Webhook order.paid, order 3');
     expect(job('thumbnail', { product: 'mug', width: 240 })).toBe('Thumbnail of the mug, 240 px');
     expect(job('invoice', { customer: 'Ada Lovelace' })).toBe('Invoice for Ada Lovelace');

@@ -34,9 +34,9 @@ export function showCrash({ running, steps }) {
 
 let announced;
 
-/** Each step once: what is left of a claim would be read out for seconds. */
+/** Each step once, without what is left of its claim: that would be read out for seconds. */
 function announce(step) {
   if (step?.name === announced) return;
   announced = step?.name;
-  setText(byId('crash-said'), step?.text ?? '');
+  setText(byId('crash-said'), step?.text.replace(/ in \d+\.\d s\.$/, '.') ?? '');
 }

@@ -4,6 +4,7 @@ type Fields = Record<string, unknown>;
 type Labelled = Pick<JobRecord, 'name' | 'payload'> & { brokenPayload?: string };
 
 const LONGEST = 240;
+const LONGEST_NAME = 30;
 
 /** What a job is, in words: "Mail to ada@…, order 21". A payload of another shape is shown as it is. */
 export function labelOf({ name, payload, brokenPayload }: Labelled): string {
@@ -45,10 +46,11 @@ function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 
-/** The host of an address says less than who it is for. */
+/** The host of an address says less than who it is for. What follows a long name is to be seen, too. */
 function whom(start: string, recipient: unknown): string | undefined {
   if (!isText(recipient)) return undefined;
-  return `${start} ${recipient.replace(/^([^@\s]{1,40})@[^@\s]+$/, '$1@…')}`;
+  const name = recipient.replace(/^([^@\s]+)@[^@\s]+$/, '$1@…');
+  return `${start} ${name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name}`;
 }
 
 function numbered(order: unknown): string | undefined {
