@@ -38,6 +38,7 @@ export type {
   JobStatus,
   LogLine,
   QueueStats,
+  UnservedName,
   StoredError,
 } from './queue/model/job.js';
 export {

@@ -6,7 +6,7 @@ export type {
   JobQueueModuleOptions,
   JobQueueOptionsFactory,
   QueueSettings,
-  ReclaimSchedule,
+  MaintenanceSchedule,
 } from './nest/options/job-queue.options.js';
 export { JobHandler, type JobHandlerOptions } from './nest/handlers/job-handler.decorator.js';
 export type { ThreadOptions } from './nest/handlers/thread-option.js';
@@ -21,4 +21,4 @@ export {
 } from './nest/service/job-events.js';
 export { InjectQueue, getQueueToken } from './nest/connection/inject-queue.decorator.js';
 export { JobQueueService, type EnqueueJobOptions } from './nest/service/job-queue.service.js';
-export { RECLAIM_CRON_JOB } from './nest/lifecycle/reclaim.scheduler.js';
+export { MAINTENANCE_CRON_JOB } from './nest/lifecycle/maintenance.scheduler.js';

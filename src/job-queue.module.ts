@@ -22,7 +22,7 @@ import { JobListeners } from './nest/handlers/job-listeners.js';
 import { LifecycleOrder, LifecycleOrderModule } from './nest/lifecycle/lifecycle-order.js';
 import { QueueRegistry } from './nest/connection/queue-registry.js';
 import { QuietLogger } from './nest/connection/quiet-logger.js';
-import { ReclaimScheduler } from './nest/lifecycle/reclaim.scheduler.js';
+import { MaintenanceScheduler } from './nest/lifecycle/maintenance.scheduler.js';
 import { RedisConnection } from './nest/connection/redis-connection.js';
 import { FailureLog } from './worker/attempt/failure-log.js';
 import { WorkerLifecycle } from './nest/lifecycle/worker-lifecycle.js';
@@ -70,21 +70,21 @@ const providers: Provider[] = [
   JobListeners,
   {
     provide: BootAudit,
-    useFactory: ({ audit }: ResolvedModuleOptions, queues: QueueRegistry, logger: QuietLogger) =>
-      new BootAudit(audit, queues, logger),
+    useFactory: ({ audit, maintenance }: ResolvedModuleOptions, queues: QueueRegistry, logger: QuietLogger) =>
+      new BootAudit(audit, maintenance !== false, queues, logger),
     inject: [RESOLVED_OPTIONS, QueueRegistry, QuietLogger],
   },
   {
-    provide: ReclaimScheduler,
+    provide: MaintenanceScheduler,
     useFactory: (
-      { reclaim, logFailures }: ResolvedModuleOptions,
+      { maintenance, logFailures }: ResolvedModuleOptions,
       queues: QueueRegistry,
       ref: ModuleRef,
       logger: QuietLogger,
       listeners: JobListeners,
     ) => {
       const failures = new FailureLog(logger, logFailures);
-      return new ReclaimScheduler(reclaim, queues, ref, logger, listeners, failures);
+      return new MaintenanceScheduler(maintenance, queues, ref, logger, listeners, failures);
     },
     inject: [RESOLVED_OPTIONS, QueueRegistry, ModuleRef, QuietLogger, JobListeners],
   },
@@ -97,7 +97,7 @@ const providers: Provider[] = [
       RedisConnection,
       QueueRegistry,
       HandlerRegistry,
-      ReclaimScheduler,
+      MaintenanceScheduler,
       QuietLogger,
       JobListeners,
       BootAudit,

@@ -2,20 +2,26 @@
 -- One consistent look at the queue, at a cost that does not grow with it.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] how long ago a worker may have been seen and still counts, in ms
--- Returns a flat list of field, value: the depths, ages in ms, workers, paused_at_ms, then the counters.
+-- Returns a flat list of field, value: the depths, ages in ms, workers, unserved (JSON: names that no live worker handles, and
+--   how long their jobs have waited, in ms, as the front of the line shows; '' for none), maintained_at_ms,
+--   maintenance_overdue, paused_at_ms, then the counters.
 -- Repeated: looks again.
 --@include lib/core/keys
 --@include lib/core/clock
+local waiting_since, live_since = {}, now - tonumber(ARGV[1])
 local function age_of(id)
-  local ready_at, enqueued_at = unpack(redis.pcall('HMGET', job .. id, 'ready_at_ms', 'enqueued_at_ms'))
+  local ready_at, enqueued_at, name = unpack(redis.pcall('HMGET', job .. id, 'ready_at_ms', 'enqueued_at_ms', 'name'))
   local since = tonumber(ready_at or enqueued_at)
+  if since and name then
+    waiting_since[name] = math.min(waiting_since[name] or now, since)
+  end
   return since and math.max(0, now - since) or 0
 end
 
 -- The front of the line holds the oldest job, but for what a reclaim put before it; a few more are looked at.
 local function oldest_age()
   local age = 0
-  for _, id in ipairs(redis.call('LRANGE', pending, -10, -1)) do
+  for _, id in ipairs(redis.call('LRANGE', pending, -20, -1)) do
     age = math.max(age, age_of(id))
   end
   for _, id in ipairs(redis.call('ZRANGE', prioritized, 0, 4)) do
@@ -30,6 +36,29 @@ local function oldest_age()
   return due[2] and math.max(age, now - tonumber(due[2])) or age
 end
 
+-- Jobs that nobody takes gather at the front of the line: what is seen there is what waits for a worker.
+local function unserved_names(live)
+  local unserved = {}
+  for name, since in pairs(waiting_since) do
+    if live == 0 or tonumber(redis.call('ZSCORE', names, name) or 0) < live_since then
+      unserved[#unserved + 1] = { name = name, waiting_ms = now - since }
+    end
+  end
+  return #unserved > 0 and cjson.encode(unserved) or ''
+end
+
+-- The first announcement of a worker stands for a first run, so that a fleet that begins is not late at once.
+local function is_maintenance_overdue(age, expired)
+  local last_run_at, every = unpack(redis.call('HMGET', sweep, 'last_run_at_ms', 'every_ms'))
+  if last_run_at then
+    return now - last_run_at > 60000 + 3 * (tonumber(every) or 0)
+  end
+  return age > 60000 or expired > 0
+end
+
+local age = oldest_age()
+local expired = redis.call('ZCOUNT', claims, '-inf', now)
+local live = redis.call('ZCOUNT', workers, live_since, '+inf')
 local answer = {
   'now_ms', now,
   'pending', redis.call('LLEN', pending) + redis.call('ZCARD', prioritized),
@@ -38,9 +67,12 @@ local answer = {
   'completed', redis.call('LLEN', completed),
   'failed', redis.call('ZCARD', dead),
   'cancelled', redis.call('LLEN', cancelled),
-  'oldest_pending_age_ms', oldest_age(),
-  'expired_claims', redis.call('ZCOUNT', claims, '-inf', now),
-  'workers', redis.call('ZCOUNT', workers, now - tonumber(ARGV[1]), '+inf'),
+  'oldest_pending_age_ms', age,
+  'expired_claims', expired,
+  'workers', live,
+  'unserved', unserved_names(live),
+  'maintained_at_ms', redis.call('HGET', sweep, 'maintained_at_ms') or '',
+  'maintenance_overdue', is_maintenance_overdue(age, expired) and 1 or 0,
   'paused_at_ms', redis.call('HGET', settings, 'paused_at_ms') or '',
 }
 for _, value in ipairs(redis.call('HGETALL', stats)) do

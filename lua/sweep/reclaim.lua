@@ -5,7 +5,8 @@
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
 -- ARGV[10] the most claims to take back in this call; ARGV[11] a gap, in ms; ARGV[12] the wait after a gap, in ms, where no
---   worker announced the visibility timeout, of which a heartbeat is a third
+--   worker announced the visibility timeout, of which a heartbeat is a third; ARGV[13] how often the caller maintains the
+--   queue, in ms, or '' where it only takes claims back
 -- Returns more ('1' when expired claims are left), then for each claim: id, pending | failed | cancelled.
 -- Repeated: takes the next slice; a claim that was taken back is no longer in claims.
 --@include lib/core/keys
@@ -30,6 +31,9 @@ if last_run_at and now - last_run_at > gap then
   hold_until = now + wait
 end
 redis.call('HSET', sweep, 'last_run_at_ms', now, 'hold_until_ms', hold_until)
+if ARGV[first + 3] ~= '' then
+  redis.call('HSET', sweep, 'maintained_at_ms', now, 'every_ms', ARGV[first + 3])
+end
 if now < hold_until then
   return { '0' }
 end

@@ -21,6 +21,10 @@ export interface JobQueueHealthOptions {
    * are busy, or the worker is paused here. Holds only where this process runs one.
    */
   maxSinceLastFetchMs?: number;
+  /** How long jobs may have waited for a worker that handles their name, where none lives, in ms. */
+  maxUnservedMs?: number;
+  /** After how long such a wait is among the `warnings`, in ms, which never make a check fail. Default 60,000. */
+  unservedWarningMs?: number;
   /** Whether each queue must have a worker, in this process or any other. Default false. */
   requireWorker?: boolean;
   /** How long Redis may take to answer, in ms. Default 1,000. */
@@ -31,6 +35,8 @@ export interface JobQueueHealthOptions {
 export interface JobQueueHealthReport extends Record<string, unknown> {
   /** Why it is down, in words. */
   message?: string;
+  /** What needs a look and makes no check fail: jobs that no live worker handles, a queue that no process maintains. */
+  warnings?: string[];
   redis: { reachable: boolean; latencyMs?: number };
   /** This process's worker; absent in a producer. */
   worker?: WorkerHealth;
@@ -48,7 +54,13 @@ export type QueueHealth = Pick<
   | 'oldestPendingAgeMs'
   | 'expiredClaims'
   | 'workers'
-> & { paused: boolean };
+> & {
+  paused: boolean;
+  /** Absent where there are none. */
+  unserved?: QueueStats['unserved'];
+  /** Absent where the queue is maintained. */
+  maintenanceOverdue?: true;
+};
 
 /** A worker as a health check reports it. */
 export interface WorkerHealth {

@@ -7,7 +7,7 @@ import { duration, wholeNumber } from '../queue/model/queue-options.js';
 import { QueueRegistry } from '../nest/connection/queue-registry.js';
 import { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
 import type { JobQueueHealthOptions, JobQueueHealthReport, QueueHealth, WorkerHealth } from './health-report.js';
-import { reasonsAgainst } from './thresholds.js';
+import { reasonsAgainst, warningsOf } from './thresholds.js';
 
 const count = () => wholeNumber(0, Number.MAX_SAFE_INTEGER).optional();
 const optionsSchema = z.strictObject(
@@ -21,6 +21,8 @@ const optionsSchema = z.strictObject(
     maxFailed: count(),
     maxExpiredClaims: count(),
     maxSinceLastFetchMs: duration(1).optional(),
+    maxUnservedMs: duration(0).optional(),
+    unservedWarningMs: duration(0).default(60_000),
     requireWorker: z.boolean({ error: 'expected true or false' }).default(false),
     timeoutMs: duration(1).default(1_000),
   },
@@ -78,7 +80,13 @@ export class JobQueueHealthIndicator {
     }
     const byName = Object.fromEntries(names.map((name, i) => [name, queueHealth(stats[i]!)]));
     const reasons = [...this.refusal(), ...reasonsAgainst(limits, byName, worker.worker)];
-    const report: JobQueueHealthReport = { redis: { reachable: true, latencyMs }, ...worker, queues: byName };
+    const warnings = warningsOf(limits, byName);
+    const report: JobQueueHealthReport = {
+      ...(warnings.length > 0 && { warnings }),
+      redis: { reachable: true, latencyMs },
+      ...worker,
+      queues: byName,
+    };
     return reasons.length > 0 ? session.down({ message: reasons.join('; '), ...report }) : session.up(report);
   }
 
@@ -117,5 +125,7 @@ function queueHealth(stats: QueueStats): QueueHealth {
     expiredClaims,
     workers,
     paused,
+    ...(stats.unserved.length > 0 && { unserved: stats.unserved }),
+    ...(stats.maintenanceOverdue && { maintenanceOverdue: true as const }),
   };
 }

@@ -1,3 +1,5 @@
+import type { UnservedName } from '../queue/model/job.js';
+import { show } from '../queue/model/names.js';
 import type { JobQueueHealthOptions, QueueHealth, WorkerHealth } from './health-report.js';
 
 /** Why queues and worker are not as they should be, in words; nothing where all is well. */
@@ -14,6 +16,25 @@ export function reasonsAgainst(
   ];
 }
 
+/** What needs a look, in words, and makes no check fail. */
+export function warningsOf(
+  { unservedWarningMs = 0 }: JobQueueHealthOptions,
+  queues: Record<string, QueueHealth>,
+): string[] {
+  return Object.entries(queues).flatMap(([queue, { unserved = [], maintenanceOverdue }]) => [
+    ...unserved
+      .filter(({ waitingMs }) => waitingMs > unservedWarningMs)
+      .map((each) => `${queue}: ${unservedText(each)}`),
+    ...(maintenanceOverdue
+      ? [`${queue}: no process maintains the queue; leave maintenance on in at least one process of the fleet`]
+      : []),
+  ]);
+}
+
+function unservedText({ name, waitingMs }: UnservedName): string {
+  return `jobs named ${show(name)} wait for ${waitingMs} ms, and no live worker handles the name`;
+}
+
 function workerReasons(
   { maxSinceLastFetchMs = Infinity }: JobQueueHealthOptions,
   worker: WorkerHealth | undefined,
@@ -28,13 +49,17 @@ function workerReasons(
 }
 
 function queueReasons(limits: JobQueueHealthOptions, queue: QueueHealth): string[] {
-  const { pending, oldestPendingAgeMs, failed, expiredClaims } = queue;
+  const { pending, oldestPendingAgeMs, failed, expiredClaims, unserved = [] } = queue;
+  const { maxUnservedMs = Infinity } = limits;
   return [
     ...(limits.requireWorker && queue.workers === 0
       ? [pending > 0 ? `${pending} waiting, no worker` : 'no worker']
       : []),
     ...over(pending, limits.maxPending, `${pending} waiting`),
     ...over(oldestPendingAgeMs, limits.maxOldestPendingAgeMs, `the oldest waits for ${oldestPendingAgeMs} ms`),
+    ...unserved
+      .filter(({ waitingMs }) => waitingMs > maxUnservedMs)
+      .map((each) => `${unservedText(each)}, more than ${maxUnservedMs}`),
     ...over(failed, limits.maxFailed, `${failed} dead letters`),
     ...over(expiredClaims, limits.maxExpiredClaims, `${expiredClaims} expired claims`),
   ];

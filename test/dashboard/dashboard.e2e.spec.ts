@@ -52,7 +52,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
   const start = (setup: Parameters<typeof startDashboard>[0] = {}) =>
     startDashboard({
       platform,
-      jobs: { worker: false, reclaim: false, ...setup.jobs },
+      jobs: { worker: false, maintenance: false, ...setup.jobs },
       ...setup,
     });
 
@@ -365,7 +365,7 @@ async function listen(url: string): Promise<{ events: string[]; ended: Promise<v
 it('costs Redis the same with one viewer as with five, and nothing without', async () => {
   const name = uniqueQueueName('mail');
   const { url, queue } = await startDashboard({
-    jobs: { worker: false, reclaim: false },
+    jobs: { worker: false, maintenance: false },
     dashboard: { queues: [name], refreshMs: 100 },
   });
   const client = queue(name).connection.client as Redis;

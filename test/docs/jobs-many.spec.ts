@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { DynamicModule, INestApplication, Type } from '@nestjs/common';
 import { JobQueueService } from 'nest-job-queue';
 import type { Subscription } from 'rxjs';
-import { ReclaimScheduler } from '#nest/lifecycle/reclaim.scheduler.js';
+import { MaintenanceScheduler } from '#nest/lifecycle/maintenance.scheduler.js';
 import { startApp } from '../nest/app.js';
 import { eventually } from '../support/faults/wait.js';
 import { example, failing, redisUrl, service, stateOf } from './jobs-setup.js';
@@ -13,7 +13,7 @@ import { example, failing, redisUrl, service, stateOf } from './jobs-setup.js';
 async function sweep(app: INestApplication, queue: string): Promise<void> {
   const { redis, keys } = stateOf(queue);
   await redis.hdel(keys.sweep, 'tidied_at_ms');
-  await app.get(ReclaimScheduler).runOnce();
+  await app.get(MaintenanceScheduler).runOnce();
 }
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');

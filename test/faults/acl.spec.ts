@@ -111,7 +111,11 @@ describe('a user with the minimal rights', () => {
     }
     const log = new KeptLog();
     const redis = server.url.replace('//', '//queue:pw@');
-    const app = await startApp({ jobs: { redis, reclaim: { everyMs: 100 } }, providers: [Handler, Often], log });
+    const app = await startApp({
+      jobs: { redis, maintenance: { everyMs: 100 } },
+      providers: [Handler, Often],
+      log,
+    });
     const jobs = app.get(JobQueueService);
     const seen: string[] = [];
     const listening = jobs.events.subscribe(({ status }) => void seen.push(status));

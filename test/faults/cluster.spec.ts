@@ -72,7 +72,7 @@ describe('a user with few rights', () => {
   it('has enqueue, work, sweeps, health and the doctor, also while the slot moves', async () => {
     const [client, name] = [await createClusterUser(cluster, rights), uniqueQueueName()];
     const app = await startApp({
-      jobs: { redis: client, reclaim: { everyMs: 100 } },
+      jobs: { redis: client, maintenance: { everyMs: 100 } },
       providers: [handlerOf(name)],
     });
     const jobs = app.get(JobQueueService);

@@ -85,7 +85,7 @@ describe('credentials that Redis refuses', () => {
 
   it.each(ways)('in %s: are in no log line, error or health report', async (_, redis) => {
     const log = new KeptLog();
-    const jobs = { redis: redis(), enqueueTimeoutMs: 50, durabilityTimeoutMs: 1, reclaim: false } as const;
+    const jobs = { redis: redis(), enqueueTimeoutMs: 50, durabilityTimeoutMs: 1, maintenance: false } as const;
     const app = await startApp({ jobs, log });
     const service = app.get(JobQueueService);
     const errors = await Promise.all([
@@ -116,7 +116,7 @@ describe('credentials that were right', () => {
     await grant(SECRET);
     const log = new KeptLog();
     const app = await startApp({
-      jobs: { redis: options(), worker: false, reclaim: false, enqueueTimeoutMs: atMost(1_000) },
+      jobs: { redis: options(), worker: false, maintenance: false, enqueueTimeoutMs: atMost(1_000) },
       log,
     });
     const jobs = app.get(JobQueueService);

@@ -19,7 +19,9 @@ async function producerOf(name: string, durabilityTimeoutMs: number) {
   const replica = await startReplica({ port: Number(new URL(line.url).port) });
   line.delay(BEHIND_MS);
   const queues = { [name]: { durability: 'replica' as const, durabilityTimeoutMs } };
-  const app = await startApp({ jobs: { redis: master.url, worker: false, reclaim: false, audit: 'off', queues } });
+  const app = await startApp({
+    jobs: { redis: master.url, worker: false, maintenance: false, audit: 'off', queues },
+  });
   return { master, line, replica, jobs: app.get(JobQueueService) };
 }
 

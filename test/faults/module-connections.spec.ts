@@ -17,7 +17,7 @@ const SILENT_MS = 1_500;
 /** A worker and a producer that have done a job, each with the URL that it was given. */
 async function apps(urls: { worker: string; producer: string }) {
   const name = uniqueQueueName();
-  const options = { enqueueTimeoutMs: 1_000, reclaim: false, audit: 'off' } as const;
+  const options = { enqueueTimeoutMs: 1_000, maintenance: false, audit: 'off' } as const;
   const worker = await startApp({ jobs: { ...options, redis: urls.worker }, providers: [handlerOf(name)] });
   const producer = await startApp({ jobs: { ...options, redis: urls.producer, worker: false } });
   const jobs = producer.get(JobQueueService);

@@ -19,7 +19,7 @@ async function check(app: INestApplication, options?: JobQueueHealthOptions) {
 /** An app that only enqueues, and a queue of its own with so many jobs that wait. */
 async function producer(waiting: number, parts: TestApp = {}) {
   const name = uniqueQueueName('email');
-  const app = await startApp({ ...parts, jobs: { worker: false, reclaim: false, ...parts.jobs } });
+  const app = await startApp({ ...parts, jobs: { worker: false, maintenance: false, ...parts.jobs } });
   const queue = app.get(JobQueueService).queue(name);
   await queue.enqueueMany(Array.from({ length: waiting }, () => ({ payload: null })));
   return { app, queue, name };
@@ -173,6 +173,41 @@ describe('down, and says why', () => {
     expect(await check(app, { maxPending: 1, requireWorker: true })).toMatchObject({
       message: `${name}: 3 waiting, no worker; ${name}: 3 waiting, more than 1`,
     });
+  });
+});
+
+describe('warns, and stays up', () => {
+  it('where jobs wait for a worker that is not there; down only by a threshold', async () => {
+    const { app, name, queue } = await producer(0);
+    const { id } = await queue.enqueue(null, { name: 'emial' });
+    expect(await check(app)).not.toHaveProperty('warnings');
+    const redis = connect();
+    await redis.hset(`queue:${name}:job:${id}`, 'enqueued_at_ms', Date.now() - 90_000);
+    const warning = new RegExp(
+      `^${name}: jobs named "emial" wait for 9\\d{4} ms, and no live worker handles the name$`,
+    );
+    const report = await check(app);
+    expect(report).toMatchObject({ status: 'up', queues: { [name]: { unserved: [{ name: 'emial' }] } } });
+    expect(report.warnings).toContainEqual(expect.stringMatching(warning));
+    expect((await check(app, { unservedWarningMs: 120_000 })).warnings ?? []).not.toContainEqual(
+      expect.stringMatching(warning),
+    );
+    expect(await check(app, { maxUnservedMs: 120_000 })).toMatchObject({ status: 'up' });
+    const down = await check(app, { maxUnservedMs: 60_000 });
+    expect(down.status).toBe('down');
+    expect(down.message).toContain('no live worker handles the name, more than 60000');
+  });
+
+  it('where no process of the fleet maintains a queue', async () => {
+    const name = uniqueQueueName('email');
+    const app = await startApp({ jobs: { maintenance: false }, providers: [handlerOf(name)] });
+    expect(await check(app)).not.toHaveProperty('warnings');
+    // As if the first worker had come two minutes ago, by the server's clock.
+    await connect().hset(`queue:${name}:sweep`, 'last_run_at_ms', Date.now() - 120_000);
+    const text = `${name}: no process maintains the queue; leave maintenance on in at least one process of the fleet`;
+    expect(await check(app)).toMatchObject({ status: 'up', warnings: [text] });
+    await startApp({ jobs: { worker: false, maintenance: { everyMs: 100 }, queues: { [name]: {} } } });
+    await eventually(async () => (await check(app)).warnings === undefined);
   });
 });
 

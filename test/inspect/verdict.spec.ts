@@ -14,6 +14,9 @@ const QUIET: QueueStats = {
   oldestPendingAgeMs: 0,
   expiredClaims: 0,
   workers: 2,
+  unserved: [],
+  maintainedAt: null,
+  maintenanceOverdue: false,
   pausedAt: null,
   totals: {},
 };

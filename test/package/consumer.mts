@@ -48,7 +48,11 @@ class Producer {
 
 class Options implements JobQueueOptionsFactory {
   createJobQueueOptions(): JobQueueModuleOptions {
-    return { redis: { host: 'cache' }, queues: { jobs: { concurrency: 20 } }, reclaim: { cron: '*/10 * * * * *' } };
+    return {
+      redis: { host: 'cache' },
+      queues: { jobs: { concurrency: 20 } },
+      maintenance: { cron: '*/10 * * * * *' },
+    };
   }
 }
 

@@ -8,7 +8,7 @@ import { SendEmailHandler } from './send-email.handler.js';
   imports: [
     JobQueueModule.forRoot({
       queues: { 'send-email': { visibilityMs: 1_000, concurrency: 1 } },
-      reclaim: { everyMs: 500 },
+      maintenance: { everyMs: 500 },
     }),
   ],
   providers: [SendEmailHandler],

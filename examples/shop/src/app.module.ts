@@ -18,7 +18,7 @@ import { WebhookModule } from './webhook/webhook.module.js';
     JobQueueModule.forRoot({
       worker: settings.works,
       queues: { [settings.queue]: { visibilityMs: settings.visibilityMs, concurrency: settings.concurrency } },
-      reclaim: settings.reclaimMs > 0 && { everyMs: settings.reclaimMs },
+      maintenance: settings.reclaimMs > 0 && { everyMs: settings.reclaimMs },
       shutdownTimeoutMs: 5_000,
       audit: settings.audit,
     }),

@@ -1,17 +1,25 @@
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import { auditServer, describeFinding, RedisAuditError } from '../../queue/doctor/server-audit.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
+import type { QueueStats } from '../../queue/model/job.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 
 /** How long the server may take to answer all questions, in ms. */
 const ANSWER_MS = 2_000;
 
+/** When a process that maintains no queue looks again whether another does, in ms: by then a fleet has started. */
+const MAINTENANCE_LOOK_MS = 65_000;
+
 /** Looks once, as soon as Redis is there, for what endangers jobs on it. */
 export class BootAudit {
   private asking: Promise<void> | undefined;
+  /** The queues that no process maintains, of which the log was told. */
+  private readonly unmaintained = new Set<string>();
 
   constructor(
     private readonly mode: ResolvedModuleOptions['audit'],
+    /** Whether this process maintains its queues. */
+    private readonly maintains: boolean,
     private readonly queues: QueueRegistry,
     private readonly logger: JobQueueLogger,
   ) {}
@@ -46,5 +54,37 @@ export class BootAudit {
     for (const finding of findings) {
       this.logger.warn(`Redis at ${redis.address}: ${describeFinding(finding)}`);
     }
+    if (!this.maintains) {
+      await this.lookForMaintenance();
+      setTimeout(() => void this.lookForMaintenance().catch(() => undefined), MAINTENANCE_LOOK_MS).unref();
+    }
   }
+
+  /** Only warns, once for a queue: the process that maintains it may start after this one. */
+  private async lookForMaintenance(): Promise<void> {
+    const queues = this.queues.all.filter(({ name }) => !this.unmaintained.has(name));
+    await Promise.all(
+      queues.map(async (queue) => {
+        const stats = await queue.stats();
+        if (stats.maintenanceOverdue || (!stats.maintainedAt && isUsed(stats))) {
+          this.unmaintained.add(queue.name);
+          this.logger.warn(unmaintained(queue.name, stats.maintainedAt));
+        }
+      }),
+    );
+  }
+}
+
+/** A queue without jobs and workers keeps no memory of its maintenance. */
+function isUsed({ workers, pending, scheduled, processing }: QueueStats): boolean {
+  return workers + pending + scheduled + processing > 0;
+}
+
+/** Says that no process maintains a queue, what follows and what to do. */
+function unmaintained(queue: string, maintainedAt: Date | null): string {
+  const last = maintainedAt ? `since ${maintainedAt.toISOString()}` : 'yet';
+  return (
+    `No process has maintained queue "${queue}" ${last}, and this one has maintenance: false. Expired claims are not taken ` +
+    'back, and nothing is deleted by age. Leave maintenance on in at least one process of the fleet.'
+  );
 }

@@ -9,7 +9,7 @@ import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import type { JobListeners } from '../handlers/job-listeners.js';
 import type { LifecycleOrder, Runtime } from './lifecycle-order.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
-import type { ReclaimScheduler } from './reclaim.scheduler.js';
+import type { MaintenanceScheduler } from './maintenance.scheduler.js';
 import type { RedisConnection } from '../connection/redis-connection.js';
 
 /** How long the boot waits to see whether Redis is there, where it may go on without, in ms. */
@@ -35,7 +35,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     private readonly redis: RedisConnection,
     private readonly queues: QueueRegistry,
     private readonly handlers: HandlerRegistry,
-    private readonly reclaim: ReclaimScheduler,
+    private readonly maintenance: MaintenanceScheduler,
     private readonly logger: JobQueueLogger,
     private readonly listeners: JobListeners,
     private readonly audit: BootAudit,
@@ -107,7 +107,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       return;
     }
     this.startedAt = performance.now();
-    this.reclaim.start();
+    this.maintenance.start();
     if (!this.audited || (this.expected && !this.redis.ready)) {
       this.starting = this.startWhenReady();
     } else if (this.expected) {
@@ -200,7 +200,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   private async stop(): Promise<void> {
     const { shutdownTimeoutMs } = this.options;
     this.drainBy = performance.now() + shutdownTimeoutMs;
-    await Promise.all([this.current?.stop(), this.reclaim.stop(shutdownTimeoutMs)]);
+    await Promise.all([this.current?.stop(), this.maintenance.stop(shutdownTimeoutMs)]);
     await this.handlers.close(this.leftMs);
   }
 

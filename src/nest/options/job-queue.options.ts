@@ -27,8 +27,8 @@ export interface QueueSettings extends QueueOptions {
   prefetch?: number;
 }
 
-/** When expired claims are taken back: every so many ms, or at the times of a cron expression. */
-export type ReclaimSchedule = { everyMs: number } | { cron: string; timeZone?: string };
+/** When a process maintains its queues: every so many ms, or at the times of a cron expression. */
+export type MaintenanceSchedule = { everyMs: number } | { cron: string; timeZone?: string };
 
 /**
  * Options of `JobQueueModule.forRoot`. Those of a queue (`visibilityMs`, `maxAttempts`, …) are the defaults of all
@@ -48,8 +48,12 @@ export interface JobQueueModuleOptions extends QueueOptions {
   concurrency?: number;
   /** False makes the process a producer only: it enqueues and reads, and runs no handler. Default true. */
   worker?: boolean;
-  /** When this process takes back expired claims; false: never, other processes do. Default `{ everyMs: 5_000 }`. */
-  reclaim?: ReclaimSchedule | false;
+  /**
+   * When this process maintains the queues that it knows: takes back expired claims, also of clients of the Redis pattern,
+   * moves due jobs, and deletes what is over a limit or an age. `false`: never. Then another process of the fleet must, and
+   * audit and health warn where none does. Default `{ everyMs: 5_000 }`.
+   */
+  maintenance?: MaintenanceSchedule | false;
   /** How long running handlers and the last settlements may take when the app closes, in ms. Default 10,000. */
   shutdownTimeoutMs?: number;
   /**
@@ -83,7 +87,7 @@ export interface ResolvedModuleOptions {
   queues: Record<string, QueueSettings>;
   concurrency: number | undefined;
   worker: boolean;
-  reclaim: ReclaimSchedule | false;
+  maintenance: MaintenanceSchedule | false;
   shutdownTimeoutMs: number;
   requireRedis: { timeoutMs: number } | false;
   audit: 'warn' | 'error' | 'off';
@@ -111,7 +115,7 @@ const optionsSchema = z.strictObject(
       .default({}),
     concurrency: slotFields.concurrency,
     worker: boolean().default(true),
-    reclaim: z.unknown().optional(),
+    maintenance: z.unknown().optional(),
     shutdownTimeoutMs: timerDuration(1).default(10_000),
     requireRedis: z.unknown().optional(),
     audit: z.enum(['warn', 'error', 'off'], { error: "expected 'warn', 'error' or 'off'" }).default('warn'),
@@ -121,7 +125,7 @@ const optionsSchema = z.strictObject(
 );
 
 // Checked by themselves and not as a union, so that an error can name the key and suggest the one that was meant.
-const reclaimSchema = z.strictObject(
+const maintenanceSchema = z.strictObject(
   {
     everyMs: timerDuration(100).optional(),
     cron: z
@@ -149,7 +153,7 @@ const requireRedisSchema = z.strictObject(
  */
 export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedModuleOptions {
   const checked = checkOptions(FOR_ROOT, optionsSchema, options);
-  const { redis, queues, concurrency, worker, reclaim, shutdownTimeoutMs, ...others } = checked;
+  const { redis, queues, concurrency, worker, maintenance, shutdownTimeoutMs, ...others } = checked;
   const { requireRedis, audit, logFailures, ...queueDefaults } = others;
   Object.keys(queues).forEach(checkQueueName);
   return {
@@ -158,7 +162,7 @@ export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedMo
     queues: Object.fromEntries(Object.entries(queues).map(([name, settings]) => [name, given(settings)])),
     concurrency,
     worker,
-    reclaim: checkReclaim(reclaim),
+    maintenance: checkMaintenance(maintenance),
     shutdownTimeoutMs,
     requireRedis: checkRequireRedis(requireRedis),
     audit,
@@ -181,12 +185,12 @@ function checkRedis(redis: ResolvedModuleOptions['redis'] | undefined): Resolved
   return value;
 }
 
-function checkReclaim(value: unknown): ReclaimSchedule | false {
+function checkMaintenance(value: unknown): MaintenanceSchedule | false {
   if (value === false) {
     return false;
   }
-  const subject = `${FOR_ROOT}.reclaim`;
-  const { everyMs, cron, timeZone } = checkOptions(subject, reclaimSchema, value ?? { everyMs: 5_000 });
+  const subject = `${FOR_ROOT}.maintenance`;
+  const { everyMs, cron, timeZone } = checkOptions(subject, maintenanceSchema, value ?? { everyMs: 5_000 });
   if ((everyMs === undefined) === (cron === undefined)) {
     throw new InvalidOptionError(subject, 'either everyMs or cron', everyMs === undefined ? 'neither' : 'both');
   }

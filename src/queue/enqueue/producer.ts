@@ -4,6 +4,7 @@ import { answersOfAll } from './bulk-result.js';
 import { faultOf, EnqueueRejected, type EnqueueAnswer, type EncodedJob } from '../store/enqueue-call.js';
 import { EnqueueBatcher, fitOneStep } from './enqueue-batcher.js';
 import { JobHandle, type JobSource } from '../results/job-handle.js';
+import { UnservedWatch } from './unserved-watch.js';
 import type { QueueAdmin } from '../queue-operator.js';
 
 /** The ways to the server, by durability; that of durable enqueues is made by the first of them. */
@@ -20,8 +21,11 @@ export class Producer {
   /** Whether there was a durable enqueue, which opens a connection. */
   private durable = false;
 
+  private readonly unserved: UnservedWatch;
+
   constructor(private readonly queue: QueueAdmin) {
     this.enqueuers = this.newEnqueuers();
+    this.unserved = new UnservedWatch(queue);
   }
 
   async add<Result>(job: EncodedJob, source: JobSource): Promise<JobHandle<Result>> {
@@ -59,6 +63,7 @@ export class Producer {
 
   /** Closes the connection of durable enqueues, once nothing is under way any more. */
   closeIdle(): void {
+    this.unserved.close();
     if (this.durable) {
       DurableConnection.of(this.queue.connection).closeIdle();
     }
@@ -89,6 +94,7 @@ export class Producer {
   }
 
   private handleOf<Result>(job: EncodedJob, answer: EnqueueAnswer, source: JobSource): JobHandle<Result> {
+    this.unserved.added(answer.id, answer.name ?? job.name);
     return new JobHandle(answer.id, answer.name ?? job.name, this.queue.name, answer.outcome, source);
   }
 

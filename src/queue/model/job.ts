@@ -129,6 +129,13 @@ export interface LogLine {
   message: string;
 }
 
+/** Jobs of one name that wait for a worker which is not there. */
+export interface UnservedName {
+  name: string;
+  /** How long the oldest of them has waited, in ms. */
+  waitingMs: number;
+}
+
 /** The depths, ages and counters of a queue at one moment. */
 export interface QueueStats {
   pending: number;
@@ -144,6 +151,18 @@ export interface QueueStats {
   expiredClaims: number;
   /** Worker processes that announced themselves within the last 30 s. */
   workers: number;
+  /**
+   * The names of waiting jobs that no live worker announced, the longest wait first, as the front of the line shows: up to
+   * 20 plain and 6 prioritized jobs. Workers of other languages announce nothing.
+   */
+  unserved: UnservedName[];
+  /** When a process last maintained the queue; null where none did since there are jobs or workers. */
+  maintainedAt: Date | null;
+  /**
+   * Whether no process maintains the queue: its last maintenance is longer ago than a minute and three of its intervals, or a
+   * minute is over since the first worker came, or since the oldest job waits.
+   */
+  maintenanceOverdue: boolean;
   pausedAt: Date | null;
   /** Counters since the queue exists: enqueued, completed, failed, reclaimed, … */
   totals: Record<string, number>;

@@ -1,4 +1,4 @@
-import type { QueueStats } from '../model/job.js';
+import type { QueueStats, UnservedName } from '../model/job.js';
 
 /** Decodes the reply of `lua/queue/stats.lua`, a flat list of field and value. */
 export function decodeStats(reply: readonly (string | number)[]): QueueStats {
@@ -7,6 +7,7 @@ export function decodeStats(reply: readonly (string | number)[]): QueueStats {
     values.set(String(reply[i]), reply[i + 1]!);
   }
   const number = (field: string) => Number(values.get(field) ?? 0);
+  const date = (field: string) => (values.get(field) ? new Date(number(field)) : null);
   const totals: Record<string, number> = {};
   for (const [field, value] of values) {
     if (field.endsWith('_total')) {
@@ -23,7 +24,17 @@ export function decodeStats(reply: readonly (string | number)[]): QueueStats {
     oldestPendingAgeMs: number('oldest_pending_age_ms'),
     expiredClaims: number('expired_claims'),
     workers: number('workers'),
-    pausedAt: values.get('paused_at_ms') ? new Date(number('paused_at_ms')) : null,
+    unserved: decodeUnserved(String(values.get('unserved') ?? '')),
+    maintainedAt: date('maintained_at_ms'),
+    maintenanceOverdue: number('maintenance_overdue') === 1,
+    pausedAt: date('paused_at_ms'),
     totals,
   };
+}
+
+function decodeUnserved(text: string): UnservedName[] {
+  const names = text === '' ? [] : (JSON.parse(text) as { name: string; waiting_ms: number }[]);
+  return names
+    .map(({ name, waiting_ms: waitingMs }) => ({ name, waitingMs }))
+    .toSorted((a, b) => b.waitingMs - a.waitingMs);
 }

@@ -86,9 +86,13 @@ export class QueueCalls extends JobCalls {
     );
   }
 
-  /** @param gapMs a gap between sweeps that means the server was away; @param waitMs how long to wait after one */
-  reclaim(limit: number, gapMs: number, waitMs: number) {
-    return call('sweepReclaim', this.keys.standard, [...this.retention, limit, gapMs, waitMs], (reply) => {
+  /**
+   * @param gapMs a gap between sweeps that means the server was away; @param waitMs how long to wait after one
+   * @param everyMs how often the caller maintains the queue; undefined where it only takes claims back
+   */
+  reclaim(limit: number, gapMs: number, waitMs: number, everyMs?: number) {
+    const args = [...this.retention, limit, gapMs, waitMs, everyMs ?? ''];
+    return call('sweepReclaim', this.keys.standard, args, (reply) => {
       const [more, ...pairs] = reply as string[];
       return { reclaimed: decodeReclaimed(pairs), more: more === '1' };
     });
@@ -149,6 +153,18 @@ export class QueueCalls extends JobCalls {
     ]);
     const args = [worker, serves ? '1' : '0', limitsText(this.options), ...said];
     return call('queueRegisterWorker', this.keys.standard, args, () => undefined);
+  }
+
+  /**
+   * Answers which of the jobs wait although no live worker handles their names, by position; how many workers live, and some
+   * of the names that they handle.
+   */
+  unserved(jobs: readonly { id: string; name: string }[]) {
+    const args = [WORKER_SEEN_MS, ...jobs.flatMap(({ id, name }) => [id, name])];
+    return call('queueUnserved', this.keys.standard, args, (reply) => {
+      const [waiting, workers, names] = reply as [number[], number, string[]];
+      return { waiting: waiting.map((index) => index - 1), workers: Number(workers), names };
+    });
   }
 
   stats(): ScriptCall<QueueStats> {

@@ -81,7 +81,10 @@ export class Sweeper {
     // A gap this long means that the server was away, not that a sweeper was late; then live workers get one heartbeat.
     const gapMs = Math.max(visibilityMs / 2, 2 * this.intervalMs);
     await this.inSlices(async () => {
-      const { reclaimed, more } = await this.run(queue, scripts.reclaim(SLICE, gapMs, visibilityMs / 3));
+      const { reclaimed, more } = await this.run(
+        queue,
+        scripts.reclaim(SLICE, gapMs, visibilityMs / 3, this.intervalMs),
+      );
       report.reclaimed += reclaimed.length;
       await this.tell(queue, reclaimed);
       return more;

@@ -14,6 +14,9 @@ describe('stats.lua', () => {
       oldestPendingAgeMs: 0,
       expiredClaims: 0,
       workers: 0,
+      unserved: [],
+      maintainedAt: null,
+      maintenanceOverdue: false,
       pausedAt: null,
       totals: {},
     });
@@ -92,5 +95,47 @@ describe('stats.lua', () => {
     await q.redis.rpush(q.keys.pending, 'gone');
     await q.redis.zadd(q.keys.prioritized, 1, 'gone-too');
     expect(await q.run(q.scripts.stats())).toMatchObject({ pending: 2, oldestPendingAgeMs: 0 });
+  });
+
+  it('name the waiting jobs that no live worker handles, the longest wait first', async () => {
+    const q = testQueue();
+    for (const [id, name] of [
+      ['a', 'emial'],
+      ['b', 'mail'],
+      ['c', 'fax'],
+    ] as const) {
+      await q.run(q.scripts.enqueue([{ id, name, payload: '{}', options: '' }]));
+    }
+    const now = await q.now();
+    await q.redis.hset(q.keys.job('c'), 'enqueued_at_ms', now - 90_000);
+    const names = async () => (await q.run(q.scripts.stats())).unserved.map(({ name }) => name);
+    expect(await names()).toEqual(['fax', 'emial', 'mail']);
+    expect((await q.run(q.scripts.stats())).unserved[0]!.waitingMs).toBeGreaterThanOrEqual(90_000);
+    await q.run(q.scripts.announce('w1', true, [{ name: 'mail', maxAttempts: 1, maxCrashes: 1 }]));
+    expect(await names()).toEqual(['fax', 'emial']);
+    await q.run(q.scripts.announce('w1', false));
+    expect(await names()).toEqual(['fax', 'emial', 'mail']);
+  });
+
+  it('tell when the queue was maintained, and that no process does', async () => {
+    const q = testQueue();
+    const look = () => q.run(q.scripts.stats());
+    await q.add('a');
+    expect(await look()).toMatchObject({ maintainedAt: null, maintenanceOverdue: false });
+    await q.redis.hset(q.keys.job('a'), 'enqueued_at_ms', (await q.now()) - 61_000);
+    expect(await look()).toMatchObject({ maintainedAt: null, maintenanceOverdue: true });
+    await q.run(q.scripts.announce('w1', true)); // from now on a minute to begin
+    expect(await look()).toMatchObject({ maintainedAt: null, maintenanceOverdue: false });
+    await q.redis.hset(q.keys.sweep, 'last_run_at_ms', (await q.now()) - 61_000);
+    expect(await look()).toMatchObject({ maintainedAt: null, maintenanceOverdue: true });
+    await q.run(q.scripts.reclaim(10, 1e12, 0));
+    expect(await look()).toMatchObject({ maintainedAt: null, maintenanceOverdue: false });
+    const before = await q.now();
+    await q.run(q.scripts.reclaim(10, 1e12, 0, 10_000));
+    expect((await look()).maintainedAt!.getTime()).toBeGreaterThanOrEqual(before);
+    await q.redis.hset(q.keys.sweep, 'last_run_at_ms', (await q.now()) - 89_000);
+    expect(await look()).toMatchObject({ maintenanceOverdue: false });
+    await q.redis.hset(q.keys.sweep, 'last_run_at_ms', (await q.now()) - 91_000);
+    expect(await look()).toMatchObject({ maintenanceOverdue: true });
   });
 });

@@ -45,13 +45,13 @@ describe('@OnJobEvent', () => {
         seen.push(event);
       }
     }
-    const app = await startApp({ jobs: { worker: false, reclaim: false }, providers: [Pager] });
+    const app = await startApp({ jobs: { worker: false, maintenance: false }, providers: [Pager] });
     const queue = app.get(JobQueueService).queue(name);
     const { id } = await queue.enqueue({ n: 1 }, { maxAttempts: type === 'failed' ? 1 : 3 });
     await queue.claim();
     if (type === 'cancelled') await queue.cancel(id);
     await connect().zadd(`queue:${name}:claims`, 1, id);
-    const sweeping = await startApp({ jobs: { worker: false, reclaim: { everyMs: 100 } }, providers: [Pager] });
+    const sweeping = await startApp({ jobs: { worker: false, maintenance: { everyMs: 100 } }, providers: [Pager] });
     sweeping.get(JobQueueService).queue(name);
     await eventually(() => seen.length > 0);
     expect(seen).toHaveLength(1);

@@ -68,7 +68,7 @@ describe('the audit at boot', () => {
     await redis.set('any', 'value').catch(() => undefined);
     await eventually(async () => (await redis.info('persistence')).includes('aof_last_write_status:err'));
     const log = new KeptLog();
-    await startApp({ jobs: { redis: url, worker: false, reclaim: false }, log });
+    await startApp({ jobs: { redis: url, worker: false, maintenance: false }, log });
     expect(log.lines).toContainEqual(
       expect.stringContaining('persistence: expected aof_last_write_status ok, found err. Redis cannot write'),
     );
@@ -98,6 +98,29 @@ describe('the audit at boot', () => {
           `found queue:${other}:pending. Jobs wait under the other spelling`,
       ),
     ]);
+  });
+
+  it('warns a process that does not maintain its queues where no other does', async () => {
+    const { url } = await startOwnRedis({ args: SOUND });
+    const queues = { mail: {} };
+    const boot = async () => {
+      const log = new KeptLog();
+      const app = await startApp({
+        jobs: { redis: url, worker: false, maintenance: false, queues, audit: 'error' },
+        log,
+      });
+      return { app, said: log.lines.filter((line) => line.includes('has maintained queue "mail"')) };
+    };
+    const { app, said } = await boot();
+    expect(said).toEqual([]); // of a queue that nobody uses yet nothing is known
+    await app.get(JobQueueService).queue('mail').enqueue(null);
+    expect((await boot()).said).toEqual([
+      expect.stringContaining('No process has maintained queue "mail" yet, and this one has maintenance: false.'),
+    ]);
+    await startApp({ jobs: { redis: url, worker: false, maintenance: { everyMs: 100 }, queues } });
+    const redis = connect({}, url);
+    await eventually(async () => (await redis.hexists('queue:mail:sweep', 'maintained_at_ms')) === 1);
+    expect((await boot()).said).toEqual([]);
   });
 
   it("audit: 'off' looks for nothing", async () => {
@@ -140,7 +163,7 @@ describe('the audit at boot', () => {
   const UNSOUND = [...SOUND, '--maxmemory-policy', 'allkeys-lru'];
 
   describe.each([
-    ['a producer', () => ({ worker: false, reclaim: false }) as const, []],
+    ['a producer', () => ({ worker: false, maintenance: false }) as const, []],
     ['a worker', () => ({}), [handlerOf(uniqueQueueName())]],
   ])('follows where Redis comes later, in %s', (_who, own, providers) => {
     it('and warns once, however often Redis goes', async () => {
@@ -173,7 +196,7 @@ describe('the audit at boot', () => {
 
   it("audit: 'error' follows in a producer: health says why, and the app lives", async () => {
     const [port, log, name] = [await freePort(), new KeptLog(), uniqueQueueName()];
-    const jobs = { redis: `redis://127.0.0.1:${port}`, audit: 'error', worker: false, reclaim: false } as const;
+    const jobs = { redis: `redis://127.0.0.1:${port}`, audit: 'error', worker: false, maintenance: false } as const;
     const app = await startApp({ jobs, log });
     await startOwnRedis({ port, args: UNSOUND });
     const health = async () => (await app.get(JobQueueHealthIndicator).check()).jobQueue;

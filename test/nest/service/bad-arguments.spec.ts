@@ -69,7 +69,7 @@ const verbs: Record<string, Parameter[]> = {
 
 describe('every method of the service refuses an argument that is none, by name, and writes nothing', () => {
   it.each(Object.entries(verbs))('%s', async (verb, parameters) => {
-    const jobs = (await startApp({ jobs: { worker: false, reclaim: false } })).get(JobQueueService);
+    const jobs = (await startApp({ jobs: { worker: false, maintenance: false } })).get(JobQueueService);
     const state = queueOn(connect(), {}, name);
     await jobs.enqueue(name, 1, { id: 'a' });
     const before = await state.snapshot();

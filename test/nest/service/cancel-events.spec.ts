@@ -25,7 +25,7 @@ async function hearing(redis: string = testRedisUrl()) {
       seen.push(event);
     }
   }
-  const app = await startApp({ jobs: { redis, worker: false, reclaim: false }, providers: [Listener] });
+  const app = await startApp({ jobs: { redis, worker: false, maintenance: false }, providers: [Listener] });
   return { jobs: app.get(JobQueueService), seen };
 }
 

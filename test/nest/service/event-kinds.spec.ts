@@ -104,7 +104,7 @@ describe.each(Object.entries(CAUSES))('the event %s', (kind, { options, handle, 
       await eventually(async () => Number((await connect().pubsub('NUMSUB', `queue:${name}:events`))[1]) === 1);
     }
     const { id } = await listener.enqueue(name, { of: kind });
-    await startApp({ providers: [Provider], jobs: { reclaim: false, shutdownTimeoutMs: 200 } });
+    await startApp({ providers: [Provider], jobs: { maintenance: false, shutdownTimeoutMs: 200 } });
     await running.promise;
     await act?.(listener, name, id);
     await eventually(() => heard.length >= (here ? 1 : 0) && seen.length >= (everywhere ? 1 : 0));

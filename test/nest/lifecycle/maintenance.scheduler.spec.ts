@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { Interval, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule';
-import { JobHandler, JobQueueService, RECLAIM_CRON_JOB } from 'nest-job-queue';
+import { JobHandler, JobQueueService, MAINTENANCE_CRON_JOB } from 'nest-job-queue';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { signal, startApp, type TestApp } from '../app.js';
 
 /** A job whose worker has died: claimed, and the claim expired long ago. */
 async function lostJob(name: string): Promise<string> {
-  const app = await startApp({ jobs: { worker: false, reclaim: false } });
+  const app = await startApp({ jobs: { worker: false, maintenance: false } });
   const queue = app.get(JobQueueService).queue(name);
   const { id } = await queue.enqueue({ n: 1 });
   await queue.claim();
@@ -35,22 +35,22 @@ async function expectRecovery(parts: TestApp): Promise<void> {
 
 describe('the reclaim', () => {
   it('runs by itself where the app has no scheduler', async () => {
-    await expectRecovery({ jobs: { reclaim: { everyMs: 100 } } });
+    await expectRecovery({ jobs: { maintenance: { everyMs: 100 } } });
   });
 
   it('runs in the registry where the app has one', async () => {
-    await expectRecovery({ jobs: { reclaim: { everyMs: 100 } }, imports: [ScheduleModule.forRoot()] });
+    await expectRecovery({ jobs: { maintenance: { everyMs: 100 } }, imports: [ScheduleModule.forRoot()] });
   });
 
   it('runs by a cron expression', async () => {
-    await expectRecovery({ jobs: { reclaim: { cron: '* * * * * *', timeZone: 'Europe/Berlin' } } });
+    await expectRecovery({ jobs: { maintenance: { cron: '* * * * * *', timeZone: 'Europe/Berlin' } } });
   });
 
   it('covers queues that this process only knows by name', async () => {
     const name = uniqueQueueName();
     const id = await lostJob(name);
-    const app = await startApp({ jobs: { worker: false, reclaim: { everyMs: 100 } } });
-    const worker = await startApp({ jobs: { reclaim: false }, providers: [handler(name)] });
+    const app = await startApp({ jobs: { worker: false, maintenance: { everyMs: 100 } } });
+    const worker = await startApp({ jobs: { maintenance: false }, providers: [handler(name)] });
     app.get(JobQueueService).queue(name);
     expect(await worker.get(JobQueueService).result(name, id)).toBe(2);
   });
@@ -59,7 +59,7 @@ describe('the reclaim', () => {
     const name = uniqueQueueName();
     await lostJob(name);
     const app = await startApp({
-      jobs: { reclaim: false },
+      jobs: { maintenance: false },
       imports: [ScheduleModule.forRoot()],
       providers: [handler(name)],
     });
@@ -68,16 +68,16 @@ describe('the reclaim', () => {
   });
 
   it('is a cron job that operators see, with the right next date, and that ends with the app', async () => {
-    const app = await startApp({ jobs: { reclaim: { everyMs: 90_000 } }, imports: [ScheduleModule.forRoot()] });
+    const app = await startApp({ jobs: { maintenance: { everyMs: 90_000 } }, imports: [ScheduleModule.forRoot()] });
     const registry = app.get(SchedulerRegistry);
-    const job = registry.getCronJob(RECLAIM_CRON_JOB);
+    const job = registry.getCronJob(MAINTENANCE_CRON_JOB);
     expect(job.isActive).toBe(true);
     const inMs = job.nextDate().toMillis() - Date.now();
     expect(inMs).toBeGreaterThan(80_000);
     expect(inMs).toBeLessThanOrEqual(90_000);
     await app.close();
     expect(job.isActive).toBe(false);
-    expect(registry.getCronJobs().has(RECLAIM_CRON_JOB)).toBe(false);
+    expect(registry.getCronJobs().has(MAINTENANCE_CRON_JOB)).toBe(false);
   });
 
   it("leaves the app's own schedules as they are: an interval fires once", async () => {

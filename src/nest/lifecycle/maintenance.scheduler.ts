@@ -5,23 +5,23 @@ import type { JobQueueLogger } from '../../queue/model/logger.js';
 import type { FailureLog } from '../../worker/attempt/failure-log.js';
 import { Sweeper } from '../../worker/maintenance/sweeper.js';
 import type { JobListeners } from '../handlers/job-listeners.js';
-import type { ReclaimSchedule } from '../options/job-queue.options.js';
+import type { MaintenanceSchedule } from '../options/job-queue.options.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 
 /** The name of the cron job in the app's SchedulerRegistry. */
-export const RECLAIM_CRON_JOB = 'nest-job-queue:reclaim';
+export const MAINTENANCE_CRON_JOB = 'nest-job-queue:maintenance';
 
 /**
- * Runs the sweep of all queues that this process knows, as a cron job: in the app's SchedulerRegistry, where it has one,
+ * Maintains all queues that this process knows, as a cron job: in the app's SchedulerRegistry, where it has one,
  * so that it is seen and can be stopped there; else by itself. Harmless when every replica does it.
  */
-export class ReclaimScheduler {
+export class MaintenanceScheduler {
   private job: CronJob | undefined;
   private registry: SchedulerRegistry | undefined;
   private sweeper: Sweeper | undefined;
 
   constructor(
-    private readonly schedule: ReclaimSchedule | false,
+    private readonly schedule: MaintenanceSchedule | false,
     private readonly queues: QueueRegistry,
     private readonly moduleRef: ModuleRef,
     private readonly logger: JobQueueLogger,
@@ -33,18 +33,18 @@ export class ReclaimScheduler {
     if (this.schedule === false || this.job) {
       return;
     }
-    const time = new ReclaimTime(this.schedule);
+    const time = new MaintenanceTime(this.schedule);
     this.sweeper = new Sweeper(this.queues.all, time.periodMs, this.logger, this.listeners.listener, this.failures);
     this.job = CronJob.from({
-      name: RECLAIM_CRON_JOB,
+      name: MAINTENANCE_CRON_JOB,
       cronTime: time.expression,
       onTick: () => this.runOnce(),
       waitForCompletion: true,
-      errorHandler: (error: unknown) => this.logger.error(`The reclaim failed: ${(error as Error).message}`),
+      errorHandler: (error: unknown) => this.logger.error(`The maintenance failed: ${(error as Error).message}`),
     });
     this.job.setTime(time);
     this.registry = this.findRegistry();
-    this.registry?.addCronJob(RECLAIM_CRON_JOB, this.job);
+    this.registry?.addCronJob(MAINTENANCE_CRON_JOB, this.job);
     this.job.start();
   }
 
@@ -61,8 +61,8 @@ export class ReclaimScheduler {
     if (!job || !sweeper) {
       return;
     }
-    if (registry?.getCronJobs().get(RECLAIM_CRON_JOB) === job) {
-      registry.deleteCronJob(RECLAIM_CRON_JOB);
+    if (registry?.getCronJobs().get(MAINTENANCE_CRON_JOB) === job) {
+      registry.deleteCronJob(MAINTENANCE_CRON_JOB);
     } else {
       void job.stop();
     }
@@ -86,11 +86,11 @@ export class ReclaimScheduler {
 type Instant = ReturnType<CronTime['getNextDateFrom']>;
 
 /** The times of a cron expression, or every so many ms, which an expression cannot say. */
-class ReclaimTime extends CronTime {
+class MaintenanceTime extends CronTime {
   readonly expression: string;
   private readonly everyMs: number | undefined;
 
-  constructor(schedule: ReclaimSchedule) {
+  constructor(schedule: MaintenanceSchedule) {
     const [expression, zone] = 'cron' in schedule ? [schedule.cron, schedule.timeZone] : ['* * * * * *'];
     super(expression, zone);
     this.expression = expression;

@@ -1,0 +1,59 @@
+import { silentLogger } from '../model/logger.js';
+import { show } from '../model/names.js';
+import type { QueueAdmin } from '../queue-operator.js';
+
+/** How long after the first enqueue of a name it is looked whether a worker handles it, in ms: a deploy takes a moment. */
+const LOOK_AFTER_MS = 5_000;
+
+/** How many names of one queue are remembered. */
+const MOST_NAMES = 1_000;
+
+/**
+ * Logs, once per name, that jobs which were enqueued here wait and no live worker handles their name: it may be misspelled.
+ * It looks a while after the first enqueue of a name, and costs an enqueue nothing but a look into a set.
+ */
+export class UnservedWatch {
+  private readonly known = new Set<string>();
+  private readonly asked = new Map<string, { id: string; name: string }>();
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly queue: QueueAdmin,
+    private readonly lookAfterMs: number = LOOK_AFTER_MS,
+  ) {}
+
+  /** Takes note of a job that was added. */
+  added(id: string, name: string): void {
+    if (this.known.has(name) || this.known.size >= MOST_NAMES || this.queue.connection.logger === silentLogger) {
+      return;
+    }
+    this.known.add(name);
+    this.asked.set(name, { id, name });
+    this.timer ??= setTimeout(() => void this.look(), this.lookAfterMs).unref();
+  }
+
+  close(): void {
+    clearTimeout(this.timer);
+    this.asked.clear();
+  }
+
+  private async look(): Promise<void> {
+    this.timer = undefined;
+    const jobs = [...this.asked.values()];
+    this.asked.clear();
+    const { connection, name: queue } = this.queue;
+    try {
+      const { waiting, workers, names } = await this.queue.call((scripts) => scripts.unserved(jobs));
+      const served = names.length > 0 ? `they handle ${names.map(show).join(', ')}` : 'they handle no name';
+      for (const { id, name } of waiting.map((index) => jobs[index]!)) {
+        connection.logger.warn(
+          `No live worker handles the name ${show(name)} in queue "${queue}": job ${id} waits for one. ` +
+            `${workers === 0 ? 'The queue has no live worker' : `Live workers of the queue: ${workers}; ${served}`}. ` +
+            'Check the spelling of the name, or deploy a handler for it.',
+        );
+      }
+    } catch {
+      jobs.forEach(({ name }) => this.known.delete(name)); // the next enqueue of the name asks again
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+
+const handlers = [{ name: 'mail', maxAttempts: 1, maxCrashes: 1 }];
+
+describe('unserved.lua', () => {
+  it('tells which jobs wait for a worker that is not there, and what is known of the workers', async () => {
+    const q = testQueue();
+    for (const [id, name] of [
+      ['a', 'mail'],
+      ['b', 'emial'],
+      ['c', 'gone'],
+      ['d', 'emial'],
+    ] as const) {
+      await q.run(
+        q.scripts.enqueue([{ id, name, payload: '{}', options: id === 'd' ? '{"delay_ms":60000}' : '' }]),
+      );
+    }
+    await q.run(q.scripts.remove('c'));
+    const jobs = [
+      ['a', 'mail'],
+      ['b', 'emial'],
+      ['c', 'gone'],
+      ['d', 'emial'],
+    ].map(([id, name]) => ({
+      id: id!,
+      name: name!,
+    }));
+    const look = () => expectUnchanged(q, () => q.run(q.scripts.unserved(jobs)));
+    expect(await look()).toEqual({ waiting: [0, 1, 3], workers: 0, names: [] });
+    await q.run(q.scripts.announce('w1', true, handlers));
+    expect(await look()).toEqual({ waiting: [1, 3], workers: 1, names: ['mail'] });
+    await q.redis.zincrby(q.keys.names, -31_000, 'mail');
+    expect(await look()).toEqual({ waiting: [0, 1, 3], workers: 1, names: [] });
+  });
+});
