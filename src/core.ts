@@ -22,7 +22,9 @@ export type { ScheduleOptions, ScheduleRecord, TypedScheduleOptions } from './qu
 export type { Schedules, TickReport } from './queue/schedules/schedules.js';
 export type { DoctorFinding, DoctorKind, DoctorOptions, DoctorReport } from './queue/doctor/doctor-report.js';
 export { DurabilityTimeoutError } from './queue/enqueue/durable-batcher.js';
-export type { Durability, QueueOptions } from './queue/model/queue-options.js';
+export type { Limits } from './queue/operate/limits.js';
+export type { LimitsInForce } from './queue/store/decode-limits.js';
+export type { Durability, QueueLimits, QueueOptions, RateLimit } from './queue/model/queue-options.js';
 export type { Backoff, StoredBackoff } from './queue/model/backoff.js';
 export type { JobEvent } from './queue/redis/event-subscriber.js';
 export type { JobMetadata } from './queue/model/metadata.js';
@@ -54,6 +56,7 @@ export {
   JobTimeoutError,
   NonRetryableError,
   QueueClosedError,
+  RateLimitedError,
   RedisOutOfMemoryError,
   RedisUnsuitableError,
   RetryLaterError,

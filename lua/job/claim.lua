@@ -28,6 +28,7 @@
 --   alone; expires: where it waits before it begins, only start says whether it still may; or why it must not run, see
 --   lib/settle/refusal: missing, cancelled, expired, exhausted, unhandled; the claimer settles it as failed), whether it is held until start.
 --   Where the call is repeated an array for each, with its fence at the end.
+--   At the end of all jobs stands 1 where the queue has limits: what ends then frees a slot that others wait for.
 -- Where names is given an array: all of that, the next place to look at (-1: all jobs were looked at), 1 where a live worker handles
 --   a job that was left, then the names of left jobs that no live worker handles.
 -- Repeated with the same token: the same jobs, as far as they are still claimed by it. With fewer bytes: as many as these allow; the
@@ -50,7 +51,7 @@ local function hand_over(id, name, payload, enqueued_at, rest)
 end
 
 local last = redis.call('GET', batch)
-local ids, more, due_waits, overdue, left = {}, false, false, nil, nil
+local ids, more, due_waits, overdue, left, is_limited = {}, false, false, nil, nil, false
 local ranks, bytes, full = nil, 0, false
 if last and string.sub(last, 1, #token + 1) == token .. '\n' then
 --@include lib/settle/repeated_claim
@@ -67,6 +68,12 @@ else
     soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
   end
   if redis.call('HEXISTS', settings, 'paused_at_ms') == 0 then
+--@include lib/limits/room
+    local asked, wait = count, nil
+    is_limited = limited
+    if limited then
+      count, wait = room_for(math.min(count, slots)) -- never claimed ahead of a free slot
+    end
     if names then
 --@include lib/place/take_named
       overdue = {}
@@ -79,9 +86,18 @@ else
 --@include lib/place/take
       ids, more, ranks = take(count)
     end
+    if limited then
+--@include lib/limits/timer
+      wait = charge(ids) or wait
+      local waiting = redis.call('LLEN', pending) + redis.call('ZCARD', prioritized) > 0
+      more = more and count > 0 and #ids == count and not (wait or max_running) or false
+      wait = wait and waiting and hold_timer(wait, #ids == asked) or nil
+      reply[2] = wait or reply[2]
+    end
     if soonest[2] then
-      reply[2] = math.max(0, tonumber(soonest[2]) - now)
-      due_waits = reply[2] == 0
+      local due_in = math.max(0, tonumber(soonest[2]) - now)
+      reply[2] = reply[2] < 0 and due_in or math.min(reply[2], due_in)
+      due_waits = due_in == 0
     end
   end
 end
@@ -97,5 +113,8 @@ if left and left[2] == 1 then
 end
 if full then
   reply[2] = -2
+end
+if is_limited then
+  reply[replied + 1] = 1
 end
 return names and { reply, unpack(left or { -1, 0 }) } or reply

@@ -6,6 +6,8 @@
 -- KEYS[4] stats      hash
 -- KEYS[5] unique     hash
 -- KEYS[6] events     channel
+-- and where the queue has limits:
+-- KEYS[7] wake       sorted set
 -- ARGV[1] completed_history in ids; ARGV[2] evicted_ttl in ms; ARGV[3] publish (listened, always, off)
 -- ARGV[4] result_ttl in ms
 -- ARGV[5..] for the jobs that one claim brought together: its token, their ending ('1' for plain jobs: first attempts without
@@ -16,7 +18,7 @@
 --   none was, since any table is answered beside the client's own buffer.
 -- Repeated: the token is empty and the fence equal, so it counts as done and changes nothing.
 local job, claims, completed, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local unique, events = KEYS[5], KEYS[6]
+local unique, events, wake = KEYS[5], KEYS[6], KEYS[7]
 local completed_history, evicted_ttl, publish, result_ttl = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
 --@include lib/core/clock
 --@include lib/core/events
@@ -67,6 +69,9 @@ while at <= #ARGV do
 end
 if #done > 0 then
   redis.call('ZREM', claims, unpack(done))
+  if wake then
+    redis.call('ZADD', wake, '0', '1') -- a slot is free
+  end
   redis.call('HINCRBY', stats, 'completed_total', string.format('%d', #done))
   add_to_history(completed, done, completed_history)
 end

@@ -13,7 +13,7 @@
 -- KEYS[9] unique_expiries      sorted set
 -- KEYS[10] replaced    prefix of the memories of replacements
 -- ARGV[1..] of plain jobs, for those of one name: the name, how many follow; for each: id, payload (JSON); then the next
---   name. Else for each job: id, name, payload, options ('' for a plain one, else JSON: delay_ms, run_at_ms, priority,
+--   name. Else for each job: id, name, payload, options ('' for a plain one, else JSON: delay_ms, run_at_ms, priority, cost,
 --   max_attempts, max_crashes, expires_in_ms, unique, unique_for, unique_replace, request, worker)
 -- Returns nil where each job is simply new, since any table is answered beside the client's own buffer. Else, for each that
 --   is not: its index (from 1), exists | kept | replace, the id that stands, its name ('' where it has none). Where the batch

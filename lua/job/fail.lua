@@ -67,4 +67,7 @@ for i = first, #ARGV, 8 do
     answers[#answers + 1] = 'lost'
   end
 end
+if redis.call('HEXISTS', settings, 'max_running') == 1 then
+  wake_one() -- a slot is free
+end
 return answers

@@ -1,10 +1,11 @@
 #!lua flags=allow-oom
 -- Gives unfinished jobs back, their attempt uncounted: processing -> pending (at the front, in the old order) or
--- scheduled. For a shutdown (interruption), a snooze, or a name that no handler of this worker knows (unhandled): that job
+-- scheduled. For a shutdown (interruption), a snooze, a limit that the handler met (rate_limited: the queue rests), or a name that no handler of this worker knows (unhandled): that job
 -- stays where every worker sees it, and is as old as before.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
--- ARGV[10..] for each job: id, token, fence, reason (interruption, snooze, unhandled), delay in ms, name (for unhandled,
+-- ARGV[10..] for each job: id, token, fence, reason (interruption, snooze, rate_limited, unhandled), delay in ms (for
+--   rate_limited: how long the queue rests), name (for unhandled,
 --   where the hash has none: the name that the worker found in the payload; else '')
 -- Returns, for each job: released | failed | cancelled | lost.
 -- Repeated: the token is empty and the fence equal, or the attempt_log has the fence, so it counts as done and changes
@@ -20,7 +21,7 @@
 --@include lib/place/requeue
 --@include lib/settle/attempt_log
 --@include lib/settle/finish
-local counters = { interruption = 'interruptions', snooze = 'snoozes', unhandled = 'unhandled' }
+local counters = { interruption = 'interruptions', snooze = 'snoozes', rate_limited = 'rate_limited', unhandled = 'unhandled' }
 local first_answer = { pending = 'released', scheduled = 'released', cancelled = 'cancelled' }
 
 local function note_unhandled(key, found_name, ready_at)
@@ -35,6 +36,13 @@ local function note_unhandled(key, found_name, ready_at)
   end
 end
 
+-- The queue claims nothing until then; a rest that ends later stays.
+local function rest(ms)
+  local rests_until = tonumber(redis.call('HGET', settings, 'rests_until_ms') or nil) or 0
+  redis.call('HSET', settings, 'rests_until_ms', string.format('%.0f', math.max(rests_until, now + ms)))
+  redis.call('HINCRBY', stats, 'rate_limited_total', 1)
+end
+
 local function release(id, reason, delay, found_name)
   local key = job .. id
   redis.call('ZREM', claims, id)
@@ -47,7 +55,10 @@ local function release(id, reason, delay, found_name)
     end_cancelled(id)
     return 'cancelled'
   end
-  if delay > 0 then
+  if reason == 'rate_limited' then
+    rest(delay)
+    to_front(id, priority, rank)
+  elseif delay > 0 then
     to_later(id, now + delay)
   else
     to_front(id, priority, rank)
@@ -87,5 +98,8 @@ for _, claim in ipairs(current_claims) do
   for _, index in ipairs(claim.indexes) do
     answers[index] = answer
   end
+end
+if #current_claims > 0 and redis.call('HEXISTS', settings, 'max_running') == 1 then
+  wake_one() -- a slot is free
 end
 return answers

@@ -6,17 +6,41 @@
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] worker; ARGV[2] '1' it serves, '0' it has stopped
 -- ARGV[3] the limits of the queue, see lib/retention/announced_queue_limits
--- ARGV[4..] for each handler: job name, max_attempts:max_crashes, what it keeps (see lib/retention/handler_limits; '' where it has no
+-- ARGV[4] the limits that this worker configures, as JSON; '' for none. Limits that were set at run time
+--   stay, and so do those of another live worker, so replicas that disagree do not flap
+-- ARGV[5..] for each handler: job name, max_attempts:max_crashes, what it keeps (see lib/retention/handler_limits; '' where it has no
 --   limits of its own)
 -- Returns nothing. Repeated: the same.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/retention/forget_idle_queue
+--@include lib/limits/write
+local function configure_limits()
+  local owner = redis.call('HGET', settings, 'limits_owner')
+  local seen = owner and redis.call('ZSCORE', workers, owner)
+  if owner == 'set' or owner and owner ~= ARGV[1] and seen and tonumber(seen) > now - 30000 then
+    return
+  end
+  if ARGV[4] == '' then
+    if owner then
+      delete_limits() -- whoever configured them is gone
+    end
+    return
+  end
+  local asked = cjson.decode(ARGV[4]) -- of texts: max_running, rate_limit, rate_period_ms, rate_burst
+  if owner == ARGV[1] and redis.call('HGET', settings, 'limits_text') == ARGV[4] then
+    return
+  end
+  write_limits(ARGV[1], asked[1], asked[2], asked[3], asked[4])
+  redis.call('HSET', settings, 'limits_text', ARGV[4])
+end
+
 if ARGV[2] == '1' then
   redis.call('ZADD', workers, now, ARGV[1])
   redis.call('HSETNX', sweep, 'last_run_at_ms', now)
   redis.call('HSET', retention, '', ARGV[3]) -- no job has this name
-  for i = 4, #ARGV, 3 do
+  configure_limits()
+  for i = 5, #ARGV, 3 do
     local name, limits, kept = ARGV[i], ARGV[i + 1], ARGV[i + 2]
     redis.call('HSET', handler_limits, name, limits)
     redis.call('ZADD', names, now, name)

@@ -54,4 +54,7 @@ table.sort(taken, function(a, b) return a.fence > b.fence end)
 for _, claim in ipairs(taken) do
   answers[#answers + 1], answers[#answers + 2] = claim.id, crash(claim.id, 'claim expired')
 end
+if #taken > 0 and redis.call('HEXISTS', settings, 'max_running') == 1 then
+  wake_one() -- a slot is free
+end
 return answers

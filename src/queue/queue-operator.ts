@@ -20,6 +20,7 @@ import { resolveQueueOptions, type QueueOptions, type ResolvedQueueOptions } fro
 import { purge } from './operate/purge.js';
 import { QueueCalls, type CancelAnswer } from './store/queue-calls.js';
 import { isRedisClient, type RedisClient } from './redis/redis-client.js';
+import { Limits } from './operate/limits.js';
 import { Schedules } from './schedules/schedules.js';
 import { SHORTEST_TRIP_MS } from './redis/response-timeout.js';
 import { ScriptRunner, type ScriptCall } from './redis/script-runner.js';
@@ -44,6 +45,8 @@ export abstract class QueueAdmin {
   readonly runner: ScriptRunner;
   /** The recurring jobs of the queue. */
   readonly schedules: Schedules = new Schedules(this);
+  /** The limits of the queue for the whole fleet. */
+  readonly limits: Limits = new Limits(this);
   /** The jobs that have failed for good. */
   readonly deadLetters: DeadLetters = new DeadLetters(this);
   private opened: QueueCalls | undefined;

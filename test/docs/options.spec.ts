@@ -69,6 +69,8 @@ it('of @JobHandler', () => {
     concurrency: true,
     prefetch: true,
     visibilityMs: true,
+    maxRunning: true,
+    rateLimit: true,
   };
   const text = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
   const [, told] = /Options of `@JobHandler`: ([^.]*)\./.exec(text)!;

@@ -132,7 +132,7 @@ describe('lua/lib', () => {
 
   it.each([
     ['job/enqueue', 'forEnqueue'],
-    ['job/complete', 'forComplete'],
+    ['job/complete', 'forLimitedComplete'],
     ['job/extend', 'forExtend'],
   ] as const)('the keys of %s are sent in the order of its header', (name, list) => {
     const keys = new QueueKeys('jobs');

@@ -25,6 +25,8 @@ const NO_STEP: Record<string, string> = {
   'schedules.declare': BY_CODE,
   scripts: PLUMBING,
   run: PLUMBING,
+  closeResults: 'ends what waits in this process; it changes nothing in Redis',
+  enqueuePayload: PRIVATE,
   ask: PLUMBING,
   call: PLUMBING,
   claimOnce: PRIVATE,

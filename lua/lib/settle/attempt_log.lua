@@ -4,11 +4,11 @@
 -- and a plain job pays nothing.
 -- logged_outcome(id, fence): how the claim with that fence ended, as the log has it; nil where it has not.
 -- Needs: job, now, read.
-local gives_back = { snooze = true, interruption = true, unhandled = true }
+local gives_back = { snooze = true, interruption = true, rate_limited = true, unhandled = true }
 
 local function oldest_given_back(lines)
   for i, line in ipairs(lines) do
-    if gives_back[string.match(line, '"outcome":"(%a+)"')] then
+    if gives_back[string.match(line, '"outcome":"([%a_]+)"')] then
       return i
     end
   end

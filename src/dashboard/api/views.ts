@@ -138,7 +138,7 @@ export interface AttemptView {
   /** When the attempt could have begun: enqueued, due, or the end of the one before and its backoff. */
   readyAt: number | null;
   worker: string | null;
-  outcome: 'completed' | 'error' | 'crash' | 'interruption' | 'snooze' | 'unhandled' | 'running';
+  outcome: 'completed' | 'error' | 'crash' | 'interruption' | 'snooze' | 'rate_limited' | 'unhandled' | 'running';
   error: { name: string; message: string; stack?: string; cause?: unknown } | null;
 }
 

@@ -1,13 +1,14 @@
 import { JobQueue } from '../../queue/job-queue.js';
 import { checkQueueName } from '../../queue/model/names.js';
-import { resolveQueueOptions, type QueueOptions } from '../../queue/model/queue-options.js';
+import { resolveQueueOptions, type QueueLimits, type QueueOptions } from '../../queue/model/queue-options.js';
+import { given } from '../options/defined-options.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import type { RedisConnection } from './redis-connection.js';
 
 const DEFAULT_CONCURRENCY = 10;
 
 /** What a handler with a queue of its own sets for it. */
-export interface OwnQueueOptions {
+export interface OwnQueueOptions extends QueueLimits {
   concurrency?: number;
   prefetch?: number;
   visibilityMs?: number;
@@ -87,7 +88,8 @@ export class QueueRegistry {
 
   private optionsOf(name: string): QueueOptions {
     const { concurrency: _concurrency, prefetch: _prefetch, ...settings } = this.settings.queues[name] ?? {};
-    const visibilityMs = this.own.get(name)?.visibilityMs;
-    return { ...this.settings.queueDefaults, ...(visibilityMs === undefined ? {} : { visibilityMs }), ...settings };
+    const { visibilityMs, maxRunning, rateLimit } = this.own.get(name) ?? {};
+    const own = given({ visibilityMs, maxRunning, rateLimit });
+    return { ...this.settings.queueDefaults, ...own, ...settings };
   }
 }

@@ -5,7 +5,7 @@ import { checkOptions } from '../../queue/model/validate-options.js';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import { InvalidOptionError } from '../../queue/model/errors.js';
 import { checkJobName, checkQueueName, show } from '../../queue/model/names.js';
-import { duration } from '../../queue/model/queue-options.js';
+import { duration, limitFields } from '../../queue/model/queue-options.js';
 import { checked as checkedBySchema } from '../../worker/handlers/schema-handler.js';
 import { handlerOptionFields, slotFields } from '../../worker/handlers/handler-options.js';
 import { handlerDefaults } from '../../worker/handlers/define-handler.js';
@@ -16,13 +16,14 @@ import { HandlerExplorer, type FoundHandler } from './handler-explorer.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
 import { resolveThread } from './thread-option.js';
 
-const QUEUE_OPTIONS = ['concurrency', 'prefetch', 'visibilityMs'] as const;
+const QUEUE_OPTIONS = ['concurrency', 'prefetch', 'visibilityMs', 'maxRunning', 'rateLimit'] as const;
 
 const optionsSchema = z.strictObject(
   {
     ...handlerOptionFields,
     queue: z.string({ error: "expected a queue's name" }).optional(),
     ...slotFields,
+    ...limitFields,
     visibilityMs: duration(100).optional(),
     thread: z.unknown().optional(),
   },
@@ -127,6 +128,8 @@ export class HandlerRegistry {
       concurrency: _concurrency,
       prefetch: _prefetch,
       visibilityMs: _visibilityMs,
+      maxRunning: _maxRunning,
+      rateLimit: _rateLimit,
       thread: _thread,
       ...handlerOptions
     } = checked;
@@ -183,9 +186,9 @@ export class HandlerRegistry {
       );
     }
     if (!shared) {
-      const { thread, prefetch, visibilityMs } = found.options;
+      const { thread, prefetch, visibilityMs, maxRunning, rateLimit } = found.options;
       const { concurrency = thread === undefined ? undefined : availableParallelism() } = found.options;
-      this.queues.configure(queue, { concurrency, prefetch, visibilityMs });
+      this.queues.configure(queue, { concurrency, prefetch, visibilityMs, maxRunning, rateLimit });
     }
     this.queues.queue(queue);
   }

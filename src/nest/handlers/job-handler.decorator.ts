@@ -1,6 +1,7 @@
 import { isJobDefinition, type JobDefinition } from '../../queue/enqueue/define-job.js';
 import { InvalidOptionError } from '../../queue/model/errors.js';
 import type { TypedHandlerFunction } from '../../worker/handlers/define-handler.js';
+import type { QueueLimits } from '../../queue/model/queue-options.js';
 import type { HandlerOptions } from '../../worker/handlers/handler.js';
 import type { ThreadOptions } from './thread-option.js';
 
@@ -8,7 +9,7 @@ import type { ThreadOptions } from './thread-option.js';
 const HANDLER_METADATA = 'nest-job-queue:handlers';
 
 /** Options of a handler. They hold for its jobs where the enqueue did not say otherwise. */
-export interface JobHandlerOptions extends HandlerOptions {
+export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
   /** The queue whose jobs it runs. Default: the definition's, else one of its own, named as the job. */
   queue?: string;
   /** How many of its jobs this process runs at once. Default 10. In a shared queue: an option of the queue, in `forRoot`. */

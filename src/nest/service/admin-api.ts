@@ -1,6 +1,7 @@
 import { clean } from '../../queue/operate/clean.js';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import type { JobRecord } from '../../queue/model/job.js';
+import type { Limits } from '../../queue/operate/limits.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { purge } from '../../queue/operate/purge.js';
 
@@ -85,6 +86,16 @@ export abstract class AdminApi {
   /** Ends the pause of a queue. False when it was not paused. */
   async resume(job: string | JobDefinition): Promise<boolean> {
     return this.ask(job, (queue) => queue.resume());
+  }
+
+  /**
+   * Returns the limits of a queue for the whole fleet, to be read, set and cleared at run time.
+   *
+   * @param job a definition, a job's name, or the name of the queue
+   * @example await jobs.limits('api').set({ rateLimit: { limit: 10, periodMs: 1_000 } });
+   */
+  limits(job: string | JobDefinition): Limits {
+    return this.target(job, undefined).limits;
   }
 
   protected abstract target(job: string | JobDefinition, queue: string | undefined): JobQueue;

@@ -47,6 +47,8 @@ export interface EnqueueOptions extends JobRules {
    * them as `job.metadata`.
    */
   metadata?: JobMetadata;
+  /** How much of the queue's `rateLimit` the job takes; at most its burst counts. Default 1. */
+  cost?: number;
   /** Whether the enqueue waits until replicas have the job. Default: the queue's. */
   durability?: Durability;
 }
@@ -102,6 +104,7 @@ const enqueueOptionsSchema = z.strictObject(
     unique: uniqueSchema.optional(),
     metadata: optional(metadataSchema),
     durability: durabilitySchema.optional(),
+    cost: optional(wholeNumber(1, 1_000_000)),
   },
   { error: 'expected an object of enqueue options' },
 );
@@ -174,6 +177,7 @@ function encodeOptions(options: EnqueueOptions): string {
     delay_ms: options.delayMs || undefined,
     run_at_ms: options.runAt === undefined ? undefined : Math.round(Number(options.runAt)),
     priority: options.priority || undefined,
+    cost: options.cost === 1 ? undefined : options.cost,
     max_attempts: options.maxAttempts,
     max_crashes: options.maxCrashes,
     expires_in_ms: options.expiresInMs,

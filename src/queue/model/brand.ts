@@ -4,7 +4,7 @@
  */
 const BRAND = Symbol.for('nest-job-queue:brand');
 
-type Brand = 'JobDefinition' | 'NonRetryableError' | 'RetryLaterError';
+type Brand = 'JobDefinition' | 'NonRetryableError' | 'RetryLaterError' | 'RateLimitedError';
 
 /** Marks all instances of a class, and of those that extend it. */
 export function brand(type: { prototype: object }, name: Brand): void {

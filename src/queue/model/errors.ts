@@ -207,6 +207,55 @@ export function retryDelayOf(error: unknown): number | undefined {
   return delayMs;
 }
 
+/** The longest rest that a RateLimitedError may ask for, in ms. */
+const LONGEST_REST_MS = 86_400_000;
+
+/**
+ * Thrown by a handler that met a limit behind it, such as a 429: the whole queue rests, and the job runs again
+ * afterwards without having used an attempt.
+ *
+ * @throws InvalidOptionError unless `retryAfterMs` is a number of ms from 1 to a day, which then fails the attempt
+ * @example throw new RateLimitedError({ retryAfterMs: 30_000 });
+ */
+export class RateLimitedError extends JobQueueError {
+  static {
+    brand(this, 'RateLimitedError');
+  }
+
+  protected static override readonly isOfHandlers = true;
+
+  /** How long the queue rests, in ms. */
+  readonly retryAfterMs: number;
+
+  constructor({ retryAfterMs }: { retryAfterMs: number }, message = `rate limited for ${retryAfterMs} ms`) {
+    super(message);
+    this.retryAfterMs = retryAfterMs;
+    checkRest(retryAfterMs);
+  }
+}
+
+function checkRest(retryAfterMs: unknown): asserts retryAfterMs is number {
+  if (typeof retryAfterMs !== 'number' || !(retryAfterMs >= 1 && retryAfterMs <= LONGEST_REST_MS)) {
+    const found =
+      typeof retryAfterMs === 'number' ? String(retryAfterMs) : `a value of the type ${typeof retryAfterMs}`;
+    throw new InvalidOptionError('retryAfterMs', 'a number of ms from 1 to a day', found);
+  }
+}
+
+/**
+ * Returns how long a RateLimitedError asks the queue to rest, in ms; undefined for any other error.
+ *
+ * @throws InvalidOptionError where what was thrown only looks like one
+ */
+export function restOf(error: unknown): number | undefined {
+  if (!hasBrand(error, 'RateLimitedError')) {
+    return undefined;
+  }
+  const { retryAfterMs } = error as RateLimitedError;
+  checkRest(retryAfterMs);
+  return Math.ceil(retryAfterMs);
+}
+
 /** Whether it is a RetryLaterError, also one of another copy of this package. */
 export function isRetryLater(error: unknown): error is RetryLaterError {
   return hasBrand(error, 'RetryLaterError');

@@ -77,7 +77,7 @@ export interface AttemptRecord {
   endedAt: Date;
   /** Which worker held the claim; null for a client of the Redis pattern. */
   worker: string | null;
-  outcome: 'completed' | 'error' | 'crash' | 'interruption' | 'snooze' | 'unhandled';
+  outcome: 'completed' | 'error' | 'crash' | 'interruption' | 'snooze' | 'rate_limited' | 'unhandled';
   /** Null where there was none: of one that completed, was given back, or was snoozed. */
   error: StoredError | null;
 }
@@ -99,6 +99,8 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   interruptions: number;
   /** How often a worker gave the job back because no handler there knew its name. */
   unhandled: number;
+  /** How often its handler threw a RateLimitedError. Absent where it never did. */
+  rateLimited?: number;
   priority: number;
   /** What its enqueue gave along; absent where nothing. */
   metadata?: JobMetadata;

@@ -28,6 +28,39 @@ export type Durability = 'memory' | 'replica';
 
 export const durabilitySchema = z.enum(['memory', 'replica'], { error: "expected 'memory' or 'replica'" });
 
+/** How many jobs may start in a period, over all workers. */
+export interface RateLimit {
+  /** How many jobs. A job that says `cost` counts as so many. */
+  limit: number;
+  /** The length of the period, in ms. */
+  periodMs: number;
+  /** How many may start at once after a quiet time. Default 1: the starts are spread evenly. */
+  burst?: number;
+}
+
+/** The limits of a queue, which hold for all workers of the fleet together. */
+export interface QueueLimits {
+  /** How many jobs run at once. Absent: without a limit. */
+  maxRunning?: number;
+  /** How many jobs start in a period. Absent: without a limit. */
+  rateLimit?: RateLimit;
+}
+
+/** The limits of a queue, wherever they are set. */
+export const limitFields = {
+  maxRunning: wholeNumber(1, 1_000_000).optional(),
+  rateLimit: z
+    .strictObject(
+      {
+        limit: wholeNumber(1, 1_000_000),
+        periodMs: wholeNumber(1, 86_400_000, ' ms'),
+        burst: wholeNumber(1, 1_000_000).optional(),
+      },
+      { error: 'expected { limit, periodMs, burst? }' },
+    )
+    .optional(),
+};
+
 /** Options of one queue. What belongs to the queue is here; what belongs to a worker's use of it is in WorkerQueue. */
 export interface QueueOptions {
   /** How long a claim lasts unless the worker extends it, in ms. Default 30,000. */
@@ -77,14 +110,20 @@ export interface QueueOptions {
   replicas?: number;
   /** How long to wait for them, in ms, before the enqueue fails with a DurabilityTimeoutError. Default 1,000. */
   durabilityTimeoutMs?: number;
+  /** How many jobs of the queue run at once over all workers of the fleet. Default: without a limit. */
+  maxRunning?: number;
+  /** How many jobs of the queue start in a period, over all workers of the fleet. Default: without a limit. */
+  rateLimit?: RateLimit;
   /** What every key begins with. Default `queue`. */
   prefix?: string;
   /** Wraps the name in braces so that a queue is one slot. Default: only on a Redis Cluster. */
   hashTag?: boolean;
 }
 
-export type ResolvedQueueOptions = Required<Omit<QueueOptions, 'hashTag' | 'backoff'>> &
-  Pick<QueueOptions, 'hashTag' | 'backoff'>;
+export type ResolvedQueueOptions = Required<
+  Omit<QueueOptions, 'hashTag' | 'backoff' | 'maxRunning' | 'rateLimit'>
+> &
+  Pick<QueueOptions, 'hashTag' | 'backoff' | 'maxRunning' | 'rateLimit'>;
 
 /** The fields of QueueOptions, each with its bounds and default, to be used in the schemas of forRoot and others. */
 export const queueOptionFields = {
@@ -109,6 +148,7 @@ export const queueOptionFields = {
   durability: durabilitySchema.default('memory'),
   replicas: wholeNumber(1, 100).default(1),
   durabilityTimeoutMs: wholeNumber(1, 3_600_000, ' ms').default(1_000),
+  ...limitFields,
   prefix: z
     .string({ error: 'expected text' })
     .regex(/^[\w.:-]{1,64}$/, 'expected 1 to 64 of A-Z a-z 0-9 _ . : -')

@@ -33,6 +33,9 @@ export class ClaimAnswer {
   readonly jobs = Array.of<ClaimedJob>();
   readonly refused = Array.of<RefusedJob>();
 
+  /** True where the queue has limits: a job that ends then frees a slot that others wait for. */
+  isLimited = false;
+
   /** What the claim left to others; absent where it took whatever came first. */
   left?: LeftJobs;
 
@@ -83,7 +86,8 @@ export function decodeClaim(
   const dueInMs = Number(values[1]);
   const answer = new ClaimAnswer(dueInMs < 0 ? undefined : dueInMs, dueInMs === FULL);
   let nameBefore = '';
-  for (let i = 3, fence = Number(values[2]); i < values.length; i += CLAIM_FIELDS, fence++) {
+  answer.isLimited = (values.length - 3) % CLAIM_FIELDS === 1;
+  for (let i = 3, fence = Number(values[2]); i + CLAIM_FIELDS <= values.length; i += CLAIM_FIELDS, fence++) {
     const id = values[i] as string;
     const storedName = (values[i + 1] as string | null) ?? nameBefore;
     const payload = parseJson((values[i + 2] as string | null) ?? undefined);
@@ -200,6 +204,9 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
     attemptLog: decodeAttempts(hash),
     log: jsonLines<StoredLogLine>(hash.log).map(({ at, message }) => ({ at: new Date(at), message })),
   };
+  if (hash.rate_limited !== undefined) {
+    record.rateLimited = Number(hash.rate_limited);
+  }
   if (payload.broken !== undefined) {
     record.brokenPayload = payload.broken;
   }

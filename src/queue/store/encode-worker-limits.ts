@@ -1,5 +1,5 @@
 // What a worker announces of its limits, as text that the scripts read.
-import type { ResolvedQueueOptions } from '../model/queue-options.js';
+import type { QueueLimits, ResolvedQueueOptions } from '../model/queue-options.js';
 
 /** What the handler of a name keeps of its jobs, where that is less than the queue keeps. */
 export interface HandlerRetention {
@@ -27,6 +27,19 @@ export function limitsText(options: ResolvedQueueOptions): string {
   return Object.entries(limits)
     .map(([name, limit]) => `${name}=${limit}`)
     .join(' ');
+}
+
+/** As lua/queue/set-limits.lua takes them: '' where there is none. */
+export function limitArguments({ maxRunning, rateLimit }: QueueLimits): string[] {
+  const { limit, periodMs, burst = 1 } = rateLimit ?? {};
+  const rate = limit === undefined ? ['', '', ''] : [limit, periodMs, burst];
+  return [maxRunning ?? '', ...rate].map(String);
+}
+
+/** As lua/queue/register-worker.lua reads them; '' where the worker configures none. */
+export function configuredLimits(options: QueueLimits): string {
+  const configures = options.maxRunning !== undefined || options.rateLimit !== undefined;
+  return configures ? JSON.stringify(limitArguments(options)) : '';
 }
 
 /** As lua/lib/retention/handler_limits.lua reads it. */

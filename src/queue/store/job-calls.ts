@@ -130,12 +130,16 @@ export class JobCalls {
     };
   }
 
-  /** Answers the positions, from 0, of the claims that were lost. */
-  complete(completions: readonly Completion[]): ScriptCall<number[]> {
+  /**
+   * Answers the positions, from 0, of the claims that were lost.
+   *
+   * @param isLimited whether the queue has limits, so that a worker is woken for each slot that is free
+   */
+  complete(completions: readonly Completion[], isLimited = false): ScriptCall<number[]> {
     const { completedHistory, events, resultTtlMs } = this.options;
     return {
       script: 'jobComplete',
-      keys: this.keys.forComplete,
+      keys: isLimited ? this.keys.forLimitedComplete : this.keys.forComplete,
       args: [completedHistory, EVICTED_TTL_MS, events, resultTtlMs, ...completionArguments(completions)],
       decode: (reply) => ((reply as number[] | null) ?? []).map((index) => index - 1),
     };

@@ -1,10 +1,17 @@
-import { limitsText, retentionText, type HandlerRetention } from './encode-worker-limits.js';
+import {
+  configuredLimits,
+  limitArguments,
+  limitsText,
+  retentionText,
+  type HandlerRetention,
+} from './encode-worker-limits.js';
 import { decodeJob, decodeJobs } from './decode-job.js';
+import { decodeLimits, type LimitsInForce, type LimitsReply } from './decode-limits.js';
 import { decodeStats } from './decode-stats.js';
 import { EVICTED_TTL_MS, JobCalls, WORKER_SEEN_MS, type AttemptLimits } from './job-calls.js';
 import type { ClaimedJob, ClaimRef, JobRecord, JobStatus, QueueStats, StoredError } from '../model/job.js';
 import type { QueueKeys } from './queue-keys.js';
-import type { ResolvedQueueOptions } from '../model/queue-options.js';
+import type { QueueLimits, ResolvedQueueOptions } from '../model/queue-options.js';
 import type { ScriptArgument, ScriptCall, ScriptName } from '../redis/script-runner.js';
 
 /** How long a worker that says nothing is remembered, in ms. */
@@ -23,7 +30,7 @@ export interface Failure extends ClaimRef {
 }
 
 export interface Release extends ClaimRef {
-  reason: 'interruption' | 'snooze' | 'unhandled';
+  reason: 'interruption' | 'snooze' | 'rate_limited' | 'unhandled';
   delayMs: number;
   /** For `unhandled`, where the producer stored no name: the name that was found in the payload. */
   name?: string;
@@ -151,7 +158,7 @@ export class QueueCalls extends JobCalls {
       `${handler.maxAttempts}:${handler.maxCrashes}`,
       retentionText(handler),
     ]);
-    const args = [worker, serves ? '1' : '0', limitsText(this.options), ...said];
+    const args = [worker, serves ? '1' : '0', limitsText(this.options), configuredLimits(this.options), ...said];
     return call('queueRegisterWorker', this.keys.standard, args, () => undefined);
   }
 
@@ -165,6 +172,18 @@ export class QueueCalls extends JobCalls {
       const [waiting, workers, names] = reply as [number[], number, string[]];
       return { waiting: waiting.map((index) => index - 1), workers: Number(workers), names };
     });
+  }
+
+  setLimits(limits: QueueLimits): ScriptCall<void> {
+    return call('queueSetLimits', this.keys.standard, limitArguments(limits), () => undefined);
+  }
+
+  clearLimits(): ScriptCall<void> {
+    return call('queueClearLimits', this.keys.standard, [], () => undefined);
+  }
+
+  limits(): ScriptCall<LimitsInForce> {
+    return call('queueGetLimits', this.keys.standard, [], (reply) => decodeLimits(reply as LimitsReply));
   }
 
   stats(): ScriptCall<QueueStats> {

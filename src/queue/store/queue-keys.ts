@@ -55,6 +55,8 @@ export class QueueKeys {
   /** The first of those of an enqueue: jobs without options pass no others. */
   readonly forPlainEnqueue: readonly string[];
   readonly forComplete: readonly string[];
+  /** Of a queue with limits, where each end frees a slot. */
+  readonly forLimitedComplete: readonly string[];
   readonly forExtend: readonly string[];
   readonly forStart: readonly string[];
   private readonly base: string;
@@ -137,6 +139,7 @@ export class QueueKeys {
       this.replacedPrefix,
     ];
     this.forComplete = [this.jobPrefix, this.claims, this.completed, this.stats, this.unique, this.events];
+    this.forLimitedComplete = [...this.forComplete, this.wake];
     this.forExtend = [this.jobPrefix, this.claims];
     this.forStart = [this.jobPrefix];
   }

@@ -1,6 +1,12 @@
 import { AsyncResource } from 'node:async_hooks';
 import { backoffDelay } from '../../queue/model/backoff.js';
-import { ClaimLostError, isNonRetryable, JobCancelledError, retryDelayOf } from '../../queue/model/errors.js';
+import {
+  ClaimLostError,
+  isNonRetryable,
+  JobCancelledError,
+  restOf,
+  retryDelayOf,
+} from '../../queue/model/errors.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import { encodeJson } from '../../queue/model/encode-json.js';
 import type { Completion } from '../../queue/store/job-calls.js';
@@ -190,13 +196,17 @@ export class Attempt implements Completion {
       return;
     }
     let delayMs: number | undefined;
+    let restMs: number | undefined;
     try {
       delayMs = retryDelayOf(error);
+      restMs = restOf(error);
     } catch (fault) {
       this.fail(fault, false);
       return;
     }
-    if (delayMs === undefined) {
+    if (restMs !== undefined) {
+      this.owner.released(this, { ...this.ref(), reason: 'rate_limited', delayMs: restMs });
+    } else if (delayMs === undefined) {
       this.fail(error, isNonRetryable(error));
     } else {
       this.owner.released(this, { ...this.ref(), reason: 'snooze', delayMs: Math.max(1, delayMs) });

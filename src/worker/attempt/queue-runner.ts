@@ -64,7 +64,9 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
   /** Whether the idle wait listens for this runner. */
   covered = false;
   private claimedAt = -Infinity;
-  /** ms until the next scheduled job is due, as of the last claim. */
+  /** Whether the queue has limits, as of the last claim. */
+  isLimited = false;
+  /** ms until the next scheduled job is due, or a limit lets the next one start, as of the last claim. */
   nextDueInMs: number | undefined;
   /** Set during a local pause, and from a stop on: nothing is claimed, and nothing begins. */
   isClosed = false;
@@ -148,6 +150,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
       this.rest(pauseMs);
     }
     this.nextDueInMs = answer.nextDueInMs;
+    this.isLimited = answer.isLimited;
     answer.refused.forEach(({ job, error }) => this.settlements.refuse(job, error));
     const now = performance.now();
     const isSure = !mayBeLost(this.queue, now - askedAtMs);

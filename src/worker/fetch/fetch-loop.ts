@@ -176,7 +176,12 @@ export class FetchLoop {
 
   private complete(runner: QueueRunner, completions: Attempt[]): PendingCall {
     const confirm = (lost: number[]) => runner.settlements.confirmCompletions(completions, lost);
-    return this.settlement(runner, completions.length, runner.scripts.complete(completions), confirm);
+    return this.settlement(
+      runner,
+      completions.length,
+      runner.scripts.complete(completions, runner.isLimited),
+      confirm,
+    );
   }
 
   private fail(runner: QueueRunner, failures: Settling<Failure>[]): PendingCall {

@@ -39,7 +39,7 @@ describe('claim.lua', () => {
   it('answers none on an empty queue and writes nothing', async () => {
     const q = testQueue();
     const answer = await expectUnchanged(q, () => q.run(q.claimCall(10)));
-    expect(answer).toEqual({ jobs: [], refused: [], nextDueInMs: undefined, isFull: false });
+    expect(answer).toEqual({ jobs: [], refused: [], nextDueInMs: undefined, isFull: false, isLimited: false });
   });
 
   it('raises the fence with every claim, also of another job', async () => {

@@ -56,7 +56,7 @@ async function workerOfOne({
     () => process.nextTick(look),
   );
   const answerClaims = (trip: number, jobs: ClaimedJob[]) =>
-    answers[trip]!({ jobs, refused: [], nextDueInMs: undefined, isFull: false });
+    answers[trip]!({ jobs, refused: [], nextDueInMs: undefined, isFull: false, isLimited: false });
   const answerClaim = (trip: number, id: string) => answerClaims(trip, [claimed(id)]);
   return {
     runner: runners[0]!,
@@ -78,6 +78,7 @@ function answerOf(...ids: string[]) {
     refused: [],
     nextDueInMs: undefined,
     isFull: false,
+    isLimited: false,
   };
 }
 

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { limitFields, type QueueLimits } from '../model/queue-options.js';
+import { checkOptions } from '../model/validate-options.js';
+import type { LimitsInForce } from '../store/decode-limits.js';
+import type { QueueCalls } from '../store/queue-calls.js';
+import type { ScriptCall } from '../redis/script-runner.js';
+
+/** The queue whose limits these are. */
+interface LimitedQueue {
+  call<Answer>(build: (scripts: QueueCalls) => ScriptCall<Answer>): Promise<Answer>;
+}
+
+const limitsSchema = z.strictObject(limitFields, { error: 'expected { maxRunning?, rateLimit? }' });
+
+/**
+ * The limits of a queue for the whole fleet, changed at run time. They outlive deploys, and win over those of `forRoot` and
+ * `@JobHandler` until they are cleared. A limit that is lowered ends no running job.
+ */
+export class Limits {
+  constructor(private readonly queue: LimitedQueue) {}
+
+  /** Returns the limits that hold now. */
+  async get(): Promise<LimitsInForce> {
+    return this.queue.call((scripts) => scripts.limits());
+  }
+
+  /**
+   * Sets the limits for all workers. What is left out is without a limit.
+   *
+   * @throws InvalidOptionError
+   * @example await queue.limits.set({ maxRunning: 5, rateLimit: { limit: 100, periodMs: 60_000, burst: 10 } });
+   */
+  async set(limits: QueueLimits): Promise<void> {
+    const checked = checkOptions('limits', limitsSchema, limits);
+    await this.queue.call((scripts) => scripts.setLimits(checked));
+  }
+
+  /** Takes the limits away, and ends a rest. Those that workers configure come back within ten seconds. */
+  async clear(): Promise<void> {
+    await this.queue.call((scripts) => scripts.clearLimits());
+  }
+}

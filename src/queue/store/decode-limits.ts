@@ -1,0 +1,41 @@
+import type { QueueLimits } from '../model/queue-options.js';
+
+/** The limits of a queue as they hold now. */
+export interface LimitsInForce extends QueueLimits {
+  /** Who set them: `set` at run time, `configuration` of a worker, or `none`. */
+  source: 'set' | 'configuration' | 'none';
+  /** Until when the queue rests, since a handler threw a RateLimitedError. Absent: it does not rest. */
+  restsUntil?: Date;
+  /** When the rate lets the next job start. Absent: now. */
+  nextStartAt?: Date;
+}
+
+export type LimitsReply = [now: string, ...values: (string | null)[]];
+
+/** Decodes the reply of `lua/queue/get-limits.lua`. */
+export function decodeLimits(reply: LimitsReply): LimitsInForce {
+  const [now, owner, maxRunning, limit, periodMs, burst, tatUs, restsUntil] = reply;
+  const limits: LimitsInForce = { source: sourceOf(owner) };
+  if (maxRunning) {
+    limits.maxRunning = Number(maxRunning);
+  }
+  if (limit) {
+    limits.rateLimit = { limit: Number(limit), periodMs: Number(periodMs), burst: Number(burst) };
+    const interval = (Number(periodMs) * 1_000) / Number(limit);
+    const nextMs = (Number(tatUs ?? 0) - (Number(burst) - 1) * interval) / 1_000;
+    if (nextMs > Number(now)) {
+      limits.nextStartAt = new Date(Math.ceil(nextMs));
+    }
+  }
+  if (Number(restsUntil ?? 0) > Number(now)) {
+    limits.restsUntil = new Date(Number(restsUntil));
+  }
+  return limits;
+}
+
+function sourceOf(owner: string | null | undefined): LimitsInForce['source'] {
+  if (!owner) {
+    return 'none';
+  }
+  return owner === 'set' ? 'set' : 'configuration';
+}

@@ -1,0 +1,208 @@
+import { describe, expect, it } from '@jest/globals';
+import type { QueueLimits } from '#queue/model/queue-options.js';
+import { expectUnchanged, queueOn, testQueue } from '../../support/queue/queue-state.js';
+
+const HOUR = 3_600_000;
+/** Slow enough that a loaded machine earns nothing while a test runs. */
+const hourly = (limit: number, burst: number): QueueLimits => ({ rateLimit: { limit, periodMs: HOUR, burst } });
+
+async function limited(limits: QueueLimits, ...ids: string[]) {
+  const q = testQueue();
+  await q.run(q.scripts.setLimits(limits));
+  await q.addAll(...ids);
+  return q;
+}
+
+const ids = (jobs: { id: string }[]) => jobs.map(({ id }) => id);
+
+describe('set-limits.lua', () => {
+  it('bounds what runs at once over all claimers', async () => {
+    const q = await limited({ maxRunning: 2 }, 'a', 'b', 'c', 'd');
+    expect(ids(await q.claim(1))).toEqual(['a']);
+    expect(ids(await q.claim(5, { worker: 'worker-2' }))).toEqual(['b']);
+    expect(ids(await q.claim(5))).toEqual([]);
+    expect(await q.pending()).toEqual(['c', 'd']);
+  });
+
+  it('frees a slot when a job completes, fails for good, is retried later, is released or loses its claim', async () => {
+    const q = await limited({ maxRunning: 1 }, 'a', 'b', 'c', 'd', 'e', 'f');
+    const error = { name: 'Error', message: 'no' };
+    const [a] = await q.claim(5);
+    await q.run(q.scripts.complete([{ ...a!, result: '' }], true));
+    const [b] = await q.claim(5);
+    await q.run(q.scripts.fail([{ ...b!, error, final: true, backoffMs: 0, begun: true }]));
+    const [c] = await q.claim(5);
+    await q.run(q.scripts.fail([{ ...c!, error, final: false, backoffMs: HOUR, begun: true }]));
+    const [d] = await q.claim(5);
+    await q.run(q.scripts.release([{ ...d!, reason: 'snooze', delayMs: HOUR }]));
+    const [e] = await q.claim(5);
+    await q.expireClaims(e!.id);
+    await q.run(q.scripts.reclaim(10, HOUR, 0));
+    expect([a!.id, b!.id, c!.id, d!.id, e!.id]).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(ids(await q.claim(5))).toEqual(['e']);
+  });
+
+  it('sets the wake marker for the slot that a completion, a failure or a release frees', async () => {
+    const q = await limited({ maxRunning: 1 }, 'a', 'b', 'c', 'd');
+    const marked = () => q.takeWake();
+    const [a] = await q.claim(5);
+    await marked();
+    expect(await q.claim(5)).toEqual([]);
+    expect(await marked()).toBe(false); // a claim that the limit refuses wakes nobody
+    await q.run(q.scripts.complete([{ ...a!, result: '' }], true));
+    expect(await marked()).toBe(true);
+    const [b] = await q.claim(5);
+    const error = { name: 'Error', message: 'no' };
+    await q.run(q.scripts.fail([{ ...b!, error, final: true, backoffMs: 0, begun: true }]));
+    expect(await marked()).toBe(true);
+    const [c] = await q.claim(5);
+    await q.run(q.scripts.release([{ ...c!, reason: 'snooze', delayMs: HOUR }]));
+    expect(await marked()).toBe(true);
+  });
+
+  it('lets a burst start at once and then one job per interval', async () => {
+    const q = await limited(hourly(60, 3), 'a', 'b', 'c', 'd', 'e');
+    expect(ids(await q.claim(2))).toEqual(['a', 'b']);
+    const { jobs, nextDueInMs } = await q.run(q.claimCall(5));
+    expect(ids(jobs)).toEqual(['c']);
+    expect(nextDueInMs).toBeGreaterThan(50_000); // one a minute
+    expect(nextDueInMs).toBeLessThanOrEqual(60_000);
+    expect(await q.claim(5)).toEqual([]);
+    // A minute later: the arrival time lies that much further back.
+    const tat = Number(await q.redis.hget(q.keys.settings, 'rate_tat_us'));
+    await q.redis.hset(q.keys.settings, 'rate_tat_us', String(tat - 60_000_000));
+    expect(ids(await q.claim(5))).toEqual(['d']);
+  });
+
+  it('earns no more than the burst in an idle hour', async () => {
+    const q = await limited(hourly(60, 2), 'a', 'b', 'c', 'd');
+    await q.redis.hset(q.keys.settings, 'rate_tat_us', '1');
+    expect(ids(await q.claim(9))).toEqual(['a', 'b']);
+  });
+
+  it('charges what a job costs, and keeps the order of those that must wait', async () => {
+    const q = await limited(hourly(60, 5));
+    await q.add('a', { cost: 3 });
+    await q.add('b', { cost: 4 });
+    await q.add('c');
+    expect(ids(await q.claim(5))).toEqual(['a']);
+    expect(await q.pending()).toEqual(['b', 'c']);
+  });
+
+  it('keeps a priority of a job that the rate puts back', async () => {
+    const q = await limited(hourly(60, 2));
+    await q.add('urgent', { priority: 9, cost: 2 });
+    await q.add('also', { priority: 8 });
+    expect(ids(await q.claim(5))).toEqual(['urgent']);
+    expect(await q.status('also')).toBe('pending');
+    expect(await q.redis.zcard(q.keys.prioritized)).toBe(1);
+  });
+
+  it('keeps the fraction of its interval', async () => {
+    const q = await limited({ rateLimit: { limit: 7, periodMs: 1_000 } });
+    expect(Number(await q.redis.hget(q.keys.settings, 'rate_interval_us'))).toBeCloseTo(1e6 / 7, 6);
+  });
+
+  it('keeps the time for one claimer only, and hands it over when that one is full', async () => {
+    const q = await limited(hourly(60, 1), 'a', 'b', 'c');
+    await q.redis.del(q.keys.wake);
+    const first = await q.run(q.claimCall(1));
+    expect(first.nextDueInMs).toBeUndefined(); // its only slot is taken
+    expect(await q.redis.exists(q.keys.wake)).toBe(1);
+    expect((await q.run(q.claimCall(1, { worker: 'worker-2' }))).nextDueInMs).toBeGreaterThan(0);
+    expect((await q.run(q.claimCall(1, { worker: 'worker-3' }))).nextDueInMs).toBeUndefined();
+  });
+
+  it('is never claimed ahead of a free slot', async () => {
+    const q = await limited({ maxRunning: 10 }, 'a', 'b', 'c');
+    expect(ids(await q.claim(3, { slots: 1 }))).toEqual(['a']);
+  });
+
+  it('I3: repeated it changes nothing, and what the rate has spent stays spent', async () => {
+    const q = await limited(hourly(60, 1), 'a', 'b');
+    await q.claim(1);
+    const { rate_tat_us: spent } = await q.redis.hgetall(q.keys.settings);
+    await q.run(q.scripts.setLimits(hourly(60, 1)));
+    await expectUnchanged(q, () => q.run(q.scripts.setLimits(hourly(60, 1))));
+    expect((await q.redis.hgetall(q.keys.settings)).rate_tat_us).toBe(spent);
+    expect(await q.claim(1)).toEqual([]);
+  });
+});
+
+describe('clear-limits.lua', () => {
+  it('takes limits and rest away, and leaves a pause', async () => {
+    const q = await limited({ maxRunning: 1, ...hourly(60, 1) }, 'a', 'b');
+    const [a] = await q.claim(1);
+    await q.run(q.scripts.release([{ ...a!, reason: 'rate_limited', delayMs: HOUR }]));
+    await q.run(q.scripts.pause());
+    await q.run(q.scripts.clearLimits());
+    expect(Object.keys(await q.redis.hgetall(q.keys.settings))).toEqual(['paused_at_ms']);
+    await q.run(q.scripts.resume());
+    expect(ids(await q.claim(5))).toEqual(['a', 'b']);
+    expect(await q.redis.exists(q.keys.settings)).toBe(0); // a plain queue again
+  });
+});
+
+describe('get-limits.lua', () => {
+  it('returns what was set, and nothing on a plain queue', async () => {
+    const q = testQueue();
+    expect(await q.run(q.scripts.limits())).toEqual({ source: 'none' });
+    await q.run(q.scripts.setLimits({ maxRunning: 4, ...hourly(60, 2) }));
+    expect(await q.run(q.scripts.limits())).toEqual({
+      source: 'set',
+      maxRunning: 4,
+      rateLimit: { limit: 60, periodMs: HOUR, burst: 2 },
+    });
+  });
+
+  it('returns when the next job may start, and until when the queue rests', async () => {
+    const q = await limited(hourly(60, 1), 'a', 'b');
+    const [a] = await q.claim(1);
+    await q.run(q.scripts.release([{ ...a!, reason: 'rate_limited', delayMs: HOUR }]));
+    const { nextStartAt, restsUntil } = await q.run(q.scripts.limits());
+    const now = await q.now();
+    expect(nextStartAt!.getTime() - now).toBeGreaterThan(50_000);
+    expect(restsUntil!.getTime() - now).toBeGreaterThan(HOUR - 10_000);
+  });
+});
+
+describe('a rest', () => {
+  it('gives the job back first in the line, its attempt uncounted, and holds the queue', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b');
+    const [a] = await q.claim(1);
+    expect(await q.run(q.scripts.release([{ ...a!, reason: 'rate_limited', delayMs: HOUR }]))).toEqual([
+      'released',
+    ]);
+    const { jobs, nextDueInMs } = await q.run(q.claimCall(5));
+    expect(jobs).toEqual([]);
+    expect(nextDueInMs).toBeGreaterThan(HOUR - 10_000);
+    expect(await q.pending()).toEqual(['a', 'b']);
+    expect(await q.field('a', 'attempts')).toBe('0');
+    expect(await q.field('a', 'rate_limited')).toBe('1');
+    await q.redis.hset(q.keys.settings, 'rests_until_ms', '1');
+    expect(ids(await q.claim(5))).toEqual(['a', 'b']);
+  });
+});
+
+describe('limits that workers configure', () => {
+  it('hold from the announcement, and give way to those set at run time until these are cleared', async () => {
+    const configured = testQueue({ maxRunning: 2 });
+    const other = queueOn(configured.redis, { maxRunning: 5 }, configured.name);
+    const plain = queueOn(configured.redis, {}, configured.name);
+    const limit = async () => (await configured.run(configured.scripts.limits())).maxRunning;
+    await configured.run(configured.scripts.announce('w1', true));
+    expect(await limit()).toBe(2);
+    await other.run(other.scripts.announce('w2', true)); // replicas that disagree do not flap
+    expect(await limit()).toBe(2);
+    await configured.run(configured.scripts.setLimits({ maxRunning: 9 }));
+    await configured.run(configured.scripts.announce('w1', true));
+    expect(await limit()).toBe(9);
+    await configured.run(configured.scripts.clearLimits());
+    await other.run(other.scripts.announce('w2', true));
+    expect(await limit()).toBe(5);
+    await other.run(other.scripts.announce('w2', false));
+    await plain.run(plain.scripts.announce('w3', true)); // a deploy without limits takes them away
+    expect(await limit()).toBeUndefined();
+  });
+});

@@ -1,0 +1,98 @@
+// The limits of a queue as a fleet of workers keeps them.
+import { describe, expect, it } from '@jest/globals';
+import { RateLimitedError } from '#queue/model/errors.js';
+import type { Job } from '#worker/handlers/job.js';
+import { gate } from '../../support/faults/wait.js';
+import { newQueue, startWorker } from '../../support/worker/workers.js';
+
+const many = (count: number) => Array.from({ length: count }, (_, payload) => ({ payload }));
+
+describe('maxRunning', () => {
+  it('holds over two workers with room for more, and every job runs', async () => {
+    const queue = newQueue({ maxRunning: 3 });
+    let running = 0;
+    let most = 0;
+    const handle = async () => {
+      most = Math.max(most, ++running);
+      await new Promise(setImmediate);
+      running--;
+    };
+    const workers = [await startWorker(queue, handle), await startWorker(queue, handle)];
+    await queue.enqueueMany(many(60));
+    const completed = () => workers.reduce((sum, worker) => sum + worker.count('completed'), 0);
+    while (completed() < 60) {
+      await Promise.race(workers.map((worker) => worker.event('completed', worker.count('completed') + 1)));
+    }
+    expect(most).toBeLessThanOrEqual(3);
+  });
+
+  it('can be set for the fleet while jobs run', async () => {
+    const queue = newQueue();
+    const end = gate();
+    const worker = await startWorker(queue, () => end.promise);
+    await queue.limits.set({ maxRunning: 1 });
+    await queue.enqueueMany(many(3));
+    await worker.event('started');
+    expect(await queue.stats()).toMatchObject({ processing: 1, pending: 2 });
+    await queue.limits.clear();
+    await worker.event('started', 3);
+    end.open();
+    await worker.event('completed', 3);
+  });
+});
+
+describe('rateLimit', () => {
+  it('spreads the starts of jobs over the period, whoever runs them', async () => {
+    const queue = newQueue({ rateLimit: { limit: 20, periodMs: 1_000 } });
+    const starts: number[] = [];
+    const handle = () => void starts.push(performance.now());
+    const [one, two] = [await startWorker(queue, handle), await startWorker(queue, handle)];
+    await queue.enqueueMany(many(10));
+    while (one.count('completed') + two.count('completed') < 10) {
+      await Promise.race([one, two].map((each) => each.event('completed', each.count('completed') + 1)));
+    }
+    // Nine intervals of 50 ms at least, less what the last answer was on its way.
+    expect(starts.at(-1)! - starts[0]!).toBeGreaterThan(9 * 50 - 40);
+  });
+});
+
+describe('a RateLimitedError', () => {
+  it('rests the queue, and the job runs again without having used an attempt', async () => {
+    const queue = newQueue({ maxAttempts: 1 });
+    const runs: unknown[] = [];
+    const worker = await startWorker(
+      queue,
+      (job: Job) => {
+        runs.push([job.payload, job.attempt]);
+        if (runs.length === 1) {
+          throw new RateLimitedError({ retryAfterMs: 300 });
+        }
+      },
+      { perQueue: 1 },
+    );
+    const before = performance.now();
+    await queue.enqueueMany(many(2));
+    await worker.event('completed', 2);
+    expect(runs).toEqual([
+      [0, 1],
+      [0, 1],
+      [1, 1],
+    ]);
+    expect(performance.now() - before).toBeGreaterThan(290);
+    expect((await queue.stats()).totals).toMatchObject({ completed: 2, rate_limited: 1 });
+  });
+
+  it.each([0, NaN, Infinity, 86_400_001])(
+    'with retryAfterMs %p fails the attempt and rests nothing',
+    async (ms) => {
+      const queue = newQueue({ maxAttempts: 1 });
+      const { id } = await queue.enqueue(0);
+      const worker = await startWorker(queue, () => {
+        throw new RateLimitedError({ retryAfterMs: ms });
+      });
+      await worker.event('failed');
+      expect((await queue.get(id))?.lastError).toContain('retryAfterMs');
+      expect(await queue.limits.get()).toEqual({ source: 'none' });
+    },
+  );
+});
