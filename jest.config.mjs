@@ -15,7 +15,7 @@ export default {
   moduleNameMapper: {
     // Sources name the compiled file, as Node wants it.
     '^(\\.{1,2}/.*)\\.js$': ['$1.js', '$1.ts'],
-    '^#(queue|worker|nest|health|processes|inspect)/(.*)\\.js$': '<rootDir>/src/$1/$2.ts',
+    '^#([a-z]+)/(.*)\\.js$': '<rootDir>/src/$1/$2.ts',
     '^nest-job-queue$': '<rootDir>/src/index.ts',
     '^nest-job-queue/([a-z]+)$': '<rootDir>/src/$1.ts',
   },

@@ -6,9 +6,17 @@ import { dirname, join, posix, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
-const LAYERS = { queue: [], worker: ['queue'], inspect: ['queue'], nest: ['queue', 'worker'] };
+const LAYERS = {
+  queue: [],
+  worker: ['queue'],
+  inspect: ['queue'],
+  nest: ['queue', 'worker'],
+  metrics: ['queue', 'worker'],
+  tracing: ['queue', 'worker'],
+  cli: ['queue', 'worker', 'inspect'],
+};
 const OTHERS = ['queue', 'inspect', 'nest'];
-const WITHOUT_NEST = ['queue', 'worker', 'inspect'];
+const WITHOUT_NEST = ['queue', 'worker', 'inspect', 'metrics', 'tracing', 'cli'];
 
 /** Every breach of the rules in a source tree, as lines that name the file and the import. */
 export function checkImports(src) {

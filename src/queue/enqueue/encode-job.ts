@@ -193,6 +193,17 @@ function encodeOptions(options: EnqueueOptions): string {
 function encodeWorkerOptions(options: EnqueueOptions): string | undefined {
   const { maxAttempts, backoff, timeoutMs, keepResult, resultTtlMs } = options;
   const metadata = Object.keys(options.metadata ?? {}).length > 0 ? options.metadata : undefined;
-  const asked = JSON.stringify({ maxAttempts, backoff, timeoutMs, keepResult, resultTtlMs, metadata });
+  const delayMs = options.delayMs || undefined;
+  const runAtMs = options.runAt === undefined ? undefined : Math.round(Number(options.runAt));
+  const asked = JSON.stringify({
+    maxAttempts,
+    backoff,
+    timeoutMs,
+    keepResult,
+    resultTtlMs,
+    delayMs,
+    runAtMs,
+    metadata,
+  });
   return asked === '{}' ? undefined : asked;
 }

@@ -12,6 +12,9 @@ export interface WorkerOptions {
   timeoutMs?: number;
   keepResult?: boolean;
   resultTtlMs?: number;
+  /** The start that was asked for: what is no waiting is known by it. */
+  delayMs?: number;
+  runAtMs?: number;
   metadata?: JobMetadata;
 }
 

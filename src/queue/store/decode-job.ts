@@ -16,6 +16,8 @@ const workerOptionsSchema = z.looseObject({
   timeoutMs: z.number().min(1).max(LONGEST_TIMER_MS).optional(),
   keepResult: z.boolean().optional(),
   resultTtlMs: z.int().min(1).optional(),
+  delayMs: z.number().optional(),
+  runAtMs: z.number().optional(),
   metadata: z.unknown().transform(readMetadata).optional(),
 });
 

@@ -74,6 +74,12 @@ export class Job<Payload = unknown> {
     return new Date(this.claim.enqueuedAtMs);
   }
 
+  /** When it could first be claimed, by the server's clock: `enqueuedAt`, or the start that its enqueue asked for. */
+  get readyAt(): Date {
+    const { enqueuedAtMs, options } = this.claim;
+    return new Date(Math.max(enqueuedAtMs + (options.delayMs ?? 0), options.runAtMs ?? 0));
+  }
+
   /** When this attempt began, by the server's clock. */
   get claimedAt(): Date {
     return new Date(this.claim.claimedAtMs);

@@ -1,0 +1,142 @@
+// The one table of all instruments. Prometheus and OpenTelemetry are both made from it, the docs and the dashboard are held against it.
+
+/** Seconds. From 5 ms to an hour: a job may be quick or long. */
+export const DURATION_BUCKETS = [
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600,
+] as const;
+
+/** A label of an instrument. Neither the id of a job nor its group is ever one. */
+export type Label = 'queue' | 'name' | 'outcome' | 'state' | 'event';
+
+/** One instrument, by its name in OpenTelemetry. */
+export interface Instrument {
+  /** `fleet`: read from Redis at a scrape, the same in each process. `process`: what this process did. */
+  source: 'fleet' | 'process';
+  kind: 'counter' | 'gauge' | 'histogram';
+  name: string;
+  /** `s`: seconds. Absent: a number of things. */
+  unit?: 's';
+  help: string;
+  labels: readonly Label[];
+}
+
+export const INSTRUMENTS = {
+  up: {
+    source: 'fleet',
+    kind: 'gauge',
+    name: 'job_queue.up',
+    help: 'Whether Redis answered when the queue was last looked at: 1 or 0',
+    labels: ['queue'],
+  },
+  depth: {
+    source: 'fleet',
+    kind: 'gauge',
+    name: 'job_queue.depth',
+    help: 'Jobs by state: pending, scheduled, processing; completed and cancelled as far as they are kept',
+    labels: ['queue', 'state'],
+  },
+  deadLetters: {
+    source: 'fleet',
+    kind: 'gauge',
+    name: 'job_queue.dead_letters',
+    help: 'Jobs that have failed for good and are kept',
+    labels: ['queue'],
+  },
+  oldestAge: {
+    source: 'fleet',
+    kind: 'gauge',
+    name: 'job_queue.oldest_pending.age',
+    unit: 's',
+    help: 'How long the oldest waiting job has been claimable',
+    labels: ['queue'],
+  },
+  expiredClaims: {
+    source: 'fleet',
+    kind: 'gauge',
+    name: 'job_queue.expired_claims',
+    help: 'Claims that have run out and were not yet taken back',
+    labels: ['queue'],
+  },
+  workers: {
+    source: 'fleet',
+    kind: 'gauge',
+    name: 'job_queue.workers',
+    help: 'Worker processes that serve the queue',
+    labels: ['queue'],
+  },
+  paused: {
+    source: 'fleet',
+    kind: 'gauge',
+    name: 'job_queue.paused',
+    help: 'Whether the queue is paused for the whole fleet: 1 or 0',
+    labels: ['queue'],
+  },
+  jobs: {
+    source: 'fleet',
+    kind: 'counter',
+    name: 'job_queue.jobs',
+    help: 'Jobs of the whole fleet since the queue exists, by event: enqueued, completed, failed, retried, reclaimed and others',
+    labels: ['queue', 'event'],
+  },
+  attempts: {
+    source: 'process',
+    kind: 'counter',
+    name: 'job_queue.attempts',
+    help: 'Attempts that ended in this process, by outcome: completed, retry, failed, cancelled, released, lost',
+    labels: ['queue', 'name', 'outcome'],
+  },
+  stuck: {
+    source: 'process',
+    kind: 'counter',
+    name: 'job_queue.stuck_handlers',
+    help: 'Handlers that went on although their signal was aborted',
+    labels: ['queue', 'name'],
+  },
+  running: {
+    source: 'process',
+    kind: 'gauge',
+    name: 'job_queue.running',
+    help: 'Handlers that run in this process now',
+    labels: ['queue'],
+  },
+  wait: {
+    source: 'process',
+    kind: 'histogram',
+    name: 'job_queue.wait.duration',
+    unit: 's',
+    help: 'From when a job could be claimed to when its first attempt was',
+    labels: ['queue', 'name'],
+  },
+  run: {
+    source: 'process',
+    kind: 'histogram',
+    name: 'job_queue.run.duration',
+    unit: 's',
+    help: 'From the call of the handler until Redis has taken in how it ended',
+    labels: ['queue', 'name', 'outcome'],
+  },
+} as const satisfies Record<string, Instrument>;
+
+export type InstrumentKey = keyof typeof INSTRUMENTS;
+
+/** The instruments as a list, with their keys. */
+export const INSTRUMENT_LIST = Object.entries(INSTRUMENTS) as [InstrumentKey, Instrument][];
+
+/**
+ * The name in Prometheus, by the rules of OpenTelemetry's exporter: so one dashboard serves both.
+ *
+ * @example prometheusName(INSTRUMENTS.wait); // "job_queue_wait_duration_seconds"
+ */
+export function prometheusName({ name, unit, kind }: Instrument): string {
+  const base = name.replaceAll('.', '_') + (unit === 's' ? '_seconds' : '');
+  return kind === 'counter' ? `${base}_total` : base;
+}
+
+/** The labels of one measurement. */
+export type Labels = Partial<Record<Label, string>>;
+
+/** Takes what a process measures. */
+export interface MetricSink {
+  add(key: InstrumentKey, labels: Labels, value: number): void;
+  record(key: InstrumentKey, labels: Labels, value: number): void;
+}

@@ -1,0 +1,38 @@
+import { expect, it } from '@jest/globals';
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  type MetricData,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics';
+import { JobMetrics } from 'nest-job-queue/metrics';
+import { DURATION_BUCKETS, INSTRUMENTS } from '#metrics/instruments.js';
+import { eventually } from '../support/faults/wait.js';
+import { newQueue, startWorker } from '../support/worker/workers.js';
+
+it('gives the same instruments to OpenTelemetry', async () => {
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
+  const provider = new MeterProvider({ readers: [reader] });
+  const queue = newQueue();
+  const { name } = queue;
+  const metrics = new JobMetrics({ queues: [queue] }).toOpenTelemetry(provider.getMeter('nest-job-queue'));
+  await startWorker([{ queue, handlers: { [name]: () => 1 } }], undefined, { onEvent: metrics.observe });
+  await (await queue.enqueue({})).result();
+
+  let found = new Map<string, MetricData>();
+  const point = (key: keyof typeof INSTRUMENTS) => found.get(INSTRUMENTS[key].name)?.dataPoints[0];
+  await eventually(async () => {
+    exporter.reset();
+    await provider.forceFlush();
+    const exported = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics[0]!.metrics);
+    found = new Map(exported.map((metric) => [metric.descriptor.name, metric]));
+    return point('run') !== undefined;
+  });
+  expect(point('attempts')).toMatchObject({ value: 1, attributes: { queue: name, name, outcome: 'completed' } });
+  expect(point('run')?.value).toMatchObject({ count: 1, buckets: { boundaries: [...DURATION_BUCKETS] } });
+  expect(point('workers')).toMatchObject({ value: 1, attributes: { queue: name } });
+  expect(found.get('job_queue.wait.duration')?.descriptor).toMatchObject({ unit: 's' });
+  await provider.shutdown();
+});

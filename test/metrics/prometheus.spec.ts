@@ -1,0 +1,110 @@
+import { describe, expect, it } from '@jest/globals';
+import { JobQueue, type WorkerOptions, NonRetryableError } from 'nest-job-queue/core';
+import { JobMetrics, type JobMetricsOptions } from 'nest-job-queue/metrics';
+import * as promClient from 'prom-client';
+import { Redis } from 'ioredis';
+import { INSTRUMENT_LIST, prometheusName } from '#metrics/instruments.js';
+import { eventually } from '../support/faults/wait.js';
+import { freePort } from '../../scripts/redis-server.mjs';
+import { newQueue, startWorker } from '../support/worker/workers.js';
+
+/** A registry with the metrics of a queue, and how one figure of it is read. */
+function measured(options: JobMetricsOptions) {
+  const registry = new promClient.Registry();
+  const metrics = new JobMetrics(options).toPrometheus(promClient, registry);
+  const worker: WorkerOptions = { onEvent: metrics.observe };
+  const read = async (line: string) => {
+    const text = await registry.metrics();
+    const found = text.split('\n').find((each) => each.startsWith(`${line} `));
+    return found === undefined ? undefined : Number(found.slice(line.length + 1));
+  };
+  return { registry, metrics, worker, read };
+}
+
+describe('for Prometheus', () => {
+  it('registers each instrument of the table, by its name and type', async () => {
+    const { registry } = measured({});
+    const registered = (await registry.getMetricsAsJSON()).map(({ name, type }) => ({ name, type: `${type}` }));
+    expect(registered).toEqual(
+      INSTRUMENT_LIST.map(([, each]) => ({ name: prometheusName(each), type: each.kind })),
+    );
+  });
+
+  it('counts how attempts end, and measures how long jobs waited and ran', async () => {
+    const queue = newQueue();
+    const { name } = queue;
+    const { worker, read } = measured({ queues: [queue] });
+    const handlers = {
+      good: () => 1,
+      bad: () => {
+        throw new NonRetryableError('no');
+      },
+    };
+    await startWorker([{ queue, handlers }], undefined, worker);
+    await queue.enqueue({}, { name: 'good' });
+    await queue.enqueue({}, { name: 'bad' });
+    await eventually(
+      async () => (await read(`job_queue_attempts_total{queue="${name}",name="good",outcome="completed"}`)) === 1,
+    );
+    await eventually(
+      async () => (await read(`job_queue_attempts_total{queue="${name}",name="bad",outcome="failed"}`)) === 1,
+    );
+    expect(await read(`job_queue_wait_duration_seconds_count{queue="${name}",name="good"}`)).toBe(1);
+    expect(await read(`job_queue_run_duration_seconds_count{queue="${name}",name="bad",outcome="failed"}`)).toBe(1);
+    expect(await read(`job_queue_running{queue="${name}"}`)).toBe(0);
+  });
+
+  it('does not count the delay that was asked for as waiting', async () => {
+    const queue = newQueue();
+    const { name } = queue;
+    const { worker, read } = measured({});
+    await startWorker([{ queue, handlers: { [name]: () => 1 } }], undefined, worker);
+    await queue.enqueue({}, { delayMs: 600 });
+    await queue.enqueue({}, { runAt: new Date(Date.now() + 600) });
+    const labels = `{queue="${name}",name="${name}"}`;
+    await eventually(async () => (await read(`job_queue_wait_duration_seconds_count${labels}`)) === 2);
+    expect(await read(`job_queue_wait_duration_seconds_sum${labels}`)).toBeLessThan(1);
+  });
+
+  it('counts a name that no handler was called for, or that was not given, as other', async () => {
+    const queue = newQueue();
+    const { name } = queue;
+    const { worker, read } = measured({ names: [] });
+    await startWorker([{ queue, handlers: { mail: () => 1 } }], undefined, worker);
+    await queue.enqueue({}, { name: 'mail' });
+    await eventually(
+      async () => (await read(`job_queue_attempts_total{queue="${name}",name="other",outcome="completed"}`)) === 1,
+    );
+  });
+
+  it('reads depths, age, dead letters and counters of the fleet from Redis at a scrape, once', async () => {
+    const queue = newQueue();
+    const { name } = queue;
+    let reads = 0;
+    const counted = { name, stats: () => (reads++, queue.stats()) };
+    const { read, registry } = measured({ queues: () => [counted] });
+    await queue.enqueueMany([{ payload: 1 }, { payload: 2 }, { payload: 3, delayMs: 60_000 }]);
+    await registry.metrics();
+    expect(reads).toBe(1);
+    expect(await read(`job_queue_depth{queue="${name}",state="pending"}`)).toBe(2);
+    expect(await read(`job_queue_depth{queue="${name}",state="scheduled"}`)).toBe(1);
+    expect(await read(`job_queue_jobs_total{queue="${name}",event="enqueued"}`)).toBe(3);
+    expect(await read(`job_queue_workers{queue="${name}"}`)).toBe(0);
+    expect(await read(`job_queue_dead_letters{queue="${name}"}`)).toBe(0);
+    expect(await read(`job_queue_up{queue="${name}"}`)).toBe(1);
+  });
+
+  it('says that a queue is not up, and gives what it has, when Redis is away', async () => {
+    const client = new Redis(await freePort(), { retryStrategy: null, lazyConnect: true });
+    client.on('error', () => undefined);
+    const queue = new JobQueue(client, 'away', { enqueueTimeoutMs: 100 });
+    const { read } = measured({ queues: [queue] });
+    expect(await read('job_queue_up{queue="away"}')).toBe(0);
+    expect(await read('job_queue_workers{queue="away"}')).toBeUndefined();
+    client.disconnect();
+  });
+
+  it('refuses options that it does not know', () => {
+    expect(() => new JobMetrics({ queue: [] } as unknown as JobMetricsOptions)).toThrow(/metrics/);
+  });
+});

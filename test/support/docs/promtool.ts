@@ -1,0 +1,30 @@
+// promtool, Prometheus's own checker: from the PATH, or unpacked from Debian's package into .cache/prometheus.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const CACHED = join(process.cwd(), '.cache', 'prometheus', 'promtool');
+
+function promtool(): string {
+  if (spawnSync('promtool', ['--version']).status === 0) return 'promtool';
+  if (existsSync(CACHED)) return CACHED;
+  const dir = mkdtempSync(join(tmpdir(), 'promtool-'));
+  try {
+    execFileSync('apt-get', ['download', 'prometheus'], { cwd: dir, stdio: 'pipe' });
+    const deb = readdirSync(dir).find((file) => file.endsWith('.deb'))!;
+    execFileSync('dpkg', ['-x', deb, 'x'], { cwd: dir, stdio: 'pipe' });
+  } catch (error) {
+    throw new Error('promtool is not here. Install Prometheus, or put promtool on the PATH.', { cause: error });
+  }
+  cpSync(join(dir, 'x', 'usr', 'bin', 'promtool'), CACHED);
+  return CACHED;
+}
+
+/** What `promtool check rules` says of the text of a rules file. */
+export function checkRules(text: string): { status: number | null; output: string } {
+  const file = join(mkdtempSync(join(tmpdir(), 'rules-')), 'rules.yml');
+  writeFileSync(file, text);
+  const { status, stdout, stderr } = spawnSync(promtool(), ['check', 'rules', file], { encoding: 'utf8' });
+  return { status, output: stdout + stderr };
+}
