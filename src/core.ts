@@ -26,7 +26,7 @@ export type { Limits } from './queue/operate/limits.js';
 export type { LimitsInForce } from './queue/store/decode-limits.js';
 export type { Durability, QueueLimits, QueueOptions, RateLimit } from './queue/model/queue-options.js';
 export type { Backoff, StoredBackoff } from './queue/model/backoff.js';
-export type { JobEvent } from './queue/redis/event-subscriber.js';
+export type { JobEvent } from './queue/redis/job-event.js';
 export type { JobMetadata } from './queue/model/metadata.js';
 export type { JobQueueLogger } from './queue/model/logger.js';
 export type { LogLevel } from './queue/model/safe-logger.js';

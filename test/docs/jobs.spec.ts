@@ -185,7 +185,7 @@ describe('docs/jobs.md', () => {
     await send(jobs);
     const order = (await jobs.list('newsletter', 'pending')).map(({ payload }) => (payload as { to: string }).to);
     expect(order).toEqual(['a paying customer', 'everybody']);
-    // First come first served within one, and one claim in five passes over the most urgent.
+    // First come first served within one, and one claim in ten goes to another priority.
     for (let i = 0; i < 10; i++) {
       await jobs.enqueue('newsletter', { to: i }, { priority: 100 });
     }

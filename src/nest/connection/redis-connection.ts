@@ -1,10 +1,11 @@
 import { Redis } from 'ioredis';
+import { addressOf } from '../../queue/redis/address.js';
 import { Connection } from '../../queue/redis/connection.js';
 import { RedisUnsuitableError } from '../../queue/model/errors.js';
 import { silenceOf, type Silence } from '../../queue/redis/connection-silence.js';
 import { forwardErrors } from '../../queue/redis/connection-errors.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
-import { isCluster, isRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
+import { isRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
 import { SHORTEST_TRIP_MS, withResponseTimeout } from '../../queue/redis/response-timeout.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 
@@ -47,11 +48,7 @@ export class RedisConnection {
 
   /** Where Redis is, without a password. */
   get address(): string {
-    if (isCluster(this.client)) {
-      return 'the cluster';
-    }
-    const { path, host, port, db } = this.client.options;
-    return path ?? `${host}:${port}${db ? `/${db}` : ''}`;
+    return addressOf(this.client);
   }
 
   /**

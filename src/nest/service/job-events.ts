@@ -1,7 +1,8 @@
 import type { Subscriber } from 'rxjs';
 import { z } from 'zod';
 import { checkOptions } from '../../queue/model/validate-options.js';
-import { EventSubscriber, type JobEvent } from '../../queue/redis/event-subscriber.js';
+import { EventSubscriber } from '../../queue/redis/event-subscriber.js';
+import type { JobEvent } from '../../queue/redis/job-event.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { SafeLogger } from '../../queue/model/safe-logger.js';
 import { iterate } from './event-iterator.js';
@@ -114,7 +115,8 @@ export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIte
       }
       const hear = ({ id, name = queue.name, status: what }: JobEvent) => {
         const event = { queue: queue.name, id, name, status: what as JobEventStatus };
-        if (accepts(event)) {
+        // A newer version, or anybody with the right to publish, may send others.
+        if (JOB_EVENT_STATUSES.includes(event.status) && accepts(event)) {
           subscriber.next(event);
         }
       };

@@ -29,7 +29,7 @@ export function answersOfAll(
   const cause = first instanceof EnqueueError ? (first.cause ?? first) : first;
   const written = jobs.length - failures.length;
   const part = written > 0 ? `${written} of ${jobs.length} jobs are there, the others not or unknown: ` : '';
-  const reason = part + (cause as Error).message;
+  const reason = part + (first instanceof EnqueueError ? first.reason : first.message);
   throw new EnqueueError(nothingWritten ? 'not-sent' : 'unknown', queue, ids, reason, { cause, items });
 }
 

@@ -1,3 +1,4 @@
+import { addressOf } from '../redis/address.js';
 import { silenceOf, type Silence } from '../redis/connection-silence.js';
 import type { Connection } from '../redis/connection.js';
 import { EnqueueRejected, type EnqueueAnswer, type EncodedJob } from '../store/enqueue-call.js';
@@ -159,9 +160,8 @@ export class EnqueueBatcher {
       );
     }
     const outcome = sent && !isRefusal(error) ? 'unknown' : 'not-sent';
-    return new EnqueueError(outcome, queue, [id], error.message, {
-      cause: error,
-    });
+    const where = `Redis at ${addressOf(this.options.connection.client)}`;
+    return new EnqueueError(outcome, queue, [id], `${where}: ${error.message}`, { cause: error });
   }
 }
 

@@ -73,7 +73,8 @@ export class EnqueueError extends JobQueueError {
     readonly queue: string,
     /** With which the call can be repeated, in the order of its jobs. */
     readonly jobIds: readonly string[],
-    reason: string,
+    /** Where Redis was looked for, and what failed. */
+    readonly reason: string,
     options: ErrorOptions & { items?: readonly EnqueueItem[] } = {},
   ) {
     const remedy =

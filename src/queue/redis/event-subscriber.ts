@@ -1,4 +1,5 @@
 import type { Connection } from './connection.js';
+import { parseEvent, type JobEvent } from './job-event.js';
 import { explainRefusal } from './permission-error.js';
 import type { RedisClient } from './redis-client.js';
 import { retryUntilAnswered } from './response-timeout.js';
@@ -6,13 +7,8 @@ import { retryUntilAnswered } from './response-timeout.js';
 /** How long a confirmation may take, in ms, before the connection, which is ours alone, is replaced. */
 const CONFIRMATION_MS = 2_000;
 
-/** What scripts publish when a job changes: the pattern's `id` and `status`, and the job's name where it has one. */
-export interface JobEvent {
-  id: string;
-  /** A status of a job, or `retry`, `released`, `reclaimed`, `lost`, `stuck`, `progress`. */
-  status: string;
-  name?: string;
-}
+/** How long nothing more is said of events that are none, in ms. */
+const QUIET_MS = 10_000;
 
 type Listener = (event: JobEvent) => void;
 
@@ -25,6 +21,7 @@ export class EventSubscriber {
   private readonly listeners = new Map<string, Set<Listener>>();
   private client: RedisClient | undefined;
   private closing: NodeJS.Timeout | undefined;
+  private warnedAtMs = -Infinity;
 
   static of(connection: Connection): EventSubscriber {
     let subscriber = EventSubscriber.known.get(connection);
@@ -93,12 +90,20 @@ export class EventSubscriber {
     return client;
   }
 
+  /** At most once in ten seconds: whoever may publish could flood the log. */
+  private warnOfBadEvent(channel: string, message: string): void {
+    const now = performance.now();
+    if (now - this.warnedAtMs >= QUIET_MS) {
+      this.warnedAtMs = now;
+      const expected = 'expected JSON with id and status as text';
+      this.connection.logger.warn(`Ignored an event on ${channel}: ${expected}, found ${message.slice(0, 100)}`);
+    }
+  }
+
   private hear(channel: string, message: string): void {
-    let event: JobEvent;
-    try {
-      event = JSON.parse(message) as JobEvent;
-    } catch {
-      this.connection.logger.warn(`Ignored an event on ${channel} that is not JSON: ${message.slice(0, 100)}`);
+    const event = parseEvent(message);
+    if (!event) {
+      this.warnOfBadEvent(channel, message);
       return;
     }
     for (const listener of this.listeners.get(channel) ?? []) {

@@ -119,7 +119,7 @@ async function entryFile(subject: string): Promise<string> {
       subject,
       'the library as files, of which a thread loads one',
       'it in a bundle',
-      'Mark nest-job-queue and piscina as external.',
+      'Mark nest-job-queue, piscina, @nestjs/common and @nestjs/core as external.',
     );
   }
   return file;

@@ -47,6 +47,17 @@ describe('an enqueue that fails', () => {
     expect((error as Error).message).toContain('Nothing was written.');
   });
 
+  it('says where Redis was looked for, of one job and of many, without the password', async () => {
+    const client = unreliable('redis://user:secret@127.0.0.1:1/3');
+    const { queue } = coreQueue({ enqueueTimeoutMs: 100 }, client);
+    const message = expect.stringMatching(
+      /^Enqueue to ".*" failed: Redis at 127\.0\.0\.1:1\/3: no answer within 100 ms\. /,
+    );
+    const failures = [await failure(queue.enqueue(1)), await failure(queue.enqueueMany([{ payload: 2 }]))];
+    expect(failures).toEqual([expect.objectContaining({ message }), expect.objectContaining({ message })]);
+    expect(JSON.stringify(failures) + failures.map(String).join('')).not.toContain('secret');
+  });
+
   it('was not sent where the client was closed', async () => {
     const client = connect();
     const { queue } = coreQueue({ enqueueTimeoutMs: 1_000 }, client);

@@ -168,7 +168,16 @@ describe('results', () => {
     const waiting = handle.result({ timeoutMs: 15_000 });
     await listened(state.keys.events);
     await state.redis.publish(state.keys.events, 'not json');
-    await state.redis.publish(state.keys.events, 'null');
+    const bad = [
+      'null',
+      '5',
+      '[]',
+      '{}',
+      '{"id":7,"status":"completed"}',
+      '{"id":"x"}',
+      `{"id":"${'x'.repeat(20_000)}"}`,
+    ];
+    for (const message of bad) await state.redis.publish(state.keys.events, message);
     await queue.complete((await queue.claim())!, 'done');
     expect(await waiting).toBe('done');
   });

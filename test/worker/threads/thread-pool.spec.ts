@@ -9,6 +9,6 @@ it('does not let a bundle that the library is part of begin again in each thread
     name: 'InvalidOptionError',
     message:
       'thread: expected the library as files, of which a thread loads one, found it in a bundle. ' +
-      'Mark nest-job-queue and piscina as external.',
+      'Mark nest-job-queue, piscina, @nestjs/common and @nestjs/core as external.',
   });
 });
