@@ -14,7 +14,14 @@ import {
 import type { Fleet } from './fleet.js';
 import type { Ground } from './ground.js';
 import type { HistoryWriter } from './history.js';
-import { cutLines, killClients, leaveLinesHalfOpen, loseReplies, slowLines } from './line-faults.js';
+import {
+  cutLines,
+  killClients,
+  leaveLinesHalfOpen,
+  limitBandwidth,
+  loseReplies,
+  slowLines,
+} from './line-faults.js';
 import type { FaultKind, PlannedFault } from './plan.js';
 import {
   blockWorker,
@@ -48,6 +55,7 @@ export const FAULTS: Record<FaultKind, Fault> = {
   cut: cutLines,
   'half-open': leaveLinesHalfOpen,
   slow: slowLines,
+  bandwidth: limitBandwidth,
   'lost-replies': loseReplies,
   'client-kill': killClients,
   'delete-hash': (scene, planned) => plant(scene, planned, 'deleted', "redis.call('UNLINK', KEYS[1])"),

@@ -15,7 +15,7 @@ it('tells of a process that ended before it was killed, and of none that was kil
   const common = { concurrency: 1, batch: 1, rate: 1, backlog: 1, jobs: 0, load: false };
   const line = { kind: 'server', url: testRedisUrl() } as const;
   const fleet = new Fleet(
-    { line, folder, queue: `fleet-${process.pid}`, seed: 1, proxied: false, common },
+    { line, urls: [line.url], folder, queue: `fleet-${process.pid}`, seed: 1, proxied: false, common },
     new Resources(),
   );
   try {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { FaultProxy } from '../../test/support/faults/fault-proxy.js';
 import { within } from '../../test/support/faults/wait.js';
 import { monotonicMs } from './history.js';
-import type { Line } from './line.js';
+import { throughProxies, type Line } from './line.js';
 import type { Order, ProcessOptions, Report, Role } from './process-options.js';
 import type { Resources } from './resources.js';
 
@@ -16,7 +16,8 @@ const STOP_MS = 180_000;
 export interface Slot {
   readonly name: string;
   readonly role: Role;
-  readonly proxy: FaultProxy | undefined;
+  /** The proxies that its line passes, one before each server. */
+  readonly proxies: readonly FaultProxy[];
   readonly line: Line;
   child: ChildProcess | undefined;
   number: number;
@@ -36,6 +37,8 @@ export interface Slot {
 
 export interface FleetOptions {
   line: Line;
+  /** Of all servers that the line leads to. */
+  urls: readonly string[];
   /** The folder of the histories. */
   folder: string;
   queue: string;
@@ -139,18 +142,19 @@ export class Fleet {
     for (const slot of this.slots) {
       slot.ending = 'kill';
       slot.child?.kill('SIGKILL');
-      await slot.proxy?.close();
+      await Promise.all(slot.proxies.map((proxy) => proxy.close()));
     }
   }
 
   private async place(role: Role, name: string): Promise<Slot> {
-    const { line, proxied } = this.options;
-    const proxy = proxied && line.kind === 'server' ? await FaultProxy.start(line.url) : undefined;
+    const { line, urls, proxied } = this.options;
+    const proxies = proxied ? await Promise.all(urls.map((url) => FaultProxy.start(url))) : [];
+    const proxyUrls = proxies.map(({ url }) => url);
     return {
       name,
       role,
-      proxy,
-      line: proxy ? { kind: 'server', url: proxy.url } : line,
+      proxies,
+      line: proxied ? throughProxies(line, urls, proxyUrls) : line,
       child: undefined,
       number: 0,
       clockOffMs: 0,

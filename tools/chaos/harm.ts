@@ -24,9 +24,10 @@ export interface Back {
 }
 
 /** Fault after fault, each when all have recovered from the last. Answers how long that took. */
-export async function harm(scene: Scene, { seed, minutes, topology, redisUrl, say }: RunOptions): Promise<Back[]> {
+export async function harm(scene: Scene, options: RunOptions): Promise<Back[]> {
+  const { seed, minutes, topology, redisUrl, say } = options;
   const end = performance.now() + minutes * 60_000;
-  const kinds = kindsOf(topology, redisUrl === undefined);
+  const kinds = options.kinds ?? kindsOf(topology, redisUrl === undefined);
   const backs: Back[] = [];
   await sleep(2_000);
   for (const planned of plan(seed, kinds)) {

@@ -14,6 +14,7 @@ const HITS: Record<string, string> = {
   cut: 'requests cut',
   'half-open': 'requests swallowed',
   slow: 'requests delayed',
+  bandwidth: 'requests over the narrow link',
   'lost-replies': 'replies lost',
   'client-kill': 'connections ended',
   'delete-hash': 'hashes deleted',

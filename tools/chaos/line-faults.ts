@@ -5,7 +5,7 @@ import { sleep } from '../../test/support/faults/wait.js';
 import type { Fault } from './faults.js';
 import type { Fleet } from './fleet.js';
 import { growth } from './hits.js';
-import { strength, victim, type PlannedFault } from './plan.js';
+import { magnitude, strength, victim, type PlannedFault } from './plan.js';
 
 const ASKED_MS = 10_000;
 
@@ -37,6 +37,20 @@ export const slowLines: Fault = async ({ fleet }, planned) => {
   return hits;
 };
 
+const LEAST_BANDWIDTH = 64 * 1_024;
+const MOST_BANDWIDTH = 10 * 1_024 * 1_024;
+
+/** Bytes per second and direction, for each process of its own. Payloads of all sizes are among the jobs. */
+export const limitBandwidth: Fault = async ({ fleet }, planned) => {
+  const proxies = proxiesOf(fleet, planned);
+  const hits = await struck(proxies, async () => {
+    for (const proxy of proxies) proxy.limitBandwidth(magnitude(planned, LEAST_BANDWIDTH, MOST_BANDWIDTH));
+    await sleep(8_000);
+  });
+  for (const proxy of proxies) proxy.limitBandwidth();
+  return hits;
+};
+
 export const loseReplies: Fault = ({ fleet }, planned) =>
   struck(proxiesOf(fleet, planned), async (proxies) => {
     for (let round = 0; round < 5; round++) {
@@ -59,7 +73,7 @@ export const killClients: Fault = async ({ fleet, ground }) => {
 /** Of one process, or of all. */
 function proxiesOf({ slots }: Fleet, planned: PlannedFault): FaultProxy[] {
   const victims = planned.strength < 0.5 ? slots : [victim(slots, planned)];
-  return victims.flatMap(({ proxy }) => proxy ?? []);
+  return victims.flatMap(({ proxies }) => proxies);
 }
 
 /** Answers how many requests were hit by what is done to the lines, which lasts until there is one. */

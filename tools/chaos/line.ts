@@ -7,10 +7,22 @@ interface Address {
   port: number;
 }
 
+/** Where to reach a server instead, by its own address. */
+type Detours = Record<string, Address>;
+
 export type Line =
   | { kind: 'server'; url: string }
-  | { kind: 'sentinel'; name: string; sentinels: Address[] }
-  | { kind: 'cluster'; nodes: Address[] };
+  | { kind: 'sentinel'; name: string; sentinels: Address[]; detours?: Detours }
+  | { kind: 'cluster'; nodes: Address[]; detours?: Detours };
+
+/** The same line by way of proxies, one before each of its servers. */
+export function throughProxies(line: Line, urls: readonly string[], proxyUrls: readonly string[]): Line {
+  if (line.kind === 'server') return { kind: 'server', url: proxyUrls[0]! };
+  const detours = Object.fromEntries(
+    urls.map((url, i) => [new URL(url).host, { host: '127.0.0.1', port: Number(new URL(proxyUrls[i]!).port) }]),
+  );
+  return { ...line, detours };
+}
 
 /** A client as an application should make it, see docs/reliability.md. @param name what the server calls it */
 export function connectTo(line: Line, name: string, more: RedisOptions = {}): RedisClient {
@@ -25,12 +37,17 @@ export function connectTo(line: Line, name: string, more: RedisOptions = {}): Re
     case 'server':
       return new Redis(line.url, options);
     case 'sentinel':
-      return new Redis({ ...options, sentinels: line.sentinels, name: line.name });
+      return new Redis({ ...options, ...natMapOf(line), sentinels: line.sentinels, name: line.name });
     default:
       return new Cluster(line.nodes, {
+        ...natMapOf(line),
         clusterRetryStrategy: () => 100,
         slotsRefreshTimeout: 2_000,
         redisOptions: { connectionName: name },
       });
   }
+}
+
+function natMapOf({ detours }: { detours?: Detours }) {
+  return detours ? { natMap: detours } : {};
 }

@@ -2,9 +2,10 @@
 // npm run soak -- --jobs N [--seed S] [--redis URL]     a load of so many jobs through four workers
 // npm run soak -- --forget [--seed S]                   Redis without persistence is killed in the middle
 // npm run soak -- --topology sentinel|cluster …         failovers instead of the faults of one server
+// npm run soak -- --kinds slow,bandwidth …              only these kinds of faults
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import type { Topology } from './plan.js';
+import { kindsOf, type FaultKind, type Topology } from './plan.js';
 import { passes, reportOf } from './report.js';
 import { run, type RunOptions } from './run.js';
 
@@ -19,6 +20,7 @@ const { values } = parseArgs({
     redis: { type: 'string' },
     jobs: { type: 'string', default: '0' },
     topology: { type: 'string', default: 'single' },
+    kinds: { type: 'string' },
     forget: { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },
   },
@@ -29,6 +31,7 @@ const options: RunOptions = {
   topology: topologyOf(values.topology),
   redisUrl: values.redis,
   jobs: numberOf('jobs', values.jobs),
+  ...(values.kinds !== undefined && { kinds: kindsIn(values.kinds) }),
   persistence: values.forget ? 'memory' : 'aof',
   say: (line) => console.log(line),
 };
@@ -59,6 +62,15 @@ function topologyOf(text: string): Topology {
       ? '--topology: expected neither --redis nor --forget nor --jobs beside it: its servers are started here, for failovers'
       : `--topology: expected single, sentinel or cluster, found ${text}`,
   );
+  return process.exit(2);
+}
+
+function kindsIn(text: string): FaultKind[] {
+  const possible = kindsOf(topologyOf(values.topology), values.redis === undefined);
+  const kinds = text.split(',');
+  const unknown = kinds.filter((kind) => !possible.includes(kind as FaultKind));
+  if (unknown.length === 0) return kinds as FaultKind[];
+  console.error(`--kinds: expected some of ${possible.join(', ')}, found ${unknown.join(', ')}`);
   return process.exit(2);
 }
 

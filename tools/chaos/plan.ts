@@ -16,6 +16,7 @@ export const FAULT_KINDS = {
   cut: { own: false },
   'half-open': { own: false },
   slow: { own: false },
+  bandwidth: { own: false, on: ['single', 'sentinel', 'cluster'] },
   'lost-replies': { own: false },
   'client-kill': { own: false },
   'delete-hash': { own: false },
@@ -51,6 +52,11 @@ export function strength(planned: PlannedFault, least: number, most: number): nu
   return Math.round(least + planned.strength * (most - least));
 }
 
+/** The same for what spans several magnitudes: each of them is as likely. */
+export function magnitude(planned: PlannedFault, least: number, most: number): number {
+  return Math.round(least * (most / least) ** planned.strength);
+}
+
 /** Whom it concerns. */
 export function victim<Possible>(all: readonly Possible[], planned: PlannedFault): Possible {
   return all[Math.floor(planned.victim * all.length)]!;
@@ -64,12 +70,21 @@ export function kindsOf(topology: Topology, own: boolean): FaultKind[] {
   });
 }
 
-/** Without an end: each kind once, in an order of its own, then each again. */
+/** Kinds that came when seeds were kept already. They are drawn apart, so that a kept seed draws of the others what it drew then. */
+const LATER_KINDS: readonly FaultKind[] = ['bandwidth'];
+
+/** Without an end: each kind once, in an order of its own, then each again; the later kinds are the last of each round. */
 export function* plan(seed: number, kinds: readonly FaultKind[]): Generator<PlannedFault> {
   const random = new Random(seed);
+  const later = new Random(seed + 1);
+  const isLater = (kind: FaultKind) => LATER_KINDS.includes(kind);
   for (;;) {
-    for (const kind of random.shuffled(kinds)) {
-      yield { kind, victim: random.next(), strength: random.next(), restMs: random.between(2_000, 4_000) };
-    }
+    const first = random.shuffled(kinds.filter((kind) => !isLater(kind)));
+    yield* first.map((kind) => drawn(kind, random));
+    yield* later.shuffled(kinds.filter(isLater)).map((kind) => drawn(kind, later));
   }
+}
+
+function drawn(kind: FaultKind, random: Random): PlannedFault {
+  return { kind, victim: random.next(), strength: random.next(), restMs: random.between(2_000, 4_000) };
 }

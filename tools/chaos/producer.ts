@@ -7,7 +7,7 @@ import { sleep } from '../../test/support/faults/wait.js';
 import { PULSE_MS } from './process-options.js';
 import type { Stop, Tools } from './process.js';
 import { Random } from './random.js';
-import { draw, LOAD_MIX, MIX, queueOptions, type Kind, type Work } from './workload.js';
+import { draw, LOAD_MIX, MIX, padOf, queueOptions, type Kind, type Work } from './workload.js';
 
 /** By turns there is more work than can be done, and so little that workers idle. */
 const PHASE_MS = 6_000;
@@ -27,7 +27,8 @@ export async function startProducer(tools: Tools): Promise<Stop> {
     return Array.from({ length: size }, (_, i) => {
       const n = first + i;
       const { kind, options: asked } = draw(random, mix, () => `own-${options.number}-${n}`);
-      return { payload: { p: options.number, n, kind }, options: asked };
+      const pad = kind === 'large' ? { pad: padOf(random) } : {};
+      return { payload: { p: options.number, n, kind, ...pad }, options: asked };
     });
   });
 }

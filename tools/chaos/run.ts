@@ -34,6 +34,8 @@ export interface RunOptions {
   jobs: number;
   /** `memory`: the server forgets all in the middle of the run. */
   persistence: 'aof' | 'memory';
+  /** The faults to draw from. Default: all that can happen there. */
+  kinds?: readonly FaultKind[];
   say: (line: string) => void;
 }
 
@@ -58,7 +60,10 @@ export async function run(options: RunOptions): Promise<Outcome> {
   const common = load
     ? { concurrency: 100, batch: 250, rate: Infinity, backlog: 5_000, jobs: Math.ceil(options.jobs / 2), load }
     : { concurrency: 10, batch: 20, rate: 400, backlog: 1_000, jobs: 0, load };
-  const fleet = new Fleet({ line: ground.line, folder, queue: name, seed, proxied: !load, common }, resources);
+  const fleet = new Fleet(
+    { line: ground.line, urls: ground.urls, folder, queue: name, seed, proxied: !load, common },
+    resources,
+  );
   const history = new HistoryWriter(join(folder, 'runner.jsonl'), 0, 'runner');
   const scene: Scene = { fleet, ground, queue: queues[0]!, queues, history };
   const begin = performance.now();

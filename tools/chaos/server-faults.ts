@@ -28,7 +28,7 @@ export const freezeServer: Fault = async ({ ground: { server }, fleet }, planned
   await server!.kill('SIGSTOP');
   let waiting = 0;
   // What an idle worker had asked before would wait also without the fault.
-  for (const { proxy } of fleet.slots) void proxy?.asked().then(() => waiting++);
+  for (const { proxies } of fleet.slots) void proxies[0]?.asked().then(() => waiting++);
   await sleep(strength(planned, 1_000, LONGEST_FREEZE_MS));
   const hits = await growth(0, () => waiting);
   await server!.kill('SIGCONT');

@@ -19,13 +19,16 @@ export type Kind =
   | 'priority'
   | 'unique'
   | 'own-id'
-  | 'later';
+  | 'later'
+  | 'large';
 
 /** The payload of a job. */
 export interface Work {
   p: number;
   n: number;
   kind: Kind;
+  /** Of a large job: what makes it so. */
+  pad?: string;
 }
 
 export interface Drawn {
@@ -49,10 +52,28 @@ export const MIX: Mix = {
   unique: 0.02,
   'own-id': 0.02,
   later: 0.002,
+  large: 0.01,
 };
 
+/** The payload of a large job, in bytes: about what the limit of a queue leaves. */
+const LEAST_PAD = 1_000;
+const MOST_PAD = 1_048_576 - 100;
+
+/** Small ones are more frequent: each magnitude is as likely. */
+export function padOf(random: Random): string {
+  return 'x'.repeat(Math.floor(LEAST_PAD * (MOST_PAD / LEAST_PAD) ** random.next()));
+}
+
 /** For a million jobs: the same failures, less of what costs the server most, so that it ends within minutes. */
-export const LOAD_MIX: Mix = { ...MIX, fatal: 0.0005, slow: 0.0001, unique: 0.005, 'own-id': 0.005, later: 0.0001 };
+export const LOAD_MIX: Mix = {
+  ...MIX,
+  fatal: 0.0005,
+  slow: 0.0001,
+  unique: 0.005,
+  'own-id': 0.005,
+  later: 0.0001,
+  large: 0,
+};
 
 /** The operator leaves the first two alone once they are made; to the third it does all that operators do. */
 export const SCHEDULES = {

@@ -23,6 +23,25 @@ describe('the proxy of the faults', () => {
     expect(await connect({}, direct).get('which')).toBe('two');
   });
 
+  it('shares the bandwidth of the link, and changes nothing that passes', async () => {
+    const proxy = await FaultProxy.start();
+    const [one, other] = [connect({}, proxy.url), connect({}, proxy.url)];
+    await Promise.all([one.ping(), other.ping()]);
+    const text = Array.from({ length: 5_000 }, (_, i) => `${i}`.padStart(10)).join('');
+    const key = `bandwidth-${process.pid}`;
+    proxy.limitBandwidth(100_000);
+    const begun = performance.now();
+    await one.set(key, text, 'EX', 60); // half a second up, and then twice as much down
+    expect(await Promise.all([one.get(key), other.get(key)])).toEqual([text, text]);
+    expect(performance.now() - begun).toBeGreaterThan(1_300);
+    expect(proxy.passed.down).toBeGreaterThan(2 * text.length);
+    expect(proxy.struck).toBeGreaterThan(2);
+    const waiting = one.get(key);
+    await eventually(() => proxy.waiting > 0);
+    proxy.limitBandwidth();
+    expect(await waiting).toBe(text);
+  });
+
   it('counts the requests that it keeps from their answer, and no others', async () => {
     const proxy = await FaultProxy.start();
     const client = connect({ retryStrategy: null }, proxy.url);
