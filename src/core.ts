@@ -17,6 +17,12 @@ export {
 export type { StandardSchema } from './queue/model/standard-schema.js';
 export type { TypedEnqueueOptions } from './queue/enqueue/encode-typed-job.js';
 export type { EnqueueOptions, UniqueOptions } from './queue/enqueue/encode-job.js';
+export type {
+  EnqueueMiddleware,
+  EnqueueRequest,
+  JobQueueOptions,
+  RequestedJob,
+} from './queue/enqueue/enqueue-middleware.js';
 export type { Recurrence } from './queue/schedules/recurrence.js';
 export type { ScheduleOptions, ScheduleRecord, TypedScheduleOptions } from './queue/schedules/schedule.js';
 export type { Schedules, TickReport } from './queue/schedules/schedules.js';
@@ -69,6 +75,7 @@ export type { DeclaredSchedule } from './worker/maintenance/worker-schedules.js'
 export { Job } from './worker/handlers/job.js';
 export type { FailureLogging } from './worker/attempt/failure-log.js';
 export type { StuckJob } from './worker/attempt/stuck-watch.js';
+export type { AttemptMiddleware, JobQueueMiddleware } from './worker/handlers/attempt-middleware.js';
 export { defineHandler, type TypedHandlerFunction } from './worker/handlers/define-handler.js';
 export type { Handler, HandlerFunction, HandlerOptions } from './worker/handlers/handler.js';
 export type { WorkerEvent, WorkerEventListener } from './worker/attempt/worker-event.js';

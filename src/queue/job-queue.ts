@@ -8,12 +8,12 @@ import { EventSubscriber } from './redis/event-subscriber.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from './model/job.js';
 import type { JobHandle } from './results/job-handle.js';
 import { randomId } from './model/random-id.js';
-import type { EncodedJob } from './store/enqueue-call.js';
 import { encodeJson } from './model/encode-json.js';
 import { LARGEST_PAGE, YEAR_MS } from './model/bounds.js';
 import { checkText, show } from './model/names.js';
 import { encodeJob, type EnqueueOptions } from './enqueue/encode-job.js';
-import type { QueueOptions } from './model/queue-options.js';
+import { addMany, addTyped, EnqueueRequests, type JobToEnqueue } from './enqueue/add-jobs.js';
+import { withoutMiddleware, type JobQueueOptions } from './enqueue/enqueue-middleware.js';
 import { Producer } from './enqueue/producer.js';
 import { QueueAdmin, SLICE } from './queue-operator.js';
 import type { FailOutcome, ReleaseOutcome } from './store/queue-calls.js';
@@ -21,7 +21,7 @@ import type { RedisClient } from './redis/redis-client.js';
 import type { InputOf, OutputOf, StandardSchema } from './model/standard-schema.js';
 import { storeError } from './model/serialize-error.js';
 import { checkJobs } from './enqueue/validate-bulk.js';
-import { encodeTypedJob, typedSource, type TypedEnqueueOptions } from './enqueue/encode-typed-job.js';
+import type { TypedEnqueueOptions } from './enqueue/encode-typed-job.js';
 import { WakeWait } from './redis/wake-wait.js';
 
 export interface ClaimOptions {
@@ -30,8 +30,6 @@ export interface ClaimOptions {
   /** Who claims, for the eyes of operators. Default `host:pid`. */
   worker?: string;
 }
-
-type JobToEnqueue = { payload: unknown } & EnqueueOptions;
 
 /**
  * What follows the first argument of an enqueue. One signature and not an overload for each, so that the compiler names the
@@ -59,18 +57,22 @@ type DefinitionOf<First> = 0 extends First & 1 ? unknown : First;
  * if (job) await queue.complete(job, { sent: true });
  */
 export class JobQueue extends QueueAdmin {
-  private readonly producer: Producer;
+  /** @internal */
+  readonly producer: Producer;
   private waker: WakeWait | undefined;
   private readonly identity = `${hostname()}:${process.pid}`;
   private claims = 0;
+  /** The way of enqueues through the middleware; undefined where there is none. */
+  private readonly requests: EnqueueRequests | undefined;
 
   /**
    * @param client an ioredis client of yours; it is never closed here
    * @throws InvalidOptionError for a bad name or option; RedisUnsuitableError for a client with `keyPrefix`
    */
-  constructor(client: RedisClient, name: string, options: QueueOptions = {}) {
-    super(client, name, options);
+  constructor(client: RedisClient, name: string, options: JobQueueOptions = {}) {
+    super(client, name, withoutMiddleware(options));
     this.producer = new Producer(this);
+    this.requests = EnqueueRequests.of(this, options.middleware);
   }
 
   /**
@@ -89,9 +91,7 @@ export class JobQueue extends QueueAdmin {
   ): Promise<JobHandle<ResultFor<DefinitionOf<First>, Result>>>;
   async enqueue(first: unknown, second?: unknown, third?: TypedEnqueueOptions): Promise<JobHandle> {
     if (isJobDefinition(first)) {
-      const made = encodeTypedJob(this.name, first, second, third, this.options.maxPayloadBytes);
-      const typed = made instanceof Promise ? await made : made;
-      return await this.producer.add(typed, typedSource(this, first));
+      return this.requests ? this.requests.one(first, second, third) : addTyped(this, first, second, third);
     }
     refuseNamedShape(first, second, third);
     return this.enqueuePayload(first, second as EnqueueOptions | undefined);
@@ -99,6 +99,9 @@ export class JobQueue extends QueueAdmin {
 
   /** @internal The same of any payload, a text too, where what it is cannot be mistaken. */
   async enqueuePayload(payload: unknown, options: EnqueueOptions | undefined): Promise<JobHandle> {
+    if (this.requests) {
+      return this.requests.one(undefined, payload, options);
+    }
     const job = encodeJob(this.name, payload, options, this.options.maxPayloadBytes);
     return await this.producer.add(job, this);
   }
@@ -122,18 +125,9 @@ export class JobQueue extends QueueAdmin {
     first: JobDefinition | readonly JobToEnqueue[],
     second?: readonly JobToEnqueue[],
   ): Promise<JobHandle[]> {
-    const { maxPayloadBytes } = this.options;
-    const typed = isJobDefinition(first);
-    const made = checkJobs(typed ? second! : first).map(({ payload, ...rest }, i) => {
-      const options = Object.keys(rest).length > 0 ? rest : undefined;
-      const subject = `enqueueMany[${i}]`;
-      return typed
-        ? encodeTypedJob(this.name, first, payload, options, maxPayloadBytes, subject)
-        : encodeJob(this.name, payload, options, maxPayloadBytes, subject);
-    });
-    const jobs = allOf(made);
-    const encoded = Array.isArray(jobs) ? jobs : await jobs;
-    return this.producer.addAll(encoded, typed ? typedSource(this, first) : this);
+    const definition = isJobDefinition(first) ? first : undefined;
+    const jobs = checkJobs(isJobDefinition(first) ? second! : first);
+    return this.requests ? this.requests.many(definition, jobs) : addMany(this, definition, jobs);
   }
 
   /**
@@ -285,10 +279,4 @@ function refuseNamedShape(first: unknown, second: unknown, third: unknown): void
     `To name the job: queue.enqueue({ … }, { name: ${name} }). ` +
       `With text as its payload: queue.enqueueMany([{ payload: ${name}, … }]).`,
   );
-}
-
-/** Waits only where a schema is asynchronous, so that what is enqueued in one tick stays together. */
-function allOf(made: (EncodedJob | Promise<EncodedJob>)[]): EncodedJob[] | Promise<EncodedJob[]> {
-  const waits = made.some((each) => each instanceof Promise);
-  return waits ? Promise.all(made.map(async (each) => each)) : (made as EncodedJob[]);
 }

@@ -5,6 +5,8 @@ import { silentLogger, type JobQueueLogger } from '../queue/model/logger.js';
 import { SafeLogger } from '../queue/model/safe-logger.js';
 import { timerDuration, wholeNumber } from '../queue/model/queue-options.js';
 import type { FailureLogging } from './attempt/failure-log.js';
+import { checkMiddleware } from '../queue/enqueue/enqueue-middleware.js';
+import { withMiddleware, type AttemptMiddleware } from './handlers/attempt-middleware.js';
 import type { Handler, HandlerFunction } from './handlers/handler.js';
 import type { DeclaredSchedule } from './maintenance/worker-schedules.js';
 import type { WorkerEventListener } from './attempt/worker-event.js';
@@ -43,6 +45,8 @@ export interface WorkerOptions {
    * are summed up every ten seconds. Default `{ attempts: 'warn', deadLetters: 'error' }`.
    */
   logFailures?: boolean | FailureLogging;
+  /** Acts around each attempt, the first outermost, and inside of it the schemas and the handler. Default: none. */
+  middleware?: readonly AttemptMiddleware[];
   /** Called for everything that happens to a job here. */
   onEvent?: WorkerEventListener;
 }
@@ -74,6 +78,10 @@ const optionsSchema = z.strictObject({
     .default(silentLogger)
     .transform((logger) => SafeLogger.of(logger)),
   logFailures: logFailuresSchema.default(true),
+  middleware: z
+    .custom<readonly AttemptMiddleware[]>()
+    .transform((middleware) => checkMiddleware('worker.middleware', middleware))
+    .default([]),
   onEvent: z.custom<WorkerEventListener>((value) => typeof value === 'function', 'expected a function').optional(),
 });
 
@@ -89,14 +97,16 @@ export function resolveWorkerOptions(options: WorkerOptions): ResolvedWorkerOpti
 }
 
 /** Handlers as objects, with what they leave open taken from the queue. */
-export function resolveHandlers(queue: JobQueue, handlers: WorkerQueue['handlers']): Map<string, Handler> {
+export function resolveHandlers(
+  queue: JobQueue,
+  handlers: WorkerQueue['handlers'],
+  middleware: readonly AttemptMiddleware[] = [],
+): Map<string, Handler> {
   return new Map(
     Object.entries(handlers).map(([name, handler]) => {
       const resolved = typeof handler === 'function' ? { handle: handler } : handler;
-      return [
-        name,
-        { ...resolved, handle: (job) => resolved.handle(job), backoff: resolved.backoff ?? queue.options.backoff },
-      ];
+      const handle = withMiddleware(middleware, (job) => resolved.handle(job));
+      return [name, { ...resolved, handle, backoff: resolved.backoff ?? queue.options.backoff }];
     }),
   );
 }

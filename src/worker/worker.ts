@@ -176,7 +176,7 @@ export class Worker {
         scripts,
         concurrency,
         prefetch,
-        resolveHandlers(queue, handlers),
+        resolveHandlers(queue, handlers, this.options.middleware),
         observer,
       );
       if (this.paused.has(queue.name)) runner.close();

@@ -2,7 +2,9 @@ import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import { NonRetryableError } from '../../queue/model/errors.js';
 import { encodeJson } from '../../queue/model/encode-json.js';
 import { readBySchema } from '../../queue/model/validate-with-schema.js';
+import { withMiddleware, type AttemptMiddleware } from './attempt-middleware.js';
 import type { Handler, HandlerFunction } from './handler.js';
+import type { Job } from './job.js';
 
 /** The definitions of the functions that are bound to one. */
 const definitions = new WeakMap<HandlerFunction, JobDefinition>();
@@ -15,14 +17,20 @@ export function definitionOf(handler: HandlerFunction | Handler | undefined): Jo
 
 /** The function, with payload and result held against the schemas. */
 export function checked(definition: JobDefinition, handle: HandlerFunction): HandlerFunction {
-  const { payload: payloadSchema, result: resultSchema } = definition;
-  const bound: HandlerFunction = async (job) => {
+  const bound = withMiddleware([schemaMiddleware(definition)], handle);
+  definitions.set(bound, definition);
+  return bound;
+}
+
+/** Holds the payload of an attempt, and its result, against the schemas of a definition. */
+function schemaMiddleware({ payload: payloadSchema, result: resultSchema }: JobDefinition): AttemptMiddleware {
+  const attempt = async (job: Job, next: () => Promise<unknown>) => {
     try {
       job.readAs(await readBySchema('payload', payloadSchema, job.payload));
     } catch (error) {
       throw final(error as Error);
     }
-    const result = await handle(job);
+    const result = await next();
     if (resultSchema) {
       // As the caller will find it.
       const stored =
@@ -31,8 +39,7 @@ export function checked(definition: JobDefinition, handle: HandlerFunction): Han
     }
     return result;
   };
-  definitions.set(bound, definition);
-  return bound;
+  return { attempt };
 }
 
 /** No attempt makes a stored payload better. */

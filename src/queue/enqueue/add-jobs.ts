@@ -1,0 +1,101 @@
+// The way of jobs from a call of enqueue to the producer: checked, encoded, sent.
+import type { JobHandle, JobSource } from '../results/job-handle.js';
+import type { EncodedJob } from '../store/enqueue-call.js';
+import type { JobDefinition } from './define-job.js';
+import { encodeJob, type EnqueueOptions } from './encode-job.js';
+import { encodeTypedJob, typedSource, type TypedEnqueueOptions } from './encode-typed-job.js';
+import { enqueueChain, requestedJob, type EnqueueMiddleware, type EnqueueRequest } from './enqueue-middleware.js';
+import type { Producer } from './producer.js';
+
+/** The queue that jobs are added to. */
+export interface EnqueueTarget extends JobSource {
+  readonly name: string;
+  readonly options: { readonly maxPayloadBytes: number };
+  readonly producer: Producer;
+}
+
+export type JobToEnqueue = { payload: unknown } & EnqueueOptions;
+
+/** Adds one job of a definition. */
+export async function addTyped(
+  target: EnqueueTarget,
+  definition: JobDefinition,
+  payload: unknown,
+  options?: TypedEnqueueOptions,
+): Promise<JobHandle> {
+  const made = encodeTypedJob(target.name, definition, payload, options, target.options.maxPayloadBytes);
+  const typed = made instanceof Promise ? await made : made;
+  return await target.producer.add(typed, typedSource(target, definition));
+}
+
+/** Adds many jobs, of a definition or of none. All are checked before the first is sent. */
+export async function addMany(
+  target: EnqueueTarget,
+  definition: JobDefinition | undefined,
+  requested: readonly JobToEnqueue[],
+): Promise<JobHandle[]> {
+  const { maxPayloadBytes } = target.options;
+  const made = requested.map(({ payload, ...rest }, i) => {
+    const options = Object.keys(rest).length > 0 ? rest : undefined;
+    const subject = `enqueueMany[${i}]`;
+    return definition
+      ? encodeTypedJob(target.name, definition, payload, options, maxPayloadBytes, subject)
+      : encodeJob(target.name, payload, options, maxPayloadBytes, subject);
+  });
+  const jobs = allOf(made);
+  const encoded = Array.isArray(jobs) ? jobs : await jobs;
+  return target.producer.addAll(encoded, definition ? typedSource(target, definition) : target);
+}
+
+/** Waits only where a schema is asynchronous, so that what is enqueued in one tick stays together. */
+function allOf(made: (EncodedJob | Promise<EncodedJob>)[]): EncodedJob[] | Promise<EncodedJob[]> {
+  const waits = made.some((each) => each instanceof Promise);
+  return waits ? Promise.all(made.map(async (each) => each)) : (made as EncodedJob[]);
+}
+
+/** Sends the enqueues of a queue through its middleware. */
+export class EnqueueRequests {
+  /** Undefined where no middleware acts on enqueues. */
+  static of(
+    target: EnqueueTarget,
+    middleware: readonly EnqueueMiddleware[] | undefined,
+  ): EnqueueRequests | undefined {
+    const chain = enqueueChain(target.name, middleware, (request) => addRequested(target, request));
+    return chain && new EnqueueRequests(target.name, chain);
+  }
+
+  private constructor(
+    private readonly queue: string,
+    private readonly send: (request: EnqueueRequest) => Promise<JobHandle[]>,
+  ) {}
+
+  async one(
+    definition: JobDefinition | undefined,
+    payload: unknown,
+    options: EnqueueOptions | undefined,
+  ): Promise<JobHandle> {
+    const jobs = [requestedJob(this.queue, definition, payload, options)];
+    const [handle] = await this.send({ queue: this.queue, method: 'enqueue', definition, jobs });
+    return handle!;
+  }
+
+  many(definition: JobDefinition | undefined, jobs: readonly JobToEnqueue[]): Promise<JobHandle[]> {
+    const requested = jobs.map(({ payload, ...options }) => requestedJob(this.queue, definition, payload, options));
+    return this.send({ queue: this.queue, method: 'enqueueMany', definition, jobs: requested });
+  }
+}
+
+/** The end of the middleware: checks, encodes and sends what it made of a request. */
+async function addRequested(target: EnqueueTarget, request: EnqueueRequest): Promise<JobHandle[]> {
+  const { method, definition, jobs } = request;
+  if (method === 'enqueueMany') {
+    const many = jobs.map(({ payload, options }) => ({ ...options, payload }));
+    return addMany(target, definition, many);
+  }
+  const { payload, options } = jobs[0]!;
+  if (definition) {
+    return [await addTyped(target, definition, payload, options)];
+  }
+  const job = encodeJob(target.name, payload, options, target.options.maxPayloadBytes);
+  return [await target.producer.add(job, target)];
+}

@@ -1,0 +1,106 @@
+import { compose } from '../model/compose.js';
+import { InvalidOptionError } from '../model/errors.js';
+import { show } from '../model/names.js';
+import type { QueueOptions } from '../model/queue-options.js';
+import type { JobHandle } from '../results/job-handle.js';
+import type { JobDefinition } from './define-job.js';
+import type { EnqueueOptions } from './encode-job.js';
+
+/** One job of a request, before it is checked and encoded. */
+export interface RequestedJob {
+  /** What selects its handler. */
+  readonly name: string;
+  payload: unknown;
+  /** May be changed: `job.options.metadata = { ...job.options.metadata, requestId }`. */
+  options: EnqueueOptions;
+}
+
+/** An enqueue on its way through the middleware. */
+export interface EnqueueRequest {
+  readonly queue: string;
+  /** The call that was made. */
+  readonly method: 'enqueue' | 'enqueueMany';
+  /** What the jobs are checked by; undefined where they were enqueued without a definition. */
+  readonly definition: JobDefinition | undefined;
+  /** One of `enqueue`, all of `enqueueMany`, in their order. */
+  readonly jobs: readonly RequestedJob[];
+}
+
+/** Acts around the enqueues of a JobQueue. */
+export interface EnqueueMiddleware {
+  /**
+   * Called once for each call of `enqueue` or `enqueueMany`. Return what `next()` resolves to: the handles of the jobs, in
+   * their order. A throw refuses the call, and nothing is written if it comes before `next()`.
+   */
+  enqueue?(request: EnqueueRequest, next: () => Promise<JobHandle[]>): Promise<JobHandle[]>;
+}
+
+/** Options of a JobQueue: those of the queue, and what acts around its enqueues. */
+export interface JobQueueOptions extends QueueOptions {
+  /** Acts around each enqueue of this object, the first outermost. The ticks of schedules do not pass it. Default: none. */
+  middleware?: readonly EnqueueMiddleware[];
+}
+
+/** @throws InvalidOptionError for what is no list of objects with one of the methods */
+export function checkMiddleware<Middleware extends object>(
+  subject: string,
+  middleware: readonly Middleware[] | undefined,
+): readonly Middleware[] {
+  if (middleware !== undefined && !Array.isArray(middleware)) {
+    throw new InvalidOptionError(subject, 'a list of middleware', show(middleware));
+  }
+  middleware?.forEach((each, i) => {
+    const { attempt, enqueue } = (each ?? {}) as { attempt?: unknown; enqueue?: unknown };
+    const methods = [attempt, enqueue].filter((method) => method !== undefined);
+    if (methods.length === 0 || methods.some((method) => typeof method !== 'function')) {
+      throw new InvalidOptionError(`${subject}[${i}]`, 'an object with a method attempt or enqueue', show(each));
+    }
+  });
+  return middleware ?? [];
+}
+
+/** The options of the queue itself. What is no object is left for their check. */
+export function withoutMiddleware(options: JobQueueOptions): QueueOptions {
+  if (typeof options !== 'object' || options === null) {
+    return options;
+  }
+  const { middleware: _middleware, ...others } = options;
+  return others;
+}
+
+/** Sends requests through the middleware of a queue. Composed once; undefined where no middleware acts on enqueues. */
+export function enqueueChain(
+  queue: string,
+  middleware: readonly EnqueueMiddleware[] | undefined,
+  end: (request: EnqueueRequest) => Promise<JobHandle[]>,
+): ((request: EnqueueRequest) => Promise<JobHandle[]>) | undefined {
+  const subject = `queue ${JSON.stringify(queue)}.middleware`;
+  const acting = checkMiddleware(subject, middleware).filter((each) => each.enqueue);
+  if (acting.length === 0) {
+    return undefined;
+  }
+  const chain = compose<EnqueueRequest, JobHandle[]>(
+    acting.map((each) => (request, next) => each.enqueue!(request, next)),
+    end,
+  );
+  return async (request) => {
+    const handles = await chain(request);
+    if (!Array.isArray(handles) || handles.length !== request.jobs.length) {
+      const found = Array.isArray(handles) ? `${handles.length}` : show(handles);
+      throw new InvalidOptionError(subject, `the ${request.jobs.length} handle(s) that next() resolves to`, found);
+    }
+    return handles;
+  };
+}
+
+/** A job of a request. Its options are a copy, which middleware may change. */
+export function requestedJob(
+  queue: string,
+  definition: JobDefinition | undefined,
+  payload: unknown,
+  options: EnqueueOptions | undefined,
+): RequestedJob {
+  // What is no object is left for the check of options.
+  const own = options === null || typeof options !== 'object' ? (options ?? {}) : { ...options };
+  return { name: definition?.name ?? (own as EnqueueOptions).name ?? queue, payload, options: own };
+}

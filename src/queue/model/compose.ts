@@ -1,0 +1,33 @@
+import { JobQueueError } from './errors.js';
+
+/** One link of a chain: does its part around `next`, which runs the rest of the chain. */
+export type Link<Subject, Result> = (subject: Subject, next: () => Promise<Result>) => Result | Promise<Result>;
+
+/** Makes one function of a chain and its end. Without links it is the end itself, so that an empty chain costs nothing. */
+export function compose<Subject, Result>(
+  links: readonly Link<Subject, Result>[],
+  end: (subject: Subject) => Result | Promise<Result>,
+): (subject: Subject) => Result | Promise<Result> {
+  type Rest = (subject: Subject) => Result | Promise<Result>;
+  const wrap = (rest: Rest, link: Link<Subject, Result>): Rest => {
+    return (subject) => {
+      const next = once(() => rest(subject));
+      return link(subject, next);
+    };
+  };
+  return links.reduceRight(wrap, end);
+}
+
+/** A second call would run the handler, or send the jobs, once more. */
+function once<Result>(run: () => Result | Promise<Result>): () => Promise<Result> {
+  let isCalled = false;
+  return async () => {
+    if (isCalled) {
+      throw new JobQueueError(
+        'A middleware called next() a second time: call it once, and return what it resolves to.',
+      );
+    }
+    isCalled = true;
+    return run();
+  };
+}

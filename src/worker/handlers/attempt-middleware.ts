@@ -1,0 +1,39 @@
+import { compose, type Link } from '../../queue/model/compose.js';
+import type { EnqueueMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
+import type { HandlerFunction } from './handler.js';
+import type { Job } from './job.js';
+
+/** Acts around the attempts of a worker. */
+export interface AttemptMiddleware {
+  /**
+   * Called for each attempt instead of the handler. Return what `next()` resolves to, the job's result; what it throws, or
+   * what you throw, ends the attempt as if the handler had thrown it.
+   */
+  attempt?(job: Job, next: () => Promise<unknown>): unknown;
+}
+
+/**
+ * Acts around attempts, around enqueues, or both. The first of a list is outermost.
+ *
+ * @example
+ * const requestIds: JobQueueMiddleware = {
+ *   enqueue(request, next) {
+ *     request.jobs.forEach(({ options }) => (options.metadata = { ...options.metadata, requestId: current() }));
+ *     return next();
+ *   },
+ *   attempt: (job, next) => run(job.metadata.requestId, next),
+ * };
+ */
+export interface JobQueueMiddleware extends AttemptMiddleware, EnqueueMiddleware {}
+
+/** The handler inside of the middleware; the handler itself where no middleware acts on attempts. */
+export function withMiddleware(middleware: readonly AttemptMiddleware[], handle: HandlerFunction): HandlerFunction {
+  const links = middleware
+    .filter((each) => each.attempt)
+    .map(
+      (each): Link<Job, unknown> =>
+        (job, next) =>
+          each.attempt!(job, next),
+    );
+  return compose<Job, unknown>(links, handle);
+}
