@@ -38,7 +38,7 @@ export interface RedactedPart {
 export type DashboardRequest = {
   headers: Readonly<Record<string, string | string[] | undefined>>;
   method: string;
-  socket?: { remoteAddress?: string };
+  socket?: { remoteAddress?: string; destroySoon?(): void };
   user?: unknown;
 } & object;
 

@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { AttemptRecord, JobRecord } from '../../queue/model/job.js';
+import { whyNotRunning } from '../../inspect/why-not-running.js';
+import type { AttemptRecord, JobRecord, QueueStats } from '../../queue/model/job.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { Redactor } from '../security/redactor.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 import type { AttemptView, JobRow, JobView } from './views.js';
-import { whyNotRunning } from './why-not-running.js';
 
 const LABEL_LENGTH = 120;
 const ERROR_LENGTH = 300;
@@ -38,7 +38,7 @@ export class JobDescriber {
     };
   }
 
-  view(job: JobRecord, context: { actions: JobView['actions']; paused: boolean; workers: number }): JobView {
+  view(job: JobRecord, context: { actions: JobView['actions']; stats: QueueStats; at: Date }): JobView {
     const about = (part: 'payload' | 'result' | 'progress') => ({ part, job });
     const { payload, result, progress } = job;
     return {
@@ -53,7 +53,7 @@ export class JobDescriber {
       crashes: job.crashes,
       interruptions: job.interruptions,
       schedule: job.schedule ?? null,
-      metadata: metadataOf(job),
+      metadata: job.metadata && Object.keys(job.metadata).length > 0 ? { ...job.metadata } : null,
       dueAt: timeOf(job.dueAt),
       claimedAt: timeOf(job.claimedAt),
       endedAt: timeOf(endOf(job)),
@@ -61,7 +61,7 @@ export class JobDescriber {
       expiresAt: timeOf(job.expiresAt),
       fence: job.fence ?? null,
       attemptLog: attemptsOf(job),
-      whyNotRunning: whyNotRunning(job, context),
+      whyNotRunning: reasonOf(job, context),
       editRefusal: this.editRefusal(job),
       actions: context.actions,
     };
@@ -172,9 +172,16 @@ function firstReady(job: JobRecord): number {
   return job.enqueuedAt.getTime();
 }
 
-function metadataOf(job: JobRecord): Record<string, string> | null {
-  const { metadata } = job as JobRecord & { metadata?: Record<string, string> };
-  return metadata && Object.keys(metadata).length > 0 ? metadata : null;
+/** Why a waiting job does not run; what has ended says it by its state. */
+function reasonOf(job: JobRecord, { stats, at }: { stats: QueueStats; at: Date }): string | null {
+  const ended = job.status === 'completed' || job.status === 'failed' || job.status === 'cancelled';
+  const reason = ended ? undefined : whyNotRunning(job, { queue: job.queue, stats, at });
+  if (!reason) {
+    return null;
+  }
+  const { because, next } = reason;
+  const words = next === undefined ? because : `${because}; ${next}`;
+  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}.`;
 }
 
 function optionalText(job: JobRecord, field: string): string | null {

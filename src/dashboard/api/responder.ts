@@ -1,4 +1,4 @@
-import { HttpException, Injectable, Logger } from '@nestjs/common';
+import { HttpException, Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import {
   InvalidOptionError,
@@ -14,10 +14,16 @@ import type { ProblemView } from './views.js';
  * global interceptors, which may wrap it in a form that the page does not read.
  */
 @Injectable()
-export class Responder {
+export class Responder implements BeforeApplicationShutdown {
   private readonly logger = new Logger('JobQueueDashboard');
+  private closing = false;
 
   constructor(private readonly host: HttpAdapterHost) {}
+
+  /** From now on each answer ends its connection: a page that asks again and again would hold up the end of the app. */
+  beforeApplicationShutdown(): void {
+    this.closing = true;
+  }
 
   /** Sends what `work` returns as JSON, or its error with a matching status. */
   async json(response: unknown, work: () => Promise<unknown> | unknown): Promise<void> {
@@ -33,7 +39,8 @@ export class Responder {
 
   send(response: unknown, status: number, body: unknown, headers: Record<string, string>): void {
     const { httpAdapter } = this.host;
-    for (const [name, value] of Object.entries(headers)) {
+    const closing = this.closing ? { Connection: 'close' } : {};
+    for (const [name, value] of Object.entries({ ...headers, ...closing })) {
       httpAdapter.setHeader(response, name, value);
     }
     httpAdapter.reply(response, body, status);

@@ -5,7 +5,7 @@ export type State = 'pending' | 'scheduled' | 'processing' | 'completed' | 'fail
 
 /** How a queue does, in words. */
 export interface VerdictView {
-  severity: 'ok' | 'idle' | 'warn' | 'bad';
+  severity: 'ok' | 'idle' | 'notice' | 'warn' | 'bad';
   /** One sentence: `email` is stuck: 1,204 waiting for 6 min, no worker handles it. */
   sentence: string;
   /** What to do next. */

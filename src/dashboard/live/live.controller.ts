@@ -1,5 +1,5 @@
 import { Get, Req, Res, Sse, type MessageEvent, Injectable } from '@nestjs/common';
-import { map, merge, of, takeUntil, timer, type Observable } from 'rxjs';
+import { finalize, map, merge, of, takeUntil, timer, type Observable } from 'rxjs';
 import { Responder } from '../api/responder.js';
 import type { OverviewView, StreamEvent } from '../api/views.js';
 import type { DashboardRequest } from '../dashboard-options.js';
@@ -34,7 +34,17 @@ export class LiveController {
     await this.permissions.require('view', request);
     const hidden = await this.hiddenFrom(request);
     const events = this.feed.watch().pipe(map((event) => ({ data: withoutQueues(event, hidden) })));
-    return merge(of({ type: 'hello', retry: RETRY_MS, data: '' }), events).pipe(takeUntil(timer(LONGEST_MS)));
+    return merge(of({ type: 'hello', retry: RETRY_MS, data: '' }), events).pipe(
+      takeUntil(timer(LONGEST_MS)),
+      finalize(() => this.endConnection(request)),
+    );
+  }
+
+  /** Where the app ends: the browser would ask again over the same connection, and the server wait for its end. */
+  private endConnection({ socket }: DashboardRequest): void {
+    if (this.feed.isClosed) {
+      setImmediate(() => socket?.destroySoon?.());
+    }
   }
 
   private async seenBy(request: DashboardRequest, event: StreamEvent): Promise<StreamEvent> {

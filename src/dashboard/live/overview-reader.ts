@@ -2,12 +2,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobRecord, QueueStats } from '../../queue/model/job.js';
 import { JobQueueService } from '../../nest/service/job-queue.service.js';
+import { serverNow } from '../actions/run-store.js';
 import { JobDescriber } from '../api/describe-job.js';
 import type { OverviewView, QueueView, RunningView } from '../api/views.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 import { RateWindow } from './rate-window.js';
-import { overallVerdict, verdictOf } from './verdict.js';
+import { overallVerdict, verdictView } from './verdict-view.js';
 import { workersOf, type SeenWorker } from './workers-view.js';
 
 /** The most running jobs that one reading takes of a queue. */
@@ -25,10 +26,12 @@ export class OverviewReader {
   ) {}
 
   async read(): Promise<Omit<OverviewView, 'runs'>> {
-    const read = await Promise.all(this.names().map((name) => this.readQueue(this.jobs.queue(name))));
+    const names = this.names();
+    const at = names.length === 0 ? Date.now() : await serverNow(this.jobs.queue(names[0]!));
+    const read = await Promise.all(names.map((name) => this.readQueue(this.jobs.queue(name), at)));
     const queues = read.map(({ view }) => view);
     return {
-      at: Date.now(),
+      at,
       sentence: overallVerdict(queues),
       queues,
       workers: workersOf(
@@ -43,13 +46,13 @@ export class OverviewReader {
     return [...new Set([...this.jobs.queueNames(), ...this.options.queues])].toSorted((a, b) => a.localeCompare(b));
   }
 
-  private async readQueue(queue: JobQueue) {
+  private async readQueue(queue: JobQueue, atMs: number) {
     const [stats, workers] = await Promise.all([queue.stats(), seenWorkers(queue)]);
     const running = stats.processing > 0 ? await queue.list('processing', { limit: MOST_RUNNING }) : [];
-    return { view: this.view(queue.name, stats), workers, running: running.map((job) => this.running(job)) };
+    return { view: this.view(queue.name, stats, atMs), workers, running: running.map((job) => this.running(job)) };
   }
 
-  private view(name: string, stats: QueueStats): QueueView {
+  private view(name: string, stats: QueueStats, atMs: number): QueueView {
     const { pending, scheduled, processing, completed, failed, cancelled } = stats;
     const rates = this.rates.add(name, stats.totals);
     return {
@@ -63,7 +66,7 @@ export class OverviewReader {
       rates,
       lastHour: null,
       spark: [],
-      verdict: verdictOf(name, stats, rates),
+      verdict: verdictView(name, stats, rates, atMs),
     };
   }
 

@@ -1,6 +1,7 @@
 import type { QueueView } from '../api/views.js';
 
-const WINDOW_MS = 10_000;
+/** How far back the rates look, in ms. */
+export const WINDOW_MS = 10_000;
 
 interface Sample {
   at: number;

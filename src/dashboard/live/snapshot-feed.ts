@@ -29,6 +29,11 @@ export class SnapshotFeed implements BeforeApplicationShutdown {
     private readonly runs: BulkRuns,
   ) {}
 
+  /** True once the app ends. */
+  get isClosed(): boolean {
+    return this.closed;
+  }
+
   /** Emits every new reading; the last one at once where it is fresh. */
   watch(): Observable<StreamEvent> {
     return new Observable((viewer) => {

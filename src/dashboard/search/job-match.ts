@@ -21,13 +21,13 @@ export function matches(job: JobRecord, { text, group }: JobMatch): boolean {
 }
 
 function searchedTexts(job: JobRecord): string[] {
-  const { group, metadata } = job as JobRecord & { group?: string; metadata?: Record<string, string> };
+  const { group } = job as JobRecord & { group?: string };
   return [
     job.id,
     job.name,
     job.lastError ?? '',
     job.schedule ?? '',
     group ?? '',
-    ...Object.entries(metadata ?? {}).map(([key, value]) => `${key}: ${value}`),
+    ...Object.entries(job.metadata ?? {}).map(([key, value]) => `${key}: ${value}`),
   ];
 }

@@ -18,7 +18,7 @@ const WORDS: Record<AttemptView['outcome'], string> = {
   unhandled: 'no handler',
   interruption: 'given back at a shutdown',
   snooze: 'snoozed',
-  running: 'runs now',
+  running: 'runs',
 };
 
 /** A bar for each attempt: how long it waited, how long it ran, and how it ended. */
@@ -69,7 +69,8 @@ function Attempt({ attempt, begin, span, nowMs, first }: AttemptProps) {
         />
       </svg>
       <span class="attempt-words">
-        <StateMark state={MARKS[outcome]} /> {WORDS[outcome]} after {duration(ran)}
+        <StateMark state={MARKS[outcome]} /> {WORDS[outcome]} {outcome === 'running' ? 'for' : 'after'}{' '}
+        {duration(ran)}
         {waited !== null && (
           <span class="quiet">
             , {first ? 'waited' : 'backoff and wait'} {duration(waited)}
@@ -77,12 +78,11 @@ function Attempt({ attempt, begin, span, nowMs, first }: AttemptProps) {
         )}
         {worker && (
           <span class="quiet">
-            {' '}
-            on <bdi>{worker}</bdi>
+            , on <bdi>{worker}</bdi>
           </span>
-        )}{' '}
+        )}
         <span class="quiet">
-          <Time at={endedAt ?? startedAt} />
+          , <Time at={endedAt ?? startedAt} />
         </span>
         {error && (
           <details class="attempt-error">
@@ -92,7 +92,9 @@ function Attempt({ attempt, begin, span, nowMs, first }: AttemptProps) {
                 {error.message.length > 300 ? '…' : ''}
               </bdi>
             </summary>
-            <pre class="text">{error.stack ?? error.message}</pre>
+            <pre class="text" tabIndex={0}>
+              {error.stack ?? error.message}
+            </pre>
           </details>
         )}
       </span>

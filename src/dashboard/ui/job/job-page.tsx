@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { JobView } from '../../api/views.js';
-import { duration, exact } from '../parts/format.js';
+import { duration, exact, plural } from '../parts/format.js';
 import { CopyId, Notice, StateMark, Time } from '../parts/parts.js';
 import { connection, now, overview } from '../state/live.js';
 import { href } from '../state/route.js';
@@ -50,7 +50,9 @@ export function JobPage({ queue, id }: { queue: string; id: string }) {
           ) : (
             <>
               <p>The payload is not JSON. Its text:</p>
-              <pre class="text">{job.brokenPayload}</pre>
+              <pre class="text" tabIndex={0}>
+                {job.brokenPayload}
+              </pre>
             </>
           )}
         </Part>
@@ -93,9 +95,12 @@ function JobHead({ job, gone, changed }: { job: JobView; gone: boolean; changed(
         {!gone && <JobActions job={job} changed={changed} />}
       </div>
       <p class={`state-line state-${state}`}>
-        <StateMark state={state} /> <strong>{state}</strong> <Time at={endedAt ?? at} />
-        {attempts > 0 && `, attempt ${attempts}${maxAttempts ? ` of ${maxAttempts}` : ''}`}
-        {job.cancelRequestedAt !== null && !ENDED.includes(state) && ', cancel requested'}
+        <StateMark state={state} />
+        <span>
+          <strong>{state}</strong> <Time at={endedAt ?? at} />
+          {attempts > 0 && `, attempt ${attempts}${maxAttempts ? ` of ${maxAttempts}` : ''}`}
+          {job.cancelRequestedAt !== null && !ENDED.includes(state) && ', cancel requested'}
+        </span>
       </p>
     </div>
   );
@@ -110,9 +115,12 @@ function Part({ title, children }: { title: string; children: ComponentChildren 
   );
 }
 
-function NoResult({ job }: { job: JobView }) {
+function NoResult({ job: { state } }: { job: JobView }) {
+  const ended = ENDED.includes(state);
   return (
-    <p class="quiet">{job.state === 'completed' ? 'It returned nothing, or results are not kept.' : 'None yet.'}</p>
+    <p class="quiet">
+      {state === 'completed' ? 'It returned nothing, or results are not kept.' : ended ? 'None.' : 'None yet.'}
+    </p>
   );
 }
 
@@ -146,7 +154,9 @@ function WhyItFailed({ job }: { job: JobView }) {
       {last?.stack && (
         <details class="stack" open={job.state === 'failed'}>
           <summary>Stack of the last one</summary>
-          <pre class="text">{last.stack}</pre>
+          <pre class="text" tabIndex={0}>
+            {last.stack}
+          </pre>
         </details>
       )}
     </Part>
@@ -212,7 +222,7 @@ function LogLines({ job }: { job: JobView }) {
   return (
     <section class="part">
       <h2>
-        Log <span class="quiet">{job.log.length} lines</span>
+        Log <span class="quiet">{plural(job.log.length, 'line')}</span>
       </h2>
       <ol class="log" tabIndex={0} aria-label="Log lines">
         {job.log.map(({ at, message }, i) => (

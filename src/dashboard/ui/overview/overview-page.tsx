@@ -118,7 +118,7 @@ function QueueRow({ queue, hasHistory }: { queue: QueueView; hasHistory: boolean
         {pausedAt !== null && <span class="tag">paused</span>}
         {verdict.severity !== 'ok' && verdict.severity !== 'idle' && (
           <span class="row-verdict">
-            <Sentence text={verdict.sentence} />
+            <Sentence text={verdict.sentence.replace(/^`[^`]*` is /, '')} />
           </span>
         )}
       </th>

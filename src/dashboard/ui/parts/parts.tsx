@@ -40,7 +40,7 @@ const SHAPES: Record<State | 'running', ComponentChildren> = {
 
 /** The sign of a verdict: a cross, an exclamation, a dot, a hollow dot. */
 export function VerdictMark({ severity }: Pick<VerdictView, 'severity'>) {
-  const words = { bad: 'Stuck', warn: 'Needs a look', ok: 'Flows', idle: 'Idle' }[severity];
+  const words = { bad: 'Stuck', warn: 'Needs a look', notice: 'Held back', ok: 'Flows', idle: 'Idle' }[severity];
   return (
     <svg
       class={`mark verdict-${severity}`}
@@ -53,6 +53,9 @@ export function VerdictMark({ severity }: Pick<VerdictView, 'severity'>) {
       {severity === 'bad' && SHAPES.failed}
       {severity === 'warn' && (
         <path d="M8 2.5v6.5M8 12.2v1" stroke="currentColor" stroke-width="2.6" stroke-linecap="round" />
+      )}
+      {severity === 'notice' && (
+        <path d="M5.5 4v8M10.5 4v8" stroke="currentColor" stroke-width="2.4" stroke-linecap="round" />
       )}
       {severity === 'ok' && <circle cx="8" cy="8" r="4.5" fill="currentColor" />}
       {severity === 'idle' && <circle cx="8" cy="8" r="4" fill="none" stroke="currentColor" stroke-width="1.6" />}

@@ -8,6 +8,14 @@ export const ACTION_WORDS: Record<JobAction, string> = {
   remove: 'Remove',
 };
 
+export const PAST_WORDS: Record<JobAction, string> = {
+  redrive: 'redriven',
+  discard: 'discarded',
+  cancel: 'cancelled',
+  promote: 'promoted',
+  remove: 'removed',
+};
+
 const ACTIONS: Record<State, readonly JobAction[]> = {
   pending: ['cancel', 'remove'],
   scheduled: ['promote', 'cancel', 'remove'],

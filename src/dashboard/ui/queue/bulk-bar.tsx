@@ -4,7 +4,7 @@ import { ask } from '../shell/confirm.js';
 import { say } from '../shell/toasts.js';
 import { Problem, post } from '../state/api.js';
 import { may } from '../state/live.js';
-import { ACTION_WORDS, actionsOf, destroys } from './actions.js';
+import { ACTION_WORDS, actionsOf, destroys, PAST_WORDS } from './actions.js';
 import type { Selection } from './selection.js';
 
 interface BulkProps {
@@ -102,7 +102,7 @@ async function actOnAll(
   return sure
     ? tried(async () => {
         await post('runs', { action, queue, state, match });
-        return `${ACTION_WORDS[action]} of ${many} began.`;
+        return `${ACTION_WORDS[action]} began: ${many}.`;
       })
     : undefined;
 }
@@ -117,15 +117,8 @@ export async function tried(work: () => Promise<string>): Promise<string | undef
 }
 
 export function outcomeWords(action: JobAction, { done, spared }: { done: number; spared: number }): string {
-  const words = {
-    redrive: 'redriven',
-    discard: 'discarded',
-    cancel: 'cancelled',
-    promote: 'promoted',
-    remove: 'removed',
-  };
   const changed = spared > 0 ? ` ${plural(spared, 'job')} had changed and was left alone.` : '';
-  return `${plural(done, 'job')} ${words[action]}.${changed}`;
+  return `${plural(done, 'job')} ${PAST_WORDS[action]}.${changed}`;
 }
 
 const BODIES: Record<JobAction, string> = {

@@ -52,7 +52,14 @@ export function JobList({ queue, state }: { queue: QueueView; state: State }) {
           <p>{problem.message}</p>
         </Notice>
       )}
-      <div class="job-list" ref={scroller} tabIndex={0} role="list" aria-label={`Jobs, ${state}`}>
+      <div
+        class="job-list"
+        style={{ height: `min(66vh, ${height + 2}px)` }}
+        ref={scroller}
+        tabIndex={0}
+        role="list"
+        aria-label={`Jobs, ${state}`}
+      >
         <div class="job-list-inner" style={{ height: `${height}px` }} role="presentation">
           {items.map(({ index, start }) => {
             const job = rowAt(index);

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'preact/hooks';
 import type { QueueView, State } from '../../api/views.js';
 import { count, duration, percent, rate } from '../parts/format.js';
 import { Notice, Sentence, StateMark, Time, VerdictMark } from '../parts/parts.js';
@@ -153,8 +154,15 @@ function PauseButton({ queue: { name, pausedAt } }: { queue: QueueView }) {
 }
 
 function Tabs({ queue, current }: { queue: QueueView; current: State }) {
+  const tabs = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const [bar, tab] = [tabs.current, tabs.current?.querySelector<HTMLElement>('[aria-current]')];
+    if (bar && tab) {
+      bar.scrollLeft = tab.offsetLeft - bar.clientWidth / 2 + tab.clientWidth / 2; // on a phone not all have room
+    }
+  }, [current]);
   return (
-    <nav class="tabs" aria-label="States">
+    <nav class="tabs" aria-label="States" ref={tabs}>
       {STATES.map(([state, title]) => (
         <a
           key={state}

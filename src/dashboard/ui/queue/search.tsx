@@ -19,6 +19,7 @@ export function SearchField({ text, state }: { text: string; state: State }) {
     <form
       class="queue-search"
       role="search"
+      aria-label="Search in this queue"
       onSubmit={(event) => {
         event.preventDefault();
         setParams({ q: value.trim() || null, group: null, state });

@@ -29,6 +29,7 @@ export function useVirtualRows(count: number) {
   const [virtualizer] = useState(() => new Virtualizer<HTMLDivElement, Element>(options));
   virtualizer.setOptions(options);
   useEffect(() => virtualizer._didMount(), []);
+  useEffect(() => virtualizer.measure(), [size]); // a phone was turned, or a window made narrow
   useEffect(() => {
     virtualizer._willUpdate();
   });

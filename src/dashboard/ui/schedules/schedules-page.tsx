@@ -158,7 +158,7 @@ function ScheduleButtons({
   return (
     <div class="job-actions">
       {may('run-schedule') && (
-        <button type="button" onClick={() => void act('run')} aria-label={`Run ${id} now`}>
+        <button type="button" onClick={() => void act('run')} aria-label={`Run now: ${id}`}>
           Run now
         </button>
       )}

@@ -79,7 +79,7 @@ function FindJob() {
     }
   };
   return (
-    <form class="find" role="search" onSubmit={(event) => void find(event)}>
+    <form class="find" role="search" aria-label="Find a job" onSubmit={(event) => void find(event)}>
       <input
         id="find"
         type="search"

@@ -2,6 +2,7 @@ import { signal } from '@preact/signals';
 import type { RunView } from '../../api/views.js';
 import { count } from '../parts/format.js';
 import { Time } from '../parts/parts.js';
+import { PAST_WORDS } from '../queue/actions.js';
 import { Problem, post } from '../state/api.js';
 import { now, overview } from '../state/live.js';
 import { href } from '../state/route.js';
@@ -41,8 +42,9 @@ function Run({ run }: { run: RunView }) {
         <strong>
           {verb} {state} jobs of <a href={href(['queue', queue])}>{queue}</a>
         </strong>{' '}
-        {count(done)} done{spared > 0 ? `, ${count(spared)} had changed` : ''}
-        {active ? '' : `, ${status}`}
+        {count(done)} {PAST_WORDS[action]}
+        {spared > 0 ? `, ${count(spared)} had changed` : ''}
+        {active || status === 'done' ? '' : `, ${status}`}
       </p>
       {active && (
         <progress

@@ -1,0 +1,52 @@
+import { verdictOf, type QueueVerdict, type RecentRates } from '../../inspect/verdict.js';
+import type { QueueStats } from '../../queue/model/job.js';
+import type { QueueView, VerdictView } from '../api/views.js';
+import { WINDOW_MS } from './rate-window.js';
+
+const SEVERITIES = { ok: 'ok', notice: 'notice', warning: 'warn', critical: 'bad' } as const;
+
+/** Says how a queue does, in the words that health and the command line use too. */
+export function verdictView(name: string, stats: QueueStats, rates: QueueView['rates'], atMs: number): VerdictView {
+  const verdict = verdictOf({ queue: name, stats, rates: recent(rates), at: new Date(atMs) });
+  const remedy = verdict.next === undefined ? {} : { remedy: asSentence(verdict.next) };
+  const severity = verdict.state === 'idle' ? 'idle' : SEVERITIES[verdict.severity];
+  return { severity, sentence: sentenceOf(verdict), ...remedy };
+}
+
+/** One sentence for all queues: the worst of them, or that all do well. */
+export function overallVerdict(queues: readonly QueueView[]): VerdictView {
+  const of = (severity: VerdictView['severity']) => queues.filter(({ verdict }) => verdict.severity === severity);
+  const worst = of('bad')[0] ?? of('warn')[0];
+  if (worst) {
+    const others = of('bad').length + of('warn').length - 1;
+    const more = others > 0 ? ` ${others} more ${others === 1 ? 'needs' : 'need'} a look.` : '';
+    return { ...worst.verdict, sentence: worst.verdict.sentence + more };
+  }
+  if (queues.length === 0) {
+    return {
+      severity: 'idle',
+      sentence: 'No queue yet.',
+      remedy: 'A queue shows up once a handler is declared or a job enqueued.',
+    };
+  }
+  const flows = of('ok').length > 0;
+  const all = queues.length === 1 ? 'The queue' : `All ${queues.length} queues`;
+  const verb = queues.length === 1 ? (flows ? 'flows' : 'is idle') : flows ? 'flow' : 'are idle';
+  return { severity: flows ? 'ok' : 'idle', sentence: `${all} ${verb}.` };
+}
+
+function sentenceOf({ queue, summary }: QueueVerdict): string {
+  return summary.startsWith('rate limit') ? `\`${queue}\` waits, ${summary}.` : `\`${queue}\` is ${summary}.`;
+}
+
+function asSentence(words: string): string {
+  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}.`;
+}
+
+function recent(rates: QueueView['rates']): RecentRates | undefined {
+  if (!rates) {
+    return undefined;
+  }
+  const { inPerS, outPerS, failedPerS } = rates;
+  return { windowMs: WINDOW_MS, in: inPerS, out: outPerS, failedShare: outPerS > 0 ? failedPerS / outPerS : 0 };
+}

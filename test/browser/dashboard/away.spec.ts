@@ -1,0 +1,48 @@
+import { beforeAll, expect, it } from '@jest/globals';
+import { violationsInEveryLook } from '../../support/browser/axe.js';
+import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
+import { startWorld, type DashboardWorld } from '../../support/browser/dashboard-world.js';
+
+let world: DashboardWorld;
+let pages: ControlPage[];
+
+beforeAll(async () => {
+  world = await startWorld();
+  await world.fill();
+  pages = [await openPage(world.url), await openPage(world.url), await openPage(world.url)];
+  await pages[1]!.goto(`${world.url}#/queue/email?state=pending`);
+  await pages[2]!.goto(`${world.url}#/workers`);
+  await says(pages[1]!, '.job-row', 'ada0@example.com');
+}, 120_000);
+
+it('says on every page that Redis is away, keeps what was there, and goes on when it is back', async () => {
+  await world.redis.kill('SIGKILL');
+  for (const page of pages) {
+    await says(page, '.banner', 'Redis is away');
+    await says(page, '#connection', 'Redis is away');
+  }
+  await says(pages[0]!, 'tr[data-queue=email]', '120');
+  await says(pages[1]!, '.job-row', 'ada0@example.com');
+  expect(await violationsInEveryLook(pages[0]!)).toEqual([]);
+  await pages[1]!.getByRole('button', { name: 'Pause the queue' }).click();
+  await pages[1]!.locator('dialog').getByRole('button', { name: 'Pause the queue' }).click();
+  await says(pages[1]!, '.toast-bad', 'Redis');
+  const opened = await openPage(`${world.url}#/job/email/any`).catch(() => undefined);
+  await opened?.close();
+  await world.redis.restart();
+  for (const page of pages) {
+    await says(page, '#connection', 'live', 30_000);
+    await page.locator('.banner').waitFor({ state: 'detached' });
+  }
+  await says(pages[0]!, 'tr[data-queue=email]', '120');
+}, 120_000);
+
+it('goes on by itself when the app was stopped and started anew', async () => {
+  await world.stop();
+  await says(pages[0]!, '#connection', 'not connected');
+  await says(pages[0]!, '.banner', 'The app does not answer');
+  expect(await violationsInEveryLook(pages[0]!)).toEqual([]);
+  await world.start();
+  await says(pages[0]!, '#connection', 'live', 30_000);
+  await says(pages[0]!, 'tr[data-queue=email]', '120');
+}, 120_000);

@@ -1,0 +1,169 @@
+import { mkdirSync } from 'node:fs';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { PHONE, violationsInEveryLook } from '../../support/browser/axe.js';
+import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
+import { startWorld, type DashboardWorld } from '../../support/browser/dashboard-world.js';
+import { patiently } from '../../support/faults/wait.js';
+
+/** Where pictures of the pages go: for eyes, not for a comparison. */
+const PICTURES = process.env.DASHBOARD_PICTURES;
+
+let world: DashboardWorld;
+let page: ControlPage;
+
+beforeAll(async () => {
+  world = await startWorld();
+  await world.fill();
+  await patiently(async () => (await world.jobs.stats('webhook')).failed === 18, { timeoutMs: 30_000 });
+  await patiently(async () => (await world.jobs.stats('thumbnail')).completed === 40);
+  page = await openPage(world.url);
+}, 120_000);
+
+beforeEach(() => page.goto(`${world.url}#/`));
+afterEach(() => expect(page.complaints).toEqual([]));
+
+async function picture(name: string): Promise<void> {
+  if (!PICTURES) return;
+  mkdirSync(PICTURES, { recursive: true });
+  const size = page.viewportSize()!;
+  for (const [look, viewport] of [['wide', size] as const, ['phone', PHONE] as const]) {
+    await page.setViewportSize(viewport);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      await page.screenshot({ path: `${PICTURES}/${name}-${look}-${colorScheme}.png`, fullPage: look === 'phone' });
+    }
+  }
+  await page.emulateMedia({ colorScheme: null, reducedMotion: null });
+  await page.setViewportSize(size);
+}
+
+async function open(hash: string): Promise<void> {
+  await page.goto(`${world.url}#${hash}`);
+}
+
+describe('every page', () => {
+  it('the overview says first what is wrong, and shows each queue', async () => {
+    await says(page, 'h1', '`email` is stuck'.replaceAll('`', ''));
+    await says(page, 'tr[data-queue=email]', '120');
+    await says(page, 'tr[data-queue=archive]', 'paused');
+    await says(page, 'tr[data-queue=webhook]', '18');
+    await says(page, '.lane', 'video');
+    await says(page, '.card', 'The sea');
+    expect(await violationsInEveryLook(page)).toEqual([]);
+    await picture('overview');
+  });
+
+  it('a queue has tabs by state, dead letters by error, and a list', async () => {
+    await page.locator('tr[data-queue=webhook] a.row-link').click();
+    await says(page, '.tabs a[aria-current]', 'Dead letters 18');
+    await says(page, '.groups li', '502 Bad Gateway');
+    expect(await page.locator('.groups li').count()).toBe(3);
+    await says(page, '.job-row', 'webhook');
+    expect(await violationsInEveryLook(page)).toEqual([]);
+    await picture('queue-dead');
+    await page.locator('.groups a', { hasText: 'ECONNREFUSED' }).click();
+    await says(page, '.list-head', '6 matches; searched 18 of 18');
+    await picture('queue-group');
+  });
+
+  it('a job shows its way, its attempts, why it failed, payload and log', async () => {
+    await open('/queue/webhook?state=failed');
+    await page.locator('.job-row .row-link').first().click();
+    await says(page, '.state-line', /failed .*attempt 3/);
+    expect(await page.locator('.attempt').count()).toBe(3);
+    await says(page, '.part', 'Why it failed');
+    await says(page, '.tree', 'https://shop.example/hook');
+    await says(page, '.log', 'Sends order');
+    expect(await violationsInEveryLook(page)).toEqual([]);
+    await picture('job-failed');
+  });
+
+  it('a running job is live', async () => {
+    await open('/queue/video?state=processing');
+    await page.locator('.job-row .row-link').first().click();
+    await says(page, '.state-line', 'processing');
+    await says(page, '.part', '65');
+    expect(await violationsInEveryLook(page)).toEqual([]);
+    await picture('job-running');
+  });
+
+  it('recurring jobs are said in words and in their time zone', async () => {
+    await open('/recurring');
+    await says(page, '.schedule', 'Every day at 03:00 in Europe/Berlin');
+    await page.getByRole('button', { name: /^Pause / }).click();
+    await page.getByRole('button', { name: 'Pause the schedule' }).click();
+    await says(page, '.schedule', 'paused');
+    expect(await violationsInEveryLook(page)).toEqual([]);
+    await picture('recurring');
+    await page.getByRole('button', { name: /^Resume / }).click();
+    await says(page, '.toast', 'goes on');
+  });
+
+  it('workers are shown with what they run', async () => {
+    await open('/workers');
+    await says(page, 'h1', '1 worker, 2 jobs running');
+    expect(await violationsInEveryLook(page)).toEqual([]);
+    await picture('workers');
+  });
+
+  it('an action asks, is done, and leaves a line in the log', async () => {
+    await open('/queue/email?state=scheduled');
+    await says(page, '.job-row', 'late');
+    await page.locator('.job-row input').nth(0).check();
+    await page.locator('.job-row input').nth(1).check();
+    await says(page, '.bulk', '2 jobs selected');
+    await page.locator('.bulk').getByRole('button', { name: 'Cancel' }).click();
+    const sure = page.getByRole('button', { name: 'Cancel 2 jobs' });
+    expect(await sure.isDisabled()).toBe(true);
+    await picture('confirm');
+    await page.getByLabel('Type 2 to go on').fill('2');
+    expect(await violationsInEveryLook(page)).toEqual([]);
+    await sure.click();
+    await says(page, '.toast', '2 jobs cancelled');
+    await says(page, '.bulk', 'All 6');
+    await page.locator('.bulk').getByRole('button', { name: 'Promote all' }).click();
+    await page.getByRole('button', { name: /^Promote 6/ }).click();
+    await says(page, '.run', '6 promoted');
+    expect((await world.jobs.stats('email')).scheduled).toBe(0);
+    await picture('run');
+    await open('/log');
+    await says(page, '.actions', '2 chosen scheduled jobs');
+    await says(page, '.actions', 'all scheduled jobs');
+    expect(await violationsInEveryLook(page)).toEqual([]);
+    await picture('log');
+  });
+
+  it('empty and missing things have words', async () => {
+    await open('/queue/archive?state=failed');
+    await says(page, '.notice', 'No dead letters');
+    await picture('empty');
+    await open('/job/archive/nobody');
+    await says(page, '.notice', 'This job is gone');
+    await open('/queue/nothing');
+    await says(page, '.notice', 'There is no such queue');
+    await open('/elsewhere');
+    await says(page, '.notice', 'There is no such page');
+  });
+
+  it('is found and walked by keys', async () => {
+    await page.keyboard.press('/');
+    await page.keyboard.type('no-such-id');
+    await page.keyboard.press('Enter');
+    await says(page, '.toast', 'No queue has a job');
+    await page.locator('h1').first().click();
+    await page.keyboard.press('?');
+    await says(page, 'dialog', 'Find a job by its id');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('g');
+    await page.keyboard.press('w');
+    await says(page, 'h1', 'worker');
+    await open('/queue/webhook?state=failed');
+    await says(page, '.job-row', 'webhook');
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    await page.keyboard.press('x');
+    await says(page, '.bulk', '1 job selected');
+    await page.keyboard.press('Enter');
+    await says(page, '.state-line', 'failed');
+  });
+});

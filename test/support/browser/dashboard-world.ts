@@ -1,0 +1,168 @@
+// An app with a dashboard and queues in every condition, on a Redis of its own, for the tests in a browser.
+import { afterAll } from '@jest/globals';
+import { Injectable, Module, type CanActivate, type ExecutionContext, type INestApplication } from '@nestjs/common';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+import {
+  JobHandler,
+  JobQueueModule,
+  JobQueueService,
+  NonRetryableError,
+  RecurringJob,
+  type Job,
+} from 'nest-job-queue';
+import { JobQueueDashboardModule, type DashboardMount, type DashboardOptions } from 'nest-job-queue/dashboard';
+import { KeptLog } from '../../nest/app.js';
+import { startRedisServer } from '../../../scripts/redis-server.mjs';
+import type { OwnRedis } from '../redis/own-redis.js';
+
+export type Platform = 'express' | 'fastify';
+
+/** Takes the name of the user from a cookie, as a login would have put it there. */
+@Injectable()
+class CookieGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const request = context.switchToHttp().getRequest<{ headers: { cookie?: string }; user?: unknown }>();
+    const [, name] = /(?:^|; )user=(\w+)/.exec(request.headers.cookie ?? '') ?? [];
+    request.user = { name: name ?? 'ops', role: name === 'viewer' ? 'viewer' : 'operator' };
+    return true;
+  }
+}
+
+const REFUSALS = ['502 Bad Gateway', 'connect ECONNREFUSED 10.0.0.7:443', 'Timeout after 5000 ms'];
+
+/** Jobs that end well, that fail, and that go on until they are let go. */
+export class Handlers {
+  private letGo: (() => void)[] = [];
+
+  @JobHandler('thumbnail', { concurrency: 4 })
+  async thumbnail(job: Job<{ photo: string }>) {
+    return { width: 320, height: 200, photo: job.payload.photo };
+  }
+
+  @JobHandler('webhook', { concurrency: 4, maxAttempts: 3, backoff: { type: 'fixed', delayMs: 1 } })
+  async webhook(job: Job<{ order: number; fine?: boolean }>) {
+    await job.log(`Sends order ${job.payload.order}`);
+    await job.progress({ percent: 40 });
+    if (job.payload.fine) return { status: 200 };
+    throw new Error(REFUSALS[job.payload.order % REFUSALS.length]!);
+  }
+
+  @JobHandler('video', { concurrency: 3 })
+  async video(job: Job<{ title: string }>) {
+    await job.progress({ percent: 65 });
+    await job.log('Reads the first chapter');
+    await new Promise<void>((resolve) => {
+      this.letGo.push(resolve);
+      job.signal.addEventListener('abort', () => resolve());
+    });
+    if (job.signal.aborted) throw new NonRetryableError('Stopped by the operator');
+  }
+
+  @RecurringJob({ cron: '0 3 * * *', timeZone: 'Europe/Berlin' })
+  @JobHandler('report')
+  async report() {
+    return 'done';
+  }
+
+  end(): void {
+    this.letGo.forEach((resolve) => resolve());
+  }
+}
+
+export class DashboardWorld {
+  app!: INestApplication;
+  url!: string;
+  readonly handlers = new Handlers();
+
+  constructor(
+    readonly redis: OwnRedis,
+    private readonly platform: Platform,
+    private readonly dashboard: DashboardMount & DashboardOptions,
+  ) {}
+
+  get jobs(): JobQueueService {
+    return this.app.get(JobQueueService);
+  }
+
+  /** Starts the app; again at the same address where it was stopped. */
+  async start(): Promise<void> {
+    const { redis, dashboard, handlers } = this;
+    @Module({
+      imports: [
+        JobQueueModule.forRoot({ redis: redis.url, shutdownTimeoutMs: 500 }),
+        JobQueueDashboardModule.forRoot({
+          guards: [CookieGuard],
+          can: (action, { user }) => action === 'view' || (user as { role: string }).role === 'operator',
+          queues: ['email', 'archive'],
+          ...dashboard,
+        }),
+      ],
+      providers: [{ provide: Handlers, useValue: handlers }],
+    })
+    class WorldModule {}
+    const compiled = await Test.createTestingModule({ imports: [WorldModule] })
+      .setLogger(new KeptLog())
+      .compile();
+    this.app = compiled.createNestApplication(
+      this.platform === 'express' ? new ExpressAdapter() : new FastifyAdapter(),
+    );
+    await this.app.listen(this.url === undefined ? 0 : Number(new URL(this.url).port), '127.0.0.1');
+    const { port } = this.app.getHttpServer().address() as { port: number };
+    this.url = `http://127.0.0.1:${port}/queues`;
+  }
+
+  async stop(): Promise<void> {
+    this.handlers.end();
+    await this.app.close();
+  }
+
+  /** Fills the queues: one flows, one fails, one is stuck, one is paused, one runs. */
+  async fill(): Promise<void> {
+    const { jobs } = this;
+    await jobs.enqueueMany(
+      'thumbnail',
+      Array.from({ length: 40 }, (_, i) => ({ payload: { photo: `holiday-${i}.jpg`, width: 320 } })),
+    );
+    await jobs.enqueueMany(
+      'webhook',
+      Array.from({ length: 24 }, (_, i) => ({
+        payload: { order: 20 + i, url: 'https://shop.example/hook', fine: i % 4 === 3 },
+      })),
+    );
+    await jobs.enqueueMany('video', [{ payload: { title: 'The sea' } }, { payload: { title: 'The hills' } }]);
+    await jobs.enqueueMany(
+      'email',
+      Array.from({ length: 120 }, (_, i) => ({ payload: { to: `ada${i}@example.com`, subject: `Order ${i}` } })),
+    );
+    await jobs.enqueueMany(
+      'email',
+      Array.from({ length: 8 }, (_, i) => ({ payload: { to: `late${i}@example.com` }, delayMs: 3_600_000 })),
+    );
+    await jobs.enqueue('archive', { year: 2025 });
+    await jobs.pause('archive');
+    const cancelled = await jobs.enqueue('email', { to: 'nobody@example.com' });
+    await jobs.cancel('email', cancelled.id);
+  }
+}
+
+const worlds = new Set<DashboardWorld>();
+
+afterAll(async () => {
+  for (const world of worlds) {
+    await world.stop(); // before its Redis: a worker gives back what it runs
+    await world.redis.stop();
+  }
+});
+
+export async function startWorld(
+  dashboard: DashboardMount & DashboardOptions = {},
+  platform: Platform = 'express',
+): Promise<DashboardWorld> {
+  const redis = await startRedisServer({ quiet: true, args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
+  const world = new DashboardWorld(redis, platform, dashboard);
+  await world.start();
+  worlds.add(world);
+  return world;
+}
