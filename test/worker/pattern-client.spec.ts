@@ -188,6 +188,12 @@ describe('our sweep', () => {
     const { id } = await queue.enqueue({});
     expect(await foreign.fail((await foreign.claim())!, 'no such host')).toBe('failed');
     expect(await redis.ttl(keys.job(id))).toBeGreaterThan(0);
+    const lines: string[] = [];
+    const logger = { ...silentLogger, error: (message: string) => void lines.push(message) };
+    await new Sweeper([queue], 1, logger).runOnce();
+    expect(lines).toEqual([
+      `1 job(s) that clients of the Redis pattern failed are dead letters of queue "${queue.name}".`,
+    ]);
     await sweep();
     expect(await redis.ttl(keys.job(id))).toBe(-1);
     expect(await queue.list('failed')).toMatchObject([{ id, status: 'failed', lastError: 'no such host' }]);

@@ -29,7 +29,10 @@ export class FailureLog {
   private readonly levels: Required<FailureLogging>;
   private readonly burst: BurstLog;
 
-  constructor(logger: SafeLogger, logging: boolean | FailureLogging = true) {
+  constructor(
+    private readonly logger: SafeLogger,
+    logging: boolean | FailureLogging = true,
+  ) {
     const asked = typeof logging === 'boolean' ? {} : logging;
     this.levels =
       logging === false
@@ -76,6 +79,17 @@ export class FailureLog {
       jobId: id,
       message: `Job ${id.slice(0, LONGEST_ID)} of queue "${queue}" lost its worker and is now ${now}.`,
     });
+  }
+
+  /** Logs how many jobs that clients of the Redis pattern failed are dead letters of a queue now. */
+  adopted(queue: string, count: number): void {
+    const level = this.levels.deadLetters;
+    if (count > 0 && level !== 'off') {
+      this.logger.describe(
+        level,
+        `${count} job(s) that clients of the Redis pattern failed are dead letters of queue "${queue}".`,
+      );
+    }
   }
 
   /** Logs the sums of what is counted now. */

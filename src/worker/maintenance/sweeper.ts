@@ -96,6 +96,7 @@ export class Sweeper {
     });
     const { reclaimed, deadLetters } = await this.run(queue, scripts.adopt(SLICE, this.paceMs));
     report.adopted += reclaimed.length + deadLetters;
+    this.failures.adopted(queue.name, deadLetters);
     await this.tell(queue, reclaimed);
     await this.inSlices((i) => this.run(queue, scripts.tidy(SLICE, i === 0 ? this.paceMs : 0)));
   }

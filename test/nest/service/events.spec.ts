@@ -194,6 +194,22 @@ describe('service.events', () => {
     expect(seen.filter((event) => event === 'stuck stuck' || event === 'lost lost')).toHaveLength(2);
   });
 
+  it('tells nothing of a message that is no event, nor of a status that it does not know', async () => {
+    const { jobs, run } = await producer();
+    const queue = uniqueQueueName();
+    await jobs.queue(queue).enqueue(1);
+    const told: unknown[] = [];
+    jobs.events.where({ queue }).subscribe((event) => told.push(event));
+    await eventually(async () => (await listeners(queue)) === 1);
+    const { client } = jobs.queue(queue).connection;
+    const { keys } = await jobs.queue(queue).scripts();
+    const bad = ['5', '{"id":5,"status":"completed"}', '{"id":"x","status":"nonsense"}', '{"id":"x","status":{}}'];
+    for (const message of bad) await client.publish(keys.events, message);
+    await run(queue);
+    await eventually(() => told.length > 0);
+    expect(told).toEqual([expect.objectContaining({ queue, status: 'completed' })]);
+  });
+
   it('a listener that throws, also behind an operator, harms nothing, and is logged', async () => {
     const { jobs, run, log } = await producer();
     const queue = uniqueQueueName();
