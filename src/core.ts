@@ -23,16 +23,17 @@ export type {
   JobQueueOptions,
   RequestedJob,
 } from './queue/enqueue/enqueue-middleware.js';
-export type { Recurrence } from './queue/schedules/recurrence.js';
-export type { ScheduleOptions, ScheduleRecord, TypedScheduleOptions } from './queue/schedules/schedule.js';
+export type { Recurrence } from './queue/model/schedule.js';
+export type { ScheduleOptions, TypedScheduleOptions } from './queue/schedules/schedule.js';
+export type { ScheduleRecord } from './queue/model/schedule.js';
 export type { Schedules, TickReport } from './queue/schedules/schedules.js';
-export type { DoctorFinding, DoctorKind, DoctorOptions, DoctorReport } from './queue/doctor/doctor-report.js';
+export type { DoctorFinding, DoctorKind, DoctorOptions, DoctorReport } from './queue/model/doctor-report.js';
 export { DurabilityTimeoutError } from './queue/enqueue/durable-batcher.js';
 export type { Limits } from './queue/operate/limits.js';
-export type { LimitsInForce } from './queue/store/decode-limits.js';
+export type { LimitsInForce } from './queue/store/store-calls.js';
 export type { Durability, QueueLimits, QueueOptions, RateLimit } from './queue/model/queue-options.js';
 export type { Backoff, StoredBackoff } from './queue/model/backoff.js';
-export type { JobEvent } from './queue/redis/job-event.js';
+export type { JobEvent } from './queue/model/job-event.js';
 export type { JobMetadata } from './queue/model/metadata.js';
 export type { JobQueueLogger } from './queue/model/logger.js';
 export type { LogLevel } from './queue/model/safe-logger.js';
@@ -68,7 +69,7 @@ export {
   RetryLaterError,
   ScheduleNotFoundError,
 } from './queue/model/errors.js';
-export { RedisPermissionError } from './queue/redis/permission-error.js';
+export { RedisPermissionError } from './queue/model/redis-permission-error.js';
 export { Worker } from './worker/worker.js';
 export type { WorkerOptions, WorkerQueue } from './worker/worker-options.js';
 export type { DeclaredSchedule } from './worker/maintenance/worker-schedules.js';

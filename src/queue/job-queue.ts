@@ -4,10 +4,8 @@ import { claimOf, failedClaimOf } from './store/claim-ref.js';
 import { checkCount, checkFlag, checkKnown, checkMs } from './model/validate-options.js';
 import { isJobDefinition, type JobDefinition, type PayloadFor, type ResultFor } from './enqueue/define-job.js';
 import { InvalidOptionError, isNonRetryable } from './model/errors.js';
-import { EventSubscriber } from './redis/event-subscriber.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from './model/job.js';
 import type { JobHandle } from './results/job-handle.js';
-import { randomId } from './model/random-id.js';
 import { encodeJson } from './model/encode-json.js';
 import { LARGEST_PAGE, YEAR_MS } from './model/bounds.js';
 import { checkText, show } from './model/names.js';
@@ -16,13 +14,13 @@ import { addMany, addTyped, EnqueueRequests, type JobToEnqueue } from './enqueue
 import { withoutMiddleware, type JobQueueOptions } from './enqueue/enqueue-middleware.js';
 import { Producer } from './enqueue/producer.js';
 import { QueueAdmin, SLICE } from './queue-operator.js';
-import type { FailOutcome, ReleaseOutcome } from './store/queue-calls.js';
+import type { ConsumerWait, QueueStore } from './store/queue-store.js';
+import type { FailOutcome, ReleaseOutcome } from './store/store-calls.js';
 import type { RedisClient } from './redis/redis-client.js';
 import type { InputOf, OutputOf, StandardSchema } from './model/standard-schema.js';
 import { storeError } from './model/serialize-error.js';
 import { checkJobs } from './enqueue/validate-bulk.js';
 import type { TypedEnqueueOptions } from './enqueue/encode-typed-job.js';
-import { WakeWait } from './redis/wake-wait.js';
 
 export interface ClaimOptions {
   /** How long to wait for a job, in ms. Default 0. */
@@ -59,7 +57,7 @@ type DefinitionOf<First> = 0 extends First & 1 ? unknown : First;
 export class JobQueue extends QueueAdmin {
   /** @internal */
   readonly producer: Producer;
-  private waker: WakeWait | undefined;
+  private wait: ConsumerWait | undefined;
   private readonly identity = `${hostname()}:${process.pid}`;
   private claims = 0;
   /** The way of enqueues through the middleware; undefined where there is none. */
@@ -69,7 +67,7 @@ export class JobQueue extends QueueAdmin {
    * @param client an ioredis client of yours; it is never closed here
    * @throws InvalidOptionError for a bad name or option; RedisUnsuitableError for a client with `keyPrefix`
    */
-  constructor(client: RedisClient, name: string, options: JobQueueOptions = {}) {
+  constructor(client: RedisClient | QueueStore, name: string, options: JobQueueOptions = {}) {
     super(client, name, withoutMiddleware(options));
     this.producer = new Producer(this);
     this.requests = EnqueueRequests.of(this, options.middleware);
@@ -151,17 +149,17 @@ export class JobQueue extends QueueAdmin {
     checkCount('count', count, 1, LARGEST_PAGE);
     checkMs('timeoutMs', timeoutMs, 0, Infinity);
     checkText('worker', worker);
-    const deadline = Date.now() + timeoutMs;
+    const { clock } = this.store;
+    const deadline = clock.now() + timeoutMs;
     for (;;) {
       const { jobs, nextDueInMs = Infinity, again } = await this.claimOnce(count, worker);
-      const left = deadline - Date.now();
+      const left = deadline - clock.now();
       if (jobs.length > 0 || ((left <= 0 || this.closed) && !again)) {
         return jobs;
       }
       if (!again) {
-        const { keys } = await this.scripts();
-        this.waker ??= new WakeWait(this.connection, keys.wake);
-        await this.waker.wait(Math.min(left, nextDueInMs));
+        this.wait ??= this.store.consumerWait(await this.calls());
+        await this.wait.wait(Math.min(left, nextDueInMs));
         if (this.closed) {
           return [];
         }
@@ -170,12 +168,13 @@ export class JobQueue extends QueueAdmin {
   }
 
   private async claimOnce(count: number, worker: string) {
-    const scripts = await this.scripts();
     // Several claims of one process may be under way: each is a stream of its own, so that none forgets another's batch.
     const stream = `${this.claims++ % 16}`;
-    const answer = await this.run(scripts.claim({ count, token: randomId(), worker, stream }));
+    const token = this.store.clock.randomId();
+    const answer = await this.exec((calls) => calls.claim({ count, token, worker, stream }));
     if (answer.refused.length > 0) {
-      await this.run(scripts.fail(answer.refused.map((job) => ({ ...job, final: true, backoffMs: 0 }))));
+      const failures = answer.refused.map((job) => ({ ...job, final: true, backoffMs: 0 }));
+      await this.exec((calls) => calls.fail(failures));
     }
     const { jobs, refused, nextDueInMs } = answer;
     return { jobs, nextDueInMs, again: jobs.length === 0 && refused.length > 0 };
@@ -191,7 +190,7 @@ export class JobQueue extends QueueAdmin {
     }
     const json =
       result === undefined || !keepResult ? '' : encodeJson('result', result, this.options.maxPayloadBytes);
-    const lost = await this.call((scripts) => scripts.complete([{ ...claim, result: json, resultTtlMs }]));
+    const lost = await this.exec((calls) => calls.complete([{ ...claim, result: json, resultTtlMs }]));
     return lost.length === 0;
   }
 
@@ -218,7 +217,7 @@ export class JobQueue extends QueueAdmin {
       final: options.final ?? isNonRetryable(error),
       backoffMs,
     };
-    const [outcome] = await this.call((scripts) => scripts.fail([failure]));
+    const [outcome] = await this.exec((calls) => calls.fail([failure]));
     return outcome!;
   }
 
@@ -229,7 +228,7 @@ export class JobQueue extends QueueAdmin {
     const { delayMs = 0 } = options;
     checkMs('delayMs', delayMs, 0, YEAR_MS);
     const reason = delayMs > 0 ? 'snooze' : 'interruption';
-    const [outcome] = await this.call((scripts) => scripts.release([{ ...claim, reason, delayMs }]));
+    const [outcome] = await this.exec((calls) => calls.release([{ ...claim, reason, delayMs }]));
     return outcome!;
   }
 
@@ -237,7 +236,7 @@ export class JobQueue extends QueueAdmin {
   async extend(job: ClaimRef, visibilityMs?: number): Promise<'extended' | 'cancel-requested' | 'lost'> {
     const claim = claimOf(job);
     checkMs('visibilityMs', visibilityMs === undefined ? this.options.visibilityMs : visibilityMs, 1, YEAR_MS);
-    const { lost, cancelRequested } = await this.call((scripts) => scripts.extend([claim], visibilityMs));
+    const { lost, cancelRequested } = await this.exec((calls) => calls.extend([claim], visibilityMs));
     return lost.length > 0 ? 'lost' : cancelRequested.length > 0 ? 'cancel-requested' : 'extended';
   }
 
@@ -250,15 +249,15 @@ export class JobQueue extends QueueAdmin {
     const { limit = SLICE } = options;
     checkCount('limit', limit, 1, LARGEST_PAGE);
     // Called by hand it takes at once: the wait after a gap is for sweeps that run by themselves.
-    return this.call((scripts) => scripts.reclaim(limit, Number.MAX_SAFE_INTEGER, 0));
+    return this.exec((calls) => calls.reclaim(limit, Number.MAX_SAFE_INTEGER, 0));
   }
 
   /** Ends waiting claims, rejects awaited results with a QueueClosedError, and closes the connections that were made for this queue; never the client that was handed in. */
   close(): void {
     this.closeResults();
-    this.waker?.close();
-    EventSubscriber.of(this.connection).closeIdle();
-    this.producer.closeIdle();
+    this.wait?.close();
+    this.producer.close();
+    this.store.closeIdle();
   }
 }
 

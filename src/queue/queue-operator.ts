@@ -3,27 +3,24 @@ import { Canceller } from './operate/cancel.js';
 import { checkCount, checkKnown, checkOptions } from './model/validate-options.js';
 import { checkStart, lateStart, type Start } from './operate/reschedule-options.js';
 import { clean, type CleanableStatus, type CleanOptions } from './operate/clean.js';
-import { Connection } from './redis/connection.js';
 import { DeadLetters } from './dead-letters/dead-letters.js';
-import { decodeJobHash } from './store/decode-job.js';
-import type { DoctorOptions, DoctorReport } from './doctor/doctor-report.js';
-import { Doctor } from './doctor/doctor.js';
+import type { DoctorOptions, DoctorReport } from './model/doctor-report.js';
 import { InvalidOptionError, QueueClosedError } from './model/errors.js';
-import { EventSubscriber } from './redis/event-subscriber.js';
+import type { JobEvent } from './model/job-event.js';
 import { JOB_STATUSES, type JobRecord, type JobStatus, type QueueStats } from './model/job.js';
 import { checkResultOptions, type ResultOptions } from './results/job-handle.js';
 import { waitForResult } from './results/wait-for-result.js';
-import { QueueKeys } from './store/queue-keys.js';
-import { LARGEST_PAGE } from './model/bounds.js';
+import { LARGEST_PAGE, SHORTEST_TRIP_MS } from './model/bounds.js';
 import { checkQueueName, checkText, show } from './model/names.js';
 import { resolveQueueOptions, type QueueOptions, type ResolvedQueueOptions } from './model/queue-options.js';
 import { purge } from './operate/purge.js';
-import { QueueCalls, type CancelAnswer } from './store/queue-calls.js';
 import { isRedisClient, type RedisClient } from './redis/redis-client.js';
 import { Limits } from './operate/limits.js';
+import { RedisStore } from './redis-store.js';
 import { Schedules } from './schedules/schedules.js';
-import { SHORTEST_TRIP_MS } from './redis/response-timeout.js';
-import { ScriptRunner, type ScriptCall } from './redis/script-runner.js';
+import type { CallLimit, QueueAccess, QueueStore } from './store/queue-store.js';
+import type { StoreCall } from './store/store-call.js';
+import type { CancelAnswer, StoreCalls } from './store/store-calls.js';
 
 /** The most entries that one call of a bounded script looks at. */
 export const SLICE = 500;
@@ -39,45 +36,40 @@ const doctorSchema = z.strictObject(
  * What operators do with a queue: look into it, and act on its jobs from outside. A JobQueue is one, and adds what
  * producers and consumers do.
  */
-export abstract class QueueAdmin {
+export abstract class QueueAdmin implements QueueAccess {
   readonly options: ResolvedQueueOptions;
-  readonly connection: Connection;
-  readonly runner: ScriptRunner;
+  /** What keeps the queue. */
+  readonly store: QueueStore;
   /** The recurring jobs of the queue. */
   readonly schedules: Schedules = new Schedules(this);
   /** The limits of the queue for the whole fleet. */
   readonly limits: Limits = new Limits(this);
   /** The jobs that have failed for good. */
   readonly deadLetters: DeadLetters = new DeadLetters(this);
-  private opened: QueueCalls | undefined;
+  private opened: StoreCalls | undefined;
   private readonly canceller = new Canceller(this);
   private readonly pendingResults = new Set<(error: Error) => void>();
   protected closed = false;
 
   constructor(
-    client: RedisClient,
+    client: RedisClient | QueueStore,
     readonly name: string,
     options: QueueOptions,
   ) {
     checkQueueName(name);
     this.options = resolveQueueOptions(`queue ${JSON.stringify(name)}`, options);
-    if (!isRedisClient(client)) {
-      throw new InvalidOptionError('client', 'a Redis or Cluster of ioredis', show(client));
-    }
-    this.connection = Connection.of(client);
-    this.runner = new ScriptRunner(client);
+    this.store = storeOf(client);
   }
 
   /**
-   * The calls of this queue's scripts, once it is known how the server wants its keys spelled.
+   * Returns the calls of this queue, once the store knows how it is kept.
    *
    * @throws RedisUnsuitableError when the server is older than Redis 7.0
    */
-  async scripts(): Promise<QueueCalls> {
+  async calls(): Promise<StoreCalls> {
     if (!this.opened) {
-      const { cluster } = await this.ask(() => this.connection.inspect());
-      const { prefix, hashTag = cluster } = this.options;
-      this.opened ??= new QueueCalls(new QueueKeys(this.name, { prefix, hashTag }), this.options);
+      const calls = await this.store.open(this.name, this.options, this.limit);
+      this.opened ??= calls;
     }
     return this.opened;
   }
@@ -85,9 +77,7 @@ export abstract class QueueAdmin {
   /** All that is known of a job; null when nothing is. */
   async get(id: string): Promise<JobRecord | null> {
     checkText('job id', id);
-    const { keys } = await this.scripts();
-    const hash = await this.ask(() => this.connection.client.hgetall(keys.job(id)));
-    return Object.keys(hash).length > 0 ? decodeJobHash(this.name, id, hash) : null;
+    return this.exec((calls) => calls.get(id));
   }
 
   /**
@@ -104,12 +94,12 @@ export abstract class QueueAdmin {
     const { offset = 0, limit = 50 } = options;
     checkCount('offset', offset, 0, Number.MAX_SAFE_INTEGER);
     checkCount('limit', limit, 1, LARGEST_PAGE);
-    return this.call((scripts) => scripts.list(status, offset, limit));
+    return this.exec((calls) => calls.list(status, offset, limit));
   }
 
   /** Depths, ages and counters, at a cost that does not grow with the queue. */
   async stats(): Promise<QueueStats> {
-    return this.call((scripts) => scripts.stats());
+    return this.exec((calls) => calls.stats());
   }
 
   /**
@@ -120,18 +110,19 @@ export abstract class QueueAdmin {
   async result(id: string, options: ResultOptions = {}, name?: string): Promise<unknown> {
     checkText('job id', id);
     const { timeoutMs, signal } = checkResultOptions(options);
-    const { keys } = await this.scripts();
+    const calls = await this.calls();
     if (this.closed) {
       throw new QueueClosedError(this.name);
     }
-    const subscriber = EventSubscriber.of(this.connection);
-    const events = this.options.events !== 'off';
+    const { store } = this;
     const source = {
       queue: this.name,
       name,
-      channel: keys.events,
-      events,
-      subscriber,
+      clock: store.clock,
+      subscribe:
+        this.options.events === 'off'
+          ? undefined
+          : (listener: (event: JobEvent) => void) => store.subscribe(calls, listener),
       pending: this.pendingResults,
       get: (each: string) => this.get(each),
     };
@@ -160,7 +151,7 @@ export abstract class QueueAdmin {
   /** Deletes a job with all its traces. A claimed one is refused (`processing`): cancel it first. */
   async remove(id: string): Promise<'removed' | 'processing' | 'missing'> {
     checkText('job id', id);
-    return this.call((scripts) => scripts.remove(id));
+    return this.exec((calls) => calls.remove(id));
   }
 
   /**
@@ -187,7 +178,7 @@ export abstract class QueueAdmin {
     }
     checkCount('ids.length', ids.length, 0, LARGEST_PAGE);
     ids.forEach((id, i) => checkText(`ids[${i}]`, id));
-    return this.call((scripts) => scripts.redrive(ids));
+    return this.exec((calls) => calls.redrive(ids));
   }
 
   /**
@@ -198,7 +189,7 @@ export abstract class QueueAdmin {
   async reschedule(id: string, start: Start): Promise<'scheduled' | 'pending' | 'refused' | 'missing'> {
     checkText('job id', id);
     const due = checkStart(start);
-    const answer = await this.call((scripts) => scripts.reschedule(id, due));
+    const answer = await this.exec((calls) => calls.reschedule(id, due));
     if (typeof answer === 'object') {
       throw lateStart(start, answer);
     }
@@ -207,12 +198,12 @@ export abstract class QueueAdmin {
 
   /** Pauses the queue for the whole fleet: it takes jobs in and hands none out. False when it was paused already. */
   async pause(): Promise<boolean> {
-    return this.call((scripts) => scripts.pause());
+    return this.exec((calls) => calls.pause());
   }
 
   /** Ends a pause. False when it was not paused. */
   async resume(): Promise<boolean> {
-    return this.call((scripts) => scripts.resume());
+    return this.exec((calls) => calls.resume());
   }
 
   /**
@@ -239,12 +230,7 @@ export abstract class QueueAdmin {
    */
   async doctor(options: DoctorOptions = {}): Promise<DoctorReport> {
     const checked = checkOptions('doctor', doctorSchema, options);
-    return new Doctor(this, await this.scripts(), checked).run();
-  }
-
-  /** Runs one script as a question to Redis that must not hang; see `ask`. */
-  run<Answer>(call: ScriptCall<Answer>): Promise<Answer> {
-    return this.ask(() => this.runner.run(call));
+    return this.store.audit(await this.calls(), checked, this.limit);
   }
 
   /** Rejects the results that are awaited now, and those that are asked for later. */
@@ -253,23 +239,30 @@ export abstract class QueueAdmin {
     this.pendingResults.forEach((end) => end(new QueueClosedError(this.name)));
   }
 
-  /** How long Redis may take for an answer, in ms. */
-  get answerLimitMs(): number {
-    return Math.max(SHORTEST_TRIP_MS, this.options.enqueueTimeoutMs);
+  /** How long a step may take without a limit of its own: `enqueueTimeoutMs`, at least a second. */
+  get limit(): Required<CallLimit> {
+    return { timeoutMs: Math.max(SHORTEST_TRIP_MS, this.options.enqueueTimeoutMs) };
   }
 
   /**
-   * Asks Redis. Where no answer comes within `enqueueTimeoutMs` (at least a second) it rejects, and the connection is
-   * replaced: a half-open one would keep silent.
+   * Runs one step. Where no answer comes in time it rejects, and the connection is replaced: a half-open one would keep
+   * silent.
    *
-   * @throws RedisUnsuitableError without an answer in time; what was asked for may have been done
+   * @throws RedisUnsuitableError where no answer came in time: the step may have been done
    */
-  ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
-    return this.connection.answer(this.answerLimitMs, question);
+  exec<Answer>(build: (calls: StoreCalls) => StoreCall<Answer>, limit: CallLimit = this.limit): Promise<Answer> {
+    return this.opened
+      ? this.store.exec(build(this.opened), limit)
+      : this.calls().then((calls) => this.store.exec(build(calls), limit));
   }
+}
 
-  /** Runs one script as such a question, once the scripts are known. */
-  call<Answer>(build: (scripts: QueueCalls) => ScriptCall<Answer>): Promise<Answer> {
-    return this.opened ? this.run(build(this.opened)) : this.scripts().then((scripts) => this.run(build(scripts)));
+function storeOf(client: RedisClient | QueueStore): QueueStore {
+  if (isRedisClient(client)) {
+    return RedisStore.of(client);
   }
+  if (typeof (client as Partial<QueueStore> | null | undefined)?.exec === 'function' && 'clock' in client) {
+    return client;
+  }
+  throw new InvalidOptionError('client', 'a Redis or Cluster of ioredis', show(client));
 }

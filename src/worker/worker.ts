@@ -1,11 +1,8 @@
 import { AsyncResource } from 'node:async_hooks';
 import { hostname } from 'node:os';
 import { checkKnown, checkMs } from '../queue/model/validate-options.js';
-import type { Connection } from '../queue/redis/connection.js';
-import { randomId } from '../queue/model/random-id.js';
+import type { QueueStore, StoreTransport } from '../queue/store/queue-store.js';
 import { LONGEST_TIMER_MS } from '../queue/model/bounds.js';
-import { requireRights } from '../queue/store/script-permissions.js';
-import { ScriptRunner } from '../queue/redis/script-runner.js';
 import { WorkerRegistration } from './maintenance/worker-registration.js';
 import type { Attempt } from './attempt/attempt.js';
 import { checkWorkerQueues } from './handlers/handler-options.js';
@@ -19,10 +16,8 @@ import { CrashIsolation } from './attempt/crash-isolation.js';
 import { QueueRunner } from './attempt/queue-runner.js';
 import { ProcessCapacity } from './fetch/process-capacity.js';
 import { Recurring } from './maintenance/worker-schedules.js';
-import { teachStart } from './attempt/start-attempt.js';
 import type { StuckJob } from './attempt/stuck-watch.js';
 import { Sweeper } from './maintenance/sweeper.js';
-import { RetryingTransport } from './fetch/retrying-transport.js';
 import {
   resolveHandlers,
   resolveWorkerOptions,
@@ -44,12 +39,12 @@ import { drain } from './drain.js';
 export class Worker {
   readonly id: string;
   private readonly options: ResolvedWorkerOptions;
-  private readonly connection: Connection;
+  private readonly store: QueueStore;
   private runners: QueueRunner[] = [];
   private loop: FetchLoop | undefined;
   private idleWaits: IdleWait[] = [];
   private heartbeats: Heartbeat[] = [];
-  private transport: RetryingTransport | undefined;
+  private transport: StoreTransport | undefined;
   private sweeper: Sweeper | undefined;
   private announcer: WorkerRegistration | undefined;
   private readonly recurring: Recurring;
@@ -76,10 +71,11 @@ export class Worker {
     options: WorkerOptions = {},
   ) {
     this.options = resolveWorkerOptions(options);
-    this.id = this.options.id ?? `${hostname().slice(0, 64)}:${process.pid}:${randomId().slice(0, 6)}`;
     this.failures = new FailureLog(this.options.logger, this.options.logFailures);
     this.slots = new ProcessCapacity(this.options.concurrency, () => this.runners, this.isolation);
-    this.connection = checkWorkerQueues(queues);
+    this.store = checkWorkerQueues(queues);
+    const { clock } = this.store;
+    this.id = this.options.id ?? `${hostname().slice(0, 64)}:${process.pid}:${clock.randomId().slice(0, 6)}`;
     this.recurring = new Recurring(this.id, queues, this.options.logger);
   }
 
@@ -150,8 +146,8 @@ export class Worker {
 
   private async begin(): Promise<void> {
     const { logger } = this.options;
-    this.connection.logger = logger;
-    await Promise.race([this.connection.whenReady(), this.halted]);
+    this.store.logger = logger;
+    await Promise.race([this.store.whenReady(), this.halted]);
     if (this.stopping) {
       return;
     }
@@ -169,11 +165,11 @@ export class Worker {
     };
     const ahead = this.options.concurrency === undefined ? undefined : 0; // slots of all queues are none to wait in
     for (const { queue, concurrency = 10, prefetch = ahead, handlers } of this.queues) {
-      const scripts = await queue.scripts();
-      await Promise.all([requireRights(this.connection, scripts.keys), teachStart(queue, scripts)]);
+      const calls = await queue.calls();
+      await this.store.prepare(calls);
       const runner = new QueueRunner(
         queue,
-        scripts,
+        calls,
         concurrency,
         prefetch,
         resolveHandlers(queue, handlers, this.options.middleware),
@@ -186,7 +182,7 @@ export class Worker {
       return;
     }
     const announced = this.runners.map((runner, i) => ({ runner, handlers: this.queues[i]!.handlers }));
-    this.announcer = new WorkerRegistration(this.id, announced, logger);
+    this.announcer = new WorkerRegistration(this.id, announced, this.store.clock, logger);
     await this.announcer.start();
     if (!this.stopping) {
       await this.recurring.start();
@@ -214,10 +210,11 @@ export class Worker {
   }
 
   private makeLoop(): FetchLoop {
-    const { client } = this.connection;
-    this.transport = new RetryingTransport(client, new ScriptRunner(client), this.options.logger);
+    this.transport = this.store.transport(this.options.logger);
     const together = this.lanesTogether();
-    return new FetchLoop(this.id, together, this.slots.capacity, this.transport, this.options.logger, () =>
+    const { clock } = this.store;
+    const { logger } = this.options;
+    return new FetchLoop(this.id, together, this.slots.capacity, this.transport, clock, logger, () =>
       this.onFetch(),
     );
   }
@@ -227,7 +224,7 @@ export class Worker {
    * one, each would end the wait of those before it, which then claim again. In a Cluster each has a master that may be away.
    */
   private lanesTogether(): QueueRunner[][] {
-    return this.connection.facts?.cluster ? this.runners.map((runner) => [runner]) : [this.runners];
+    return this.store.isSharded ? this.runners.map((runner) => [runner]) : [this.runners];
   }
 
   private makeIdleWait(runners: QueueRunner[]): IdleWait {
@@ -236,8 +233,7 @@ export class Worker {
       runners,
       this.slots.capacity,
       this.options.concurrency === undefined,
-      this.connection.duplicate('waiting for jobs'),
-      this.connection.client,
+      this.store,
       () => this.onFetch(),
       (runner) => void this.heartbeats.find((heartbeat) => heartbeat.runner === runner)?.runAnew(),
       this.options.logger,
@@ -274,7 +270,7 @@ export class Worker {
           this.runners.forEach((runner) => runner.close());
           const roles = [...this.idleWaits, this.sweeper, this.recurring];
           const stopped = Promise.all(roles.map(async (role) => role?.stop()));
-          if (this.connection.ready) {
+          if (this.store.isReady) {
             await stopped;
           } else {
             // Without a server only settlements are worth waiting for; and a claim that is sent again when it is back
@@ -284,7 +280,7 @@ export class Worker {
         },
         flush: async () => {
           await this.loop?.idle();
-          await (this.connection.ready ? this.announcer?.stop() : undefined);
+          await (this.store.isReady ? this.announcer?.stop() : undefined);
         },
       },
       timeoutMs,
@@ -294,7 +290,7 @@ export class Worker {
     this.runners.forEach((runner) => runner.attempts.forEach((attempt) => attempt.abandon()));
     this.failures.flush();
     this.announcer?.abandon();
-    this.transport?.giveUp();
+    this.transport?.close();
     this.idleWaits.forEach((idleWait) => idleWait.abandon());
   }
 }

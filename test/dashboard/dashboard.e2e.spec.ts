@@ -12,6 +12,7 @@ import { map, type Observable } from 'rxjs';
 import { patiently } from '../support/faults/wait.js';
 import { uniqueQueueName } from '../support/redis/redis.js';
 import { ask, startDashboard, type Platform } from './dashboard-app.js';
+import { inside } from '../support/queue/inside.js';
 
 const PLATFORMS: Platform[] = ['express', 'fastify'];
 
@@ -368,7 +369,7 @@ it('costs Redis the same with one viewer as with five, and nothing without', asy
     jobs: { worker: false, maintenance: false },
     dashboard: { queues: [name], refreshMs: 100 },
   });
-  const client = queue(name).connection.client as Redis;
+  const client = inside(queue(name)).connection.client as Redis;
   const sent: string[] = [];
   const send = client.sendCommand.bind(client);
   client.sendCommand = (command: Command, ...rest: unknown[]) => {

@@ -1,7 +1,7 @@
 // The tables of docs/architecture.md name every key, every script and every field of a job's hash, and none that is not there.
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
-import { QueueKeys } from '#queue/store/queue-keys.js';
+import { QueueKeys } from '#queue/scripts/queue-keys.js';
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 const text = read('docs/architecture.md');
@@ -40,7 +40,7 @@ it('every script', () => {
 
 it('every field of a hash that an operator can read', () => {
   const section = text.split('### The hash of a job')[1]!.split('\n## ')[0]!;
-  const fields = [...read('src/queue/store/decode-job.ts').matchAll(/\bhash\.([a-z_]+)/g)].map(
+  const fields = [...read('src/queue/scripts/decode-job.ts').matchAll(/\bhash\.([a-z_]+)/g)].map(
     ([, field]) => field!,
   );
   expect(fields.length).toBeGreaterThan(20);

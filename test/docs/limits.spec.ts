@@ -8,6 +8,7 @@ import { expectUnchanged, type TestQueue } from '../support/queue/queue-state.js
 import { connect } from '../support/redis/redis.js';
 import { newQueue, startWorker } from '../support/worker/workers.js';
 import { tableOf } from './table.js';
+import { inside } from '../support/queue/inside.js';
 
 const DAY = 86_400_000;
 const limits = new Map(tableOf('limits').map(([thing, , said]) => [thing, said]));
@@ -230,7 +231,7 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
   'one atomic step of an enqueue': async (jobs, megabytes) => {
     const { queue } = coreQueue();
     await queue.enqueue('warm');
-    const sent = jest.spyOn(queue.runner, 'run');
+    const sent = jest.spyOn(inside(queue).runner, 'run');
     await queue.enqueueMany(many(jobs, 'small'));
     expect(sent.mock.calls).toHaveLength(1);
     await queue.enqueueMany(many(jobs + 1, 'small'));

@@ -8,6 +8,7 @@ import { SendEmail } from '../../examples/reliable-queue/src/jobs.js';
 import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { startProcess, type ShopProcess } from '../support/browser/shop.js';
+import { inside } from '../support/queue/inside.js';
 
 // Processes are started and killed, on a machine that also runs the other tests.
 jest.setTimeout(120_000);
@@ -111,7 +112,7 @@ function ownQueue(): JobQueue {
 async function stuck(queue: JobQueue) {
   const job = await queue.enqueue({});
   const claim = (await queue.claim())!;
-  const { keys } = await queue.scripts();
+  const { keys } = await inside(queue).scripts();
   expect(await redis.zadd(keys.claims, 'XX', 'CH', 1, job.id)).toBe(1);
   return { job, claim };
 }
@@ -121,7 +122,7 @@ describe("the article's bugs are not here:", () => {
     const queue = ownQueue();
     const { id } = await queue.enqueue({});
     await queue.claim(); // and dies
-    const { keys } = await queue.scripts();
+    const { keys } = await inside(queue).scripts();
     const [[seconds], expiry] = await Promise.all([redis.time(), redis.zscore(keys.claims, id)]);
     expect(Number(expiry) / 1_000).toBeGreaterThan(Number(seconds));
     expect((await queue.get(id))!.worker).toBeDefined();
@@ -161,7 +162,7 @@ describe("the article's bugs are not here:", () => {
     const queue = ownQueue();
     await queue.enqueue({}, { resultTtlMs: 1_000 });
     await queue.complete((await queue.claim())!, null);
-    const { keys } = await queue.scripts();
+    const { keys } = await inside(queue).scripts();
     const left = await redis.keys(`${keys.stats.replace(/stats$/, '')}*`);
     const ofTheJob = left.filter((key) => key.includes(':job:'));
     expect(await Promise.all(ofTheJob.map((key) => redis.pttl(key)))).not.toContain(-1);

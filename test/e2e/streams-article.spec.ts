@@ -9,6 +9,7 @@ import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect } from '../support/redis/redis.js';
 import { buildExample, startProcess, type ShopProcess } from '../support/browser/shop.js';
 import { patiently } from '../support/faults/wait.js';
+import { inside } from '../support/queue/inside.js';
 
 // Four processes are started, on a machine that also runs the other tests.
 jest.setTimeout(120_000);
@@ -183,7 +184,7 @@ describe('the Streams article', () => {
       const queue = jobs.queue('sleep');
       expect((await queue.stats()).completed).toBe(100);
       // Nor what is known of each: it goes soon once the job is in no list any more, and later where it is.
-      const { keys } = await queue.scripts();
+      const { keys } = await inside(queue).scripts();
       const kept = new Set((await queue.list('completed', { limit: 100 })).map(({ id }) => id));
       const left = await Promise.all(
         many.map(async ({ id }) => ({ kept: kept.has(id), ttl: await redis.pttl(`${keys.jobPrefix}${id}`) })),

@@ -5,7 +5,7 @@ import { JobHandler, JobQueueService, RecurringJob } from 'nest-job-queue';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import { DurabilityTimeoutError } from '#queue/enqueue/durable-batcher.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
-import { RedisPermissionError } from '#queue/redis/permission-error.js';
+import { RedisPermissionError } from '#queue/model/redis-permission-error.js';
 import type { Job } from '#worker/handlers/job.js';
 import { KeptLog, startApp } from '../nest/app.js';
 import { BACK_MS } from '../support/queue/bounds.js';
@@ -14,6 +14,7 @@ import { startOwnRedis, type OwnRedis } from '../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { eventually, sleep } from '../support/faults/wait.js';
 import { leaveBroken, newQueue, startWorker } from '../support/worker/workers.js';
+import { inside } from '../support/queue/inside.js';
 
 /** Commands, those inside of scripts included, that a client which asks without a pause far exceeds in a second. */
 const SPINNING = 100;
@@ -77,7 +78,7 @@ describe('a user with the minimal rights', () => {
   it('and with three more has the doctor, who without them names the first', async () => {
     const queue = newQueue({}, admin);
     const { id } = await queue.enqueue('lost');
-    const { keys } = await queue.scripts();
+    const { keys } = await inside(queue).scripts();
     await admin.lrem(keys.pending, 1, id);
     const doctorOf = async (rights: string) => (await queueOf(rights, queue.name)).doctor({ mend: true });
     await expect(doctorOf(MINIMAL_RIGHTS)).rejects.toThrow(RedisPermissionError);

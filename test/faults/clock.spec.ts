@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { connect } from '../support/redis/redis.js';
 import { eventually } from '../support/faults/wait.js';
 import { newQueue, startWorker } from '../support/worker/workers.js';
+import { inside } from '../support/queue/inside.js';
 
 const HOUR = 3_600_000;
 const now = Date.now.bind(Date);
@@ -52,7 +53,7 @@ describe.each([
     expect(performance.now() - begun).toBeLessThan(3_000);
     await worker.event('completed');
     expect(await queue.complete(claimed)).toBe(false);
-    const { keys } = await queue.scripts();
+    const { keys } = await inside(queue).scripts();
     await eventually(async () => (await connect().zcard(keys.claims)) === 0);
   });
 });

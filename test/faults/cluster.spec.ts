@@ -25,6 +25,7 @@ import { startCluster, type OwnCluster } from '../support/redis/own-cluster.js';
 import { Traffic } from '../support/faults/traffic.js';
 import { eventually } from '../support/faults/wait.js';
 import { startWorker } from '../support/worker/workers.js';
+import { inside } from '../support/queue/inside.js';
 
 let cluster: OwnCluster;
 const queues = new Set<JobQueue>();
@@ -211,7 +212,7 @@ describe("the queue's slot that moves to another master", () => {
     const source = await ownerOf(queue);
     const target = await otherMaster(keyOf(queue));
     await cluster.moveSlot(keyOf(queue), target, async () => {
-      const { keys } = await queue.scripts();
+      const { keys } = await inside(queue).scripts();
       // Reads of one key are sent on to where it is (ASK) …
       expect(await queue.get(traffic.acknowledged[0]!)).toMatchObject({ status: 'completed' });
       // … and a script is refused as a whole: it names a key that never exists, so that it cannot run on half a queue.

@@ -8,6 +8,7 @@ import { connect } from '../support/redis/redis.js';
 import { eventually, gate, sleep } from '../support/faults/wait.js';
 import { connectionsOf, idle, namedConnection, newQueue, startWorker } from '../support/worker/workers.js';
 import { behindProxy } from '../support/browser/behind-proxy.js';
+import { inside } from '../support/queue/inside.js';
 
 describe('a cut connection', () => {
   it('holds up an idle worker for less than 2 s', async () => {
@@ -127,8 +128,8 @@ describe('a half-open connection', () => {
     const { proxy, queue, other } = await behindProxy();
     const handles = await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);
     const first = handles[0]!.result();
-    const { keys } = await other.scripts();
-    const listeners = async () => Number((await other.connection.client.pubsub('NUMSUB', keys.events))[1]);
+    const { keys } = await inside(other).scripts();
+    const listeners = async () => Number((await inside(other).connection.client.pubsub('NUMSUB', keys.events))[1]);
     await eventually(async () => (await listeners()) === 1, { what: 'a connection that listens' });
     proxy.pause((requests) => /subscribe/i.test(requests));
     const begun = performance.now();
@@ -143,8 +144,8 @@ describe('a half-open connection', () => {
     const { proxy, queue, other } = await behindProxy();
     const handles = await queue.enqueueMany(Array.from({ length: 20 }, (_, payload) => ({ payload })));
     const results = [handles[0]!.result()];
-    const { keys } = await other.scripts();
-    const listeners = async () => Number((await other.connection.client.pubsub('NUMSUB', keys.events))[1]);
+    const { keys } = await inside(other).scripts();
+    const listeners = async () => Number((await inside(other).connection.client.pubsub('NUMSUB', keys.events))[1]);
     await eventually(async () => (await listeners()) === 1, { what: 'a connection that listens' });
     proxy.pause((requests) => /subscribe/i.test(requests));
     proxy.delay(200); // each way, so that a confirmation comes after each of the others has looked
@@ -191,9 +192,9 @@ describe('a half-open connection', () => {
     await worker.event('started');
     await idle(redis);
     proxy.pause(isNoWait);
-    const { keys } = await other.scripts();
+    const { keys } = await inside(other).scripts();
     const expiry = async () =>
-      Number((await other.connection.client.zrange(keys.claims, 0, '-1', 'WITHSCORES'))[1]);
+      Number((await inside(other).connection.client.zrange(keys.claims, 0, '-1', 'WITHSCORES'))[1]);
     const before = await expiry();
     await eventually(async () => (await expiry()) > before, { timeoutMs: 6_000, what: 'the claim is extended' });
     finish.open();
@@ -205,8 +206,8 @@ describe('a half-open connection', () => {
     const { proxy, redis, queue, other } = await behindProxy();
     const worker = await startWorker(queue, () => undefined, { sweepIntervalMs: 100 });
     await idle(redis);
-    const { keys } = await other.scripts();
-    const lastRun = async () => Number(await other.connection.client.hget(keys.sweep, 'last_run_at_ms'));
+    const { keys } = await inside(other).scripts();
+    const lastRun = async () => Number(await inside(other).connection.client.hget(keys.sweep, 'last_run_at_ms'));
     await eventually(lastRun);
     proxy.pause(isNoWait);
     const before = await lastRun();

@@ -6,6 +6,7 @@ import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect } from '../support/redis/redis.js';
 import { eventually, gate, sleep } from '../support/faults/wait.js';
 import { newQueue, startWorker } from '../support/worker/workers.js';
+import { inside } from '../support/queue/inside.js';
 
 const VISIBILITY_MS = 600;
 
@@ -22,7 +23,7 @@ describe('the first sweep of a queue, after a restart of Redis', () => {
     const worker = await startWorker(queue, () => finish.promise, { sweepIntervalMs: 0 });
     const { id } = await elsewhere.enqueue({});
     await worker.event('started');
-    const { keys } = await elsewhere.scripts();
+    const { keys } = await inside(elsewhere).scripts();
 
     proxy.refuse(); // the worker comes back later than the one that sweeps
     await server.kill();

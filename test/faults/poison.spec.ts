@@ -5,6 +5,7 @@ import type { JobQueue } from '#queue/job-queue.js';
 import { eventually } from '../support/faults/wait.js';
 import { WorkerProcess } from '../support/worker/worker-process.js';
 import { newQueue } from '../support/worker/workers.js';
+import { inside } from '../support/queue/inside.js';
 
 const INNOCENTS = 20;
 
@@ -35,8 +36,8 @@ describe('a job that kills its worker and was claimed ahead', () => {
       ...client,
     });
     await eventually(() => worker.isDead);
-    const { keys } = await queue.scripts();
-    const redis = queue.connection.client as Redis;
+    const { keys } = await inside(queue).scripts();
+    const redis = inside(queue).connection.client as Redis;
     for (const { id } of handles) await redis.zadd(keys.claims, 'XX', 1, id);
     await queue.reclaim();
     const [first, poison, ...behind] = await Promise.all(handles.map(({ id }) => queue.get(id)));

@@ -3,12 +3,12 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { RedisConnection } from '#nest/connection/redis-connection.js';
 import type { Job } from '#worker/handlers/job.js';
-import { runSupervised } from '#worker/attempt/run-with-timeout.js';
 import { BACK_MS } from '../support/queue/bounds.js';
 import { startOwnRedis } from '../support/redis/own-redis.js';
 import { eventually, gate } from '../support/faults/wait.js';
 import { connect } from '../support/redis/redis.js';
 import { newQueue, startWorker } from '../support/worker/workers.js';
+import { inside } from '../support/queue/inside.js';
 
 const WITH_AOF = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
@@ -43,7 +43,7 @@ describe('Redis that restarts with its data (AOF)', () => {
     const { id } = await queue.enqueue(['due by then'], { delayMs: 500 });
     await eventually(async () => /flags=\w*b/.test(String(await observer.client('LIST'))), { what: 'a wait' });
     await server.kill();
-    await eventually(() => !queue.connection.ready);
+    await eventually(() => !inside(queue).connection.ready);
     const stopped = worker.worker.stop({ timeoutMs: 15_000 });
     await new Promise((resolve) => setTimeout(resolve, 500));
     await server.restart();
@@ -51,7 +51,7 @@ describe('Redis that restarts with its data (AOF)', () => {
     await new Promise((resolve) => setTimeout(resolve, 500)); // each connection comes back after 50 ms
     running.open();
     await stopped;
-    expect(await observer.hget((await queue.scripts()).keys.job(id), 'attempts')).toBe('0');
+    expect(await observer.hget((await inside(queue).scripts()).keys.job(id), 'attempts')).toBe('0');
   });
 
   it('loses no job that was acknowledged, and records none twice', async () => {
@@ -89,7 +89,7 @@ describe('Redis that restarts with its data (AOF)', () => {
     const { id } = await queue.enqueue({});
     const worker = await startWorker(queue, () => finish.promise, { sweepIntervalMs: 100 });
     await worker.event('started');
-    const { keys } = await queue.scripts();
+    const { keys } = await inside(queue).scripts();
     await eventually(() => observer.hexists(keys.sweep, 'last_run_at_ms'));
     // As if the server had been away for an hour: every claim has expired, and no sweep has run.
     worker.worker.pause();
@@ -137,10 +137,12 @@ describe('Redis that takes its time to load its data', () => {
 describe('Redis that is away for long', () => {
   it('is not sent at once what was asked for meanwhile', async () => {
     const { server, queue, observer } = await ownServer();
-    const scripts = await queue.scripts();
+    const scripts = await inside(queue).scripts();
     await server.kill();
-    await eventually(() => queue.connection.client.status !== 'ready');
-    await expect(runSupervised(queue, scripts.announce('ghost', true, []), 1_000)).rejects.toThrow('no answer');
+    await eventually(() => inside(queue).connection.client.status !== 'ready');
+    await expect(queue.store.exec(scripts.announce('ghost', true, []), { timeoutMs: 1_000 })).rejects.toThrow(
+      'no answer',
+    );
     await server.restart();
     await Promise.all([queue.stats(), observer.ping()]);
     expect(await observer.exists(scripts.keys.workers)).toBe(0);
@@ -239,10 +241,10 @@ describe('Redis that is away for longer than an enqueue may take', () => {
     const worker = await startWorker(queue);
     await server.kill();
     const producer = newQueue({ enqueueTimeoutMs: 100 }, connect({ lazyConnect: true }, server.url), queue.name);
-    producer.connection.client.on('error', () => undefined);
+    inside(producer).connection.client.on('error', () => undefined);
     await expect(producer.enqueue({})).rejects.toMatchObject({ outcome: 'not-sent' });
     await server.restart();
-    await eventually(() => producer.connection.ready);
+    await eventually(() => inside(producer).connection.ready);
     await queue.enqueue('after');
     await worker.event('completed');
     expect((await queue.stats()).totals.enqueued).toBe(1);

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { luaScripts } from '#queue/lua.generated.js';
-import { QueueKeys } from '#queue/store/queue-keys.js';
+import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { connect } from '../support/redis/redis.js';
 
 const LUA = new URL('../../lua/', import.meta.url);

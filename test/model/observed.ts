@@ -1,6 +1,6 @@
 // What anybody can see of a queue, read from the real one and told by the model in the same form.
 import { JOB_STATUSES, type JobRecord, type JobStatus } from '#queue/model/job.js';
-import type { ScheduleRecord } from '#queue/schedules/schedule.js';
+import type { ScheduleRecord } from '#queue/model/schedule.js';
 import type { RealQueue } from './real-queue.js';
 import type { ModelJob } from './rules/job.js';
 import { trimDeadLetters } from './rules/ends.js';

@@ -10,6 +10,7 @@ import { atMost } from '../support/queue/bounds.js';
 import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { sleep } from '../support/faults/wait.js';
+import { inside } from '../support/queue/inside.js';
 
 const DUE = Number(process.env.DUE_JOBS ?? 200_000);
 /** Wall clock: a busy machine may interrupt the server. A script without a bound would take a second. */
@@ -33,7 +34,7 @@ beforeAll(async () => {
 });
 
 async function plant(queue: JobQueue): Promise<void> {
-  const { keys } = await queue.scripts();
+  const { keys } = await inside(queue).scripts();
   const step = 20_000;
   for (let first = 1; first <= DUE; first += step) {
     await redis.eval(PLANT, 2, keys.scheduled, keys.jobPrefix, first, first + step - 1, queue.name);

@@ -5,6 +5,7 @@ import { coreQueue } from '../support/queue/core-queue.js';
 import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect } from '../support/redis/redis.js';
 import { newQueue, startWorker } from '../support/worker/workers.js';
+import { inside } from '../support/queue/inside.js';
 
 /** What a server is asked to wait, in seconds, by wake key. */
 const waits = new Map<string, number[]>();
@@ -42,7 +43,7 @@ describe('a wait for jobs has an end, however soon or late the next job is due',
     await queue.enqueue(['late'], { delayMs: 86_400_000, id: 'late' });
     await queue.enqueue('now');
     await worker.event('completed', 41);
-    expectBounded(waits.get((await queue.scripts()).keys.wake));
+    expectBounded(waits.get((await inside(queue).scripts()).keys.wake));
   });
 
   it('of a manual consumer', async () => {
@@ -52,6 +53,6 @@ describe('a wait for jobs has an end, however soon or late the next job is due',
       expect(await queue.complete((await queue.claim({ timeoutMs: 5_000 }))!)).toBe(true);
     }
     expect(await queue.claim({ timeoutMs: 1 })).toBeNull();
-    expectBounded(waits.get((await queue.scripts()).keys.wake));
+    expectBounded(waits.get((await inside(queue).scripts()).keys.wake));
   });
 });

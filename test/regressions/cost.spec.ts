@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
 import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
+import { inside } from '../support/queue/inside.js';
 
 const JOBS = 50;
 let redis: Redis;
@@ -41,7 +42,7 @@ describe('a job', () => {
 
   it('that is active has its hash and no other key', async () => {
     const queue = await warmQueue();
-    const { keys } = await queue.scripts();
+    const { keys } = await inside(queue).scripts();
     const count = async () => (await redis.keys(`${keys.jobPrefix.slice(0, -'job:'.length)}*`)).length;
     await queue.enqueueMany(Array.from({ length: 10 }, (_, payload) => ({ payload })));
     await queue.claimMany(10);

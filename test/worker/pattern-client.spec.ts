@@ -10,6 +10,7 @@ import { atMost } from '../support/queue/bounds.js';
 import { connect } from '../support/redis/redis.js';
 import { PatternClient, type PatternJob, type PatternOptions } from '../support/queue/pattern-client.js';
 import { idle, leaveBroken, namedConnection, newQueue, startWorker } from '../support/worker/workers.js';
+import { inside } from '../support/queue/inside.js';
 
 const HOUR = 3_600_000;
 
@@ -49,7 +50,7 @@ describe('a producer of the pattern', () => {
   it('keeps the fields it added', async () => {
     const { queue, redis, foreign } = sharedQueue();
     const id = await foreign.enqueue({});
-    const { keys } = await queue.scripts();
+    const { keys } = await inside(queue).scripts();
     await redis.hset(keys.job(id), { trace: 'abc', claimed_at_ms: '0' });
     const worker = await startWorker(queue);
     await worker.event('completed');
@@ -113,7 +114,7 @@ describe('our sweep', () => {
     if (withToken) {
       expect(await foreign.complete(dead as PatternJob, 'theirs')).toBe(false);
     }
-    expect(await redis.lrange((await queue.scripts()).keys.completed, 0, -1)).toEqual([id]);
+    expect(await redis.lrange((await inside(queue).scripts()).keys.completed, 0, -1)).toEqual([id]);
   });
 
   it('gives every new claim of the same job its whole time', async () => {
@@ -137,7 +138,8 @@ describe('our sweep', () => {
     for (let i = 0; i < count; i++) {
       await foreign.move(1_000);
     }
-    const seen = async () => queue.connection.client.zcard((await queue.scripts()).keys.foreignClaims);
+    const seen = async () =>
+      inside(queue).connection.client.zcard((await inside(queue).scripts()).keys.foreignClaims);
     await sweep();
     expect(await seen()).toBeLessThan(count); // bounded
     for (let runs = 0; (await seen()) < count; runs++) {
@@ -184,7 +186,7 @@ describe('our sweep', () => {
 
   it('takes what a foreign worker failed into the dead letters, which outlive its 300 s', async () => {
     const { queue, redis, sweep, foreign } = sharedQueue({}, { maxAttempts: 1 });
-    const { keys } = await queue.scripts();
+    const { keys } = await inside(queue).scripts();
     const { id } = await queue.enqueue({});
     expect(await foreign.fail((await foreign.claim())!, 'no such host')).toBe('failed');
     expect(await redis.ttl(keys.job(id))).toBeGreaterThan(0);
@@ -233,7 +235,7 @@ describe('our sweep', () => {
 describe('both on one queue', () => {
   it('lose no job and record none twice', async () => {
     const { queue, redis, sweep, client } = sharedQueue({ maxAttempts: 3 }, { maxAttempts: 3 });
-    const { keys } = await queue.scripts();
+    const { keys } = await inside(queue).scripts();
     const runs = new Map<string, number>();
     const note = (id: string) => void runs.set(id, (runs.get(id) ?? 0) + 1);
     const ours = await startWorker(queue, async (job: Job) => {
@@ -285,8 +287,8 @@ function failsFirst(payload: unknown): boolean {
 
 /** Lets time pass for what the sweep has seen of foreign claims. */
 async function age(queue: JobQueue, ms: number): Promise<void> {
-  const { keys } = await queue.scripts();
-  const { client } = queue.connection;
+  const { keys } = await inside(queue).scripts();
+  const { client } = inside(queue).connection;
   for (const seen of await client.zrange(keys.foreignClaims, 0, '-1')) {
     await client.zincrby(keys.foreignClaims, -ms, seen);
   }

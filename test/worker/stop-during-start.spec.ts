@@ -3,6 +3,7 @@ import { expect, it } from '@jest/globals';
 import { Worker } from '#worker/worker.js';
 import { gate } from '../support/faults/wait.js';
 import { newQueue } from '../support/worker/workers.js';
+import { inside } from '../support/queue/inside.js';
 
 const STEPS = 40;
 
@@ -27,8 +28,8 @@ it('takes the announcement back, whenever the stop comes', async () => {
 it('takes an announcement back that reaches the server only after the stop has ended', async () => {
   const { queue, worker } = newWorker();
   const [asked, answer] = [gate(), gate()];
-  const run = queue.runner.run.bind(queue.runner);
-  queue.runner.run = async (call) => {
+  const run = inside(queue).runner.run.bind(inside(queue).runner);
+  inside(queue).runner.run = async (call) => {
     if (call.script === 'queueRegisterWorker' && call.args[1] === '1') {
       asked.open();
       await answer.promise;

@@ -6,6 +6,7 @@ import type { Scene } from './faults.js';
 import type { Slot } from './fleet.js';
 import type { Ground } from './ground.js';
 import { inTime } from './hits.js';
+import { inside } from '../../test/support/queue/inside.js';
 
 const ON_ITS_WAY_MS = 20;
 
@@ -28,7 +29,7 @@ export interface Seen {
 export async function claimsHeld({ queues, ground: { admin } }: Seen, pid?: number): Promise<Claim[]> {
   const held: Claim[] = [];
   for (const queue of queues) {
-    const { keys } = await queue.scripts();
+    const { keys } = await inside(queue).scripts();
     const ids = await admin.zrange(keys.claims, 0, '-1');
     const read = async (id: string) => {
       const key = keys.job(id);

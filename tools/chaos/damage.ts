@@ -4,6 +4,7 @@ import type { Scene } from './faults.js';
 import { inTime } from './hits.js';
 import { strength, type PlannedFault } from './plan.js';
 import type { Work } from './workload.js';
+import { inside } from '../../test/support/queue/inside.js';
 
 /** Breaks the hashes of some jobs that wait or run: looks for such until there is one. */
 export async function plant(scene: Scene, planned: PlannedFault, what: string, harm: string): Promise<number> {
@@ -17,7 +18,7 @@ async function plantNow(
   what: string,
   harm: string,
 ): Promise<number> {
-  const { keys } = await queue.scripts();
+  const { keys } = await inside(queue).scripts();
   const script = `local status = redis.call('HGET', KEYS[1], 'status')
     if status == 'pending' or status == 'processing' then ${harm}; return 1 end
     return 0`;
@@ -60,7 +61,7 @@ export async function misplace(scene: Scene, planned: PlannedFault): Promise<num
 
 /** Takes some jobs that wait out of their places: nobody will ever claim them, unless the doctor finds them. */
 async function orphan({ ground: { admin }, queue, history }: Scene, planned: PlannedFault): Promise<number> {
-  const { keys } = await queue.scripts();
+  const { keys } = await inside(queue).scripts();
   const script = `local status = redis.call('HGET', KEYS[1], 'status')
     return status == 'pending' and redis.call('LREM', KEYS[2], 1, ARGV[1])
       or status == 'scheduled' and redis.call('ZREM', KEYS[3], ARGV[1]) or 0`;
@@ -86,7 +87,7 @@ async function orphan({ ground: { admin }, queue, history }: Scene, planned: Pla
 
 /** Lets a unique key be held by a job that is not there. */
 async function holdUnique({ ground: { admin }, queue, history }: Scene): Promise<number> {
-  const { keys } = await queue.scripts();
+  const { keys } = await inside(queue).scripts();
   const key = `stuck-${performance.now()}`;
   history.add(['damage', 'unique', key]);
   await history.written();

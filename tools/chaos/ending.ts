@@ -4,6 +4,7 @@ import { keysLike } from '../../test/support/redis/redis-reads.js';
 import { eventually } from '../../test/support/faults/wait.js';
 import type { Ground } from './ground.js';
 import type { HistoryWriter } from './history.js';
+import { inside } from '../../test/support/queue/inside.js';
 
 /** Ends of a hang: on two idle cores the last jobs are done after some five seconds, most of which they are not due for. */
 const DRAIN_MS = 180_000;
@@ -53,8 +54,8 @@ export function unplanned({ sentinel }: Pick<Ground, 'sentinel'>, planned: numbe
 
 /** Asked for what is scheduled before the rest, and after it: a job that is due moves on between two questions. */
 async function left(queue: JobQueue): Promise<number> {
-  const { keys } = await queue.scripts();
-  const due = () => queue.connection.client.zcount(keys.scheduled, '-inf', Date.now() + 600_000);
+  const { keys } = await inside(queue).scripts();
+  const due = () => inside(queue).connection.client.zcount(keys.scheduled, '-inf', Date.now() + 600_000);
   const before = await due();
   const { pending, processing } = await queue.stats();
   return pending + processing + Math.max(before, await due());
@@ -63,7 +64,7 @@ async function left(queue: JobQueue): Promise<number> {
 /** The names of the queues are those of this run only, and so are all keys that begin with them. */
 export async function leaveNothing(queues: readonly JobQueue[], ground: Ground): Promise<void> {
   for (const queue of queues) {
-    const { keys } = await queue.scripts();
+    const { keys } = await inside(queue).scripts();
     const holder = await ground.holderOf(queue);
     for (const key of await keysLike(holder, `${keys.jobPrefix.slice(0, -'job:'.length)}*`))
       await holder.unlink(key);

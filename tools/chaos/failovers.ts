@@ -8,6 +8,7 @@ import { inFlight } from './claims.js';
 import type { Scene } from './faults.js';
 import { monotonicMs } from './history.js';
 import { strength, type PlannedFault } from './plan.js';
+import { inside } from '../../test/support/queue/inside.js';
 
 /** The end of a hang: Sentinel leaves 6 s between two failovers, a Cluster elects again after as long. */
 const SWITCH_MS = 120_000;
@@ -114,7 +115,7 @@ export async function moveSlot({ ground, queue }: Scene, planned: PlannedFault):
     const info = await cluster.node(node).info('replication');
     if (node !== owner && info.includes('role:master')) masters.push(node);
   }
-  const { keys } = await queue.scripts();
+  const { keys } = await inside(queue).scripts();
   const target = masters[Math.floor(planned.victim * masters.length)]!;
   const node = cluster.node(target);
   const slot = await node.cluster('KEYSLOT', keys.stats);
@@ -127,7 +128,7 @@ export async function moveSlot({ ground, queue }: Scene, planned: PlannedFault):
 }
 
 async function ownerOf(cluster: NonNullable<Scene['ground']['cluster']>, queue: Scene['queue']) {
-  const { keys } = await queue.scripts();
+  const { keys } = await inside(queue).scripts();
   return () => cluster.ownerOf(keys.stats);
 }
 

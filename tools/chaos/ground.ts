@@ -10,6 +10,7 @@ import { disconnectClients } from '../../test/support/redis/replicas.js';
 import { startSentinelSet, type SentinelSet } from '../../test/support/redis/sentinel-set.js';
 import { connectTo, type Line } from './line.js';
 import type { Topology } from './plan.js';
+import { inside } from '../../test/support/queue/inside.js';
 
 /** A server that is silent for so long is replaced: one that waits for a processor must not be, since nobody judges its loss. */
 const SILENT_MS = 4_000;
@@ -74,7 +75,7 @@ function onCluster(cluster: OwnCluster): Ground {
   const line: Line = { kind: 'cluster', nodes: cluster.nodes.map(({ host, port }) => ({ host, port })) };
   const admin = adminOf(line);
   const holderOf = async (queue: JobQueue) =>
-    cluster.node(await cluster.ownerOf((await queue.scripts()).keys.stats));
+    cluster.node(await cluster.ownerOf((await inside(queue).scripts()).keys.stats));
   return { line, admin, urls: cluster.nodes.map(({ url }) => url), cluster, holderOf, stop: () => stopAll(admin) };
 }
 

@@ -10,6 +10,7 @@ import { growth, hitsOf, inTime, missed } from './hits.js';
 import { FAULT_KINDS } from './plan.js';
 import type { Recovery } from './stalls.js';
 import { countWritten, unanswered } from './written.js';
+import { inside } from '../../test/support/queue/inside.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'hits-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -61,11 +62,11 @@ describe('claims', () => {
     const { queue, state } = coreQueue();
     await queue.enqueue(1);
     await queue.claim({ worker: 'host:17:abc' });
-    const scripts = queue.scripts.bind(queue);
+    const scripts = inside(queue).scripts.bind(queue);
     const signals: string[] = [];
     const kill = (signal: string) => {
       signals.push(signal);
-      queue.scripts = signals.length === 1 ? () => Promise.reject(new Error('away')) : scripts;
+      inside(queue).scripts = signals.length === 1 ? () => Promise.reject(new Error('away')) : scripts;
     };
     const slot = { child: { pid: 17, kill } } as unknown as Slot;
     expect(await freezeAtWork({ queues: [queue], ground: { admin: state.redis } }, slot)).toHaveLength(1);

@@ -1,6 +1,7 @@
 // What a server says of a queue and of its schedules, all at one moment of its own clock.
 import type { JobQueue } from '#queue/job-queue.js';
 import { monotonicMs } from './history.js';
+import { inside } from '../../test/support/queue/inside.js';
 
 /** A schedule that is there. Times in ms of the server's clock, 0 for none. */
 export interface SeenSchedule {
@@ -41,11 +42,14 @@ return seen`;
 
 /** @param ids of the schedules to look for */
 export async function lookAt(queue: JobQueue, ids: readonly string[]): Promise<Look> {
-  const { keys } = await queue.scripts();
+  const { scripts, connection } = inside(queue);
+  const { keys } = await scripts();
   const schedules = ids.map((id) => `${keys.schedulePrefix}${id}`);
   const given = [keys.settings, keys.sequence, keys.scheduleDue, ...schedules];
   const askedMs = monotonicMs();
-  const answer = await queue.ask(() => queue.connection.client.eval(LOOK, given.length, ...given, ...ids));
+  const answer = await connection.answer(queue.limit.timeoutMs, () =>
+    connection.client.eval(LOOK, given.length, ...given, ...ids),
+  );
   const [atMs, pausedAtMs, sequence, ...seen] = answer as [number, number, number, ...number[][]];
   const look: Look = { atMs, askedMs, offMs: atMs - monotonicMs(), pausedAtMs, sequence, schedules: {} };
   seen.forEach(([createdAtMs = 0, pausedAt = 0, dueMs = 0, skipped = 0], i) => {

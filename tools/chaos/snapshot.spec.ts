@@ -1,7 +1,7 @@
 // What the checker reads of a real Redis at the end, with what should not be there planted into it.
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import type { QueueKeys } from '#queue/store/queue-keys.js';
+import type { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
 import { coreQueue } from '../../test/support/queue/core-queue.js';
 import { violations } from '../../test/support/queue/invariants.js';

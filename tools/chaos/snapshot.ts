@@ -5,6 +5,7 @@ import { violations } from '../../test/support/queue/invariants.js';
 import { keysLike } from '../../test/support/redis/redis-reads.js';
 import type { Ground } from './ground.js';
 import type { Work } from './workload.js';
+import { inside } from '../../test/support/queue/inside.js';
 
 export type Place = 'waiting' | 'processing' | 'completed' | 'cancelled' | 'dead';
 
@@ -41,7 +42,7 @@ export async function takeSnapshot(
 ): Promise<Snapshot> {
   const snapshot: Snapshot = { jobs: [], totals: {}, sequence: 0, faults: [] };
   for (const queue of queues) {
-    const scripts = await queue.scripts();
+    const scripts = await inside(queue).scripts();
     const redis = await ground.holderOf(queue);
     snapshot.faults.push(...(await violations(redis, scripts)), ...(await leftovers(redis, queue)));
     for (const [name, count] of Object.entries((await queue.stats()).totals)) {
@@ -102,7 +103,7 @@ function workOf(payload: string | null | undefined): { work?: Work } {
 
 /** Keys that nothing will ever take away, and unique keys that nobody holds. */
 async function leftovers(redis: Redis, queue: JobQueue): Promise<string[]> {
-  const { keys } = await queue.scripts();
+  const { keys } = await inside(queue).scripts();
   const known = new Set(Object.values(keys).filter((each) => typeof each === 'string'));
   const base = keys.jobPrefix.slice(0, -'job:'.length);
   const faults: string[] = [];

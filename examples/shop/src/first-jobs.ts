@@ -16,10 +16,10 @@ export class FirstJobs {
 
   /** Waits for Redis where it is away: the shop serves meanwhile. */
   async enqueue(url: string): Promise<void> {
-    const { connection } = this.jobs.queue(settings.queue);
+    const { store } = this.jobs.queue(settings.queue);
     try {
-      if (!connection.ready) this.logger.warn('Redis is away: the first jobs are enqueued when it is there.');
-      await connection.whenReady();
+      if (!store.isReady) this.logger.warn('Redis is away: the first jobs are enqueued when it is there.');
+      await store.whenReady();
       await this.enqueueAll(url);
     } catch (error) {
       // The shop is of use without them.

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { JobQueue } from '../../queue/job-queue.js';
+import { redisAccess } from '../../queue/redis-access.js';
 import type { ActionLogEntry } from '../api/views.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
@@ -12,18 +13,16 @@ export class ActionLog {
   constructor(@Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions) {}
 
   async add(queue: JobQueue, entry: Omit<ActionLogEntry, 'at' | 'queue'>): Promise<void> {
-    const { actions } = (await queue.scripts()).keys;
+    const { client, keys, ask } = await redisAccess(queue);
     const { user, action, subject, count } = entry;
     const fields = ['user', user, 'action', action, 'subject', subject.slice(0, 500), 'count', String(count)];
-    await queue.ask(() =>
-      queue.connection.client.xadd(actions, 'MAXLEN', '~', this.options.actionLogCap, '*', ...fields),
-    );
+    await ask(() => client.xadd(keys.actions, 'MAXLEN', '~', this.options.actionLogCap, '*', ...fields));
   }
 
   /** The latest entries, newest first. */
   async list(queue: JobQueue): Promise<ActionLogEntry[]> {
-    const { actions } = (await queue.scripts()).keys;
-    const entries = await queue.ask(() => queue.connection.client.xrevrange(actions, '+', '-', 'COUNT', SHOWN));
+    const { client, keys, ask } = await redisAccess(queue);
+    const entries = await ask(() => client.xrevrange(keys.actions, '+', '-', 'COUNT', SHOWN));
     return entries.map(([id, fields]) => decode(queue.name, id, fields));
   }
 }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { JobQueue } from '../../queue/job-queue.js';
+import { redisAccess } from '../../queue/redis-access.js';
 import { parseJson } from '../../queue/model/parse-json.js';
 import type { RunView } from '../api/views.js';
 
@@ -12,27 +13,26 @@ const MOST = 50;
 @Injectable()
 export class RunStore {
   async write(queue: JobQueue, run: RunView): Promise<void> {
-    const { bulkRuns: runs } = (await queue.scripts()).keys;
-    const { client } = queue.connection;
-    await queue.ask(() => client.hset(runs, run.id, JSON.stringify(run)));
-    await queue.ask(() => client.pexpire(runs, KEPT_MS));
+    const { client, keys, ask } = await redisAccess(queue);
+    await ask(() => client.hset(keys.bulkRuns, run.id, JSON.stringify(run)));
+    await ask(() => client.pexpire(keys.bulkRuns, KEPT_MS));
   }
 
   /** Asks the process that runs it to stop. */
   async requestStop(queue: JobQueue, id: string): Promise<void> {
-    const { bulkRuns: runs } = (await queue.scripts()).keys;
-    await queue.ask(() => queue.connection.client.hset(runs, `stop:${id}`, '1'));
+    const { client, keys, ask } = await redisAccess(queue);
+    await ask(() => client.hset(keys.bulkRuns, `stop:${id}`, '1'));
   }
 
   async stopRequested(queue: JobQueue, id: string): Promise<boolean> {
-    const { bulkRuns: runs } = (await queue.scripts()).keys;
-    return (await queue.ask(() => queue.connection.client.hexists(runs, `stop:${id}`))) === 1;
+    const { client, keys, ask } = await redisAccess(queue);
+    return (await ask(() => client.hexists(keys.bulkRuns, `stop:${id}`))) === 1;
   }
 
   /** The runs of the last day, newest first. */
   async list(queue: JobQueue): Promise<RunView[]> {
-    const { bulkRuns: runs } = (await queue.scripts()).keys;
-    const stored = await queue.ask(() => queue.connection.client.hgetall(runs));
+    const { client, keys, ask } = await redisAccess(queue);
+    const stored = await ask(() => client.hgetall(keys.bulkRuns));
     if (Object.keys(stored).length === 0) {
       return [];
     }
@@ -41,22 +41,22 @@ export class RunStore {
       .filter(([field]) => !field.startsWith('stop:'))
       .map(([, json]) => parseJson(json).value as RunView)
       .toSorted((a, b) => b.startedAt - a.startedAt);
-    await this.forget(queue, runs, found.slice(MOST));
+    await this.forget(queue, found.slice(MOST));
     return found.slice(0, MOST).map((run) => asSeen(run, nowMs, stored[`stop:${run.id}`] !== undefined));
   }
 
-  private async forget(queue: JobQueue, key: string, old: readonly RunView[]): Promise<void> {
+  private async forget(queue: JobQueue, old: readonly RunView[]): Promise<void> {
     if (old.length > 0) {
       const fields = old.flatMap(({ id }) => [id, `stop:${id}`]);
-      await queue.ask(() => queue.connection.client.hdel(key, ...fields));
+      const { client, keys, ask } = await redisAccess(queue);
+      await ask(() => client.hdel(keys.bulkRuns, ...fields));
     }
   }
 }
 
 /** Returns the time of Redis, in epoch ms. */
 export async function serverNow(queue: JobQueue): Promise<number> {
-  const [seconds, micros] = await queue.ask(() => queue.connection.client.time());
-  return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+  return queue.exec((calls) => calls.now());
 }
 
 function asSeen(run: RunView, nowMs: number, stopping: boolean): RunView {

@@ -1,4 +1,4 @@
-import type { ScheduleRecord } from '../../queue/schedules/schedule.js';
+import type { ScheduleRecord } from '../../queue/model/schedule.js';
 import type { ScheduleView } from './views.js';
 
 const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];

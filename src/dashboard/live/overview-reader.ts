@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { JobQueue } from '../../queue/job-queue.js';
+import { redisAccess } from '../../queue/redis-access.js';
 import type { JobRecord, QueueStats } from '../../queue/model/job.js';
 import { JobQueueService } from '../../nest/service/job-queue.service.js';
 import { serverNow } from '../actions/run-store.js';
@@ -85,8 +86,8 @@ export class OverviewReader {
 
 /** The workers that announced themselves to a queue within the last 30 s. */
 async function seenWorkers(queue: JobQueue): Promise<SeenWorker[]> {
-  const { keys } = await queue.scripts();
-  const found = await queue.ask(() => queue.connection.client.zrange(keys.workers, '0', '-1', 'WITHSCORES'));
+  const { client, keys, ask } = await redisAccess(queue);
+  const found = await ask(() => client.zrange(keys.workers, '0', '-1', 'WITHSCORES'));
   const workers: SeenWorker[] = [];
   for (let i = 0; i + 1 < found.length; i += 2) {
     workers.push({ id: found[i]!, queue: queue.name, seenAt: Number(found[i + 1]) });

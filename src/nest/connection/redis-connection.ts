@@ -6,7 +6,8 @@ import { silenceOf, type Silence } from '../../queue/redis/connection-silence.js
 import { forwardErrors } from '../../queue/redis/connection-errors.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import { isRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
-import { SHORTEST_TRIP_MS, withResponseTimeout } from '../../queue/redis/response-timeout.js';
+import { withResponseTimeout } from '../../queue/redis/response-timeout.js';
+import { SHORTEST_TRIP_MS } from '../../queue/model/bounds.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 
 /** How long a polite end of the connection may take, in ms. */

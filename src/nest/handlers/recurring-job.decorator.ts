@@ -1,5 +1,5 @@
 import { InvalidOptionError } from '../../queue/model/errors.js';
-import type { Recurrence } from '../../queue/schedules/recurrence.js';
+import type { Recurrence } from '../../queue/model/schedule.js';
 import type { ScheduleOptions } from '../../queue/schedules/schedule.js';
 
 // A fixed text, so that it is found whichever copy of the package a class was decorated with.

@@ -1,8 +1,7 @@
 import type { Subscriber } from 'rxjs';
 import { z } from 'zod';
 import { checkOptions } from '../../queue/model/validate-options.js';
-import { EventSubscriber } from '../../queue/redis/event-subscriber.js';
-import type { JobEvent } from '../../queue/redis/job-event.js';
+import type { JobEvent } from '../../queue/model/job-event.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { SafeLogger } from '../../queue/model/safe-logger.js';
 import { iterate } from './event-iterator.js';
@@ -137,8 +136,7 @@ export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIte
 }
 
 async function listenTo(queue: JobQueue, hear: (event: JobEvent) => void): Promise<() => void> {
-  const { keys } = await queue.scripts();
-  return EventSubscriber.of(queue.connection).listen(keys.events, hear);
+  return queue.store.subscribe(await queue.calls(), hear);
 }
 
 function listOf<Value extends string>(value: Value | readonly Value[] | undefined): readonly Value[] | undefined {

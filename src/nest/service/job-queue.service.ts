@@ -10,7 +10,7 @@ import {
 } from '../../queue/enqueue/define-job.js';
 import type { JobRecord, QueueStats } from '../../queue/model/job.js';
 import { DeadLetters } from '../../queue/dead-letters/dead-letters.js';
-import type { DoctorReport } from '../../queue/doctor/doctor-report.js';
+import type { DoctorReport } from '../../queue/model/doctor-report.js';
 import { checkResultOptions, type JobHandle, type ResultOptions } from '../../queue/results/job-handle.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { checkQueueName, show } from '../../queue/model/names.js';

@@ -3,8 +3,9 @@ import { checkObject } from '../../queue/model/validate-options.js';
 import type { JobHandle } from '../../queue/results/job-handle.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { show } from '../../queue/model/names.js';
-import type { Recurrence } from '../../queue/schedules/recurrence.js';
-import type { ScheduleOptions, ScheduleRecord } from '../../queue/schedules/schedule.js';
+import type { Recurrence } from '../../queue/model/schedule.js';
+import type { ScheduleOptions } from '../../queue/schedules/schedule.js';
+import type { ScheduleRecord } from '../../queue/model/schedule.js';
 
 /** Options of an upsert through the service. */
 export interface UpsertScheduleOptions extends Omit<ScheduleOptions, 'name' | 'definition'> {

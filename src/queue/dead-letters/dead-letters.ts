@@ -1,7 +1,5 @@
 import { z } from 'zod';
 import { checkKnown, checkOptions } from '../model/validate-options.js';
-import { DeadLetterCalls, type DeadLetterPlace, type DeadLetterQuery } from './dead-letter-calls.js';
-import { decodeJob } from '../store/decode-job.js';
 import { isJobDefinition, type JobDefinition, type PayloadInput } from '../enqueue/define-job.js';
 import { InvalidOptionError } from '../model/errors.js';
 import type { JobRecord } from '../model/job.js';
@@ -9,9 +7,10 @@ import { encodeJson } from '../model/encode-json.js';
 import { LARGEST_PAGE } from '../model/bounds.js';
 import { checkText, show } from '../model/names.js';
 import { duration, wholeNumber } from '../model/queue-options.js';
-import type { QueueCalls } from '../store/queue-calls.js';
 import { readBySchema } from '../model/validate-with-schema.js';
-import type { ScriptCall } from '../redis/script-runner.js';
+import type { QueueAccess } from '../store/queue-store.js';
+import type { StoreCall } from '../store/store-call.js';
+import type { DeadLetterPlace, DeadLetterQuery, StoreCalls } from '../store/store-calls.js';
 
 /** The most dead letters that one script call looks at, and the most that one changes. */
 const LOOKS = 500;
@@ -38,11 +37,7 @@ export interface DeadLetterPage {
 }
 
 /** The queue that dead letters belong to. */
-interface DeadLetterQueue {
-  readonly name: string;
-  readonly options: { maxPayloadBytes: number };
-  run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
-  scripts(): Promise<QueueCalls>;
+interface DeadLetterQueue extends Pick<QueueAccess, 'name' | 'options' | 'exec'> {
   get(id: string): Promise<JobRecord | null>;
 }
 
@@ -107,9 +102,9 @@ export class DeadLetters {
     let place = cursor === undefined ? undefined : placeOf(cursor);
     do {
       const query: DeadLetterQuery = { ...filter, order: 'newest', place };
-      const { found, next } = await this.call((scripts) => scripts.list(query, LOOKS, limit - jobs.length, true));
-      const readable = found.filter(({ hash }) => hash.length > 0);
-      jobs.push(...readable.map(({ id, hash }) => decodeJob(this.queue.name, id, hash)));
+      const most = limit - jobs.length;
+      const { found, next } = await this.exec(({ deadLetters }) => deadLetters.list(query, LOOKS, most, true));
+      jobs.push(...found.flatMap(({ job }) => job ?? []));
       place = next;
     } while (place && jobs.length < limit);
     return { jobs, cursor: place && `${place.at}-${place.id}` };
@@ -145,8 +140,7 @@ export class DeadLetters {
     checkText('job id', id);
     checkOptions('deadLetters.redrive', redriveSchema, options);
     const payload = 'payload' in options ? await this.editedPayload(id, options.payload, given) : undefined;
-    const scripts = await this.ask(() => this.queue.scripts());
-    return (await this.ask(() => this.queue.run(scripts.redrive([id], payload)))) === 1;
+    return (await this.exec((calls) => calls.redrive([id], payload))) === 1;
   }
 
   /** JSON of a payload, checked in the form in which the handler of the job will find it. */
@@ -173,16 +167,13 @@ export class DeadLetters {
    */
   async redriveAll(options: { filter?: DeadLetterFilter } = {}): Promise<number> {
     const filter = filterOf('deadLetters.redriveAll', options);
-    const scripts = await this.ask(() => this.queue.scripts());
-    return this.each(filter, (letters) =>
-      this.ask(() => this.queue.run(scripts.redrive(letters.map(({ id }) => id)))),
-    );
+    return this.each(filter, (letters) => this.exec((calls) => calls.redrive(letters.map(({ id }) => id))));
   }
 
   /** Deletes one for good. False when there is no dead letter of that id. */
   async discard(id: string): Promise<boolean> {
     checkText('job id', id);
-    return (await this.call((scripts) => scripts.discard([{ id }]))) === 1;
+    return (await this.exec(({ deadLetters }) => deadLetters.discard([{ id }]))) === 1;
   }
 
   /**
@@ -194,7 +185,7 @@ export class DeadLetters {
    */
   async discardAll(options: { filter?: DeadLetterFilter } = {}): Promise<number> {
     const filter = filterOf('deadLetters.discardAll', options);
-    return this.each(filter, (letters) => this.call((scripts) => scripts.discard(letters)));
+    return this.each(filter, (letters) => this.exec(({ deadLetters }) => deadLetters.discard(letters)));
   }
 
   private async each(
@@ -204,7 +195,9 @@ export class DeadLetters {
     let query: DeadLetterQuery = { ...filter, order: 'oldest' };
     let total = 0;
     for (;;) {
-      const { found, next, nowMs } = await this.call((scripts) => scripts.list(query, LOOKS, CHANGES, false));
+      const { found, next, nowMs } = await this.exec(({ deadLetters }) =>
+        deadLetters.list(query, LOOKS, CHANGES, false),
+      );
       total += found.length > 0 ? await change(found) : 0;
       if (!next) {
         return total;
@@ -217,11 +210,8 @@ export class DeadLetters {
     return this.context.ask ? this.context.ask(question) : question();
   }
 
-  private async call<Answer>(build: (scripts: DeadLetterCalls) => ScriptCall<Answer>): Promise<Answer> {
-    return this.ask(async () => {
-      const { keys } = await this.queue.scripts();
-      return this.queue.run(build(new DeadLetterCalls(keys)));
-    });
+  private exec<Answer>(build: (calls: StoreCalls) => StoreCall<Answer>): Promise<Answer> {
+    return this.ask(() => this.queue.exec(build));
   }
 }
 

@@ -1,7 +1,8 @@
-import { DoctorNotes, type DoctorOptions, type DoctorReport } from './doctor-report.js';
+import type { DoctorOptions, DoctorReport } from '../model/doctor-report.js';
+import { DoctorNotes } from './doctor-notes.js';
 import { DoctorCalls, type Look } from './doctor-calls.js';
 import { ListWalk } from './list-walk.js';
-import type { QueueCalls } from '../store/queue-calls.js';
+import type { QueueCalls } from '../scripts/queue-calls.js';
 import { isCluster, type RedisClient } from '../redis/redis-client.js';
 import type { ScriptCall } from '../redis/script-runner.js';
 
@@ -13,8 +14,7 @@ const SCAN_COUNT = 500;
 
 /** The queue that is audited; no step of it may hang. */
 interface AuditedQueue {
-  readonly name: string;
-  readonly connection: { readonly client: RedisClient };
+  readonly client: RedisClient;
   run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
   ask<Answer>(question: () => Promise<Answer>): Promise<Answer>;
 }
@@ -36,7 +36,7 @@ export class Doctor {
     private readonly options: Required<DoctorOptions>,
   ) {
     this.scripts = new DoctorCalls(queueScripts);
-    this.notes = new DoctorNotes(queue.name, options.mend);
+    this.notes = new DoctorNotes(queueScripts.keys.queue, options.mend);
   }
 
   async run(): Promise<DoctorReport> {
@@ -171,7 +171,7 @@ export class Doctor {
   }
 
   private get client(): RedisClient {
-    return this.queue.connection.client;
+    return this.queue.client;
   }
 
   private get keys() {

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { RedisUnsuitableError } from '../model/errors.js';
 import { isCluster, type RedisClient } from '../redis/redis-client.js';
-import { QueueKeys } from '../store/queue-keys.js';
+import { QueueKeys } from '../scripts/queue-keys.js';
 
 /** Something about a Redis server that endangers jobs. */
 export interface ServerFinding {

@@ -1,11 +1,8 @@
-import type { Connection } from '../redis/connection.js';
-import { DurableConnection } from './durable-connection.js';
 import { EnqueueBatcher } from './enqueue-batcher.js';
 import { JobQueueError } from '../model/errors.js';
 import type { JobHandle } from '../results/job-handle.js';
-import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import type { EnqueueAnswer } from '../store/enqueue-call.js';
-import type { QueueCalls } from '../store/queue-calls.js';
+import type { QueueAccess } from '../store/queue-store.js';
 
 /**
  * An enqueue with `durability: 'replica'` was not acknowledged by enough replicas in time. The jobs are there: the master
@@ -39,42 +36,33 @@ export class DurabilityTimeoutError extends JobQueueError {
   }
 }
 
-/** The queue that jobs are added to. */
-interface DurableQueue {
-  readonly name: string;
-  readonly options: ResolvedQueueOptions;
-  readonly connection: Connection;
-  scripts(): Promise<QueueCalls>;
-}
-
 /**
  * An enqueuer whose answers come when replicas have the jobs, or say how many had them in time.
  *
  * @param prepare see EnqueueBatcher
  */
-export function durableEnqueuer(queue: DurableQueue, prepare?: () => Promise<void>): EnqueueBatcher {
+export function durableEnqueuer(queue: QueueAccess, prepare?: () => Promise<void>): EnqueueBatcher {
   const { replicas, durabilityTimeoutMs: timeoutMs, enqueueTimeoutMs: answerMs } = queue.options;
-  const line = DurableConnection.of(queue.connection);
+  const { store } = queue;
   return new EnqueueBatcher({
     queue: queue.name,
-    connection: queue.connection,
+    store,
     timeoutMs: answerMs + 2 * timeoutMs, // an enqueue may have to let another one's wait pass before its own begins
     wholeTicks: true, // each batch has a WAIT of its own, and they go one after the other
     async prepare() {
       await prepare?.();
-      await line.ready();
+      await store.replicated.ready();
     },
-    sender: () => line.sender,
+    via: store.replicated,
     async deliver(jobs) {
-      const scripts = await queue.scripts();
-      return line.send(scripts.enqueue(jobs), scripts.keys.stats, { replicas, timeoutMs, answerMs });
+      return store.replicated.send(await queue.calls(), jobs, { replicas, timeoutMs, answerMs });
     },
   });
 }
 
 /** @throws DurabilityTimeoutError when fewer replicas than were asked for acknowledged one of the jobs in time */
 export function requireReplicas(
-  { name, options: { replicas, durabilityTimeoutMs } }: Pick<DurableQueue, 'name' | 'options'>,
+  { name, options: { replicas, durabilityTimeoutMs } }: Pick<QueueAccess, 'name' | 'options'>,
   handles: readonly JobHandle[],
   answers: readonly EnqueueAnswer[],
 ): void {

@@ -1,10 +1,8 @@
-import { addressOf } from '../redis/address.js';
-import { silenceOf, type Silence } from '../redis/connection-silence.js';
-import type { Connection } from '../redis/connection.js';
 import { EnqueueRejected, type EnqueueAnswer, type EncodedJob } from '../store/enqueue-call.js';
 import { EnqueueError, RedisOutOfMemoryError } from '../model/errors.js';
-import { RedisPermissionError } from '../redis/permission-error.js';
-import type { RedisClient } from '../redis/redis-client.js';
+import type { Clock, Timer } from '../model/clock.js';
+import type { QueueStore } from '../store/queue-store.js';
+import { RedisPermissionError } from '../model/redis-permission-error.js';
 
 /** One script call adds at most this many jobs, and at most about so much payload: it must not hold up the server. */
 const SLICE_JOBS = 500;
@@ -24,15 +22,15 @@ const INSIDE_A_SCRIPT = /\bscript: [0-9a-f]{40}\b/;
 export interface EnqueuerOptions {
   /** The queue's name, for errors. */
   queue: string;
-  connection: Connection;
+  store: QueueStore;
   /** How long an enqueue may take in all, in ms. While bytes of it or of its answer move, it may take longer. */
   timeoutMs: number;
   /** Sends a batch. */
   deliver: (jobs: EncodedJob[]) => Promise<EnqueueAnswer[]>;
   /** Whether `deliver` ends within `timeoutMs` by itself: a limit around it is a timer more for each batch. */
   endsInTime?: boolean;
-  /** The client over which `deliver` sends. Default: the connection's. */
-  sender?: () => RedisClient | undefined;
+  /** Whose connection `deliver` sends over. Default: the store's. */
+  via?: Pick<QueueStore, 'patience'>;
   /** What must be there before anything is sent, beside the connection. */
   prepare?: () => Promise<void>;
   /** Whether all of a tick leave at its end: where a second batch would have to wait for the first. */
@@ -121,13 +119,13 @@ export class EnqueueBatcher {
   }
 
   private async send(slice: Waiting[]): Promise<void> {
-    const { connection, timeoutMs, prepare, deliver, endsInTime, sender } = this.options;
+    const { store, timeoutMs, prepare, deliver, endsInTime, via = store } = this.options;
     const jobs = slice.map(({ job }) => job);
-    const deadline = new Deadline(timeoutMs);
+    const deadline = new Deadline(timeoutMs, store.clock);
     let sent = false;
     try {
-      if (!connection.ready || !connection.facts) {
-        await deadline.limit(connection.whenReady());
+      if (!store.isReady) {
+        await deadline.limit(store.whenReady());
       }
       if (prepare) {
         await deadline.limit(prepare());
@@ -135,9 +133,7 @@ export class EnqueueBatcher {
       sent = true;
       const delivered = deliver(jobs);
       // A limit that runs since something was waited for holds for the answer, too.
-      const answers = await (endsInTime && !deadline.isRunning
-        ? delivered
-        : deadline.limitSilence(delivered, sender?.() ?? connection.client));
+      const answers = await (endsInTime && !deadline.isRunning ? delivered : deadline.limitSilence(delivered, via));
       slice.forEach((each, i) => each.resolve(answers[i]!));
     } catch (error) {
       // Each caller learns of its own job, and not of those that travelled with it.
@@ -151,7 +147,7 @@ export class EnqueueBatcher {
     if (error instanceof EnqueueRejected) {
       return error;
     }
-    const { queue } = this.options;
+    const { queue, store } = this.options;
     if (error.message.startsWith('OOM')) {
       return new RedisOutOfMemoryError(
         `Enqueue to "${queue}" was refused: Redis is out of memory (maxmemory). Nothing was written. Free memory, ` +
@@ -160,8 +156,7 @@ export class EnqueueBatcher {
       );
     }
     const outcome = sent && !isRefusal(error) ? 'unknown' : 'not-sent';
-    const where = `Redis at ${addressOf(this.options.connection.client)}`;
-    return new EnqueueError(outcome, queue, [id], `${where}: ${error.message}`, { cause: error });
+    return new EnqueueError(outcome, queue, [id], `${store.place}: ${error.message}`, { cause: error });
   }
 }
 
@@ -175,12 +170,17 @@ function isRefusal(error: Error): boolean {
 
 /** A time limit over several waits, from the first on. After a tick that took all of it, what has arrived is read first. */
 class Deadline {
-  private timer: NodeJS.Timeout | undefined;
+  private timer: Timer | undefined;
   private passed: Promise<never> | undefined;
-  private begunAt = performance.now();
-  private silence: Silence | undefined;
+  private begunAt: number;
+  private patience: ((limitMs: number) => number) | undefined;
 
-  constructor(private readonly ms: number) {}
+  constructor(
+    private readonly ms: number,
+    private readonly clock: Clock,
+  ) {
+    this.begunAt = clock.monotonic();
+  }
 
   get isRunning(): boolean {
     return this.passed !== undefined;
@@ -192,24 +192,24 @@ class Deadline {
   }
 
   /** Limits the wait for an answer, which goes on while bytes move over the connection. */
-  limitSilence<Value>(answer: Promise<Value>, client: RedisClient): Promise<Value> {
+  limitSilence<Value>(answer: Promise<Value>, via: Pick<QueueStore, 'patience'>): Promise<Value> {
     const limited = this.limit(answer);
-    this.silence = silenceOf(client, this.begunAt);
+    this.patience = via.patience(this.begunAt);
     return limited;
   }
 
   clear(): void {
-    clearTimeout(this.timer);
+    this.clock.clear(this.timer);
   }
 
   private begin(): Promise<never> {
-    this.begunAt = performance.now();
+    this.begunAt = this.clock.monotonic();
     return new Promise((_, reject) => {
       const passIn = (ms: number) => {
-        this.timer = setTimeout(() => setImmediate(pass), ms);
+        this.timer = this.clock.setTimeout(() => setImmediate(pass), ms);
       };
       const pass = () => {
-        const leftMs = this.silence?.remainingMs(this.ms) ?? 0;
+        const leftMs = this.patience?.(this.ms) ?? 0;
         if (leftMs > 0) {
           passIn(leftMs);
         } else {

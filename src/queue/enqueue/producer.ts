@@ -1,11 +1,10 @@
 import { durableEnqueuer, requireReplicas } from './durable-batcher.js';
-import { DurableConnection } from './durable-connection.js';
 import { answersOfAll } from './bulk-result.js';
 import { faultOf, EnqueueRejected, type EnqueueAnswer, type EncodedJob } from '../store/enqueue-call.js';
 import { EnqueueBatcher, fitOneStep } from './enqueue-batcher.js';
 import { JobHandle, type JobSource } from '../results/job-handle.js';
 import { UnservedWatch } from './unserved-watch.js';
-import type { QueueAdmin } from '../queue-operator.js';
+import type { QueueAccess } from '../store/queue-store.js';
 
 /** The ways to the server, by durability; that of durable enqueues is made by the first of them. */
 interface Enqueuers {
@@ -18,12 +17,10 @@ interface Enqueuers {
 /** Adds encoded jobs to a queue, and makes their handles. */
 export class Producer {
   private readonly enqueuers: Enqueuers;
-  /** Whether there was a durable enqueue, which opens a connection. */
-  private durable = false;
 
   private readonly unserved: UnservedWatch;
 
-  constructor(private readonly queue: QueueAdmin) {
+  constructor(private readonly queue: QueueAccess) {
     this.enqueuers = this.newEnqueuers();
     this.unserved = new UnservedWatch(queue);
   }
@@ -61,12 +58,8 @@ export class Producer {
     return handles;
   }
 
-  /** Closes the connection of durable enqueues, once nothing is under way any more. */
-  closeIdle(): void {
+  close(): void {
     this.unserved.close();
-    if (this.durable) {
-      DurableConnection.of(this.queue.connection).closeIdle();
-    }
   }
 
   /** A call that only the server's clock can refuse travels by itself, so that no other job is refused with it. */
@@ -83,9 +76,7 @@ export class Producer {
 
   /** For a call of several steps: the script looks at each alone, when others may be written. @throws EnqueueRejected */
   private async refuseExpiryBeforeStart(jobs: readonly EncodedJob[]): Promise<void> {
-    const { queue } = this;
-    const [seconds, microseconds] = (await queue.ask(() => queue.connection.client.time())).map(Number);
-    const nowMs = seconds! * 1_000 + Math.floor(microseconds! / 1_000);
+    const nowMs = await this.queue.exec((calls) => calls.now());
     for (const job of jobs) {
       if (job.span && job.span.runAtMs - nowMs >= job.span.expiresInMs) {
         throw new EnqueueRejected(job, job.span.runAtMs - nowMs);
@@ -105,20 +96,19 @@ export class Producer {
     if (durability === 'memory') {
       return enqueuers.memory;
     }
-    this.durable = true;
     return (enqueuers.replica ??= durableEnqueuer(this.queue, enqueuers.prepare));
   }
 
   private newEnqueuers(prepare?: () => Promise<void>): Enqueuers {
-    const { name, connection, options } = this.queue;
+    const { name, store, options } = this.queue;
     const memory = new EnqueueBatcher({
       queue: name,
-      connection,
+      store,
       timeoutMs: options.enqueueTimeoutMs,
       prepare,
       // A process that only enqueues has nobody else to find out that its connection is dead.
-      deliver: (jobs) => this.queue.call((scripts) => scripts.enqueue(jobs)),
-      endsInTime: this.queue.answerLimitMs <= options.enqueueTimeoutMs,
+      deliver: (jobs) => this.queue.exec((calls) => calls.enqueue(jobs)),
+      endsInTime: this.queue.limit.timeoutMs <= options.enqueueTimeoutMs,
     });
     return { memory, prepare };
   }

@@ -1,6 +1,7 @@
 import { silentLogger } from '../model/logger.js';
 import { show } from '../model/names.js';
-import type { QueueAdmin } from '../queue-operator.js';
+import type { Timer } from '../model/clock.js';
+import type { QueueAccess } from '../store/queue-store.js';
 
 /** How long after the first enqueue of a name it is looked whether a worker handles it, in ms: a deploy takes a moment. */
 const LOOK_AFTER_MS = 5_000;
@@ -15,25 +16,28 @@ const MOST_NAMES = 1_000;
 export class UnservedWatch {
   private readonly known = new Set<string>();
   private readonly asked = new Map<string, { id: string; name: string }>();
-  private timer: NodeJS.Timeout | undefined;
+  private timer: Timer | undefined;
 
   constructor(
-    private readonly queue: QueueAdmin,
+    private readonly queue: QueueAccess,
     private readonly lookAfterMs: number = LOOK_AFTER_MS,
   ) {}
 
   /** Takes note of a job that was added. */
   added(id: string, name: string): void {
-    if (this.known.has(name) || this.known.size >= MOST_NAMES || this.queue.connection.logger === silentLogger) {
+    if (this.known.has(name) || this.known.size >= MOST_NAMES || this.queue.store.logger === silentLogger) {
       return;
     }
     this.known.add(name);
     this.asked.set(name, { id, name });
-    this.timer ??= setTimeout(() => void this.look(), this.lookAfterMs).unref();
+    if (!this.timer) {
+      this.timer = this.queue.store.clock.setTimeout(() => void this.look(), this.lookAfterMs);
+      this.timer.unref();
+    }
   }
 
   close(): void {
-    clearTimeout(this.timer);
+    this.queue.store.clock.clear(this.timer);
     this.asked.clear();
   }
 
@@ -41,12 +45,12 @@ export class UnservedWatch {
     this.timer = undefined;
     const jobs = [...this.asked.values()];
     this.asked.clear();
-    const { connection, name: queue } = this.queue;
+    const { store, name: queue } = this.queue;
     try {
-      const { waiting, workers, names } = await this.queue.call((scripts) => scripts.unserved(jobs));
+      const { waiting, workers, names } = await this.queue.exec((calls) => calls.unserved(jobs));
       const served = names.length > 0 ? `they handle ${names.map(show).join(', ')}` : 'they handle no name';
       for (const { id, name } of waiting.map((index) => jobs[index]!)) {
-        connection.logger.warn(
+        store.logger.warn(
           `No live worker handles the name ${show(name)} in queue "${queue}": job ${id} waits for one. ` +
             `${workers === 0 ? 'The queue has no live worker' : `Live workers of the queue: ${workers}; ${served}`}. ` +
             'Check the spelling of the name, or deploy a handler for it.',

@@ -1,17 +1,17 @@
-import type { Connection } from '../redis/connection.js';
+import type { QueueStore } from '../store/queue-store.js';
 
 type Listener = (jobId: string) => void;
 
 /** Tells the workers of this process of cancels of claimed jobs at once; other processes learn of them from Redis. */
 export class CancelNotices {
-  private static readonly known = new WeakMap<Connection, CancelNotices>();
+  private static readonly known = new WeakMap<QueueStore, CancelNotices>();
   private readonly listeners = new Map<string, Set<Listener>>();
 
-  static of(connection: Connection): CancelNotices {
-    let notices = CancelNotices.known.get(connection);
+  static of(store: QueueStore): CancelNotices {
+    let notices = CancelNotices.known.get(store);
     if (!notices) {
       notices = new CancelNotices();
-      CancelNotices.known.set(connection, notices);
+      CancelNotices.known.set(store, notices);
     }
     return notices;
   }
@@ -19,7 +19,7 @@ export class CancelNotices {
   /**
    * Calls the listener for each job of a queue whose cancel was requested. Returns the function that ends it.
    *
-   * @param queueKey what tells the queue from others on this connection
+   * @param queueKey what tells the queue from others in this store
    */
   listen(queueKey: string, listener: Listener): () => void {
     const listeners = this.listeners.get(queueKey) ?? new Set();

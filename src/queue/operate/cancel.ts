@@ -1,21 +1,12 @@
 import { InvalidOptionError } from '../model/errors.js';
 import type { JobRecord } from '../model/job.js';
-import { randomId } from '../model/random-id.js';
 import { show } from '../model/names.js';
-import type { CancelAnswer, QueueCalls } from '../store/queue-calls.js';
-import type { Connection } from '../redis/connection.js';
-import type { ScriptCall } from '../redis/script-runner.js';
+import type { QueueAccess } from '../store/queue-store.js';
+import type { CancelAnswer } from '../store/store-calls.js';
 import { CancelNotices } from './cancel-notices.js';
 
 /** How many calls without an answer are remembered, the newest. */
 const MOST_UNANSWERED = 1_000;
-
-/** The queue whose jobs are cancelled. */
-interface CancelledQueue {
-  readonly connection: Connection;
-  scripts(): Promise<QueueCalls>;
-  run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
-}
 
 /** Cancels jobs of one queue, and tells its listeners of those that waited, once each. */
 export class Canceller {
@@ -23,25 +14,25 @@ export class Canceller {
   /** By job the request of a call that had no answer, so that its repeat is known to have been the one that cancelled. */
   private readonly unanswered = new Map<string, string>();
 
-  constructor(private readonly queue: CancelledQueue) {}
+  constructor(private readonly queue: Pick<QueueAccess, 'store' | 'calls' | 'exec'>) {}
 
   async cancel(id: string): Promise<CancelAnswer> {
-    const scripts = await this.queue.scripts();
-    const answer = await this.cancelBy(scripts, id);
+    const answer = await this.cancelBy(id);
     if (answer === 'requested') {
-      CancelNotices.of(this.queue.connection).tell(scripts.keys.jobPrefix, id);
+      const { key } = await this.queue.calls();
+      CancelNotices.of(this.queue.store).tell(key, id);
     }
     return answer;
   }
 
-  private async cancelBy(scripts: QueueCalls, id: string): Promise<CancelAnswer> {
+  private async cancelBy(id: string): Promise<CancelAnswer> {
     if (this.listeners.size === 0) {
-      return this.queue.run(scripts.cancel(id));
+      return this.queue.exec((calls) => calls.cancel(id));
     }
     const repeated = this.unanswered.get(id);
-    const request = repeated ?? randomId();
+    const request = repeated ?? this.queue.store.clock.randomId();
     try {
-      const { answer, cancelled } = await this.queue.run(scripts.cancelAndTell(id, request));
+      const { answer, cancelled } = await this.queue.exec((calls) => calls.cancelAndTell(id, request));
       // Repeats at the same time each get the job; the first to be answered tells of it.
       const first = repeated === undefined || this.forget(id, repeated);
       if (cancelled && first) {

@@ -3,8 +3,7 @@ import { InvalidOptionError } from '../model/errors.js';
 import { JOB_STATUSES, type JobStatus } from '../model/job.js';
 import { YEAR_MS } from '../model/bounds.js';
 import { show } from '../model/names.js';
-import type { QueueCalls } from '../store/queue-calls.js';
-import type { ScriptCall } from '../redis/script-runner.js';
+import type { QueueAccess } from '../store/queue-store.js';
 
 /** The most entries that one script call looks at. */
 const SLICE = 500;
@@ -19,12 +18,6 @@ export interface CleanOptions {
   limit?: number;
 }
 
-/** The queue that is cleaned. */
-interface CleanedQueue {
-  run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
-  scripts(): Promise<QueueCalls>;
-}
-
 /**
  * Deletes old jobs of one state, in bounded slices; see JobQueue.clean.
  *
@@ -32,7 +25,7 @@ interface CleanedQueue {
  * @throws InvalidOptionError
  */
 export async function clean(
-  queue: CleanedQueue,
+  queue: Pick<QueueAccess, 'name' | 'exec'>,
   status: CleanableStatus,
   options: CleanOptions = {},
   ask: <Answer>(question: () => Promise<Answer>) => Promise<Answer> = (question) => question(),
@@ -45,13 +38,15 @@ export async function clean(
   const { olderThanMs = 0, limit = Number.MAX_SAFE_INTEGER } = options;
   checkMs('olderThanMs', olderThanMs, 0, YEAR_MS);
   checkCount('limit', limit, 1, Number.MAX_SAFE_INTEGER);
-  const scripts = await ask(() => queue.scripts());
   let total = 0;
   for (const place of status === 'pending' ? (['prioritized', 'pending'] as const) : [status]) {
     let next: number | undefined = 0;
     while (next !== undefined && total < limit) {
-      const call = scripts.clean(place, olderThanMs, Math.min(SLICE, limit - total), next);
-      const answer = await ask(() => queue.run(call));
+      const most = Math.min(SLICE, limit - total);
+      const passed: number = next;
+      const answer: { deleted: number; next: number | undefined } = await ask(() =>
+        queue.exec((calls) => calls.clean(place, olderThanMs, most, passed)),
+      );
       total += answer.deleted;
       next = answer.next;
     }

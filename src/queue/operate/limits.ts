@@ -1,14 +1,8 @@
 import { z } from 'zod';
 import { limitFields, type QueueLimits } from '../model/queue-options.js';
 import { checkOptions } from '../model/validate-options.js';
-import type { LimitsInForce } from '../store/decode-limits.js';
-import type { QueueCalls } from '../store/queue-calls.js';
-import type { ScriptCall } from '../redis/script-runner.js';
-
-/** The queue whose limits these are. */
-interface LimitedQueue {
-  call<Answer>(build: (scripts: QueueCalls) => ScriptCall<Answer>): Promise<Answer>;
-}
+import type { QueueAccess } from '../store/queue-store.js';
+import type { LimitsInForce } from '../store/store-calls.js';
 
 const limitsSchema = z.strictObject(limitFields, { error: 'expected { maxRunning?, rateLimit? }' });
 
@@ -17,11 +11,11 @@ const limitsSchema = z.strictObject(limitFields, { error: 'expected { maxRunning
  * `@JobHandler` until they are cleared. A limit that is lowered ends no running job.
  */
 export class Limits {
-  constructor(private readonly queue: LimitedQueue) {}
+  constructor(private readonly queue: Pick<QueueAccess, 'exec'>) {}
 
   /** Returns the limits that hold now. */
   async get(): Promise<LimitsInForce> {
-    return this.queue.call((scripts) => scripts.limits());
+    return this.queue.exec((calls) => calls.limits());
   }
 
   /**
@@ -32,11 +26,11 @@ export class Limits {
    */
   async set(limits: QueueLimits): Promise<void> {
     const checked = checkOptions('limits', limitsSchema, limits);
-    await this.queue.call((scripts) => scripts.setLimits(checked));
+    await this.queue.exec((calls) => calls.setLimits(checked));
   }
 
   /** Takes the limits away, and ends a rest. Those that workers configure come back within ten seconds. */
   async clear(): Promise<void> {
-    await this.queue.call((scripts) => scripts.clearLimits());
+    await this.queue.exec((calls) => calls.clearLimits());
   }
 }

@@ -1,18 +1,10 @@
 import { checkKnown } from '../model/validate-options.js';
 import { InvalidOptionError } from '../model/errors.js';
 import { show } from '../model/names.js';
-import type { QueueCalls } from '../store/queue-calls.js';
-import type { ScriptCall } from '../redis/script-runner.js';
+import type { QueueAccess } from '../store/queue-store.js';
 
 /** The most jobs that one script call deletes. */
 const SLICE = 500;
-
-/** The queue that is emptied. */
-interface PurgedQueue {
-  readonly name: string;
-  run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
-  scripts(): Promise<QueueCalls>;
-}
 
 /**
  * Deletes all jobs of a queue, in bounded slices; see JobQueue.purge.
@@ -21,7 +13,7 @@ interface PurgedQueue {
  * @throws InvalidOptionError
  */
 export async function purge(
-  queue: PurgedQueue,
+  queue: Pick<QueueAccess, 'name' | 'exec'>,
   options: { confirm: string },
   ask: <Answer>(question: () => Promise<Answer>) => Promise<Answer> = (question) => question(),
 ): Promise<number> {
@@ -30,10 +22,9 @@ export async function purge(
   if (confirm !== queue.name) {
     throw new InvalidOptionError('purge confirm', `the queue's name, ${JSON.stringify(queue.name)}`, show(confirm));
   }
-  const scripts = await ask(() => queue.scripts());
   let total = 0;
   for (;;) {
-    const { deleted, more } = await ask(() => queue.run(scripts.purge(SLICE)));
+    const { deleted, more } = await ask(() => queue.exec((calls) => calls.purge(SLICE)));
     total += deleted;
     if (!more) {
       return total;

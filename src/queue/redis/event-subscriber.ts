@@ -1,5 +1,6 @@
+import type { JobEvent } from '../model/job-event.js';
 import type { Connection } from './connection.js';
-import { parseEvent, type JobEvent } from './job-event.js';
+import { parseEvent } from './parse-event.js';
 import { explainRefusal } from './permission-error.js';
 import type { RedisClient } from './redis-client.js';
 import { retryUntilAnswered } from './response-timeout.js';

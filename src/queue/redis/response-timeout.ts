@@ -4,9 +4,6 @@ import { cut, silenceOf } from './connection-silence.js';
 import { unstickCluster } from './ioredis-cluster-workarounds.js';
 import { streamOf, type RedisClient } from './redis-client.js';
 
-/** A server that is merely slow must not lose its connections: nothing is given less than this, in ms. */
-export const SHORTEST_TRIP_MS = 1_000;
-
 /** How long a connection that was accepted may take to become ready, in ms, before it is taken for dead. */
 const LONGEST_HANDSHAKE_MS = 5_000;
 

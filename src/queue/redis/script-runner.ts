@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { JobQueueError } from '../model/errors.js';
 import { luaScripts } from '../lua.generated.js';
+import type { Settled } from '../store/queue-store.js';
+import type { StoreCall } from '../store/store-call.js';
 import { explainRefusal } from './permission-error.js';
 import { leaveReplica, type RedisClient } from './redis-client.js';
 import { sendEvalsha } from './send-evalsha.js';
@@ -9,14 +11,19 @@ export type ScriptName = keyof typeof luaScripts;
 export type ScriptArgument = string | number;
 
 /** One call of a script, with what its reply means. Built by QueueCalls, run by ScriptRunner. */
-export interface ScriptCall<Answer> {
+export interface ScriptCall<Answer> extends StoreCall<Answer> {
   readonly script: ScriptName;
   readonly keys: readonly string[];
   readonly args: readonly ScriptArgument[];
-  decode(reply: unknown): Answer;
-  /** What to send instead where the connection was cut before the answer: the same, for less. Absent where it is the same. */
-  afterCut?: () => ScriptCall<Answer>;
 }
+
+/** A step that is one command of Redis and needs no script. */
+export interface CommandCall<Answer> extends StoreCall<Answer> {
+  readonly args: readonly ScriptArgument[];
+  send(client: RedisClient): Promise<unknown>;
+}
+
+export type RedisCall<Answer> = ScriptCall<Answer> | CommandCall<Answer>;
 
 /** A wait on sorted sets that ends with the first marker. It takes no job, so one that is cut loses nothing. */
 export interface BlockingWait {
@@ -27,9 +34,6 @@ export interface BlockingWait {
   /** Told when the server refused the wait: then the calls behind it came at once, and nothing was waited for. */
   onRefusal?: (error: Error) => void;
 }
-
-/** The outcome of one call of several that travelled together. */
-export type Settled<Answer> = { ok: true; answer: Answer } | { ok: false; error: Error };
 
 /** A reply that is not what its script returns. Asking again would bring the same. */
 export class ReplyDecodeError extends JobQueueError {
@@ -46,7 +50,13 @@ const shas = Object.fromEntries(
 export class ScriptRunner {
   constructor(private readonly client: RedisClient) {}
 
-  run<Answer>(call: ScriptCall<Answer>): Promise<Answer> {
+  run<Answer>(call: RedisCall<Answer>): Promise<Answer> {
+    if ('send' in call) {
+      return call.send(this.client).then(
+        (reply) => call.decode(reply),
+        (error: unknown) => rethrow(this.explain(error)),
+      );
+    }
     return this.evaluate(call, (reply) => call.decode(reply), rethrow);
   }
 

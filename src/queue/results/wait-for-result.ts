@@ -5,7 +5,8 @@ import {
   JobNotFoundError,
   JobTimeoutError,
 } from '../model/errors.js';
-import type { EventSubscriber } from '../redis/event-subscriber.js';
+import type { Clock, Timer } from '../model/clock.js';
+import type { JobEvent } from '../model/job-event.js';
 import type { JobRecord } from '../model/job.js';
 import { LONGEST_TIMER_MS } from '../model/bounds.js';
 import { show } from '../model/names.js';
@@ -22,9 +23,9 @@ export interface ResultSource {
   queue: string;
   /** That the job must have; undefined for any. */
   name?: string;
-  channel: string;
-  events: boolean;
-  subscriber: EventSubscriber;
+  clock: Clock;
+  /** Listens to the events of the queue; absent where it publishes none. */
+  subscribe: ((listener: (event: JobEvent) => void) => Promise<() => void>) | undefined;
   /** Functions that end the waits in flight with an error; a close of the queue calls them. */
   pending: Set<(error: Error) => void>;
   get(id: string): Promise<JobRecord | null>;
@@ -50,10 +51,10 @@ export async function waitForResult(
   const follow = () => end(abort!.reason);
   abort?.addEventListener('abort', follow);
   source.pending.add(end);
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   const gone = new Promise<never>((_, reject) => {
     ending.signal.addEventListener('abort', () => reject(ending.signal.reason as Error));
-    timer = setTimeout(
+    timer = source.clock.setTimeout(
       () => reject(new JobTimeoutError(id, timeoutMs)),
       Math.min(timeoutMs + LAST_LOOK_MS, LONGEST_TIMER_MS),
     );
@@ -61,7 +62,7 @@ export async function waitForResult(
   try {
     return await Promise.race([listenAndLook(source, id, timeoutMs, ending.signal), gone]);
   } finally {
-    clearTimeout(timer);
+    source.clock.clear(timer);
     abort?.removeEventListener('abort', follow);
     source.pending.delete(end);
   }
@@ -73,13 +74,11 @@ async function listenAndLook(
   timeoutMs: number,
   abort: AbortSignal,
 ): Promise<unknown> {
-  const signal = new Signal();
-  const deadline = Date.now() + timeoutMs;
+  const signal = new Signal(source.clock);
+  const deadline = source.clock.now() + timeoutMs;
   const end = () => signal.set();
   abort.addEventListener('abort', end);
-  const listening = source.events
-    ? await source.subscriber.listen(source.channel, (event) => event.id === id && signal.set())
-    : undefined;
+  const listening = await source.subscribe?.((event) => event.id === id && signal.set());
   try {
     for (;;) {
       abort.throwIfAborted();
@@ -91,7 +90,7 @@ async function listenAndLook(
       if (job.status === 'completed' || job.status === 'failed' || job.status === 'cancelled') {
         return outcome(job);
       }
-      const left = deadline - Date.now();
+      const left = deadline - source.clock.now();
       if (left <= 0) {
         throw new JobTimeoutError(id, timeoutMs);
       }
@@ -131,6 +130,8 @@ class Signal {
   private raised = false;
   private wake: (() => void) | undefined;
 
+  constructor(private readonly clock: Clock) {}
+
   set(): void {
     this.raised = true;
     this.wake?.();
@@ -139,9 +140,9 @@ class Signal {
   async wait(ms: number): Promise<void> {
     if (!this.raised) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, ms);
+        const timer = this.clock.setTimeout(resolve, ms);
         this.wake = () => {
-          clearTimeout(timer);
+          this.clock.clear(timer);
           resolve();
         };
       });

@@ -5,18 +5,7 @@ import { InvalidOptionError } from '../model/errors.js';
 import { oneLine } from '../model/one-line.js';
 import { show } from '../model/names.js';
 import { duration } from '../model/queue-options.js';
-
-/**
- * When a recurring job is due.
- *
- * `cron`: five fields (minute, hour, day of month, month, day of week), six with a leading second, or `@daily` and the
- * like. `timeZone`: an IANA name; default `UTC`, and never the zone of the process, in which two replicas may differ.
- *
- * `everyMs`: at all whole multiples of so many ms since 1970 (100 or more), so that no restart moves them.
- */
-export type Recurrence =
-  | { cron: string; timeZone?: string; everyMs?: undefined }
-  | { everyMs: number; cron?: undefined; timeZone?: undefined };
+import type { Recurrence } from '../model/schedule.js';
 
 const SHORTEST_PERIOD_MS = 100;
 

@@ -14,7 +14,8 @@ import {
 } from '../enqueue/encode-job.js';
 import { duration, wholeNumber } from '../model/queue-options.js';
 import { readBySchema } from '../model/validate-with-schema.js';
-import { checkRecurrence, type Recurrence } from './recurrence.js';
+import type { Recurrence, StoredSchedule } from '../model/schedule.js';
+import { checkRecurrence } from './recurrence.js';
 import type { InputOf, StandardSchema } from '../model/standard-schema.js';
 import { typedOptions } from '../enqueue/encode-typed-job.js';
 
@@ -47,49 +48,6 @@ export interface TypedScheduleOptions<Payload extends StandardSchema = StandardS
   definition: JobDefinition<Payload>;
   /** The payload of each of its jobs. */
   payload: InputOf<Payload>;
-}
-
-/** A schedule as it is now. */
-export interface ScheduleRecord<Payload = unknown> {
-  id: string;
-  queue: string;
-  /** The name of its jobs. */
-  name: string;
-  payload: Payload;
-  cron?: string;
-  timeZone?: string;
-  everyMs?: number;
-  onMissed: 'skip' | 'once';
-  missedAfterMs: number;
-  /** `undeclared`: it comes from code that no process runs any more; it has stopped and is removed after a day. */
-  status: 'active' | 'paused' | 'undeclared';
-  /** `code`: a decorator or a worker's option, which keeps it going. `call`: an upsert; it lives until it is removed. */
-  source: 'code' | 'call';
-  /** When it is due next; null while it rests. */
-  nextAt: Date | null;
-  pausedAt: Date | null;
-  /** The due time of its last tick that was made. */
-  lastTickAt: Date | null;
-  /** The job of that tick. */
-  lastJobId: string | null;
-  /** How many ticks enqueued a job, and how many did not: missed, or without overlap. */
-  ticks: number;
-  skipped: number;
-  createdAt: Date;
-  updatedAt: Date;
-}
-
-/** A definition, checked and encoded as the scripts store it. */
-export interface StoredSchedule {
-  id: string;
-  /** Names all the rest: equal definitions have equal versions. */
-  version: string;
-  recurrence: Recurrence;
-  name: string;
-  payload: string;
-  options: string;
-  onMissed: 'skip' | 'once';
-  missedAfterMs: number;
 }
 
 const optionsSchema = z.strictObject(
@@ -165,42 +123,4 @@ export function checkSchedule(
 
 function subjectOf(id: unknown): string {
   return `schedule ${show(id)}`;
-}
-
-/** Decodes a schedule as `lua/schedule/list.lua` gives it. */
-export function decodeSchedule(queue: string, flat: readonly string[]): ScheduleRecord {
-  const hash = new Map<string, string>();
-  for (let i = 0; i + 1 < flat.length; i += 2) {
-    hash.set(flat[i]!, flat[i + 1]!);
-  }
-  const time = (field: string) => (hash.has(field) ? new Date(Number(hash.get(field))) : null);
-  const source = hash.get('source') === 'code' ? 'code' : 'call';
-  const undeclared = source === 'code' && hash.get('declared') !== '1';
-  return {
-    id: hash.get('id')!,
-    queue,
-    name: hash.get('name') ?? queue,
-    payload: parse(hash.get('payload')),
-    ...(parse(hash.get('recurrence')) as Recurrence | undefined),
-    onMissed: hash.get('on_missed') === 'once' ? 'once' : 'skip',
-    missedAfterMs: Number(hash.get('missed_after_ms') ?? 0),
-    status: hash.has('paused_at_ms') ? 'paused' : undeclared ? 'undeclared' : 'active',
-    source,
-    nextAt: time('due_at_ms'),
-    pausedAt: time('paused_at_ms'),
-    lastTickAt: time('last_tick_at_ms'),
-    lastJobId: hash.get('last_job') ?? null,
-    ticks: Number(hash.get('ticks') ?? 0),
-    skipped: Number(hash.get('skipped') ?? 0),
-    createdAt: time('created_at_ms') ?? new Date(0),
-    updatedAt: time('updated_at_ms') ?? new Date(0),
-  };
-}
-
-function parse(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : (JSON.parse(text) as unknown);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,33 +1,21 @@
 import { checkCount, checkKnown } from '../model/validate-options.js';
 import { InvalidOptionError, ScheduleNotFoundError } from '../model/errors.js';
 import { JobHandle, type JobSource } from '../results/job-handle.js';
-import { randomId } from '../model/random-id.js';
-import type { QueueKeys } from '../store/queue-keys.js';
 import { LARGEST_PAGE } from '../model/bounds.js';
 import { checkText, SCHEDULE_PREFIX } from '../model/names.js';
-import { nextTick, type Recurrence } from './recurrence.js';
-import {
-  checkSchedule,
-  encodeSchedule,
-  type ScheduleOptions,
-  type ScheduleRecord,
-  type StoredSchedule,
-  type TypedScheduleOptions,
-} from './schedule.js';
-import { ScheduleCalls, type DueSchedule } from './schedule-calls.js';
-import type { ScriptCall } from '../redis/script-runner.js';
+import type { Recurrence, ScheduleRecord, StoredSchedule } from '../model/schedule.js';
+import { nextTick } from './recurrence.js';
+import { checkSchedule, encodeSchedule, type ScheduleOptions, type TypedScheduleOptions } from './schedule.js';
+import type { QueueAccess } from '../store/queue-store.js';
+import type { StoreCall } from '../store/store-call.js';
+import type { DueSchedule, ScheduleVerbs } from '../store/schedule-verbs.js';
 import type { StandardSchema } from '../model/standard-schema.js';
 
 /** The most schedules that one script call ticks. */
 const SLICE = 100;
 
 /** The queue that schedules belong to. */
-interface ScheduledQueue extends JobSource {
-  readonly name: string;
-  readonly options: { maxPayloadBytes: number };
-  run<Answer>(call: ScriptCall<Answer>): Promise<Answer>;
-  scripts(): Promise<{ keys: QueueKeys }>;
-}
+type ScheduledQueue = JobSource & Pick<QueueAccess, 'name' | 'options' | 'store' | 'exec'>;
 
 /** What one slice of ticks did. */
 export interface TickReport {
@@ -84,20 +72,20 @@ export class Schedules {
     const { offset = 0, limit = 50 } = options;
     checkCount('offset', offset, 0, Number.MAX_SAFE_INTEGER);
     checkCount('limit', limit, 1, LARGEST_PAGE);
-    return this.call((scripts) => scripts.list(offset, limit));
+    return this.call((calls) => calls.list(offset, limit));
   }
 
   /** A schedule as it is now; null when there is none of that id. */
   async get(id: string): Promise<ScheduleRecord | null> {
     checkText('schedule id', id);
-    const [record] = id === '' ? [] : await this.call((scripts) => scripts.get(id));
+    const [record] = id === '' ? [] : await this.call((calls) => calls.get(id));
     return record ?? null;
   }
 
   /** Stops its ticks for the whole fleet until it is resumed, also across deploys. What is missed so is not made up. */
   async pause(id: string): Promise<'paused' | 'missing'> {
     checkText('schedule id', id);
-    return this.call((scripts) => scripts.pause(id));
+    return this.call((calls) => calls.pause(id));
   }
 
   /** Ends a pause: it goes on with the next time of its recurrence. */
@@ -105,7 +93,7 @@ export class Schedules {
     checkText('schedule id', id);
     let next: { dueMs: number; version: string } | undefined;
     for (;;) {
-      const answer = await this.call((scripts) => scripts.resume(id, next));
+      const answer = await this.call((calls) => calls.resume(id, next));
       if (answer.answer !== 'next') {
         this.announceChange();
         return answer.answer;
@@ -121,7 +109,7 @@ export class Schedules {
    */
   async remove(id: string): Promise<'removed' | 'missing'> {
     checkText('schedule id', id);
-    const answer = await this.call((scripts) => scripts.remove(id));
+    const answer = await this.call((calls) => calls.remove(id));
     if (answer === 'declared') {
       throw refusal(id, 'remove it');
     }
@@ -136,8 +124,8 @@ export class Schedules {
    */
   async runNow<Result = unknown>(id: string): Promise<JobHandle<Result>> {
     checkText('schedule id', id);
-    const { answer, jobId, name } = await this.call((scripts) =>
-      scripts.run(id, `${SCHEDULE_PREFIX}${id}:${randomId()}`),
+    const { answer, jobId, name } = await this.call((calls) =>
+      calls.run(id, `${SCHEDULE_PREFIX}${id}:${this.queue.store.clock.randomId()}`),
     );
     if (answer === 'missing') {
       throw new ScheduleNotFoundError(id, this.queue.name);
@@ -154,11 +142,11 @@ export class Schedules {
     checkKnown('schedules.tick', options, ['limit']);
     const { limit = SLICE } = options;
     checkCount('limit', limit, 1, LARGEST_PAGE);
-    const { nowMs, nextDueInMs, more, due } = await this.call((scripts) => scripts.due(limit));
+    const { nowMs, nextDueInMs, more, due } = await this.call((calls) => calls.due(limit));
     const report: TickReport = { enqueued: 0, skipped: 0, nextDueInMs, more, faults: [] };
     const ticks = due.flatMap((each) => this.withNext(each, nowMs, report));
     if (ticks.length > 0) {
-      const outcomes = await this.call((scripts) => scripts.tick(ticks));
+      const outcomes = await this.call((calls) => calls.tick(ticks));
       report.enqueued = outcomes.filter((outcome) => outcome === 'enqueued').length;
       report.skipped = outcomes.filter((outcome) => outcome === 'skipped' || outcome === 'kept').length;
       // Whoever made a tick that was lost here set the same next time.
@@ -174,7 +162,7 @@ export class Schedules {
   ): Promise<'created' | 'changed' | 'unchanged' | 'held' | 'declared'> {
     let nextDueMs: number | undefined;
     for (;;) {
-      const { answer, nowMs } = await this.call((scripts) => scripts.upsert(schedule, worker, nextDueMs));
+      const { answer, nowMs } = await this.call((calls) => calls.upsert(schedule, worker, nextDueMs));
       if (answer !== 'next') {
         this.announceChange();
         return answer;
@@ -185,7 +173,7 @@ export class Schedules {
 
   /** Declares schedules for a worker, or ends that; see `lua/schedule/declare.lua`. */
   async declare(worker: string, declares: boolean, schedules: readonly StoredSchedule[]) {
-    return this.call((scripts) => scripts.declare(worker, declares, schedules));
+    return this.call((calls) => calls.declare(worker, declares, schedules));
   }
 
   /** Calls the listener after each change made here, so that a ticker learns of an earlier due time at once. Answers the way to end that. */
@@ -207,9 +195,8 @@ export class Schedules {
     }
   }
 
-  private async call<Answer>(build: (scripts: ScheduleCalls) => ScriptCall<Answer>): Promise<Answer> {
-    const { keys } = await this.queue.scripts();
-    return this.queue.run(build(new ScheduleCalls(keys)));
+  private call<Answer>(build: (calls: ScheduleVerbs) => StoreCall<Answer>): Promise<Answer> {
+    return this.queue.exec(({ schedules }) => build(schedules));
   }
 }
 

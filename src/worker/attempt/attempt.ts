@@ -9,8 +9,7 @@ import {
 } from '../../queue/model/errors.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import { encodeJson } from '../../queue/model/encode-json.js';
-import type { Completion } from '../../queue/store/job-calls.js';
-import type { Failure, Release } from '../../queue/store/queue-calls.js';
+import type { Completion, Failure, Release } from '../../queue/store/store-calls.js';
 import { storeError } from '../../queue/model/serialize-error.js';
 import type { Handler } from '../handlers/handler.js';
 import { Job, type JobReporter } from '../handlers/job.js';

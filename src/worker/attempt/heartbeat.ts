@@ -1,10 +1,10 @@
 import { CancelNotices } from '../../queue/operate/cancel-notices.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
-import { LONGEST_TIMER_MS } from '../../queue/model/bounds.js';
+import { limitOf, LONGEST_TIMER_MS } from '../../queue/model/bounds.js';
+import type { Timer } from '../../queue/model/clock.js';
 import type { Attempt } from './attempt.js';
 import type { ClaimUnderWay } from './claim-budget.js';
 import type { QueueRunner } from './queue-runner.js';
-import { runSupervised } from './run-with-timeout.js';
 
 const MOST_PER_CALL = 500;
 
@@ -16,7 +16,7 @@ const MOST_BEATS = 20;
  * than it. What the server answers reaches the handlers: a claim that is lost, a cancel that was asked for.
  */
 export class Heartbeat {
-  private timer: NodeJS.Timeout | undefined;
+  private timer: Timer | undefined;
   private unsubscribe: (() => void) | undefined;
   private beats = 0;
 
@@ -27,13 +27,16 @@ export class Heartbeat {
   ) {}
 
   start(): void {
-    const notices = CancelNotices.of(this.runner.queue.connection);
-    this.unsubscribe = notices.listen(this.runner.scripts.keys.jobPrefix, (id) => this.cancel(id));
-    this.timer = setInterval(() => void this.beatAgain(), Math.min(this.intervalMs, LONGEST_TIMER_MS));
+    const { queue, calls } = this.runner;
+    this.unsubscribe = CancelNotices.of(queue.store).listen(calls.key, (id) => this.cancel(id));
+    this.timer = queue.store.clock.setInterval(
+      () => void this.beatAgain(),
+      Math.min(this.intervalMs, LONGEST_TIMER_MS),
+    );
   }
 
   stop(): void {
-    clearInterval(this.timer);
+    this.runner.queue.store.clock.clear(this.timer);
     this.unsubscribe?.();
   }
 
@@ -104,7 +107,8 @@ export class Heartbeat {
 
   private async extendBatch(batch: ClaimUnderWay): Promise<void> {
     try {
-      await runSupervised(this.runner.queue, this.runner.scripts.extendBatch(batch), this.intervalMs);
+      const { queue, calls } = this.runner;
+      await queue.store.exec(calls.extendBatch(batch), limitOf(this.intervalMs));
     } catch (error) {
       this.warn(error);
     }
@@ -116,10 +120,9 @@ export class Heartbeat {
 
   private async extend(attempts: Attempt[]): Promise<void> {
     try {
-      const { lost, cancelRequested } = await runSupervised(
-        this.runner.queue,
-        this.runner.scripts.extend(attempts),
-        this.intervalMs,
+      const { lost, cancelRequested } = await this.runner.queue.store.exec(
+        this.runner.calls.extend(attempts),
+        limitOf(this.intervalMs),
       );
       for (const attempt of attempts) {
         if (attempt.isEnded) {

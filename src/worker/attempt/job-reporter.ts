@@ -2,7 +2,7 @@ import { ClaimLostError } from '../../queue/model/errors.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { encodeJson } from '../../queue/model/encode-json.js';
-import type { QueueCalls } from '../../queue/store/queue-calls.js';
+import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { JobReporter } from '../handlers/job.js';
 
 /** How many lines the log of a job keeps, the newest, and how many characters of each. */
@@ -13,18 +13,18 @@ const LONGEST_LOG_LINE = 1_000;
 export class QueueReporter implements JobReporter {
   constructor(
     private readonly queue: JobQueue,
-    private readonly scripts: QueueCalls,
+    private readonly calls: StoreCalls,
     private readonly onLost: (job: ClaimedJob) => void,
   ) {}
 
   async progress(job: ClaimedJob, value: unknown): Promise<void> {
     const json = encodeJson('progress', value, this.queue.options.maxPayloadBytes);
-    this.refuseLost(job, await this.queue.runner.run(this.scripts.progress(job, json)));
+    this.refuseLost(job, await this.queue.store.exec(this.calls.progress(job, json)));
   }
 
   async log(job: ClaimedJob, message: string): Promise<void> {
     const line = JSON.stringify(message.slice(0, LONGEST_LOG_LINE));
-    this.refuseLost(job, await this.queue.runner.run(this.scripts.log(job, LOG_LINES, [line])));
+    this.refuseLost(job, await this.queue.store.exec(this.calls.log(job, LOG_LINES, [line])));
   }
 
   private refuseLost(job: ClaimedJob, isCurrent: boolean): void {

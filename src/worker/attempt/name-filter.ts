@@ -1,5 +1,4 @@
-import type { LeftJobs } from '../../queue/store/decode-job.js';
-import type { OnlyNames, AttemptLimits } from '../../queue/store/job-calls.js';
+import type { AttemptLimits, LeftJobs, OnlyNames } from '../../queue/store/store-calls.js';
 
 /** After so long without a job of another name, in ms, the queue is claimed from as before. */
 const QUIET_MS = 60_000;

@@ -2,9 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import { ClaimLostError } from '../../queue/model/errors.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import type { ClaimAnswer } from '../../queue/store/decode-job.js';
-import type { AttemptLimits } from '../../queue/store/job-calls.js';
-import type { Failure, QueueCalls, Release } from '../../queue/store/queue-calls.js';
+import type { AttemptLimits, ClaimAnswer, Failure, Release, StoreCalls } from '../../queue/store/store-calls.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
 import { ClaimBudget, type ClaimUnderWay } from './claim-budget.js';
 import { Prefetcher, type PrefetchOwner } from './prefetch.js';
@@ -80,14 +78,14 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
 
   constructor(
     readonly queue: JobQueue,
-    readonly scripts: QueueCalls,
+    readonly calls: StoreCalls,
     private readonly concurrency: number,
     prefetch: number | undefined,
     private readonly handlers: ReadonlyMap<string, Handler>,
     readonly observer: QueueRunnerObserver,
   ) {
     this.ahead = new Prefetcher(concurrency, prefetch, this);
-    this.reports = new QueueReporter(queue, scripts, (job) =>
+    this.reports = new QueueReporter(queue, calls, (job) =>
       [...this.attempts].find(({ claim }) => claim === job)?.lose(),
     );
     this.limits = attemptLimitsOf(handlers, queue.options);

@@ -1,6 +1,6 @@
 import { show } from '../../queue/model/names.js';
 import type { ClaimedJob, StoredError } from '../../queue/model/job.js';
-import type { FailOutcome, Failure, Release, ReleaseOutcome } from '../../queue/store/queue-calls.js';
+import type { FailOutcome, Failure, Release, ReleaseOutcome } from '../../queue/store/store-calls.js';
 import { storeError } from '../../queue/model/serialize-error.js';
 import type { Attempt } from './attempt.js';
 import type { FailedJob, FailureLog } from './failure-log.js';

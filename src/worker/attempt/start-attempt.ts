@@ -1,17 +1,14 @@
-import { randomId } from '../../queue/model/random-id.js';
 import type { ClaimedJob, StoredError } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import type { QueueCalls } from '../../queue/store/queue-calls.js';
-import { isAutoPipelinedForeignClient } from '../../queue/redis/send-evalsha.js';
+import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { Attempt } from './attempt.js';
 import type { SettlementBuffer } from './settlement-buffer.js';
-import { LONGEST_TRIP_MS, runSupervised } from './run-with-timeout.js';
 import type { WorkerEvent } from './worker-event.js';
 
 /** Whose attempts are started, and who is told what came of it. */
 export interface AttemptStarter {
   readonly queue: JobQueue;
-  readonly scripts: QueueCalls;
+  readonly calls: StoreCalls;
   readonly settlements: SettlementBuffer;
   readonly observer: { emit: ((event: WorkerEvent) => void) | undefined; readonly warn: (message: string) => void };
   idle(attempt: Attempt): void;
@@ -41,11 +38,7 @@ export function startAttempt(owner: AttemptStarter, attempt: Attempt, waitedMs: 
     void startWhenExtended(owner, attempt);
     return;
   }
-  if (
-    nameless ||
-    (waited && (alone || expires)) ||
-    (ahead && isAutoPipelinedForeignClient(owner.queue.connection.client))
-  ) {
+  if (nameless || (waited && (alone || expires)) || (ahead && owner.queue.store.sendsLater)) {
     void startWhenTold(owner, attempt, waited);
     return;
   }
@@ -55,14 +48,6 @@ export function startAttempt(owner: AttemptStarter, attempt: Attempt, waitedMs: 
   start(owner, attempt);
 }
 
-/**
- * Lets the server know the script by which a start is told, before it counts: where it is asked for the text, a process
- * that has died meanwhile does not send it. A server that does not answer now learns it with the first start.
- */
-export async function teachStart(queue: JobQueue, scripts: QueueCalls): Promise<void> {
-  await runSupervised(queue, scripts.start({ id: '', token: randomId() }), LONGEST_TRIP_MS).catch(() => undefined);
-}
-
 function start({ observer }: AttemptStarter, attempt: Attempt): void {
   observer.emit?.({ type: 'started', job: attempt.job });
   attempt.start();
@@ -70,9 +55,9 @@ function start({ observer }: AttemptStarter, attempt: Attempt): void {
 
 /** The job then has all of its claim's time. Where Redis gives no answer it goes back, as it may be another worker's. */
 async function startWhenExtended(owner: AttemptStarter, attempt: Attempt): Promise<void> {
-  const { queue, scripts, observer } = owner;
+  const { queue, calls, observer } = owner;
   try {
-    const { lost } = await queue.runner.run(scripts.extend([attempt.claim]));
+    const { lost } = await queue.store.exec(calls.extend([attempt.claim]));
     if (lost.length > 0 && !attempt.isEnded) {
       lose(owner, attempt);
     }
@@ -124,15 +109,15 @@ function lose(owner: AttemptStarter, attempt: Attempt): void {
  * @param asks whether to say that it starts, and not its name alone
  */
 async function tell(
-  { queue, scripts, observer }: AttemptStarter,
+  { queue, calls, observer }: AttemptStarter,
   claim: ClaimedJob,
   asks: boolean,
 ): Promise<'started' | 'lost' | StoredError> {
   try {
     if (claim.nameless) {
-      await queue.runner.run(scripts.name(claim));
+      await queue.store.exec(calls.name(claim));
     }
-    return asks ? await queue.runner.run(scripts.start(claim)) : 'started';
+    return asks ? await queue.store.exec(calls.start(claim)) : 'started';
   } catch (error) {
     observer.warn(
       `The start of job ${claim.id} of queue "${queue.name}" was not stored: ${(error as Error).message}`,

@@ -1,10 +1,10 @@
-import { randomId } from '../../queue/model/random-id.js';
-import type { ScriptCall, Settled } from '../../queue/redis/script-runner.js';
-import type { ClaimAnswer } from '../../queue/store/decode-job.js';
+import type { Settled } from '../../queue/store/queue-store.js';
+import type { StoreCall } from '../../queue/store/store-call.js';
+import type { ClaimAnswer } from '../../queue/store/store-calls.js';
 import type { QueueRunner } from '../attempt/queue-runner.js';
 
 export interface RunnerClaim {
-  readonly call: ScriptCall<ClaimAnswer>;
+  readonly call: StoreCall<ClaimAnswer>;
   /** To be told of the answer, or of the error that will not pass. */
   conclude(outcome: Settled<ClaimAnswer>): void;
 }
@@ -23,13 +23,14 @@ export interface RunnerClaimRequest {
 export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }: RunnerClaimRequest): RunnerClaim {
   const { attemptLimits, slots, budget, names } = runner;
   const { only } = names;
-  const askedAtMs = performance.now();
-  const token = randomId();
+  const { clock } = runner.queue.store;
+  const askedAtMs = clock.monotonic();
+  const token = clock.randomId();
   runner.claiming += count;
   runner.claimsUnderWay.set(stream, { token, worker, stream, askedAtMs });
-  const build = (bytes: number): ScriptCall<ClaimAnswer> => {
+  const build = (bytes: number): StoreCall<ClaimAnswer> => {
     const mostBytes = Math.floor(bytes / sharers);
-    const call = runner.scripts.claim({ count, token, worker, stream, attemptLimits, slots, mostBytes, only });
+    const call = runner.calls.claim({ count, token, worker, stream, attemptLimits, slots, mostBytes, only });
     call.afterCut = () => build(budget.afterCut(bytes));
     return call;
   };
@@ -40,7 +41,7 @@ export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }
       return;
     }
     if (stream === 'trip') {
-      budget.answered(performance.now() - askedAtMs, outcome.answer.isFull);
+      budget.answered(clock.monotonic() - askedAtMs, outcome.answer.isFull);
     }
     runner.take(outcome.answer, count, askedAtMs);
   };

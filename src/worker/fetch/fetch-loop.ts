@@ -1,12 +1,13 @@
 import type { JobQueueLogger } from '../../queue/model/logger.js';
-import type { FailOutcome, Failure, Release, ReleaseOutcome } from '../../queue/store/queue-calls.js';
-import type { ScriptCall, Settled } from '../../queue/redis/script-runner.js';
+import type { FailOutcome, Failure, Release, ReleaseOutcome } from '../../queue/store/store-calls.js';
+import type { Clock } from '../../queue/model/clock.js';
+import type { Settled, StoreTransport } from '../../queue/store/queue-store.js';
+import type { StoreCall } from '../../queue/store/store-call.js';
 import type { Attempt } from '../attempt/attempt.js';
 import { shareBudget } from '../attempt/claim-budget.js';
 import type { QueueRunner } from '../attempt/queue-runner.js';
 import type { Settling } from '../attempt/settlement-buffer.js';
 import { claimFor } from './claim-call.js';
-import type { RetryingTransport } from './retrying-transport.js';
 
 /** The most claims and the most settlements of a kind that one queue has in one trip: a script must not run long. */
 const MOST_PER_CALL = 500;
@@ -16,7 +17,7 @@ const REST_AFTER_FAULT_MS = 1_000;
 
 /** A call with what to do with its outcome. */
 interface PendingCall {
-  call: ScriptCall<unknown>;
+  call: StoreCall<unknown>;
   done: (outcome: Settled<unknown>) => void;
 }
 
@@ -46,7 +47,8 @@ export class FetchLoop {
     private readonly worker: string,
     together: readonly (readonly QueueRunner[])[],
     private readonly capacity: () => number,
-    private readonly transport: RetryingTransport,
+    private readonly transport: StoreTransport,
+    private readonly clock: Clock,
     private readonly logger: JobQueueLogger,
     private readonly onTrip: () => void,
   ) {
@@ -98,7 +100,7 @@ export class FetchLoop {
     if (ready.length === 0) {
       return;
     }
-    const now = performance.now();
+    const now = this.clock.monotonic();
     const runners = this.line.filter((runner) => ready.some((route) => route.runners.includes(runner)));
     runners.forEach(({ ahead }) => ahead.measure(now));
     const shares = this.dealSlots(runners);
@@ -176,22 +178,18 @@ export class FetchLoop {
 
   private complete(runner: QueueRunner, completions: Attempt[]): PendingCall {
     const confirm = (lost: number[]) => runner.settlements.confirmCompletions(completions, lost);
-    return this.settlement(
-      runner,
-      completions.length,
-      runner.scripts.complete(completions, runner.isLimited),
-      confirm,
-    );
+    const call = runner.calls.complete(completions, runner.isLimited);
+    return this.settlement(runner, completions.length, call, confirm);
   }
 
   private fail(runner: QueueRunner, failures: Settling<Failure>[]): PendingCall {
-    const call = runner.scripts.fail(failures.map(({ settlement }) => settlement));
+    const call = runner.calls.fail(failures.map(({ settlement }) => settlement));
     const confirm = (outcomes: FailOutcome[]) => runner.settlements.confirmFailures(failures, outcomes);
     return this.settlement(runner, failures.length, call, confirm);
   }
 
   private release(runner: QueueRunner, releases: Settling<Release>[]): PendingCall {
-    const call = runner.scripts.release(releases.map(({ settlement }) => settlement));
+    const call = runner.calls.release(releases.map(({ settlement }) => settlement));
     const confirm = (outcomes: ReleaseOutcome[]) => runner.settlements.confirmReleases(releases, outcomes);
     return this.settlement(runner, releases.length, call, confirm);
   }
@@ -199,7 +197,7 @@ export class FetchLoop {
   private settlement<Answer>(
     runner: QueueRunner,
     count: number,
-    call: ScriptCall<Answer>,
+    call: StoreCall<Answer>,
     confirm: (answer: Answer) => void,
   ): PendingCall {
     return pendingCall(call, (outcome) => {
@@ -228,6 +226,6 @@ export class FetchLoop {
   }
 }
 
-function pendingCall<Answer>(call: ScriptCall<Answer>, done: (outcome: Settled<Answer>) => void): PendingCall {
+function pendingCall<Answer>(call: StoreCall<Answer>, done: (outcome: Settled<Answer>) => void): PendingCall {
   return { call, done: (outcome) => done(outcome as Settled<Answer>) };
 }

@@ -1,10 +1,9 @@
-import type { ClaimAnswer } from '../../queue/store/decode-job.js';
+import type { ClaimAnswer, StoreCalls } from '../../queue/store/store-calls.js';
+import type { Clock } from '../../queue/model/clock.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
-import type { RedisClient } from '../../queue/redis/redis-client.js';
-import { ScriptRunner, type Settled } from '../../queue/redis/script-runner.js';
+import type { QueueStore, Settled, WorkerWait } from '../../queue/store/queue-store.js';
 import type { QueueRunner } from '../attempt/queue-runner.js';
 import { claimFor } from './claim-call.js';
-import { isPassing, RetryingTransport } from './retrying-transport.js';
 
 /** The longest wait, in ms: a producer that follows the Redis pattern sets no marker, so the worker looks for itself. */
 const LONGEST_WAIT_MS = 1_000;
@@ -13,17 +12,11 @@ const SHORTEST_WAIT_MS = 5;
 /** A wait is no longer than this part of a visibility timeout: what it brings counts as claimed when it began. */
 const WAIT_SHARE = 0.25;
 
-/** How long the answer to a wait may take beyond the wait, in ms. The connection is ours alone, so it is cut soon. */
-const LONGEST_WAIT_TRIP_MS = 2_000;
-
 /** The pause after a wait that the server ended by an error which passes, such as in a failover, in ms. */
 const PAUSE_MS = 50;
 
 /** How long no runner is waited for, in ms, before the worker listens for cancels of the jobs that fill its slots. */
 const LISTEN_AFTER_MS = 250;
-
-/** What `lua/job/cancel.lua` adds to the key of the worker. */
-const CANCEL_MARKER = 'cancel';
 
 /** With more runners than this, or with a limit for the whole process, a wake-up only says where to look. */
 const MOST_CLAIMED_AT_ONCE = 4;
@@ -42,7 +35,8 @@ export class IdleWait {
   private rearm: (() => void) | undefined;
   private wakeUp: (() => void) | undefined;
   private refusalSaid = false;
-  private readonly blocking: RetryingTransport;
+  private readonly storeWait: WorkerWait;
+  private readonly clock: Clock;
   private readonly done: Promise<void>;
 
   constructor(
@@ -50,15 +44,15 @@ export class IdleWait {
     private readonly runners: readonly QueueRunner[],
     private readonly capacity: () => number,
     private readonly claimsAlong: boolean,
-    /** A connection of its own. */
-    private readonly own: RedisClient,
-    private readonly commands: RedisClient,
+    store: QueueStore,
     private readonly onWake: () => void,
     /** A cancel was asked for of a job that this worker has claimed. */
     private readonly onCancel: (runner: QueueRunner) => void,
     private readonly logger: JobQueueLogger,
   ) {
-    this.blocking = new RetryingTransport(own, new ScriptRunner(own), logger, LONGEST_WAIT_TRIP_MS);
+    this.clock = store.clock;
+    const calls = runners.map((runner) => runner.calls);
+    this.storeWait = store.workerWait(worker, calls, logger);
     this.done = this.run();
   }
 
@@ -92,22 +86,13 @@ export class IdleWait {
 
   /** Waits for no answer any more, and closes its connection: what it asked for is not asked for again. */
   abandon(): void {
-    this.blocking.giveUp();
-    if (this.own.status !== 'end') {
-      this.own.disconnect(); // twice, it would keep a timer for two seconds
-    }
-  }
-
-  private nudgeKeyOf({ scripts }: QueueRunner): string {
-    return scripts.keys.nudge(this.worker);
+    this.storeWait.close();
   }
 
   private nudge(): void {
     if (!this.nudged) {
       this.nudged = true;
-      const key = this.nudgeKeyOf(this.runners[0]!);
-      const told = [this.commands.zadd(key, 0, '1'), this.commands.pexpire(key, 10_000)];
-      Promise.all(told).catch(() => undefined); // the wait ends by itself within a second
+      this.storeWait.interrupt();
     }
   }
 
@@ -133,9 +118,9 @@ export class IdleWait {
   /** Resolves when a runner is to be waited for, or after a moment with false: a wait costs what fills its slots quickly. */
   private async isRearmed(): Promise<boolean> {
     const rearmed = await new Promise<boolean>((resolve) => {
-      const timer = setTimeout(resolve, LISTEN_AFTER_MS, false);
+      const timer = this.clock.setTimeout(() => resolve(false), LISTEN_AFTER_MS);
       this.rearm = () => {
-        clearTimeout(timer);
+        this.clock.clear(timer);
         resolve(true);
       };
     });
@@ -151,20 +136,12 @@ export class IdleWait {
       ...runners.map(({ queue }) => WAIT_SHARE * queue.options.visibilityMs),
     );
     const dueInMs = Math.min(longestMs, ...runners.map((runner) => runner.nextDueInMs ?? Infinity));
-    let refusal: Error | undefined;
-    const wait = {
-      keys: this.wakeKeys(runners),
-      seconds: Math.max(SHORTEST_WAIT_MS, dueInMs) / 1_000,
-      onMarker: (key: string, member: string) => this.hear(key, member),
-      onRefusal: (error: Error) => {
-        refusal = error;
-      },
-    };
     runners.forEach((runner) => (runner.covered = true));
     this.waiting = true;
-    const outcomes = await this.blocking.carry(
+    const { outcomes, cancelIn, refusal } = await this.storeWait.wait(
+      this.inTurn(runners),
+      Math.max(SHORTEST_WAIT_MS, dueInMs),
       claims.map(({ call }) => call),
-      wait,
     );
     this.waiting = false;
     this.nudged = false;
@@ -173,6 +150,10 @@ export class IdleWait {
     if (!claimsAlong) {
       runners.forEach((runner) => (runner.mayHaveJobs = true));
     }
+    const cancelled = this.runners.find((runner) => runner.calls === cancelIn);
+    if (cancelled) {
+      this.onCancel(cancelled);
+    }
     this.onWake();
     if (refusal) {
       await this.afterRefusal(refusal);
@@ -180,8 +161,8 @@ export class IdleWait {
   }
 
   /** Waits here, where the server does not let us wait there. */
-  private async afterRefusal(error: Error): Promise<void> {
-    if (isPassing(error)) {
+  private async afterRefusal({ error, passes }: { error: Error; passes: boolean }): Promise<void> {
+    if (passes) {
       return this.rest(PAUSE_MS);
     }
     if (!this.refusalSaid) {
@@ -196,9 +177,9 @@ export class IdleWait {
   private async rest(ms: number): Promise<void> {
     if (!this.stopped) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, ms);
+        const timer = this.clock.setTimeout(resolve, ms);
         this.wakeUp = () => {
-          clearTimeout(timer);
+          this.clock.clear(timer);
           resolve();
         };
       });
@@ -206,25 +187,11 @@ export class IdleWait {
     }
   }
 
-  /** Asks for the runner's claims anew where the marker is that of a cancel; other markers only end the wait. */
-  private hear(key: string, member: string): void {
-    const runner = member === CANCEL_MARKER && this.runners.find((each) => this.nudgeKeyOf(each) === key);
-    if (runner) {
-      this.onCancel(runner);
-    }
-  }
-
-  /**
-   * The keys to wait on. A cancel marks the key of its queue, whose slot it can reach. Each wait begins with another queue,
-   * since the server serves the first key that has a marker.
-   */
-  private wakeKeys(runners: QueueRunner[]): string[] {
+  /** Each wait begins with another queue, since the store serves the first that has a job. */
+  private inTurn(runners: QueueRunner[]): StoreCalls[] {
     this.turn = (this.turn + 1) % Math.max(1, runners.length);
     const turned = [...runners.slice(this.turn), ...runners.slice(0, this.turn)];
-    return [
-      ...this.runners.map((runner) => this.nudgeKeyOf(runner)),
-      ...turned.map((runner) => runner.scripts.keys.wake),
-    ];
+    return turned.map((runner) => runner.calls);
   }
 
   private claim(runner: QueueRunner, sharers: number) {

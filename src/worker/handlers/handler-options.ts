@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { backoffSchema } from '../../queue/model/backoff.js';
 import { checkOptions } from '../../queue/model/validate-options.js';
-import type { Connection } from '../../queue/redis/connection.js';
+import type { QueueStore } from '../../queue/store/queue-store.js';
 import { InvalidOptionError } from '../../queue/model/errors.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { checkJobName, show } from '../../queue/model/names.js';
@@ -45,7 +45,7 @@ const instanceSchema = z.object({ ...handlerOptionFields, handle });
 
 const queueSchema = z.strictObject(
   {
-    queue: z.custom<JobQueue>((value) => typeof (value as JobQueue)?.scripts === 'function', 'expected a JobQueue'),
+    queue: z.custom<JobQueue>((value) => typeof (value as JobQueue)?.exec === 'function', 'expected a JobQueue'),
     ...slotFields,
     handlers: z.custom<WorkerQueue['handlers']>(
       (value) => typeof value === 'object' && value !== null && Object.keys(value).length > 0,
@@ -71,7 +71,7 @@ export function checkHandlerOptions(subject: string, options: unknown): HandlerO
  *
  * @throws InvalidOptionError
  */
-export function checkWorkerQueues(queues: readonly WorkerQueue[]): Connection {
+export function checkWorkerQueues(queues: readonly WorkerQueue[]): QueueStore {
   const [first] = Array.isArray(queues) ? (queues as readonly WorkerQueue[]) : [];
   if (!first) {
     throw new InvalidOptionError(
@@ -85,7 +85,7 @@ export function checkWorkerQueues(queues: readonly WorkerQueue[]): Connection {
     const name = (each as Partial<WorkerQueue> | null)?.queue?.name;
     const subject = name === undefined ? 'worker queue' : `worker queue "${name}"`;
     const { queue, handlers } = checkOptions(subject, queueSchema, each);
-    if (queue.connection !== first.queue.connection) {
+    if (queue.store !== first.queue.store) {
       throw new InvalidOptionError(subject, 'the Redis client of the other queues', 'another one');
     }
     refuseSecondEntry(subject, queue, served);
@@ -94,7 +94,7 @@ export function checkWorkerQueues(queues: readonly WorkerQueue[]): Connection {
       checkRetention(`${subject}.handlers.${job}`, handler as HandlerOptions, queue.options);
     }
   }
-  return first.queue.connection;
+  return first.queue.store;
 }
 
 /** Two entries would each have slots of their own, and each would send back the jobs of the other's handlers. */

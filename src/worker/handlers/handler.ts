@@ -1,6 +1,6 @@
 import type { Backoff } from '../../queue/model/backoff.js';
 import type { Job } from './job.js';
-import type { AttemptLimits } from '../../queue/store/job-calls.js';
+import type { AttemptLimits } from '../../queue/store/store-calls.js';
 
 /** Does the work of one job. What it returns is the job's result; what it throws fails the attempt. */
 export type HandlerFunction<Payload = unknown, Result = unknown> = {

@@ -1,6 +1,7 @@
 import type { JobQueue } from '../../queue/job-queue.js';
+import { systemClock, type Clock, type Timer } from '../../queue/model/clock.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
-import type { StoredSchedule } from '../../queue/schedules/schedule.js';
+import type { StoredSchedule } from '../../queue/model/schedule.js';
 
 const INTERVAL_MS = 10_000;
 
@@ -15,7 +16,7 @@ export interface DeclaredSchedules {
  * more stops. A definition that another version of the code holds is taken over once the process that declared it last lets go.
  */
 export class ScheduleDeclarer {
-  private timer: NodeJS.Timeout | undefined;
+  private timer: Timer | undefined;
   private running: Promise<void> | undefined;
   private stopped = false;
 
@@ -25,11 +26,15 @@ export class ScheduleDeclarer {
     private readonly logger: JobQueueLogger,
   ) {}
 
+  private get clock(): Clock {
+    return this.declared[0]?.queue.store.clock ?? systemClock;
+  }
+
   /** Resolves when the schedules are known to the server. */
   async start(): Promise<void> {
     if (this.declared.length > 0 && !this.stopped) {
       await this.runOnce();
-      this.timer = this.stopped ? undefined : setInterval(() => void this.runOnce(), INTERVAL_MS);
+      this.timer = this.stopped ? undefined : this.clock.setInterval(() => void this.runOnce(), INTERVAL_MS);
     }
   }
 
@@ -44,7 +49,7 @@ export class ScheduleDeclarer {
   /** Lets go of the schedules, so that another version of the code need not wait for this one. */
   async stop(): Promise<void> {
     this.stopped = true;
-    clearInterval(this.timer);
+    this.clock.clear(this.timer);
     await this.running;
     await this.declareAll(false);
   }
@@ -53,7 +58,7 @@ export class ScheduleDeclarer {
     await Promise.all(
       this.declared.map(async ({ queue, schedules }) => {
         // While the server is away a call would only wait in the client.
-        if (!queue.connection.ready) {
+        if (!queue.store.isReady) {
           return;
         }
         try {

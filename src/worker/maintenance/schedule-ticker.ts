@@ -1,4 +1,5 @@
 import type { JobQueue } from '../../queue/job-queue.js';
+import { systemClock, type Clock, type Timer } from '../../queue/model/clock.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import type { TickReport } from '../../queue/schedules/schedules.js';
 
@@ -13,7 +14,7 @@ const MOST_SLICES = 100;
  * them make a tick. How long it waits comes from the server's clock.
  */
 export class ScheduleTicker {
-  private timer: NodeJS.Timeout | undefined;
+  private timer: Timer | undefined;
   private running: Promise<void> | undefined;
   private again = false;
   private stopped = false;
@@ -24,6 +25,10 @@ export class ScheduleTicker {
     private readonly queues: readonly JobQueue[],
     private readonly logger: JobQueueLogger,
   ) {}
+
+  private get clock(): Clock {
+    return this.queues[0]?.store.clock ?? systemClock;
+  }
 
   start(): void {
     if (this.stopped) {
@@ -37,7 +42,7 @@ export class ScheduleTicker {
   async stop(): Promise<void> {
     this.stopped = true;
     this.unsubscribe.forEach((end) => end());
-    clearTimeout(this.timer);
+    this.clock.clear(this.timer);
     await this.running;
   }
 
@@ -53,21 +58,21 @@ export class ScheduleTicker {
   }
 
   private async run(): Promise<void> {
-    clearTimeout(this.timer);
+    this.clock.clear(this.timer);
     do {
       this.again = false;
       this.nextInMs = LOOK_MS;
       await Promise.all(this.queues.map((queue) => this.tickQueue(queue)));
     } while (this.again && !this.stopped);
     if (!this.stopped) {
-      clearTimeout(this.timer);
-      this.timer = setTimeout(() => void this.runOnce(), this.nextInMs);
+      this.clock.clear(this.timer);
+      this.timer = this.clock.setTimeout(() => void this.runOnce(), this.nextInMs);
     }
   }
 
   private async tickQueue(queue: JobQueue): Promise<void> {
     // While the server is away a call would only wait in the client.
-    if (!queue.connection.ready) {
+    if (!queue.store.isReady) {
       return;
     }
     try {

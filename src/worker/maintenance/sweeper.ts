@@ -1,10 +1,12 @@
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import { SafeLogger } from '../../queue/model/safe-logger.js';
-import type { ScriptCall } from '../../queue/redis/script-runner.js';
-import { SHORTEST_TRIP_MS, withResponseTimeout } from '../../queue/redis/response-timeout.js';
+import { limitOf, SHORTEST_TRIP_MS } from '../../queue/model/bounds.js';
+import { systemClock, type Clock, type Timer } from '../../queue/model/clock.js';
+import { within } from '../../queue/model/within.js';
+import type { StoreCall } from '../../queue/store/store-call.js';
+import type { StoreCalls } from '../../queue/store/store-calls.js';
 import { FailureLog } from '../attempt/failure-log.js';
-import { runSupervised } from '../attempt/run-with-timeout.js';
 import { emitEnds } from './sweep-events.js';
 import type { WorkerEventListener } from '../attempt/worker-event.js';
 
@@ -30,7 +32,7 @@ export interface SweepReport {
  * do, one tidies for all, since that costs the more the longer the histories are.
  */
 export class Sweeper {
-  private timer: NodeJS.Timeout | undefined;
+  private timer: Timer | undefined;
   private running: Promise<SweepReport> | undefined;
   private stopped = false;
 
@@ -43,14 +45,18 @@ export class Sweeper {
     private readonly failures = new FailureLog(SafeLogger.of(logger)),
   ) {}
 
+  private get clock(): Clock {
+    return this.queues[0]?.store.clock ?? systemClock;
+  }
+
   start(): void {
-    this.timer = setInterval(() => void this.runOnce(), this.intervalMs);
+    this.timer = this.clock.setInterval(() => void this.runOnce(), this.intervalMs);
   }
 
   /** No run begins after this, and one that is under way ends with its slice. */
   async stop(): Promise<void> {
     this.stopped = true;
-    clearInterval(this.timer);
+    this.clock.clear(this.timer);
     await this.running;
     this.failures.flush();
   }
@@ -76,29 +82,27 @@ export class Sweeper {
   }
 
   private async sweepQueue(queue: JobQueue, report: SweepReport): Promise<void> {
-    const scripts = await queue.scripts();
     const { visibilityMs } = queue.options;
     // A gap this long means that the server was away, not that a sweeper was late; then live workers get one heartbeat.
     const gapMs = Math.max(visibilityMs / 2, 2 * this.intervalMs);
     await this.inSlices(async () => {
-      const { reclaimed, more } = await this.run(
-        queue,
-        scripts.reclaim(SLICE, gapMs, visibilityMs / 3, this.intervalMs),
+      const { reclaimed, more } = await this.run(queue, (calls) =>
+        calls.reclaim(SLICE, gapMs, visibilityMs / 3, this.intervalMs),
       );
       report.reclaimed += reclaimed.length;
       await this.tell(queue, reclaimed);
       return more;
     });
     await this.inSlices(async () => {
-      const moved = await this.run(queue, scripts.promote(SLICE));
+      const moved = await this.run(queue, (calls) => calls.promote(SLICE));
       report.promoted += moved;
       return moved === SLICE;
     });
-    const { reclaimed, deadLetters } = await this.run(queue, scripts.adopt(SLICE, this.paceMs));
+    const { reclaimed, deadLetters } = await this.run(queue, (calls) => calls.adopt(SLICE, this.paceMs));
     report.adopted += reclaimed.length + deadLetters;
     this.failures.adopted(queue.name, deadLetters);
     await this.tell(queue, reclaimed);
-    await this.inSlices((i) => this.run(queue, scripts.tidy(SLICE, i === 0 ? this.paceMs : 0)));
+    await this.inSlices((i) => this.run(queue, (calls) => calls.tidy(SLICE, i === 0 ? this.paceMs : 0)));
   }
 
   /** Less than the interval, so that a process that is alone misses no turn where its timer is a little early. */
@@ -111,15 +115,17 @@ export class Sweeper {
     reclaimed.forEach(({ id, status }) => this.failures.workerLost(id, queue.name, status));
     if (this.emit && reclaimed.length > 0) {
       try {
-        await withResponseTimeout(queue.connection.client, SHORTEST_TRIP_MS, emitEnds(queue, reclaimed, this.emit));
+        await within(queue.store.clock, SHORTEST_TRIP_MS, emitEnds(queue, reclaimed, this.emit), () => {
+          throw new Error(`no answer within ${SHORTEST_TRIP_MS} ms`);
+        });
       } catch (error) {
         this.logger.warn(`Events of queue "${queue.name}" were missed: ${(error as Error).message}`);
       }
     }
   }
 
-  private run<Answer>(queue: JobQueue, call: ScriptCall<Answer>): Promise<Answer> {
-    return runSupervised(queue, call, this.intervalMs);
+  private run<Answer>(queue: JobQueue, build: (calls: StoreCalls) => StoreCall<Answer>): Promise<Answer> {
+    return queue.exec(build, limitOf(this.intervalMs));
   }
 
   private async inSlices(slice: (i: number) => Promise<boolean>): Promise<void> {

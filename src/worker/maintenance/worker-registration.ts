@@ -1,8 +1,9 @@
 import type { JobQueueLogger } from '../../queue/model/logger.js';
-import type { HandlerRetention } from '../../queue/store/encode-worker-limits.js';
+import type { HandlerRetention } from '../../queue/store/store-calls.js';
 import type { HandlerOptions } from '../handlers/handler.js';
 import type { QueueRunner } from '../attempt/queue-runner.js';
-import { runSupervised } from '../attempt/run-with-timeout.js';
+import { limitOf } from '../../queue/model/bounds.js';
+import type { Clock, Timer } from '../../queue/model/clock.js';
 import type { WorkerQueue } from '../worker-options.js';
 
 const INTERVAL_MS = 10_000;
@@ -18,7 +19,7 @@ export interface Announced {
  * of its handlers, by which whoever sweeps decides. Said anew all the time: so a purge may give them an end.
  */
 export class WorkerRegistration {
-  private timer: NodeJS.Timeout | undefined;
+  private timer: Timer | undefined;
   private ended = false;
   private announcing: Promise<void> | undefined;
   private withdrawing: Promise<void> | undefined;
@@ -26,6 +27,7 @@ export class WorkerRegistration {
   constructor(
     private readonly worker: string,
     private readonly queues: readonly Announced[],
+    private readonly clock: Clock,
     private readonly logger: JobQueueLogger,
   ) {}
 
@@ -42,7 +44,7 @@ export class WorkerRegistration {
       await this.withdraw();
       return;
     }
-    this.timer = setInterval(() => void this.runOnce(), INTERVAL_MS);
+    this.timer = this.clock.setInterval(() => void this.runOnce(), INTERVAL_MS);
   }
 
   /** Announces the worker once. While a call is in flight, waits for that call. */
@@ -62,7 +64,7 @@ export class WorkerRegistration {
   /** Ends without a word to the server, which forgets a silent worker by itself. */
   abandon(): void {
     this.ended = true;
-    clearInterval(this.timer);
+    this.clock.clear(this.timer);
   }
 
   /** Waits for an announcement in flight first: sent again by its text, it could arrive after the withdrawal. */
@@ -74,13 +76,14 @@ export class WorkerRegistration {
   private async announce(serves: boolean): Promise<void> {
     await Promise.all(
       this.queues.map(({ runner, handlers }) =>
-        runSupervised(
-          runner.queue,
-          runner.scripts.announce(this.worker, serves, serves ? limitsOf(runner, handlers) : []),
-          INTERVAL_MS,
-        ).catch((error: Error) => {
-          this.logger.warn(`Announcing this worker to queue "${runner.name}" failed: ${error.message}`);
-        }),
+        runner.queue.store
+          .exec(
+            runner.calls.announce(this.worker, serves, serves ? limitsOf(runner, handlers) : []),
+            limitOf(INTERVAL_MS),
+          )
+          .catch((error: Error) => {
+            this.logger.warn(`Announcing this worker to queue "${runner.name}" failed: ${error.message}`);
+          }),
       ),
     );
   }

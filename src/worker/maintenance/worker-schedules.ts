@@ -2,14 +2,14 @@ import { checkKnown } from '../../queue/model/validate-options.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import { show } from '../../queue/model/names.js';
-import type { Recurrence } from '../../queue/schedules/recurrence.js';
+import type { Recurrence } from '../../queue/model/schedule.js';
 import {
   checkSchedule,
   encodeSchedule,
   type ScheduleOptions,
-  type StoredSchedule,
   type TypedScheduleOptions,
 } from '../../queue/schedules/schedule.js';
+import { type StoredSchedule } from '../../queue/model/schedule.js';
 import { definitionOf } from '../handlers/schema-handler.js';
 import { ScheduleDeclarer } from './schedule-declarer.js';
 import type { Handler, HandlerFunction } from '../handlers/handler.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { QueueOptions } from '#queue/model/queue-options.js';
-import type { HandlerRetention } from '#queue/store/encode-worker-limits.js';
+import type { HandlerRetention } from '#queue/store/store-calls.js';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
 const error = { name: 'Error', message: 'no' };

@@ -1,6 +1,6 @@
 // A claim that takes only the names that its worker handles: what it takes, what it leaves, and what that costs.
 import { describe, expect, it } from '@jest/globals';
-import type { OnlyNames } from '#queue/store/job-calls.js';
+import type { OnlyNames } from '#queue/store/store-calls.js';
 import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
 const HOUR = 3_600_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
-import type { Failure } from '#queue/store/queue-calls.js';
+import type { Failure } from '#queue/store/store-calls.js';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
 const error = { name: 'TypeError', message: 'no address' };

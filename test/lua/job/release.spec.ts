@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
-import type { Release } from '#queue/store/queue-calls.js';
+import type { Release } from '#queue/store/store-calls.js';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
 function release(job: ClaimedJob, rest: Partial<Release> = {}): Release {

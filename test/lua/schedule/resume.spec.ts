@@ -11,7 +11,7 @@ describe('schedule-resume.lua', () => {
     await q.run(schedules.scripts.pause('s'));
     const asked = await expectUnchanged(q, () => q.run(schedules.scripts.resume('s')));
     expect(asked).toMatchObject({ answer: 'next', version: schedule.version, recurrence: { everyMs: HOUR } });
-    const dueMs = asked.nowMs! + HOUR;
+    const dueMs = (asked as { nowMs: number }).nowMs + HOUR;
     const stale = schedules.scripts.resume('s', { dueMs, version: 'old' });
     expect(await expectUnchanged(q, () => q.run(stale))).toMatchObject({ answer: 'next' });
     const call = schedules.scripts.resume('s', { dueMs, version: schedule.version });

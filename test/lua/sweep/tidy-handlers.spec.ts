@@ -1,7 +1,7 @@
 // What the sweep does for handlers that keep less than their queue: by the limits that the workers announced.
 import { describe, expect, it } from '@jest/globals';
-import { DeadLetterCalls } from '#queue/dead-letters/dead-letter-calls.js';
-import type { HandlerRetention } from '#queue/store/encode-worker-limits.js';
+import { DeadLetterCalls } from '#queue/scripts/dead-letter-calls.js';
+import type { HandlerRetention } from '#queue/store/store-calls.js';
 import { expectUnchanged, queueOn, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
 const HOUR = 3_600_000;

@@ -1,6 +1,6 @@
 // Recurring jobs: a schedule has a next due time; a tick enqueues one job and sets the next.
 import { isDeepStrictEqual } from 'node:util';
-import type { Recurrence } from '#queue/schedules/recurrence.js';
+import type { Recurrence } from '#queue/model/schedule.js';
 import { ask, holderOf, own } from './enqueue.js';
 import { freshJob } from './job.js';
 import { toBack } from './places.js';

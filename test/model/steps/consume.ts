@@ -7,6 +7,7 @@ import { complete, extend, fail, log, progress, release } from '../rules/settle.
 import { oneOf, pick, step, type Step } from '../step.js';
 import type { RealQueue } from '../real-queue.js';
 import { MINUTE } from './units.js';
+import { inside } from '../../support/queue/inside.js';
 
 function claimStep(text: string, count: number, take: (real: RealQueue) => Promise<ClaimedJob[]>): Step {
   return step(text, {
@@ -110,8 +111,8 @@ const advances = fc.tuple(which, fc.nat(100)).map(([number, percent]) =>
     `progress(${percent})`,
     number,
     async (real, ticket) => {
-      const scripts = await real.queue.scripts();
-      return real.queue.runner.run(scripts.progress(ticket, JSON.stringify({ percent })));
+      const scripts = await inside(real.queue).scripts();
+      return inside(real.queue).runner.run(scripts.progress(ticket, JSON.stringify({ percent })));
     },
     (model, ticket) => progress(model, ticket, { percent }),
   ),
@@ -124,9 +125,9 @@ const logs = fc
       `log(${JSON.stringify(lines)})`,
       number,
       async (real, ticket) => {
-        const scripts = await real.queue.scripts();
+        const scripts = await inside(real.queue).scripts();
         const texts = lines.map((line) => JSON.stringify(line));
-        return real.queue.runner.run(scripts.log(ticket, 3, texts));
+        return inside(real.queue).runner.run(scripts.log(ticket, 3, texts));
       },
       (model, ticket) => log(model, ticket, 3, lines),
     ),

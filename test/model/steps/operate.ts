@@ -1,6 +1,6 @@
 // What operators and the sweep do; and time that passes.
 import fc from 'fast-check';
-import type { HandlerRetention } from '#queue/store/encode-worker-limits.js';
+import type { HandlerRetention } from '#queue/store/store-calls.js';
 import { discard, matching, redrive } from '../rules/dead-letters.js';
 import { cancel, clean, pause, purge, remove, reschedule, resume } from '../rules/operate.js';
 import { promote } from '../rules/places.js';
@@ -10,6 +10,7 @@ import { oneOf, pick, refusedOption, step, type Step } from '../step.js';
 import type { RealQueue } from '../real-queue.js';
 import { onJob, whichJob } from './on-job.js';
 import { MINUTE } from './units.js';
+import { inside } from '../../support/queue/inside.js';
 
 const onOne = fc
   .tuple(whichJob, fc.constantFrom('cancel', 'cancel', 'remove', 'discard', 'redrive'))
@@ -165,11 +166,11 @@ const reclaims = fc.constantFrom(1, 2, 500).map((limit) =>
 
 const sweeps = fc.constantFrom(
   step('promote(2)', {
-    does: async (real) => real.queue.runner.run((await real.queue.scripts()).promote(2)),
+    does: async (real) => inside(real.queue).runner.run((await inside(real.queue).scripts()).promote(2)),
     says: (model) => promote(model, 2),
   }),
   step('tidy', {
-    does: async (real) => real.queue.runner.run((await real.queue.scripts()).tidy(500)),
+    does: async (real) => inside(real.queue).runner.run((await inside(real.queue).scripts()).tidy(500)),
     says: (model) => {
       tidy(model);
       return false;

@@ -1,7 +1,7 @@
 // Schedules, and the moment at which one falls due.
 import fc from 'fast-check';
 import { ScheduleNotFoundError } from '#queue/model/errors.js';
-import type { Recurrence } from '#queue/schedules/recurrence.js';
+import type { Recurrence } from '#queue/model/schedule.js';
 import { foundSchedule, ruledSchedule } from '../observed.js';
 import {
   pauseSchedule,

@@ -13,6 +13,7 @@ import { atMost } from '../../support/queue/bounds.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually, within } from '../../support/faults/wait.js';
 import { compileApp, KeptLog, startApp } from '../app.js';
+import { inside } from '../../support/queue/inside.js';
 
 const file = (name: string) => new URL(`./threads/${name}`, import.meta.url);
 const WORK = file('work.mjs');
@@ -97,11 +98,11 @@ describe('a handler in threads', () => {
   it('leaves the event loop and the heartbeats alone while it is busy', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'threads-'));
     const { enqueue, queue } = await startThreads({ visibilityMs: 300, maxAttempts: 1 });
-    const { keys } = await queue.scripts();
+    const { keys } = await inside(queue).scripts();
     const told = join(folder, 'told');
     const job = await enqueue({ do: 'spin', until: told, atMostMs: 8_000 });
     await eventually(async () => (await job.get())?.progress === 'spinning');
-    const claimEnd = async () => Number(await queue.connection.client.zscore(keys.claims, job.id));
+    const claimEnd = async () => Number(await inside(queue).connection.client.zscore(keys.claims, job.id));
     const first = await claimEnd();
     // Twice as long as the claim was: only heartbeats do that.
     await eventually(async () => (await claimEnd()) >= first + 600, { what: 'heartbeats' });

@@ -14,6 +14,7 @@ import { FaultProxy } from '../../support/faults/fault-proxy.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
 import { signal, startApp } from '../app.js';
+import { inside } from '../../support/queue/inside.js';
 
 /** An app that only enqueues, with all that it hears of jobs being cancelled. */
 async function hearing(redis: string = testRedisUrl()) {
@@ -122,7 +123,7 @@ it('a job that a call cancels while it runs is told of once, where it runs, by i
     }
   }
   const app = await startApp({ providers: [Handlers] });
-  const { runner } = app.get(JobQueueService).queue(name);
+  const { runner } = inside(app.get(JobQueueService).queue(name));
   const run = runner.run.bind(runner);
   runner.run = (call) => {
     beats += Number(call.script === 'jobExtend');

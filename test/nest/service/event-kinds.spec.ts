@@ -17,6 +17,7 @@ import {
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { startApp } from '../app.js';
+import { inside } from '../../support/queue/inside.js';
 
 /** What makes an event of a kind happen. */
 interface Cause {
@@ -37,7 +38,7 @@ const untilAborted = ({ signal }: Job) =>
 
 async function loseClaim(jobs: JobQueueService, name: string, id: string): Promise<void> {
   const queue = jobs.queue(name);
-  await connect().zadd((await queue.scripts()).keys.claims, 'XX', 1, id);
+  await connect().zadd((await inside(queue).scripts()).keys.claims, 'XX', 1, id);
   await queue.reclaim();
 }
 

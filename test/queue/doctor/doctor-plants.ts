@@ -1,5 +1,5 @@
 // What a fault is that the doctor must find, and jobs to plant one in.
-import type { DoctorKind } from '#queue/doctor/doctor-report.js';
+import type { DoctorKind } from '#queue/model/doctor-report.js';
 import type { TestQueue } from '../../support/queue/queue-state.js';
 
 export interface Planted {

@@ -6,6 +6,7 @@ import { newQueue, startWorker } from '../../support/worker/workers.js';
 import { claimed, failed } from './doctor-plants.js';
 import { ofFields } from './doctor-plants-of-fields.js';
 import { ofPlaces } from './doctor-plants-of-places.js';
+import { inside } from '../../support/queue/inside.js';
 
 async function placesOf(state: TestQueue, id: string): Promise<string> {
   const { keys, redis } = state;
@@ -182,13 +183,13 @@ async function produce(queue: JobQueue, signal: AbortSignal): Promise<void> {
 /** How many ids each script call of one audit looked at. */
 async function cost(queue: JobQueue): Promise<{ ids: number[] }> {
   const ids: number[] = [];
-  const run = queue.runner.run.bind(queue.runner);
-  queue.runner.run = (call) => {
+  const run = inside(queue).runner.run.bind(inside(queue).runner);
+  inside(queue).runner.run = (call) => {
     if (call.script === 'doctorScan') ids.push(call.args.length);
     if (call.script === 'doctorInspect') ids.push(call.args.length - 11);
     return run(call);
   };
   await queue.doctor();
-  queue.runner.run = run;
+  inside(queue).runner.run = run;
   return { ids };
 }

@@ -7,6 +7,7 @@ import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { startReplicatedRedis, type ReplicatedRedis } from '../../support/redis/replicated-redis.js';
 import { eventually } from '../../support/faults/wait.js';
+import { inside } from '../../support/queue/inside.js';
 
 let pair: ReplicatedRedis;
 const open: JobQueue[] = [];
@@ -78,7 +79,7 @@ describe("durability: 'replica'", () => {
     const queue = durable();
     const { id } = await queue.enqueue({ a: 1 });
     const replica = connect({}, pair.replica.url);
-    expect(await replica.hget((await queue.scripts()).keys.job(id), 'payload')).toBe('{"a":1}');
+    expect(await replica.hget((await inside(queue).scripts()).keys.job(id), 'payload')).toBe('{"a":1}');
   });
 
   it('does not answer before it has', async () => {
@@ -143,7 +144,7 @@ describe("durability: 'replica'", () => {
   it('a repeat that could write nothing at all is no acknowledgement', async () => {
     const queue = durable();
     await queue.enqueue(1, { id: 'a' });
-    await pair.redis.hset((await queue.scripts()).keys.stats, 'durable_total', 'abc');
+    await pair.redis.hset((await inside(queue).scripts()).keys.stats, 'durable_total', 'abc');
     const error = await refusal(queue.enqueue(1, { id: 'a' }));
     expect(error).toMatchObject({ acknowledged: 0, cause: expect.any(Error) });
   });
@@ -172,7 +173,7 @@ describe("durability: 'replica'", () => {
     const queues = [durable(), durable(), durable()];
     await Promise.all(queues.map((queue) => queue.enqueue(1)));
     for (const queue of queues) {
-      expect(await pair.redis.hget((await queue.scripts()).keys.stats, 'durable_total')).toBe('1');
+      expect(await pair.redis.hget((await inside(queue).scripts()).keys.stats, 'durable_total')).toBe('1');
     }
   });
 

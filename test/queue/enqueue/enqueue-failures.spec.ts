@@ -7,6 +7,7 @@ import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { keysLike } from '../../support/redis/redis-reads.js';
 import { startFakeRedis } from '../../support/redis/fake-redis.js';
 import { FaultProxy } from '../../support/faults/fault-proxy.js';
+import { inside } from '../../support/queue/inside.js';
 
 /** A client of a server that may be away, quiet about it. */
 function unreliable(url: string, options = {}) {
@@ -121,7 +122,7 @@ describe('an enqueue that fails', () => {
     jest.spyOn(client, 'sendCommand').mockImplementation(() => {
       throw new Error('the circuit is open');
     });
-    const asked = queue.run((await queue.scripts()).stats()); // rejects, and does not throw
+    const asked = inside(queue).run((await inside(queue).scripts()).stats()); // rejects, and does not throw
     await expect(asked).rejects.toThrow('the circuit is open');
     expect(await failure(queue.enqueue('second'))).toMatchObject({ outcome: 'unknown' });
   });

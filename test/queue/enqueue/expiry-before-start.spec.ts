@@ -8,6 +8,7 @@ import { coreQueue } from '../../support/queue/core-queue.js';
 import { failure } from '../../support/faults/failure.js';
 import { expectUnchanged, type TestQueue } from '../../support/queue/queue-state.js';
 import { connect } from '../../support/redis/redis.js';
+import { inside } from '../../support/queue/inside.js';
 
 const HOUR = 3_600_000;
 const realNow = Date.now.bind(Date);
@@ -129,7 +130,7 @@ describe('an enqueue that would expire before it may start', () => {
 
   it('is asked for once in a call of several steps, which is written where all is well', async () => {
     const { queue, state } = coreQueue({}, connect());
-    const client = queue.connection.client as Redis;
+    const client = inside(queue).connection.client as Redis;
     const time = jest.spyOn(client, 'time');
     const runAt = (await state.now()) + HOUR;
     const handles = await queue.enqueueMany(many(1_200).map((job) => ({ ...job, runAt, expiresInMs: 2 * HOUR })));
@@ -142,7 +143,9 @@ describe('an enqueue that would expire before it may start', () => {
   it('that Redis finds out only at its step leaves the others alone, and the error says what became of each job', async () => {
     const { queue, state } = coreQueue({}, connect());
     const laterMs = (await state.now()) + 2 * HOUR; // as another master's clock might say
-    jest.spyOn(queue.connection.client as Redis, 'time').mockResolvedValue([Math.floor(laterMs / 1_000), 0]);
+    jest
+      .spyOn(inside(queue).connection.client as Redis, 'time')
+      .mockResolvedValue([Math.floor(laterMs / 1_000), 0]);
     const jobs = many(600);
     const bad = { ...jobs[550]!, ...(await contradiction(state)) };
     const error = await failure<EnqueueError>(() => queue.enqueueMany(jobs.with(550, bad)));

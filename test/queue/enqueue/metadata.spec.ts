@@ -5,6 +5,7 @@ import type { EnqueueOptions } from '#queue/enqueue/encode-job.js';
 import type { Job } from '#worker/handlers/job.js';
 import { connect } from '../../support/redis/redis.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { inside } from '../../support/queue/inside.js';
 
 const metadata = {
   traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
@@ -30,7 +31,7 @@ describe('metadata', () => {
   it.each<EnqueueOptions | undefined>([undefined, { metadata: {} }])('%j stores no field', async (options) => {
     const queue = newQueue();
     const handle = await queue.enqueue(1, options);
-    const { keys } = await queue.scripts();
+    const { keys } = await inside(queue).scripts();
     expect(await connect().hexists(keys.job(handle.id), 'options')).toBe(0);
     expect(await handle.get()).not.toHaveProperty('metadata');
   });
@@ -43,7 +44,7 @@ describe('metadata', () => {
     const claim = async () => (await queue.claim({ timeoutMs: 5_000 }))!;
     await queue.fail(await claim(), new Error('retry'));
     expect((await claim()).options.metadata).toEqual(metadata);
-    await connect().zadd((await queue.scripts()).keys.claims, 'XX', 1, handle.id);
+    await connect().zadd((await inside(queue).scripts()).keys.claims, 'XX', 1, handle.id);
     await queue.reclaim();
     const third = await claim();
     expect(third.options.metadata).toEqual(metadata);

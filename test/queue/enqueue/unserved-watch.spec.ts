@@ -4,6 +4,7 @@ import { UnservedWatch } from '#queue/enqueue/unserved-watch.js';
 import { connect } from '../../support/redis/redis.js';
 import { eventually } from '../../support/faults/wait.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { inside } from '../../support/queue/inside.js';
 
 const watches: UnservedWatch[] = [];
 
@@ -13,7 +14,7 @@ afterEach(() => watches.splice(0).forEach((watch) => watch.close()));
 function watched() {
   const queue = newQueue({}, connect());
   const warnings: string[] = [];
-  queue.connection.logger = { log() {}, error() {}, warn: (text) => void warnings.push(text) };
+  inside(queue).connection.logger = { log() {}, error() {}, warn: (text) => void warnings.push(text) };
   const watch = new UnservedWatch(queue, 20);
   watches.push(watch);
   const add = async (name: string) => {
@@ -48,7 +49,7 @@ describe('a name that no live worker handles', () => {
     await startWorker([{ queue, handlers: { email: () => 'sent' } }]);
     await add('email');
     await add('emial');
-    queue.connection.logger = { log() {}, error() {}, warn: (text) => void warnings.push(text) };
+    inside(queue).connection.logger = { log() {}, error() {}, warn: (text) => void warnings.push(text) };
     await looked(warnings, 'emial');
     const said = warnings.filter((text) => text.startsWith('No live worker'));
     expect(said).toHaveLength(1);

@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from '../../support/queue/properties.js';
 import { InvalidOptionError, InvalidPayloadError } from '#queue/model/errors.js';
-import { QueueKeys } from '#queue/store/queue-keys.js';
+import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { checkJobId, checkJobName, checkQueueName } from '#queue/model/names.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { keysLike } from '../../support/redis/redis-reads.js';
+import { inside } from '../../support/queue/inside.js';
 
 const HOSTILE = [
   '__proto__',
@@ -73,9 +74,9 @@ describe('hostile text is data', () => {
     const { queue } = coreQueue();
     await queue.enqueue(1);
     const job = (await queue.claim())!;
-    const scripts = await queue.scripts();
-    await queue.runner.run(scripts.progress(job, JSON.stringify({ [text]: text })));
-    await queue.runner.run(scripts.log(job, 10, [JSON.stringify(text)]));
+    const scripts = await inside(queue).scripts();
+    await inside(queue).runner.run(scripts.progress(job, JSON.stringify({ [text]: text })));
+    await inside(queue).runner.run(scripts.log(job, 10, [JSON.stringify(text)]));
     const record = (await queue.get(job.id))!;
     expect(JSON.stringify(record.progress)).toBe(JSON.stringify({ [text]: text }));
     expect(record.log.map(({ message }) => message)).toEqual([text]);

@@ -8,11 +8,11 @@ function losing(...lose: boolean[]) {
   const { queue } = coreQueue();
   const told: string[] = [];
   const canceller = new Canceller({
-    connection: queue.connection,
-    scripts: () => queue.scripts(),
-    run: async (call) => {
+    store: queue.store,
+    calls: () => queue.calls(),
+    exec: async (build) => {
       const lost = lose.shift();
-      const answer = await queue.runner.run(call);
+      const answer = await queue.exec(build);
       if (lost) {
         throw new Error('lost');
       }

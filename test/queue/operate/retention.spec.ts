@@ -11,6 +11,7 @@ import { coreQueue } from '../../support/queue/core-queue.js';
 import type { TestQueue } from '../../support/queue/queue-state.js';
 import { WorkerProcess } from '../../support/worker/worker-process.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { inside } from '../../support/queue/inside.js';
 
 /** One job in each way that a job can end, and what else a queue may hold on the way. */
 async function useAll(queue: JobQueue): Promise<void> {
@@ -251,14 +252,14 @@ describe('a completed job is kept', () => {
     await startWorker([{ queue, handlers: { job: { handle: () => 'a secret', ...options } } }]);
     const job = await queue.enqueue(null, { name: 'job', ...enqueued });
     expect(await job.result()).toBeUndefined();
-    const scripts = await queue.scripts();
-    expect(await queue.connection.client.hexists(scripts.keys.job(job.id), 'result')).toBe(0);
+    const scripts = await inside(queue).scripts();
+    expect(await inside(queue).connection.client.hexists(scripts.keys.job(job.id), 'result')).toBe(0);
   });
 });
 
 async function expectTtl(queue: JobQueue, id: string, ttl: number): Promise<void> {
-  const { keys } = await queue.scripts();
-  const left = await queue.connection.client.pttl(keys.job(id));
+  const { keys } = await inside(queue).scripts();
+  const left = await inside(queue).connection.client.pttl(keys.job(id));
   expect(left).toBeLessThanOrEqual(ttl);
   expect(left).toBeGreaterThan(ttl - 10_000);
 }

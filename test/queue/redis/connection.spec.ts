@@ -11,6 +11,7 @@ import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { readsAtOnce } from '../../support/redis/flowing-reads.js';
 import { keysLike } from '../../support/redis/redis-reads.js';
+import { inside } from '../../support/queue/inside.js';
 
 afterEach(() => {
   jest.restoreAllMocks();
@@ -158,9 +159,9 @@ describe('the spelling of the keys', () => {
     const server = await startOwnRedis({ args: ['--cluster-enabled', 'yes'] });
     const redis = connect({}, server.url);
     const queue = new JobQueue(redis, 'jobs');
-    expect((await queue.scripts()).keys.pending).toBe('queue:{jobs}:pending');
+    expect((await inside(queue).scripts()).keys.pending).toBe('queue:{jobs}:pending');
     const plain = new JobQueue(redis, 'jobs', { hashTag: false });
-    expect((await plain.scripts()).keys.pending).toBe('queue:jobs:pending');
+    expect((await inside(plain).scripts()).keys.pending).toBe('queue:jobs:pending');
   });
 });
 
@@ -176,8 +177,8 @@ describe('the server', () => {
     const jobs = await queue.claimMany(5);
     expect(jobs.map((job) => job.payload)).toEqual([1, 2, 3]);
     await redis.script('FLUSH');
-    const scripts = await queue.scripts();
-    const [done, claimed] = await queue.runner.runTogether([
+    const scripts = await inside(queue).scripts();
+    const [done, claimed] = await inside(queue).runner.runTogether([
       scripts.complete([{ ...jobs[1]!, result: '1' }]),
       scripts.claim({ count: 1, token: 't', worker: 'w', stream: '0' }),
     ]);
@@ -189,9 +190,9 @@ describe('the server', () => {
 
   it('one call of several that fails does not stop the others', async () => {
     const { queue } = coreQueue();
-    const scripts = await queue.scripts();
+    const scripts = await inside(queue).scripts();
     const broken = { ...scripts.stats(), args: ['x'] };
-    const [failed, pending] = await queue.runner.runTogether([broken, scripts.list('pending', 0, 1)]);
+    const [failed, pending] = await inside(queue).runner.runTogether([broken, scripts.list('pending', 0, 1)]);
     expect(failed).toMatchObject({ ok: false, error: expect.any(Error) });
     expect(pending).toEqual({ ok: true, answer: [] });
   });

@@ -9,6 +9,7 @@ import type { QueueOptions } from '#queue/model/queue-options.js';
 import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.js';
 import { readsAtOnce } from '../../support/redis/flowing-reads.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
+import { inside } from '../../support/queue/inside.js';
 
 let cluster: OwnCluster;
 const open: JobQueue[] = [];
@@ -27,14 +28,14 @@ describe('the doctor', () => {
         { payload: 1, id: 'well' },
         { payload: 2, id: 'lost' },
       ]);
-      const { keys } = await queue.scripts();
-      await queue.connection.client.lrem(keys.pending, 1, 'lost');
+      const { keys } = await inside(queue).scripts();
+      await inside(queue).connection.client.lrem(keys.pending, 1, 'lost');
       const orphan = { kind: 'orphan', subject: 'lost', found: 'status pending, in no place' };
       expect(await queue.doctor({ mend: true })).toMatchObject({ checked: 2, findings: [orphan] });
       expect((await queue.doctor()).findings).toEqual([]);
       expect((await queue.claim())!.id).toBe('lost');
     }
-    const masters = queues.map(async (queue) => cluster.ownerOf((await queue.scripts()).keys.stats));
+    const masters = queues.map(async (queue) => cluster.ownerOf((await inside(queue).scripts()).keys.stats));
     expect(new Set(await Promise.all(masters)).size).toBe(3);
   });
 });
@@ -43,7 +44,7 @@ describe("durability: 'replica'", () => {
   it('waits for the replica of the master that has the queue, and says honestly when it does not answer', async () => {
     const queue = newQueue(uniqueQueueName(), { durability: 'replica', durabilityTimeoutMs: 3_000 });
     expect((await queue.enqueue(1)).outcome).toBe('new');
-    const { keys } = await queue.scripts();
+    const { keys } = await inside(queue).scripts();
     const replica = await cluster.replicaOf(await cluster.ownerOf(keys.stats));
     expect(Number(await cluster.node(replica).call('CLUSTER', 'COUNTKEYSINSLOT', await slotOf(keys.stats)))).toBe(
       4,

@@ -5,6 +5,7 @@ import { JobQueue } from '#queue/job-queue.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { failure } from '../../support/faults/failure.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
+import { inside } from '../../support/queue/inside.js';
 
 const foreign: Redis[] = [];
 
@@ -52,7 +53,7 @@ it('calls them by the method of a client of another copy', async () => {
 it('sends them at once where the client collects commands for a pipeline', async () => {
   const client = connect({ enableAutoPipelining: true });
   const queue = new JobQueue(client, uniqueQueueName());
-  await queue.scripts();
+  await inside(queue).scripts();
   const pipeline = jest.spyOn(client, 'pipeline');
   await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);
   expect(pipeline).not.toHaveBeenCalled();

@@ -1,7 +1,7 @@
 // Schedules across real changes of daylight-saving time, by the scripts on a real Redis whose clock the test sets. In
 // each, several processes look at once, at every quarter of an hour.
 import { describe, expect, it } from '@jest/globals';
-import type { Recurrence } from '#queue/schedules/recurrence.js';
+import type { Recurrence } from '#queue/model/schedule.js';
 import type { ScheduleOptions } from '#queue/schedules/schedule.js';
 import { connectClocked } from '../../support/redis/clocked-redis.js';
 import { coreQueue, sameQueue } from '../../support/queue/core-queue.js';

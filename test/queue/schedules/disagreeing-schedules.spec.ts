@@ -2,11 +2,13 @@
 // test's. What a tick enqueued is deleted at once, so that no job of the same id hides a second one.
 import { describe, expect, it } from '@jest/globals';
 import { silentLogger } from '#queue/model/logger.js';
-import { checkRecurrence, nextTick, type Recurrence } from '#queue/schedules/recurrence.js';
+import { checkRecurrence, nextTick } from '#queue/schedules/recurrence.js';
+import { type Recurrence } from '#queue/model/schedule.js';
 import { encodeSchedule } from '#queue/schedules/schedule.js';
 import { ScheduleDeclarer } from '#worker/maintenance/schedule-declarer.js';
 import { connectClocked } from '../../support/redis/clocked-redis.js';
 import { coreQueue, sameQueue } from '../../support/queue/core-queue.js';
+import { inside } from '../../support/queue/inside.js';
 
 const MINUTE = 60_000;
 const STEP = 15 * MINUTE;
@@ -89,7 +91,7 @@ describe.each(PAIRS)('of %s', (_, one, two) => {
     const { clock, processes, inForce, look, take } = versions(one, two);
     const [made, expected]: number[][] = [[], []];
     const seen = new Set<string>();
-    await Promise.all(processes.map((each) => each.queue.connection.whenReady()));
+    await Promise.all(processes.map((each) => inside(each.queue).connection.whenReady()));
     await processes[0]!.declarer(0).runOnce();
     for (let step = 0; step < STEPS; step++) {
       const before = clock.nowMs;
@@ -116,7 +118,7 @@ it('an upsert that comes late, with a due time that another version has ticked b
   const [old, changed] = processes;
   await old!.upsert();
   clock.nowMs += 59 * MINUTE;
-  const client = changed!.queue.connection.client as ReturnType<typeof connectClocked>;
+  const client = inside(changed!.queue).connection.client as ReturnType<typeof connectClocked>;
   const send = client.sendCommand.bind(client);
   const made: number[] = [];
   // The answer to the first question tells the time; before it is used, the tick comes, and its job ends.

@@ -1,7 +1,8 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import fc from '../../support/queue/properties.js';
 import { InvalidOptionError } from '#queue/model/errors.js';
-import { checkRecurrence, nextTick, type Recurrence } from '#queue/schedules/recurrence.js';
+import { checkRecurrence, nextTick } from '#queue/schedules/recurrence.js';
+import { type Recurrence } from '#queue/model/schedule.js';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

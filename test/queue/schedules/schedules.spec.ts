@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { InvalidOptionError, InvalidPayloadError, ScheduleNotFoundError } from '#queue/model/errors.js';
-import type { Recurrence } from '#queue/schedules/recurrence.js';
+import type { Recurrence } from '#queue/model/schedule.js';
 import type { ScheduleOptions } from '#queue/schedules/schedule.js';
 import { coreQueue, sameQueue } from '../../support/queue/core-queue.js';
 import { connect } from '../../support/redis/redis.js';
 import { HOUR, HOURLY, TestSchedules } from '../../support/queue/schedules.js';
+import { inside } from '../../support/queue/inside.js';
 
 function setUp() {
   const { queue, state } = coreQueue();
@@ -258,7 +259,7 @@ describe('a schedule', () => {
   it('costs a queue without schedules one command a look', async () => {
     const { queue } = coreQueue({}, connect());
     await queue.schedules.tick();
-    const client = queue.connection.client as ReturnType<typeof connect>;
+    const client = inside(queue).connection.client as ReturnType<typeof connect>;
     const commands: string[] = [];
     const send = client.sendCommand.bind(client);
     client.sendCommand = (command, stream) => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from '../../support/queue/properties.js';
-import { checkRecurrence, nextTick, type Recurrence } from '#queue/schedules/recurrence.js';
+import { checkRecurrence, nextTick } from '#queue/schedules/recurrence.js';
+import { type Recurrence } from '#queue/model/schedule.js';
 
 const DAY = 86_400_000;
 const ZONES = [

@@ -3,10 +3,11 @@ import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '#queue/job-queue.js';
 import { newQueue } from '../../support/worker/workers.js';
+import { inside } from '../../support/queue/inside.js';
 
 async function expire(queue: JobQueue, id: string): Promise<void> {
-  const { keys } = await queue.scripts();
-  await (queue.connection.client as Redis).hset(keys.job(id), 'expires_at_ms', 1);
+  const { keys } = await inside(queue).scripts();
+  await (inside(queue).connection.client as Redis).hset(keys.job(id), 'expires_at_ms', 1);
 }
 
 const LATE = { expiresInMs: 3_600_000 };
@@ -74,16 +75,16 @@ describe('a job whose attempts are used up', () => {
 
   it('names the limit that the server judged by, also where the job has no name', async () => {
     const queue = newQueue({ maxAttempts: 2 });
-    const scripts = await queue.scripts();
+    const scripts = await inside(queue).scripts();
     const { id } = await queue.enqueue({ kind: 'mail' });
-    await (queue.connection.client as Redis).hdel(scripts.keys.job(id), 'name');
-    await (queue.connection.client as Redis).hset(scripts.keys.job(id), 'attempts', 3);
+    await (inside(queue).connection.client as Redis).hdel(scripts.keys.job(id), 'name');
+    await (inside(queue).connection.client as Redis).hset(scripts.keys.job(id), 'attempts', 3);
     const attemptLimits = [{ name: 'mail', maxAttempts: 9, maxCrashes: 3 }];
     const claim = scripts.claim({ count: 1, token: 't', worker: 'w', stream: '0', attemptLimits });
-    const { refused } = await queue.run(claim);
+    const { refused } = await inside(queue).run(claim);
     expect(refused.map(({ error }) => error.message)).toEqual(['The job has used 3 attempts, and its limit is 2.']);
     // A repeat after a lost reply is told the same.
-    expect((await queue.run(claim)).refused).toMatchObject([{ id, error: refused[0]!.error }]);
-    await queue.run(scripts.fail(refused.map((each) => ({ ...each, final: true, backoffMs: 0 }))));
+    expect((await inside(queue).run(claim)).refused).toMatchObject([{ id, error: refused[0]!.error }]);
+    await inside(queue).run(scripts.fail(refused.map((each) => ({ ...each, final: true, backoffMs: 0 }))));
   });
 });

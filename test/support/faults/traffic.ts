@@ -7,6 +7,7 @@ import type { EnqueueOptions } from '#queue/enqueue/encode-job.js';
 import { ScriptRunner } from '#queue/redis/script-runner.js';
 import { violations } from '../queue/invariants.js';
 import { eventually, sleep } from './wait.js';
+import { inside } from '../queue/inside.js';
 
 const running = new Set<Traffic>();
 
@@ -67,7 +68,7 @@ export class Traffic {
    */
   async settle(observer: Redis, timeoutMs = 15_000): Promise<void> {
     await this.stop();
-    const scripts = await this.queue.scripts();
+    const scripts = await inside(this.queue).scripts();
     const runner = new ScriptRunner(observer);
     const left = async () => {
       const { pending, scheduled, processing } = await runner.run(scripts.stats());

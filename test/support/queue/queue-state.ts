@@ -3,10 +3,10 @@
 import { afterEach, expect } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { ClaimedJob } from '#queue/model/job.js';
-import { QueueKeys } from '#queue/store/queue-keys.js';
+import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { resolveQueueOptions, type QueueOptions } from '#queue/model/queue-options.js';
-import type { ClaimRequest } from '#queue/store/job-calls.js';
-import { QueueCalls } from '#queue/store/queue-calls.js';
+import type { ClaimRequest } from '#queue/store/store-calls.js';
+import { QueueCalls } from '#queue/scripts/queue-calls.js';
 import { ScriptRunner, type ScriptCall } from '#queue/redis/script-runner.js';
 import { violations } from './invariants.js';
 import { connect, uniqueQueueName } from '../redis/redis.js';

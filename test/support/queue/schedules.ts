@@ -1,7 +1,8 @@
 // Schedules of a test: seeds them as if time had passed, and reads what became of them.
-import { encodeSchedule, type ScheduleOptions, type StoredSchedule } from '#queue/schedules/schedule.js';
-import { ScheduleCalls } from '#queue/schedules/schedule-calls.js';
-import type { Recurrence } from '#queue/schedules/recurrence.js';
+import { encodeSchedule, type ScheduleOptions } from '#queue/schedules/schedule.js';
+import { type StoredSchedule } from '#queue/model/schedule.js';
+import { ScheduleCalls } from '#queue/scripts/schedule-calls.js';
+import type { Recurrence } from '#queue/model/schedule.js';
 import type { TestQueue } from './queue-state.js';
 
 export const HOUR = 3_600_000;

@@ -1,6 +1,6 @@
 // Redis users with few rights.
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
-import { SCRIPT_COMMANDS } from '#queue/store/script-permissions.js';
+import { SCRIPT_COMMANDS } from '#queue/scripts/script-permissions.js';
 import type { OwnCluster } from './own-cluster.js';
 import { connect } from './redis.js';
 

@@ -1,14 +1,15 @@
 // Jobs that have crashed their workers, and that another crash would bury.
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '#queue/job-queue.js';
+import { inside } from '../queue/inside.js';
 
 /** Enqueues jobs and lets two workers die with them; they stand at the front of the line. */
 export async function onLastChance(queue: JobQueue, count = 1): Promise<string[]> {
   const handles = await queue.enqueueMany(Array.from({ length: count }, () => ({ payload: {} })));
-  const { keys } = await queue.scripts();
+  const { keys } = await inside(queue).scripts();
   for (let crashes = 0; crashes < 2; crashes++) {
     for (const { id } of await queue.claimMany(count)) {
-      await (queue.connection.client as Redis).zadd(keys.claims, 'XX', 1, id);
+      await (inside(queue).connection.client as Redis).zadd(keys.claims, 'XX', 1, id);
     }
     await queue.reclaim();
   }

@@ -12,6 +12,7 @@ import { atMost } from '../queue/bounds.js';
 import { violations } from '../queue/invariants.js';
 import { connect, uniqueQueueName } from '../redis/redis.js';
 import { eventually, within } from '../faults/wait.js';
+import { inside } from '../queue/inside.js';
 
 const workers = new Set<TestWorker>();
 const queues = new Set<JobQueue>();
@@ -25,7 +26,7 @@ afterEach(async () => {
   queues.clear();
   used.forEach((queue) => queue.close());
   for (const queue of used.filter((each) => !broken.has(each))) {
-    expect(await violations(queue.connection.client as Redis, await queue.scripts())).toEqual([]);
+    expect(await violations(inside(queue).connection.client as Redis, await inside(queue).scripts())).toEqual([]);
   }
 });
 

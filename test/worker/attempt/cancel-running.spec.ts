@@ -7,6 +7,7 @@ import { sameQueue } from '../../support/queue/core-queue.js';
 import { connect } from '../../support/redis/redis.js';
 import { eventually, gate, within } from '../../support/faults/wait.js';
 import { connectionsOf, idle, namedConnection, newQueue, startWorker } from '../../support/worker/workers.js';
+import { inside } from '../../support/queue/inside.js';
 
 const OPTIONS = { visibilityMs: 3_600_000 };
 /** What the promise of a second allows on a busy machine. */
@@ -31,7 +32,7 @@ function untilAborted() {
 describe('a cancel of a running job', () => {
   it('aborts its signal before the call returns, in the process that runs it, also by another JobQueue', async () => {
     const queue = newQueue(OPTIONS);
-    const same = newQueue(OPTIONS, queue.connection.client as never, queue.name);
+    const same = newQueue(OPTIONS, inside(queue).connection.client as never, queue.name);
     const { handler, aborted } = untilAborted();
     const worker = await startWorker(queue, handler);
     for (const canceller of [queue, same]) {
@@ -95,7 +96,7 @@ describe('a cancel of a running job', () => {
     const { id } = await queue.enqueue({});
     await queue.claim({ worker: 'by-hand' });
     await queue.cancel(id);
-    const { keys } = await queue.scripts();
+    const { keys } = await inside(queue).scripts();
     expect(await connect().pttl(keys.nudge('by-hand'))).toBeGreaterThan(0);
   });
 
@@ -105,7 +106,7 @@ describe('a cancel of a running job', () => {
     const worker = await startWorker(queue, handler);
     const { id } = await queue.enqueue({});
     await worker.event('started');
-    const { keys } = await queue.scripts();
+    const { keys } = await inside(queue).scripts();
     await connect().hset(keys.job(id), 'cancel_requested_at_ms', Date.now()); // as the script does, without a nudge
     expect(await aborted.get(id)!.promise).toEqual(new JobCancelledError(id));
     await worker.event('cancelled');

@@ -7,6 +7,7 @@ import { HandlerTimeoutError } from '#worker/attempt/worker-errors.js';
 import { connect } from '../../support/redis/redis.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { inside } from '../../support/queue/inside.js';
 
 describe('the heartbeat', () => {
   it('lets a job run longer than the visibility timeout', async () => {
@@ -325,8 +326,8 @@ function rejectWhenAborted(job: Job<never>): Promise<never> {
 /** Counts the heartbeats of the worker of this queue, each as it is sent. */
 function countBeats(queue: JobQueue): { begun: number } {
   const beats = { begun: 0 };
-  const run = queue.runner.run.bind(queue.runner);
-  queue.runner.run = (call) => {
+  const run = inside(queue).runner.run.bind(inside(queue).runner);
+  inside(queue).runner.run = (call) => {
     beats.begun += Number(call.script === 'jobExtend');
     return run(call);
   };
@@ -335,16 +336,16 @@ function countBeats(queue: JobQueue): { begun: number } {
 
 /** Waits until heartbeats have put off the end of a claim by so much. */
 async function lengthened(queue: JobQueue, id: string, byMs: number): Promise<void> {
-  const { keys } = await queue.scripts();
-  const end = async () => Number(await queue.connection.client.zscore(keys.claims, id));
+  const { keys } = await inside(queue).scripts();
+  const end = async () => Number(await inside(queue).connection.client.zscore(keys.claims, id));
   const first = await end();
   await eventually(async () => (await end()) >= first + byMs);
 }
 
 /** As if the worker had been silent for an hour. */
 async function expire(queue: JobQueue, id: string): Promise<void> {
-  const { keys } = await queue.scripts();
-  await queue.connection.client.zadd(keys.claims, 'XX', Date.now() - 3_600_000, id);
+  const { keys } = await inside(queue).scripts();
+  await inside(queue).connection.client.zadd(keys.claims, 'XX', Date.now() - 3_600_000, id);
 }
 
 async function takeBack(queue: JobQueue, id: string): Promise<void> {

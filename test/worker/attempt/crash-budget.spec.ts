@@ -4,6 +4,7 @@ import type { JobQueue } from '#queue/job-queue.js';
 import { onLastChance } from '../../support/worker/crash-budget.js';
 import { eventually, gate, sleep, type Gate } from '../../support/faults/wait.js';
 import { newQueue, startWorker, type TestWorker } from '../../support/worker/workers.js';
+import { inside } from '../../support/queue/inside.js';
 
 /** Long enough for an idle worker to start what was enqueued. */
 const LONGER_THAN_A_CLAIM_MS = 150;
@@ -69,8 +70,8 @@ describe('a job on its last chance', () => {
     const first = await queue.enqueue({});
     const worker = await startWorker(queue, handle, { perQueue: 4 });
     await worker.event('started', 1, { id: first.id });
-    const { keys } = await queue.scripts();
-    const expiry = async () => Number(await queue.connection.client.zscore(keys.claims, suspect));
+    const { keys } = await inside(queue).scripts();
+    const expiry = async () => Number(await inside(queue).connection.client.zscore(keys.claims, suspect));
     const claimedUntil = await expiry();
     await eventually(async () => (await expiry()) > claimedUntil, { timeoutMs: 2_000 }); // after 3 s it begins beside
     expect(startedIn(worker)).toEqual([first.id]);

@@ -8,6 +8,7 @@ import { QueueRunner, type QueueRunnerObserver } from '#worker/attempt/queue-run
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { onLastChance } from '../../support/worker/crash-budget.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
+import { inside } from '../../support/queue/inside.js';
 
 const VISIBILITY_MS = 30_000;
 
@@ -17,7 +18,7 @@ async function workerWithSuspect(
   { visibilityMs = VISIBILITY_MS, fails = [] as string[], claiming = 1, isClosed = false } = {},
 ) {
   const { queue } = coreQueue({ visibilityMs });
-  const scripts = await queue.scripts();
+  const scripts = await inside(queue).scripts();
   await onLastChance(queue);
   const log: string[] = [];
   const observer: QueueRunnerObserver = {
@@ -36,9 +37,9 @@ async function workerWithSuspect(
     () => isolation.check(),
   );
   const request = { count: 1, token: 't', worker: 'w', stream: 'trip', attemptLimits: [], slots: 1 };
-  const answer = await queue.runner.run(scripts.claim(request));
-  const run = queue.runner.run.bind(queue.runner);
-  queue.runner.run = async (call) => {
+  const answer = await inside(queue).runner.run(scripts.claim(request));
+  const run = inside(queue).runner.run.bind(inside(queue).runner);
+  inside(queue).runner.run = async (call) => {
     log.push(call.script);
     if (fails.includes(call.script)) throw new Error('away');
     return run(call);

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { Job } from '#worker/handlers/job.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { inside } from '../../support/queue/inside.js';
 
 describe('events', () => {
   it('tell what happened to each attempt, with the handler’s result or error', async () => {
@@ -49,8 +50,8 @@ describe('events', () => {
 
   it('tell also of jobs that were refused before a handler ran, with the reason', async () => {
     const queue = newQueue();
-    const redis = queue.connection.client;
-    const { keys } = await queue.scripts();
+    const redis = inside(queue).connection.client;
+    const { keys } = await inside(queue).scripts();
     await queue.enqueue(['late'], { id: 'expired', expiresInMs: 60_000 });
     await redis.hset(keys.job('expired'), 'expires_at_ms', 1);
     await queue.enqueue(['text'], { id: 'broken' });
@@ -77,8 +78,8 @@ it('the sweep of a worker tells of a job that another worker died with', async (
   const queue = newQueue({ maxAttempts: 1 });
   const { id } = await queue.enqueue({ n: 1 });
   await queue.claim();
-  const { keys } = await queue.scripts();
-  await (queue.connection.client as Redis).zadd(keys.claims, 1, id);
+  const { keys } = await inside(queue).scripts();
+  await (inside(queue).connection.client as Redis).zadd(keys.claims, 1, id);
   const worker = await startWorker(queue, () => 'done', { sweepIntervalMs: 50 });
   const { job, error } = await worker.event('failed');
   expect([job.id, job.payload, job.attempt]).toEqual([id, { n: 1 }, 1]);

@@ -4,20 +4,21 @@ import type { Redis } from 'ioredis';
 import type { JobQueue } from '#queue/job-queue.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { inside } from '../../support/queue/inside.js';
 
 const NEVER_STARTED = 'The job was not started within its expiresInMs.';
 
-const redisOf = (queue: JobQueue) => queue.connection.client as Redis;
+const redisOf = (queue: JobQueue) => inside(queue).connection.client as Redis;
 
 /** Its time passes. */
 async function expire(queue: JobQueue, id: string): Promise<void> {
-  const { keys } = await queue.scripts();
+  const { keys } = await inside(queue).scripts();
   await redisOf(queue).hset(keys.job(id), 'expires_at_ms', 1);
 }
 
 /** Workers die with the job, until another crash would bury it. */
 async function crash(queue: JobQueue, id: string): Promise<void> {
-  const { keys } = await queue.scripts();
+  const { keys } = await inside(queue).scripts();
   for (let crashes = 0; crashes < 2; crashes++) {
     await queue.claimMany(1);
     await redisOf(queue).zadd(keys.claims, 'XX', 1, id);
@@ -37,8 +38,8 @@ async function waiting(queue: JobQueue, slots: { concurrency: number; prefetch?:
   await worker.event('started');
   await eventually(async () => (await queue.stats()).processing === 2);
   const ran: string[] = [];
-  const run = queue.runner.run.bind(queue.runner);
-  queue.runner.run = (call) => {
+  const run = inside(queue).runner.run.bind(inside(queue).runner);
+  inside(queue).runner.run = (call) => {
     ran.push(call.script);
     return run(call);
   };
@@ -96,9 +97,9 @@ describe('a job that expires while it waits in its worker', () => {
     const { id } = await queue.enqueue(['late'], { expiresInMs: 60_000 });
     const { worker, first } = await waiting(queue);
     await expire(queue, id);
-    const run = queue.runner.run.bind(queue.runner);
+    const run = inside(queue).runner.run.bind(inside(queue).runner);
     let stopped: Promise<unknown> | undefined;
-    queue.runner.run = async (call) => {
+    inside(queue).runner.run = async (call) => {
       const answer = await run(call);
       if (call.script === 'jobStart') {
         stopped = worker.worker.stop({ timeoutMs: 200 });

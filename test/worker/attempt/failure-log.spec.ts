@@ -7,6 +7,7 @@ import { FailureLog } from '#worker/attempt/failure-log.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { inside } from '../../support/queue/inside.js';
 
 /** A logger that keeps its lines, each with its level. */
 function keptLog(): { lines: string[]; logger: JobQueueLogger } {
@@ -148,7 +149,11 @@ it('logs an attempt that failed after its claim was lost, since nothing is store
   const queue = newQueue();
   const { id } = await queue.enqueue({});
   const handler = async () => {
-    await queue.connection.client.hset((await queue.scripts()).keys.job(id), 'claim_token', 'of another');
+    await inside(queue).connection.client.hset(
+      (await inside(queue).scripts()).keys.job(id),
+      'claim_token',
+      'of another',
+    );
     throw new Error('too late');
   };
   const worker = await startWorker(queue, handler, { logger, logFailures: true });
@@ -156,7 +161,7 @@ it('logs an attempt that failed after its claim was lost, since nothing is store
   expect(lines[0]).toMatch(
     /^warn .*failed in attempt 1 of 3 after its claim was lost; nothing was stored: Error: too/,
   );
-  await queue.connection.client.hset((await queue.scripts()).keys.job(id), 'claim_token', '');
+  await inside(queue).connection.client.hset((await inside(queue).scripts()).keys.job(id), 'claim_token', '');
   await queue.purge({ confirm: queue.name });
 });
 
@@ -165,10 +170,10 @@ it('logs a job whose worker is gone: at warn while it is tried again, at error a
   const { lines, logger } = keptLog();
   const { id } = await queue.enqueue({});
   const sweeper = new Sweeper([queue], 1_000, logger);
-  const { keys } = await queue.scripts();
+  const { keys } = await inside(queue).scripts();
   for (let i = 0; i < 2; i++) {
     await queue.claim();
-    await queue.connection.client.zadd(keys.claims, 'XX', 1, id);
+    await inside(queue).connection.client.zadd(keys.claims, 'XX', 1, id);
     await sweeper.runOnce();
   }
   expect(lines).toEqual([

@@ -4,10 +4,11 @@ import { randomId } from '#queue/model/random-id.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { connect } from '../../support/redis/redis.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { inside } from '../../support/queue/inside.js';
 
 async function produceLikeThePattern(queue: JobQueue, fields: Record<string, string> = {}): Promise<string> {
   const redis = connect();
-  const { keys } = await queue.scripts();
+  const { keys } = await inside(queue).scripts();
   const id = randomId();
   const payload = JSON.stringify({ kind: 'email' });
   const hash = { id, payload, status: 'pending', attempts: '0', enqueued_at_ms: '1', claim_token: '', ...fields };

@@ -6,6 +6,7 @@ import type { Job } from '#worker/handlers/job.js';
 import { behindProxy } from '../../support/browser/behind-proxy.js';
 import { eventually, gate, sleep } from '../../support/faults/wait.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { inside } from '../../support/queue/inside.js';
 
 /** Longer than what was claimed ahead waits before it goes back. */
 const LONGER_THAN_A_WAIT_MS = 150;
@@ -180,7 +181,7 @@ describe('a worker without prefetch', () => {
 
   it('takes quick jobs ahead at the default concurrency too', async () => {
     const queue = newQueue();
-    const started = jest.spyOn(await queue.scripts(), 'start');
+    const started = jest.spyOn(await inside(queue).scripts(), 'start');
     const worker = await startWorker([{ queue, handlers: { [queue.name]: () => undefined } }]);
     const before = started.mock.calls.length; // so that the server knows the script
     // On a machine that is slow at the moment nothing is claimed ahead: then once more.
@@ -194,7 +195,7 @@ describe('a worker without prefetch', () => {
   it('takes nothing ahead where a round trip takes more than 5 ms, since no pace is seen', async () => {
     const { proxy, queue, other } = await behindProxy();
     proxy.delay(3);
-    const started = jest.spyOn(await queue.scripts(), 'start');
+    const started = jest.spyOn(await inside(queue).scripts(), 'start');
     const worker = await startWorker([{ queue, concurrency: 1, handlers: { [queue.name]: () => undefined } }]);
     const before = started.mock.calls.length;
     await other.enqueueMany(Array.from({ length: 50 }, (_, i) => ({ payload: i })));
@@ -208,7 +209,7 @@ describe('a worker without prefetch', () => {
     ['where prefetch forbids it', { concurrency: 1, prefetch: 0 }, {}],
   ])('takes nothing ahead %s', async (_, slots, options) => {
     const queue = newQueue();
-    const started = jest.spyOn(await queue.scripts(), 'start');
+    const started = jest.spyOn(await inside(queue).scripts(), 'start');
     const list = [{ queue, ...slots, handlers: { [queue.name]: () => undefined } }];
     const worker = await startWorker(list, undefined, options);
     const before = started.mock.calls.length; // so that the server knows the script

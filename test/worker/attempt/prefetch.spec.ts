@@ -5,6 +5,7 @@ import type { JobQueue } from '#queue/job-queue.js';
 import type { Job } from '#worker/handlers/job.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { inside } from '../../support/queue/inside.js';
 
 const enqueue = async (queue: JobQueue, count: number) =>
   (await queue.enqueueMany(Array.from({ length: count }, (_, i) => ({ payload: i })))).map(({ id }) => id);
@@ -80,8 +81,9 @@ describe('prefetch', () => {
     const queue = newQueue({ visibilityMs: 600 });
     const ids = await enqueue(queue, 3);
     const { worker, first } = await busy(queue, 2, { sweepIntervalMs: 50 });
-    const { keys } = await queue.scripts();
-    const expiry = async () => Number(await (queue.connection.client as Redis).zscore(keys.claims, ids[2]!));
+    const { keys } = await inside(queue).scripts();
+    const expiry = async () =>
+      Number(await (inside(queue).connection.client as Redis).zscore(keys.claims, ids[2]!));
     const claimedUntil = await expiry();
     await eventually(async () => (await expiry()) > claimedUntil + 900);
     first.open();
@@ -106,8 +108,8 @@ describe('prefetch', () => {
     const queue = newQueue({ visibilityMs: 300 });
     const ids = await enqueue(queue, 2);
     const { worker, first, ran } = await busy(queue, 1);
-    const { keys } = await queue.scripts();
-    const redis = queue.connection.client as Redis;
+    const { keys } = await inside(queue).scripts();
+    const redis = inside(queue).connection.client as Redis;
     await redis.zadd(keys.claims, 'XX', 1, ids[1]!);
     await queue.pause();
     await queue.reclaim();
@@ -130,8 +132,8 @@ describe('prefetch', () => {
     const list = [{ queue, concurrency: 1, prefetch: 1, handlers: { [queue.name]: handle } }];
     const worker = await startWorker(list);
     await eventually(async () => (await queue.stats()).processing === 2);
-    const { keys } = await queue.scripts();
-    await (queue.connection.client as Redis).zadd(keys.claims, 'XX', 1, ids[1]!);
+    const { keys } = await inside(queue).scripts();
+    await (inside(queue).connection.client as Redis).zadd(keys.claims, 'XX', 1, ids[1]!);
     await queue.pause();
     await queue.reclaim();
     first.open();
@@ -145,10 +147,10 @@ describe('prefetch', () => {
   it('leaves a job on its last chance alone: what was claimed with it runs before', async () => {
     const queue = newQueue();
     const [suspect] = await enqueue(queue, 1);
-    const { keys } = await queue.scripts();
+    const { keys } = await inside(queue).scripts();
     for (let crashes = 0; crashes < 2; crashes++) {
       await queue.claimMany(1);
-      await (queue.connection.client as Redis).zadd(keys.claims, 'XX', 1, suspect!);
+      await (inside(queue).connection.client as Redis).zadd(keys.claims, 'XX', 1, suspect!);
       await queue.reclaim();
     }
     const others = await enqueue(queue, 2);

@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { Job } from '#worker/handlers/job.js';
 import { leaveBroken, newQueue, startWorker } from '../../support/worker/workers.js';
+import { inside } from '../../support/queue/inside.js';
 
 describe('a job that cannot run', () => {
   it.each<[string, RegExp, (queue: JobQueue, id: string) => Promise<unknown>]>([
@@ -53,7 +54,7 @@ describe('a job that cannot run', () => {
     const queue = newQueue();
     leaveBroken(queue);
     const { id } = await queue.enqueue({});
-    const { pending } = (await queue.scripts()).keys;
+    const { pending } = (await inside(queue).scripts()).keys;
     // The claim of the next job, which is made beside the completion of this one, meets a list that is none.
     const worker = await startWorker(queue, () => redisOf(queue).set(pending, 'no list'), { perQueue: 1 });
     await worker.event('completed', 1, { id });
@@ -65,7 +66,7 @@ describe('a job that cannot run', () => {
     const queue = newQueue();
     leaveBroken(queue);
     const [first, second] = [await queue.enqueue('break'), await queue.enqueue('mend')];
-    const { completed } = (await queue.scripts()).keys;
+    const { completed } = (await inside(queue).scripts()).keys;
     // The completion of the first, which travels while the second is claimed, meets a list that is none.
     const handler = ({ payload }: Job<string>) =>
       payload === 'break' ? redisOf(queue).set(completed, 'no list') : redisOf(queue).del(completed);
@@ -81,8 +82,8 @@ describe('a job that cannot run', () => {
     const [broken, sound] = [newQueue(), newQueue()];
     leaveBroken(broken);
     await broken.enqueue({});
-    await redisOf(broken).del((await broken.scripts()).keys.pending);
-    await redisOf(broken).set((await broken.scripts()).keys.pending, 'no list');
+    await redisOf(broken).del((await inside(broken).scripts()).keys.pending);
+    await redisOf(broken).set((await inside(broken).scripts()).keys.pending, 'no list');
     const worker = await startWorker(
       [broken, sound].map((queue) => ({ queue, handlers: { [queue.name]: () => 'done' } })),
     );
@@ -93,11 +94,11 @@ describe('a job that cannot run', () => {
 });
 
 function redisOf(queue: JobQueue): Redis {
-  return queue.connection.client as Redis;
+  return inside(queue).connection.client as Redis;
 }
 
 async function jobKey(queue: JobQueue, id: string): Promise<string> {
-  return (await queue.scripts()).keys.job(id);
+  return (await inside(queue).scripts()).keys.job(id);
 }
 
 async function set(queue: JobQueue, id: string, field: string, value: string): Promise<void> {

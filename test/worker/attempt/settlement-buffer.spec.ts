@@ -1,6 +1,6 @@
 // Jobs whose handlers ended, but whose end the server does not take.
 import { expect, it } from '@jest/globals';
-import { QueueKeys } from '#queue/store/queue-keys.js';
+import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import type { Job } from '#worker/handlers/job.js';
 import { createUser, MINIMAL_RIGHTS } from '../../support/redis/acl.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';

@@ -6,8 +6,9 @@ import { PatternClient } from '../../support/queue/pattern-client.js';
 import { connect } from '../../support/redis/redis.js';
 import { eventually } from '../../support/faults/wait.js';
 import { leaveBroken, newQueue, startWorker } from '../../support/worker/workers.js';
+import { inside } from '../../support/queue/inside.js';
 
-const redisOf = (queue: JobQueue) => queue.connection.client as Redis;
+const redisOf = (queue: JobQueue) => inside(queue).connection.client as Redis;
 
 describe('a job whose name no handler of the worker knows', () => {
   it('goes back to pending, uncounted, for a worker that does', async () => {

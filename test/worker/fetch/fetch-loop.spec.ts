@@ -1,16 +1,19 @@
 // What a worker sends, and in which order, where the test says when each trip is answered.
 import { expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
-import type { ScriptCall, Settled } from '#queue/redis/script-runner.js';
+import type { ScriptCall } from '#queue/redis/script-runner.js';
+import type { Settled } from '#queue/store/queue-store.js';
 import { FetchLoop } from '#worker/fetch/fetch-loop.js';
 import type { HandlerFunction } from '#worker/handlers/handler.js';
 import { silentLogger } from '#queue/model/logger.js';
 import { SafeLogger } from '#queue/model/safe-logger.js';
 import { FailureLog } from '#worker/attempt/failure-log.js';
 import { QueueRunner } from '#worker/attempt/queue-runner.js';
-import type { RetryingTransport } from '#worker/fetch/retrying-transport.js';
+import { systemClock } from '#queue/model/clock.js';
+import type { RetryingTransport } from '#queue/redis/retrying-transport.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { eventually } from '../../support/faults/wait.js';
+import { inside } from '../../support/queue/inside.js';
 
 const tickEnds = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -42,7 +45,7 @@ async function workerOfOne({
   const runners: QueueRunner[] = [];
   for (let i = 0; i < queues; i++) {
     const { queue } = coreQueue();
-    runners.push(new QueueRunner(queue, await queue.scripts(), 1, prefetch, handlers, observer));
+    runners.push(new QueueRunner(queue, await inside(queue).scripts(), 1, prefetch, handlers, observer));
   }
   const transport = { carry } as unknown as RetryingTransport;
   const logger = { log: () => {}, warn: () => {}, error: () => {} };
@@ -52,6 +55,7 @@ async function workerOfOne({
     runners.map((each) => [each]),
     () => runners.reduce((slots, runner) => slots - runner.claiming - runner.attempts.size, concurrency),
     transport,
+    systemClock,
     logger,
     () => process.nextTick(look),
   );

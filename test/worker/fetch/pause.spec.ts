@@ -12,6 +12,7 @@ import {
   startWorker,
   TestWorker,
 } from '../../support/worker/workers.js';
+import { inside } from '../../support/queue/inside.js';
 
 const LONGER_THAN_A_WAIT_MS = 1_200;
 
@@ -71,8 +72,8 @@ describe('a local pause', () => {
     const worker = await startWorker(queue, () => finish.promise, { sweepIntervalMs: 50 });
     await worker.event('started');
     worker.worker.pause();
-    const { keys } = await queue.scripts();
-    const expiry = async () => Number(await (queue.connection.client as Redis).zscore(keys.claims, id));
+    const { keys } = await inside(queue).scripts();
+    const expiry = async () => Number(await (inside(queue).connection.client as Redis).zscore(keys.claims, id));
     const claimedUntil = await expiry();
     await eventually(async () => (await expiry()) > claimedUntil + 900); // far beyond its claim: the heartbeat goes on
     finish.open('done');

@@ -15,6 +15,7 @@ import {
   startWorker,
   type TestWorker,
 } from '../../support/worker/workers.js';
+import { inside } from '../../support/queue/inside.js';
 
 const ROUNDS = 4;
 const FAST_MS = atMost(250);
@@ -72,7 +73,7 @@ describe('an idle worker is woken by', () => {
 
   it('a reclaim', async () => {
     const setup = await idleWorker();
-    const { keys } = await setup.queue.scripts();
+    const { keys } = await inside(setup.queue).scripts();
     const times = await timeStarts(setup, async () => {
       const job = await claimedElsewhere(setup);
       await setup.redis.zadd(keys.claims, 'XX', 1, job.id);
@@ -246,7 +247,7 @@ let seeded = 0;
 
 /** A job that another worker holds. It is written as claimed, so that the idle worker has no chance to take it first. */
 async function claimedElsewhere({ queue, redis }: { queue: JobQueue; redis: Redis }): Promise<ClaimedJob> {
-  const { keys } = await queue.scripts();
+  const { keys } = await inside(queue).scripts();
   const ref = { id: `seeded-${++seeded}`, token: 'other-token', fence: 1_000_000 + seeded };
   const hash = { id: ref.id, name: queue.name, payload: '{}', status: 'processing', attempts: 1 };
   const claim = { claim_token: ref.token, fence: ref.fence, enqueued_at_ms: Date.now(), claimed_at_ms: Date.now() };

@@ -26,7 +26,8 @@ export class QueueAccess {
   }
 
   get client(): Redis {
-    return this.queue.connection.client as Redis;
+    // The page shows more than the public interface tells.
+    return (this.queue.store as unknown as { connection: { client: Redis } }).connection.client;
   }
 
   get ready(): boolean {
@@ -75,7 +76,7 @@ export class QueueAccess {
   /** In how many ms the claims of these jobs run out; undefined for those of a foreign client. */
   async claimsEndIn(ids: string[]): Promise<(number | undefined)[]> {
     if (ids.length === 0) return [];
-    const { keys } = await this.ask(() => this.queue.scripts());
+    const { keys } = (await this.ask(() => this.queue.calls())) as unknown as { keys: { claims: string } };
     const [[seconds, micros], ends] = await this.ask(() =>
       Promise.all([this.client.time(), this.client.zmscore(keys.claims, ...ids)]),
     );

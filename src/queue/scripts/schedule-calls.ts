@@ -1,37 +1,21 @@
-import type { QueueKeys } from '../store/queue-keys.js';
-import type { Recurrence } from './recurrence.js';
-import { decodeSchedule, type ScheduleRecord, type StoredSchedule } from './schedule.js';
+import type { QueueKeys } from './queue-keys.js';
+import { decodeSchedule } from './decode-schedule.js';
+import type { Recurrence, ScheduleRecord, StoredSchedule } from '../model/schedule.js';
+import type {
+  DueLook,
+  DueSchedule,
+  ResumeAnswer,
+  ScheduleVerbs,
+  TickOutcome,
+  UpsertAnswer,
+} from '../store/schedule-verbs.js';
 import type { ScriptCall } from '../redis/script-runner.js';
 
 /** How long a schedule that code declares goes on without being declared again, in ms; processes do so every 10 s. */
 export const DECLARED_MS = 30_000;
 
-/** A schedule that is due, as a look at the queue saw it. */
-export interface DueSchedule {
-  id: string;
-  /** Server time, in ms. */
-  dueAtMs: number;
-  version: string;
-  /** JSON of a Recurrence. */
-  recurrence: string;
-}
-
-/** What a look found. */
-export interface DueLook {
-  /** Server time, in ms. */
-  nowMs: number;
-  /** ms until the next schedule is due, beside those that are; undefined when there is none. */
-  nextDueInMs: number | undefined;
-  /** Whether more are due than were looked at. */
-  more: boolean;
-  due: DueSchedule[];
-}
-
-export type UpsertAnswer = 'created' | 'changed' | 'unchanged' | 'held' | 'declared' | 'next';
-export type TickOutcome = 'enqueued' | 'kept' | 'skipped' | 'lost';
-
 /** One method per script of `lua/schedule-*.lua`: builds its call and says what the reply means; see the headers there. */
-export class ScheduleCalls {
+export class ScheduleCalls implements ScheduleVerbs {
   constructor(private readonly keys: QueueKeys) {}
 
   /** @param worker who declares it in code; undefined for a call */
@@ -76,7 +60,7 @@ export class ScheduleCalls {
   }
 
   /** @param next the next due time, and the version of the definition that it comes from */
-  resume(id: string, next?: { dueMs: number; version: string }) {
+  resume(id: string, next?: { dueMs: number; version: string }): ScriptCall<ResumeAnswer> {
     return this.call('scheduleResume', [id, next?.dueMs ?? '', next?.version ?? ''], (reply) => {
       const [answer, nowMs, version, recurrence] = reply as [
         'resumed' | 'missing' | 'next',

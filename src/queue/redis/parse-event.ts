@@ -1,10 +1,4 @@
-/** What scripts publish when a job changes: the pattern's `id` and `status`, and the job's name where it has one. */
-export interface JobEvent {
-  id: string;
-  /** A status of a job, or `retry`, `released`, `reclaimed`, `lost`, `stuck`, `progress`. */
-  status: string;
-  name?: string;
-}
+import type { JobEvent } from '../model/job-event.js';
 
 /** The most characters of an event, and of each of its fields: anybody with the right to publish may send one. */
 const LONGEST_EVENT = 10_000;

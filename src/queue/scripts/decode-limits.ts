@@ -1,14 +1,4 @@
-import type { QueueLimits } from '../model/queue-options.js';
-
-/** The limits of a queue as they hold now. */
-export interface LimitsInForce extends QueueLimits {
-  /** Who set them: `set` at run time, `configuration` of a worker, or `none`. */
-  source: 'set' | 'configuration' | 'none';
-  /** Until when the queue rests, since a handler threw a RateLimitedError. Absent: it does not rest. */
-  restsUntil?: Date;
-  /** When the rate lets the next job start. Absent: now. */
-  nextStartAt?: Date;
-}
+import type { LimitsInForce } from '../store/store-calls.js';
 
 export type LimitsReply = [now: string, ...values: (string | null)[]];
 

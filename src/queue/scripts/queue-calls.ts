@@ -1,18 +1,27 @@
-import {
-  configuredLimits,
-  limitArguments,
-  limitsText,
-  retentionText,
-  type HandlerRetention,
-} from './encode-worker-limits.js';
-import { decodeJob, decodeJobs } from './decode-job.js';
-import { decodeLimits, type LimitsInForce, type LimitsReply } from './decode-limits.js';
+import { configuredLimits, limitArguments, limitsText, retentionText } from './encode-worker-limits.js';
+import { DeadLetterCalls } from './dead-letter-calls.js';
+import { decodeJob, decodeJobHash, decodeJobs } from './decode-job.js';
+import { decodeLimits, type LimitsReply } from './decode-limits.js';
+import { decodeReclaimed } from './decode-reclaimed.js';
 import { decodeStats } from './decode-stats.js';
-import { EVICTED_TTL_MS, JobCalls, WORKER_SEEN_MS, type AttemptLimits } from './job-calls.js';
-import type { ClaimedJob, ClaimRef, JobRecord, JobStatus, QueueStats, StoredError } from '../model/job.js';
+import { EVICTED_TTL_MS, JobCalls, WORKER_SEEN_MS } from './job-calls.js';
+import type {
+  AttemptLimits,
+  CancelAnswer,
+  Failure,
+  FailOutcome,
+  HandlerRetention,
+  LimitsInForce,
+  Release,
+  ReleaseOutcome,
+  StoreCalls,
+  UnservedJobs,
+} from '../store/store-calls.js';
+import type { ClaimedJob, ClaimRef, JobRecord, JobStatus, QueueStats } from '../model/job.js';
 import type { QueueKeys } from './queue-keys.js';
 import type { QueueLimits, ResolvedQueueOptions } from '../model/queue-options.js';
-import type { ScriptArgument, ScriptCall, ScriptName } from '../redis/script-runner.js';
+import type { CommandCall, ScriptArgument, ScriptCall, ScriptName } from '../redis/script-runner.js';
+import { ScheduleCalls } from './schedule-calls.js';
 
 /** How long a worker that says nothing is remembered, in ms. */
 const WORKER_FORGOTTEN_MS = 10 * WORKER_SEEN_MS;
@@ -20,35 +29,19 @@ const WORKER_FORGOTTEN_MS = 10 * WORKER_SEEN_MS;
 /** How long a schedule that no code declares any more is kept at rest before it is removed, in ms. */
 const UNDECLARED_AGE_MS = 86_400_000;
 
-export interface Failure extends ClaimRef {
-  error: StoredError;
-  /** No retry, whatever attempts are left. */
-  final: boolean;
-  backoffMs: number;
-  /** Whether its handler was called: then its attempt counts, whether or not its start reached Redis. */
-  begun?: boolean;
-}
-
-export interface Release extends ClaimRef {
-  reason: 'interruption' | 'snooze' | 'rate_limited' | 'unhandled';
-  delayMs: number;
-  /** For `unhandled`, where the producer stored no name: the name that was found in the payload. */
-  name?: string;
-}
-
-export type FailOutcome = 'retry' | 'failed' | 'cancelled' | 'lost';
-export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'missing';
-export type ReleaseOutcome = 'released' | 'failed' | 'cancelled' | 'lost';
-
 /**
  * One method per script of `lua/`: builds its call and says what the reply means. Nothing else knows the order of
  * KEYS and ARGV or the shape of a reply; what each script does is said in its header.
  */
-export class QueueCalls extends JobCalls {
+export class QueueCalls extends JobCalls implements StoreCalls {
+  readonly deadLetters: DeadLetterCalls;
+  readonly schedules: ScheduleCalls;
   readonly retention: readonly ScriptArgument[];
 
   constructor(keys: QueueKeys, options: ResolvedQueueOptions) {
     super(keys, options);
+    this.deadLetters = new DeadLetterCalls(keys);
+    this.schedules = new ScheduleCalls(keys);
     this.retention = [
       options.failedHistory,
       options.cancelledHistory,
@@ -166,7 +159,7 @@ export class QueueCalls extends JobCalls {
    * Answers which of the jobs wait although no live worker handles their names, by position; how many workers live, and some
    * of the names that they handle.
    */
-  unserved(jobs: readonly { id: string; name: string }[]) {
+  unserved(jobs: readonly { id: string; name: string }[]): ScriptCall<UnservedJobs> {
     const args = [WORKER_SEEN_MS, ...jobs.flatMap(({ id, name }) => [id, name])];
     return call('queueUnserved', this.keys.standard, args, (reply) => {
       const [waiting, workers, names] = reply as [number[], number, string[]];
@@ -184,6 +177,30 @@ export class QueueCalls extends JobCalls {
 
   limits(): ScriptCall<LimitsInForce> {
     return call('queueGetLimits', this.keys.standard, [], (reply) => decodeLimits(reply as LimitsReply));
+  }
+
+  get(id: string): CommandCall<JobRecord | null> {
+    return {
+      script: 'get',
+      args: [id],
+      send: (client) => client.hgetall(this.keys.job(id)),
+      decode: (reply) => {
+        const hash = reply as Record<string, string>;
+        return Object.keys(hash).length > 0 ? decodeJobHash(this.keys.queue, id, hash) : null;
+      },
+    };
+  }
+
+  now(): CommandCall<number> {
+    return {
+      script: 'now',
+      args: [],
+      send: (client) => client.time(),
+      decode: (reply) => {
+        const [seconds, microseconds] = (reply as string[]).map(Number);
+        return seconds! * 1_000 + Math.floor(microseconds! / 1_000);
+      },
+    };
   }
 
   stats(): ScriptCall<QueueStats> {
@@ -270,14 +287,6 @@ export class QueueCalls extends JobCalls {
   log({ id, token }: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]): ScriptCall<boolean> {
     return call('jobLog', this.keys.standard, [id, token, keep, ...lines], (reply) => Number(reply) === 1);
   }
-}
-
-function decodeReclaimed(pairs: readonly string[]): { id: string; status: JobStatus }[] {
-  const reclaimed: { id: string; status: JobStatus }[] = [];
-  for (let i = 0; i < pairs.length; i += 2) {
-    reclaimed.push({ id: pairs[i]!, status: pairs[i + 1] as JobStatus });
-  }
-  return reclaimed;
 }
 
 function call<Answer>(

@@ -1,14 +1,10 @@
-import type { JobQueueLogger } from '../../queue/model/logger.js';
-import type { RedisClient } from '../../queue/redis/redis-client.js';
-import {
-  ReplyDecodeError,
-  type BlockingWait,
-  type ScriptCall,
-  type ScriptRunner,
-  type Settled,
-} from '../../queue/redis/script-runner.js';
-import { withResponseTimeout, withHandshakeTimeout } from '../../queue/redis/response-timeout.js';
-import { LONGEST_TRIP_MS } from '../attempt/run-with-timeout.js';
+import type { JobQueueLogger } from '../model/logger.js';
+import type { RedisClient } from './redis-client.js';
+import { ReplyDecodeError, type BlockingWait, type ScriptCall, type ScriptRunner } from './script-runner.js';
+import { LONGEST_TRIP_MS } from '../model/bounds.js';
+import type { Settled, StoreTransport } from '../store/queue-store.js';
+import type { StoreCall } from '../store/store-call.js';
+import { withResponseTimeout, withHandshakeTimeout } from './response-timeout.js';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
@@ -24,13 +20,13 @@ const PASSING =
  * Carries script calls to Redis until they are answered, through outages of any length. Every call of a worker can be
  * repeated, so what is not answered is sent again as it was.
  */
-export class RetryingTransport {
-  private given = false;
+export class RetryingTransport implements StoreTransport {
+  private closed = false;
   private wasConnected = false;
   private readonly pauses = new Set<() => void>();
   private connecting: Promise<void> | undefined;
   /** What was said of trips that rest: what ends one ends the others too, and is said once. */
-  private readonly said = new Set<string>();
+  private readonly loggedErrors = new Set<string>();
   /** Ends the latest wait; there is one at a time. */
   private endWait: (() => void) | undefined;
 
@@ -48,14 +44,14 @@ export class RetryingTransport {
    * @param first a wait for a marker before the first call
    */
   async carry<Answers extends unknown[]>(
-    calls: { [Index in keyof Answers]: ScriptCall<Answers[Index]> },
+    stored: { [Index in keyof Answers]: StoreCall<Answers[Index]> },
     first?: BlockingWait,
   ): Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }> {
     type All = { [Index in keyof Answers]: Settled<Answers[Index]> };
-    let open: ScriptCall<unknown>[] = calls;
+    let open = stored as ScriptCall<unknown>[];
     let outcomes = await this.attempt(open, first);
     let pause = FIRST_PAUSE_MS;
-    while (outcomes.some(mayPass) && !this.given) {
+    while (outcomes.some(mayPass) && !this.closed) {
       await this.restAfter(outcomes.find(mayPass)!.error, pause);
       pause = Math.min(LONGEST_PAUSE_MS, pause * 2);
       open = open.map((call, i) => callAgain(call, outcomes[i]!));
@@ -65,8 +61,8 @@ export class RetryingTransport {
   }
 
   /** Ends all waiting: what is not answered by now stays unanswered. */
-  giveUp(): void {
-    this.given = true;
+  close(): void {
+    this.closed = true;
     this.pauses.forEach((end) => end());
     this.endWait?.();
   }
@@ -109,7 +105,7 @@ export class RetryingTransport {
 
   /** Waits for the connection; a stop and the end of the client end that too. */
   private async connected(): Promise<void> {
-    if (this.given) {
+    if (this.closed) {
       return;
     }
     if (this.client.status === 'end') {
@@ -133,13 +129,13 @@ export class RetryingTransport {
   }
 
   private async restAfter({ message }: Error, ms: number): Promise<void> {
-    if (this.said.has(message)) {
+    if (this.loggedErrors.has(message)) {
       return this.rest(ms);
     }
-    this.said.add(message);
+    this.loggedErrors.add(message);
     this.logger.warn(`Redis did not answer a worker's trip (${message}); it is sent again.`);
     await this.rest(ms);
-    this.said.delete(message);
+    this.loggedErrors.delete(message);
   }
 
   private rest(ms: number): Promise<void> {
@@ -162,7 +158,7 @@ function allFailed(calls: ScriptCall<unknown>[], error: Error): Settled<unknown>
 /** What to send for a call that has no answer: less, where it was sent and its connection was cut. */
 function callAgain(call: ScriptCall<unknown>, outcome: Settled<unknown>): ScriptCall<unknown> {
   const wasCut = !outcome.ok && outcome.error !== NOT_CONNECTED && outcome.error.name !== 'ReplyError';
-  return wasCut && mayPass(outcome) && call.afterCut ? call.afterCut() : call;
+  return wasCut && mayPass(outcome) && call.afterCut ? (call.afterCut() as ScriptCall<unknown>) : call;
 }
 
 function mayPass(outcome: Settled<unknown>): outcome is { ok: false; error: Error } {

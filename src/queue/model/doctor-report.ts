@@ -1,5 +1,3 @@
-import type { Fault } from './doctor-calls.js';
-
 /**
  * What can be wrong with a queue.
  *
@@ -48,35 +46,4 @@ export interface DoctorReport {
   /** The first 1,000 faults. */
   findings: DoctorFinding[];
   durationMs: number;
-}
-
-/** The most faults that a report lists one by one. */
-const MOST_FINDINGS = 1_000;
-
-/** A report while it is written. */
-export class DoctorNotes {
-  checked = 0;
-  private readonly counts: DoctorReport['counts'] = {};
-  private readonly findings: DoctorFinding[] = [];
-  private readonly startedAt = performance.now();
-
-  constructor(
-    private readonly queue: string,
-    private readonly mended: boolean,
-  ) {}
-
-  add(faults: readonly Fault[]): void {
-    for (const { kind, ...rest } of faults) {
-      const known = kind as DoctorKind;
-      this.counts[known] = (this.counts[known] ?? 0) + 1;
-      if (this.findings.length < MOST_FINDINGS) {
-        this.findings.push({ kind: known, mended: this.mended, ...rest });
-      }
-    }
-  }
-
-  get report(): DoctorReport {
-    const { queue, checked, counts, findings, startedAt } = this;
-    return { queue, checked, counts, findings, durationMs: Math.round(performance.now() - startedAt) };
-  }
 }

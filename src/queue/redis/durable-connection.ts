@@ -1,18 +1,10 @@
 import type { Redis } from 'ioredis';
-import type { Connection } from '../redis/connection.js';
+import type { Connection } from './connection.js';
 import { luaScripts } from '../lua.generated.js';
 import type { EnqueueAnswer } from '../store/enqueue-call.js';
-import type { ScriptCall } from '../redis/script-runner.js';
-import { withHandshakeTimeout, watchSilence } from '../redis/response-timeout.js';
-
-/** How many replicas must have a job, and how long to wait for them. */
-export interface ReplicationOptions {
-  replicas: number;
-  /** In ms. */
-  timeoutMs: number;
-  /** How long the server may take beside that, in ms, before its connection is taken for dead. */
-  answerMs: number;
-}
+import type { ReplicationOptions } from '../store/queue-store.js';
+import type { ScriptCall } from './script-runner.js';
+import { withHandshakeTimeout, watchSilence } from './response-timeout.js';
 
 /** One enqueue on its way: its script, and the counters of its queue. */
 interface PendingWrite {

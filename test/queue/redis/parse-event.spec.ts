@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseEvent } from '#queue/redis/job-event.js';
+import { parseEvent } from '#queue/redis/parse-event.js';
 
 describe('a message on the channel of events', () => {
   it.each<[string, object]>([

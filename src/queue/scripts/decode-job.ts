@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { decodeAttempts } from './decode-attempt-log.js';
 import { storedBackoffSchema } from '../model/backoff.js';
+import type { ClaimAnswer, LeftJobs } from '../store/store-calls.js';
 import { jsonLines, parseJson } from '../model/parse-json.js';
 import type { ClaimedJob, JobRecord, JobStatus, RefusedJob, StoredError, WorkerOptions } from '../model/job.js';
 import { LONGEST_TIMER_MS } from '../model/bounds.js';
 import { readMetadata } from '../model/metadata.js';
-import { refusalOf } from './claim-refusal.js';
+import { refusalOf } from '../store/claim-refusal.js';
 
 const NO_OPTIONS: { value: WorkerOptions; broken?: string } = { value: Object.freeze({}) };
 
@@ -30,7 +31,7 @@ function decodeWorkerOptions(value: unknown): WorkerOptions | undefined {
  *
  * Like its jobs it is no literal, see {@link young}.
  */
-export class ClaimAnswer {
+class DecodedClaim implements ClaimAnswer {
   // No `[]`, see young.
   readonly jobs = Array.of<ClaimedJob>();
   readonly refused = Array.of<RefusedJob>();
@@ -49,16 +50,6 @@ export class ClaimAnswer {
     readonly nextDueInMs: number | undefined,
     readonly isFull: boolean,
   ) {}
-}
-
-/** What a claim of certain names only saw of other jobs. */
-export interface LeftJobs {
-  /** Where the next claim is to look; -1: all jobs were looked at. */
-  cursor: number;
-  /** Whether a live worker handles one of them. */
-  elsewhere: boolean;
-  /** The names among them that no live worker handles. */
-  unserved: readonly string[];
 }
 
 const CLAIM_FIELDS = 5;
@@ -86,7 +77,7 @@ export function decodeClaim(
   const values = reply as (string | number | ClaimRest | null)[];
   const claimedAtMs = Number(values[0]);
   const dueInMs = Number(values[1]);
-  const answer = new ClaimAnswer(dueInMs < 0 ? undefined : dueInMs, dueInMs === FULL);
+  const answer = new DecodedClaim(dueInMs < 0 ? undefined : dueInMs, dueInMs === FULL);
   let nameBefore = '';
   answer.isLimited = (values.length - 3) % CLAIM_FIELDS === 1;
   for (let i = 3, fence = Number(values[2]); i + CLAIM_FIELDS <= values.length; i += CLAIM_FIELDS, fence++) {

@@ -2,8 +2,9 @@
 import { expect, it } from '@jest/globals';
 import { EventEmitter } from 'node:events';
 import type { RedisClient } from '#queue/redis/redis-client.js';
-import type { ScriptCall, ScriptRunner, Settled } from '#queue/redis/script-runner.js';
-import { RetryingTransport } from '#worker/fetch/retrying-transport.js';
+import type { ScriptCall, ScriptRunner } from '#queue/redis/script-runner.js';
+import type { Settled } from '#queue/store/queue-store.js';
+import { RetryingTransport } from '#queue/redis/retrying-transport.js';
 import { eventually } from '../../support/faults/wait.js';
 
 const call = {} as ScriptCall<unknown>;

@@ -1,9 +1,10 @@
-import { decodeClaim, decodeNamedClaim, type ClaimAnswer } from './decode-job.js';
-import { decodeEnqueue, type EnqueueAnswer, type EncodedJob } from './enqueue-call.js';
+import { decodeClaim, decodeNamedClaim } from './decode-job.js';
+import type { ClaimAnswer, ClaimRequest, Completion, ExtendAnswer } from '../store/store-calls.js';
+import { decodeEnqueue, type EnqueueAnswer, type EncodedJob } from '../store/enqueue-call.js';
 import type { ClaimRef, StoredError } from '../model/job.js';
 import type { QueueKeys } from './queue-keys.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
-import { refusalOf } from './claim-refusal.js';
+import { refusalOf } from '../store/claim-refusal.js';
 import type { ScriptArgument, ScriptCall } from '../redis/script-runner.js';
 
 /** How long ago a worker may have announced itself and still counts, in ms. */
@@ -11,52 +12,6 @@ export const WORKER_SEEN_MS = 30_000;
 
 /** How long a hash lives once its id fell off the history, in ms: time enough to fetch a result that was just announced. */
 export const EVICTED_TTL_MS = 10_000;
-
-export interface ClaimRequest {
-  count: number;
-  token: string;
-  worker: string;
-  /** Which of the worker's claim streams this is; each has one claim under way at a time. */
-  stream: string;
-  /** Limits by job name, for handlers that have their own. */
-  attemptLimits?: readonly AttemptLimits[];
-  /**
-   * How many of the jobs begin at once: each other is held until `start`, so that the death of its claimer is not its crash,
-   * and one on its last chance runs alone. Absent where the claimer does not say what begins: nothing is held.
-   */
-  slots?: number;
-  /** How many bytes of payload the claim may bring; its first job comes in any case. Absent for no bound. */
-  mostBytes?: number;
-  /** Set where the claimer takes only jobs whose names it handles, and leaves the others in their places. */
-  only?: OnlyNames;
-}
-
-/** The jobs that a claimer takes, where it met one that it does not handle. */
-export interface OnlyNames {
-  /** All its handlers. */
-  limits: readonly AttemptLimits[];
-  /** Where to look for their jobs, as the last claim said; -1: at the front and the back only. */
-  cursor: number;
-}
-
-/** The limits of a handler that has its own. */
-export interface AttemptLimits {
-  name: string;
-  maxAttempts: number;
-  maxCrashes: number;
-}
-
-export interface Completion extends ClaimRef {
-  /** JSON, or '' for none. */
-  result: string;
-  resultTtlMs?: number;
-}
-
-export interface ExtendAnswer {
-  /** Ids of jobs whose claim is no longer the caller's. */
-  lost: string[];
-  cancelRequested: string[];
-}
 
 /**
  * The scripts that every job passes, with keys of their own: one method each builds its call and says what the reply
@@ -67,6 +22,10 @@ export class JobCalls {
     readonly keys: QueueKeys,
     readonly options: ResolvedQueueOptions,
   ) {}
+
+  get key(): string {
+    return this.keys.jobPrefix;
+  }
 
   /** Its `decode` throws a EnqueueRejected where the script wrote nothing. */
   enqueue(jobs: readonly EncodedJob[]): ScriptCall<EnqueueAnswer[]> {

@@ -1,15 +1,6 @@
 // What a worker announces of its limits, as text that the scripts read.
 import type { QueueLimits, ResolvedQueueOptions } from '../model/queue-options.js';
-
-/** What the handler of a name keeps of its jobs, where that is less than the queue keeps. */
-export interface HandlerRetention {
-  completedHistory?: number;
-  cancelledHistory?: number;
-  deadLetterCap?: number;
-  deadLetterAgeMs?: number;
-  resultTtlMs?: number;
-  cancelledTtlMs?: number;
-}
+import type { HandlerRetention } from '../store/store-calls.js';
 
 /** As lua/lib/retention/announced_queue_limits.lua reads it. */
 export function limitsText(options: ResolvedQueueOptions): string {

@@ -1,0 +1,33 @@
+import type { DoctorFinding, DoctorKind, DoctorReport } from '../model/doctor-report.js';
+import type { Fault } from './doctor-calls.js';
+
+/** The most faults that a report lists one by one. */
+const MOST_FINDINGS = 1_000;
+
+/** A report while it is written. */
+export class DoctorNotes {
+  checked = 0;
+  private readonly counts: DoctorReport['counts'] = {};
+  private readonly findings: DoctorFinding[] = [];
+  private readonly startedAt = performance.now();
+
+  constructor(
+    private readonly queue: string,
+    private readonly mended: boolean,
+  ) {}
+
+  add(faults: readonly Fault[]): void {
+    for (const { kind, ...rest } of faults) {
+      const known = kind as DoctorKind;
+      this.counts[known] = (this.counts[known] ?? 0) + 1;
+      if (this.findings.length < MOST_FINDINGS) {
+        this.findings.push({ kind: known, mended: this.mended, ...rest });
+      }
+    }
+  }
+
+  get report(): DoctorReport {
+    const { queue, checked, counts, findings, startedAt } = this;
+    return { queue, checked, counts, findings, durationMs: Math.round(performance.now() - startedAt) };
+  }
+}

@@ -1,0 +1,38 @@
+import { randomId } from './random-id.js';
+
+/** A timer of a {@link Clock}. */
+export interface Timer {
+  /** Lets the process end although the timer has not fired. */
+  unref(): unknown;
+}
+
+/**
+ * The time and the chance of the runtime. All timers, instants and random ids of queues and workers come from the clock of
+ * their store, so that a whole fleet can run by virtual time and a seed. No clock here ever decides a job's state: that is
+ * the store's own time.
+ */
+export interface Clock {
+  /** Returns the wall time, in ms since 1970. */
+  now(): number;
+  /** Returns ms since a fixed moment. It never goes back, so durations are measured by it. */
+  monotonic(): number;
+  setTimeout(task: () => void, ms: number): Timer;
+  setInterval(task: () => void, ms: number): Timer;
+  /** Ends a timeout or an interval. */
+  clear(timer: Timer | undefined): void;
+  /** Returns a new job id or claim token. */
+  randomId(): string;
+  /** Returns a random number from 0 to 1. */
+  random(): number;
+}
+
+/** The clock of the process. The global functions are looked up at each call, so that a test may fake them. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  setTimeout: (task, ms) => setTimeout(task, ms),
+  setInterval: (task, ms) => setInterval(task, ms),
+  clear: (timer) => clearTimeout(timer as NodeJS.Timeout | undefined),
+  randomId,
+  random: () => Math.random(),
+};

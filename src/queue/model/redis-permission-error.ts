@@ -1,0 +1,16 @@
+import { RedisUnsuitableError } from './errors.js';
+
+/** The Redis user of the connection has not the rights that a queue needs. Nothing passes until they are granted. */
+export class RedisPermissionError extends RedisUnsuitableError {
+  constructor(
+    /** What is refused, in words, such as `the command hset`. */
+    readonly missing: readonly string[],
+    options?: ErrorOptions,
+  ) {
+    super(
+      `The Redis user of this connection lacks rights: expected all that a queue needs, found refused: ` +
+        `${missing.join(', ')}. Grant them with ACL SETUSER; docs/reliability.md has the whole list.`,
+      options,
+    );
+  }
+}

@@ -1,0 +1,166 @@
+import { Connection } from './redis/connection.js';
+import { addressOf } from './redis/address.js';
+import { silenceOf } from './redis/connection-silence.js';
+import { DurableConnection } from './redis/durable-connection.js';
+import { EventSubscriber } from './redis/event-subscriber.js';
+import type { RedisClient } from './redis/redis-client.js';
+import { RetryingTransport } from './redis/retrying-transport.js';
+import { ScriptRunner, type RedisCall } from './redis/script-runner.js';
+import { isAutoPipelinedForeignClient } from './redis/send-evalsha.js';
+import { WakeWait } from './redis/wake-wait.js';
+import { Doctor } from './doctor/doctor.js';
+import { LONGEST_TRIP_MS } from './model/bounds.js';
+import { systemClock, type Clock } from './model/clock.js';
+import type { DoctorOptions, DoctorReport } from './model/doctor-report.js';
+import type { JobEvent } from './model/job-event.js';
+import type { JobQueueLogger } from './model/logger.js';
+import type { ResolvedQueueOptions } from './model/queue-options.js';
+import { QueueCalls } from './scripts/queue-calls.js';
+import { QueueKeys } from './scripts/queue-keys.js';
+import { requireRights } from './scripts/script-permissions.js';
+import { RedisWorkerWait } from './scripts/worker-wait.js';
+import type { EncodedJob } from './store/enqueue-call.js';
+import type { CallLimit, QueueStore, ReplicationOptions } from './store/queue-store.js';
+import type { StoreCall } from './store/store-call.js';
+import type { StoreCalls } from './store/store-calls.js';
+
+/** The store behind one client of the application: runs scripts, resends them, and decodes their replies. */
+export class RedisStore implements QueueStore {
+  private static readonly known = new WeakMap<RedisClient, RedisStore>();
+  readonly connection: Connection;
+  readonly runner: ScriptRunner;
+
+  /**
+   * Returns the store of a client, the same one for the same client.
+   *
+   * @throws RedisUnsuitableError when the client has a `keyPrefix`: use the `prefix` option
+   */
+  static of(client: RedisClient): RedisStore {
+    let store = RedisStore.known.get(client);
+    if (!store) {
+      store = new RedisStore(client);
+      RedisStore.known.set(client, store);
+    }
+    return store;
+  }
+
+  constructor(
+    client: RedisClient,
+    readonly clock: Clock = systemClock,
+  ) {
+    this.connection = Connection.of(client);
+    this.runner = new ScriptRunner(client);
+  }
+
+  get place(): string {
+    return `Redis at ${addressOf(this.connection.client)}`;
+  }
+
+  get logger(): JobQueueLogger {
+    return this.connection.logger;
+  }
+
+  set logger(logger: JobQueueLogger) {
+    this.connection.logger = logger;
+  }
+
+  get isReady(): boolean {
+    return this.connection.ready && this.connection.facts !== undefined;
+  }
+
+  get isSharded(): boolean {
+    return this.connection.facts?.cluster ?? false;
+  }
+
+  get sendsLater(): boolean {
+    return isAutoPipelinedForeignClient(this.connection.client);
+  }
+
+  whenReady(): Promise<void> {
+    return this.connection.whenReady();
+  }
+
+  async open(
+    queue: string,
+    options: ResolvedQueueOptions,
+    { timeoutMs }: Required<CallLimit>,
+  ): Promise<QueueCalls> {
+    const { cluster } = await this.connection.answer(timeoutMs, () => this.connection.inspect());
+    const { prefix, hashTag = cluster } = options;
+    return new QueueCalls(new QueueKeys(queue, { prefix, hashTag }), options);
+  }
+
+  /** Where the text of a script is asked for, a process that has died meanwhile does not send it: so it is sent before. */
+  async prepare(calls: StoreCalls): Promise<void> {
+    const start = calls.start({ id: '', token: this.clock.randomId() });
+    await Promise.all([
+      requireRights(this.connection, keysOf(calls)),
+      this.exec(start, { timeoutMs: LONGEST_TRIP_MS }).catch(() => undefined), // the first start teaches it then
+    ]);
+  }
+
+  exec<Answer>(call: StoreCall<Answer>, { timeoutMs }: CallLimit = {}): Promise<Answer> {
+    const run = () => this.runner.run(call as RedisCall<Answer>);
+    return timeoutMs === undefined ? run() : this.connection.answer(timeoutMs, run);
+  }
+
+  patience(askedAtMs: number): (limitMs: number) => number {
+    return patienceWith(this.connection.client, askedAtMs);
+  }
+
+  transport(logger: JobQueueLogger): RetryingTransport {
+    return new RetryingTransport(this.connection.client, this.runner, logger);
+  }
+
+  workerWait(worker: string, queues: readonly StoreCalls[], logger: JobQueueLogger): RedisWorkerWait {
+    return new RedisWorkerWait(this.connection, worker, queues as readonly QueueCalls[], logger);
+  }
+
+  consumerWait(queue: StoreCalls): WakeWait {
+    return new WakeWait(this.connection, keysOf(queue).wake);
+  }
+
+  subscribe(queue: StoreCalls, listener: (event: JobEvent) => void): Promise<() => void> {
+    return EventSubscriber.of(this.connection).listen(keysOf(queue).events, listener);
+  }
+
+  readonly replicated = {
+    patience: (askedAtMs: number) => {
+      const { sender = this.connection.client } = DurableConnection.of(this.connection);
+      return patienceWith(sender, askedAtMs);
+    },
+    ready: (): Promise<void> => DurableConnection.of(this.connection).ready(),
+    send: (queue: StoreCalls, jobs: readonly EncodedJob[], policy: ReplicationOptions) => {
+      const calls = queue as QueueCalls;
+      return DurableConnection.of(this.connection).send(calls.enqueue(jobs), calls.keys.stats, policy);
+    },
+  };
+
+  audit(
+    queue: StoreCalls,
+    options: Required<DoctorOptions>,
+    { timeoutMs }: Required<CallLimit>,
+  ): Promise<DoctorReport> {
+    const access = {
+      client: this.connection.client,
+      run: <Answer>(call: RedisCall<Answer>) => this.exec(call, { timeoutMs }),
+      ask: <Answer>(question: () => Promise<Answer>) => this.connection.answer(timeoutMs, question),
+    };
+    return new Doctor(access, queue as QueueCalls, options).run();
+  }
+
+  closeIdle(): void {
+    EventSubscriber.of(this.connection).closeIdle();
+    DurableConnection.of(this.connection).closeIdle();
+  }
+}
+
+function patienceWith(client: RedisClient, askedAtMs: number): (limitMs: number) => number {
+  const silence = silenceOf(client, askedAtMs);
+  return (limitMs) => silence.remainingMs(limitMs);
+}
+
+/** The calls that this store is given are those that it made. */
+function keysOf(calls: StoreCalls): QueueKeys {
+  return (calls as QueueCalls).keys;
+}

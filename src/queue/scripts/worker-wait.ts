@@ -1,0 +1,73 @@
+import type { Connection } from '../redis/connection.js';
+import type { RedisClient } from '../redis/redis-client.js';
+import { isPassing, RetryingTransport } from '../redis/retrying-transport.js';
+import { ScriptRunner } from '../redis/script-runner.js';
+import type { JobQueueLogger } from '../model/logger.js';
+import type { WaitOutcome, WorkerWait } from '../store/queue-store.js';
+import type { StoreCall } from '../store/store-call.js';
+import type { StoreCalls } from '../store/store-calls.js';
+import type { QueueCalls } from './queue-calls.js';
+
+/** How long the answer to a wait may take beyond the wait, in ms. The connection is ours alone, so it is cut soon. */
+const LONGEST_WAIT_TRIP_MS = 2_000;
+
+/** What `lua/job/cancel.lua` adds to the key of the worker. */
+const CANCEL_MARKER = 'cancel';
+
+/** How long a nudge that no wait has taken is kept, in ms. */
+const NUDGE_KEPT_MS = 10_000;
+
+/**
+ * A worker's blocking connection. Behind the blocking command travel the claims themselves, so that a job that arrives starts
+ * after one step, not after a wake-up and another round trip. A marker on a key of its own ends the wait; a cancel of a job that runs
+ * here comes by the same key, of the queue whose slot it can reach.
+ */
+export class RedisWorkerWait implements WorkerWait {
+  private readonly own: RedisClient;
+  private readonly blocking: RetryingTransport;
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly worker: string,
+    private readonly queues: readonly QueueCalls[],
+    logger: JobQueueLogger,
+  ) {
+    this.own = connection.duplicate('waiting for jobs');
+    this.blocking = new RetryingTransport(this.own, new ScriptRunner(this.own), logger, LONGEST_WAIT_TRIP_MS);
+  }
+
+  async wait<Answers extends unknown[]>(
+    queues: readonly StoreCalls[],
+    ms: number,
+    calls: { [Index in keyof Answers]: StoreCall<Answers[Index]> },
+  ): Promise<WaitOutcome<Answers>> {
+    let refusal: WaitOutcome<Answers>['refusal'];
+    let cancelIn: StoreCalls | undefined;
+    const outcomes = await this.blocking.carry<Answers>(calls, {
+      keys: [...this.queues.map(this.nudgeKeyOf), ...queues.map((queue) => (queue as QueueCalls).keys.wake)],
+      seconds: ms / 1_000,
+      onMarker: (key, member) => {
+        cancelIn =
+          member === CANCEL_MARKER ? this.queues.find((queue) => this.nudgeKeyOf(queue) === key) : undefined;
+      },
+      onRefusal: (error) => (refusal = { error, passes: isPassing(error) }),
+    });
+    return { outcomes, cancelIn, refusal };
+  }
+
+  interrupt(): void {
+    const { client } = this.connection;
+    const key = this.nudgeKeyOf(this.queues[0]!);
+    const told = [client.zadd(key, 0, '1'), client.pexpire(key, NUDGE_KEPT_MS)];
+    Promise.all(told).catch(() => undefined); // the wait ends by itself within a second
+  }
+
+  private readonly nudgeKeyOf = ({ keys }: QueueCalls): string => keys.nudge(this.worker);
+
+  close(): void {
+    this.blocking.close();
+    if (this.own.status !== 'end') {
+      this.own.disconnect(); // twice, it would keep a timer for two seconds
+    }
+  }
+}

@@ -1,0 +1,182 @@
+// The seam between the runtime (queues, workers) and what keeps the jobs.
+import type { Clock } from '../model/clock.js';
+import type { DoctorOptions, DoctorReport } from '../model/doctor-report.js';
+import type { JobEvent } from '../model/job-event.js';
+import type { JobQueueLogger } from '../model/logger.js';
+import type { ResolvedQueueOptions } from '../model/queue-options.js';
+import type { EncodedJob, EnqueueAnswer } from './enqueue-call.js';
+import type { StoreCall } from './store-call.js';
+import type { StoreCalls } from './store-calls.js';
+
+/** The outcome of one call of several that travelled together. */
+export type Settled<Answer> = { ok: true; answer: Answer } | { ok: false; error: Error };
+
+/** How long a call may take. */
+export interface CallLimit {
+  /** In ms. Without: as long as the connection lasts. */
+  timeoutMs?: number;
+}
+
+/** How many replicas must have a job, and how long to wait for them. */
+export interface ReplicationOptions {
+  replicas: number;
+  /** In ms. */
+  timeoutMs: number;
+  /** How long the server may take beside that, in ms, before its connection is taken for dead. */
+  answerMs: number;
+}
+
+/**
+ * Where queues are kept: a Redis server or Cluster behind one client, or the memory of a test. Queues, workers, results and
+ * operators know storage only by this interface. Every step on a queue is a {@link StoreCall}, made by {@link StoreCalls};
+ * the store runs the calls one by one, in round trips, or behind a wait.
+ *
+ * A new verb is a method of StoreCalls in each store; the model test then holds the stores against each other.
+ */
+export interface QueueStore {
+  /** The time and the chance of all queues and workers on this store. */
+  readonly clock: Clock;
+  /** Where the store is, for errors: `Redis at localhost:6379`. Without a password. */
+  readonly place: string;
+  /** Where errors go of what the store does by itself. */
+  logger: JobQueueLogger;
+
+  /** True while the store is connected and known to be suitable. */
+  readonly isReady: boolean;
+  /** True where queues lie on several masters, of which one may be away while the others are there. */
+  readonly isSharded: boolean;
+  /** True where a call leaves only after the tick in which it was handed over. */
+  readonly sendsLater: boolean;
+
+  /**
+   * Waits until the store is connected and known to be suitable. Without a limit of its own.
+   *
+   * @throws RedisUnsuitableError, RedisPermissionError
+   */
+  whenReady(): Promise<void>;
+
+  /**
+   * Returns the calls of one queue, once the store knows how the queue is kept.
+   *
+   * @throws RedisUnsuitableError, also where the store does not answer in time
+   */
+  open(queue: string, options: ResolvedQueueOptions, limit: Required<CallLimit>): Promise<StoreCalls>;
+
+  /**
+   * Makes ready for a worker: no call will be refused halfway, and the first start of a job costs no more than the next.
+   *
+   * @throws RedisPermissionError that names what the user of the connection may not do
+   */
+  prepare(calls: StoreCalls): Promise<void>;
+
+  /**
+   * Runs one call. With a limit it waits for the store to be ready, and replaces a connection that does not answer.
+   *
+   * @throws RedisUnsuitableError where no answer came in time: the step may have been done
+   */
+  exec<Answer>(call: StoreCall<Answer>, limit?: CallLimit): Promise<Answer>;
+
+  /**
+   * Returns how much longer an answer may take, in ms, since bytes move over the connection; 0 where it is late.
+   *
+   * @param askedAtMs when the answer was asked for, by `clock.monotonic`
+   */
+  patience(askedAtMs: number): (limitMs: number) => number;
+
+  /** Returns a way to run calls of a worker until each has an answer, through outages of any length. */
+  transport(logger: JobQueueLogger): StoreTransport;
+
+  /** Returns a worker's wait for jobs of some queues, and for cancels, on a connection of its own. */
+  workerWait(worker: string, queues: readonly StoreCalls[], logger: JobQueueLogger): WorkerWait;
+
+  /** Returns the wait of a manual consumer for jobs of one queue. */
+  consumerWait(queue: StoreCalls): ConsumerWait;
+
+  /**
+   * Listens to the events of a queue. Resolves, once the store has confirmed it, with the function that ends it.
+   *
+   * @throws RedisPermissionError
+   */
+  subscribe(queue: StoreCalls, listener: (event: JobEvent) => void): Promise<() => void>;
+
+  /** The way of enqueues that wait for replicas. */
+  readonly replicated: ReplicatedEnqueues;
+
+  /** Audits a queue; see JobQueue.doctor. */
+  audit(queue: StoreCalls, options: Required<DoctorOptions>, limit: Required<CallLimit>): Promise<DoctorReport>;
+
+  /** Closes the connections that nobody uses now; each opens again by itself. */
+  closeIdle(): void;
+}
+
+/** Runs the calls of a worker. Each can be repeated, so a call without an answer is sent again as it was. */
+export interface StoreTransport {
+  /** Runs the calls in one round trip, in order. Resolves when each has its answer, or an error that will not pass. */
+  carry<Answers extends unknown[]>(calls: {
+    [Index in keyof Answers]: StoreCall<Answers[Index]>;
+  }): Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }>;
+  /** Ends all waiting: a call without an answer by now gets none. */
+  close(): void;
+}
+
+/** What a wait came to. */
+export interface WaitOutcome<Answers extends unknown[]> {
+  outcomes: { [Index in keyof Answers]: Settled<Answers[Index]> };
+  /** The queue in which a cancel was asked for of a job that the worker has claimed; it may have ended the wait. */
+  cancelIn?: StoreCalls;
+  /** Set where the store refused to wait: the calls ran at once. */
+  refusal?: { error: Error; passes: boolean };
+}
+
+/** A worker's wait for jobs; one at a time. */
+export interface WorkerWait {
+  /**
+   * Waits until a job of one of the queues can be claimed, or a cancel of a job of the worker is asked for, at most `ms`, and
+   * then runs the calls.
+   *
+   * @param queues whose jobs are waited for, the first with precedence; none: only cancels
+   */
+  wait<Answers extends unknown[]>(
+    queues: readonly StoreCalls[],
+    ms: number,
+    calls: { [Index in keyof Answers]: StoreCall<Answers[Index]> },
+  ): Promise<WaitOutcome<Answers>>;
+  /** Ends the wait that is in flight; its calls run. */
+  interrupt(): void;
+  /** Closes its connection, and waits for no answer any more. */
+  close(): void;
+}
+
+/** A manual consumer's wait for jobs. Several waits at a time share one. */
+export interface ConsumerWait {
+  /** Resolves when a job may have come, or after `ms`. */
+  wait(ms: number): Promise<void>;
+  close(): void;
+}
+
+/** Enqueues that are acknowledged by replicas. */
+export interface ReplicatedEnqueues {
+  /** Resolves when its connection is there, so that a failure before is a failure to send. */
+  ready(): Promise<void>;
+  /** See QueueStore: of its own connection. */
+  patience(askedAtMs: number): (limitMs: number) => number;
+  /** Enqueues, and waits for the replicas; each answer says how many acknowledged it in time. */
+  send(queue: StoreCalls, jobs: readonly EncodedJob[], policy: ReplicationOptions): Promise<EnqueueAnswer[]>;
+}
+
+/** A queue as its own parts see it: the way to run a step on it. */
+export interface QueueAccess {
+  readonly name: string;
+  readonly options: ResolvedQueueOptions;
+  readonly store: QueueStore;
+  /** Returns the calls of this queue, once the store knows how it is kept. */
+  calls(): Promise<StoreCalls>;
+  /** How long a step may take without a limit of its own: `enqueueTimeoutMs`, at least a second. */
+  readonly limit: Required<CallLimit>;
+  /**
+   * Runs one step.
+   *
+   * @throws RedisUnsuitableError where no answer came in time: the step may have been done
+   */
+  exec<Answer>(build: (calls: StoreCalls) => StoreCall<Answer>, limit?: CallLimit): Promise<Answer>;
+}

@@ -1,0 +1,57 @@
+// The verbs of recurring jobs; see lua/schedule.
+import type { Recurrence, ScheduleRecord, StoredSchedule } from '../model/schedule.js';
+import type { StoreCall } from './store-call.js';
+
+/** A schedule that is due, as a look at the queue saw it. */
+export interface DueSchedule {
+  id: string;
+  /** Server time, in ms. */
+  dueAtMs: number;
+  version: string;
+  /** JSON of a Recurrence. */
+  recurrence: string;
+}
+
+/** What a look found. */
+export interface DueLook {
+  /** Server time, in ms. */
+  nowMs: number;
+  /** ms until the next schedule is due, beside those that are; undefined when there is none. */
+  nextDueInMs: number | undefined;
+  /** Whether more are due than were looked at. */
+  more: boolean;
+  due: DueSchedule[];
+}
+
+export type UpsertAnswer = 'created' | 'changed' | 'unchanged' | 'held' | 'declared' | 'next';
+export type TickOutcome = 'enqueued' | 'kept' | 'skipped' | 'lost';
+
+export type ResumeAnswer =
+  { answer: 'resumed' | 'missing' } | { answer: 'next'; nowMs: number; version: string; recurrence: Recurrence };
+
+export interface ScheduleVerbs {
+  /** @param worker who declares it in code; undefined for a call */
+  upsert(
+    schedule: StoredSchedule,
+    worker: string | undefined,
+    nextDueMs: number | undefined,
+  ): StoreCall<{ answer: UpsertAnswer; nowMs: number }>;
+  declare(
+    worker: string,
+    declares: boolean,
+    schedules: readonly Pick<StoredSchedule, 'id' | 'version'>[],
+  ): StoreCall<('declared' | 'held' | 'upsert')[]>;
+  due(limit: number): StoreCall<DueLook>;
+  tick(ticks: readonly (DueSchedule & { nextDueMs: number })[]): StoreCall<TickOutcome[]>;
+  run(
+    id: string,
+    jobId: string,
+  ): StoreCall<{ answer: 'added' | 'exists' | 'kept' | 'missing'; jobId: string; name: string }>;
+  pause(id: string): StoreCall<'paused' | 'missing'>;
+  /** @param next the next due time, and the version of the definition that it comes from */
+  resume(id: string, next?: { dueMs: number; version: string }): StoreCall<ResumeAnswer>;
+  remove(id: string): StoreCall<'removed' | 'missing' | 'declared'>;
+  list(offset: number, limit: number): StoreCall<ScheduleRecord[]>;
+  /** Answers a list of one, or of none. */
+  get(id: string): StoreCall<ScheduleRecord[]>;
+}

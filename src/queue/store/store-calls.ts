@@ -1,0 +1,281 @@
+// The verbs of a store: each method makes one call. What the verb does is told once, in the header of its script in lua/.
+import type {
+  ClaimRef,
+  ClaimedJob,
+  JobRecord,
+  JobStatus,
+  QueueStats,
+  RefusedJob,
+  StoredError,
+} from '../model/job.js';
+import type { QueueLimits, ResolvedQueueOptions } from '../model/queue-options.js';
+import type { EncodedJob, EnqueueAnswer } from './enqueue-call.js';
+import type { ScheduleVerbs } from './schedule-verbs.js';
+import type { StoreCall } from './store-call.js';
+
+/** The limits of a handler that has its own. */
+export interface AttemptLimits {
+  name: string;
+  maxAttempts: number;
+  maxCrashes: number;
+}
+
+/** What the handler of a name keeps of its jobs, where that is less than the queue keeps. */
+export interface HandlerRetention {
+  completedHistory?: number;
+  cancelledHistory?: number;
+  deadLetterCap?: number;
+  deadLetterAgeMs?: number;
+  resultTtlMs?: number;
+  cancelledTtlMs?: number;
+}
+
+export interface ClaimRequest {
+  count: number;
+  token: string;
+  worker: string;
+  /** Which of the worker's claim streams this is; each has one claim under way at a time. */
+  stream: string;
+  /** Limits by job name, for handlers that have their own. */
+  attemptLimits?: readonly AttemptLimits[];
+  /**
+   * How many of the jobs begin at once: each other is held until `start`, so that the death of its claimer is not its crash,
+   * and one on its last chance runs alone. Absent where the claimer does not say what begins: nothing is held.
+   */
+  slots?: number;
+  /** How many bytes of payload the claim may bring; its first job comes in any case. Absent for no bound. */
+  mostBytes?: number;
+  /** Set where the claimer takes only jobs whose names it handles, and leaves the others in their places. */
+  only?: OnlyNames;
+}
+
+/** The jobs that a claimer takes, where it met one that it does not handle. */
+export interface OnlyNames {
+  /** All its handlers. */
+  limits: readonly AttemptLimits[];
+  /** Where to look for their jobs, as the last claim said; -1: at the front and the back only. */
+  cursor: number;
+}
+
+/** What one claim got. */
+export interface ClaimAnswer {
+  readonly jobs: ClaimedJob[];
+  readonly refused: RefusedJob[];
+  /** ms until the next scheduled job is due; undefined when none is scheduled or the claim did not look. */
+  readonly nextDueInMs: number | undefined;
+  /** True where the bytes of the claim were reached and more jobs wait. */
+  readonly isFull: boolean;
+  /** True where the queue has limits for the whole fleet. */
+  isLimited: boolean;
+  /** What the claim left to others; absent where it took whatever came first. */
+  left?: LeftJobs;
+}
+
+/** What a claim of certain names only saw of other jobs. */
+export interface LeftJobs {
+  /** Where the next claim is to look; -1: all jobs were looked at. */
+  cursor: number;
+  /** Whether a live worker handles one of them. */
+  elsewhere: boolean;
+  /** The names among them that no live worker handles. */
+  unserved: readonly string[];
+}
+
+export interface Completion extends ClaimRef {
+  /** JSON, or '' for none. */
+  result: string;
+  resultTtlMs?: number;
+}
+
+export interface ExtendAnswer {
+  /** Ids of jobs whose claim is no longer the caller's. */
+  lost: string[];
+  cancelRequested: string[];
+}
+
+export interface Failure extends ClaimRef {
+  error: StoredError;
+  /** No retry, whatever attempts are left. */
+  final: boolean;
+  backoffMs: number;
+  /** Whether its handler was called: then its attempt counts, whether or not its start reached the store. */
+  begun?: boolean;
+}
+
+export interface Release extends ClaimRef {
+  reason: 'interruption' | 'snooze' | 'rate_limited' | 'unhandled';
+  delayMs: number;
+  /** For `unhandled`, where the producer stored no name: the name that was found in the payload. */
+  name?: string;
+}
+
+export type FailOutcome = 'retry' | 'failed' | 'cancelled' | 'lost';
+export type ReleaseOutcome = 'released' | 'failed' | 'cancelled' | 'lost';
+export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'missing';
+
+/** A job that a sweep took back, and what became of it. */
+export interface ReclaimedJob {
+  id: string;
+  status: JobStatus;
+}
+
+/** What producers, consumers and workers do with jobs. */
+export interface JobVerbs {
+  /** Its `decode` throws an EnqueueRejected where nothing was written. */
+  enqueue(jobs: readonly EncodedJob[]): StoreCall<EnqueueAnswer[]>;
+  claim(request: ClaimRequest): StoreCall<ClaimAnswer>;
+  /** Lengthens the claims that one request makes, whose answer is still on its way. Answers how many were made. */
+  extendBatch(request: Pick<ClaimRequest, 'worker' | 'stream' | 'token'>): StoreCall<number>;
+  /** Says that a job starts which waited in its worker. Answers that, or why it must not. */
+  start(claim: Pick<ClaimRef, 'id' | 'token'>): StoreCall<'started' | 'lost' | StoredError>;
+  /** Answers only the claims that need attention. @param visibilityMs default: the queue's */
+  extend(claims: readonly Pick<ClaimRef, 'id' | 'token'>[], visibilityMs?: number): StoreCall<ExtendAnswer>;
+  /**
+   * Answers the positions, from 0, of the claims that were lost.
+   *
+   * @param isLimited whether the queue has limits, so that a worker is woken for each slot that is free
+   */
+  complete(completions: readonly Completion[], isLimited?: boolean): StoreCall<number[]>;
+  fail(failures: readonly Failure[]): StoreCall<FailOutcome[]>;
+  release(releases: readonly Release[]): StoreCall<ReleaseOutcome[]>;
+  /** Answers whether the name was written. */
+  name(job: Pick<ClaimedJob, 'id' | 'token' | 'name'>): StoreCall<boolean>;
+  /** Answers whether the claim was current. */
+  progress(claim: Pick<ClaimRef, 'id' | 'token'>, progress: string): StoreCall<boolean>;
+  /** Answers whether the claim was current. */
+  log(claim: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]): StoreCall<boolean>;
+}
+
+/** What runs by the clock, whoever calls it, in bounded slices. */
+export interface SweepVerbs {
+  /** @param gapMs a gap between sweeps that means the store was away; @param waitMs how long to wait after one */
+  reclaim(
+    limit: number,
+    gapMs: number,
+    waitMs: number,
+    everyMs?: number,
+  ): StoreCall<{ reclaimed: ReclaimedJob[]; more: boolean }>;
+  /** Answers how many were moved. */
+  promote(limit: number): StoreCall<number>;
+  /** Takes over what clients of the Redis pattern left. @param paceMs as of tidy */
+  adopt(limit: number, paceMs?: number): StoreCall<{ reclaimed: ReclaimedJob[]; deadLetters: number }>;
+  /**
+   * Answers whether more is left to tidy.
+   *
+   * @param paceMs it does nothing where another call with a pace began less long ago; 0: whatever others do
+   */
+  tidy(limit: number, paceMs?: number): StoreCall<boolean>;
+}
+
+/** What operators do with a queue and its jobs. */
+export interface AdminVerbs {
+  get(id: string): StoreCall<JobRecord | null>;
+  list(status: JobStatus, offset: number, limit: number): StoreCall<JobRecord[]>;
+  stats(): StoreCall<QueueStats>;
+  /** Answers the time of the store, in ms. */
+  now(): StoreCall<number>;
+  cancel(id: string): StoreCall<CancelAnswer>;
+  /** Answers the job too, where this request cancelled it. */
+  cancelAndTell(id: string, request: string): StoreCall<{ answer: CancelAnswer; cancelled?: JobRecord }>;
+  /** Answers in how many ms the start would be, and the expiry, where the job would have expired by then. */
+  reschedule(
+    id: string,
+    start: { delayMs: number } | { runAtMs: number },
+  ): StoreCall<'scheduled' | 'pending' | 'refused' | 'missing' | { startsInMs: number; expiresInMs: number }>;
+  remove(id: string): StoreCall<'removed' | 'processing' | 'missing'>;
+  /** @param payload JSON that takes the place of the stored one */
+  redrive(ids: readonly string[], payload?: string): StoreCall<number>;
+  /** Answers how many were deleted, and how many the next call passes over; undefined when no more are old. */
+  clean(
+    place: JobStatus | 'prioritized',
+    olderThanMs: number,
+    limit: number,
+    passed: number,
+  ): StoreCall<{ deleted: number; next: number | undefined }>;
+  purge(limit: number): StoreCall<{ deleted: number; more: boolean }>;
+  pause(): StoreCall<boolean>;
+  resume(): StoreCall<boolean>;
+}
+
+/** The limits of a queue as they hold now. */
+export interface LimitsInForce extends QueueLimits {
+  /** Who set them: `set` at run time, `configuration` of a worker, or `none`. */
+  source: 'set' | 'configuration' | 'none';
+  /** Until when the queue rests, since a handler threw a RateLimitedError. Absent: it does not rest. */
+  restsUntil?: Date;
+  /** When the rate lets the next job start. Absent: now. */
+  nextStartAt?: Date;
+}
+
+/** Which jobs wait although no live worker handles their names. */
+export interface UnservedJobs {
+  /** Positions in the call. */
+  waiting: number[];
+  /** How many workers live. */
+  workers: number;
+  /** Some of the names that they handle. */
+  names: string[];
+}
+
+/** The limits of a queue for the whole fleet. */
+export interface LimitVerbs {
+  limits(): StoreCall<LimitsInForce>;
+  setLimits(limits: QueueLimits): StoreCall<void>;
+  clearLimits(): StoreCall<void>;
+}
+
+/** What workers tell the store of themselves and of their jobs. */
+export interface FleetVerbs {
+  /** Announces a worker with the limits of its handlers, or takes that back. */
+  announce(
+    worker: string,
+    serves: boolean,
+    handlers?: readonly (AttemptLimits & HandlerRetention)[],
+  ): StoreCall<void>;
+  unserved(jobs: readonly { id: string; name: string }[]): StoreCall<UnservedJobs>;
+  /** Answers whether somebody may have heard it. */
+  tell(job: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck'): StoreCall<boolean>;
+}
+
+/** Which dead letters are meant. */
+export interface DeadLetterQuery {
+  order: 'oldest' | 'newest';
+  name?: string;
+  error?: string;
+  olderThanMs?: number;
+  newerThanMs?: number;
+  /** The last time of failure that counts, server time in ms. */
+  untilMs?: number;
+  /** Where to go on; absent: from the beginning. */
+  place?: DeadLetterPlace;
+}
+
+/** A place among the dead letters: the one that was looked at last. */
+export interface DeadLetterPlace {
+  at: string;
+  id: string;
+}
+
+export interface DeadLetterSlice {
+  /** Server time, in ms. */
+  nowMs: number;
+  /** Where to go on; undefined when nothing is left. */
+  next: DeadLetterPlace | undefined;
+  /** `job` where it was asked for, and its hash is there. */
+  found: { id: string; at: string; job?: JobRecord }[];
+}
+
+export interface DeadLetterVerbs {
+  list(query: DeadLetterQuery, looks: number, most: number, withJobs: boolean): StoreCall<DeadLetterSlice>;
+  /** @param letters with the time of failure as `list` said it; without: whenever it failed */
+  discard(letters: readonly { id: string; at?: string }[]): StoreCall<number>;
+}
+
+/** The calls of one queue: every step that can be taken on it. */
+export interface StoreCalls extends JobVerbs, SweepVerbs, AdminVerbs, LimitVerbs, FleetVerbs {
+  /** Tells the queue from others of its store. */
+  readonly key: string;
+  readonly options: ResolvedQueueOptions;
+  readonly deadLetters: DeadLetterVerbs;
+  readonly schedules: ScheduleVerbs;
+}
