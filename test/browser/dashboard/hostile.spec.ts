@@ -2,6 +2,7 @@ import { afterEach, beforeAll, expect, it } from '@jest/globals';
 import { violationsInEveryLook } from '../../support/browser/axe.js';
 import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
 import { startWorld, type DashboardWorld } from '../../support/browser/dashboard-world.js';
+import { inside } from '../../support/queue/inside.js';
 
 const SCRIPT = '<img src=x onerror="window.hacked = true"><script>window.hacked = true</script>';
 /** Turns what follows it around, where nothing isolates it. */
@@ -27,8 +28,8 @@ beforeAll(async () => {
     await queue.fail(job!, error);
   }
   // As a client in another language may write it.
-  const { keys } = await queue.scripts();
-  const client = queue.connection.client;
+  const { keys } = await inside(queue).scripts();
+  const client = inside(queue).connection.client;
   await client.hset(keys.job('{"a b"}/../%2F#?&'), {
     payload: 'not {json',
     status: 'pending',

@@ -4,6 +4,7 @@ import { filter, firstValueFrom, map, take, toArray } from 'rxjs';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually } from '../../support/faults/wait.js';
 import { handlerOf, KeptLog, signal, startApp } from '../app.js';
+import { inside } from '../../support/queue/inside.js';
 
 async function listeners(queue: string): Promise<number> {
   return Number((await connect().pubsub('NUMSUB', `queue:${queue}:events`))[1]);
@@ -201,8 +202,8 @@ describe('service.events', () => {
     const told: unknown[] = [];
     jobs.events.where({ queue }).subscribe((event) => told.push(event));
     await eventually(async () => (await listeners(queue)) === 1);
-    const { client } = jobs.queue(queue).connection;
-    const { keys } = await jobs.queue(queue).scripts();
+    const { client } = inside(jobs.queue(queue)).connection;
+    const { keys } = await inside(jobs.queue(queue)).scripts();
     const bad = ['5', '{"id":5,"status":"completed"}', '{"id":"x","status":"nonsense"}', '{"id":"x","status":{}}'];
     for (const message of bad) await client.publish(keys.events, message);
     await run(queue);
