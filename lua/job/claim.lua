@@ -104,7 +104,7 @@ end
 
 if #ids > 0 then
 --@include lib/settle/claim_ids
-  if more or due_waits then
+  if more or full or due_waits then
     redis.call('ZADD', wake, '0', '1')
   end
 end

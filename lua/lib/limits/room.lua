@@ -3,7 +3,7 @@
 -- charge(ids): takes what the jobs cost from the rate; jobs that cost more than is left are put back to the front.
 -- The rate is GCRA: one number, the theoretical arrival time (tat) in microseconds of the server. A burst of n lets n jobs
 -- start at once; then one starts every interval. An idle time earns no more than the burst, since tat is never below now.
--- Needs: job, pending, prioritized, claims, settings, now, time.
+-- Needs: job, pending, prioritized, claims, settings, now, time, most_bytes, full.
 local max_running, interval, burst, tat, rests_until = unpack(redis.call('HMGET', settings, 'max_running',
   'rate_interval_us', 'rate_burst', 'rate_tat_us', 'rests_until_ms'))
 max_running, interval, burst = tonumber(max_running or nil), tonumber(interval or nil), tonumber(burst or nil)
@@ -46,10 +46,24 @@ local function put_back(ids, from)
   end
 end
 
+-- What exceeds the bytes of the claim goes back before it is paid for.
+local function leave_beyond_bytes(ids)
+  local taken = 0
+  for i, id in ipairs(ids) do
+    taken = taken + (tonumber(redis.pcall('HSTRLEN', job .. id, 'payload')) or 0)
+    if taken > most_bytes and i > 1 then
+      put_back(ids, i)
+      full = true
+      return
+    end
+  end
+end
+
 local function charge(ids)
   if not interval or #ids == 0 then
     return nil
   end
+  leave_beyond_bytes(ids)
   local units, spent = math.floor((now_us + burst * interval - tat) / interval + 1e-6), 0
   local wait
   for i, id in ipairs(ids) do

@@ -67,6 +67,16 @@ describe('claim.lua: bounded by bytes', () => {
     }
   });
 
+  it('does not charge the rate of the queue for what it leaves', async () => {
+    const q = testQueue();
+    await q.redis.hset(q.keys.settings, { rate_interval_us: 60_000_000, rate_burst: 3 });
+    await addSized(q, { a: 400, b: 400, c: 400 });
+    for (const id of ['a', 'b', 'c']) {
+      const answer = await q.run(q.claimCall(3, { mostBytes: 400, slots: 3 }));
+      expect([idsOf(answer), answer.isFull]).toEqual([[id], id !== 'c']);
+    }
+  });
+
   it('gives no fence to what it leaves', async () => {
     const q = testQueue();
     await addSized(q, { a: 400, b: 400, c: 400 });
