@@ -24,6 +24,9 @@ interface Taken {
 /** Results of more bytes travel in several trips: heartbeats and claims would wait behind them. */
 const MOST_RESULT_BYTES = 256 * 1_024;
 
+/** Why a job goes back to the front, or the whole queue rests: nothing behind it may be claimed before. */
+const GOES_FIRST = new Set<Release['reason']>(['interruption', 'rate_limited']);
+
 /** Who is told what became of the settlements. */
 export interface OutboxOwner {
   readonly reports: JobReporter;
@@ -79,7 +82,7 @@ export class SettlementBuffer {
     };
     this.inFlight += before - this.waiting;
     this.taken = taken;
-    this.interruptionUnderWay = taken.releases.some(({ settlement }) => settlement.reason === 'interruption');
+    this.interruptionUnderWay = taken.releases.some(({ settlement }) => GOES_FIRST.has(settlement.reason));
     return taken;
   }
 
