@@ -1,0 +1,52 @@
+// How the attempts of a job ended that did not complete; see lua/lib/settle/attempt_log.lua.
+import type { StoredError } from '../../queue/model/job.js';
+import type { Hash, MemoryQueue } from './memory-queue.js';
+
+const MOST_LOGGED = 20;
+
+interface LoggedAttempt {
+  attempt: number;
+  fence: number;
+  outcome: string;
+  startedAt: number;
+  endedAt: number;
+  worker: string | null;
+  error: StoredError | null;
+}
+
+/** How claims end that count as no attempt. */
+export const GIVES_BACK = new Set(['snooze', 'interruption', 'rate_limited', 'unhandled']);
+
+function logOf(job: Hash): LoggedAttempt[] {
+  return (job.attempt_log ?? '')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as LoggedAttempt);
+}
+
+export function logAttempt(queue: MemoryQueue, job: Hash, outcome: string, error: StoredError | null = null): void {
+  const log = logOf(job);
+  while (log.length >= MOST_LOGGED) {
+    log.splice(
+      Math.max(
+        0,
+        log.findIndex((entry) => GIVES_BACK.has(entry.outcome)),
+      ),
+      1,
+    );
+  }
+  log.push({
+    attempt: Number(job.attempts ?? 0),
+    fence: Number(job.fence ?? 0),
+    outcome,
+    startedAt: Number(job.claimed_at_ms ?? 0),
+    endedAt: queue.now,
+    worker: job.worker ?? null,
+    error,
+  });
+  job.attempt_log = log.map((entry) => JSON.stringify(entry)).join('\n');
+}
+
+export function loggedOutcome(job: Hash | undefined, fence: number): string | undefined {
+  return job && logOf(job).find((entry) => entry.fence === fence)?.outcome;
+}

@@ -1,0 +1,189 @@
+// Claim: which jobs, and what it writes; see lua/job/claim.lua. The reply is decoded as that of the script is.
+import { refusalOf } from '../../queue/store/claim-refusal.js';
+import type { StoredError } from '../../queue/model/job.js';
+import type { ClaimAnswer, ClaimRequest } from '../../queue/store/store-calls.js';
+import { decodeClaim, decodeNamedClaim } from '../../queue/scripts/decode-job.js';
+import { type Batch, type Hash, type MemoryQueue } from './memory-queue.js';
+
+/** What one job has in the reply of lua/job/claim.lua. */
+type ReplyEntry = [string, string, string | null, number, unknown[]];
+
+interface Taken {
+  ids: string[];
+  left?: { elsewhere: boolean };
+}
+
+export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimAnswer {
+  const { worker, stream, token, only, attemptLimits = [] } = request;
+  const claimer = `${worker}:${stream}`;
+  const last = queue.batches.get(claimer);
+  const entries: ReplyEntry[] = [];
+  let dueInMs = -1;
+  let left: Taken['left'];
+  if (last?.token === token) {
+    entries.push(...repeated(queue, last));
+  } else {
+    queue.promote(Math.max(request.count, 100));
+    const rests = queue.pausedAt !== undefined || queue.restsUntil > queue.now;
+    const taken: Taken = rests ? { ids: [] } : take(queue, request);
+    left = taken.left;
+    const soonest = queue.scheduled.members()[0];
+    if (queue.pausedAt === undefined && soonest !== undefined) {
+      dueInMs = Math.max(0, queue.scheduled.score(soonest)! - queue.now);
+    }
+    entries.push(...claimAll(queue, request, claimer, taken.ids));
+    if (taken.ids.length > 0 && (queue.hasClaimable || dueInMs === 0)) {
+      queue.host.wake(queue.name);
+    }
+  }
+  const reply = [queue.now, dueInMs, 0, ...entries.flat(1)];
+  const maxAttemptsOf = (name: string) =>
+    (only?.limits ?? attemptLimits).find((limit) => limit.name === name)?.maxAttempts ?? queue.options.maxAttempts;
+  return only
+    ? decodeNamedClaim([reply, -1, left?.elsewhere ? 1 : 0], queue.name, token, maxAttemptsOf)
+    : decodeClaim(reply, queue.name, token, maxAttemptsOf);
+}
+
+function take(queue: MemoryQueue, { count, only }: ClaimRequest): Taken {
+  if (!only) {
+    return { ids: takeNext(queue, count) };
+  }
+  const names = new Set(only.limits.map(({ name }) => name));
+  const waiting = [...queue.prioritized.members(), ...queue.pending];
+  const ids = waiting.filter((id) => names.has(queue.job(id)?.name ?? queue.name)).slice(0, count);
+  ids.forEach((id) => queue.takeOut(id));
+  return { ids, left: { elsewhere: ids.length < waiting.length && [...queue.workers.keys()].length > 1 } };
+}
+
+/** The most urgent jobs first, but one time in ten the oldest plain job, and one time in ten the first of any priority. */
+function takeNext(queue: MemoryQueue, count: number): string[] {
+  const ids: string[] = [];
+  let turn = queue.sequence;
+  while (ids.length < count && queue.prioritized.size > 0) {
+    turn += 1;
+    const id = takeByTurn(queue, turn);
+    queue.prioritized.delete(id);
+    ids.push(id);
+  }
+  return [...ids, ...queue.pending.splice(0, count - ids.length)];
+}
+
+function takeByTurn(queue: MemoryQueue, turn: number): string {
+  const urgent = queue.prioritized.members();
+  const share = (turn * 0.6180339887498949) % 1;
+  if (share < 0.1) {
+    return queue.pending.shift() ?? urgent[0]!;
+  }
+  if (share < 0.2) {
+    const picked = queue.prioritized.score(urgent[Math.floor((share * 10 - 1) * urgent.length)]!)!;
+    const lineStart = Math.floor(picked / 2 ** 40) * 2 ** 40;
+    return urgent.find((id) => queue.prioritized.score(id)! >= lineStart)!;
+  }
+  return urgent[0]!;
+}
+
+function claimAll(
+  queue: MemoryQueue,
+  request: ClaimRequest,
+  claimer: string,
+  ids: readonly string[],
+): ReplyEntry[] {
+  const { token, worker, slots } = request;
+  const entries: ReplyEntry[] = [];
+  const batch: Batch = { token, claims: [] };
+  for (const id of ids) {
+    const job = queue.job(id) ?? revive(queue, id);
+    const verdict = verdictOn(queue, job, request);
+    const runs = verdict === '' || verdict === 'expires' || verdict === 'alone';
+    const held = verdict === 'alone' || (runs && entries.length >= (slots ?? Infinity));
+    job.status = 'processing';
+    job.attempts = String(Number(job.attempts ?? 0) + (runs ? 1 : 0));
+    job.claim_token = token;
+    job.claimed_at_ms = String(queue.now);
+    job.fence = String(++queue.sequence);
+    job.worker = worker;
+    if (held) {
+      job.held = job.fence;
+    }
+    queue.claims.set(id, queue.now + queue.options.visibilityMs);
+    batch.claims.push({ id, verdict });
+    entries.push(entryOf(id, job, verdict, held));
+  }
+  if (entries.length > 0) {
+    queue.batches.set(claimer, batch);
+  }
+  return entries;
+}
+
+/** A job whose hash is gone is claimed too, and refused. */
+function revive(queue: MemoryQueue, id: string): Hash {
+  const job: Hash = {};
+  queue.jobs.set(id, job);
+  return job;
+}
+
+/** Hands over again what the claim with this token brought, as far as it is still claimed by it. */
+function repeated(queue: MemoryQueue, { token, claims }: Batch): ReplyEntry[] {
+  return claims.flatMap(({ id, verdict }) => {
+    const job = queue.job(id);
+    return job?.claim_token === token ? [entryOf(id, job, verdict, job.held === job.fence)] : [];
+  });
+}
+
+function entryOf(id: string, job: Hash, verdict: string, held: boolean): ReplyEntry {
+  const first = job.attempts === '1' && job.options === undefined && verdict === '' && !held;
+  const rest = [
+    Number(job.attempts),
+    first ? null : (job.options ?? null),
+    verdict,
+    held ? true : null,
+    Number(job.fence),
+  ];
+  return [id, job.name ?? '', job.payload ?? null, Number(job.enqueued_at_ms ?? 0), rest];
+}
+
+/** Returns '' for a job that may run, `alone` for one on its last chance, `expires`, or why it must not run. */
+function verdictOn(queue: MemoryQueue, job: Hash, { slots, attemptLimits = [], only }: ClaimRequest): string {
+  const attempts = Math.max(0, Number(job.attempts ?? 0));
+  const limits = only?.limits ?? attemptLimits;
+  const ofHandler = limits.find(({ name }) => name === job.name)?.maxAttempts;
+  const maxAttempts = Number(job.max_attempts ?? ofHandler ?? queue.options.maxAttempts);
+  const refusal =
+    job.payload === undefined
+      ? 'missing'
+      : job.cancel_requested_at_ms !== undefined
+        ? 'cancelled'
+        : job.expires_at_ms !== undefined && Number(job.expires_at_ms) <= queue.now
+          ? 'expired'
+          : attempts >= maxAttempts
+            ? 'exhausted'
+            : undefined;
+  if (refusal) {
+    return refuse(job, refusal, attempts, String(maxAttempts));
+  }
+  if (slots === undefined) {
+    return '';
+  }
+  const alone = job.crashes !== undefined && (job.last_chance !== undefined || attempts + 1 >= maxAttempts);
+  return alone ? 'alone' : job.expires_at_ms === undefined ? '' : 'expires';
+}
+
+function refuse(job: Hash, reason: string, attempts: number, maxAttempts: string): string {
+  const started = attempts > 0 || job.interruptions !== undefined || job.snoozes !== undefined;
+  const told = { attempts: String(attempts), max_attempts: maxAttempts, started, last_error: job.last_error };
+  return `${reason} ${JSON.stringify(told)}`;
+}
+
+/** A job starts that waited in its worker; see lua/job/start.lua. */
+export function start(queue: MemoryQueue, id: string, token: string): 'started' | 'lost' | StoredError {
+  const job = queue.job(id);
+  if (job?.claim_token !== token) {
+    return 'lost';
+  }
+  if (job.expires_at_ms !== undefined && Number(job.expires_at_ms) <= queue.now) {
+    job.held = job.fence!;
+    return refusalOf(refuse(job, 'expired', Math.max(0, Number(job.attempts) - 1), ''))!;
+  }
+  delete job.held;
+  return 'started';
+}

@@ -1,0 +1,63 @@
+// How jobs end: as dead letters, or cancelled; and the histories that they leave.
+import { EVICTED_TTL_MS } from '../../queue/scripts/job-calls.js';
+import type { Hash, MemoryQueue } from './memory-queue.js';
+
+/** Makes a job a dead letter. */
+export function bury(queue: MemoryQueue, id: string, job: Hash, reason: string): void {
+  if (job.payload === undefined) {
+    queue.count('broken');
+  }
+  const now = String(queue.now);
+  Object.assign(job, {
+    status: 'failed',
+    claim_token: '',
+    failed_at_ms: now,
+    last_error: reason,
+    last_error_at_ms: now,
+  });
+  queue.forgottenAt.delete(id);
+  queue.dead.set(id, queue.now);
+  remember(queue, queue.failed, [id], queue.options.failedHistory);
+  freeUnique(queue, id, job);
+  queue.count('failed');
+  queue.emit(id, 'failed');
+  trimDeadLetters(queue);
+}
+
+/** Deletes the oldest dead letters beyond the cap. */
+export function trimDeadLetters(queue: MemoryQueue): void {
+  const excess = queue.dead.size - queue.options.deadLetterCap;
+  for (const id of excess > 0 ? queue.dead.members().slice(0, excess) : []) {
+    queue.dead.delete(id);
+    queue.drop(id);
+  }
+}
+
+export function endCancelled(queue: MemoryQueue, id: string, job: Hash): void {
+  Object.assign(job, { status: 'cancelled', claim_token: '', cancelled_at_ms: String(queue.now) });
+  const { resultTtlMs } = JSON.parse(job.options ?? '{}') as { resultTtlMs?: number };
+  const handler = queue.handlerLimits.get(job.name ?? '');
+  const ttlMs = resultTtlMs ?? handler?.cancelledTtlMs ?? handler?.resultTtlMs ?? queue.options.cancelledTtlMs;
+  queue.forgottenAt.set(id, queue.now + ttlMs);
+  remember(queue, queue.cancelled, [id], queue.options.cancelledHistory);
+  freeUnique(queue, id, job);
+  queue.count('cancelled');
+  queue.emit(id, 'cancelled');
+}
+
+export function freeUnique(queue: MemoryQueue, id: string, job: Hash): void {
+  if (job.unique !== undefined && queue.unique.get(job.unique) === id) {
+    queue.unique.delete(job.unique);
+  }
+}
+
+/** Puts ids on a capped history, newest first. A job whose id falls off is forgotten soon. */
+export function remember(queue: MemoryQueue, history: string[], ids: readonly string[], cap: number): void {
+  history.unshift(...ids.toReversed());
+  for (const id of history.splice(cap)) {
+    const until = queue.forgottenAt.get(id);
+    if (until !== undefined) {
+      queue.forgottenAt.set(id, Math.min(until, queue.now + EVICTED_TTL_MS));
+    }
+  }
+}

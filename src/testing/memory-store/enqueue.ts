@@ -1,0 +1,170 @@
+// Enqueue: what a new job finds, and where it goes; see lua/job/enqueue.lua.
+import { EnqueueRejected, type EncodedJob, type EnqueueAnswer } from '../../queue/store/enqueue-call.js';
+import type { Hash, MemoryQueue } from './memory-queue.js';
+
+/** The options of a job as a queue encodes them. */
+interface AskedOptions {
+  priority?: number;
+  max_attempts?: number;
+  max_crashes?: number;
+  expires_in_ms?: number;
+  delay_ms?: number;
+  run_at_ms?: number;
+  unique?: string;
+  unique_for?: 'pending' | 'unfinished' | number;
+  unique_replace?: boolean;
+  request?: string;
+  worker?: string;
+}
+
+/** @throws EnqueueRejected: nothing was written */
+export function enqueue(queue: MemoryQueue, jobs: readonly EncodedJob[]): EnqueueAnswer[] {
+  const asked = jobs.map(({ options }) => (options === '' ? undefined : (JSON.parse(options) as AskedOptions)));
+  jobs.forEach((job, i) => refuseExpiryFirst(queue, job, asked[i]));
+  return jobs.map((job, i) => {
+    const answer = add(queue, job, asked[i]);
+    const standing = answer.outcome === 'new' ? undefined : queue.job(answer.id)?.name;
+    const name = answer.name ?? standing;
+    return {
+      id: answer.id,
+      outcome: answer.outcome,
+      ...(name !== undefined && name !== job.name && { name }),
+    };
+  });
+}
+
+function refuseExpiryFirst(queue: MemoryQueue, job: EncodedJob, options: AskedOptions | undefined): void {
+  if (options?.run_at_ms === undefined || options.expires_in_ms === undefined) {
+    return;
+  }
+  const startsInMs = options.run_at_ms - queue.now;
+  if (startsInMs >= options.expires_in_ms && !queue.job(job.id)) {
+    throw new EnqueueRejected(job, startsInMs);
+  }
+}
+
+type Added = Pick<EnqueueAnswer, 'id' | 'outcome' | 'name'>;
+
+function add(queue: MemoryQueue, { id, name, payload }: EncodedJob, options: AskedOptions | undefined): Added {
+  const known = queue.job(id);
+  if (known) {
+    const repeated = options?.request === undefined || known.request === options.request;
+    return repeated ? { id, outcome: 'new', name } : { id, outcome: 'existing' };
+  }
+  const before = options?.unique_replace ? replacedBefore(queue, id, options) : undefined;
+  if (before !== undefined) {
+    return { id: before, outcome: 'replaced' };
+  }
+  const owner = options?.unique === undefined ? undefined : holderOf(queue, options.unique);
+  if (owner !== undefined) {
+    return options!.unique_replace && isWaiting(queue, owner, options!.unique!)
+      ? replace(queue, owner, id, name, payload, options!)
+      : { id: owner, outcome: 'kept' };
+  }
+  const job = write(queue, id, name, payload);
+  if (options) {
+    writeOptions(queue, job, options);
+    own(queue, id, options);
+  }
+  place(queue, id, job, options);
+  queue.count('enqueued');
+  return { id, outcome: 'new' };
+}
+
+export function write(queue: MemoryQueue, id: string, name: string, payload: string): Hash {
+  const job: Hash = { name, payload, status: 'pending', enqueued_at_ms: String(queue.now) };
+  queue.jobs.set(id, job);
+  queue.forgottenAt.delete(id);
+  return job;
+}
+
+/** Returns who holds a unique key: within its time, else while it waits (`pending`), or has not ended (`unfinished`). */
+export function holderOf(queue: MemoryQueue, key: string): string | undefined {
+  const owner = queue.unique.get(key);
+  const until = queue.uniqueExpiries.get(key);
+  if (owner === undefined) {
+    return undefined;
+  }
+  if (until !== undefined) {
+    return until > queue.now ? owner : undefined;
+  }
+  const job = queue.job(owner);
+  const runs = job?.status === 'processing' && job.unique_for !== 'pending';
+  return job?.unique === key && (isWaiting(queue, owner, key) || runs) ? owner : undefined;
+}
+
+function isWaiting(queue: MemoryQueue, id: string, key: string): boolean {
+  const job = queue.job(id);
+  return (job?.status === 'pending' || job?.status === 'scheduled') && (job.unique === key || job.window === key);
+}
+
+export function own(queue: MemoryQueue, id: string, { unique, unique_for: kind }: AskedOptions): void {
+  if (unique === undefined) {
+    return;
+  }
+  queue.unique.set(unique, id);
+  if (typeof kind === 'number') {
+    queue.uniqueExpiries.set(unique, queue.now + kind);
+  } else {
+    queue.uniqueExpiries.delete(unique);
+  }
+}
+
+export function writeOptions(queue: MemoryQueue, job: Hash, options: AskedOptions): void {
+  const kind = options.unique_for;
+  const fields: Record<string, string | number | undefined> = {
+    priority: options.priority,
+    max_attempts: options.max_attempts,
+    max_crashes: options.max_crashes,
+    expires_at_ms: options.expires_in_ms && queue.now + options.expires_in_ms,
+    unique: typeof kind === 'string' ? options.unique : undefined,
+    unique_for: typeof kind === 'string' ? kind : undefined,
+  };
+  if (options.worker !== undefined || Object.values(fields).some((value) => value !== undefined)) {
+    fields.options = options.worker ?? '{}';
+  }
+  fields.request = options.request;
+  fields.window = typeof kind === 'number' ? options.unique : undefined;
+  for (const [field, value] of Object.entries(fields)) {
+    if (value !== undefined) {
+      job[field] = String(value);
+    }
+  }
+}
+
+const OF_THE_REPLACED =
+  'options priority rank max_attempts max_crashes expires_at_ms due_at_ms crashes errors unhandled unhandled_at_ms ' +
+  'cancel_requested_at_ms unique unique_for window progress log snoozes interruptions last_chance held last_error last_error_at_ms';
+
+function replace(
+  queue: MemoryQueue,
+  owner: string,
+  id: string,
+  name: string,
+  payload: string,
+  options: AskedOptions,
+): Added {
+  const job = queue.job(owner)!;
+  queue.takeOut(owner);
+  OF_THE_REPLACED.split(' ').forEach((field) => delete job[field]);
+  Object.assign(job, { name, payload, attempts: '0', claimed_at_ms: '0', ready_at_ms: String(queue.now) });
+  queue.replaced.set(options.request ?? id, owner);
+  writeOptions(queue, job, { ...options, request: undefined });
+  job.options ??= '{}';
+  own(queue, owner, options);
+  place(queue, owner, job, options);
+  return { id: owner, outcome: 'replaced', name };
+}
+
+function replacedBefore(queue: MemoryQueue, id: string, { request }: AskedOptions): string | undefined {
+  return queue.replaced.get(id) ?? (request === undefined ? undefined : queue.replaced.get(request));
+}
+
+function place(queue: MemoryQueue, id: string, job: Hash, options: AskedOptions | undefined): void {
+  const dueAt = options?.run_at_ms ?? queue.now + (options?.delay_ms ?? 0);
+  if (dueAt > queue.now) {
+    queue.toLater(id, job, dueAt);
+  } else {
+    queue.toBack(id, job, undefined);
+  }
+}

@@ -1,0 +1,202 @@
+// The verbs of a queue in memory: each method makes one call, which runs when the store runs it.
+import type { ClaimedJob, ClaimRef, JobStatus } from '../../queue/model/job.js';
+import type { QueueLimits, ResolvedQueueOptions } from '../../queue/model/queue-options.js';
+import type { EncodedJob } from '../../queue/store/enqueue-call.js';
+import type { StoreCall } from '../../queue/store/store-call.js';
+import type {
+  AttemptLimits,
+  ClaimRequest,
+  Completion,
+  DeadLetterVerbs,
+  Failure,
+  HandlerRetention,
+  Release,
+  StoreCalls,
+} from '../../queue/store/store-calls.js';
+import type { ScheduleVerbs } from '../../queue/store/schedule-verbs.js';
+import { claim, start } from './claim.js';
+import * as deadLetters from './dead-letters.js';
+import { enqueue } from './enqueue.js';
+import type { MemoryQueue } from './memory-queue.js';
+import * as operate from './operate.js';
+import * as schedules from './schedules.js';
+import { complete, extend, fail, release } from './settle.js';
+import { reclaim, tidy } from './sweep.js';
+
+const WORKER_SEEN_MS = 30_000;
+
+/** A call of a store in memory. */
+export interface MemoryCall<Answer> extends StoreCall<Answer> {
+  /** Takes the step. The answer is a copy: what a caller does to it changes no state. */
+  run(): Answer;
+}
+
+function callOf<Answer>(script: string, run: () => Answer): MemoryCall<Answer> {
+  return { script, run, decode: (reply) => reply as Answer };
+}
+
+export class MemoryCalls implements StoreCalls {
+  readonly deadLetters: DeadLetterVerbs;
+  readonly schedules: ScheduleVerbs;
+
+  constructor(
+    readonly queue: MemoryQueue,
+    readonly options: ResolvedQueueOptions,
+  ) {
+    this.deadLetters = deadLetterVerbs(queue);
+    this.schedules = scheduleVerbs(queue);
+  }
+
+  get key(): string {
+    return this.queue.name;
+  }
+
+  enqueue = (jobs: readonly EncodedJob[]) => callOf('jobEnqueue', () => enqueue(this.queue, jobs));
+  claim = (request: ClaimRequest) => callOf('jobClaim', () => claim(this.queue, request));
+  start = ({ id, token }: Pick<ClaimRef, 'id' | 'token'>) => callOf('jobStart', () => start(this.queue, id, token));
+  extend = (claims: readonly Pick<ClaimRef, 'id' | 'token'>[], visibilityMs = this.options.visibilityMs) =>
+    callOf('jobExtend', () => extend(this.queue, claims, visibilityMs));
+  complete = (completions: readonly Completion[]) => callOf('jobComplete', () => complete(this.queue, completions));
+  fail = (failures: readonly Failure[]) => callOf('jobFail', () => fail(this.queue, failures));
+  release = (releases: readonly Release[]) => callOf('jobRelease', () => release(this.queue, releases));
+
+  extendBatch = ({ worker, stream, token }: Pick<ClaimRequest, 'worker' | 'stream' | 'token'>) =>
+    callOf('jobExtendBatch', () => {
+      const batch = this.queue.batches.get(`${worker}:${stream}`);
+      const claims = batch?.token === token ? batch.claims.map(({ id }) => ({ id, token })) : [];
+      return claims.length - extend(this.queue, claims, this.options.visibilityMs).lost.length;
+    });
+
+  name = ({ id, token, name }: Pick<ClaimedJob, 'id' | 'token' | 'name'>) =>
+    callOf('jobSetName', () => {
+      const job = this.queue.job(id);
+      const writes = job?.claim_token === token && job.name === undefined;
+      if (writes) {
+        job.name = name;
+      }
+      return writes;
+    });
+
+  progress = ({ id, token }: Pick<ClaimRef, 'id' | 'token'>, progress: string) =>
+    callOf('jobProgress', () => {
+      const job = this.queue.job(id);
+      const isCurrent = job?.claim_token === token;
+      if (isCurrent) {
+        job.progress = progress;
+        this.queue.emit(id, 'progress');
+      }
+      return isCurrent;
+    });
+
+  log = ({ id, token }: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]) =>
+    callOf('jobLog', () => {
+      const job = this.queue.job(id);
+      const isCurrent = job?.claim_token === token;
+      if (isCurrent) {
+        const added = lines.map((line) => `{"at":${this.queue.now},"message":${line}}`);
+        const all = [...(job.log ?? '').split('\n').filter(Boolean), ...added];
+        job.log = all.slice(-keep).join('\n');
+      }
+      return isCurrent;
+    });
+
+  reclaim = (limit: number, gapMs: number, waitMs: number) =>
+    callOf('sweepReclaim', () => reclaim(this.queue, limit, gapMs, waitMs));
+  promote = (limit: number) => callOf('sweepPromote', () => this.queue.promote(limit));
+  /** Clients of the Redis pattern do not come here. */
+  adopt = () => callOf('sweepAdoptForeign', () => ({ reclaimed: [], deadLetters: 0 }));
+  tidy = () => callOf('sweepTidy', () => tidy(this.queue));
+
+  get = (id: string) => callOf('get', () => operate.record(this.queue, id));
+  list = (status: JobStatus, offset: number, limit: number) =>
+    callOf('queueList', () => operate.list(this.queue, status, offset, limit));
+  stats = () => callOf('queueStats', () => operate.stats(this.queue));
+  now = () => callOf('now', () => this.queue.now);
+  cancel = (id: string) => callOf('jobCancel', () => operate.cancel(this.queue, id, '').answer);
+  cancelAndTell = (id: string, request: string) =>
+    callOf('jobCancel', () => operate.cancel(this.queue, id, request));
+  reschedule = (id: string, at: { delayMs: number } | { runAtMs: number }) =>
+    callOf('jobReschedule', () => operate.reschedule(this.queue, id, at));
+  remove = (id: string) => callOf('jobRemove', () => operate.remove(this.queue, id));
+  redrive = (ids: readonly string[], payload = '') =>
+    callOf('deadLetterRedrive', () => operate.redrive(this.queue, ids, payload));
+  clean = (place: JobStatus | 'prioritized', olderThanMs: number, limit: number) =>
+    callOf('queueClean', () => operate.clean(this.queue, place, olderThanMs, limit));
+  purge = () => callOf('queuePurge', () => operate.purge(this.queue));
+
+  pause = () =>
+    callOf('queuePause', () => {
+      const changes = this.queue.pausedAt === undefined;
+      this.queue.pausedAt ??= this.queue.now;
+      return changes;
+    });
+
+  resume = () =>
+    callOf('queueResume', () => {
+      const changes = this.queue.pausedAt !== undefined;
+      this.queue.pausedAt = undefined;
+      this.queue.host.wake(this.queue.name);
+      return changes;
+    });
+
+  /** Limits of the fleet are not kept in memory: nothing waits for them. */
+  limits = () => callOf('queueGetLimits', () => ({ source: 'none' as const }));
+  setLimits = (_limits: QueueLimits) => callOf('queueSetLimits', () => refuseLimits());
+  clearLimits = () => callOf('queueClearLimits', () => undefined);
+
+  announce = (worker: string, serves: boolean, handlers: readonly (AttemptLimits & HandlerRetention)[] = []) =>
+    callOf<void>('queueRegisterWorker', () => {
+      if (serves) {
+        this.queue.workers.set(worker, this.queue.now);
+        handlers.forEach((handler) => this.queue.handlerLimits.set(handler.name, handler));
+      } else {
+        this.queue.workers.delete(worker);
+      }
+    });
+
+  unserved = (jobs: readonly { id: string; name: string }[]) =>
+    callOf('queueUnserved', () => {
+      const names = [...this.queue.handlerLimits.keys()];
+      const live = [...this.queue.workers.values()].filter((seenAt) => seenAt >= this.queue.now - WORKER_SEEN_MS);
+      const served = (name: string) => live.length > 0 && names.includes(name);
+      const waiting = jobs.flatMap(({ id, name }, i) =>
+        this.queue.job(id)?.status === 'pending' && !served(name) ? [i] : [],
+      );
+      return { waiting, workers: live.length, names: live.length > 0 ? names : [] };
+    });
+
+  tell = ({ id, name }: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck') =>
+    callOf('queuePublish', () => {
+      this.queue.host.publish(this.queue.name, { id, status, name });
+      return true;
+    });
+}
+
+function refuseLimits(): never {
+  throw new Error('A store in memory keeps no limits of the fleet; test them on Redis.');
+}
+
+function deadLetterVerbs(queue: MemoryQueue): DeadLetterVerbs {
+  return {
+    list: (query, _looks, most, withJobs) =>
+      callOf('deadLetterList', () => deadLetters.list(queue, query, most, withJobs)),
+    discard: (letters) => callOf('deadLetterDiscard', () => deadLetters.discard(queue, letters)),
+  };
+}
+
+function scheduleVerbs(queue: MemoryQueue): ScheduleVerbs {
+  return {
+    upsert: (schedule, worker, nextDueMs) =>
+      callOf('scheduleUpsert', () => schedules.upsert(queue, schedule, worker, nextDueMs)),
+    declare: (worker, declares, each) =>
+      callOf('scheduleDeclare', () => schedules.declare(queue, worker, declares, each)),
+    due: (limit) => callOf('scheduleDue', () => schedules.due(queue, limit)),
+    tick: (ticks) => callOf('scheduleTick', () => schedules.tick(queue, ticks)),
+    run: (id, jobId) => callOf('scheduleRun', () => schedules.run(queue, id, jobId)),
+    pause: (id) => callOf('schedulePause', () => schedules.pause(queue, id)),
+    resume: (id, next) => callOf('scheduleResume', () => schedules.resume(queue, id, next)),
+    remove: (id) => callOf('scheduleRemove', () => schedules.remove(queue, id)),
+    list: (offset, limit) => callOf('scheduleList', () => schedules.list(queue, offset, limit)),
+    get: (id) => callOf('scheduleList', () => schedules.get(queue, id)),
+  };
+}

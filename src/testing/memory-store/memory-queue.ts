@@ -1,0 +1,165 @@
+// The state of one queue, and where its jobs stand. A job is the hash that it would be in Redis.
+import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
+import { ScoredSet } from './scored-set.js';
+
+/** The fields of a job, as they are named and written in Redis. */
+export type Hash = Record<string, string>;
+
+/** What a queue needs of the server that keeps it. */
+export interface QueueHost {
+  /** Returns the time of the server, in ms. */
+  now(): number;
+  /** A job of the queue can be claimed, or a wait would last too long. */
+  wake(queue: string): void;
+  /** Ends the wait of a worker, which is to ask for its claims. */
+  nudge(worker: string, queue: string): void;
+  publish(queue: string, event: { id: string; status: string; name?: string }): void;
+}
+
+/** What the last claim of a claimer brought. */
+export interface Batch {
+  token: string;
+  claims: { id: string; verdict: string }[];
+}
+
+const RANKS_PER_PRIORITY = 2 ** 40;
+
+export class MemoryQueue {
+  readonly jobs = new Map<string, Hash>();
+  /** When a job is forgotten, in ms. */
+  readonly forgottenAt = new Map<string, number>();
+  /** The jobs without a priority, the next to be claimed first. */
+  readonly pending: string[] = [];
+  readonly prioritized = new ScoredSet();
+  readonly scheduled = new ScoredSet();
+  readonly claims = new ScoredSet();
+  readonly dead = new ScoredSet();
+  readonly completed: string[] = [];
+  readonly failed: string[] = [];
+  readonly cancelled: string[] = [];
+  readonly unique = new Map<string, string>();
+  readonly uniqueExpiries = new Map<string, number>();
+  /** The owner that an enqueue replaced, by its request or id. */
+  readonly replaced = new Map<string, string>();
+  readonly batches = new Map<string, Batch>();
+  readonly totals: Record<string, number> = {};
+  /** When each worker was seen last, in ms. */
+  readonly workers = new Map<string, number>();
+  readonly handlerLimits = new Map<
+    string,
+    { maxAttempts: number; maxCrashes: number; resultTtlMs?: number; cancelledTtlMs?: number }
+  >();
+  readonly schedules = new Map<string, Hash>();
+  readonly scheduleDue = new ScoredSet();
+  readonly scheduleOwners = new Map<string, number>();
+  sequence = 0;
+  pausedAt: number | undefined;
+  lastSweepAt: number | undefined;
+  sweepHoldUntil = 0;
+  /** Until when nothing is claimed, since a handler met a limit. */
+  restsUntil = 0;
+
+  constructor(
+    readonly name: string,
+    readonly options: ResolvedQueueOptions,
+    readonly host: QueueHost,
+  ) {}
+
+  get now(): number {
+    return this.host.now();
+  }
+
+  /** Returns a job's hash; undefined once it is forgotten. */
+  job(id: string): Hash | undefined {
+    if ((this.forgottenAt.get(id) ?? Infinity) <= this.now) {
+      this.drop(id);
+    }
+    return this.jobs.get(id);
+  }
+
+  /** Forgets a job's hash. */
+  drop(id: string): boolean {
+    this.forgottenAt.delete(id);
+    return this.jobs.delete(id);
+  }
+
+  count(total: string, by = 1): void {
+    if (by > 0) {
+      this.totals[total] = (this.totals[total] ?? 0) + by;
+    }
+  }
+
+  emit(id: string, status: string): void {
+    if (this.options.events !== 'off') {
+      const name = this.job(id)?.name;
+      this.host.publish(this.name, { id, status, ...(name !== undefined && { name }) });
+    }
+  }
+
+  /** Behind all others of its priority: a new job, a retry, a redrive, a promotion. */
+  toBack(id: string, job: Hash, readyAt: number | undefined = this.now): void {
+    job.status = 'pending';
+    if (readyAt !== undefined) {
+      job.ready_at_ms = String(readyAt);
+    }
+    if (job.priority) {
+      const rank = (1_000 - Number(job.priority)) * RANKS_PER_PRIORITY + ++this.sequence;
+      job.rank = String(rank);
+      this.prioritized.set(id, rank);
+    } else {
+      this.pending.push(id);
+    }
+    this.host.wake(this.name);
+  }
+
+  /** Before all others, or with a priority to its old place: a release, a reclaim. */
+  toFront(id: string, job: Hash): void {
+    job.status = 'pending';
+    job.ready_at_ms = String(this.now);
+    if (job.priority) {
+      this.prioritized.set(id, Number(job.rank));
+    } else {
+      this.pending.unshift(id);
+    }
+    this.host.wake(this.name);
+  }
+
+  toLater(id: string, job: Hash, dueAt: number): void {
+    job.status = 'scheduled';
+    job.due_at_ms = String(dueAt);
+    this.scheduled.set(id, dueAt);
+    if (this.scheduled.members()[0] === id) {
+      this.host.wake(this.name); // a wait lasts until the due time that it knew
+    }
+  }
+
+  /** Takes a waiting job out of its place. Returns whether it was in one. */
+  takeOut(id: string): boolean {
+    return this.prioritized.delete(id) || this.scheduled.delete(id) || removeFirst(this.pending, id);
+  }
+
+  /** Moves due jobs to the back of the line, the earliest first. Returns how many. */
+  promote(limit: number): number {
+    const due = this.scheduled.upTo(this.now).slice(0, limit);
+    for (const id of due) {
+      const dueAt = this.scheduled.score(id)!;
+      this.scheduled.delete(id);
+      this.toBack(id, this.job(id) ?? {}, dueAt);
+    }
+    return due.length;
+  }
+
+  /** Whether something can be claimed now. */
+  get hasClaimable(): boolean {
+    return this.pending.length + this.prioritized.size > 0;
+  }
+}
+
+/** Removes the first element that is `value`. */
+export function removeFirst(list: string[], value: string): boolean {
+  const at = list.indexOf(value);
+  if (at >= 0) {
+    list.splice(at, 1);
+  }
+  return at >= 0;
+}

@@ -1,0 +1,81 @@
+import type { JobEvent } from '../../queue/model/job-event.js';
+import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
+import { MemoryQueue, type QueueHost } from './memory-queue.js';
+
+/** What waits for jobs of some queues, or for a nudge of its worker. */
+export interface Waiter {
+  queues: readonly string[];
+  worker?: string;
+  /** @param nudged the queue in which a cancel was asked for */
+  end(nudged?: string): void;
+}
+
+/** What all stores of one test share, as processes share a Redis: the queues, who waits, and who listens. */
+export class MemoryServer implements QueueHost {
+  private readonly queues = new Map<string, MemoryQueue>();
+  /** Queues whose marker is set: a wait for one of them ends at once. */
+  private readonly marked = new Set<string>();
+  private readonly nudges = new Map<string, string>();
+  private readonly waiters = new Set<Waiter>();
+  private readonly listeners = new Map<string, Set<(event: JobEvent) => void>>();
+
+  /** @param now the time of the server, in ms; it alone decides what is due or has expired */
+  constructor(readonly now: () => number) {}
+
+  queue(name: string, options: ResolvedQueueOptions): MemoryQueue {
+    const key = `${options.prefix ?? ''}:${name}`;
+    let queue = this.queues.get(key);
+    if (!queue) {
+      queue = new MemoryQueue(name, options, this);
+      this.queues.set(key, queue);
+    }
+    return queue;
+  }
+
+  /** Sets the marker of a queue: it wakes one waiter. */
+  wake(queue: string): void {
+    const waiter = [...this.waiters].find(({ queues }) => queues.includes(queue));
+    if (waiter) {
+      this.waiters.delete(waiter);
+      waiter.end();
+    } else {
+      this.marked.add(queue);
+    }
+  }
+
+  nudge(worker: string, queue: string): void {
+    const waiter = [...this.waiters].find((each) => each.worker === worker);
+    if (waiter) {
+      this.waiters.delete(waiter);
+      waiter.end(queue);
+    } else {
+      this.nudges.set(worker, queue);
+    }
+  }
+
+  /** Waits until a marker or a nudge comes; the function that it returns ends that. */
+  wait(waiter: Waiter): () => void {
+    const nudged = waiter.worker === undefined ? undefined : this.nudges.get(waiter.worker);
+    const marked = waiter.queues.find((queue) => this.marked.has(queue));
+    if (nudged !== undefined) {
+      this.nudges.delete(waiter.worker!);
+      waiter.end(nudged);
+    } else if (marked !== undefined) {
+      this.marked.delete(marked);
+      waiter.end();
+    } else {
+      this.waiters.add(waiter);
+    }
+    return () => this.waiters.delete(waiter);
+  }
+
+  publish(queue: string, event: JobEvent): void {
+    this.listeners.get(queue)?.forEach((listener) => listener(event));
+  }
+
+  subscribe(queue: string, listener: (event: JobEvent) => void): () => void {
+    const listeners = this.listeners.get(queue) ?? new Set();
+    this.listeners.set(queue, listeners.add(listener));
+    return () => void listeners.delete(listener);
+  }
+}

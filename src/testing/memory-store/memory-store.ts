@@ -1,0 +1,219 @@
+import { systemClock, type Clock } from '../../queue/model/clock.js';
+import type { DoctorReport } from '../../queue/model/doctor-report.js';
+import { RedisUnsuitableError } from '../../queue/model/errors.js';
+import type { JobEvent } from '../../queue/model/job-event.js';
+import { silentLogger, type JobQueueLogger } from '../../queue/model/logger.js';
+import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
+import { within } from '../../queue/model/within.js';
+import type { EncodedJob, EnqueueAnswer } from '../../queue/store/enqueue-call.js';
+import type {
+  CallLimit,
+  ConsumerWait,
+  QueueStore,
+  ReplicatedEnqueues,
+  ReplicationOptions,
+  Settled,
+  StoreTransport,
+  WaitOutcome,
+  WorkerWait,
+} from '../../queue/store/queue-store.js';
+import type { StoreCall } from '../../queue/store/store-call.js';
+import type { StoreCalls } from '../../queue/store/store-calls.js';
+import { MemoryCalls, type MemoryCall } from './memory-calls.js';
+import { MemoryServer } from './memory-server.js';
+
+/** How long a worker waits for the answer of a trip, in ms, before it sends it again. */
+const TRIP_MS = 10_000;
+
+/**
+ * Stands between a store and its server, as a network does: it may run a call late, never, or twice, or lose the answer by a
+ * promise that never resolves.
+ */
+export type Link = <Answer>(script: string, run: () => Answer) => Promise<Answer>;
+
+export interface MemoryStoreOptions {
+  /** What several stores share, as processes share a Redis. Default: a server of its own. */
+  server?: MemoryServer;
+  /** Default: each call runs at once, and is answered in the next microtask. */
+  link?: Link;
+}
+
+/**
+ * Keeps queues in the memory of the process, for tests: queues and workers do on it what they do on Redis.
+ *
+ * @example
+ * const queue = new JobQueue(new MemoryStore(), 'jobs');
+ */
+export class MemoryStore implements QueueStore {
+  readonly place = 'the memory of this process';
+  readonly isReady = true;
+  readonly isSharded = false;
+  readonly sendsLater = false;
+  logger: JobQueueLogger = silentLogger;
+  readonly server: MemoryServer;
+  private readonly link: Link;
+
+  constructor(
+    readonly clock: Clock = systemClock,
+    { server = new MemoryServer(() => clock.now()), link = runAtOnce }: MemoryStoreOptions = {},
+  ) {
+    this.server = server;
+    this.link = link;
+  }
+
+  async whenReady(): Promise<void> {}
+
+  async open(queue: string, options: ResolvedQueueOptions): Promise<MemoryCalls> {
+    return new MemoryCalls(this.server.queue(queue, options), options);
+  }
+
+  async prepare(): Promise<void> {}
+
+  exec<Answer>(call: StoreCall<Answer>, { timeoutMs }: CallLimit = {}): Promise<Answer> {
+    const answer = this.link(call.script, () => (call as MemoryCall<Answer>).run());
+    return timeoutMs === undefined
+      ? answer
+      : within(this.clock, timeoutMs, answer, () => {
+          throw new RedisUnsuitableError(`The store gave no answer within ${timeoutMs} ms.`);
+        });
+  }
+
+  patience(): (limitMs: number) => number {
+    return () => 0;
+  }
+
+  transport(_logger?: JobQueueLogger): StoreTransport {
+    return new MemoryTransport(this);
+  }
+
+  workerWait(worker: string): WorkerWait {
+    return new MemoryWait(this, worker);
+  }
+
+  consumerWait(queue: StoreCalls): ConsumerWait {
+    const wait = new MemoryWait(this, undefined);
+    return { wait: async (ms) => void (await wait.wait([queue], ms, [])), close: () => wait.close() };
+  }
+
+  async subscribe(queue: StoreCalls, listener: (event: JobEvent) => void): Promise<() => void> {
+    return this.server.subscribe(queue.key, listener);
+  }
+
+  /** All replicas that are asked for have what is in memory. */
+  readonly replicated: ReplicatedEnqueues = {
+    ready: async () => {},
+    patience: () => () => 0,
+    send: async (
+      queue: StoreCalls,
+      jobs: readonly EncodedJob[],
+      { replicas }: ReplicationOptions,
+    ): Promise<EnqueueAnswer[]> => {
+      const answers = await this.exec(queue.enqueue(jobs));
+      return answers.map((answer) => ({ ...answer, replication: { acknowledged: replicas, failure: undefined } }));
+    },
+  };
+
+  /** No other program writes here, so there is nothing to find. */
+  async audit(queue: StoreCalls): Promise<DoctorReport> {
+    const { jobs, name } = (queue as MemoryCalls).queue;
+    return { queue: name, checked: jobs.size, counts: {}, findings: [], durationMs: 0 };
+  }
+
+  closeIdle(): void {}
+}
+
+/** Sends each call again until it is answered, as each can be repeated. */
+class MemoryTransport implements StoreTransport {
+  private closed = false;
+  private readonly giveUp: (() => void)[] = [];
+
+  constructor(private readonly store: MemoryStore) {}
+
+  async carry<Answers extends unknown[]>(calls: {
+    [Index in keyof Answers]: StoreCall<Answers[Index]>;
+  }): Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }> {
+    const settled: Settled<unknown>[] = await Promise.all(
+      (calls as StoreCall<unknown>[]).map((call) => this.untilAnswered(call)),
+    );
+    return settled as { [Index in keyof Answers]: Settled<Answers[Index]> };
+  }
+
+  close(): void {
+    this.closed = true;
+    this.giveUp.forEach((end) => end());
+  }
+
+  private async untilAnswered(call: StoreCall<unknown>): Promise<Settled<unknown>> {
+    const closed = new Promise<Settled<unknown>>((resolve) => {
+      this.giveUp.push(() => resolve({ ok: false, error: new Error('the worker is being stopped') }));
+    });
+    const attempt = async (): Promise<Settled<unknown>> => {
+      for (;;) {
+        try {
+          return { ok: true, answer: await this.store.exec(call, { timeoutMs: TRIP_MS }) };
+        } catch (error) {
+          if (this.closed || !(error instanceof RedisUnsuitableError)) {
+            return { ok: false, error: error as Error };
+          }
+        }
+      }
+    };
+    const outcome = await Promise.race([attempt(), closed]);
+    this.giveUp.splice(0, this.closed ? 0 : 1);
+    return outcome;
+  }
+}
+
+/** Waits on the server for a marker, and then runs the calls. */
+class MemoryWait implements WorkerWait {
+  private readonly transport: StoreTransport;
+  private end: (() => void) | undefined;
+  private closed = false;
+
+  constructor(
+    private readonly store: MemoryStore,
+    private readonly worker: string | undefined,
+  ) {
+    this.transport = store.transport(silentLogger);
+  }
+
+  async wait<Answers extends unknown[]>(
+    queues: readonly StoreCalls[],
+    ms: number,
+    calls: { [Index in keyof Answers]: StoreCall<Answers[Index]> },
+  ): Promise<WaitOutcome<Answers>> {
+    const nudged = this.closed ? undefined : await this.marker(queues, ms);
+    const outcomes = await this.transport.carry<Answers>(calls);
+    return { outcomes, cancelIn: queues.find((queue) => queue.key === nudged) };
+  }
+
+  interrupt(): void {
+    this.end?.();
+  }
+
+  close(): void {
+    this.closed = true;
+    this.end?.();
+    this.transport.close();
+  }
+
+  private marker(queues: readonly StoreCalls[], ms: number): Promise<string | undefined> {
+    const { clock, server } = this.store;
+    return new Promise((resolve) => {
+      const registered: { forget?: () => void } = {}; // the server may end the wait while it is registered
+      const stop = (nudged?: string) => {
+        clock.clear(timer);
+        registered.forget?.();
+        this.end = undefined;
+        resolve(nudged);
+      };
+      const timer = clock.setTimeout(() => stop(), ms);
+      this.end = stop;
+      registered.forget = server.wait({ queues: queues.map(({ key }) => key), worker: this.worker, end: stop });
+    });
+  }
+}
+
+async function runAtOnce<Answer>(_script: string, run: () => Answer): Promise<Answer> {
+  return run();
+}

@@ -1,0 +1,241 @@
+// What operators do with jobs from outside; see lua/job and lua/queue.
+import type { JobRecord, JobStatus, QueueStats } from '../../queue/model/job.js';
+import { decodeJobHash } from '../../queue/scripts/decode-job.js';
+import type { CancelAnswer } from '../../queue/store/store-calls.js';
+import { holderOf } from './enqueue.js';
+import { removeFirst, type Hash, type MemoryQueue } from './memory-queue.js';
+import { endCancelled, freeUnique } from './ends.js';
+
+const WORKER_SEEN_MS = 30_000;
+
+export function record(queue: MemoryQueue, id: string): JobRecord | null {
+  const job = queue.job(id);
+  return job?.status === undefined ? null : decodeJobHash(queue.name, id, { ...job });
+}
+
+export function list(queue: MemoryQueue, status: JobStatus, offset: number, limit: number): JobRecord[] {
+  const places: Record<JobStatus, () => readonly string[]> = {
+    pending: () => [...queue.prioritized.members(), ...queue.pending],
+    scheduled: () => queue.scheduled.members(),
+    processing: () => queue.claims.members(),
+    completed: () => queue.completed,
+    cancelled: () => queue.cancelled,
+    failed: () => queue.dead.members().toReversed(),
+  };
+  const ended = status === 'completed' || status === 'failed' || status === 'cancelled';
+  const page = [...new Set(places[status]().slice(offset, offset + limit))];
+  return page.filter((id) => !ended || queue.job(id)?.status === status).flatMap((id) => record(queue, id) ?? []);
+}
+
+export function stats(queue: MemoryQueue): QueueStats {
+  const { now } = queue;
+  const ages = [...queue.pending.slice(0, 10), ...queue.prioritized.members().slice(0, 5)].map((id) => {
+    const job = queue.job(id);
+    return now - Number(job?.ready_at_ms ?? job?.enqueued_at_ms ?? now);
+  });
+  const due = queue.scheduled.members()[0];
+  return {
+    pending: queue.pending.length + queue.prioritized.size,
+    scheduled: queue.scheduled.size,
+    processing: queue.claims.size,
+    completed: queue.completed.length,
+    failed: queue.dead.size,
+    cancelled: queue.cancelled.length,
+    oldestPendingAgeMs: Math.max(0, ...ages, due === undefined ? 0 : now - queue.scheduled.score(due)!),
+    expiredClaims: queue.claims.upTo(now).length,
+    workers: [...queue.workers.values()].filter((seenAt) => seenAt >= now - WORKER_SEEN_MS).length,
+    pausedAt: queue.pausedAt === undefined ? null : new Date(queue.pausedAt),
+    totals: { ...queue.totals },
+  } as QueueStats;
+}
+
+/** A job that waits at once; a running one when its worker hears of it. */
+export function cancel(
+  queue: MemoryQueue,
+  id: string,
+  request: string,
+): { answer: CancelAnswer; cancelled?: JobRecord } {
+  const job = queue.job(id);
+  if (!job) {
+    return { answer: 'missing' };
+  }
+  if (job.status === 'cancelled') {
+    const mine = request !== '' && job.cancel_request === request;
+    return { answer: 'cancelled', ...(mine && { cancelled: record(queue, id)! }) };
+  }
+  if (job.status === 'completed' || job.status === 'failed') {
+    return { answer: 'finished' };
+  }
+  if (job.status !== 'processing' && queue.takeOut(id)) {
+    if (request !== '') {
+      job.cancel_request = request;
+    }
+    endCancelled(queue, id, job);
+    return { answer: 'cancelled', ...(request !== '' && { cancelled: record(queue, id)! }) };
+  }
+  job.cancel_requested_at_ms ??= String(queue.now);
+  if (job.worker !== undefined && job.claim_token) {
+    queue.host.nudge(job.worker, queue.name);
+  }
+  return { answer: 'requested' };
+}
+
+export function remove(queue: MemoryQueue, id: string): 'removed' | 'processing' | 'missing' {
+  const job = queue.job(id);
+  if (!job) {
+    return 'missing';
+  }
+  if (job.status === 'processing') {
+    return 'processing';
+  }
+  if (isWaiting(job)) {
+    queue.count('removed');
+  } else {
+    removeFirst(queue[job.status as 'completed'], id);
+  }
+  endWindow(queue, id, job);
+  destroy(queue, id, job);
+  return 'removed';
+}
+
+function isWaiting(job: Hash): boolean {
+  return job.status === 'pending' || job.status === 'scheduled';
+}
+
+function endWindow(queue: MemoryQueue, id: string, { window }: Hash): void {
+  if (window !== undefined && queue.unique.get(window) === id) {
+    queue.unique.delete(window);
+    queue.uniqueExpiries.delete(window);
+  }
+}
+
+function destroy(queue: MemoryQueue, id: string, job: Hash): void {
+  queue.takeOut(id);
+  queue.dead.delete(id);
+  freeUnique(queue, id, job);
+  queue.drop(id);
+}
+
+export function reschedule(
+  queue: MemoryQueue,
+  id: string,
+  start: { delayMs: number } | { runAtMs: number },
+): 'scheduled' | 'pending' | 'refused' | 'missing' | { startsInMs: number; expiresInMs: number } {
+  const job = queue.job(id);
+  const { now } = queue;
+  const dueAt = 'delayMs' in start ? now + start.delayMs : start.runAtMs;
+  if (!job) {
+    return 'missing';
+  }
+  if (!isWaiting(job)) {
+    return 'refused';
+  }
+  const expiresAt = job.expires_at_ms === undefined ? Infinity : Number(job.expires_at_ms);
+  if (Math.max(dueAt, now) >= expiresAt) {
+    return { startsInMs: dueAt - now, expiresInMs: expiresAt - now };
+  }
+  if (!queue.takeOut(id)) {
+    return 'refused';
+  }
+  if (dueAt > now) {
+    queue.toLater(id, job, dueAt);
+    return 'scheduled';
+  }
+  queue.toBack(id, job);
+  return 'pending';
+}
+
+/** Sends dead letters back to work with all their attempts; the record of the old ones stays. */
+export function redrive(queue: MemoryQueue, ids: readonly string[], payload: string): number {
+  const letters = ids.filter((id) => queue.dead.has(id) && queue.job(id)?.payload !== undefined);
+  for (const id of letters) {
+    const job = queue.job(id)!;
+    queue.dead.delete(id);
+    removeFirst(queue.failed, id);
+    job.attempts = '0';
+    [
+      'errors',
+      'crashes',
+      'last_chance',
+      'cancel_requested_at_ms',
+      'expires_at_ms',
+      'unhandled',
+      'unhandled_at_ms',
+    ].forEach((field) => delete job[field]);
+    if (payload !== '') {
+      job.payload = payload;
+    }
+    if (job.unique !== undefined && holderOf(queue, job.unique) === undefined) {
+      queue.unique.set(job.unique, id);
+      queue.uniqueExpiries.delete(job.unique);
+    }
+    queue.toBack(id, job);
+  }
+  queue.count('redriven', letters.length);
+  return letters.length;
+}
+
+/** Deletes all old jobs of one place in one step: the cost of a test is no concern. */
+export function clean(queue: MemoryQueue, place: JobStatus | 'prioritized', olderThanMs: number, limit: number) {
+  const latest = queue.now - olderThanMs;
+  const ids = idsOf(queue, place)
+    .filter((id) => ageStart(queue.job(id)!, place) <= latest)
+    .slice(0, limit);
+  for (const id of ids) {
+    const job = queue.job(id)!;
+    if (isWaiting(job)) {
+      endWindow(queue, id, job);
+      queue.count('removed');
+    } else {
+      removeFirst(queue[job.status as 'completed'], id);
+    }
+    destroy(queue, id, job);
+  }
+  return { deleted: ids.length, next: ids.length === limit ? 0 : undefined };
+}
+
+function idsOf(queue: MemoryQueue, place: JobStatus | 'prioritized'): string[] {
+  const places: Record<string, readonly string[]> = {
+    pending: queue.pending,
+    prioritized: queue.prioritized.members(),
+    scheduled: queue.scheduled.members(),
+    failed: queue.dead.members(),
+    completed: queue.completed.toReversed(),
+    cancelled: queue.cancelled.toReversed(),
+  };
+  const status = place === 'prioritized' ? 'pending' : place;
+  return [...new Set(places[place] ?? [])].filter((id) => queue.job(id)?.status === status);
+}
+
+function ageStart(job: Hash, place: string): number {
+  const fields: Record<string, string | undefined> = {
+    completed: job.completed_at_ms,
+    cancelled: job.cancelled_at_ms,
+    failed: job.failed_at_ms,
+    scheduled: job.enqueued_at_ms,
+  };
+  return Number(fields[place] ?? job.ready_at_ms ?? job.enqueued_at_ms);
+}
+
+/** Deletes all jobs, in every state. Counters, a pause and the schedules stay. */
+export function purge(queue: MemoryQueue): { deleted: number; more: boolean } {
+  const open = [
+    ...queue.pending,
+    ...queue.prioritized.members(),
+    ...queue.scheduled.members(),
+    ...queue.claims.members(),
+  ];
+  const standing = new Set([
+    ...open,
+    ...queue.completed,
+    ...queue.cancelled,
+    ...queue.failed,
+    ...queue.dead.members(),
+  ]);
+  const deleted = [...standing].filter((id) => queue.job(id) && queue.drop(id)).length;
+  queue.count('removed', open.length);
+  [queue.prioritized, queue.scheduled, queue.claims, queue.dead].forEach((set) => set.clear());
+  [queue.pending, queue.completed, queue.failed, queue.cancelled].forEach((ids) => ids.splice(0));
+  [queue.unique, queue.uniqueExpiries, queue.replaced].forEach((map) => map.clear());
+  return { deleted, more: false };
+}

@@ -1,0 +1,242 @@
+// Recurring jobs; see lua/schedule. Declarations by code are kept as lua/lib/schedule/rest.lua keeps them.
+import type { Recurrence, ScheduleRecord, StoredSchedule } from '../../queue/model/schedule.js';
+import { decodeSchedule } from '../../queue/scripts/decode-schedule.js';
+import { DECLARED_MS } from '../../queue/scripts/schedule-calls.js';
+import type {
+  DueLook,
+  DueSchedule,
+  ResumeAnswer,
+  TickOutcome,
+  UpsertAnswer,
+} from '../../queue/store/schedule-verbs.js';
+import { holderOf, own, write, writeOptions } from './enqueue.js';
+import type { Hash, MemoryQueue } from './memory-queue.js';
+
+function isDeclared(queue: MemoryQueue, id: string): boolean {
+  return (queue.scheduleOwners.get(id) ?? -Infinity) > queue.now - DECLARED_MS;
+}
+
+function isHeld(queue: MemoryQueue, schedule: Hash, worker: string): boolean {
+  return schedule.held_by !== worker && Number(schedule.held_until_ms ?? 0) > queue.now;
+}
+
+function endRest(queue: MemoryQueue, id: string, schedule: Hash): void {
+  if (schedule.rested_due_ms !== undefined) {
+    queue.scheduleDue.set(id, Number(schedule.rested_due_ms));
+    delete schedule.rested_due_ms;
+  }
+}
+
+function takeOver(queue: MemoryQueue, id: string, schedule: Hash, worker: string | undefined): void {
+  schedule.source = worker === undefined ? 'call' : 'code';
+  if (worker === undefined) {
+    queue.scheduleOwners.delete(id);
+    delete schedule.held_by;
+    delete schedule.held_until_ms;
+  } else {
+    queue.scheduleOwners.set(id, queue.now);
+    Object.assign(schedule, { held_by: worker, held_until_ms: String(queue.now + DECLARED_MS) });
+  }
+  endRest(queue, id, schedule);
+}
+
+export function upsert(
+  queue: MemoryQueue,
+  { id, version, recurrence, name, payload, options, onMissed, missedAfterMs }: StoredSchedule,
+  worker: string | undefined,
+  nextDueMs: number | undefined,
+): { answer: UpsertAnswer; nowMs: number } {
+  const { now } = queue;
+  const known = queue.schedules.get(id);
+  if (known && worker === undefined && known.source === 'code' && isDeclared(queue, id)) {
+    return { answer: 'declared', nowMs: now };
+  }
+  if (known?.version === version) {
+    takeOver(queue, id, known, worker);
+    return { answer: 'unchanged', nowMs: now };
+  }
+  if (known && worker !== undefined && known.source === 'code' && isHeld(queue, known, worker)) {
+    queue.scheduleOwners.set(id, now);
+    endRest(queue, id, known);
+    return { answer: 'held', nowMs: now };
+  }
+  if (nextDueMs === undefined) {
+    return { answer: 'next', nowMs: now };
+  }
+  const schedule = known ?? { created_at_ms: String(now) };
+  Object.assign(schedule, {
+    version,
+    recurrence: JSON.stringify(recurrence),
+    name,
+    payload,
+    options,
+    on_missed: onMissed,
+    missed_after_ms: String(missedAfterMs),
+    updated_at_ms: String(now),
+  });
+  queue.schedules.set(id, schedule);
+  takeOver(queue, id, schedule, worker);
+  const dueAt = queue.scheduleDue.score(id) ?? Infinity;
+  if (!known || (schedule.paused_at_ms === undefined && dueAt > now)) {
+    queue.scheduleDue.set(id, nextDueMs);
+  }
+  return { answer: known ? 'changed' : 'created', nowMs: now };
+}
+
+export function declare(
+  queue: MemoryQueue,
+  worker: string,
+  declares: boolean,
+  schedules: readonly Pick<StoredSchedule, 'id' | 'version'>[],
+): ('declared' | 'held' | 'upsert')[] {
+  return schedules.map(({ id, version }) => {
+    const schedule = queue.schedules.get(id);
+    if (!declares) {
+      if (schedule?.held_by === worker) {
+        schedule.held_until_ms = '0';
+      }
+      return 'declared';
+    }
+    if (schedule?.source !== 'code' || (schedule.version !== version && !isHeld(queue, schedule, worker))) {
+      return 'upsert';
+    }
+    queue.scheduleOwners.set(id, queue.now);
+    endRest(queue, id, schedule);
+    if (schedule.version !== version) {
+      return 'held';
+    }
+    Object.assign(schedule, { held_by: worker, held_until_ms: String(queue.now + DECLARED_MS) });
+    return 'declared';
+  });
+}
+
+export function due(queue: MemoryQueue, limit: number): DueLook {
+  const { now } = queue;
+  const ids = queue.scheduleDue.upTo(now).slice(0, limit);
+  const found: DueSchedule[] = [];
+  for (const id of ids) {
+    const schedule = queue.schedules.get(id)!;
+    const dueAtMs = queue.scheduleDue.score(id)!;
+    if (schedule.source === 'code' && !isDeclared(queue, id)) {
+      schedule.rested_due_ms = String(dueAtMs);
+      queue.scheduleDue.set(id, Infinity);
+    } else {
+      found.push({ id, dueAtMs, version: schedule.version!, recurrence: schedule.recurrence! });
+    }
+  }
+  const following = queue.scheduleDue.members().find((id) => queue.scheduleDue.score(id)! > now);
+  const nextAt = following === undefined ? Infinity : queue.scheduleDue.score(following)!;
+  const nextDueInMs = nextAt === Infinity ? undefined : nextAt - now;
+  return { nowMs: now, nextDueInMs, more: ids.length === limit, due: found };
+}
+
+export function tick(queue: MemoryQueue, ticks: readonly (DueSchedule & { nextDueMs: number })[]): TickOutcome[] {
+  return ticks.map(({ id, dueAtMs, version, nextDueMs }) => {
+    const schedule = queue.schedules.get(id);
+    const isDue = queue.scheduleDue.score(id) === dueAtMs && schedule?.version === version;
+    if (!isDue || dueAtMs > queue.now || nextDueMs <= dueAtMs) {
+      return 'lost';
+    }
+    queue.scheduleDue.set(id, nextDueMs);
+    const outcome = make(queue, id, dueAtMs, schedule);
+    if (outcome !== 'lost') {
+      const counter = outcome === 'enqueued' ? 'ticks' : 'skipped';
+      schedule[counter] = String(Number(schedule[counter] ?? 0) + 1);
+    }
+    return outcome;
+  });
+}
+
+function make(queue: MemoryQueue, id: string, dueAtMs: number, schedule: Hash): TickOutcome {
+  const last = schedule.last_tick_at_ms === undefined ? undefined : Number(schedule.last_tick_at_ms);
+  if (last !== undefined && dueAtMs <= last && last <= queue.now) {
+    return 'lost';
+  }
+  if (schedule.on_missed === 'skip' && queue.now - dueAtMs > Number(schedule.missed_after_ms)) {
+    return 'skipped';
+  }
+  const { answer, jobId } = addJob(queue, `@schedule:${id}:${dueAtMs}`, id, schedule);
+  Object.assign(schedule, { last_tick_at_ms: String(dueAtMs), last_job: jobId });
+  return answer === 'kept' ? 'kept' : 'enqueued';
+}
+
+function addJob(queue: MemoryQueue, jobId: string, id: string, schedule: Hash) {
+  if (queue.job(jobId)) {
+    return { answer: 'exists' as const, jobId, name: schedule.name! };
+  }
+  const options = JSON.parse(schedule.options || '{}') as Parameters<typeof writeOptions>[2];
+  const owner = options.unique === undefined ? undefined : holderOf(queue, options.unique);
+  if (owner !== undefined) {
+    return { answer: 'kept' as const, jobId: owner, name: queue.job(owner)?.name ?? schedule.name! };
+  }
+  const job = write(queue, jobId, schedule.name!, schedule.payload!);
+  job.schedule = id;
+  writeOptions(queue, job, options);
+  own(queue, jobId, options);
+  queue.toBack(jobId, job);
+  queue.count('enqueued');
+  return { answer: 'added' as const, jobId, name: schedule.name! };
+}
+
+export function run(queue: MemoryQueue, id: string, jobId: string) {
+  const schedule = queue.schedules.get(id);
+  return schedule ? addJob(queue, jobId, id, schedule) : { answer: 'missing' as const, jobId: '', name: '' };
+}
+
+export function pause(queue: MemoryQueue, id: string): 'paused' | 'missing' {
+  const schedule = queue.schedules.get(id);
+  if (schedule) {
+    schedule.paused_at_ms ??= String(queue.now);
+    delete schedule.rested_due_ms;
+    queue.scheduleDue.set(id, Infinity);
+  }
+  return schedule ? 'paused' : 'missing';
+}
+
+export function resume(queue: MemoryQueue, id: string, next?: { dueMs: number; version: string }): ResumeAnswer {
+  const schedule = queue.schedules.get(id);
+  if (!schedule) {
+    return { answer: 'missing' };
+  }
+  if (schedule.paused_at_ms === undefined) {
+    return { answer: 'resumed' };
+  }
+  if (next?.version !== schedule.version) {
+    const recurrence = JSON.parse(schedule.recurrence!) as Recurrence;
+    return { answer: 'next', nowMs: queue.now, version: schedule.version!, recurrence };
+  }
+  delete schedule.paused_at_ms;
+  queue.scheduleDue.set(id, next!.dueMs);
+  return { answer: 'resumed' };
+}
+
+export function remove(queue: MemoryQueue, id: string): 'removed' | 'missing' | 'declared' {
+  if (queue.schedules.get(id)?.source === 'code' && isDeclared(queue, id)) {
+    return 'declared';
+  }
+  queue.scheduleDue.delete(id);
+  queue.scheduleOwners.delete(id);
+  return queue.schedules.delete(id) ? 'removed' : 'missing';
+}
+
+export function list(queue: MemoryQueue, offset: number, limit: number): ScheduleRecord[] {
+  return queue.scheduleDue
+    .members()
+    .slice(offset, offset + limit)
+    .flatMap((id) => get(queue, id));
+}
+
+export function get(queue: MemoryQueue, id: string): ScheduleRecord[] {
+  const schedule = queue.schedules.get(id);
+  if (!schedule) {
+    return [];
+  }
+  const dueAt = queue.scheduleDue.score(id);
+  const fields = {
+    ...schedule,
+    id,
+    declared: isDeclared(queue, id) ? '1' : '0',
+    ...(dueAt !== undefined && dueAt !== Infinity && { due_at_ms: String(dueAt) }),
+  };
+  return [decodeSchedule(queue.name, Object.entries(fields).flat())];
+}

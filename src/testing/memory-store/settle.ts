@@ -1,0 +1,262 @@
+// How claims end: complete, fail, release, extend, and by the death of the worker; see lua/job and lua/lib/settle.
+import type {
+  Completion,
+  ExtendAnswer,
+  Failure,
+  FailOutcome,
+  Release,
+  ReleaseOutcome,
+} from '../../queue/store/store-calls.js';
+import { GIVES_BACK, logAttempt, loggedOutcome } from './attempt-log.js';
+import { bury, endCancelled, freeUnique, remember } from './ends.js';
+import { type Hash, type MemoryQueue } from './memory-queue.js';
+
+function increment(job: Hash, field: string): number {
+  const value = Number(job[field] ?? 0) + 1;
+  job[field] = String(value);
+  return value;
+}
+
+/** The job, where the claim is its current one. An expired claim stays current until it is taken back. */
+function claimed(queue: MemoryQueue, { id, token }: { id: string; token: string }): Hash | undefined {
+  const job = queue.job(id);
+  return job && job.claim_token === token && token !== '' && job.status === 'processing' ? job : undefined;
+}
+
+/** The job, where this very claim was the last and has been settled. */
+function settledBy(queue: MemoryQueue, { id, fence }: { id: string; fence: number }): Hash | undefined {
+  const job = queue.job(id);
+  return job?.claim_token === '' && Number(job.fence) === fence ? job : undefined;
+}
+
+export function complete(queue: MemoryQueue, completions: readonly Completion[]): number[] {
+  const done: string[] = [];
+  const lost: number[] = [];
+  completions.forEach((completion, i) => {
+    const { id, result, resultTtlMs = queue.options.resultTtlMs } = completion;
+    const job = claimed(queue, completion);
+    if (job) {
+      Object.assign(job, { status: 'completed', claim_token: '', completed_at_ms: String(queue.now) });
+      if (result !== '') {
+        job.result = result;
+      }
+      delete job.last_error;
+      delete job.last_error_at_ms;
+      freeUnique(queue, id, job);
+      queue.claims.delete(id);
+      queue.forgottenAt.set(id, queue.now + resultTtlMs);
+      queue.emit(id, 'completed');
+      done.push(id);
+    } else if (settledBy(queue, completion)?.status !== 'completed') {
+      lost.push(i);
+    }
+  });
+  queue.count('completed', done.length);
+  remember(queue, queue.completed, done, queue.options.completedHistory);
+  return lost;
+}
+
+const FIRST_FAIL: Record<string, FailOutcome> = {
+  pending: 'retry',
+  scheduled: 'retry',
+  failed: 'failed',
+  cancelled: 'cancelled',
+};
+
+export function fail(queue: MemoryQueue, failures: readonly Failure[]): FailOutcome[] {
+  return failures.map((failure) => {
+    const job = claimed(queue, failure);
+    if (job) {
+      return failOne(queue, job, failure);
+    }
+    const settled = settledBy(queue, failure);
+    if (settled) {
+      return FIRST_FAIL[settled.status!] ?? 'lost';
+    }
+    return loggedOutcome(queue.job(failure.id), failure.fence) === 'error' ? 'retry' : 'lost';
+  });
+}
+
+function failOne(queue: MemoryQueue, job: Hash, { id, error, final, backoffMs, begun }: Failure): FailOutcome {
+  queue.claims.delete(id);
+  if (job.held !== undefined && job.held === job.fence && !begun) {
+    job.attempts = String(Math.max(0, Number(job.attempts) - 1));
+  }
+  logAttempt(queue, job, 'error', error);
+  increment(job, 'errors');
+  Object.assign(job, { claim_token: '', last_error: error.message, last_error_at_ms: String(queue.now) });
+  if (job.cancel_requested_at_ms !== undefined) {
+    endCancelled(queue, id, job);
+    return 'cancelled';
+  }
+  if (final || Number(job.attempts ?? 0) >= limitsOf(queue, job).maxAttempts) {
+    bury(queue, id, job, error.message);
+    return 'failed';
+  }
+  job.claimed_at_ms = '0';
+  if (backoffMs > 0) {
+    queue.toLater(id, job, queue.now + backoffMs);
+  } else {
+    queue.toBack(id, job);
+  }
+  queue.count('retried');
+  queue.emit(id, 'retry');
+  return 'retry';
+}
+
+const FIRST_RELEASE: Record<string, ReleaseOutcome> = {
+  pending: 'released',
+  scheduled: 'released',
+  failed: 'failed',
+  cancelled: 'cancelled',
+};
+
+/** The job claimed first must be claimed first again, so it is put to the front last. */
+export function release(queue: MemoryQueue, releases: readonly Release[]): ReleaseOutcome[] {
+  const outcomes = releases.map((each) => (claimed(queue, each) ? undefined : repeatedRelease(queue, each)));
+  const order = [...releases.keys()]
+    .filter((i) => outcomes[i] === undefined)
+    .toSorted((a, b) => releases[b]!.fence - releases[a]!.fence);
+  for (const i of order) {
+    const job = claimed(queue, releases[i]!);
+    outcomes[i] = job ? releaseOne(queue, job, releases[i]!) : 'released'; // the same claim twice in one call
+  }
+  return outcomes as ReleaseOutcome[];
+}
+
+function repeatedRelease(queue: MemoryQueue, each: Release): ReleaseOutcome {
+  const settled = settledBy(queue, each);
+  if (settled) {
+    return FIRST_RELEASE[settled.status!] ?? 'lost';
+  }
+  return GIVES_BACK.has(loggedOutcome(queue.job(each.id), each.fence) ?? '') ? 'released' : 'lost';
+}
+
+const RELEASE_COUNTERS = {
+  interruption: 'interruptions',
+  snooze: 'snoozes',
+  rate_limited: 'rate_limited',
+  unhandled: 'unhandled',
+} as const;
+
+function releaseOne(queue: MemoryQueue, job: Hash, { id, reason, delayMs, name }: Release): ReleaseOutcome {
+  queue.claims.delete(id);
+  logAttempt(queue, job, reason);
+  const readyAt = job.ready_at_ms;
+  increment(job, RELEASE_COUNTERS[reason]);
+  Object.assign(job, {
+    claim_token: '',
+    claimed_at_ms: '0',
+    attempts: String(Math.max(0, Number(job.attempts ?? 1) - 1)),
+  });
+  if (job.cancel_requested_at_ms !== undefined) {
+    endCancelled(queue, id, job);
+    return 'cancelled';
+  }
+  if (reason === 'rate_limited') {
+    queue.restsUntil = Math.max(queue.restsUntil, queue.now + delayMs);
+    queue.count('rate_limited');
+  }
+  if (delayMs > 0 && reason !== 'rate_limited') {
+    queue.toLater(id, job, queue.now + delayMs);
+  } else {
+    queue.toFront(id, job);
+  }
+  if (reason === 'unhandled') {
+    noteUnhandled(queue, job, name ?? '', readyAt);
+  }
+  queue.count('released');
+  queue.emit(id, 'released');
+  return 'released';
+}
+
+function noteUnhandled(queue: MemoryQueue, job: Hash, name: string, readyAt: string | undefined): void {
+  job.unhandled_at_ms ??= String(queue.now);
+  if (name !== '') {
+    job.name ??= name;
+  }
+  if (readyAt === undefined) {
+    delete job.ready_at_ms;
+  } else {
+    job.ready_at_ms = readyAt;
+  }
+}
+
+export function extend(
+  queue: MemoryQueue,
+  claims: readonly { id: string; token: string }[],
+  visibilityMs: number,
+): ExtendAnswer {
+  const answer: ExtendAnswer = { lost: [], cancelRequested: [] };
+  for (const { id, token } of claims) {
+    const job = queue.job(id);
+    if (job?.claim_token !== token) {
+      answer.lost.push(id);
+      continue;
+    }
+    queue.claims.set(id, queue.now + visibilityMs);
+    if (job.cancel_requested_at_ms !== undefined) {
+      answer.cancelRequested.push(id);
+    }
+  }
+  return answer;
+}
+
+/** Ends a claim whose worker is gone. A job that was still held is not charged: it had not started. */
+export function crash(queue: MemoryQueue, id: string, what: string): 'pending' | 'failed' | 'cancelled' {
+  queue.count('reclaimed');
+  const job = queue.job(id);
+  if (!job?.status) {
+    const gone: Hash = {};
+    queue.jobs.set(id, gone);
+    bury(queue, id, gone, 'The job hash is missing: it was deleted or has expired.');
+    return 'failed';
+  }
+  const attempts = Number(job.attempts ?? 0);
+  const charged = job.held === undefined || job.held !== job.fence;
+  const reason = what + (job.worker === undefined ? '' : ` (worker ${job.worker})`);
+  logAttempt(queue, job, charged ? 'crash' : 'interruption', { name: 'WorkerCrash', message: reason });
+  Object.assign(job, { claim_token: '', claimed_at_ms: '0', fence: String(++queue.sequence) });
+  if (charged) {
+    increment(job, 'crashes');
+  } else {
+    job.attempts = String(Math.max(0, attempts - 1));
+    increment(job, 'interruptions');
+  }
+  if (job.cancel_requested_at_ms !== undefined) {
+    endCancelled(queue, id, job);
+    return 'cancelled';
+  }
+  if (charged && isBuriedByCrash(queue, id, job, attempts, reason)) {
+    return 'failed';
+  }
+  queue.toFront(id, job);
+  queue.emit(id, 'reclaimed');
+  return 'pending';
+}
+
+function isBuriedByCrash(queue: MemoryQueue, id: string, job: Hash, attempts: number, reason: string): boolean {
+  const { maxAttempts, maxCrashes } = limitsOf(queue, job);
+  const crashes = Number(job.crashes);
+  if (crashes >= maxCrashes) {
+    bury(queue, id, job, `${reason}: it crashed its worker ${crashes} times (maxCrashes ${maxCrashes})`);
+    return true;
+  }
+  if (attempts >= maxAttempts) {
+    bury(queue, id, job, `${reason} on attempt ${attempts} (maxAttempts ${maxAttempts})`);
+    return true;
+  }
+  if (crashes + 1 >= maxCrashes) {
+    job.last_chance = '1';
+  }
+  return false;
+}
+
+/** The job's own limits, else those of its handler as the workers announced them, else the queue's. */
+function limitsOf(queue: MemoryQueue, job: Hash): { maxAttempts: number; maxCrashes: number } {
+  const handler = queue.handlerLimits.get(job.name ?? '');
+  return {
+    maxAttempts: Number(job.max_attempts ?? handler?.maxAttempts ?? queue.options.maxAttempts),
+    maxCrashes: Number(job.max_crashes ?? handler?.maxCrashes ?? queue.options.maxCrashes),
+  };
+}

@@ -1,0 +1,73 @@
+// What runs by the clock; see lua/sweep.
+import type { ReclaimedJob } from '../../queue/store/store-calls.js';
+import type { MemoryQueue } from './memory-queue.js';
+import { trimDeadLetters } from './ends.js';
+import { crash } from './settle.js';
+
+const WORKER_FORGOTTEN_MS = 300_000;
+
+/** Takes back expired claims, the latest claim first: so the first that was claimed ends up in front. */
+export function reclaim(
+  queue: MemoryQueue,
+  limit: number,
+  gapMs: number,
+  waitMs: number,
+): { reclaimed: ReclaimedJob[]; more: boolean } {
+  const { now } = queue;
+  if (queue.lastSweepAt !== undefined && now - queue.lastSweepAt > gapMs) {
+    queue.sweepHoldUntil = now + waitMs;
+  }
+  queue.lastSweepAt = now;
+  if (now < queue.sweepHoldUntil) {
+    return { reclaimed: [], more: false };
+  }
+  const expired = queue.claims.upTo(now).toReversed().slice(0, limit);
+  const fenceOf = (id: string) => Number(queue.job(id)?.fence ?? 0);
+  const taken = expired.filter((id) => {
+    queue.claims.delete(id);
+    const status = queue.job(id)?.status;
+    return status === 'processing' || status === undefined;
+  });
+  const reclaimed = taken
+    .toSorted((a, b) => fenceOf(b) - fenceOf(a))
+    .map((id) => ({ id, status: crash(queue, id, 'claim expired') }));
+  return { reclaimed, more: expired.length === limit };
+}
+
+/** Forgets what has outlived its use: ids of forgotten jobs, unique keys whose time is over, silent workers. */
+export function tidy(queue: MemoryQueue): boolean {
+  const { now, options } = queue;
+  for (const [key, until] of queue.uniqueExpiries) {
+    const owner = queue.unique.get(key);
+    if (until <= now) {
+      queue.uniqueExpiries.delete(key);
+      if (owner !== undefined && queue.job(owner)?.unique !== key) {
+        queue.unique.delete(key);
+      }
+    }
+  }
+  trimHistory(queue, queue.completed, 'completed');
+  trimHistory(queue, queue.cancelled, 'cancelled');
+  trimHistory(queue, queue.failed, undefined);
+  for (const id of options.deadLetterAgeMs > 0 ? queue.dead.upTo(now - options.deadLetterAgeMs) : []) {
+    queue.dead.delete(id);
+    queue.drop(id);
+  }
+  trimDeadLetters(queue);
+  for (const [worker, seenAt] of queue.workers) {
+    if (seenAt <= now - WORKER_FORGOTTEN_MS) {
+      queue.workers.delete(worker);
+    }
+  }
+  return false;
+}
+
+function trimHistory(queue: MemoryQueue, history: string[], status: string | undefined): void {
+  const isLeftOver = (id: string) => {
+    const job = queue.job(id);
+    return !job || (status !== undefined && (job.status !== status || history.indexOf(id) < history.length - 1));
+  };
+  while (history.length > 0 && isLeftOver(history.at(-1)!)) {
+    history.pop();
+  }
+}
