@@ -1,5 +1,5 @@
 // Holds the directions of imports inside src (docs/architecture.md):
-//   queue ← worker ← nest ← every other folder; files at the top of src may import all of them.
+//   queue ← worker ← nest ← every other folder; files at the top of src may import all of them. Between the rooms of a folder see ROOMS.
 // src/queue and src/worker import nothing from @nestjs/*, and no import closes a cycle. Type imports count.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, posix, relative, sep } from 'node:path';
@@ -17,6 +17,27 @@ const LAYERS = {
 };
 const OTHERS = ['queue', 'inspect', 'nest'];
 const WITHOUT_NEST = ['queue', 'worker', 'inspect', 'metrics', 'tracing', 'cli'];
+
+/**
+ * What the rooms of a folder may import of the folder's other rooms. A room that is not named may import all of them, and so may
+ * the files right in the folder.
+ */
+const ROOMS = {
+  queue: {
+    model: [],
+    store: ['model'],
+    redis: ['model', 'store'],
+    scripts: ['model', 'store', 'redis'],
+    results: ['model', 'store'],
+    operate: ['model', 'store'],
+    enqueue: ['model', 'store', 'results'],
+    'dead-letters': ['model', 'store', 'enqueue'],
+    schedules: ['model', 'store', 'enqueue', 'results'],
+  },
+};
+
+/** Rooms that a folder may not import of another: the runtime knows storage only by QueueStore. */
+const CLOSED = { worker: ['queue/redis', 'queue/scripts', 'queue/redis-store.ts', 'queue/redis-access.ts'] };
 
 /** Every breach of the rules in a source tree, as lines that name the file and the import. */
 export function checkImports(src) {
@@ -50,12 +71,34 @@ function directionProblem(src, file, name) {
   const target = resolve(src, file, name);
   if (target === undefined) return undefined;
   const to = folderOf(target);
-  if (to === from) return undefined;
+  const closed = (CLOSED[from] ?? []).find((room) => target === room || target.startsWith(`${room}/`));
+  if (closed) return `${file}: src/${from} may not import src/${closed}, but imports "${name}"`;
+  if (to === from) return roomProblem(from, file, target, name);
   const allowed = LAYERS[from] ?? OTHERS;
   if (to !== undefined && allowed.includes(to)) return undefined;
   const rule =
     allowed.length === 0 ? 'nothing outside itself' : `only ${allowed.map((a) => `src/${a}`).join(' and ')}`;
   return `${file}: src/${from} may import ${rule}, but imports "${name}"`;
+}
+
+function roomProblem(folder, file, target, name) {
+  const [room, other] = [roomOf(file), roomOf(target)];
+  const allowed = ROOMS[folder]?.[room];
+  if (
+    allowed === undefined ||
+    other === room ||
+    target.endsWith('.generated.ts') ||
+    (other !== undefined && allowed.includes(other))
+  )
+    return undefined;
+  const rule = allowed.length === 0 ? 'no other room' : `of the other rooms only ${allowed.join(', ')}`;
+  return `${file}: src/${folder}/${room} may import ${rule}, but imports "${name}"`;
+}
+
+/** The room of a file, the folder under its folder; undefined for a file right in it. */
+function roomOf(file) {
+  const parts = file.split('/');
+  return parts.length > 2 ? parts[1] : undefined;
 }
 
 /** The folder right under src, or undefined for a file at its top. */

@@ -28,6 +28,19 @@ describe('check-imports', () => {
       /src\/health may import only src\/queue and src\/inspect and src\/nest,/,
     ],
     ['nest/a.ts', "import 'nest-job-queue';", /import the file itself/],
+    ['worker/fetch/a.ts', "import '../../queue/redis/x.js';", /src\/worker may not import src\/queue\/redis,/],
+    ['worker/a.ts', "import type { X } from '../queue/scripts/x.js';", /may not import src\/queue\/scripts,/],
+    ['queue/model/a.ts', "import '../store/x.js';", /src\/queue\/model may import no other room,/],
+    [
+      'queue/results/a.ts',
+      "import '../redis/x.js';",
+      /src\/queue\/results may import of the other rooms only model, store,/,
+    ],
+    [
+      'queue/store/a.ts',
+      "import '../job-queue.js';",
+      /src\/queue\/store may import of the other rooms only model,/,
+    ],
   ])('refuses in %s: %s', (file, text, message) => {
     expect(checkImports(folderWith({ [file]: text }))).toEqual([expect.stringMatching(message)]);
   });
