@@ -57,7 +57,7 @@ export class Worker {
   private readonly paused = new Set<string>();
   private starting: Promise<void> | undefined;
   private stopping: Promise<void> | undefined;
-  private readonly fetchClock = new FetchLiveness();
+  private readonly fetchClock: FetchLiveness;
   private readonly failures: FailureLog;
   /** Whether something changed in this tick. */
   private changed = false;
@@ -75,6 +75,7 @@ export class Worker {
     this.slots = new ProcessCapacity(this.options.concurrency, () => this.runners, this.isolation);
     this.store = checkWorkerQueues(queues);
     const { clock } = this.store;
+    this.fetchClock = new FetchLiveness(() => clock.monotonic());
     this.id = this.options.id ?? `${hostname().slice(0, 64)}:${process.pid}:${clock.randomId().slice(0, 6)}`;
     this.recurring = new Recurring(this.id, queues, this.options.logger);
   }

@@ -7,6 +7,7 @@ import {
   restOf,
   retryDelayOf,
 } from '../../queue/model/errors.js';
+import type { Clock, Timer } from '../../queue/model/clock.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import { encodeJson } from '../../queue/model/encode-json.js';
 import type { Completion, Failure, Release } from '../../queue/store/store-calls.js';
@@ -23,6 +24,7 @@ const TIMEOUT_GRACE_MS = 10_000;
 export interface AttemptOwner {
   readonly reports: JobReporter;
   readonly maxPayloadBytes: number;
+  readonly clock: Clock;
   readonly observer: { readonly warn: (message: string) => void };
   completed(attempt: Attempt): void;
   failed(attempt: Attempt, failure: Failure): void;
@@ -48,7 +50,7 @@ export class Attempt implements Completion {
   private ended = false;
   /** Set once `timeoutMs` has passed: the attempt fails with it when the handler ends, or after the grace. */
   private timedOut: HandlerTimeoutError | undefined;
-  private timer: NodeJS.Timeout | undefined;
+  private timer: Timer | undefined;
   /** Whether its handler was called and has not ended. */
   private runs = false;
   private watch: StuckWatch | undefined;
@@ -92,7 +94,7 @@ export class Attempt implements Completion {
     this.watchWhereAborted();
     const timeoutMs = this.claim.options.timeoutMs ?? this.handler.timeoutMs;
     if (timeoutMs !== undefined) {
-      this.timer = setTimeout(() => this.timeOut(timeoutMs), timeoutMs);
+      this.timer = this.owner.clock.setTimeout(() => this.timeOut(timeoutMs), timeoutMs);
     }
     let returned: unknown;
     try {
@@ -225,7 +227,7 @@ export class Attempt implements Completion {
     this.timedOut = new HandlerTimeoutError(this.id, timeoutMs);
     const { timeoutGraceMs = TIMEOUT_GRACE_MS } = this.handler;
     if (timeoutGraceMs > 0) {
-      this.timer = setTimeout(() => this.endGrace(timeoutGraceMs), timeoutGraceMs);
+      this.timer = this.owner.clock.setTimeout(() => this.endGrace(timeoutGraceMs), timeoutGraceMs);
     } else if (this.end()) {
       this.fail(this.timedOut, false);
     }
@@ -265,7 +267,7 @@ export class Attempt implements Completion {
   private end(): boolean {
     const first = !this.ended;
     this.ended = true;
-    clearTimeout(this.timer);
+    this.owner.clock.clear(this.timer);
     return first;
   }
 

@@ -1,3 +1,4 @@
+import type { Clock, Timer } from '../../queue/model/clock.js';
 import type { Attempt } from './attempt.js';
 import type { QueueRunner } from './queue-runner.js';
 
@@ -17,7 +18,8 @@ export class CrashIsolation {
   private current: Held | undefined;
   /** Whether what runs, or has no answer, has taken so long that it is not waited for. */
   private waited = false;
-  private timer: NodeJS.Timeout | undefined;
+  private timer: Timer | undefined;
+  private clock: Clock | undefined;
 
   constructor(
     private readonly runners: () => readonly QueueRunner[],
@@ -52,7 +54,7 @@ export class CrashIsolation {
       this.held.splice(this.held.indexOf(next), 1);
       this.current = next;
       this.limit(next.runner);
-      next.runner.begin(next.attempt, performance.now() - next.askedAtMs);
+      next.runner.begin(next.attempt, next.runner.clock.monotonic() - next.askedAtMs);
     }
   }
 
@@ -73,16 +75,18 @@ export class CrashIsolation {
   }
 
   private limit(runner: QueueRunner): void {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
+    this.clock?.clear(this.timer);
+    this.clock = runner.clock;
+    this.timer = runner.clock.setTimeout(() => {
       this.current = undefined;
       this.waited = true;
       this.changed();
-    }, runner.queue.options.visibilityMs).unref();
+    }, runner.queue.options.visibilityMs);
+    this.timer.unref();
   }
 
   private rest(): void {
-    clearTimeout(this.timer);
+    this.clock?.clear(this.timer);
     this.timer = undefined;
     this.waited = false;
   }

@@ -1,3 +1,4 @@
+import { systemClock, type Clock, type Timer } from '../../queue/model/clock.js';
 import type { Attempt } from './attempt.js';
 
 /** By default jobs are claimed ahead only as far as they begin within so many ms, at the pace of late. */
@@ -43,12 +44,13 @@ export class Prefetcher {
   private paceBefore = 0;
   private measuredAt = -Infinity;
   private restsUntil = -Infinity;
-  private timer: NodeJS.Timeout | undefined;
+  private timer: Timer | undefined;
 
   constructor(
     private readonly concurrency: number,
     private readonly prefetch: number | undefined,
     private readonly owner: PrefetchOwner,
+    private readonly clock: Clock = systemClock,
   ) {
     this.roomForWait = prefetch ?? 0;
     this.most = this.roomForWait;
@@ -106,16 +108,17 @@ export class Prefetcher {
 
   /** Looks in a while whether those that wait now have begun. */
   private watch(latest: Waiting = this.waiting.at(-1)!): void {
-    const dueMs = performance.now() + GOES_BACK_AFTER_MS;
+    const dueMs = this.clock.monotonic() + GOES_BACK_AFTER_MS;
     const look = () => {
       this.timer = undefined;
       if (this.waiting.includes(latest)) {
-        this.giveBackInTurn(latest, performance.now() - dueMs);
+        this.giveBackInTurn(latest, this.clock.monotonic() - dueMs);
       } else if (!this.isEmpty) {
         this.watch();
       }
     };
-    this.timer = setTimeout(look, GOES_BACK_AFTER_MS).unref();
+    this.timer = this.clock.setTimeout(look, GOES_BACK_AFTER_MS);
+    this.timer.unref();
   }
 
   /**
@@ -131,7 +134,7 @@ export class Prefetcher {
     if (this.owner.claiming > 0) {
       this.watch(latest);
     } else {
-      this.restsUntil = performance.now() + COOLDOWN_MS;
+      this.restsUntil = this.clock.monotonic() + COOLDOWN_MS;
       this.giveBack();
     }
   }

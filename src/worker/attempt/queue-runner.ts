@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { ClaimLostError } from '../../queue/model/errors.js';
+import type { Clock } from '../../queue/model/clock.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { AttemptLimits, ClaimAnswer, Failure, Release, StoreCalls } from '../../queue/store/store-calls.js';
@@ -62,6 +63,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
   /** Whether the idle wait listens for this runner. */
   covered = false;
   private claimedAt = -Infinity;
+  readonly clock: Clock;
   /** Whether the queue has limits, as of the last claim. */
   isLimited = false;
   /** ms until the next scheduled job is due, or a limit lets the next one start, as of the last claim. */
@@ -84,13 +86,14 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
     private readonly handlers: ReadonlyMap<string, Handler>,
     readonly observer: QueueRunnerObserver,
   ) {
-    this.ahead = new Prefetcher(concurrency, prefetch, this);
+    this.clock = queue.store.clock;
+    this.ahead = new Prefetcher(concurrency, prefetch, this, this.clock);
     this.reports = new QueueReporter(queue, calls, (job) =>
       [...this.attempts].find(({ claim }) => claim === job)?.lose(),
     );
     this.limits = attemptLimitsOf(handlers, queue.options);
     this.attemptLimits = ownAttemptLimits(this.limits, queue.options);
-    this.names = new NameFilter(this.limits);
+    this.names = new NameFilter(this.limits, () => this.clock.monotonic());
   }
 
   get name(): string {
@@ -135,7 +138,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
 
   /** Whether jobs may have come of which nobody here would learn. */
   get isOverdueForPoll(): boolean {
-    return !this.covered && performance.now() - this.claimedAt > LONGEST_UNPOLLED_MS;
+    return !this.covered && this.clock.monotonic() - this.claimedAt > LONGEST_UNPOLLED_MS;
   }
 
   /** Takes what a claim brought. `asked` slots were reserved for it, at `askedAtMs`, which is before it ran. */
@@ -150,7 +153,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
     this.nextDueInMs = answer.nextDueInMs;
     this.isLimited = answer.isLimited;
     answer.refused.forEach(({ job, error }) => this.settlements.refuse(job, error));
-    const now = performance.now();
+    const now = this.clock.monotonic();
     const isSure = !mayBeLost(this.queue, now - askedAtMs);
     answer.jobs.forEach((job) => this.run(job, askedAtMs, isSure));
     this.giveBackWhereClosed();
@@ -186,11 +189,12 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
   /** Claims nothing for a while. */
   rest(ms: number): void {
     this.resting = true;
-    setTimeout(() => {
+    const timer = this.clock.setTimeout(() => {
       this.resting = false;
       this.mayHaveJobs = true;
       this.observer.changed();
-    }, ms).unref();
+    }, ms);
+    timer.unref();
   }
 
   /** Gives back slots whose claim failed. */
@@ -233,7 +237,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
     while (!this.ahead.isEmpty && this.hasSlot) {
       this.observer.settle();
       const { attempt, askedAtMs } = this.ahead.next()!;
-      this.begin(attempt, performance.now() - askedAtMs);
+      this.begin(attempt, this.clock.monotonic() - askedAtMs);
     }
   });
 

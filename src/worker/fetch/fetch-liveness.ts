@@ -6,8 +6,10 @@ export class FetchLiveness {
   private lastAnswer: number | undefined;
   private full = false;
 
+  constructor(private readonly now: () => number = () => performance.now()) {}
+
   answered(): void {
-    this.lastAnswer = performance.now();
+    this.lastAnswer = this.now();
   }
 
   /** To be told whenever a slot was filled or freed. */
@@ -23,6 +25,6 @@ export class FetchLiveness {
     if (this.full) {
       return 0;
     }
-    return this.lastAnswer === undefined ? undefined : Math.round(performance.now() - this.lastAnswer);
+    return this.lastAnswer === undefined ? undefined : Math.round(this.now() - this.lastAnswer);
   }
 }
