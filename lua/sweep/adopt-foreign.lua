@@ -7,7 +7,8 @@
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
 -- ARGV[10] the most claims to look at in this call; ARGV[11] the visibility timeout of foreign claims, in ms, where no
 --   worker announced it; ARGV[12] the pace in ms at which failures are adopted, see lib/retention/once_per_interval
--- Returns how many dead letters were adopted, then for each claim that was taken back: id, pending | failed | cancelled.
+-- Returns how many dead letters were adopted, how many claims a sweep of such a client took back, 1 where such clients worked
+--   here within ten minutes, then for each claim that was taken back: id, pending | failed | cancelled.
 -- Repeated: looks at the next slice.
 --@include lib/core/keys
 --@include lib/retention/retention_args
@@ -21,7 +22,9 @@
 --@include lib/settle/attempt_log
 --@include lib/settle/attempt_limits
 --@include lib/settle/finish
+--@include lib/core/name_in_payload
 --@include lib/settle/crash
+--@include lib/settle/adopt_failure
 --@include lib/retention/once_per_interval
 local limit, visibility = tonumber(ARGV[first]), announced.foreign_visibility or tonumber(ARGV[first + 1])
 
@@ -41,8 +44,12 @@ local function slice_of(list, field)
 end
 
 local function note_claims()
-  for _, id in ipairs(slice_of(processing, 'foreign_cursor')) do
+  local ids = slice_of(processing, 'foreign_cursor')
+  for _, id in ipairs(ids) do
     redis.call('ZADD', foreign_claims, 'NX', now, sighting(id))
+  end
+  if #ids > 0 then
+    note_foreign_client()
   end
 end
 
@@ -55,12 +62,20 @@ local function crash_foreign(id)
   return crash(id, 'claim of a client of the Redis pattern expired')
 end
 
+-- Our reclaim writes the same time into the log of attempts; that of a client of the pattern does not.
+local function was_swept_by_client(id)
+  local reclaimed_at, log = unpack(read(job .. id, 'reclaimed_at_ms', 'attempt_log'))
+  return reclaimed_at and not string.find(log or '', '"endedAt":' .. reclaimed_at .. ',', 1, true)
+end
+
 local function take_back(answers)
   for _, seen in ipairs(redis.call('ZRANGE', foreign_claims, '-inf', now - visibility, 'BYSCORE', 'LIMIT', 0, limit)) do
     local id = string.match(seen, '^[^:]*:[^:]*:(.*)$')
     redis.call('ZREM', foreign_claims, seen)
     if sighting(id) == seen and redis.call('LREM', processing, 1, id) == 1 then
       answers[#answers + 1], answers[#answers + 2] = id, crash_foreign(id)
+    elseif was_swept_by_client(id) then
+      answers[2] = answers[2] + 1
     end
   end
 end
@@ -68,18 +83,16 @@ end
 local function adopt_failures()
   local adopted = 0
   for _, id in ipairs(slice_of(failed, 'failed_cursor')) do
-    if read(job .. id, 'status')[1] == 'failed' and redis.call('ZADD', dead, 'NX', now, id) == 1 then
-      redis.call('PERSIST', job .. id)
-      redis.call('HSET', job .. id, 'failed_at_ms', now, 'claim_token', '')
-      adopted = adopted + 1
-    end
+    adopted = adopted + adopt_failure(id)
   end
   trim_dead_letters(100)
   return adopted
 end
 
 note_claims()
-local answers = { 0 }
+local answers = { 0, 0, 0 }
 take_back(answers)
 answers[1] = once_per_interval('adopted_at_ms', tonumber(ARGV[first + 2])) and adopt_failures() or 0
+local seen_at = tonumber(redis.call('HGET', sweep, 'foreign_seen_at_ms') or nil)
+answers[3] = seen_at and now - seen_at < 600000 and 1 or 0
 return answers

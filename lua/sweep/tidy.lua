@@ -58,6 +58,7 @@ end
 --@include lib/retention/index_finished
 --@include lib/retention/prune_stale
 --@include lib/retention/trim_histories
+--@include lib/retention/prune_ghosts
 --@include lib/retention/forget_idle_queue
 
 cut(completed, announced.completed_history or tonumber(ARGV[5]))
@@ -75,6 +76,7 @@ trim(cancelled, 'cancelled')
 index_finished()
 prune_stale() -- first, so that nothing is taken for the sake of what is gone
 trim_histories()
+prune_ghosts()
 leave(schedule_owners, now - schedule_age, forget_schedule)
 redis.call('ZREMRANGEBYSCORE', workers, '-inf', now - worker_age)
 redis.call('ZREMRANGEBYSCORE', names, '-inf', now - name_age)

@@ -240,7 +240,10 @@ export class JobQueue extends QueueAdmin {
     return lost.length > 0 ? 'lost' : cancelRequested.length > 0 ? 'cancel-requested' : 'extended';
   }
 
-  /** Takes back expired claims, one bounded slice. `more` says that expired claims are left. */
+  /**
+   * Takes back expired claims, one bounded slice, and cares for clients of the Redis pattern: takes back their dead claims,
+   * whose clock starts when a call first sees them, and keeps what they failed. `more` says that expired claims are left.
+   */
   async reclaim(options: { limit?: number } = {}): Promise<{
     reclaimed: { id: string; status: JobStatus }[];
     more: boolean;
@@ -249,7 +252,9 @@ export class JobQueue extends QueueAdmin {
     const { limit = SLICE } = options;
     checkCount('limit', limit, 1, LARGEST_PAGE);
     // Called by hand it takes at once: the wait after a gap is for sweeps that run by themselves.
-    return this.exec((calls) => calls.reclaim(limit, Number.MAX_SAFE_INTEGER, 0));
+    const { reclaimed, more } = await this.exec((calls) => calls.reclaim(limit, Number.MAX_SAFE_INTEGER, 0));
+    const foreign = (await this.exec((calls) => calls.adopt(limit))).reclaimed;
+    return { reclaimed: [...reclaimed, ...foreign], more: more || foreign.length === limit };
   }
 
   /** Ends waiting claims, rejects awaited results with a QueueClosedError, and closes the connections that were made for this queue; never the client that was handed in. */

@@ -4,6 +4,7 @@
 -- none is found the claimer takes the job. Such a job also waits while clients of the Redis pattern claim jobs here, since they
 -- announce nothing.
 -- Needs: job, now, read, names, workers, sweep, served, max_age, seen_ms, overdue.
+--@include lib/core/name_in_payload
 local announced_at, young, elsewhere, unserved = {}, {}, false, {}
 
 local function known_names()
@@ -18,14 +19,6 @@ end
 local function waits_for_foreign(id)
   local seen_at = tonumber(redis.call('HGET', sweep, 'foreign_seen_at_ms') or nil)
   return seen_at and now - seen_at <= max_age and read(job .. id, 'foreign')[1]
-end
-
--- Of a short payload, so that the cost has a bound.
-local function name_in_payload(key)
-  local payload = read(key, 'payload')[1]
-  local read_well, decoded = pcall(cjson.decode, payload and #payload <= 4096 and payload or '')
-  local name = read_well and type(decoded) == 'table' and decoded.kind
-  return type(name) == 'string' and name ~= '' and name or nil
 end
 
 local function found_name(key)

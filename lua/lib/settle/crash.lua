@@ -2,7 +2,12 @@
 -- stale settle is refused), and sends the job back to the front, or to the dead letters, or to its asked-for cancel.
 -- A job that was still held, claimed ahead, on its last chance or as expired, is not charged: as far as was heard it had not
 -- started. Its attempt is given back.
--- Needs: keys, now, places, attempts, limits, ends, read.
+-- Needs: keys, now, places, attempts, limits, ends, read, name_in_payload.
+local function bury_named(id, reason)
+  local name = read(job .. id, 'name')[1] or name_in_payload(job .. id)
+  bury(id, reason .. (name and '; its name is ' .. cjson.encode(name) or ''))
+end
+
 local function crash(id, what)
   local key = job .. id
   local status, attempts, priority, rank, cancel, worker, crashes, interruptions, fence, held = unpack(read(key, 'status',
@@ -31,11 +36,11 @@ local function crash(id, what)
   if charged then
     local max_attempts, max_crashes = attempt_limits(id)
     if tonumber(crashes) >= max_crashes then
-      bury(id, reason .. ': it crashed its worker ' .. crashes .. ' times (maxCrashes ' .. max_crashes .. ')')
+      bury_named(id, reason .. ': it crashed its worker ' .. crashes .. ' times (maxCrashes ' .. max_crashes .. ')')
       return 'failed'
     end
     if attempts >= max_attempts then
-      bury(id, reason .. ' on attempt ' .. attempts .. ' (maxAttempts ' .. max_attempts .. ')')
+      bury_named(id, reason .. ' on attempt ' .. attempts .. ' (maxAttempts ' .. max_attempts .. ')')
       return 'failed'
     end
     if crashes + 1 >= max_crashes then

@@ -106,9 +106,21 @@ export class QueueCalls extends JobCalls implements StoreCalls {
   adopt(limit: number, paceMs = 0) {
     const args = [...this.retention, limit, this.options.foreignVisibilityMs, paceMs];
     return call('sweepAdoptForeign', this.keys.standard, args, (reply) => {
-      const [deadLetters, ...pairs] = reply as [number, ...string[]];
-      return { reclaimed: decodeReclaimed(pairs), deadLetters };
+      const [deadLetters, sweptByClients, clientsAtWork, ...pairs] = reply as [number, number, number, ...string[]];
+      return {
+        reclaimed: decodeReclaimed(pairs),
+        deadLetters,
+        /** How many claims a sweep of such a client took back. */
+        sweptByClients: Number(sweptByClients),
+        /** Whether such clients worked here within ten minutes. */
+        clientsAtWork: Number(clientsAtWork) === 1,
+      };
     });
+  }
+
+  /** Answers how many of the jobs, which a client of the Redis pattern failed, are now dead letters. */
+  adoptFailed(ids: readonly string[]): ScriptCall<number> {
+    return call('sweepAdoptFailed', this.keys.standard, [this.options.deadLetterCap, ...ids], Number);
   }
 
   /**

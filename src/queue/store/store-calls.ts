@@ -146,6 +146,16 @@ export interface JobVerbs {
   log(claim: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]): StoreCall<boolean>;
 }
 
+/** What a look at the clients of the Redis pattern found. */
+export interface AdoptAnswer {
+  reclaimed: ReclaimedJob[];
+  deadLetters: number;
+  /** How many claims a sweep of such a client took back. */
+  sweptByClients: number;
+  /** Whether such clients worked here within ten minutes. */
+  clientsAtWork: boolean;
+}
+
 /** What runs by the clock, whoever calls it, in bounded slices. */
 export interface SweepVerbs {
   /** @param gapMs a gap between sweeps that means the store was away; @param waitMs how long to wait after one */
@@ -158,7 +168,9 @@ export interface SweepVerbs {
   /** Answers how many were moved. */
   promote(limit: number): StoreCall<number>;
   /** Takes over what clients of the Redis pattern left. @param paceMs as of tidy */
-  adopt(limit: number, paceMs?: number): StoreCall<{ reclaimed: ReclaimedJob[]; deadLetters: number }>;
+  adopt(limit: number, paceMs?: number): StoreCall<AdoptAnswer>;
+  /** Keeps jobs that such a client has just failed. Answers how many are dead letters now. */
+  adoptFailed(ids: readonly string[]): StoreCall<number>;
   /**
    * Answers whether more is left to tidy.
    *

@@ -1,5 +1,6 @@
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
+import { ForeignClients } from './foreign-clients.js';
 import { SafeLogger } from '../../queue/model/safe-logger.js';
 import { limitOf, SHORTEST_TRIP_MS } from '../../queue/model/bounds.js';
 import { systemClock, type Clock, type Timer } from '../../queue/model/clock.js';
@@ -35,6 +36,7 @@ export class Sweeper {
   private timer: Timer | undefined;
   private running: Promise<SweepReport> | undefined;
   private stopped = false;
+  private readonly foreignClients: ForeignClients;
 
   constructor(
     private readonly queues: readonly JobQueue[],
@@ -43,7 +45,9 @@ export class Sweeper {
     /** Hears of each job that lost its worker for the last time; absent while nobody listens. */
     private readonly emit?: WorkerEventListener,
     private readonly failures = new FailureLog(SafeLogger.of(logger)),
-  ) {}
+  ) {
+    this.foreignClients = new ForeignClients(logger);
+  }
 
   private get clock(): Clock {
     return this.queues[0]?.store.clock ?? systemClock;
@@ -57,6 +61,7 @@ export class Sweeper {
   async stop(): Promise<void> {
     this.stopped = true;
     this.clock.clear(this.timer);
+    this.foreignClients.stop();
     await this.running;
     this.failures.flush();
   }
@@ -98,10 +103,11 @@ export class Sweeper {
       report.promoted += moved;
       return moved === SLICE;
     });
-    const { reclaimed, deadLetters } = await this.run(queue, (calls) => calls.adopt(SLICE, this.paceMs));
-    report.adopted += reclaimed.length + deadLetters;
-    this.failures.adopted(queue.name, deadLetters);
-    await this.tell(queue, reclaimed);
+    const adopted = await this.run(queue, (calls) => calls.adopt(SLICE, this.paceMs));
+    report.adopted += adopted.reclaimed.length + adopted.deadLetters;
+    this.failures.adopted(queue.name, adopted.deadLetters);
+    await this.tell(queue, adopted.reclaimed);
+    await this.foreignClients.saw(queue, adopted);
     await this.inSlices((i) => this.run(queue, (calls) => calls.tidy(SLICE, i === 0 ? this.paceMs : 0)));
   }
 

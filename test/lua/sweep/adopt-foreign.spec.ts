@@ -29,8 +29,9 @@ async function ageSightings(q: TestQueue): Promise<void> {
   }
 }
 
-function adopt(q: TestQueue, limit = 100) {
-  return q.run(q.scripts.adopt(limit));
+async function adopt(q: TestQueue, limit = 100) {
+  const { reclaimed, deadLetters } = await q.run(q.scripts.adopt(limit));
+  return { reclaimed, deadLetters };
 }
 
 describe('adopt.lua: claims of clients of the Redis pattern', () => {
@@ -168,7 +169,7 @@ describe('adopt.lua: dead letters of clients of the Redis pattern', () => {
     await foreignClaim(q);
     await inTurn();
     await ageSightings(q);
-    expect(await inTurn()).toEqual({ deadLetters: 0, reclaimed: [{ id: 'a', status: 'pending' }] });
+    expect(await inTurn()).toMatchObject({ deadLetters: 0, reclaimed: [{ id: 'a', status: 'pending' }] });
     await q.redis.hset(q.keys.sweep, 'adopted_at_ms', (await q.now()) - 3_600_000);
     expect(await inTurn()).toMatchObject({ deadLetters: 1 });
   });
@@ -185,5 +186,57 @@ describe('adopt.lua: dead letters of clients of the Redis pattern', () => {
     await q.addAll('again');
     await q.redis.lpush(q.keys.failed, 'again', 'gone');
     expect((await adopt(q)).deadLetters).toBe(0);
+  });
+});
+
+const look = (q: TestQueue) => q.run(q.scripts.adopt(100));
+
+describe('adopt-foreign.lua: what it sees of clients of the Redis pattern', () => {
+  it('tells that they work here, for ten minutes after their last claim or failure', async () => {
+    const q = testQueue();
+    expect(await look(q)).toMatchObject({ clientsAtWork: false });
+    await q.addAll('a');
+    await foreignClaim(q);
+    expect(await look(q)).toMatchObject({ clientsAtWork: true });
+    const seenAt = Number(await q.redis.hget(q.keys.sweep, 'foreign_seen_at_ms'));
+    await q.redis.lrem(q.keys.processing, 1, 'a');
+    await q.redis.hset(q.keys.sweep, 'foreign_seen_at_ms', seenAt - 600_000);
+    expect(await look(q)).toMatchObject({ clientsAtWork: false });
+    await foreignFailure(q, 'b');
+    expect(await look(q)).toMatchObject({ clientsAtWork: true, deadLetters: 1 });
+    q.broken = true; // the claim was taken out of its list only
+  });
+
+  it('counts claims that their sweep took back, and not those of ours', async () => {
+    const q = testQueue();
+    await q.addAll('ours', 'theirs');
+    await foreignClaim(q);
+    await look(q);
+    await ageSightings(q);
+    expect(await look(q)).toMatchObject({ sweptByClients: 0, reclaimed: [{ id: 'ours' }] });
+    for (const id of ['ours', 'theirs']) {
+      expect(await foreignClaim(q, id)).toBe(id);
+    }
+    await look(q);
+    // What the sweep of the pattern does.
+    for (const id of ['ours', 'theirs']) {
+      await q.redis.lrem(q.keys.processing, 1, id);
+      await q.redis.rpush(q.keys.pending, id);
+      await q.redis.hset(q.keys.job(id), { status: 'pending', claim_token: '', claimed_at_ms: 0 });
+    }
+    await q.redis.hset(q.keys.job('theirs'), { reclaimed_at_ms: 12_345 });
+    await ageSightings(q);
+    expect(await look(q)).toMatchObject({ sweptByClients: 1, reclaimed: [] });
+  });
+
+  it("says the name of a job that it buries, also of a foreign producer's", async () => {
+    const q = testQueue({ maxCrashes: 1 });
+    await q.run(q.scripts.enqueue([{ id: 'a', name: '', payload: '{"kind":"fax"}', options: '' }]));
+    await q.redis.hdel(q.keys.job('a'), 'name');
+    await foreignClaim(q);
+    await look(q);
+    await ageSightings(q);
+    expect(await look(q)).toMatchObject({ reclaimed: [{ id: 'a', status: 'failed' }] });
+    expect(await q.field('a', 'last_error')).toContain('its name is "fax"');
   });
 });

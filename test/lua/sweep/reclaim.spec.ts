@@ -98,7 +98,9 @@ describe('reclaim.lua', () => {
     await crash(q, 'a');
     expect((await sweep(q)).reclaimed).toEqual([{ id: 'a', status: 'failed' }]);
     expect(await q.ranked(q.keys.dead)).toEqual(['a']);
-    expect(await q.field('a', 'last_error')).toBe('claim expired (worker worker-1) on attempt 2 (maxAttempts 2)');
+    expect(await q.field('a', 'last_error')).toBe(
+      `claim expired (worker worker-1) on attempt 2 (maxAttempts 2); its name is "${q.name}"`,
+    );
     expect(await q.total('failed')).toBe(1);
   });
 

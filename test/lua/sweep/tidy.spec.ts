@@ -215,3 +215,21 @@ describe('tidy.lua', () => {
     await expectUnchanged(q, () => q.run(q.scripts.tidy(10)));
   });
 });
+
+describe('tidy.lua: dead letters whose hashes are gone', () => {
+  it('are cleared, slice by slice: a purge by a client of the pattern leaves their ids', async () => {
+    const q = testQueue();
+    await q.addAll(...Array.from({ length: 25 }, (_, i) => `job-${i}`));
+    const error = { name: 'Error', message: 'no' };
+    const jobs = await q.claim(25);
+    await q.run(q.scripts.fail(jobs.map((job) => ({ ...job, error, final: true, backoffMs: 0 }))));
+    await q.redis.del(...Array.from({ length: 24 }, (_, i) => q.keys.job(`job-${i}`)), q.keys.failed);
+    expect((await q.run(q.scripts.stats())).failed).toBe(25);
+    while (await q.run(q.scripts.tidy(10))) {
+      // goes on
+    }
+    await q.run(q.scripts.tidy(10));
+    expect(await q.ranked(q.keys.dead)).toEqual(['job-24']);
+    expect((await q.run(q.scripts.stats())).failed).toBe(1);
+  });
+});

@@ -1,0 +1,16 @@
+-- adopt_failure(id): takes a job that a client of the Redis pattern failed into the dead letters, and keeps its hash: that
+-- client lets it expire. Returns 1, or 0 where the job did not fail or is there. note_foreign_client(): such a client works here.
+-- Needs: keys, now, read.
+local function note_foreign_client()
+  redis.call('HSET', sweep, 'foreign_seen_at_ms', now)
+end
+
+local function adopt_failure(id)
+  if read(job .. id, 'status')[1] ~= 'failed' or redis.call('ZADD', dead, 'NX', now, id) == 0 then
+    return 0
+  end
+  redis.call('PERSIST', job .. id)
+  redis.call('HSET', job .. id, 'failed_at_ms', now, 'claim_token', '')
+  note_foreign_client()
+  return 1
+end

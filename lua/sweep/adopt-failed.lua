@@ -1,0 +1,20 @@
+#!lua flags=allow-oom
+-- Takes jobs that a client of the Redis pattern has just failed into dead, as its events told: its history keeps but the last
+-- 50 failures, and their hashes expire.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] dead_letter_cap, where no worker announced it
+-- ARGV[2..] ids
+-- Returns how many were taken. Repeated: 0.
+--@include lib/core/keys
+--@include lib/core/clock
+--@include lib/core/read
+--@include lib/retention/announced_queue_limits
+local dead_letter_cap = announced.dead_letter_cap or tonumber(ARGV[1])
+--@include lib/retention/trim_dead_letters
+--@include lib/settle/adopt_failure
+local adopted = 0
+for i = 2, #ARGV do
+  adopted = adopted + adopt_failure(ARGV[i])
+end
+trim_dead_letters(100)
+return adopted

@@ -1,0 +1,110 @@
+import type { JobQueue } from '../../queue/job-queue.js';
+import type { JobQueueLogger } from '../../queue/model/logger.js';
+import type { Timer } from '../../queue/model/clock.js';
+import type { JobEvent } from '../../queue/model/job-event.js';
+
+/** How long failures are gathered before one call adopts them, in ms. */
+const GATHER_MS = 100;
+
+/** The most failures that one call adopts. */
+const MOST_PER_CALL = 200;
+
+/** What is known of the clients of the Redis pattern on one queue. */
+interface Watched {
+  /** Ends the subscription; undefined while there is none. */
+  end?: () => void;
+  failed: Set<string>;
+  timer?: Timer;
+  sweepLogged: boolean;
+}
+
+/**
+ * Cares for queues that clients of the Redis pattern use too. Their history keeps only their last 50 failures, and a sweep may
+ * come too late for the rest: so while such clients work on a queue, their failures are adopted at their events. Warns where
+ * their sweep runs beside ours.
+ */
+export class ForeignClients {
+  private readonly queues = new Map<JobQueue, Watched>();
+  private stopped = false;
+
+  constructor(private readonly logger: JobQueueLogger) {}
+
+  /** Takes in what a sweep saw of such clients. */
+  async saw(queue: JobQueue, signs: { sweptByClients: number; clientsAtWork: boolean }): Promise<void> {
+    const watched = this.watchedOf(queue);
+    if (signs.sweptByClients > 0 && !watched.sweepLogged) {
+      watched.sweepLogged = true;
+      this.logger.warn(
+        `Clients of the Redis pattern sweep queue "${queue.name}" too: they took back ${signs.sweptByClients} claims. With ` +
+          'both sweeps at work a claim may be recorded twice. Turn theirs off: this library takes their dead claims back.',
+      );
+    }
+    if (!signs.clientsAtWork) {
+      watched.end?.();
+      watched.end = undefined;
+    } else if (!watched.end && !this.stopped) {
+      await this.listen(queue, watched);
+    }
+  }
+
+  /** Ends all subscriptions. */
+  stop(): void {
+    this.stopped = true;
+    for (const [queue, { end, timer }] of this.queues) {
+      end?.();
+      queue.store.clock.clear(timer);
+    }
+    this.queues.clear();
+  }
+
+  private watchedOf(queue: JobQueue): Watched {
+    const watched = this.queues.get(queue) ?? { failed: new Set<string>(), sweepLogged: false };
+    this.queues.set(queue, watched);
+    return watched;
+  }
+
+  private async listen(queue: JobQueue, watched: Watched): Promise<void> {
+    watched.end = () => undefined; // one attempt, also where the Redis user may not subscribe
+    try {
+      const calls = await queue.calls();
+      const end = await queue.store.subscribe(calls, (event) => this.hear(queue, watched, event));
+      watched.end = end;
+      if (this.stopped) {
+        end();
+      }
+    } catch (error) {
+      this.logger.warn(
+        `Cannot listen to the events of queue "${queue.name}": ${(error as Error).message} Of many failures of clients of ` +
+          'the Redis pattern at once only the last 50 are kept.',
+      );
+    }
+  }
+
+  /** An event of ours has the name of the job. */
+  private hear(queue: JobQueue, watched: Watched, { id, status, name }: JobEvent): void {
+    if (status !== 'failed' || name !== undefined || typeof id !== 'string' || this.stopped) {
+      return;
+    }
+    watched.failed.add(id);
+    if (!watched.timer) {
+      watched.timer = queue.store.clock.setTimeout(() => void this.adopt(queue, watched), GATHER_MS);
+      watched.timer.unref();
+    }
+  }
+
+  private async adopt(queue: JobQueue, watched: Watched): Promise<void> {
+    watched.timer = undefined;
+    const ids = [...watched.failed];
+    watched.failed.clear();
+    try {
+      for (let i = 0; i < ids.length; i += MOST_PER_CALL) {
+        await queue.exec((calls) => calls.adoptFailed(ids.slice(i, i + MOST_PER_CALL)));
+      }
+    } catch (error) {
+      this.logger.warn(
+        `${ids.length} failures of clients of the Redis pattern on queue "${queue.name}" were not kept: ` +
+          (error as Error).message,
+      );
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+
+describe('adopt-failed.lua', () => {
+  it('takes what a client of the pattern failed into dead, without a TTL, and nothing else', async () => {
+    const q = testQueue();
+    await q.addAll('waits');
+    for (const id of ['a', 'b']) {
+      await q.redis.hset(q.keys.job(id), {
+        id,
+        payload: '{}',
+        status: 'failed',
+        last_error: 'no',
+        claim_token: 'left',
+      });
+      await q.redis.expire(q.keys.job(id), 300);
+    }
+    const call = q.scripts.adoptFailed(['a', 'b', 'waits', 'gone']);
+    expect(await q.run(call)).toBe(2);
+    expect((await q.ranked(q.keys.dead)).toSorted()).toEqual(['a', 'b']);
+    expect(await q.redis.pttl(q.keys.job('a'))).toBe(-1);
+    expect(await q.job('a')).toMatchObject({ claim_token: '', last_error: 'no' });
+    expect(await expectUnchanged(q, () => q.run(call))).toBe(0);
+  });
+
+  it('holds the cap of dead letters', async () => {
+    const q = testQueue({ deadLetterCap: 1 });
+    for (const id of ['a', 'b']) await q.redis.hset(q.keys.job(id), { payload: '{}', status: 'failed' });
+    await q.run(q.scripts.adoptFailed(['a', 'b']));
+    expect(await q.redis.zcard(q.keys.dead)).toBe(1);
+  });
+});
