@@ -1,6 +1,7 @@
 // Entry point `nest-job-queue`: the Nest module, and all of the core.
 import 'reflect-metadata';
 export * from './core.js';
+export type { MiddlewareEntry } from './nest/lifecycle/module-middleware.js';
 export { JobQueueModule, type JobQueueModuleAsyncOptions, type JobQueueModuleExtras } from './job-queue.module.js';
 export type {
   JobQueueModuleOptions,

@@ -23,6 +23,7 @@ import { LifecycleOrder, LifecycleOrderModule } from './nest/lifecycle/lifecycle
 import { QueueRegistry } from './nest/connection/queue-registry.js';
 import { QuietLogger } from './nest/connection/quiet-logger.js';
 import { MaintenanceScheduler } from './nest/lifecycle/maintenance.scheduler.js';
+import { ModuleMiddleware } from './nest/lifecycle/module-middleware.js';
 import { RedisConnection } from './nest/connection/redis-connection.js';
 import { FailureLog } from './worker/attempt/failure-log.js';
 import { WorkerLifecycle } from './nest/lifecycle/worker-lifecycle.js';
@@ -61,9 +62,15 @@ const providers: Provider[] = [
     inject: [RESOLVED_OPTIONS, QuietLogger],
   },
   {
+    provide: ModuleMiddleware,
+    useFactory: ({ middleware }: ResolvedModuleOptions, ref: ModuleRef) => new ModuleMiddleware(middleware, ref),
+    inject: [RESOLVED_OPTIONS, ModuleRef],
+  },
+  {
     provide: QueueRegistry,
-    useFactory: (options: ResolvedModuleOptions, redis: RedisConnection) => new QueueRegistry(options, redis),
-    inject: [RESOLVED_OPTIONS, RedisConnection],
+    useFactory: (options: ResolvedModuleOptions, redis: RedisConnection, { list }: ModuleMiddleware) =>
+      new QueueRegistry(options, redis, list),
+    inject: [RESOLVED_OPTIONS, RedisConnection, ModuleMiddleware],
   },
   HandlerExplorer,
   HandlerRegistry,
@@ -101,6 +108,7 @@ const providers: Provider[] = [
       QuietLogger,
       JobListeners,
       BootAudit,
+      ModuleMiddleware,
     ],
   },
   JobQueueService,

@@ -1,4 +1,5 @@
 import { JobQueue } from '../../queue/job-queue.js';
+import type { EnqueueMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
 import { checkQueueName } from '../../queue/model/names.js';
 import { resolveQueueOptions, type QueueLimits, type QueueOptions } from '../../queue/model/queue-options.js';
 import { given } from '../options/defined-options.js';
@@ -32,6 +33,7 @@ export class QueueRegistry {
   constructor(
     private readonly settings: Pick<ResolvedModuleOptions, 'queueDefaults' | 'queues'>,
     readonly redis: RedisConnection,
+    private readonly middleware: readonly EnqueueMiddleware[] = [],
   ) {
     Object.keys(settings.queues).forEach((name) => this.queue(name));
   }
@@ -45,7 +47,7 @@ export class QueueRegistry {
     let queue = this.byName.get(name);
     if (!queue) {
       checkQueueName(name);
-      queue = new JobQueue(this.redis.client, name, this.optionsOf(name));
+      queue = new JobQueue(this.redis.client, name, { ...this.optionsOf(name), middleware: this.middleware });
       this.byName.set(name, queue);
       this.all.push(queue);
       for (const watcher of this.watchers) {

@@ -4,6 +4,7 @@ import type { StuckJob } from '../../worker/attempt/stuck-watch.js';
 import { Worker } from '../../worker/worker.js';
 import type { BootAudit } from './boot-audit.js';
 import { emitCancels } from '../service/cancel-events.js';
+import type { ModuleMiddleware } from './module-middleware.js';
 import type { HandlerRegistry } from '../handlers/handler-registry.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import type { JobListeners } from '../handlers/job-listeners.js';
@@ -39,6 +40,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     private readonly logger: JobQueueLogger,
     private readonly listeners: JobListeners,
     private readonly audit: BootAudit,
+    private readonly middleware: ModuleMiddleware,
   ) {
     hooks.attach(this);
   }
@@ -73,6 +75,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   async onModuleInit(): Promise<void> {
     try {
       this.handlers.bind();
+      await this.middleware.open();
       await this.handlers.schedules.whenChecked();
       this.listeners.bind();
       if (this.listeners.listener) {
@@ -167,6 +170,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       sweepIntervalMs: 0,
       logger: this.logger,
       logFailures,
+      middleware: this.middleware.list,
       onEvent,
     };
     const worker = new Worker(queues, options);

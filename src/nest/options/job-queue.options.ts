@@ -9,6 +9,8 @@ import { isRedisClient, type RedisClient } from '../../queue/redis/redis-client.
 import { slotFields } from '../../worker/handlers/handler-options.js';
 import type { FailureLogging } from '../../worker/attempt/failure-log.js';
 import { logFailuresSchema } from '../../worker/worker-options.js';
+import { checkMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
+import type { MiddlewareEntry } from '../lifecycle/module-middleware.js';
 import { given, withoutDefaults } from './defined-options.js';
 import { checkRedisOptions, checkRedisUrl } from './redis-options.js';
 
@@ -72,6 +74,11 @@ export interface JobQueueModuleOptions extends QueueOptions {
    * are summed up every ten seconds; no payload is logged. Default `{ attempts: 'warn', deadLetters: 'error' }`.
    */
   logFailures?: boolean | FailureLogging;
+  /**
+   * Acts around the attempts and enqueues of this process, the first outermost: objects, or classes: the
+   * app's provider of a class, else one made from global providers. Default: none.
+   */
+  middleware?: readonly MiddlewareEntry[];
 }
 
 /** What a class given to `forRootAsync({ useClass })` or `useExisting` implements. */
@@ -92,6 +99,7 @@ export interface ResolvedModuleOptions {
   requireRedis: { timeoutMs: number } | false;
   audit: 'warn' | 'error' | 'off';
   logFailures: boolean | FailureLogging;
+  middleware: readonly MiddlewareEntry[];
 }
 
 const boolean = () => z.boolean({ error: 'expected true or false' });
@@ -120,6 +128,7 @@ const optionsSchema = z.strictObject(
     requireRedis: z.unknown().optional(),
     audit: z.enum(['warn', 'error', 'off'], { error: "expected 'warn', 'error' or 'off'" }).default('warn'),
     logFailures: logFailuresSchema.default(true),
+    middleware: z.custom<readonly MiddlewareEntry[]>().optional(),
   },
   { error: 'expected an object of options' },
 );
@@ -154,7 +163,7 @@ const requireRedisSchema = z.strictObject(
 export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedModuleOptions {
   const checked = checkOptions(FOR_ROOT, optionsSchema, options);
   const { redis, queues, concurrency, worker, maintenance, shutdownTimeoutMs, ...others } = checked;
-  const { requireRedis, audit, logFailures, ...queueDefaults } = others;
+  const { requireRedis, audit, logFailures, middleware, ...queueDefaults } = others;
   Object.keys(queues).forEach(checkQueueName);
   return {
     redis: checkRedis(redis),
@@ -167,6 +176,7 @@ export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedMo
     requireRedis: checkRequireRedis(requireRedis),
     audit,
     logFailures,
+    middleware: checkEntries(middleware),
   };
 }
 
@@ -183,6 +193,16 @@ function checkRedis(redis: ResolvedModuleOptions['redis'] | undefined): Resolved
     checkRedisOptions(subject, value);
   }
   return value;
+}
+
+/** A class is checked by the methods of its instances. */
+function checkEntries(middleware: unknown): readonly MiddlewareEntry[] {
+  const entries = middleware as readonly MiddlewareEntry[] | undefined;
+  const asObjects = Array.isArray(entries)
+    ? entries.map((entry: MiddlewareEntry) => (typeof entry === 'function' ? (entry.prototype as object) : entry))
+    : middleware;
+  checkMiddleware(`${FOR_ROOT}.middleware`, asObjects as readonly object[] | undefined);
+  return entries ?? [];
 }
 
 function checkMaintenance(value: unknown): MaintenanceSchedule | false {

@@ -1,0 +1,56 @@
+import type { Type } from '@nestjs/common';
+import type { ModuleRef } from '@nestjs/core';
+import type { JobQueueMiddleware } from '../../worker/handlers/attempt-middleware.js';
+
+/** A middleware of the module: an object, or a class that Nest makes. */
+export type MiddlewareEntry = JobQueueMiddleware | Type<JobQueueMiddleware>;
+
+/** The middleware of `forRoot`, with its classes as Nest makes them. */
+export class ModuleMiddleware {
+  /** For queues and workers, which are made before the classes are. */
+  readonly list: readonly JobQueueMiddleware[];
+  private readonly instances = new Map<Type<JobQueueMiddleware>, Promise<JobQueueMiddleware>>();
+
+  constructor(
+    private readonly entries: readonly MiddlewareEntry[],
+    private readonly ref: ModuleRef,
+  ) {
+    this.list = entries.map((entry) => (typeof entry === 'function' ? this.later(entry) : entry));
+  }
+
+  /** Makes the classes, so that one which lacks a dependency stops the boot. */
+  async open(): Promise<void> {
+    const classes = this.entries.filter((entry) => typeof entry === 'function');
+    await Promise.all(classes.map((type) => this.instanceOf(type)));
+  }
+
+  private later(type: Type<JobQueueMiddleware>): JobQueueMiddleware {
+    const { attempt, enqueue } = type.prototype as JobQueueMiddleware;
+    const instance = () => this.instanceOf(type);
+    return {
+      ...(attempt && { attempt: async (job, next) => (await instance()).attempt!(job, next) }),
+      ...(enqueue && { enqueue: async (request, next) => (await instance()).enqueue!(request, next) }),
+    };
+  }
+
+  /** The app's own provider of the class; where there is none, one that is made here. */
+  private instanceOf(type: Type<JobQueueMiddleware>): Promise<JobQueueMiddleware> {
+    let instance = this.instances.get(type);
+    if (!instance) {
+      instance = this.find(type);
+      this.instances.set(type, instance);
+    }
+    return instance;
+  }
+
+  private async find(type: Type<JobQueueMiddleware>): Promise<JobQueueMiddleware> {
+    try {
+      return this.ref.get(type, { strict: false });
+    } catch (error) {
+      if ((error as Error).name !== 'UnknownElementException' && !/does not exist/.test((error as Error).message)) {
+        throw error;
+      }
+      return this.ref.create(type);
+    }
+  }
+}
