@@ -173,6 +173,18 @@ describe('the worker pool', () => {
   });
 });
 
+it('leads to the dashboard, and from a job to its page there', async () => {
+  await openMade('email');
+  const link = page.getByRole('link', { name: 'In the dashboard' });
+  const [opened] = await Promise.all([page.context().waitForEvent('page'), link.click()]);
+  await opened.locator('h1', { hasText: /Mail to ada@…, order \d+/ }).waitFor();
+  await opened.getByRole('link', { name: 'Overview' }).click();
+  await opened.getByRole('link', { name: 'report' }).waitFor();
+  await opened.close();
+  await page.keyboard.press('Escape');
+  expect(await page.getByRole('link', { name: 'Dashboard' }).getAttribute('href')).toBe('/queues');
+});
+
 it('resets: no jobs, no workers, zero totals', async () => {
   await enqueue('email', 3);
   await says(page, '.completed .range', '1 to 3 of 3');

@@ -101,12 +101,12 @@ it('shows a job whose payload is not JSON, and one of a megabyte, in a bounded r
 
 it('refuses what another site sends through the browser of a visitor, and foreign names of a loopback server', async () => {
   const { port } = new URL(shop.url);
-  const status = (method: string, headers: Record<string, string>) =>
+  const status = (method: string, headers: Record<string, string>, path = method === 'GET' ? '/jobs' : '/reset') =>
     new Promise<number | undefined>((resolve, reject) => {
       const asked = request({
         port,
         host: '127.0.0.1',
-        path: method === 'GET' ? '/jobs' : '/reset',
+        path,
         method,
         headers,
       });
@@ -117,6 +117,7 @@ it('refuses what another site sends through the browser of a visitor, and foreig
   expect(await status('POST', { origin: 'null' })).toBe(403);
   expect(await status('POST', { origin: 'http://evil.example', host: 'evil.example' })).toBe(403);
   expect(await status('GET', { host: `evil.example:${port}` })).toBe(403);
+  expect(await status('GET', { host: `evil.example:${port}` }, '/queues')).toBe(403);
   expect(await status('GET', { host: `127.0.0.1.evil.example:${port}` })).toBe(403);
   for (const name of ['localhost', 'LOCALHOST', '127.0.0.1', '127.0.0.2', '127.255.0.3', '[::1]']) {
     const host = `${name}:${port}`;
@@ -128,7 +129,7 @@ it('refuses what another site sends through the browser of a visitor, and foreig
 });
 
 it('lets no script in but its own', async () => {
-  for (const path of ['/', '/index.html', '/page/app.js', '/stats', '/jobs', '/mails', '/nowhere']) {
+  for (const path of ['/', '/index.html', '/page/app.js', '/queues', '/stats', '/jobs', '/mails', '/nowhere']) {
     const { headers } = await fetch(shop.url + path);
     const policy = headers.get('content-security-policy')!;
     expect([path, policy]).toEqual([

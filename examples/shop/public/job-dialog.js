@@ -71,7 +71,12 @@ function factsOf(job) {
     'Given up': when(job.failedAt),
     Id: job.id,
   };
-  const parts = [definitions(facts), el('h3', {}, 'Payload'), code(job.brokenPayload ?? job.payload)];
+  const parts = [
+    definitions(facts),
+    inDashboard(job),
+    el('h3', {}, 'Payload'),
+    code(job.brokenPayload ?? job.payload),
+  ];
   if (job.result !== undefined) parts.push(el('h3', {}, 'Result'), code(job.result));
   if (job.errors.length > 0) {
     const lines = job.errors.map((each) =>
@@ -86,6 +91,15 @@ function factsOf(job) {
     parts.push(el('h3', {}, 'Attempts that did not complete'), el('ul', { className: 'attempt-log' }, ...lines));
   }
   return parts;
+}
+
+/** With its attempts, its log, and what can be done with it. */
+function inDashboard({ queue, id }) {
+  return el(
+    'p',
+    {},
+    link(`/queues#/job/${encodeURIComponent(queue)}/${encodeURIComponent(id)}`, 'In the dashboard'),
+  );
 }
 
 /** Another client may have completed the job, and made nothing. */
