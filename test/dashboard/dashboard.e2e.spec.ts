@@ -78,6 +78,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
   it('shows queues with their depths, verdict and workers', async () => {
     const name = uniqueQueueName('mail');
     const app = await start({ dashboard: { queues: [name] } });
+    await app.queue(name).limits.set({ maxRunning: 5, rateLimit: { limit: 100, periodMs: 60_000, burst: 100 } });
     await app.queue(name).enqueueMany(Array.from({ length: 3 }, () => ({ payload: { to: 'ada@example.com' } })));
     const job = await app.queue(name).claim({ worker: 'box:12:abc' });
     const { body } = await app.get('/api/overview');
@@ -90,6 +91,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
           depths: { pending: 2, processing: 1, failed: 0 },
           verdict: { severity: 'ok', sentence: expect.stringContaining('is flowing: 2 waiting') },
           totals: { enqueued: 3 },
+          limits: 'at most 5 run at once, 100 start in 1 min, set at run time',
         },
       ],
       workers: [

@@ -32,6 +32,8 @@ export interface QueueView {
   lastHour: { failureRate: number | null; waitMs: PercentilesView; runMs: PercentilesView } | null;
   /** Ended jobs of each minute of the last hour, oldest first. */
   spark: number[];
+  /** Its limits over the whole fleet, in words; null where it has none. */
+  limits: string | null;
   verdict: VerdictView;
 }
 

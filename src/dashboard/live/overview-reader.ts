@@ -8,6 +8,8 @@ import { JobDescriber } from '../api/describe-job.js';
 import type { OverviewView, QueueView, RunningView } from '../api/views.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
+import type { LimitsInForce } from '../../queue/store/decode-limits.js';
+import { limitsInWords } from './limits-in-words.js';
 import { RateWindow } from './rate-window.js';
 import { overallVerdict, verdictView } from './verdict-view.js';
 import { workersOf, type SeenWorker } from './workers-view.js';
@@ -48,12 +50,16 @@ export class OverviewReader {
   }
 
   private async readQueue(queue: JobQueue, atMs: number) {
-    const [stats, workers] = await Promise.all([queue.stats(), seenWorkers(queue)]);
+    const [stats, limits, workers] = await Promise.all([queue.stats(), queue.limits.get(), seenWorkers(queue)]);
     const running = stats.processing > 0 ? await queue.list('processing', { limit: MOST_RUNNING }) : [];
-    return { view: this.view(queue.name, stats, atMs), workers, running: running.map((job) => this.running(job)) };
+    return {
+      view: this.view(queue.name, stats, limits, atMs),
+      workers,
+      running: running.map((job) => this.running(job)),
+    };
   }
 
-  private view(name: string, stats: QueueStats, atMs: number): QueueView {
+  private view(name: string, stats: QueueStats, limits: LimitsInForce, atMs: number): QueueView {
     const { pending, scheduled, processing, completed, failed, cancelled } = stats;
     const rates = this.rates.add(name, stats.totals);
     return {
@@ -67,7 +73,8 @@ export class OverviewReader {
       rates,
       lastHour: null,
       spark: [],
-      verdict: verdictView(name, stats, rates, atMs),
+      limits: limitsInWords(limits),
+      verdict: verdictView({ name, stats, limits, rates, atMs }),
     };
   }
 

@@ -9,6 +9,7 @@ const MARKS: Record<AttemptView['outcome'], State | 'running'> = {
   unhandled: 'failed',
   interruption: 'cancelled',
   snooze: 'scheduled',
+  rate_limited: 'scheduled',
   running: 'running',
 };
 const WORDS: Record<AttemptView['outcome'], string> = {
@@ -18,6 +19,7 @@ const WORDS: Record<AttemptView['outcome'], string> = {
   unhandled: 'no handler',
   interruption: 'given back at a shutdown',
   snooze: 'snoozed',
+  rate_limited: 'met a rate limit',
   running: 'runs',
 };
 

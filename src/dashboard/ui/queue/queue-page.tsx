@@ -108,6 +108,7 @@ function QueueHead({ queue }: { queue: QueueView }) {
           </>
         )}
         <Figure term="Workers" value={count(queue.workers)} />
+        {queue.limits !== null && <Figure term="Limits" value={queue.limits} />}
       </dl>
     </div>
   );
