@@ -1,0 +1,155 @@
+import type { Command } from 'commander';
+import { count } from '../inspect/words.js';
+import type { EnqueueOptions } from '../queue/enqueue/encode-job.js';
+import { CliError, EXIT } from './exit-codes.js';
+import { wholeNumber } from './numbers.js';
+import { safe, table } from './output.js';
+import type { Run } from './program.js';
+
+/** The commands that change something. */
+export function addChangeCommands(program: Command, run: Run): void {
+  addJobCommands(program, run);
+  addQueueCommands(program, run);
+  addDoctor(program, run);
+}
+
+function addJobCommands(program: Command, run: Run): void {
+  program
+    .command('enqueue <queue> <payload>')
+    .description('adds a job; the payload is JSON')
+    .option('--name <name>', 'the name of the job, in a queue that several share')
+    .option('--delay <ms>', 'start it so many ms from now')
+    .option('--id <id>', 'the id; a known one adds nothing')
+    .action(
+      run(async ({ session, out }, [name, payload], options) => {
+        const given = { name: options['name'], id: options['id'], delayMs: wholeNumber('delay', options['delay']) };
+        const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+        const queue = session.queue(name!);
+        const [job] = await queue.enqueueMany([{ payload: parsed(payload!), ...(set as EnqueueOptions) }]);
+        out.show({ id: job!.id }, () => safe(job!.id));
+      }),
+    );
+  program
+    .command('cancel <queue> <id>')
+    .description('cancels a job; a running one is asked to end')
+    .action(
+      run(async ({ session, out }, [name, id]) => {
+        const answer = await (await session.known(name!)).cancel(id!);
+        if (answer === 'missing') {
+          throw new CliError(`Queue ${JSON.stringify(name)} has no job ${JSON.stringify(id)}.`, EXIT.notFound);
+        }
+        out.show({ id, outcome: answer }, () => String(answer));
+      }),
+    );
+  for (const [verb, all, doing] of [
+    ['redrive', 'redriveAll', 'send back to work'],
+    ['discard', 'discardAll', 'delete for good'],
+  ] as const) {
+    program
+      .command(`${verb} <queue> [id]`)
+      .description(`dead letters: ${doing} one, or with --all those that fit`)
+      .option('--all', 'all that fit the filters')
+      .option('--name <name>', 'only jobs of this name')
+      .option('--error <text>', 'only jobs with this text in their last error')
+      .action(
+        run(async ({ session, out, confirm }, [name, id], { all: every, name: jobName, error }) => {
+          if ((id === undefined) === (every === undefined)) {
+            throw new CliError('Say either the id of a dead letter or --all.', EXIT.usage);
+          }
+          const queue = await session.known(name!);
+          if (verb === 'discard') {
+            await confirm(
+              `${doing} ${id === undefined ? 'all dead letters that fit' : '1 dead letter'} of ${safe(name!)}`,
+            );
+          }
+          const filter = { name: jobName as string | undefined, error: error as string | undefined };
+          const done =
+            id === undefined ? await queue.deadLetters[all]({ filter }) : Number(await queue.deadLetters[verb](id));
+          if (id !== undefined && done === 0) {
+            throw new CliError(`There is no dead letter ${JSON.stringify(id)}.`, EXIT.notFound);
+          }
+          out.show({ [verb === 'redrive' ? 'redriven' : 'discarded']: done }, () => count(done));
+        }),
+      );
+  }
+}
+
+function addQueueCommands(program: Command, run: Run): void {
+  for (const verb of ['pause', 'resume'] as const) {
+    program
+      .command(`${verb} <queue>`)
+      .description(verb === 'pause' ? 'hands out no job to the whole fleet; what runs goes on' : 'ends a pause')
+      .action(
+        run(async ({ session, out }, [name]) => {
+          const changed = await (await session.known(name!))[verb]();
+          const words = verb === 'pause' ? ['paused', 'was paused already'] : ['resumed', 'was not paused'];
+          out.show({ queue: name, changed }, () => words[changed ? 0 : 1]!);
+        }),
+      );
+  }
+  program
+    .command('limits <queue>')
+    .description('shows, sets or clears how much of a queue may run in the whole fleet')
+    .option('--max-running <n>', 'so many jobs at once')
+    .option('--rate <n>', 'so many starts in a period')
+    .option('--period <ms>', 'the period of the rate', '1000')
+    .option('--clear', 'takes the limits away')
+    .action(
+      run(async ({ session, out }, [name], options) => {
+        const { limits } = await session.known(name!);
+        const maxRunning = wholeNumber('max-running', options['maxRunning']);
+        const limit = wholeNumber('rate', options['rate']);
+        if (options['clear']) {
+          await limits.clear();
+        } else if (maxRunning !== undefined || limit !== undefined) {
+          const periodMs = wholeNumber('period', options['period'])!;
+          await limits.set({
+            ...(maxRunning !== undefined && { maxRunning }),
+            ...(limit !== undefined && { rateLimit: { limit, periodMs } }),
+          });
+        }
+        const now = await limits.get();
+        out.show(now, () =>
+          Object.entries(now)
+            .map(([key, value]) => `${key.padEnd(12)} ${typeof value === 'object' ? JSON.stringify(value) : value}`)
+            .join('\n'),
+        );
+      }),
+    );
+}
+
+function addDoctor(program: Command, run: Run): void {
+  program
+    .command('doctor <queue>')
+    .description('audits a queue beside live traffic; the exit code is 10 where faults are left')
+    .option('--mend', 'brings to rights what it finds')
+    .action(
+      run(async ({ session, out, confirm, exit }, [name], { mend }) => {
+        const queue = await session.known(name!);
+        if (mend) {
+          await confirm(`mend what is found in ${safe(name!)}`);
+        }
+        const report = await queue.doctor({ mend: mend === true });
+        exit(report.findings.some(({ mended }) => !mended) ? EXIT.warning : EXIT.ok);
+        const rows = report.findings.map((each) => [
+          each.kind,
+          safe(each.subject, 40),
+          safe(each.found, 60),
+          safe(each.expected, 40),
+          each.mended ? 'yes' : 'no',
+        ]);
+        const head = `${count(report.checked)} jobs looked at, ${rows.length > 0 ? `${count(rows.length)} faults` : 'all well'}`;
+        const body = rows.length > 0 ? `\n${table(['fault', 'what', 'found', 'expected', 'mended'], rows)}` : '';
+        out.show(report, () => head + body);
+      }),
+    );
+}
+
+function parsed(payload: string): unknown {
+  try {
+    return JSON.parse(payload);
+  } catch (error) {
+    const hint = 'Expected JSON, such as \'{"to":"ada@example.com"}\'.';
+    throw new CliError(`The payload is not JSON: ${(error as Error).message}. ${hint}`, EXIT.usage);
+  }
+}

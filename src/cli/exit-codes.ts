@@ -1,0 +1,27 @@
+// What the exit code of the command line says; docs/cli.md lists them.
+
+export const EXIT = {
+  ok: 0,
+  /** The command could not do what it was asked. */
+  failed: 1,
+  /** The command line itself is wrong; nothing was done. */
+  usage: 2,
+  /** The job, queue or schedule is not there. */
+  notFound: 3,
+  /** Redis cannot be reached. */
+  unreachable: 4,
+  /** `health`: the worst queue needs somebody today. `doctor`: faults were found and not mended. */
+  warning: 10,
+  /** `health`: the worst queue needs somebody now. */
+  critical: 20,
+} as const;
+
+/** An end of a command with words for the user and no stack. */
+export class CliError extends Error {
+  constructor(
+    message: string,
+    readonly exitCode: number = EXIT.failed,
+  ) {
+    super(message);
+  }
+}

@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { signsOf } from '../inspect/signs.js';
+import { verdictOf } from '../inspect/verdict.js';
+import { EventSubscriber } from '../queue/redis/event-subscriber.js';
+import { CliError, EXIT } from './exit-codes.js';
+import { wholeNumber } from './numbers.js';
+import { safe } from './output.js';
+import type { Context, Run } from './program.js';
+import { statsOf, statsTable, verdictText } from './read-commands.js';
+
+/** The commands that go on until they are interrupted. */
+export function addLiveCommands(program: Command, run: Run): void {
+  program
+    .command('tail <queue>')
+    .description('prints what happens to the jobs of a queue, as it happens')
+    .option('--count <n>', 'ends after so many events')
+    .action(run(tail));
+  program
+    .command('top [queue]')
+    .description('a live view of the queues')
+    .option('--every <ms>', 'how often it looks', '1000')
+    .option('--count <n>', 'ends after so many looks')
+    .action(run(top));
+}
+
+async function tail({ session, out }: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {
+  const queue = session.queue(name!);
+  const most = wholeNumber('count', options['count'] as string | undefined) ?? Infinity;
+  const { keys } = await queue.scripts();
+  const { ended, interrupt } = untilInterrupted(session.client);
+  let seen = 0;
+  const stop = await EventSubscriber.of(queue.connection).listen(keys.events, (event) => {
+    if (seen < most) {
+      seen++;
+      out.write(
+        out.json
+          ? JSON.stringify({ queue: queue.name, ...event })
+          : `${new Date().toISOString().slice(11, 23)}  ${event.status.padEnd(10)} ${safe(event.name ?? queue.name, 40)}  ${safe(event.id, 60)}`,
+      );
+    }
+    if (seen >= most) interrupt();
+  });
+  process.stderr.write(`Listening to ${safe(queue.name)}; Ctrl+C ends it.\n`);
+  await ended;
+  stop();
+}
+
+async function top({ session, out }: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {
+  const every = Math.max(100, wholeNumber('every', options['every'] as string) ?? 1_000);
+  const most = wholeNumber('count', options['count'] as string | undefined) ?? Infinity;
+  const { ended } = untilInterrupted(session.client);
+  const state = { isOver: false };
+  const over = ended.finally(() => (state.isOver = true));
+  over.catch(() => undefined);
+  out.clear();
+  for (let look = 1; !state.isOver; look++) {
+    const stats = await statsOf(session, name);
+    const verdicts = Object.entries(stats).map(([each, values]) => verdictOf(signsOf(each, values)));
+    const wrong = verdicts.filter(({ severity }) => severity !== 'ok');
+    out.redraw(
+      out.json
+        ? JSON.stringify(stats)
+        : [statsTable(stats, out), ...(wrong.length > 0 ? ['', verdictText(wrong, out)] : [])].join('\n'),
+    );
+    if (look >= most) return;
+    await Promise.race([sleep(every), over]);
+  }
+  await over;
+}
+
+/** Resolves at Ctrl+C; rejects where Redis goes away. */
+function untilInterrupted(client: { once(event: 'close', listener: () => void): unknown }) {
+  let interrupt!: () => void;
+  const ended = new Promise<void>((resolve, reject) => {
+    interrupt = resolve;
+    process.once('SIGINT', resolve);
+    process.once('SIGTERM', resolve);
+    client.once('close', () => reject(new CliError('The connection to Redis was cut.', EXIT.unreachable)));
+  });
+  ended.catch(() => undefined); // it is awaited later, or the command is over
+  return { ended, interrupt };
+}

@@ -1,0 +1,16 @@
+import { CliError, EXIT } from './exit-codes.js';
+
+/**
+ * An option that is a whole number.
+ *
+ * @throws CliError
+ */
+export function wholeNumber(option: string, text: string | boolean | undefined): number | undefined {
+  if (text === undefined) {
+    return undefined;
+  }
+  if (typeof text !== 'string' || !/^\d{1,15}$/.test(text)) {
+    throw new CliError(`--${option}: expected a whole number, found ${JSON.stringify(text)}.`, EXIT.usage);
+  }
+  return Number(text);
+}

@@ -1,0 +1,105 @@
+import { createInterface } from 'node:readline/promises';
+import { Command, CommanderError, Option } from 'commander';
+import { addChangeCommands } from './change-commands.js';
+import { CliError, EXIT } from './exit-codes.js';
+import { addLiveCommands } from './live-commands.js';
+import { Output, safe } from './output.js';
+import { addReadCommands } from './read-commands.js';
+import { isForUser, Session, type SessionOptions } from './session.js';
+
+interface GlobalOptions extends SessionOptions {
+  json?: boolean;
+  yes?: boolean;
+  verbose?: boolean;
+}
+
+/** What a command has to work with. */
+export interface Context {
+  session: Session;
+  out: Output;
+  /** Asks before something is destroyed. @throws CliError where the answer is no, or nobody can be asked */
+  confirm(what: string): Promise<void>;
+  /** Sets the exit code of a command that goes well. */
+  exit(code: number): void;
+}
+
+/** Adds an action that has a connection for its time. */
+export type Run = (
+  action: (
+    context: Context,
+    args: string[],
+    options: Record<string, string | boolean | undefined>,
+  ) => Promise<void>,
+) => (...given: unknown[]) => Promise<void>;
+
+/** Runs the command line; answers the exit code. */
+export async function main(argv: readonly string[]): Promise<number> {
+  let code: number = EXIT.ok;
+  const program = new Command('nest-job-queue')
+    .description('Looks into job queues on Redis, and steers them.')
+    .addOption(
+      new Option('--redis <url>', 'where Redis is, without a password (default: REDIS_URL, or localhost:6379)'),
+    )
+    .option('--prefix <text>', 'what the keys begin with', 'queue')
+    .option('--cluster', 'the address is one of a Redis Cluster')
+    .option('--json', 'answer in JSON')
+    .option('-y, --yes', 'do not ask before something is destroyed')
+    .option('--verbose', 'show the stack of an error')
+    .showHelpAfterError()
+    .exitOverride();
+  const run: Run =
+    (action) =>
+    async (...given) => {
+      const command = given.at(-1) as Command;
+      const globals = command.optsWithGlobals<GlobalOptions>();
+      const out = new Output(process.stdout, globals.json === true);
+      const session = await Session.open(globals);
+      try {
+        const context = { session, out, confirm: confirmer(globals), exit: (next: number) => (code = next) };
+        await action(context, command.args, command.opts());
+      } finally {
+        session.close();
+      }
+    };
+  addReadCommands(program, run);
+  addChangeCommands(program, run);
+  addLiveCommands(program, run);
+  program.commands.forEach((command) => command.exitOverride());
+  try {
+    await program.parseAsync([...argv]);
+    return code;
+  } catch (error) {
+    return report(error, program.opts<GlobalOptions>().verbose === true);
+  }
+}
+
+function report(error: unknown, verbose: boolean): number {
+  if (error instanceof CommanderError) {
+    return error.exitCode === 0 ? EXIT.ok : EXIT.usage; // commander has said it
+  }
+  const { message, stack } = error as Error;
+  const text = verbose || !isForUser(error) ? (stack ?? message) : message;
+  process.stderr.write(
+    `${text
+      .split('\n')
+      .map((line) => safe(line, 2_000))
+      .join('\n')}\n`,
+  );
+  return error instanceof CliError ? error.exitCode : EXIT.failed;
+}
+
+function confirmer({ yes }: GlobalOptions): Context['confirm'] {
+  return async (what) => {
+    if (yes) {
+      return;
+    }
+    if (!process.stdin.isTTY) {
+      throw new CliError(`This would ${what}. Say --yes to do it.`, EXIT.usage);
+    }
+    const asker = createInterface({ input: process.stdin, output: process.stderr });
+    const answer = await asker.question(`This will ${what}. Go on? [y/N] `).finally(() => asker.close());
+    if (!/^y(es)?$/i.test(answer.trim())) {
+      throw new CliError('Nothing was changed.');
+    }
+  };
+}

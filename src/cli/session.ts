@@ -1,0 +1,129 @@
+import { Cluster, Redis } from 'ioredis';
+import { JobQueue } from '../queue/job-queue.js';
+import { JobQueueError } from '../queue/model/errors.js';
+import { isCluster, type RedisClient } from '../queue/redis/redis-client.js';
+import { CliError, EXIT } from './exit-codes.js';
+
+/** Options that every command has. */
+export interface SessionOptions {
+  redis?: string;
+  prefix: string;
+  cluster?: boolean;
+}
+
+const CONNECT_MS = 5_000;
+const SCAN_COUNT = 5_000;
+
+/** A command is told at once that Redis is away. */
+const retryStrategy = () => null;
+
+/** One connection to Redis, for the time of one command. */
+export class Session {
+  private readonly queues = new Map<string, JobQueue>();
+
+  private constructor(
+    readonly client: RedisClient,
+    private readonly prefix: string,
+  ) {}
+
+  /** @throws CliError where Redis cannot be reached */
+  static async open(options: SessionOptions): Promise<Session> {
+    const url = urlOf(options);
+    const settings = { lazyConnect: true, connectTimeout: CONNECT_MS, connectionName: 'nest-job-queue cli' };
+    const client = options.cluster
+      ? new Cluster([url.href], { ...settings, clusterRetryStrategy: retryStrategy })
+      : new Redis(url.href, { ...settings, retryStrategy });
+    let reason: Error | undefined;
+    client.on('error', (error: Error) => (reason = error));
+    try {
+      await client.connect();
+      await client.ping();
+    } catch (error) {
+      client.disconnect();
+      throw unreachable(url, reason ?? (error as Error));
+    }
+    return new Session(client, options.prefix);
+  }
+
+  queue(name: string): JobQueue {
+    let queue = this.queues.get(name);
+    if (!queue) {
+      queue = new JobQueue(this.client, name, { prefix: this.prefix });
+      this.queues.set(name, queue);
+    }
+    return queue;
+  }
+
+  /**
+   * A queue that is there: a misspelled name must not look like an idle queue.
+   *
+   * @throws CliError
+   */
+  async known(name: string): Promise<JobQueue> {
+    const queue = this.queue(name);
+    const { keys } = await queue.scripts();
+    const { stats, pending, workers, names, scheduleDue } = keys;
+    if ((await this.client.exists(stats, pending, workers, names, scheduleDue)) === 0) {
+      throw new CliError(
+        `There is no queue ${JSON.stringify(name)}. "queues" lists those that are there.`,
+        EXIT.notFound,
+      );
+    }
+    return queue;
+  }
+
+  /** The names of all queues, by a walk over the keys in small steps. */
+  async queueNames(): Promise<string[]> {
+    const found = new Set<string>();
+    const nodes = isCluster(this.client) ? this.client.nodes('master') : [this.client];
+    for (const node of nodes) {
+      for (const kind of ['stats', 'workers']) {
+        let cursor = '0';
+        do {
+          const match = `${this.prefix}:*:${kind}`;
+          const [next, keys] = await node.scan(cursor, 'MATCH', match, 'COUNT', SCAN_COUNT);
+          keys.forEach((key) => found.add(nameIn(key.slice(this.prefix.length + 1, -kind.length - 1))));
+          cursor = next;
+        } while (cursor !== '0');
+      }
+    }
+    return [...found].filter((name) => !name.includes(':job:')).toSorted();
+  }
+
+  close(): void {
+    this.queues.forEach((queue) => queue.close());
+    this.client.disconnect();
+  }
+}
+
+/** In a Cluster the name is in braces. */
+function nameIn(text: string): string {
+  return /^\{.*\}$/.test(text) ? text.slice(1, -1) : text;
+}
+
+/** A password in the arguments could be read by everybody on the machine. */
+function urlOf({ redis }: SessionOptions): URL {
+  const text = redis ?? process.env['REDIS_URL'] ?? 'redis://localhost:6379';
+  const given = text.includes('://') ? text : `redis://${text}`;
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  if (!url || !['redis:', 'rediss:'].includes(url.protocol)) {
+    const hint = 'Expected redis://host:port, or rediss:// for TLS, in --redis or REDIS_URL.';
+    throw new CliError(`The address of Redis is not one. ${hint}`, EXIT.usage);
+  }
+  if (redis !== undefined && url.password !== '') {
+    const hint = 'Everybody on this machine can read the arguments. Put the address into REDIS_URL.';
+    throw new CliError(`--redis has a password in it. ${hint}`, EXIT.usage);
+  }
+  return url;
+}
+
+function unreachable(url: URL, error: Error): CliError {
+  const why = (error as NodeJS.ErrnoException).code ?? error.message;
+  const hint = 'Start Redis, or set REDIS_URL or --redis to where it is.';
+  return new CliError(`Redis at ${url.host} cannot be reached (${why}). ${hint}`, EXIT.unreachable);
+}
+
+/** Errors of the library say what was expected and found; they need no stack. */
+export function isForUser(error: unknown): error is CliError | JobQueueError {
+  return error instanceof CliError || error instanceof JobQueueError;
+}
