@@ -43,6 +43,11 @@ try {
   );
   run(bin('attw'), [tarball], root);
 
+  // The core needs ioredis alone: nothing of Nest comes with it.
+  const plain = installOnly(tarball, 'plain', ['ioredis'], manifest.devDependencies);
+  copyFileSync(join(root, 'test/package/core.mjs'), join(plain, 'core.mjs'));
+  run(process.execPath, ['core.mjs'], plain);
+
   const nest12 = install(tarball, 'nest12', manifest.devDependencies);
   compile(nest12, ['consumer.mts', 'consumer.cts', 'worker.mts']);
   run(process.execPath, ['consumer.mjs'], nest12);
@@ -64,13 +69,23 @@ try {
   await redis.stop();
 }
 
+/** Installs the tarball and these packages only. */
+function installOnly(tarball, name, packages, versions) {
+  const cwd = join(work, name);
+  mkdirSync(cwd);
+  writeFileSync(join(cwd, 'package.json'), '{ "name": "consumers", "private": true }');
+  const wanted = packages.map((each) => `${each}@${versions[each]}`);
+  run('npm', ['install', '--silent', '--prefer-offline', '--no-audit', '--no-fund', tarball, ...wanted], cwd);
+  return cwd;
+}
+
 /** Installs the tarball and its peers at these versions into a folder of their own. */
 function install(tarball, name, versions) {
   const cwd = join(work, name);
   mkdirSync(cwd);
   const peers = [...Object.keys(manifest.peerDependencies), '@nestjs/testing', '@types/node'];
   writeFileSync(join(cwd, 'package.json'), '{ "name": "consumers", "private": true }');
-  const packages = peers.map((peer) => `${peer}@${versions[peer]}`);
+  const packages = peers.filter((peer) => versions[peer] !== undefined).map((peer) => `${peer}@${versions[peer]}`);
   run('npm', ['install', '--silent', '--prefer-offline', '--no-audit', '--no-fund', tarball, ...packages], cwd);
   return cwd;
 }

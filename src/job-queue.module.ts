@@ -5,7 +5,7 @@ import {
   type DynamicModule,
   type Provider,
 } from '@nestjs/common';
-import { DiscoveryModule, ModuleRef } from '@nestjs/core';
+import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
 import { InvalidOptionError } from './queue/model/errors.js';
 import { BootAudit } from './nest/lifecycle/boot-audit.js';
 import { HandlerExplorer } from './nest/handlers/handler-explorer.js';
@@ -86,14 +86,14 @@ const providers: Provider[] = [
     useFactory: (
       { maintenance, logFailures }: ResolvedModuleOptions,
       queues: QueueRegistry,
-      ref: ModuleRef,
+      modules: ModulesContainer,
       logger: QuietLogger,
       listeners: JobListeners,
     ) => {
       const failures = new FailureLog(logger, logFailures);
-      return new MaintenanceScheduler(maintenance, queues, ref, logger, listeners, failures);
+      return new MaintenanceScheduler(maintenance, queues, modules, logger, listeners, failures);
     },
-    inject: [RESOLVED_OPTIONS, QueueRegistry, ModuleRef, QuietLogger, JobListeners],
+    inject: [RESOLVED_OPTIONS, QueueRegistry, ModulesContainer, QuietLogger, JobListeners],
   },
   {
     provide: WorkerLifecycle,

@@ -1,5 +1,4 @@
-import type { ModuleRef } from '@nestjs/core';
-import { SchedulerRegistry } from '@nestjs/schedule';
+import type { ModulesContainer } from '@nestjs/core';
 import { CronJob, CronTime } from 'cron';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import type { FailureLog } from '../../worker/attempt/failure-log.js';
@@ -7,6 +6,13 @@ import { Sweeper } from '../../worker/maintenance/sweeper.js';
 import type { JobListeners } from '../handlers/job-listeners.js';
 import type { MaintenanceSchedule } from '../options/job-queue.options.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
+
+/** What is used of the SchedulerRegistry of @nestjs/schedule, which an app need not have installed. */
+interface CronRegistry {
+  addCronJob(name: string, job: CronJob): void;
+  getCronJobs(): Map<string, unknown>;
+  deleteCronJob(name: string): void;
+}
 
 /** The name of the cron job in the app's SchedulerRegistry. */
 export const MAINTENANCE_CRON_JOB = 'nest-job-queue:maintenance';
@@ -17,13 +23,13 @@ export const MAINTENANCE_CRON_JOB = 'nest-job-queue:maintenance';
  */
 export class MaintenanceScheduler {
   private job: CronJob | undefined;
-  private registry: SchedulerRegistry | undefined;
+  private registry: CronRegistry | undefined;
   private sweeper: Sweeper | undefined;
 
   constructor(
     private readonly schedule: MaintenanceSchedule | false,
     private readonly queues: QueueRegistry,
-    private readonly moduleRef: ModuleRef,
+    private readonly modules: ModulesContainer,
     private readonly logger: JobQueueLogger,
     private readonly listeners: Pick<JobListeners, 'listener'>,
     private readonly failures: FailureLog,
@@ -74,13 +80,22 @@ export class MaintenanceScheduler {
     clearTimeout(timer);
   }
 
-  private findRegistry(): SchedulerRegistry | undefined {
-    try {
-      return this.moduleRef.get(SchedulerRegistry, { strict: false });
-    } catch {
-      return undefined; // the app does not use @nestjs/schedule
+  /** Finds the registry by its name: to import its class would make @nestjs/schedule a must. */
+  private findRegistry(): CronRegistry | undefined {
+    for (const { providers } of this.modules.values()) {
+      for (const [token, { instance }] of providers) {
+        if (typeof token === 'function' && token.name === 'SchedulerRegistry' && isCronRegistry(instance)) {
+          return instance;
+        }
+      }
     }
+    return undefined; // the app does not use @nestjs/schedule
   }
+}
+
+function isCronRegistry(instance: unknown): instance is CronRegistry {
+  const methods = ['addCronJob', 'getCronJobs', 'deleteCronJob'] as const;
+  return methods.every((method) => typeof (instance as Partial<CronRegistry> | null)?.[method] === 'function');
 }
 
 type Instant = ReturnType<CronTime['getNextDateFrom']>;
