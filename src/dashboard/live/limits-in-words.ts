@@ -1,5 +1,5 @@
 import { duration } from '../../inspect/words.js';
-import type { LimitsInForce } from '../../queue/store/decode-limits.js';
+import type { LimitsInForce } from '../../queue/store/store-calls.js';
 
 /** Says the limits of a queue in words; null where it has none. */
 export function limitsInWords({ maxRunning, rateLimit, source }: LimitsInForce): string | null {

@@ -8,7 +8,7 @@ import { JobDescriber } from '../api/describe-job.js';
 import type { OverviewView, QueueView, RunningView } from '../api/views.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
-import type { LimitsInForce } from '../../queue/store/decode-limits.js';
+import type { LimitsInForce } from '../../queue/store/store-calls.js';
 import { limitsInWords } from './limits-in-words.js';
 import { RateWindow } from './rate-window.js';
 import { overallVerdict, verdictView } from './verdict-view.js';

@@ -1,6 +1,6 @@
 import { verdictOf, type QueueVerdict, type RecentRates } from '../../inspect/verdict.js';
 import type { QueueStats } from '../../queue/model/job.js';
-import type { LimitsInForce } from '../../queue/store/decode-limits.js';
+import type { LimitsInForce } from '../../queue/store/store-calls.js';
 import type { QueueView, VerdictView } from '../api/views.js';
 import { WINDOW_MS } from './rate-window.js';
 
