@@ -5,7 +5,7 @@ import {
   type DynamicModule,
   type Provider,
 } from '@nestjs/common';
-import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
+import { DiscoveryModule, ModuleRef, ModulesContainer } from '@nestjs/core';
 import { InvalidOptionError } from './queue/model/errors.js';
 import { BootAudit } from './nest/lifecycle/boot-audit.js';
 import { HandlerExplorer } from './nest/handlers/handler-explorer.js';

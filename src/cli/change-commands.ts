@@ -4,7 +4,7 @@ import type { EnqueueOptions } from '../queue/enqueue/encode-job.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { wholeNumber } from './numbers.js';
 import { safe, table } from './output.js';
-import type { Run } from './program.js';
+import type { Run } from './context.js';
 
 /** The commands that change something. */
 export function addChangeCommands(program: Command, run: Run): void {

@@ -2,11 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { signsOf } from '../inspect/signs.js';
 import { verdictOf } from '../inspect/verdict.js';
-import { EventSubscriber } from '../queue/redis/event-subscriber.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { wholeNumber } from './numbers.js';
 import { safe } from './output.js';
-import type { Context, Run } from './program.js';
+import type { Context, Run } from './context.js';
 import { statsOf, statsTable, verdictText } from './read-commands.js';
 
 /** The commands that go on until they are interrupted. */
@@ -27,10 +26,10 @@ export function addLiveCommands(program: Command, run: Run): void {
 async function tail({ session, out }: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {
   const queue = session.queue(name!);
   const most = wholeNumber('count', options['count'] as string | undefined) ?? Infinity;
-  const { keys } = await queue.scripts();
+  const calls = await queue.calls();
   const { ended, interrupt } = untilInterrupted(session.client);
   let seen = 0;
-  const stop = await EventSubscriber.of(queue.connection).listen(keys.events, (event) => {
+  const stop = await queue.store.subscribe(calls, (event) => {
     if (seen < most) {
       seen++;
       out.write(

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { Command, CommanderError, Option } from 'commander';
+import type { Context, Run } from './context.js';
 import { addChangeCommands } from './change-commands.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { addLiveCommands } from './live-commands.js';
@@ -12,25 +13,6 @@ interface GlobalOptions extends SessionOptions {
   yes?: boolean;
   verbose?: boolean;
 }
-
-/** What a command has to work with. */
-export interface Context {
-  session: Session;
-  out: Output;
-  /** Asks before something is destroyed. @throws CliError where the answer is no, or nobody can be asked */
-  confirm(what: string): Promise<void>;
-  /** Sets the exit code of a command that goes well. */
-  exit(code: number): void;
-}
-
-/** Adds an action that has a connection for its time. */
-export type Run = (
-  action: (
-    context: Context,
-    args: string[],
-    options: Record<string, string | boolean | undefined>,
-  ) => Promise<void>,
-) => (...given: unknown[]) => Promise<void>;
 
 /** Runs the command line; answers the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {

@@ -4,11 +4,12 @@ import { type QueueVerdict, verdictOf, worstOf } from '../inspect/verdict.js';
 import { whyNotRunning } from '../inspect/why-not-running.js';
 import { count, duration } from '../inspect/words.js';
 import { JOB_STATUSES, type JobRecord, type JobStatus, type QueueStats } from '../queue/model/job.js';
+import { redisAccess } from '../queue/redis-access.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { wholeNumber } from './numbers.js';
 import { type Output, safe, table } from './output.js';
-import type { Run } from './program.js';
+import type { Run } from './context.js';
 import type { Session } from './session.js';
 
 /** The commands that only read. */
@@ -117,7 +118,7 @@ async function jobsAhead(queue: JobQueue, { id, status }: JobRecord): Promise<nu
 }
 
 async function workersOf(session: Session, name: string): Promise<{ worker: string; seenMsAgo: number }[]> {
-  const { keys } = await (await session.known(name)).scripts();
+  const { keys } = await redisAccess(await session.known(name));
   const [[seconds], flat] = await Promise.all([
     session.client.time(),
     session.client.zrevrange(keys.workers, 0, 999, 'WITHSCORES'),

@@ -1,4 +1,5 @@
 import { Cluster, Redis } from 'ioredis';
+import { redisAccess } from '../queue/redis-access.js';
 import { JobQueue } from '../queue/job-queue.js';
 import { JobQueueError } from '../queue/model/errors.js';
 import { isCluster, type RedisClient } from '../queue/redis/redis-client.js';
@@ -61,7 +62,7 @@ export class Session {
    */
   async known(name: string): Promise<JobQueue> {
     const queue = this.queue(name);
-    const { keys } = await queue.scripts();
+    const { keys } = await redisAccess(queue);
     const { stats, pending, workers, names, scheduleDue } = keys;
     if ((await this.client.exists(stats, pending, workers, names, scheduleDue)) === 0) {
       throw new CliError(

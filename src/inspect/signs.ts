@@ -1,5 +1,5 @@
 import type { QueueStats } from '../queue/model/job.js';
-import type { LimitsInForce } from '../queue/store/decode-limits.js';
+import type { LimitsInForce } from '../queue/store/store-calls.js';
 import type { QueueSigns } from './verdict.js';
 
 /** A name that waits for less than this is no sign: its worker may just be starting, in ms. */

@@ -1,0 +1,21 @@
+import type { Output } from './output.js';
+import type { Session } from './session.js';
+
+/** What a command has to work with. */
+export interface Context {
+  session: Session;
+  out: Output;
+  /** Asks before something is destroyed. @throws CliError where the answer is no, or nobody can be asked */
+  confirm(what: string): Promise<void>;
+  /** Sets the exit code of a command that goes well. */
+  exit(code: number): void;
+}
+
+/** Adds an action that has a connection for its time. */
+export type Run = (
+  action: (
+    context: Context,
+    args: string[],
+    options: Record<string, string | boolean | undefined>,
+  ) => Promise<void>,
+) => (...given: unknown[]) => Promise<void>;
