@@ -26,10 +26,9 @@ export function addLiveCommands(program: Command, run: Run): void {
 async function tail({ session, out }: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {
   const queue = session.queue(name!);
   const most = wholeNumber('count', options['count'] as string | undefined) ?? Infinity;
-  const calls = await queue.calls();
   const { ended, interrupt } = untilInterrupted(session.client);
   let seen = 0;
-  const stop = await queue.store.subscribe(calls, (event) => {
+  const stop = await queue.store.subscribe(await queue.calls(), (event) => {
     if (seen < most) {
       seen++;
       out.write(

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Command, CommanderError, Option } from 'commander';
-import type { Context, Run } from './context.js';
 import { addChangeCommands } from './change-commands.js';
+import type { Context, Run } from './context.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { addLiveCommands } from './live-commands.js';
 import { Output, safe } from './output.js';

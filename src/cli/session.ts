@@ -1,7 +1,7 @@
 import { Cluster, Redis } from 'ioredis';
-import { redisAccess } from '../queue/redis-access.js';
 import { JobQueue } from '../queue/job-queue.js';
 import { JobQueueError } from '../queue/model/errors.js';
+import { redisAccess } from '../queue/redis-access.js';
 import { isCluster, type RedisClient } from '../queue/redis/redis-client.js';
 import { CliError, EXIT } from './exit-codes.js';
 
