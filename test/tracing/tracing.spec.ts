@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { JobQueue } from 'nest-job-queue/core';
+import { jobTracing, type JobTracingOptions } from 'nest-job-queue/tracing';
+import { connect, uniqueQueueName } from '../support/redis/redis.js';
+import { eventually } from '../support/faults/wait.js';
+import { startWorker } from '../support/worker/workers.js';
+
+const exporter = new InMemorySpanExporter();
+
+beforeAll(() => {
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }));
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+});
+beforeEach(() => exporter.reset());
+afterAll(() => {
+  trace.disable();
+  context.disable();
+  propagation.disable();
+});
+
+function spans(kind: SpanKind) {
+  return exporter.getFinishedSpans().filter((span) => span.kind === kind);
+}
+
+async function processed(count: number) {
+  await eventually(() => spans(SpanKind.CONSUMER).length === count);
+  return spans(SpanKind.CONSUMER);
+}
+
+function sent() {
+  return spans(SpanKind.PRODUCER);
+}
+
+/** A queue and a worker that are traced. */
+async function traced(handler: () => unknown, options?: JobTracingOptions) {
+  const middleware = [jobTracing(options)];
+  const name = uniqueQueueName();
+  const queue = new JobQueue(connect(), name, { middleware, backoff: { type: 'fixed', delayMs: 0 } });
+  await startWorker([{ queue, handlers: { [name]: handler as () => void } }], undefined, { middleware });
+  return { queue, name };
+}
+
+describe('by link', () => {
+  it('an attempt is a trace of its own, linked to the enqueue', async () => {
+    const { queue, name } = await traced(() => trace.getActiveSpan()!.spanContext().traceId);
+    const job = await queue.enqueue({});
+    const traceInside = await job.result();
+    const [attempt] = await processed(1);
+    const [send] = sent();
+    expect(send).toMatchObject({
+      name: `send ${name}`,
+      attributes: {
+        'messaging.system': 'nest_job_queue',
+        'messaging.destination.name': name,
+        'messaging.message.id': job.id,
+      },
+    });
+    expect(attempt).toMatchObject({
+      name: `process ${name}`,
+      parentSpanContext: undefined,
+      attributes: {
+        'messaging.operation.type': 'process',
+        'messaging.message.id': job.id,
+        'job_queue.job.attempt': 1,
+      },
+    });
+    expect(attempt!.links.map((link) => link.context.spanId)).toEqual([send!.spanContext().spanId]);
+    expect(attempt!.spanContext().traceId).not.toBe(send!.spanContext().traceId);
+    expect(traceInside).toBe(attempt!.spanContext().traceId);
+  });
+
+  it('each attempt has its own, and an error is of low cardinality', async () => {
+    let attempts = 0;
+    const { queue } = await traced(() => {
+      if (attempts++ === 0) throw new TypeError('no good');
+    });
+    await (await queue.enqueue({}, { maxAttempts: 2 })).result();
+    const [first, second] = await processed(2);
+    expect(first).toMatchObject({
+      status: { code: SpanStatusCode.ERROR },
+      attributes: { 'error.type': 'TypeError' },
+    });
+    expect(second).toMatchObject({ status: { code: SpanStatusCode.UNSET } });
+    expect(first!.spanContext().traceId).not.toBe(second!.spanContext().traceId);
+  });
+
+  it('many jobs of one call have one span, which says how many', async () => {
+    const { queue } = await traced(() => 1);
+    await queue.enqueueMany([{ payload: 1 }, { payload: 2, metadata: { tenant: 'a' } }]);
+    await processed(2);
+    expect(sent()).toMatchObject([{ attributes: { 'messaging.batch.message_count': 2 } }]);
+  });
+});
+
+it('by parent an attempt is in the trace of the enqueue', async () => {
+  const { queue } = await traced(() => 1, { mode: 'parent' });
+  await queue.enqueue({});
+  const [attempt] = await processed(1);
+  expect(attempt!.parentSpanContext?.spanId).toBe(sent()[0]!.spanContext().spanId);
+  expect(attempt!.links).toEqual([]);
+});
+
+it('refuses an unknown mode', () => {
+  expect(() => jobTracing({ mode: 'both' as 'link' })).toThrow(/'link' or 'parent'/);
+});
