@@ -10,6 +10,12 @@ import type { ScriptArgument, ScriptCall } from '../redis/script-runner.js';
 /** How long ago a worker may have announced itself and still counts, in ms. */
 export const WORKER_SEEN_MS = 30_000;
 
+/** How long a worker that says nothing is remembered, in ms. */
+export const WORKER_FORGOTTEN_MS = 10 * WORKER_SEEN_MS;
+
+/** How long a schedule that no code declares any more is kept at rest before it is removed, in ms. */
+export const UNDECLARED_AGE_MS = 86_400_000;
+
 /** How long a hash lives once its id fell off the history, in ms: time enough to fetch a result that was just announced. */
 export const EVICTED_TTL_MS = 10_000;
 

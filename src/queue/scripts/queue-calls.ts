@@ -4,7 +4,7 @@ import { decodeJob, decodeJobHash, decodeJobs } from './decode-job.js';
 import { decodeLimits, type LimitsReply } from './decode-limits.js';
 import { decodeReclaimed } from './decode-reclaimed.js';
 import { decodeStats } from './decode-stats.js';
-import { EVICTED_TTL_MS, JobCalls, WORKER_SEEN_MS } from './job-calls.js';
+import { EVICTED_TTL_MS, JobCalls, UNDECLARED_AGE_MS, WORKER_FORGOTTEN_MS, WORKER_SEEN_MS } from './job-calls.js';
 import type {
   AttemptLimits,
   CancelAnswer,
@@ -20,14 +20,9 @@ import type {
 import type { ClaimedJob, ClaimRef, JobRecord, JobStatus, QueueStats } from '../model/job.js';
 import type { QueueKeys } from './queue-keys.js';
 import type { QueueLimits, ResolvedQueueOptions } from '../model/queue-options.js';
-import type { CommandCall, ScriptArgument, ScriptCall, ScriptName } from '../redis/script-runner.js';
+import type { CommandCall, ScriptArgument, ScriptCall } from '../redis/script-runner.js';
+import { call } from './script-call.js';
 import { ScheduleCalls } from './schedule-calls.js';
-
-/** How long a worker that says nothing is remembered, in ms. */
-const WORKER_FORGOTTEN_MS = 10 * WORKER_SEEN_MS;
-
-/** How long a schedule that no code declares any more is kept at rest before it is removed, in ms. */
-const UNDECLARED_AGE_MS = 86_400_000;
 
 /**
  * One method per script of `lua/`: builds its call and says what the reply means. Nothing else knows the order of
@@ -299,13 +294,4 @@ export class QueueCalls extends JobCalls implements StoreCalls {
   log({ id, token }: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]): ScriptCall<boolean> {
     return call('jobLog', this.keys.standard, [id, token, keep, ...lines], (reply) => Number(reply) === 1);
   }
-}
-
-function call<Answer>(
-  script: ScriptName,
-  keys: readonly string[],
-  args: readonly ScriptArgument[],
-  decode: (reply: unknown) => Answer,
-): ScriptCall<Answer> {
-  return { script, keys, args, decode };
 }
