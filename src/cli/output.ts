@@ -67,7 +67,7 @@ export class Output {
   }
 
   get isTerminal(): boolean {
-    return this.stream.isTTY === true;
+    return  this.stream.isTTY;
   }
 
   /** A shape, coloured on a terminal; the shape says it alone too. */
@@ -92,7 +92,7 @@ export function table(head: readonly string[], rows: readonly (readonly Cell[])[
   const colAligns = head.map((_, i) => (rows.some((row) => typeof row[i] === 'number') ? 'right' : 'left'));
   const made = new Table({
     head: [...head],
-    colAligns: colAligns as ('left' | 'right')[],
+    colAligns: colAligns,
     chars: PLAIN,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   });

@@ -3,7 +3,6 @@ import {
   Module,
   type DynamicModule,
   type InjectionToken,
-  type ModuleMetadata,
   type OnApplicationBootstrap,
   type OptionalFactoryDependency,
   type Provider,
@@ -114,7 +113,7 @@ function declare({ imports = [], ...mount }: DashboardMount, options: Provider[]
   const resolved = resolveMount(mount);
   return {
     module: JobQueueDashboardModule,
-    imports: imports as NonNullable<ModuleMetadata['imports']>,
+    imports: imports,
     controllers: mountControllers(resolved),
     providers: [{ provide: DASHBOARD_MOUNT, useValue: resolved }, ...options, ...PROVIDERS],
   };

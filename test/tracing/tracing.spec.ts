@@ -41,7 +41,7 @@ async function traced(handler: () => unknown, options?: JobTracingOptions) {
   const middleware = [jobTracing(options)];
   const name = uniqueQueueName();
   const queue = new JobQueue(connect(), name, { middleware, backoff: { type: 'fixed', delayMs: 0 } });
-  await startWorker([{ queue, handlers: { [name]: handler as () => void } }], undefined, { middleware });
+  await startWorker([{ queue, handlers: { [name]: handler } }], undefined, { middleware });
   return { queue, name };
 }
 

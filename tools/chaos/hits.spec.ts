@@ -62,11 +62,11 @@ describe('claims', () => {
     const { queue, state } = coreQueue();
     await queue.enqueue(1);
     await queue.claim({ worker: 'host:17:abc' });
-    const scripts = inside(queue).scripts.bind(queue);
+    const calls = queue.calls.bind(queue);
     const signals: string[] = [];
     const kill = (signal: string) => {
       signals.push(signal);
-      inside(queue).scripts = signals.length === 1 ? () => Promise.reject(new Error('away')) : scripts;
+      queue.calls = signals.length === 1 ? () => Promise.reject(new Error('away')) : calls;
     };
     const slot = { child: { pid: 17, kill } } as unknown as Slot;
     expect(await freezeAtWork({ queues: [queue], ground: { admin: state.redis } }, slot)).toHaveLength(1);

@@ -26,7 +26,7 @@ export class Responder implements BeforeApplicationShutdown {
   }
 
   /** Sends what `work` returns as JSON, or its error with a matching status. */
-  async json(response: unknown, work: () => Promise<unknown> | unknown): Promise<void> {
+  async json(response: unknown, work: () => unknown): Promise<void> {
     let status = 200;
     let body: unknown;
     try {

@@ -22,9 +22,7 @@ export class RedisAuditError extends RedisUnsuitableError {
     /** Each with what was expected, what was found and what to do. */
     readonly findings: readonly ServerFinding[],
   ) {
-    super(
-      `Redis at ${address} endangers jobs:\n${findings.map((finding) => `- ${describeFinding(finding)}`).join('\n')}`,
-    );
+    super(`Redis at ${address} endangers jobs: ${findings.map(describeFinding).join('; ')}`);
   }
 }
 

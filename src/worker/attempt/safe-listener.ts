@@ -1,6 +1,6 @@
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import { SafeLogger } from '../../queue/model/safe-logger.js';
-import type { WorkerEvent, WorkerEventListener } from './worker-event.js';
+import type { WorkerEventListener } from './worker-event.js';
 
 /** A listener of the application's that throws, or whose promise rejects, harms nothing but itself. */
 export function guardedListener(
@@ -8,7 +8,7 @@ export function guardedListener(
   logger: JobQueueLogger,
 ): WorkerEventListener | undefined {
   const report = (error: unknown) => SafeLogger.of(logger).error('A listener for job events threw', error);
-  const call = listener as ((event: WorkerEvent) => unknown) | undefined;
+  const call = listener;
   return (
     call &&
     ((event) => {

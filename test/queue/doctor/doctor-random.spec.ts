@@ -100,4 +100,4 @@ it('mends any damage, and loses nothing', async () => {
     }),
     { numRuns: 100, examples: [[adopted]] },
   );
-}, 60_000);
+}, 180_000);

@@ -95,9 +95,8 @@ describe('every method of a queue refuses an argument that is none, by name, and
     const { queue } = coreQueue();
     const takesNothing = ['scripts', 'stats', 'pause', 'resume', 'close'];
     const internal = [
-      'run',
-      'ask',
-      'call',
+      'calls',
+      'exec',
       'add',
       'handleOf',
       'enqueuerOf',

@@ -106,7 +106,11 @@ describe('a logger', () => {
     const note = (reason: unknown) => void unhandled.push(reason);
     process.on('unhandledRejection', note);
     try {
-      const logger = SafeLogger.of({ log: raise, warn: () => Promise.reject(new Error('no log')), error: raise });
+      const logger = SafeLogger.of({
+        log: raise,
+        warn: (() => Promise.reject(new Error('no log'))) as () => void,
+        error: raise,
+      });
       logger.log('a');
       logger.warn('b', new Error('c'));
       logger.error('d', undefined);

@@ -46,7 +46,7 @@ export class Handlers {
     await job.log(`Sends order ${job.payload.order}`);
     await job.progress({ percent: 40 });
     if (job.payload.fine) return { status: 200 };
-    throw new Error(REFUSALS[job.payload.order % REFUSALS.length]!);
+    throw new Error(REFUSALS[job.payload.order % REFUSALS.length]);
   }
 
   @JobHandler('video', { concurrency: 3 })

@@ -182,7 +182,12 @@ function sourcesOfNow(): string {
 
 function transpile(from: string, target: string): void {
   mkdirSync(target, { recursive: true });
-  for (const file of readdirSync(from)) {
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const file = entry.name;
+    if (entry.isDirectory()) {
+      transpile(join(from, file), join(target, file));
+      continue;
+    }
     const { outputText } = ts.transpileModule(readFileSync(join(from, file), 'utf8'), {
       compilerOptions: {
         target: ts.ScriptTarget.ES2022,

@@ -264,7 +264,7 @@ describe('timeoutMs', () => {
     const { id } = await queue.enqueue({});
     const finish = gate();
     const handle = ({ attempt }: Job) => (attempt === 1 ? finish.promise : undefined);
-    const worker = await startWorker(queue, { handle: handle as never, timeoutMs: 10, timeoutGraceMs: 20 });
+    const worker = await startWorker(queue, { handle: handle, timeoutMs: 10, timeoutGraceMs: 20 });
     await worker.event('completed');
     expect(worker.warnings).toEqual([
       expect.stringMatching(`^The handler of job ${id} .* still runs 20 ms after its timeout.*job.signal`),

@@ -89,7 +89,7 @@ export function JobList({ queue, state }: { queue: QueueView; state: State }) {
         selection={selection}
         match={{}}
         total={total}
-        matchWords={`${state === 'failed' ? 'dead letters' : `${state} jobs`}`}
+        matchWords={state === 'failed' ? 'dead letters' : `${state} jobs`}
         done={refresh}
       />
     </>
