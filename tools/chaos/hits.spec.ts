@@ -10,7 +10,6 @@ import { growth, hitsOf, inTime, missed } from './hits.js';
 import { FAULT_KINDS } from './plan.js';
 import type { Recovery } from './stalls.js';
 import { countWritten, unanswered } from './written.js';
-import { inside } from '../../test/support/queue/inside.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'hits-'));
 afterAll(() => rmSync(folder, { recursive: true }));

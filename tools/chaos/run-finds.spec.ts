@@ -36,7 +36,7 @@ it('a run without a fault holds', async () => {
 
 it('a run fails whose server is slowed by a script of the library, and names the script', async () => {
   const { code, output } = await soak({ NODE_OPTIONS: `--import=${fileOf('planted-slow-script.mjs')}` });
-  expect(output).toMatch(/I4: .* of reclaim took the server \d+ ms/);
+  expect(output).toMatch(/I4: .* of sweepReclaim took the server \d+ ms/);
   expect(output).toContain('VERDICT seed 5: FAILED (1 violations');
   expect(code).toBe(1);
 }, 240_000);

@@ -86,7 +86,7 @@ export function failed(
   return 'retry';
 }
 
-export type ReleaseSays = 'released' | 'failed' | 'cancelled' | 'lost';
+export type ReleaseSays = 'released' | 'cancelled' | 'lost';
 
 /** Gives the job back, and the attempt with it. */
 export function release(model: QueueModel, ticket: Ticket, delayMs: number): ReleaseSays {
@@ -98,7 +98,6 @@ export function release(model: QueueModel, ticket: Ticket, delayMs: number): Rel
       case 'pending':
       case 'scheduled':
         return 'released';
-      case 'failed':
       case 'cancelled':
         return first;
       default:
