@@ -67,7 +67,7 @@ export class Output {
   }
 
   get isTerminal(): boolean {
-    return  this.stream.isTTY;
+    return this.stream.isTTY;
   }
 
   /** A shape, coloured on a terminal; the shape says it alone too. */

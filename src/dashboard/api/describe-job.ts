@@ -97,7 +97,7 @@ function preview(payload: unknown): string {
     return '';
   }
   if (typeof payload !== 'object') {
-    return cut(String(payload), LABEL_LENGTH);
+    return cut(typeof payload === 'string' ? payload : JSON.stringify(payload), LABEL_LENGTH);
   }
   const entries = Object.entries(payload).slice(0, 6);
   return entries.map(([key, value]) => `${cut(key, 30)}: ${shortValue(value)}`).join(', ');

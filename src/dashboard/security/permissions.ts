@@ -22,7 +22,7 @@ export class Permissions {
     if (action !== 'view' && readOnly) {
       return false;
     }
-    return can ?  (await can(action, request, subject)) : true;
+    return can ? await can(action, request, subject) : true;
   }
 
   /** @throws ForbiddenException */

@@ -102,5 +102,5 @@ export function requestedJob(
 ): RequestedJob {
   // What is no object is left for the check of options.
   const own = options === null || typeof options !== 'object' ? (options ?? {}) : { ...options };
-  return { name: definition?.name ?? (own).name ?? queue, payload, options: own };
+  return { name: definition?.name ?? own.name ?? queue, payload, options: own };
 }

@@ -104,7 +104,9 @@ export class MemoryCalls implements StoreCalls {
     callOf('sweepReclaim', () => reclaim(this.queue, limit, gapMs, waitMs));
   promote = (limit: number) => callOf('sweepPromote', () => this.queue.promote(limit));
   /** Clients of the Redis pattern do not come here. */
-  adopt = () => callOf('sweepAdoptForeign', () => ({ reclaimed: [], deadLetters: 0 }));
+  adopt = () =>
+    callOf('sweepAdoptForeign', () => ({ reclaimed: [], deadLetters: 0, sweptByClients: 0, clientsAtWork: false }));
+  adoptFailed = () => callOf('sweepAdoptFailed', () => 0);
   tidy = () => callOf('sweepTidy', () => tidy(this.queue));
 
   get = (id: string) => callOf('get', () => operate.record(this.queue, id));

@@ -36,11 +36,15 @@ function crash(model: QueueModel, job: ModelJob): 'pending' | 'failed' | 'cancel
     return 'cancelled';
   }
   if (job.crashes >= maxCrashes) {
-    bury(model, job, `${reason}: it crashed its worker ${job.crashes} times (maxCrashes ${maxCrashes})`);
+    bury(
+      model,
+      job,
+      `${reason}: it crashed its worker ${job.crashes} times (maxCrashes ${maxCrashes})${named(job)}`,
+    );
     return 'failed';
   }
   if (job.attempts >= maxAttempts) {
-    bury(model, job, `${reason} on attempt ${job.attempts} (maxAttempts ${maxAttempts})`);
+    bury(model, job, `${reason} on attempt ${job.attempts} (maxAttempts ${maxAttempts})${named(job)}`);
     return 'failed';
   }
   toFront(model, job);
@@ -69,4 +73,9 @@ export function tidy(model: QueueModel): void {
     }
   }
   trimToHandlers(model);
+}
+
+/** A burial by a crash says the name, since no log of a handler does. */
+function named({ name }: ModelJob): string {
+  return `; its name is "${name}"`;
 }

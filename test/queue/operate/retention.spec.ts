@@ -147,7 +147,7 @@ describe('nothing but the counters is left', () => {
     await sweep(queue);
     await Promise.all(workers.map((worker) => worker.stop()));
     expect(await keysOf(state)).toEqual(
-      expect.arrayContaining(['dead', 'histories', 'attemptLimits', 'retention']),
+      expect.arrayContaining(['dead', 'histories', 'handler_limits', 'retention']),
     );
     await queue.purge({ confirm: queue.name });
     expect(await keysOf(state)).toEqual(['sequence', 'stats']);
@@ -159,7 +159,7 @@ describe('nothing but the counters is left', () => {
     await endInEachWay(queue);
     await sweep(queue);
     await queue.purge({ confirm: queue.name });
-    const served = ['attemptLimits', 'retention', 'sequence', 'stats', 'workers'];
+    const served = ['handler_limits', 'names', 'retention', 'sequence', 'stats', 'workers'];
     expect((await keysOf(state)).filter((key) => key !== 'wake')).toEqual(served);
     await endInEachWay(queue); // they work on
     await queue.purge({ confirm: queue.name });
@@ -173,7 +173,7 @@ describe('nothing but the counters is left', () => {
     await (await queue.enqueue(1)).result();
     await worker.signal('SIGKILL');
     await queue.purge({ confirm: queue.name });
-    expect(await keysOf(state)).toEqual(['attemptLimits', 'retention', 'sequence', 'stats', 'workers']);
+    expect(await keysOf(state)).toEqual(['handler_limits', 'names', 'retention', 'sequence', 'stats', 'workers']);
     await passTime(state);
     expect(await keysOf(state)).toEqual(['sequence', 'stats']);
   });
