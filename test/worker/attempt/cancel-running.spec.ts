@@ -4,6 +4,7 @@ import { JobCancelledError } from '#queue/model/errors.js';
 import type { Job } from '#worker/handlers/job.js';
 import { atMost } from '../../support/queue/bounds.js';
 import { sameQueue } from '../../support/queue/core-queue.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect } from '../../support/redis/redis.js';
 import { eventually, gate, within } from '../../support/faults/wait.js';
 import { connectionsOf, idle, namedConnection, newQueue, startWorker } from '../../support/worker/workers.js';
@@ -113,7 +114,8 @@ describe('a cancel of a running job', () => {
   });
 
   it('costs a worker whose slots are all busy no more than a wait a second', async () => {
-    const redis = namedConnection();
+    const { url } = await startOwnRedis(); // MONITOR of ioredis fails at times where others are at work
+    const redis = connect({ connectionName: 'busy', maxRetriesPerRequest: null }, url);
     const queue = newQueue(OPTIONS, redis);
     const finish = gate();
     const worker = await startWorker(queue, () => finish.promise, { perQueue: 1 });
@@ -121,7 +123,7 @@ describe('a cancel of a running job', () => {
     await worker.event('started');
     await idle(redis); // listens
     let waits = 0;
-    const monitor = await connect().monitor();
+    const monitor = await connect({}, url).monitor();
     monitor.on('monitor', (_time: string, args: string[]) => {
       waits += Number(/^bzpopmin$/i.test(args[0]!) && args.some((arg) => arg.includes(queue.name)));
     });
