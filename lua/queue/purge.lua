@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Deletes a slice of all jobs of the queue, in every state; with the last slice also what only belongs to jobs: unique
 -- keys, the wake marker, the sweep's memory. Counters, fences, a pause and the schedules stay. The ids that wait or run are
--- increment in removed_total, also where their hash is gone.
+-- counted in removed_total, also where their hash is gone.
 -- What the workers announced goes too where none was seen of late. While one may live it stays, since a job that it claims
 -- next may outlive it; but with an end, which the worker's next announcement takes away.
 -- KEYS: the standard keys, see lib/core/keys
