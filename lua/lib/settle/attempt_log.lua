@@ -35,5 +35,5 @@ end
 
 local function logged_outcome(id, fence)
   local log = read(job .. id, 'attempt_log')[1]
-  return log and string.match(log, string.format('"fence":%.0f,"outcome":"(%%a+)"', tonumber(fence) or -1))
+  return log and string.match(log, string.format('"fence":%.0f,"outcome":"([%%a_]+)"', tonumber(fence) or -1))
 end

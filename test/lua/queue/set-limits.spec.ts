@@ -183,6 +183,16 @@ describe('a rest', () => {
     await q.redis.hset(q.keys.settings, 'rests_until_ms', '1');
     expect(ids(await q.claim(5))).toEqual(['a', 'b']);
   });
+
+  it('I3: repeated after the job was claimed anew it gets the first answer', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    const release = () => q.run(q.scripts.release([{ ...job, reason: 'rate_limited', delayMs: 1 }]));
+    expect(await release()).toEqual(['released']);
+    await q.redis.hset(q.keys.settings, 'rests_until_ms', '1');
+    expect(ids(await q.claim(1))).toEqual(['a']);
+    expect(await expectUnchanged(q, release)).toEqual(['released']);
+  });
 });
 
 describe('limits that workers configure', () => {
