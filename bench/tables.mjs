@@ -12,8 +12,8 @@ const TABLES = {
   enqueue: /^enqueue\./,
   latency: /^latency\./,
   memory: /^memory\./,
-  cost: /^(redis\.us|node\.us|wire|inner|requests)\./,
-  aof: /^aof\./,
+  cost: /^((redis\.us|node\.us|wire)\.|(inner|requests)\.(enqueue|process)$)/,
+  aof: /^aof\.(enqueue|process)\./,
 };
 
 /** Puts the tables of a run of `--growth` between their markers, `<!-- growth:NAME -->` and `<!-- /growth -->`. */
