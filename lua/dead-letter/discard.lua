@@ -4,9 +4,6 @@
 -- ARGV, for each dead letter: id, its time of failure in ms ('' for any: it is spared when it failed anew since)
 -- Returns how many were deleted; an id that is no dead letter is passed over. Repeated: 0.
 --@include lib/core/keys
---@include lib/core/read
---@include lib/retention/handler_limits
---@include lib/retention/handler_history
 local discarded = 0
 for i = 1, #ARGV, 2 do
   local id, failed_at = ARGV[i], ARGV[i + 1]
@@ -14,7 +11,6 @@ for i = 1, #ARGV, 2 do
   if found_at and (failed_at == '' or failed_at == found_at) then
     redis.call('ZREM', dead, id)
     redis.call('LREM', failed, 1, id)
-    leave_history(id)
     redis.call('UNLINK', job .. id)
     discarded = discarded + 1
   end

@@ -10,8 +10,6 @@
 --@include lib/core/rank
 --@include lib/place/requeue
 --@include lib/enqueue/unique
---@include lib/retention/handler_limits
---@include lib/retention/handler_history
 local payload = ARGV[1]
 local redriven = 0
 for i = 2, #ARGV do
@@ -20,7 +18,6 @@ for i = 2, #ARGV do
   local priority, unique_key = unpack(read(key, 'priority', 'unique'))
   if redis.call('ZREM', dead, id) == 1 and redis.call('EXISTS', key) == 1 then
     redis.call('LREM', failed, 1, id)
-    leave_history(id)
     redis.call('HDEL', key, 'crashes', 'last_chance', 'errors', 'unhandled', 'unhandled_at_ms', 'failed_at_ms',
       'expires_at_ms', 'cancel_requested_at_ms')
     redis.call('HSET', key, 'attempts', 0, 'claimed_at_ms', 0)

@@ -2,8 +2,8 @@
 -- Holds the counters against what can be seen: each is a whole number, and no lower than the jobs that stand for it, as far
 -- as a bounded look goes. Mended they are set to what can be seen.
 -- In a queue that only this library uses they are held against each other too: each job that came in waits, runs or has left
--- by one end that is increment, and each end of a claim had a fence of its own. Which counter is wrong then nobody can know, so
--- that none is set; but where one alone of the comings and ends is no number, or too low, the others tell it.
+-- by one end that is counted, and each end of a claim had a fence of its own. An imbalance is reported and never mended,
+-- because nobody can know which of the counters is wrong.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] '1' to mend; ARGV[2] how many jobs of each place to look at; ARGV[3] '1' where only this library uses the queue
 -- Returns, for each fault: counter, found, expected, 1 where it was mended, else 0. Repeated: looks again.
@@ -11,7 +11,7 @@
 --@include lib/doctor/counter_minimums
 --@include lib/doctor/counter_balance
 local mending, exclusive = ARGV[1] == '1', ARGV[3] == '1'
-local least, held, wrong, answer = counter_minimums(tonumber(ARGV[2])), {}, {}, {}
+local least, held, wrong, answer = counter_minimums(tonumber(ARGV[2])), {}, 0, {}
 local pairs_of_stats = redis.call('HGETALL', stats)
 for i = 1, #pairs_of_stats, 2 do
   held[pairs_of_stats[i]] = pairs_of_stats[i + 1]
@@ -29,20 +29,16 @@ for counter, value in pairs(held) do
   local number = string.match(value, '^%d+$') and tonumber(value)
   local floor = least[counter] or 0
   if not number or number < floor then
-    wrong[#wrong + 1] = counter
-    held[counter] = floor
+    wrong = wrong + 1
+    if mending then
+      redis.call('HSET', stats, counter, string.format('%d', floor))
+    end
     tell(counter, value, 'a whole number from ' .. floor, mending)
   else
     held[counter] = number
   end
 end
-if exclusive and #wrong == 1 then
-  held[wrong[1]] = math.max(held[wrong[1]], balanced(held, wrong[1]))
-end
-for _, counter in ipairs(mending and wrong or {}) do
-  redis.call('HSET', stats, counter, string.format('%d', held[counter]))
-end
-if exclusive and #wrong == 0 then
+if exclusive and wrong == 0 then
   for _, fault in ipairs(counter_imbalances(held)) do
     tell(fault.counters, fault.found, fault.expected)
   end

@@ -7,8 +7,6 @@
 --@include lib/core/keys
 --@include lib/core/read
 --@include lib/place/remove_waiting
---@include lib/retention/handler_limits
---@include lib/retention/handler_history
 local id = ARGV[1]
 local key = job .. id
 local status, unique_key, window = unpack(read(key, 'status', 'unique', 'window'))
@@ -26,7 +24,6 @@ if not ended[status] then
 else
   redis.call('LREM', ended[status], 1, id)
   redis.call('ZREM', dead, id)
-  leave_history(id)
 end
 if unique_key and redis.call('HGET', unique, unique_key) == id then
   redis.call('HDEL', unique, unique_key)

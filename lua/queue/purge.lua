@@ -51,7 +51,7 @@ if removed > 0 then
   redis.pcall('HINCRBY', stats, 'removed_total', removed) -- one that is no number is for the doctor to tell
 end
 if looked < limit then
-  redis.call('UNLINK', unique, unique_expiries, wake, sweep, foreign_claims, histories)
+  redis.call('UNLINK', unique, unique_expiries, wake, sweep, foreign_claims)
   if redis.call('ZCOUNT', workers, now - seen, '+inf') == 0 then
     redis.call('UNLINK', workers, handler_limits, retention, names)
   else

@@ -8,8 +8,7 @@
 -- ARGV[3] the limits of the queue, see lib/retention/announced_queue_limits
 -- ARGV[4] the limits that this worker configures, as JSON; '' for none. Limits that were set at run time
 --   stay, and so do those of another live worker, so replicas that disagree do not flap
--- ARGV[5..] for each handler: job name, max_attempts:max_crashes, what it keeps (see lib/retention/handler_limits; '' where it has no
---   limits of its own)
+-- ARGV[5..] for each handler: job name, max_attempts:max_crashes
 -- Returns nothing. Repeated: the same.
 --@include lib/core/keys
 --@include lib/core/clock
@@ -38,17 +37,12 @@ end
 if ARGV[2] == '1' then
   redis.call('ZADD', workers, now, ARGV[1])
   redis.call('HSETNX', sweep, 'last_run_at_ms', now)
-  redis.call('HSET', retention, '', ARGV[3]) -- no job has this name
+  redis.call('HSET', retention, '', ARGV[3])
   configure_limits()
-  for i = 5, #ARGV, 3 do
-    local name, limits, kept = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  for i = 5, #ARGV, 2 do
+    local name, limits = ARGV[i], ARGV[i + 1]
     redis.call('HSET', handler_limits, name, limits)
     redis.call('ZADD', names, now, name)
-    if kept == '' then
-      redis.call('HDEL', retention, name)
-    else
-      redis.call('HSET', retention, name, kept)
-    end
   end
   for _, announced in ipairs({ workers, handler_limits, retention, names }) do
     redis.call('PERSIST', announced)

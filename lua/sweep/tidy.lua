@@ -1,15 +1,14 @@
 #!lua flags=allow-oom
 -- The sweep's housekeeping, so that nothing outlives its use: ids at the ends of the histories whose hash has expired or
--- that are in use again, what is over the limits of the queue or of a handler, also where they were lowered, unique keys
--- whose time is over or whose owner was ended by a client of the pattern, workers not seen for long, schedules that were
--- removed from the code; and where nothing is left to do, all but the counters and a pause.
+-- that are in use again, what is over the limits of the queue, also where they were lowered, unique keys whose time is over
+-- or whose owner was ended by a client of the pattern, workers not seen for long, schedules that were removed from the code;
+-- and where nothing is left to do, all but the counters and a pause.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] the most entries to look at of each kind; ARGV[2] the age of a dead letter, in ms, or 0 for none
 -- ARGV[3] how long a silent worker is remembered, in ms; ARGV[4] how long a schedule that no code declares is, in ms
 -- ARGV[5] completed_history, ARGV[6] failed_history, ARGV[7] cancelled_history in ids; ARGV[8] dead_letter_cap
--- ARGV[9] evicted_ttl, ARGV[10] result_ttl, ARGV[11] cancelled_ttl in ms; the limits among these hold where no worker
---   announced any
--- ARGV[12] the pace in ms, see lib/retention/once_per_interval: 0 also for what an earlier call has left
+-- ARGV[9] evicted_ttl in ms; the limits among these hold where no worker announced any
+-- ARGV[10] the pace in ms, see lib/retention/once_per_interval: 0 also for what an earlier call has left
 -- Returns more: 1 when a kind used up its limit. Repeated: goes on, or leaves it to the first.
 --@include lib/core/keys
 --@include lib/core/clock
@@ -19,12 +18,11 @@ local limit, dead_age = tonumber(ARGV[1]), announced.dead_letter_age or tonumber
 local worker_age, schedule_age = tonumber(ARGV[3]), tonumber(ARGV[4])
 local name_age = 2 * 86400000 -- no job waits longer for a worker of its name
 local dead_letter_cap = announced.dead_letter_cap or tonumber(ARGV[8])
-local evicted_ttl, result_ttl = ARGV[9], announced.result_ttl or tonumber(ARGV[10])
-local cancelled_ttl = announced.cancelled_ttl or announced.result_ttl or tonumber(ARGV[11])
+local evicted_ttl = ARGV[9]
 local more = 0
 
 --@include lib/retention/once_per_interval
-if not once_per_interval('tidied_at_ms', tonumber(ARGV[12])) then
+if not once_per_interval('tidied_at_ms', tonumber(ARGV[10])) then
   return 0
 end
 
@@ -52,12 +50,6 @@ local function forget_schedule(id)
   redis.call('UNLINK', schedule .. id)
 end
 
---@include lib/retention/handler_limits
---@include lib/settle/lifetime
---@include lib/retention/handler_history
---@include lib/retention/index_finished
---@include lib/retention/prune_stale
---@include lib/retention/trim_histories
 --@include lib/retention/prune_ghosts
 --@include lib/retention/forget_idle_queue
 
@@ -73,9 +65,6 @@ end
 trim(completed, 'completed')
 trim(failed) -- where a client of the pattern put an id, it is for lua/sweep/adopt-foreign.lua to judge
 trim(cancelled, 'cancelled')
-index_finished()
-prune_stale() -- first, so that nothing is taken for the sake of what is gone
-trim_histories()
 prune_ghosts()
 leave(schedule_owners, now - schedule_age, forget_schedule)
 redis.call('ZREMRANGEBYSCORE', workers, '-inf', now - worker_age)

@@ -182,8 +182,7 @@ export class Worker {
     if (this.stopping) {
       return;
     }
-    const announced = this.runners.map((runner, i) => ({ runner, handlers: this.queues[i]!.handlers }));
-    this.announcer = new WorkerRegistration(this.id, announced, this.store.clock, logger);
+    this.announcer = new WorkerRegistration(this.id, this.runners, this.store.clock, logger);
     await this.announcer.start();
     if (!this.stopping) {
       await this.recurring.start();

@@ -12,13 +12,7 @@ for i = 1, tonumber(ARGV[2]) do -- sorted sets whose scores are instants
     end
   end
 end
-local histories = KEYS[tonumber(ARGV[2]) + 1] -- a sorted set whose members have an instant
-for _, member in ipairs(redis.call('ZRANGE', histories, 0, -1)) do
-  local name, at, id = string.match(member, '^(.*) (%d+) (%S+)$')
-  redis.call('ZREM', histories, member)
-  redis.call('ZADD', histories, 0, name .. ' ' .. string.format('%.0f', tonumber(at) - passed) .. ' ' .. id)
-end
-for i = tonumber(ARGV[2]) + 2, #KEYS do -- hashes with fields that are instants
+for i = tonumber(ARGV[2]) + 1, #KEYS do -- hashes with fields that are instants
   local fields = redis.call('HGETALL', KEYS[i])
   for n = 1, #fields, 2 do
     local at = tonumber(fields[n + 1])
@@ -41,5 +35,5 @@ export async function letTimePass(state: TestQueue, ms: number): Promise<void> {
     (name) => name.startsWith(keys.jobPrefix) || name.startsWith(keys.schedulePrefix) || name === keys.settings,
   );
   const sets = [keys.scheduled, keys.claims, keys.dead, keys.uniqueExpiries, keys.scheduleDue, keys.scheduleOwners];
-  await redis.eval(SCRIPT, sets.length + 1 + hashes.length, ...sets, keys.histories, ...hashes, ms, sets.length);
+  await redis.eval(SCRIPT, sets.length + hashes.length, ...sets, ...hashes, ms, sets.length);
 }

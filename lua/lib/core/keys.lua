@@ -24,7 +24,6 @@ local handler_limits = KEYS[21] -- hash, job name -> max_attempts:max_crashes of
 local schedule_due = KEYS[22] -- sorted set, schedules, score = next due time in ms; +inf while one rests
 local schedule_owners = KEYS[23] -- sorted set, schedules that code declares, score = when it last did in ms
 local schedule = KEYS[24] -- prefix of the schedule hashes
-local histories = KEYS[25] -- sorted set, ended jobs of handlers with limits of their own, see lib/retention/handler_history
-local retention = KEYS[26] -- hash, as the workers announced: job name -> what its handler keeps, '' -> the queue's limits; see lib/retention/handler_limits, lib/retention/announced_queue_limits
-local names = KEYS[27] -- sorted set, job names, score = when a worker last announced a handler for it in ms
-local nudge = KEYS[28] -- prefix of the keys by which one worker is reached, followed by its id
+local retention = KEYS[25] -- hash, '' -> the limits of the queue as the workers announced them, see lib/retention/announced_queue_limits
+local names = KEYS[26] -- sorted set, job names, score = when a worker last announced a handler for it in ms
+local nudge = KEYS[27] -- prefix of the keys by which one worker is reached, followed by its id

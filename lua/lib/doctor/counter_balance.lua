@@ -1,6 +1,5 @@
 -- counter_imbalances(held): what is wrong between the counters of a queue that only this library uses, by `held` (counter -> number):
--- counters, found, expected. balanced(held, counter): what one counter is by the others; where it is none of these, 0.
--- Needs: keys.
+-- counters, found, expected. Needs: keys.
 local comings, leavings = { 'enqueued', 'redriven' }, { 'completed', 'failed', 'cancelled', 'removed' }
 local claim_ends = { 'completed', 'retried', 'released', 'reclaimed' }
 
@@ -17,18 +16,6 @@ end
 local function unfinished()
   return redis.call('LLEN', pending) + redis.call('ZCARD', prioritized) + redis.call('ZCARD', scheduled)
     + redis.call('ZCARD', claims) + redis.call('LLEN', processing)
-end
-
-local function balanced(held, counter)
-  local missing = unfinished() + total_of(held, leavings) - total_of(held, comings)
-  for sign, names in pairs({ [1] = comings, [-1] = leavings }) do
-    for _, name in ipairs(names) do
-      if name .. '_total' == counter then
-        return held[counter] + sign * missing
-      end
-    end
-  end
-  return 0
 end
 
 local function counter_imbalances(held)

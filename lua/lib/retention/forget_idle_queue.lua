@@ -4,6 +4,6 @@ local function forget_idle_queue()
   local used = redis.call('EXISTS', pending, prioritized, scheduled, claims, processing, dead, completed, cancelled,
     workers, schedule_due)
   if used == 0 then
-    redis.call('UNLINK', sweep, foreign_claims, handler_limits, retention, names, wake, histories)
+    redis.call('UNLINK', sweep, foreign_claims, handler_limits, retention, names, wake)
   end
 end

@@ -3,7 +3,7 @@
 local failed_history = announced.failed_history or tonumber(ARGV[1]) -- ids
 local cancelled_history = announced.cancelled_history or tonumber(ARGV[2]) -- ids
 local dead_letter_cap = announced.dead_letter_cap or tonumber(ARGV[3]) -- dead letters
-local result_ttl = announced.result_ttl or tonumber(ARGV[4]) -- ms, the life of a completed job's hash where neither it nor its handler has its own
+local result_ttl = announced.result_ttl or tonumber(ARGV[4]) -- ms, the life of a completed job's hash that has none of its own
 local cancelled_ttl = announced.cancelled_ttl or announced.result_ttl or tonumber(ARGV[5]) -- ms, the same of a cancelled job's
 local evicted_ttl = ARGV[6] -- ms, the life left to a hash whose id fell off its history
 local publish = ARGV[7] -- when events are published: listened, always, off

@@ -1,7 +1,6 @@
 -- How a job ends other than completed: as a dead letter, or cancelled. Each clears the claim token, frees the unique
 -- key if the job still owns it, counts and publishes.
 -- Needs: keys, retention, now, add_to_history, emit, read.
---@include lib/retention/handler_limits
 --@include lib/settle/lifetime
 --@include lib/retention/trim_dead_letters
 local function free_unique(id, key)
@@ -29,9 +28,9 @@ end
 
 local function end_cancelled(id)
   local key = job .. id
-  local unique_key, name, options = unpack(read(key, 'unique', 'name', 'options'))
+  local unique_key, options = unpack(read(key, 'unique', 'options'))
   redis.call('HSET', key, 'status', 'cancelled', 'claim_token', '', 'cancelled_at_ms', now)
-  redis.call('PEXPIRE', key, lifetime_of('cancelled', name, options))
+  redis.call('PEXPIRE', key, lifetime_of('cancelled', options))
   add_to_history(cancelled, { id }, cancelled_history)
   free_unique(id, unique_key)
   redis.call('HINCRBY', stats, 'cancelled_total', 1)

@@ -1,6 +1,5 @@
 // What a worker announces of its limits, as text that the scripts read.
 import type { QueueLimits, ResolvedQueueOptions } from '../model/queue-options.js';
-import type { HandlerRetention } from '../store/store-calls.js';
 
 /** As lua/lib/retention/announced_queue_limits.lua reads it. */
 export function limitsText(options: ResolvedQueueOptions): string {
@@ -31,12 +30,4 @@ export function limitArguments({ maxRunning, rateLimit }: QueueLimits): string[]
 export function configuredLimits(options: QueueLimits): string {
   const configures = options.maxRunning !== undefined || options.rateLimit !== undefined;
   return configures ? JSON.stringify(limitArguments(options)) : '';
-}
-
-/** As lua/lib/retention/handler_limits.lua reads it. */
-export function retentionText({ name, ...kept }: { name: string } & HandlerRetention): string {
-  const { completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, resultTtlMs, cancelledTtlMs } = kept;
-  const lives = cancelledTtlMs === undefined ? [resultTtlMs] : [resultTtlMs, cancelledTtlMs];
-  const limits = [completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, ...lives];
-  return limits.every((limit) => limit === undefined) ? '' : `${limits.join(':')} ${JSON.stringify(name)}`;
 }

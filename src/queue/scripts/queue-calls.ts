@@ -1,4 +1,4 @@
-import { configuredLimits, limitArguments, limitsText, retentionText } from './encode-worker-limits.js';
+import { configuredLimits, limitArguments, limitsText } from './encode-worker-limits.js';
 import { DeadLetterCalls } from './dead-letter-calls.js';
 import { decodeJob, decodeJobHash, decodeJobs } from './decode-job.js';
 import { decodeLimits, type LimitsReply } from './decode-limits.js';
@@ -10,7 +10,6 @@ import type {
   CancelAnswer,
   Failure,
   FailOutcome,
-  HandlerRetention,
   LimitsInForce,
   Release,
   ReleaseOutcome,
@@ -125,11 +124,9 @@ export class QueueCalls extends JobCalls implements StoreCalls {
    */
   tidy(limit: number, paceMs = 0): ScriptCall<boolean> {
     const { deadLetterAgeMs, completedHistory, failedHistory, cancelledHistory, deadLetterCap } = this.options;
-    const { resultTtlMs, cancelledTtlMs } = this.options;
     const ages = [deadLetterAgeMs, WORKER_FORGOTTEN_MS, UNDECLARED_AGE_MS];
-    const lives = [EVICTED_TTL_MS, resultTtlMs, cancelledTtlMs];
     const caps = [completedHistory, failedHistory, cancelledHistory, deadLetterCap];
-    const args = [limit, ...ages, ...caps, ...lives, paceMs];
+    const args = [limit, ...ages, ...caps, EVICTED_TTL_MS, paceMs];
     return call('sweepTidy', this.keys.standard, args, (reply) => Number(reply) === 1);
   }
 
@@ -148,16 +145,8 @@ export class QueueCalls extends JobCalls implements StoreCalls {
     );
   }
 
-  announce(
-    worker: string,
-    serves: boolean,
-    handlers: readonly (AttemptLimits & HandlerRetention)[] = [],
-  ): ScriptCall<void> {
-    const said = handlers.flatMap((handler) => [
-      handler.name,
-      `${handler.maxAttempts}:${handler.maxCrashes}`,
-      retentionText(handler),
-    ]);
+  announce(worker: string, serves: boolean, handlers: readonly AttemptLimits[] = []): ScriptCall<void> {
+    const said = handlers.flatMap(({ name, maxAttempts, maxCrashes }) => [name, `${maxAttempts}:${maxCrashes}`]);
     const args = [worker, serves ? '1' : '0', limitsText(this.options), configuredLimits(this.options), ...said];
     return call('queueRegisterWorker', this.keys.standard, args, () => undefined);
   }

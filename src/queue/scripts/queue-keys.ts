@@ -41,7 +41,6 @@ export class QueueKeys {
   readonly scheduleOwners: string;
   /** What the key of every schedule begins with; followed by the schedule's id. */
   readonly schedulePrefix: string;
-  readonly histories: string;
   readonly actions: string;
   readonly bulkRuns: string;
   readonly retention: string;
@@ -92,7 +91,6 @@ export class QueueKeys {
     this.scheduleDue = `${this.base}schedule_due`;
     this.scheduleOwners = `${this.base}schedule_owners`;
     this.schedulePrefix = `${this.base}schedule:`;
-    this.histories = `${this.base}histories`;
     this.actions = `${this.base}actions`;
     this.bulkRuns = `${this.base}bulk_runs`;
     this.retention = `${this.base}retention`;
@@ -123,7 +121,6 @@ export class QueueKeys {
       this.scheduleDue,
       this.scheduleOwners,
       this.schedulePrefix,
-      this.histories,
       this.retention,
       this.names,
       this.nudgePrefix,

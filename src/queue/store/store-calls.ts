@@ -20,16 +20,6 @@ export interface AttemptLimits {
   maxCrashes: number;
 }
 
-/** What the handler of a name keeps of its jobs, where that is less than the queue keeps. */
-export interface HandlerRetention {
-  completedHistory?: number;
-  cancelledHistory?: number;
-  deadLetterCap?: number;
-  deadLetterAgeMs?: number;
-  resultTtlMs?: number;
-  cancelledTtlMs?: number;
-}
-
 export interface ClaimRequest {
   count: number;
   token: string;
@@ -239,11 +229,7 @@ export interface LimitVerbs {
 /** What workers tell the store of themselves and of their jobs. */
 export interface FleetVerbs {
   /** Announces a worker with the limits of its handlers, or takes that back. */
-  announce(
-    worker: string,
-    serves: boolean,
-    handlers?: readonly (AttemptLimits & HandlerRetention)[],
-  ): StoreCall<void>;
+  announce(worker: string, serves: boolean, handlers?: readonly AttemptLimits[]): StoreCall<void>;
   unserved(jobs: readonly { id: string; name: string }[]): StoreCall<UnservedJobs>;
   /** Answers whether somebody may have heard it. */
   tell(job: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck'): StoreCall<boolean>;

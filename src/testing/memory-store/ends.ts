@@ -36,9 +36,7 @@ export function trimDeadLetters(queue: MemoryQueue): void {
 export function endCancelled(queue: MemoryQueue, id: string, job: Hash): void {
   Object.assign(job, { status: 'cancelled', claim_token: '', cancelled_at_ms: String(queue.now) });
   const { resultTtlMs } = JSON.parse(job.options ?? '{}') as { resultTtlMs?: number };
-  const handler = queue.handlerLimits.get(job.name ?? '');
-  const ttlMs = resultTtlMs ?? handler?.cancelledTtlMs ?? handler?.resultTtlMs ?? queue.options.cancelledTtlMs;
-  queue.forgottenAt.set(id, queue.now + ttlMs);
+  queue.forgottenAt.set(id, queue.now + (resultTtlMs ?? queue.options.cancelledTtlMs));
   remember(queue, queue.cancelled, [id], queue.options.cancelledHistory);
   freeUnique(queue, id, job);
   queue.count('cancelled');

@@ -9,7 +9,6 @@ import type {
   Completion,
   DeadLetterVerbs,
   Failure,
-  HandlerRetention,
   Release,
   StoreCalls,
 } from '../../queue/store/store-calls.js';
@@ -146,7 +145,7 @@ export class MemoryCalls implements StoreCalls {
   setLimits = (_limits: QueueLimits) => callOf('queueSetLimits', () => refuseLimits());
   clearLimits = () => callOf('queueClearLimits', () => undefined);
 
-  announce = (worker: string, serves: boolean, handlers: readonly (AttemptLimits & HandlerRetention)[] = []) =>
+  announce = (worker: string, serves: boolean, handlers: readonly AttemptLimits[] = []) =>
     callOf<void>('queueRegisterWorker', () => {
       if (serves) {
         this.queue.workers.set(worker, this.queue.now);

@@ -45,10 +45,7 @@ export class MemoryQueue {
   readonly totals: Record<string, number> = {};
   /** When each worker was seen last, in ms. */
   readonly workers = new Map<string, number>();
-  readonly handlerLimits = new Map<
-    string,
-    { maxAttempts: number; maxCrashes: number; resultTtlMs?: number; cancelledTtlMs?: number }
-  >();
+  readonly handlerLimits = new Map<string, { maxAttempts: number; maxCrashes: number }>();
   readonly schedules = new Map<string, Hash>();
   readonly scheduleDue = new ScoredSet();
   readonly scheduleOwners = new Map<string, number>();

@@ -6,12 +6,7 @@ import { InvalidOptionError } from '../../queue/model/errors.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { checkJobName, show } from '../../queue/model/names.js';
 import { jobDefaultFields } from '../../queue/enqueue/encode-job.js';
-import {
-  duration,
-  timerDuration,
-  wholeNumber,
-  type ResolvedQueueOptions,
-} from '../../queue/model/queue-options.js';
+import { timerDuration, wholeNumber } from '../../queue/model/queue-options.js';
 import type { HandlerFunction, HandlerOptions } from './handler.js';
 import type { WorkerQueue } from '../worker-options.js';
 
@@ -20,11 +15,6 @@ export const handlerOptionFields = {
   ...jobDefaultFields,
   backoff: backoffSchema.optional(),
   timeoutGraceMs: timerDuration(0).optional(),
-  completedHistory: wholeNumber(0, 1_000_000).optional(),
-  cancelledHistory: wholeNumber(0, 1_000_000).optional(),
-  deadLetterCap: wholeNumber(1, 10_000_000).optional(),
-  deadLetterAgeMs: duration(1).optional(),
-  cancelledTtlMs: duration(1).optional(),
 };
 
 /** How many jobs of a queue a process claims, wherever that is set. */
@@ -91,7 +81,6 @@ export function checkWorkerQueues(queues: readonly WorkerQueue[]): QueueStore {
     refuseSecondEntry(subject, queue, served);
     for (const [job, handler] of Object.entries(handlers)) {
       checkHandler(`${subject}.handlers`, job, handler);
-      checkRetention(`${subject}.handlers.${job}`, handler as HandlerOptions, queue.options);
     }
   }
   return first.queue.store;
@@ -115,22 +104,6 @@ function checkHandler(subject: string, job: string, handler: unknown): void {
   checkJobName(job);
   if (typeof handler !== 'function') {
     checkOptions(`${subject}.${job}`, isInstance(handler) ? instanceSchema : handlerSchema, handler);
-  }
-}
-
-/** More than the queue keeps it could not keep. */
-function checkRetention(subject: string, handler: HandlerOptions, queue: ResolvedQueueOptions): void {
-  for (const option of ['completedHistory', 'cancelledHistory', 'deadLetterCap', 'deadLetterAgeMs'] as const) {
-    const unlimited = option === 'deadLetterAgeMs' && queue.deadLetterAgeMs === 0;
-    const most = unlimited ? Infinity : queue[option];
-    if ((handler[option] ?? 0) > most) {
-      throw new InvalidOptionError(
-        `${subject}.${option}`,
-        `at most the queue's ${option}, ${most}`,
-        show(handler[option]),
-        'Raise it on the queue, or leave it out on the handler.',
-      );
-    }
   }
 }
 

@@ -27,16 +27,6 @@ export interface HandlerOptions {
   keepResult?: boolean;
   /** How long a completed job can be read, in ms. Default: the queue's. */
   resultTtlMs?: number;
-  /** How long a cancelled job can be read, in ms, where its enqueue said no `resultTtlMs`. Default: the handler's `resultTtlMs`, else the queue's. */
-  cancelledTtlMs?: number;
-  /** How many of its completed jobs are kept, the newest, of those that the queue keeps. Default: the queue's `completedHistory`. */
-  completedHistory?: number;
-  /** How many of its cancelled jobs are kept, the newest, of those that the queue keeps. Default: the queue's `cancelledHistory`. */
-  cancelledHistory?: number;
-  /** How many of its dead letters are kept, the newest, of those that the queue keeps. Default: the queue's `deadLetterCap`. */
-  deadLetterCap?: number;
-  /** How long its dead letters are kept, in ms, at most as long as the queue keeps them. Default: the queue's `deadLetterAgeMs`. */
-  deadLetterAgeMs?: number;
 }
 
 /** A handler with its options, as a worker takes it. */

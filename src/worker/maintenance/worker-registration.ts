@@ -1,18 +1,9 @@
 import type { JobQueueLogger } from '../../queue/model/logger.js';
-import type { HandlerRetention } from '../../queue/store/store-calls.js';
-import type { HandlerOptions } from '../handlers/handler.js';
 import type { QueueRunner } from '../attempt/queue-runner.js';
 import { limitOf } from '../../queue/model/bounds.js';
 import type { Clock, Timer } from '../../queue/model/clock.js';
-import type { WorkerQueue } from '../worker-options.js';
 
 const INTERVAL_MS = 10_000;
-
-/** A queue that the worker serves, with its handlers as they were given. */
-export interface Announced {
-  runner: QueueRunner;
-  handlers: WorkerQueue['handlers'];
-}
 
 /**
  * Says which queues this worker serves, so that an operator can be told "12 waiting, no worker", and the limits of each and
@@ -26,7 +17,7 @@ export class WorkerRegistration {
 
   constructor(
     private readonly worker: string,
-    private readonly queues: readonly Announced[],
+    private readonly runners: readonly QueueRunner[],
     private readonly clock: Clock,
     private readonly logger: JobQueueLogger,
   ) {}
@@ -75,27 +66,13 @@ export class WorkerRegistration {
 
   private async announce(serves: boolean): Promise<void> {
     await Promise.all(
-      this.queues.map(({ runner, handlers }) =>
+      this.runners.map((runner) =>
         runner.queue.store
-          .exec(
-            runner.calls.announce(this.worker, serves, serves ? limitsOf(runner, handlers) : []),
-            limitOf(INTERVAL_MS),
-          )
+          .exec(runner.calls.announce(this.worker, serves, serves ? runner.limits : []), limitOf(INTERVAL_MS))
           .catch((error: Error) => {
             this.logger.warn(`Announcing this worker to queue "${runner.name}" failed: ${error.message}`);
           }),
       ),
     );
   }
-}
-
-function limitsOf(runner: QueueRunner, handlers: WorkerQueue['handlers']) {
-  return runner.limits.map((limit) => ({ ...limit, ...retentionOf(handlers[limit.name] as HandlerOptions) }));
-}
-
-/** A function has none. */
-function retentionOf(handler: HandlerOptions): HandlerRetention {
-  const { completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, resultTtlMs, cancelledTtlMs } =
-    handler;
-  return { completedHistory, cancelledHistory, deadLetterCap, deadLetterAgeMs, resultTtlMs, cancelledTtlMs };
 }

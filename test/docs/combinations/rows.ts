@@ -16,8 +16,6 @@ export interface Row {
   ahead?: boolean;
   /** What its handler asks for. */
   handler?: HandlerOptions;
-  /** A sweep comes before the look, since it is what applies the option. */
-  swept?: boolean;
   /** A time limit beside its options, in ms. */
   limitMs?: number;
 }
@@ -73,10 +71,6 @@ export const ROWS: Record<string, Row> = {
   '`resultTtlMs`': { options: { resultTtlMs: HOUR } },
   '`resultTtlMs` of its handler': { options: {}, handler: { resultTtlMs: HOUR } },
   '`resultTtlMs`, its handler: less': { options: { resultTtlMs: HOUR }, handler: { resultTtlMs: 1_000 } },
-  '`cancelledTtlMs` of its handler': { options: {}, handler: { cancelledTtlMs: HOUR } },
-  '`completedHistory: 0` of its handler': { options: {}, handler: { completedHistory: 0 }, swept: true },
-  '`cancelledHistory: 0` of its handler': { options: {}, handler: { cancelledHistory: 0 }, swept: true },
-  '`deadLetterAgeMs: 1` of its handler': { options: {}, handler: { deadLetterAgeMs: 1 }, swept: true },
   'claimed ahead': { options: {}, ahead: true },
   '`expiresInMs`, claimed ahead': { options: { expiresInMs: 2 * HOUR }, ahead: true },
   "`unique` for `'pending'`": unique('pending'),

@@ -152,13 +152,8 @@ export class Scene {
 
   /** What the job is now, in the words of the docs. */
   async seen(): Promise<string> {
-    const { options, typed = false, scheduled, swept } = this.row;
+    const { options, typed = false, scheduled } = this.row;
     const { state } = this.stage;
-    if (swept) {
-      const now = await state.now();
-      while ((await state.now()) === now);
-      await state.run(state.scripts.tidy(100));
-    }
     const job = await this.stage.get(this.id);
     const words = [job ? await this.place(job.status) : 'gone'];
     if (job?.status === 'pending' || job?.status === 'scheduled') {

@@ -54,11 +54,8 @@ export async function endWords({ options, handler }: Row, job: JobRecord, state:
     words.push(job.result === undefined ? 'no result' : 'a result');
   }
   const { resultTtlMs = handler?.resultTtlMs } = options;
-  const { cancelledTtlMs } = handler ?? {};
-  const own = job.status === 'cancelled' ? (options.resultTtlMs ?? cancelledTtlMs ?? resultTtlMs) : resultTtlMs;
-  const none = handler?.completedHistory === 0 || handler?.cancelledHistory === 0;
-  if (job.status !== 'processing' && (resultTtlMs || cancelledTtlMs || none)) {
-    words.push(await lifeOf(job, state, own));
+  if (job.status !== 'processing' && resultTtlMs) {
+    words.push(await lifeOf(job, state, resultTtlMs));
   }
   return words;
 }

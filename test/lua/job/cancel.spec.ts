@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import type { QueueOptions } from '#queue/model/queue-options.js';
-import type { HandlerRetention } from '#queue/store/store-calls.js';
 import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
 
 const error = { name: 'Error', message: 'no' };
@@ -51,16 +50,12 @@ describe('cancel.lua', () => {
   });
 
   const OF_QUEUE = { resultTtlMs: 60_000 };
-  const OF_HANDLER = { resultTtlMs: 70_000 };
-  it.each<[string, Record<string, string>, HandlerRetention, QueueOptions, number]>([
-    ['the enqueue', { worker: '{"resultTtlMs":90000}' }, { ...OF_HANDLER, cancelledTtlMs: 1 }, OF_QUEUE, 90_000],
-    ['its handler of cancelled jobs', {}, { ...OF_HANDLER, cancelledTtlMs: 30_000 }, OF_QUEUE, 30_000],
-    ['its handler', {}, OF_HANDLER, { ...OF_QUEUE, cancelledTtlMs: 1 }, 70_000],
-    ['the queue of cancelled jobs', {}, { deadLetterCap: 5 }, { ...OF_QUEUE, cancelledTtlMs: 30_000 }, 30_000],
-    ['the queue', {}, { deadLetterCap: 5 }, OF_QUEUE, 60_000],
-  ])('keeps a job as long as %s says, also a running one', async (_who, options, kept, queueOptions, ms) => {
+  it.each<[string, Record<string, string>, QueueOptions, number]>([
+    ['the enqueue', { worker: '{"resultTtlMs":90000}' }, { ...OF_QUEUE, cancelledTtlMs: 1 }, 90_000],
+    ['the queue of cancelled jobs', {}, { ...OF_QUEUE, cancelledTtlMs: 30_000 }, 30_000],
+    ['the queue', {}, OF_QUEUE, 60_000],
+  ])('keeps a job as long as %s says, also a running one', async (_who, options, queueOptions, ms) => {
     const q = testQueue(queueOptions);
-    await q.run(q.scripts.announce('w1', true, [{ name: q.name, maxAttempts: 3, maxCrashes: 3, ...kept }]));
     const job = await q.addAndClaim('runs', options);
     await q.run(q.scripts.cancel('runs'));
     await q.run(q.scripts.fail([{ ...job, error, final: false, backoffMs: 0 }]));

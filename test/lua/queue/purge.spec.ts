@@ -101,5 +101,5 @@ describe('purge.lua', () => {
 });
 
 function handlersOf(q: TestQueue) {
-  return [{ name: q.name, maxAttempts: 1, maxCrashes: 1, deadLetterCap: 1 }];
+  return [{ name: q.name, maxAttempts: 1, maxCrashes: 1 }];
 }

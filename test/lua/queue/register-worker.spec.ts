@@ -58,25 +58,9 @@ describe('announce.lua', () => {
     expect(Number(await q.redis.zscore(q.keys.names, 'sms'))).toBeGreaterThanOrEqual(before);
   });
 
-  it('tells what its handlers keep, where that is not as the queue does, and takes it back', async () => {
-    const q = testQueue();
-    const limits = { maxAttempts: 1, maxCrashes: 1 };
-    const capped = { name: 'a "b"', ...limits, deadLetterCap: 5, resultTtlMs: 9, cancelledTtlMs: 7 };
-    const older = { name: 'b', ...limits, deadLetterCap: 5 }; // as versions say it that know no life of cancelled jobs
-    await q.run(q.scripts.announce('w1', true, [capped, older, { name: 'plain', ...limits }]));
-    expect(await q.redis.hgetall(q.keys.retention)).toEqual({
-      '': expect.any(String),
-      'a "b"': '::5::9:7 "a \\"b\\""',
-      b: '::5:: "b"',
-    });
-    const unlimited = ['a "b"', 'b'].map((name) => ({ name, ...limits }));
-    await q.run(q.scripts.announce('w1', true, unlimited));
-    expect(await q.redis.hkeys(q.keys.retention)).toEqual(['']);
-  });
-
   it('takes along what was announced when the last worker of an empty queue stops', async () => {
     const q = testQueue();
-    const handlers = [{ name: q.name, maxAttempts: 1, maxCrashes: 1, deadLetterCap: 1 }];
+    const handlers = [{ name: q.name, maxAttempts: 1, maxCrashes: 1 }];
     await q.run(q.scripts.announce('w1', true, handlers));
     await q.run(q.scripts.announce('w2', true, handlers));
     await q.run(q.scripts.announce('w1', false));
@@ -85,25 +69,11 @@ describe('announce.lua', () => {
     expect(await q.snapshot()).toEqual({});
   });
 
-  it('takes along what the sweep noted of ended jobs that are gone', async () => {
-    const q = testQueue();
-    await q.run(
-      q.scripts.announce('w1', true, [{ name: q.name, maxAttempts: 1, maxCrashes: 1, completedHistory: 5 }]),
-    );
-    await q.run(q.scripts.complete([{ ...(await q.addAndClaim('a')), result: '' }]));
-    await q.run(q.scripts.tidy(100));
-    await q.run(q.scripts.clean('completed', 0, 10, 0));
-    expect(await q.redis.zcard(q.keys.histories)).toBe(1);
-    await q.run(q.scripts.announce('w1', false));
-    const left = Object.keys(await q.snapshot()).filter((key) => !key.startsWith('batch:'));
-    expect(left).toEqual(['sequence', 'stats']);
-  });
-
   it.each(['pending', 'claimed', 'failed', 'completed', 'cancelled'])(
     'leaves it to what is %s when the last worker stops',
     async (state) => {
       const q = testQueue();
-      const handlers = [{ name: q.name, maxAttempts: 1, maxCrashes: 1, deadLetterCap: 1 }];
+      const handlers = [{ name: q.name, maxAttempts: 1, maxCrashes: 1 }];
       await q.run(q.scripts.announce('w1', true, handlers));
       await q.add('a');
       const [job] = state === 'pending' || state === 'cancelled' ? [] : await q.claim(1);

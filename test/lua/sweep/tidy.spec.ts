@@ -112,36 +112,6 @@ describe('tidy.lua', () => {
     expect(left).toEqual(['sequence', 'stats']);
   });
 
-  it("drops from the handlers' histories what has gone, or is in use again, in slices", async () => {
-    const q = testQueue();
-    const handler = { name: q.name, maxAttempts: 1, maxCrashes: 1, completedHistory: 10 };
-    await q.run(q.scripts.announce('worker-1', true, [handler]));
-    for (const id of ['expired', 'again', 'twice', 'stays']) {
-      const job = await q.addAndClaim(id);
-      await q.run(q.scripts.complete([{ ...job, result: '' }]));
-    }
-    await q.run(q.scripts.tidy(100));
-    await q.run(q.scripts.announce('worker-1', true, [{ ...handler, completedHistory: undefined }]));
-    await q.redis.del(...['expired', 'again', 'twice'].map((id) => q.keys.job(id)));
-    await q.add('again', { delay_ms: 60_000 });
-    const now = await q.now();
-    while ((await q.now()) === now);
-    const twice = await q.addAndClaim('twice');
-    await q.run(q.scripts.complete([{ ...twice, result: '' }]));
-    await q.run(q.scripts.tidy(100));
-    expect(await q.ranked(q.keys.histories)).toEqual([expect.stringMatching(/ stays$/)]);
-
-    const others = Array.from({ length: 20 }, (_, i) => ['0', `"gone" 1700000000000 ${i}`]);
-    await q.redis.zadd(q.keys.histories, ...others.flat());
-    await q.run(q.scripts.tidy(3));
-    expect(await q.redis.zcard(q.keys.histories)).toBeGreaterThanOrEqual(18);
-    while (await q.redis.zscore(q.keys.histories, others[7]![1]!)) {
-      await q.run(q.scripts.tidy(3));
-    }
-    while (await q.run(q.scripts.tidy(100)));
-    expect(await q.redis.zcard(q.keys.histories)).toBe(1);
-  });
-
   it('frees unique keys whose time is over', async () => {
     const q = testQueue();
     await q.add('a', { unique: 'over', unique_for: 60_000 });

@@ -37,25 +37,6 @@ export function trimDeadLetters(model: QueueModel, isGone: (id: string) => boole
     .forEach((oldest) => model.jobs.delete(oldest.id));
 }
 
-/** What ended first goes first, as the handlers say that they keep; what ended at once, by its id. */
-export function trimToHandlers(model: QueueModel): void {
-  for (const [name, { completedHistory, cancelledHistory, deadLetterCap }] of model.kept) {
-    const ofName = (jobs: ModelJob[]) =>
-      jobs.filter((job) => job.name === name).toSorted((a, b) => a.endedAt! - b.endedAt! || (a.id < b.id ? -1 : 1));
-    const letters = ofName(deadLetters(model));
-    letters.slice(0, Math.max(0, letters.length - deadLetterCap)).forEach(({ id }) => model.jobs.delete(id));
-    const caps = { completed: completedHistory, cancelled: cancelledHistory };
-    for (const [state, cap] of Object.entries(caps) as ['completed' | 'cancelled', number][]) {
-      const history = model.histories[state];
-      const shown = ofName(model.inState(state).filter(({ id }) => history.includes(id)));
-      for (const { id } of shown.slice(0, Math.max(0, shown.length - cap))) {
-        history.splice(history.indexOf(id), 1);
-        forgetSoon(model, id);
-      }
-    }
-  }
-}
-
 /** What a wait for the job's result comes to. */
 export function resultOf(model: QueueModel, id: string) {
   const job = model.jobs.get(id);

@@ -43,8 +43,6 @@ export class QueueModel {
     failed: [],
     cancelled: [],
   };
-  /** What the handlers keep, by job name, as a worker announced it. */
-  readonly kept = new Map<string, { completedHistory: number; cancelledHistory: number; deadLetterCap: number }>();
   /** Unique key → id of its owner; and until when a key is held for a time. */
   readonly owners = new Map<string, string>();
   readonly windows = new Map<string, number>();

@@ -1,5 +1,5 @@
 // What the sweep does: claims that expired are taken back, and what has outlived its use is tidied away.
-import { bury, endCancelled, trimToHandlers } from './ends.js';
+import { bury, endCancelled } from './ends.js';
 import type { ModelJob } from './job.js';
 import { inUseAgain } from './operate.js';
 import { processing, toFront } from './places.js';
@@ -72,7 +72,6 @@ export function tidy(model: QueueModel): void {
       history.pop();
     }
   }
-  trimToHandlers(model);
 }
 
 /** A burial by a crash says the name, since no log of a handler does. */

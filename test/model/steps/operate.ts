@@ -1,6 +1,5 @@
 // What operators and the sweep do; and time that passes.
 import fc from 'fast-check';
-import type { HandlerRetention } from '#queue/store/store-calls.js';
 import { discard, matching, redrive } from '../rules/dead-letters.js';
 import { cancel, clean, pause, purge, remove, reschedule, resume } from '../rules/operate.js';
 import { promote } from '../rules/places.js';
@@ -105,36 +104,12 @@ const cleans = fc
     }),
   );
 
-/** The worker that announced what its handler keeps lives on, and says it again. */
 const purges = fc.constant(
   step('purge', {
-    does: async (real, model) => {
-      const purged = await real.queue.purge({ confirm: real.queue.name });
-      await Promise.all([...model.kept].map(([name, kept]) => announce(real, name, kept)));
-      return purged;
-    },
+    does: (real) => real.queue.purge({ confirm: real.queue.name }),
     says: purge,
   }),
 );
-
-async function announce(real: RealQueue, name: string, kept: HandlerRetention): Promise<void> {
-  const { scripts } = real.state;
-  const { maxAttempts, maxCrashes } = scripts.options;
-  await real.state.run(scripts.announce('ada', true, [{ name, maxAttempts, maxCrashes, ...kept }]));
-}
-
-const announcements = fc
-  .record({
-    completedHistory: fc.integer({ min: 0, max: 3 }),
-    cancelledHistory: fc.integer({ min: 0, max: 3 }),
-    deadLetterCap: fc.integer({ min: 1, max: 4 }),
-  })
-  .map((kept) =>
-    step(`its handler keeps ${JSON.stringify(kept)}`, {
-      does: (real) => announce(real, real.queue.name, kept),
-      says: (model, _found, real) => void model.kept.set(real.queue.name, kept),
-    }),
-  );
 
 export const operations: fc.Arbitrary<Step> = oneOf(
   [6, onOne],
@@ -144,7 +119,6 @@ export const operations: fc.Arbitrary<Step> = oneOf(
   [2, pauses],
   [2, cleans],
   [1, purges],
-  [2, announcements],
 );
 
 const passes = fc.constantFrom(3, 12, 12, 22, 47, 95).map((minutes) =>

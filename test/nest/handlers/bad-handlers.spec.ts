@@ -121,13 +121,6 @@ describe('the app does not boot with', () => {
     expect(error.message).toContain('the shared queue "jobs"');
   });
 
-  it('a handler that keeps more completed jobs than its queue', async () => {
-    const error = await bootError([handler('email', { completedHistory: 1_001 })]);
-    expect(error.message).toContain(
-      "handlers.email.completedHistory: expected at most the queue's completedHistory, 1000, found 1001.",
-    );
-  });
-
   it('a request-scoped handler', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class PerRequest {}

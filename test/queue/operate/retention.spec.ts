@@ -41,19 +41,15 @@ afterEach(async () => {
   serving.clear();
 });
 
-/** Two workers whose handlers have all limits of their own. */
+/** Two workers whose handlers have attempt limits of their own. */
 async function serve(queue: JobQueue): Promise<Worker[]> {
-  const kept = {
-    completedHistory: 2,
-    cancelledHistory: 2,
-    deadLetterCap: 2,
-    deadLetterAgeMs: 60_000,
-    maxAttempts: 1,
-  };
   const workers = [1, 2].map(
     () =>
       new Worker([
-        { queue, handlers: { fails: { handle: fail, ...kept }, works: { handle: () => 'done', ...kept } } },
+        {
+          queue,
+          handlers: { fails: { handle: fail, maxAttempts: 1 }, works: { handle: () => 'done', maxAttempts: 1 } },
+        },
       ]),
   );
   workers.forEach((worker) => serving.add(worker));
@@ -112,7 +108,7 @@ describe('nothing but the counters is left', () => {
 
   it('after a worker has come and gone', async () => {
     const { queue, state } = coreQueue({ deadLetterAgeMs: 60_000 });
-    const login = { handle: () => 'in', completedHistory: 1 };
+    const login = { handle: () => 'in' };
     const worker = new Worker([
       { queue, handlers: { [queue.name]: { handle: fail, maxAttempts: 1, maxCrashes: 1 }, login } },
     ]);
@@ -122,7 +118,6 @@ describe('nothing but the counters is left', () => {
     const logins = await queue.enqueueMany([1, 2, 3].map((payload) => ({ payload, name: 'login' })));
     await awaitAll(logins);
     await sweep(queue);
-    expect(await state.redis.zcard(state.keys.histories)).toBe(1);
     await worker.stop();
     await passTime(state);
     await sweep(queue);
@@ -146,9 +141,7 @@ describe('nothing but the counters is left', () => {
     await endInEachWay(queue);
     await sweep(queue);
     await Promise.all(workers.map((worker) => worker.stop()));
-    expect(await keysOf(state)).toEqual(
-      expect.arrayContaining(['dead', 'histories', 'handler_limits', 'retention']),
-    );
+    expect(await keysOf(state)).toEqual(expect.arrayContaining(['dead', 'handler_limits', 'retention']));
     await queue.purge({ confirm: queue.name });
     expect(await keysOf(state)).toEqual(['sequence', 'stats']);
   });
@@ -209,39 +202,6 @@ describe('a completed job is kept', () => {
     const job = await queue.enqueue(Thumbnail, null);
     expect(await job.result()).toBe('done');
     await expectTtl(queue, job.id, 30_000);
-  });
-
-  it('as its handler says where a manual consumer completes it, from the next sweep, and never longer than the queue says', async () => {
-    const { queue, state } = coreQueue({ resultTtlMs: 90_000 });
-    const limits = { maxAttempts: 3, maxCrashes: 3 };
-    const less = { name: 'less', ...limits, resultTtlMs: 60_000, completedHistory: 2 };
-    const more = { name: 'more', ...limits, resultTtlMs: 120_000 };
-    await state.run(state.scripts.announce('w1', true, [less, more]));
-    for (const [id, name] of ['less', 'less', 'less', 'more'].entries()) {
-      await queue.enqueue(null, { name, id: `${name}-${id}` });
-      await queue.complete((await queue.claim())!, 'done');
-      const now = await state.now();
-      while ((await state.now()) === now); // what ends within one ms has no order
-    }
-    await expectTtl(queue, 'less-2', 90_000);
-    await sweep(queue);
-    expect((await queue.list('completed')).map(({ id }) => id)).toEqual(['more-3', 'less-2', 'less-1']);
-    await expectTtl(queue, 'less-2', 60_000);
-    await expectTtl(queue, 'more-3', 90_000);
-  });
-
-  it('among as many of its name as the handler says, whatever else the queue keeps', async () => {
-    const queue = newQueue();
-    const login = { handle: () => 'done', completedHistory: 2 };
-    await startWorker([{ queue, handlers: { login, order: () => 'done' } }]);
-    for (const [i, name] of ['order', 'login', 'login', 'order', 'login', 'login'].entries()) {
-      const job = await queue.enqueue(null, { name, id: `${name}-${i}` });
-      await job.result();
-    }
-    await sweep(queue);
-    const kept = (await queue.list('completed')).map(({ id }) => id);
-    expect(kept).toEqual(['login-5', 'login-4', 'order-3', 'order-0']);
-    expect(await queue.stats()).toMatchObject({ completed: 4 });
   });
 
   it.each<[string, HandlerOptions, object]>([

@@ -142,14 +142,6 @@ describe('a plain job costs Redis no more than it did', () => {
   });
 });
 
-it("a handler's own history costs its jobs nothing: the sweep applies it", async () => {
-  const queue = await warmQueue();
-  const commands = await processed(queue, 100, { completedHistory: 10 });
-  expect(commands.get('evalsha')).toBeLessThanOrEqual(JOBS / 10);
-  expect(perJob(commands, JOBS)).toBeLessThanOrEqual(6);
-  expect((await queue.stats()).completed).toBe(JOBS);
-});
-
 it('a job that is enqueued alone costs its process one timer', async () => {
   const queue = await warmQueue();
   const timers = jest.spyOn(globalThis, 'setTimeout');

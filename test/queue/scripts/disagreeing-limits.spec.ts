@@ -2,9 +2,7 @@
 import { expect, it } from '@jest/globals';
 import { JobFailedError } from '#queue/model/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
-import { silentLogger } from '#queue/model/logger.js';
 import type { HandlerOptions } from '#worker/handlers/handler.js';
-import { Sweeper } from '#worker/maintenance/sweeper.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
 
 type Version = 'old' | 'new';
@@ -37,24 +35,5 @@ it.each<[last: Version, runs: Version, attempts: number]>([
     await expect(job.result()).rejects.toThrow(JobFailedError);
     const { jobs } = await queue.deadLetters.list();
     expect(jobs).toMatchObject([{ id: job.id, attempts, status: 'failed' }]);
-  },
-);
-
-it.each<[last: Version, kept: number]>([
-  ['old', 3],
-  ['new', 1],
-])(
-  'a sweep keeps what the %s version said last, %i dead letters, and no job that waits is less',
-  async (last, kept) => {
-    const limits = { old: { maxAttempts: 1, deadLetterCap: 3 }, new: { maxAttempts: 1, deadLetterCap: 1 } };
-    const queue = await deploy(limits, last, 'old');
-    for (const payload of [1, 2, 3]) {
-      const job = await queue.enqueue(payload);
-      await job.result().catch(() => undefined);
-    }
-    await queue.pause();
-    await queue.enqueueMany([{ payload: 4 }, { payload: 5, delayMs: 60_000 }]);
-    await new Sweeper([queue], 1, silentLogger).runOnce();
-    expect(await queue.stats()).toMatchObject({ failed: kept, pending: 1, scheduled: 1 });
   },
 );

@@ -86,11 +86,9 @@ function list(queues: JobQueue[]) {
   return queues.map((queue) => ({ queue, handlers: { [queue.name]: () => undefined } }));
 }
 
-/** Three hundred jobs that have ended in each way, more than one look takes in, of a handler with limits of its own, as the sweep has seen them. */
+/** Three hundred jobs that have ended in each way, more than one look takes in, as the sweep has seen them. */
 async function fillHistories(q: TestQueue): Promise<void> {
   const error = { name: 'Error', message: 'no' };
-  const kept = { completedHistory: 1_000, cancelledHistory: 1_000, deadLetterCap: 1_000 };
-  await q.run(q.scripts.announce('w1', true, [{ name: q.name, maxAttempts: 3, maxCrashes: 3, ...kept }]));
   const endAs = {
     completed: (ids: string[]) =>
       q.claim(ids.length).then((jobs) => q.run(q.scripts.complete(jobs.map((job) => ({ ...job, result: '1' }))))),

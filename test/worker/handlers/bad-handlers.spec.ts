@@ -30,11 +30,7 @@ const BAD_OPTIONS: [string, unknown][] = [
   ['timeoutGraceMs', { timeoutGraceMs: '10' }],
   ['keepResult', { keepResult: 'no' }],
   ['backoff', { backoff: -1 }],
-  ['completedHistory', { completedHistory: -1 }],
-  ['cancelledHistory', { cancelledHistory: 1.5 }],
-  ['deadLetterCap', { deadLetterCap: 0 }],
-  ['deadLetterAgeMs', { deadLetterAgeMs: 0 }],
-  ['cancelledTtlMs', { cancelledTtlMs: 0 }],
+  ['completedHistory', { completedHistory: 10 }], // retention belongs to the queue
   ['retries', { retries: 3 }],
 ];
 
@@ -59,23 +55,6 @@ describe('a worker refuses', () => {
     const queue = newQueue();
     const error = refusal(() => new Worker([{ queue, ...(options as { handlers: WorkerQueue['handlers'] }) }]));
     expect(error.subject).toBe(`worker queue "${queue.name}"${option}`);
-  });
-
-  it.each(['completedHistory', 'cancelledHistory', 'deadLetterCap', 'deadLetterAgeMs'])(
-    'a handler that keeps more than its queue: %s',
-    (option) => {
-      const queue = newQueue({ [option]: 10 });
-      const error = refusal(() => new Worker([{ queue, handlers: { a: { handle, [option]: 11 } } }]));
-      expect(error.message).toBe(
-        `worker queue "${queue.name}".handlers.a.${option}: expected at most the queue's ${option}, 10, found 11. ` +
-          'Raise it on the queue, or leave it out on the handler.',
-      );
-    },
-  );
-
-  it('no age of dead letters where the queue has none', () => {
-    const queue = newQueue({ deadLetterAgeMs: 0 });
-    expect(() => new Worker([{ queue, handlers: { a: { handle, deadLetterAgeMs: 11 } } }])).not.toThrow();
   });
 
   it('a second entry of a queue, also as another object', () => {
