@@ -1,6 +1,6 @@
 // The Redis of the test run, connections to it that close by themselves, and queue names that nobody else uses.
-import { randomUUID } from 'node:crypto';
-import { afterAll } from '@jest/globals';
+import { createHash, randomUUID } from 'node:crypto';
+import { afterAll, expect } from '@jest/globals';
 import { Redis, type RedisOptions } from 'ioredis';
 
 const open = new Set<Redis>();
@@ -13,11 +13,18 @@ export async function closeConnections(): Promise<void> {
   open.clear();
 }
 
-/** The URL of the server that the whole run shares: never flush it, never stop it. */
+/**
+ * The URL of the server that the whole run shares: never flush it, never stop it. On a server of the run's own each test file
+ * has a database of its own, because a scan passes over all keys of a database.
+ */
 export function testRedisUrl(): string {
-  const url = process.env.TEST_REDIS_URL;
+  const { TEST_REDIS_URL: url, TEST_REDIS_DATABASES: databases } = process.env;
   if (!url) throw new Error('TEST_REDIS_URL is not set: start the tests by `npm test`');
-  return url;
+  return databases ? `${url}/${databaseOf(expect.getState().testPath ?? '', Number(databases))}` : url;
+}
+
+function databaseOf(file: string, databases: number): number {
+  return createHash('sha1').update(file).digest().readUInt32BE() % databases;
 }
 
 /** A client of the shared server, or of `url`, that is closed after the test file. */
