@@ -69,10 +69,11 @@ export {
   RetryLaterError,
   ScheduleNotFoundError,
 } from './queue/model/errors.js';
+export { QueueLayoutError } from './queue/model/layout-error.js';
 export { RedisPermissionError } from './queue/model/redis-permission-error.js';
 export { Worker } from './worker/worker.js';
 export type { WorkerOptions, WorkerQueue } from './worker/worker-options.js';
-export type { DeclaredSchedule } from './worker/maintenance/worker-schedules.js';
+export type { DeclaredSchedule } from './worker/handlers/worker-queue.js';
 export { Job } from './worker/handlers/job.js';
 export type { FailureLogging } from './worker/attempt/failure-log.js';
 export type { StuckJob } from './worker/attempt/stuck-watch.js';

@@ -15,6 +15,7 @@ import type { DoctorOptions, DoctorReport } from './model/doctor-report.js';
 import type { JobEvent } from './model/job-event.js';
 import type { JobQueueLogger } from './model/logger.js';
 import type { ResolvedQueueOptions } from './model/queue-options.js';
+import { checkLayout, LAYOUT_FIELD } from './scripts/layout.js';
 import { QueueCalls } from './scripts/queue-calls.js';
 import { QueueKeys } from './scripts/queue-keys.js';
 import { requireRights } from './scripts/script-permissions.js';
@@ -87,7 +88,14 @@ export class RedisStore implements QueueStore {
   ): Promise<QueueCalls> {
     const { cluster } = await this.connection.answer(timeoutMs, () => this.connection.inspect());
     const { prefix, hashTag = cluster } = options;
-    return new QueueCalls(new QueueKeys(queue, { prefix, hashTag }), options);
+    const keys = new QueueKeys(queue, { prefix, hashTag });
+    return new QueueCalls(keys, options);
+  }
+
+  async checkLayout(calls: StoreCalls, { timeoutMs }: Required<CallLimit>): Promise<void> {
+    const { client } = this.connection;
+    const { queue, sweep } = keysOf(calls);
+    checkLayout(queue, await this.connection.answer(timeoutMs, () => client.hget(sweep, LAYOUT_FIELD)));
   }
 
   /** Where the text of a script is asked for, a process that has died meanwhile does not send it: so it is sent before. */

@@ -84,7 +84,8 @@ export class Worker {
    * Begins to claim. Resolves when the server was found suitable and the loops run; while the server is away it waits,
    * until a stop.
    *
-   * @throws RedisUnsuitableError; RedisPermissionError that names what the Redis user may not do
+   * @throws RedisUnsuitableError; RedisPermissionError that names what the Redis user may not do; QueueLayoutError where a newer
+   *   version of the library has a queue
    */
   start(): Promise<void> {
     this.starting ??= this.begin();

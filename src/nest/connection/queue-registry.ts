@@ -1,5 +1,6 @@
 import { JobQueue } from '../../queue/job-queue.js';
 import type { EnqueueMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
+import { QueueLayoutError } from '../../queue/model/layout-error.js';
 import { checkQueueName } from '../../queue/model/names.js';
 import { resolveQueueOptions, type QueueLimits, type QueueOptions } from '../../queue/model/queue-options.js';
 import { given } from '../options/defined-options.js';
@@ -80,6 +81,23 @@ export class QueueRegistry {
   watch(watcher: QueueWatcher): () => void {
     this.watchers.add(watcher);
     return () => void this.watchers.delete(watcher);
+  }
+
+  /**
+   * Checks the layouts of the queues that are known by now. Another failure is left to the first call that meets it.
+   *
+   * @throws QueueLayoutError
+   */
+  async checkLayouts(): Promise<void> {
+    await Promise.all(
+      this.all.map(async (queue) => {
+        try {
+          await queue.store.checkLayout(await queue.calls(), queue.limit);
+        } catch (error) {
+          if (error instanceof QueueLayoutError) throw error;
+        }
+      }),
+    );
   }
 
   /** Closes what the queues opened for themselves. */

@@ -1,4 +1,5 @@
 import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import { QueueLayoutError } from '../../queue/model/layout-error.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import type { StuckJob } from '../../worker/attempt/stuck-watch.js';
 import { Worker } from '../../worker/worker.js';
@@ -71,7 +72,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     return this.current?.stuck ?? [];
   }
 
-  /** @throws InvalidOptionError, InvalidPayloadError for a bad handler or its schedule; RedisUnsuitableError; RedisAuditError with `audit: 'error'` */
+  /** @throws InvalidOptionError, InvalidPayloadError for a bad handler or its schedule; RedisUnsuitableError; QueueLayoutError; RedisAuditError with `audit: 'error'` */
   async onModuleInit(): Promise<void> {
     try {
       this.handlers.bind();
@@ -101,8 +102,14 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       );
       return;
     }
-    await this.audit.run();
+    await this.look();
     this.audited = true;
+  }
+
+  /** @throws QueueLayoutError; RedisAuditError with `audit: 'error'` */
+  private async look(): Promise<void> {
+    await this.queues.checkLayouts();
+    await this.audit.run();
   }
 
   async start(): Promise<void> {
@@ -136,7 +143,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     try {
       await this.redis.connection.whenReady();
       if (!this.draining) {
-        await this.audit.run();
+        await this.look();
       }
       if (this.expected && !this.draining) {
         await this.startWorker();
@@ -147,7 +154,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       }
       const { message } = error as Error;
       this.logger.error(this.expected ? `The worker could not start: ${message}` : message);
-      if (this.expected || this.options.audit === 'error') {
+      if (this.expected || this.options.audit === 'error' || error instanceof QueueLayoutError) {
         this.failure = error as Error;
       }
     }

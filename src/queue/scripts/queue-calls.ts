@@ -17,6 +17,7 @@ import type {
   UnservedJobs,
 } from '../store/store-calls.js';
 import type { ClaimedJob, ClaimRef, JobRecord, JobStatus, QueueStats } from '../model/job.js';
+import { checkLayout, LAYOUT } from './layout.js';
 import type { QueueKeys } from './queue-keys.js';
 import type { QueueLimits, ResolvedQueueOptions } from '../model/queue-options.js';
 import type { CommandCall, ScriptArgument, ScriptCall } from '../redis/script-runner.js';
@@ -145,10 +146,13 @@ export class QueueCalls extends JobCalls implements StoreCalls {
     );
   }
 
+  /** Rejects with QueueLayoutError where a newer version of the library has the queue. */
   announce(worker: string, serves: boolean, handlers: readonly AttemptLimits[] = []): ScriptCall<void> {
     const said = handlers.flatMap(({ name, maxAttempts, maxCrashes }) => [name, `${maxAttempts}:${maxCrashes}`]);
-    const args = [worker, serves ? '1' : '0', limitsText(this.options), configuredLimits(this.options), ...said];
-    return call('queueRegisterWorker', this.keys.standard, args, () => undefined);
+    const args = [worker, serves ? '1' : '0', limitsText(this.options), configuredLimits(this.options), LAYOUT, ...said];
+    return call('queueRegisterWorker', this.keys.standard, args, (reply) =>
+      checkLayout(this.keys.queue, reply),
+    );
   }
 
   /**

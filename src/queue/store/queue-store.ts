@@ -63,6 +63,13 @@ export interface QueueStore {
   open(queue: string, options: ResolvedQueueOptions, limit: Required<CallLimit>): Promise<StoreCalls>;
 
   /**
+   * Checks that this version of the library knows the layout in which a queue is kept.
+   *
+   * @throws QueueLayoutError where a newer version has the queue; RedisUnsuitableError where no answer came in time
+   */
+  checkLayout(calls: StoreCalls, limit: Required<CallLimit>): Promise<void>;
+
+  /**
    * Makes ready for a worker: no call will be refused halfway, and the first start of a job costs no more than the next.
    *
    * @throws RedisPermissionError that names what the user of the connection may not do

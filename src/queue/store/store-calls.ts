@@ -228,7 +228,7 @@ export interface LimitVerbs {
 
 /** What workers tell the store of themselves and of their jobs. */
 export interface FleetVerbs {
-  /** Announces a worker with the limits of its handlers, or takes that back. */
+  /** Announces a worker with the limits of its handlers, or takes that back. Rejects with QueueLayoutError where a newer version has the queue. */
   announce(worker: string, serves: boolean, handlers?: readonly AttemptLimits[]): StoreCall<void>;
   unserved(jobs: readonly { id: string; name: string }[]): StoreCall<UnservedJobs>;
   /** Answers whether somebody may have heard it. */

@@ -1,6 +1,7 @@
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import type { QueueRunner } from '../attempt/queue-runner.js';
 import { limitOf } from '../../queue/model/bounds.js';
+import { QueueLayoutError } from '../../queue/model/layout-error.js';
 import type { Clock, Timer } from '../../queue/model/clock.js';
 
 const INTERVAL_MS = 10_000;
@@ -14,6 +15,7 @@ export class WorkerRegistration {
   private ended = false;
   private announcing: Promise<void> | undefined;
   private withdrawing: Promise<void> | undefined;
+  private refusal: QueueLayoutError | undefined;
 
   constructor(
     private readonly worker: string,
@@ -25,14 +27,22 @@ export class WorkerRegistration {
   /**
    * Announces the worker, and resolves when the server has answered: the limits of the handlers must be known there before
    * the first claim. A stop that comes meanwhile takes the announcement back.
+   *
+   * @throws QueueLayoutError where a newer version of the library has one of the queues; all announcements are taken back
    */
   async start(): Promise<void> {
     if (this.ended) {
       return;
     }
     await this.runOnce();
-    if (this.ended) {
+    if (this.ended || this.refusal) {
+      this.ended = true;
       await this.withdraw();
+    }
+    if (this.refusal) {
+      throw this.refusal;
+    }
+    if (this.ended) {
       return;
     }
     this.timer = this.clock.setInterval(() => void this.runOnce(), INTERVAL_MS);
@@ -69,10 +79,19 @@ export class WorkerRegistration {
       this.runners.map((runner) =>
         runner.queue.store
           .exec(runner.calls.announce(this.worker, serves, serves ? runner.limits : []), limitOf(INTERVAL_MS))
-          .catch((error: Error) => {
-            this.logger.warn(`Announcing this worker to queue "${runner.name}" failed: ${error.message}`);
-          }),
+          .catch((error: Error) => this.report(runner, serves, error)),
       ),
     );
+  }
+
+  /** A version that comes while this worker runs is an error in the log; the next boot refuses. */
+  private report(runner: QueueRunner, serves: boolean, error: Error): void {
+    const said = `Announcing this worker to queue "${runner.name}" failed: ${error.message}`;
+    if (!(error instanceof QueueLayoutError)) {
+      this.logger.warn(said);
+    } else if (serves) {
+      this.refusal = error;
+      if (this.timer) this.logger.error(said);
+    }
   }
 }

@@ -1,0 +1,18 @@
+import { RedisUnsuitableError } from './errors.js';
+import { show } from './names.js';
+
+/** The keys of a queue were written by a newer version of the library, whose layout this version does not know. */
+export class QueueLayoutError extends RedisUnsuitableError {
+  constructor(
+    readonly queue: string,
+    /** The layout in Redis. */
+    readonly found: number,
+    /** The newest layout that this version knows. */
+    readonly known: number,
+  ) {
+    super(
+      `Queue ${show(queue)} in Redis: expected a layout of at most ${known}, found ${found}, which a newer version of ` +
+        'nest-job-queue wrote. Upgrade nest-job-queue in this process, or use another prefix.',
+    );
+  }
+}
