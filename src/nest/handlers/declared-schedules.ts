@@ -1,7 +1,7 @@
 import { InvalidOptionError } from '../../queue/model/errors.js';
 import { show } from '../../queue/model/names.js';
 import { checkSchedule, encodeSchedule } from '../../queue/schedules/schedule.js';
-import type { DeclaredSchedule } from '../../worker/maintenance/worker-schedules.js';
+import type { DeclaredSchedule } from '../../worker/handlers/worker-queue.js';
 import type { FoundHandler } from './handler-explorer.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 

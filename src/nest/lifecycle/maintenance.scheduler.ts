@@ -1,15 +1,15 @@
 import type { ModulesContainer } from '@nestjs/core';
-import { CronJob, CronTime } from 'cron';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import type { FailureLog } from '../../worker/attempt/failure-log.js';
 import { Sweeper } from '../../worker/maintenance/sweeper.js';
 import type { JobListeners } from '../handlers/job-listeners.js';
 import type { MaintenanceSchedule } from '../options/job-queue.options.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
+import { MaintenanceJob } from './maintenance-job.js';
 
 /** What is used of the SchedulerRegistry of @nestjs/schedule, which an app need not have installed. */
 interface CronRegistry {
-  addCronJob(name: string, job: CronJob): void;
+  addCronJob(name: string, job: MaintenanceJob): void;
   getCronJobs(): Map<string, unknown>;
   deleteCronJob(name: string): void;
 }
@@ -22,7 +22,7 @@ export const MAINTENANCE_CRON_JOB = 'nest-job-queue:maintenance';
  * so that it is seen and can be stopped there; else by itself. Harmless when every replica does it.
  */
 export class MaintenanceScheduler {
-  private job: CronJob | undefined;
+  private job: MaintenanceJob | undefined;
   private registry: CronRegistry | undefined;
   private sweeper: Sweeper | undefined;
 
@@ -39,19 +39,20 @@ export class MaintenanceScheduler {
     if (this.schedule === false || this.job) {
       return;
     }
-    const time = new MaintenanceTime(this.schedule);
-    this.sweeper = new Sweeper(this.queues.all, time.periodMs, this.logger, this.listeners.listener, this.failures);
-    this.job = CronJob.from({
-      name: MAINTENANCE_CRON_JOB,
-      cronTime: time.expression,
-      onTick: () => this.runOnce(),
-      waitForCompletion: true,
-      errorHandler: (error: unknown) => this.logger.error(`The maintenance failed: ${(error as Error).message}`),
-    });
-    this.job.setTime(time);
+    this.job = new MaintenanceJob(MAINTENANCE_CRON_JOB, this.schedule, () => this.runSafely());
+    const { periodMs } = this.job;
+    this.sweeper = new Sweeper(this.queues.all, periodMs, this.logger, this.listeners.listener, this.failures);
     this.registry = this.findRegistry();
     this.registry?.addCronJob(MAINTENANCE_CRON_JOB, this.job);
     this.job.start();
+  }
+
+  private async runSafely(): Promise<void> {
+    try {
+      await this.runOnce();
+    } catch (error) {
+      this.logger.error(`The maintenance failed: ${(error as Error).message}`);
+    }
   }
 
   /** One sweep over all queues; none while Redis is away. */
@@ -70,7 +71,7 @@ export class MaintenanceScheduler {
     if (registry?.getCronJobs().get(MAINTENANCE_CRON_JOB) === job) {
       registry.deleteCronJob(MAINTENANCE_CRON_JOB);
     } else {
-      void job.stop();
+      job.stop();
     }
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise((resolve) => {
@@ -96,42 +97,4 @@ export class MaintenanceScheduler {
 function isCronRegistry(instance: unknown): instance is CronRegistry {
   const methods = ['addCronJob', 'getCronJobs', 'deleteCronJob'] as const;
   return methods.every((method) => typeof (instance as Partial<CronRegistry> | null)?.[method] === 'function');
-}
-
-type Instant = ReturnType<CronTime['getNextDateFrom']>;
-
-/** The times of a cron expression, or every so many ms, which an expression cannot say. */
-class MaintenanceTime extends CronTime {
-  readonly expression: string;
-  private readonly everyMs: number | undefined;
-
-  constructor(schedule: MaintenanceSchedule) {
-    const [expression, zone] = 'cron' in schedule ? [schedule.cron, schedule.timeZone] : ['* * * * * *'];
-    super(expression, zone);
-    this.expression = expression;
-    this.everyMs = 'everyMs' in schedule ? schedule.everyMs : undefined;
-  }
-
-  /** How long it is from one time to the next, as of now. */
-  get periodMs(): number {
-    const [first, second] = this.sendAt(2);
-    return second!.toMillis() - first!.toMillis();
-  }
-
-  override sendAt(): Instant;
-  override sendAt(count: number): Instant[];
-  override sendAt(count?: number): Instant | Instant[] {
-    const { everyMs } = this;
-    if (everyMs === undefined) {
-      return count === undefined ? super.sendAt() : super.sendAt(count);
-    }
-    const next = super.sendAt();
-    const at = (turn: number) => next.plus(Date.now() + turn * everyMs - next.toMillis());
-    return count === undefined ? at(1) : Array.from({ length: count }, (_, i) => at(i + 1));
-  }
-
-  /** Never in the past: a blocked event loop would make cron print to the console. */
-  override getTimeout(): number {
-    return Math.max(0, super.getTimeout());
-  }
 }

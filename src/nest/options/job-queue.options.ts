@@ -1,10 +1,10 @@
-import { CronTime } from 'cron';
 import type { RedisOptions } from 'ioredis';
 import { z } from 'zod';
 import { checkOptions } from '../../queue/model/validate-options.js';
 import { InvalidOptionError } from '../../queue/model/errors.js';
 import { checkQueueName, show } from '../../queue/model/names.js';
 import { duration, queueOptionFields, type QueueOptions, timerDuration } from '../../queue/model/queue-options.js';
+import { checkRecurrence } from '../../queue/schedules/recurrence.js';
 import { isRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
 import { slotFields } from '../../worker/handlers/handler-options.js';
 import type { FailureLogging } from '../../worker/attempt/failure-log.js';
@@ -138,7 +138,7 @@ const maintenanceSchema = z.strictObject(
   {
     everyMs: timerDuration(100).optional(),
     cron: z
-      .custom<string>((value) => typeof value === 'string' && CronTime.validateCronExpression(value).valid, {
+      .custom<string>((value) => typeof value === 'string' && isCron(value), {
         error: "expected a cron expression such as '*/10 * * * * *'",
       })
       .optional(),
@@ -227,6 +227,14 @@ function checkRequireRedis(value: unknown): { timeoutMs: number } | false {
   return value === undefined || value === false
     ? false
     : checkOptions(`${FOR_ROOT}.requireRedis`, requireRedisSchema, value === true ? {} : value);
+}
+
+function isCron(expression: string): boolean {
+  try {
+    return checkRecurrence('cron', { cron: expression }).cron !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 function isTimeZone(name: string): boolean {

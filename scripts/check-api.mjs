@@ -1,0 +1,80 @@
+// Holds what each entry point offers against its checked-in report, api/NAME.api.md, so that no change of the public API goes
+// unseen. `npm run api:update` writes the reports anew. Reads dist/esm, which `npm run build:esm` makes.
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const reports = join(root, 'api');
+const update = process.argv.includes('--update');
+const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+
+/** The types of each entry point, by the name of its report. */
+const entries = Object.entries(exports)
+  .filter(([, target]) => typeof target === 'object')
+  .map(([path, target]) => [path === '.' ? 'index' : path.slice(2), target.import.types]);
+
+mkdirSync(reports, { recursive: true });
+const work = mkdtempSync(join(tmpdir(), 'check-api-'));
+const problems = [];
+try {
+  for (const [name, types] of entries) problems.push(...checkEntry(name, types));
+  const known = entries.map(([name]) => `${name}.api.md`);
+  const stale = readdirSync(reports).filter((file) => !known.includes(file));
+  problems.push(...stale.map((file) => `api/${file}: no entry point has this name; delete the report.`));
+} finally {
+  rmSync(work, { recursive: true, force: true });
+}
+if (problems.length > 0) {
+  console.error(problems.join('\n'));
+  process.exitCode = 1;
+}
+
+function checkEntry(name, types) {
+  const config = ExtractorConfig.prepare({
+    configObjectFullPath: join(root, 'api-extractor.json'),
+    packageJsonFullPath: join(root, 'package.json'),
+    configObject: {
+      projectFolder: root,
+      mainEntryPointFilePath: join(root, types),
+      newlineKind: 'lf',
+      compiler: { tsconfigFilePath: join(root, 'tsconfig.api.json'), skipLibCheck: true },
+      apiReport: {
+        enabled: true,
+        reportFolder: reports,
+        reportTempFolder: work,
+        reportFileName: `${name}.api.md`,
+        includeForgottenExports: false,
+      },
+      docModel: { enabled: false },
+      dtsRollup: { enabled: false },
+      tsdocMetadata: { enabled: false },
+      messages: {
+        compilerMessageReporting: { default: { logLevel: ExtractorLogLevel.None } },
+        extractorMessageReporting: {
+          default: { logLevel: ExtractorLogLevel.None },
+          'ae-forgotten-export': { logLevel: ExtractorLogLevel.Warning, addToApiReportFile: true },
+        },
+        tsdocMessageReporting: { default: { logLevel: ExtractorLogLevel.None } },
+      },
+    },
+  });
+  const messages = [];
+  const { apiReportChanged } = Extractor.invoke(config, {
+    localBuild: update,
+    showVerboseMessages: false,
+    messageCallback: (message) => {
+      message.handled = true;
+      if (message.logLevel === ExtractorLogLevel.Error) messages.push(`${name}: ${message.text}`);
+    },
+  });
+  if (messages.length > 0) return messages;
+  if (update || !apiReportChanged) return [];
+  const how = existsSync(join(reports, `${name}.api.md`)) ? 'differs from' : 'is missing:';
+  return [
+    `The public API of the entry point "${name}" ${how} api/${name}.api.md. If the change is meant, run ` +
+      '`npm run api:update`, read the difference, and commit it.',
+  ];
+}
