@@ -34,6 +34,13 @@ const ROOMS = {
     'dead-letters': ['model', 'store', 'enqueue'],
     schedules: ['model', 'store', 'enqueue', 'results'],
   },
+  worker: {
+    handlers: [],
+    attempt: ['handlers'],
+    fetch: ['attempt', 'handlers'],
+    maintenance: ['attempt', 'handlers'],
+    threads: ['attempt', 'handlers'],
+  },
 };
 
 /** Rooms that a folder may not import of another: the runtime knows storage only by QueueStore. */

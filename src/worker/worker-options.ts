@@ -7,27 +7,11 @@ import { timerDuration, wholeNumber } from '../queue/model/queue-options.js';
 import type { FailureLogging } from './attempt/failure-log.js';
 import { checkMiddleware } from '../queue/enqueue/enqueue-middleware.js';
 import { withMiddleware, type AttemptMiddleware } from './handlers/attempt-middleware.js';
-import type { Handler, HandlerFunction } from './handlers/handler.js';
-import type { DeclaredSchedule } from './maintenance/worker-schedules.js';
+import type { Handler } from './handlers/handler.js';
+import type { WorkerQueue } from './handlers/worker-queue.js';
 import type { WorkerEventListener } from './attempt/worker-event.js';
 
-/** One queue as a worker serves it. */
-export interface WorkerQueue {
-  queue: JobQueue;
-  /** How many of its jobs this process runs at once. Default 10. */
-  concurrency?: number;
-  /**
-   * How many jobs are claimed beyond those that run, so that the next begins without a round trip: one claimed ahead waits
-   * for a slot here while other workers cannot take it, and goes back when this one stops. 0: none. Default, below a
-   * concurrency of 20 and without a limit of the process: as many as begin within 5 ms, at the pace of late, at most ten,
-   * and twenty with those that run; once one has waited for 50 to 100 ms all go back, and for 10 s none is claimed ahead.
-   */
-  prefetch?: number;
-  /** The handlers by job name. */
-  handlers: Readonly<Record<string, HandlerFunction | Handler>>;
-  /** Recurring jobs by schedule id. One that no worker declares any more stops after 30 s and is removed after a day. */
-  schedules?: Readonly<Record<string, DeclaredSchedule>>;
-}
+export type { WorkerQueue } from './handlers/worker-queue.js';
 
 export interface WorkerOptions {
   /** How many jobs this process runs at once over all queues, with fair turns. Default: without a limit of its own. */

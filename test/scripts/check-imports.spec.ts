@@ -41,6 +41,9 @@ describe('check-imports', () => {
       "import '../job-queue.js';",
       /src\/queue\/store may import of the other rooms only model,/,
     ],
+    ['worker/handlers/a.ts', "import '../worker.js';", /src\/worker\/handlers may import no other room,/],
+    ['worker/attempt/a.ts', "import '../fetch/x.js';", /may import of the other rooms only handlers,/],
+    ['worker/fetch/a.ts', "import '../maintenance/x.js';", /may import of the other rooms only attempt, handlers,/],
   ])('refuses in %s: %s', (file, text, message) => {
     expect(checkImports(folderWith({ [file]: text }))).toEqual([expect.stringMatching(message)]);
   });

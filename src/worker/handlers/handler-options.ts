@@ -8,7 +8,7 @@ import { checkJobName, show } from '../../queue/model/names.js';
 import { jobDefaultFields } from '../../queue/enqueue/encode-job.js';
 import { timerDuration, wholeNumber } from '../../queue/model/queue-options.js';
 import type { HandlerFunction, HandlerOptions } from './handler.js';
-import type { WorkerQueue } from '../worker-options.js';
+import type { WorkerQueue } from './worker-queue.js';
 
 /** The fields of HandlerOptions, each with its bounds. */
 export const handlerOptionFields = {

@@ -2,27 +2,13 @@ import { checkKnown } from '../../queue/model/validate-options.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import { show } from '../../queue/model/names.js';
-import type { Recurrence } from '../../queue/model/schedule.js';
-import {
-  checkSchedule,
-  encodeSchedule,
-  type ScheduleOptions,
-  type TypedScheduleOptions,
-} from '../../queue/schedules/schedule.js';
+import { checkSchedule, encodeSchedule } from '../../queue/schedules/schedule.js';
 import { type StoredSchedule } from '../../queue/model/schedule.js';
 import { definitionOf } from '../handlers/schema-handler.js';
+import type { DeclaredSchedule } from '../handlers/worker-queue.js';
 import { ScheduleDeclarer } from './schedule-declarer.js';
 import type { Handler, HandlerFunction } from '../handlers/handler.js';
 import { ScheduleTicker } from './schedule-ticker.js';
-
-/** A recurring job that the code of a worker declares. */
-export interface DeclaredSchedule {
-  recurrence: Recurrence;
-  /** Of a name whose handler is bound to a definition, the payload must fit its schema. */
-  options?: ScheduleOptions | TypedScheduleOptions;
-  /** How errors name it. Default: by its id. */
-  subject?: string;
-}
 
 /** A queue of a worker, as far as it recurs. */
 interface RecurringQueue {

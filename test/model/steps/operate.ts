@@ -6,7 +6,6 @@ import { promote } from '../rules/places.js';
 import type { QueueModel } from '../rules/queue-model.js';
 import { reclaim, tidy } from '../rules/sweep.js';
 import { oneOf, pick, refusedOption, step, type Step } from '../step.js';
-import type { RealQueue } from '../real-queue.js';
 import { onJob, whichJob } from './on-job.js';
 import { MINUTE } from './units.js';
 import { inside } from '../../support/queue/inside.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { InvalidOptionError } from '#queue/model/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
-import type { DeclaredSchedule } from '#worker/maintenance/worker-schedules.js';
+import type { DeclaredSchedule } from '#worker/handlers/worker-queue.js';
 import { encodeSchedule } from '#queue/schedules/schedule.js';
 import { ScheduleDeclarer } from '#worker/maintenance/schedule-declarer.js';
 import { ScheduleTicker } from '#worker/maintenance/schedule-ticker.js';
