@@ -149,10 +149,15 @@ export class QueueCalls extends JobCalls implements StoreCalls {
   /** Rejects with QueueLayoutError where a newer version of the library has the queue. */
   announce(worker: string, serves: boolean, handlers: readonly AttemptLimits[] = []): ScriptCall<void> {
     const said = handlers.flatMap(({ name, maxAttempts, maxCrashes }) => [name, `${maxAttempts}:${maxCrashes}`]);
-    const args = [worker, serves ? '1' : '0', limitsText(this.options), configuredLimits(this.options), LAYOUT, ...said];
-    return call('queueRegisterWorker', this.keys.standard, args, (reply) =>
-      checkLayout(this.keys.queue, reply),
-    );
+    const args = [
+      worker,
+      serves ? '1' : '0',
+      limitsText(this.options),
+      configuredLimits(this.options),
+      LAYOUT,
+      ...said,
+    ];
+    return call('queueRegisterWorker', this.keys.standard, args, (reply) => checkLayout(this.keys.queue, reply));
   }
 
   /**
