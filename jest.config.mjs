@@ -5,8 +5,8 @@ export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/test', '<rootDir>/tools'],
   testMatch: ['<rootDir>/{test,tools}/**/*.spec.ts'],
-  // In a browser: see jest.browser.config.mjs.
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/browser/'],
+  // In a browser: see jest.browser.config.mjs. Long by nature: see jest.long.config.mjs.
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/browser/', '<rootDir>/test/long/'],
   extensionsToTreatAsEsm: ['.ts'],
   // Transpile only, for speed; `npm run typecheck` finds the type errors.
   transform: {

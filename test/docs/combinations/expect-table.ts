@@ -1,0 +1,28 @@
+import { describe, expect, it } from '@jest/globals';
+import { WHILE_IT_RUNS, WHILE_IT_WAITS, type Columns } from './columns.js';
+import { rowIn, ROWS } from './rows.js';
+import { Scene, type Driver } from './scene.js';
+import { allCells } from './all-cells.js';
+import { byRow, tableOf } from '../table.js';
+
+export const TABLES: Record<string, Columns> = { 'while it runs': WHILE_IT_RUNS, 'while it waits': WHILE_IT_WAITS };
+
+/** Holds the table "what happens …" of docs/jobs.md: each cell is a job that tells the same of itself. */
+export function expectTable(table: string, driver: Driver): void {
+  const columns = TABLES[table]!;
+  describe(`what happens ${table} through ${driver.name}, to a job with`, () => {
+    it.each(byRow(tableOf(`what happens ${table}`)))('%s', async (row, said) => {
+      expect(await allCells(said, (column) => cell(driver, row, column, columns))).toEqual(said);
+    });
+  });
+}
+
+/** What has become of a job with the option of a row after what a column does to it. */
+async function cell(driver: Driver, row: string, column: string, columns: Columns): Promise<string> {
+  const stage = await driver.open(ROWS[row]!, column);
+  try {
+    return await columns[column]!(new Scene(stage, rowIn(column, ROWS[row]!)));
+  } finally {
+    stage.end();
+  }
+}

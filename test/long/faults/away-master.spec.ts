@@ -1,0 +1,191 @@
+// A Cluster of which one master is away and not replaced: what is on the others goes on, also in the same worker.
+import { beforeAll, expect, it } from '@jest/globals';
+import type { Cluster } from 'ioredis';
+import { JobQueue } from '#queue/job-queue.js';
+import { silenceOf } from '#queue/redis/connection-silence.js';
+import { onLastChance } from '../../support/worker/crash-budget.js';
+import type { OwnRedis } from '../../support/redis/own-redis.js';
+import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.js';
+import { uniqueQueueName } from '../../support/redis/redis.js';
+import { eventually, gate } from '../../support/faults/wait.js';
+import { startWorker } from '../../support/worker/workers.js';
+
+const SILENCE = new Error('no answer');
+
+let cluster: OwnCluster;
+
+beforeAll(async () => {
+  cluster = await startCluster({ nodeTimeoutMs: 600_000 }); // who is frozen is not failed
+}, 30_000);
+
+it('claims and settles on the others', async () => {
+  const { here, away, worker, runs, end } = await workerOfTwo();
+  await freeze(away, async () => {
+    end(); // its settlement, and the next claim of its queue, have no answer
+    await here.enqueueMany(jobs(20));
+    await worker.event('completed', 20);
+    expect(runs).toEqual({ away: 1, here: 20 });
+  });
+  await worker.event('completed', 22);
+  expect(runs).toEqual({ away: 2, here: 20 });
+});
+
+it('keeps the connections to the others, and replaces that one', async () => {
+  const { client, here, away, worker, runs, end } = await workerOfTwo({ sweepIntervalMs: 100 });
+  const [gone, kept] = sockets(client);
+  await freeze(away, async () => {
+    end();
+    // A sweep is the first that gives up.
+    await eventually(() => sockets(client)[0] !== gone, { what: 'a connection that is replaced' });
+    await here.enqueueMany(jobs(20));
+    await worker.event('completed', 20);
+    expect(sockets(client)[1]).toBe(kept);
+  });
+  await worker.event('completed', 22);
+  expect(runs).toEqual({ away: 2, here: 20 });
+});
+
+it('has what that connection owed fail, and not sent again by ioredis: a worker does so itself, in its order', async () => {
+  const { client, key } = await quietConnection();
+  await freeze(cluster.nodes[0]!, async () => {
+    const owed = client.incr(key);
+    silenceOf(client).replaceDead(0, SILENCE);
+    await expect(owed).rejects.toBe(SILENCE);
+  });
+  expect(await client.incr(key)).toBe(3);
+});
+
+it('replaces no connection that has answered what it owed, though it owes again', async () => {
+  const { client, key, kept } = await quietConnection();
+  const first = client.incr(key);
+  const silence = silenceOf(client);
+  await first;
+  const second = client.incr(key);
+  silence.replaceDead(0, SILENCE);
+  expect(await second).toBe(3);
+  expect(sockets(client)[0]).toBe(kept);
+});
+
+it('replaces no connection that owed nothing then', async () => {
+  const { client, key, kept } = await quietConnection();
+  const silence = silenceOf(client);
+  const asked = client.incr(key);
+  silence.replaceDead(0, SILENCE);
+  expect(await asked).toBe(2);
+  expect(sockets(client)[0]).toBe(kept);
+});
+
+it('has what was owed fail also where the client has taken that master out of its nodes meanwhile', async () => {
+  const { client, key } = await quietConnection();
+  await freeze(cluster.nodes[0]!, async () => {
+    const owed = client.incr(key);
+    const silence = silenceOf(client);
+    leaveNode(client, cluster.nodes[0]!); // half-open, that takes two seconds
+    silence.replaceDead(0, SILENCE);
+    await expect(owed).rejects.toBe(SILENCE);
+  });
+});
+
+it('begins a job on its last chance there, which waits for a claim no longer than for what runs', async () => {
+  const { here, away, worker, end } = await workerOfTwo({ visibilityMs: 500 });
+  worker.worker.pause(here.name);
+  const [suspect] = await onLastChance(here);
+  await freeze(away, async () => {
+    end();
+    worker.worker.resume(here.name);
+    await worker.event('completed', 1, { id: suspect });
+    await here.enqueueMany(jobs(20));
+    await worker.event('completed', 21);
+  });
+  await worker.event('completed', 23);
+});
+
+it('goes on there also where that master is dead', async () => {
+  const { here, away, worker, runs, end } = await workerOfTwo({ sweepIntervalMs: 100 });
+  await cluster.node(away).save();
+  await away.kill();
+  end();
+  await here.enqueueMany(jobs(20));
+  await worker.event('completed', 20);
+  expect(runs).toEqual({ away: 1, here: 20 });
+  await away.restart();
+  await worker.event('completed', 22);
+  expect(runs).toEqual({ away: 2, here: 20 });
+});
+
+/**
+ * A worker of two queues, with one slot each; that of the first master has a job that runs until it is told to end, and one
+ * that waits behind it. What is enqueued in the other goes over a client of its own, as a producer's.
+ */
+async function workerOfTwo({ sweepIntervalMs = 0, visibilityMs = 30_000 } = {}) {
+  const [client, producer] = [cluster.connect(), cluster.connect()];
+  const [first, second] = [await queueOn(0), await queueOn(1)];
+  const runs = { away: 0, here: 0 };
+  const [begun, ending] = [gate(), gate()];
+  const waits = () => {
+    runs.away++;
+    begun.open();
+    return ending.promise;
+  };
+  const one = { concurrency: 1, prefetch: 0 };
+  const worker = await startWorker(
+    [
+      { queue: new JobQueue(client, first), ...one, handlers: { [first]: waits } },
+      {
+        queue: new JobQueue(client, second, { visibilityMs }),
+        ...one,
+        handlers: { [second]: () => void runs.here++ },
+      },
+    ],
+    undefined,
+    { sweepIntervalMs },
+  );
+  await new JobQueue(producer, first).enqueueMany(jobs(2));
+  await begun.promise;
+  const here = new JobQueue(producer, second);
+  await here.stats(); // connected before a master is away
+  return { client, here, away: cluster.nodes[0]!, worker, runs, end: () => ending.open() };
+}
+
+/** A client whose connection to the first master has answered all that it was asked, with a key of that master. */
+async function quietConnection() {
+  const client = cluster.connect();
+  const key = `{${await queueOn(0)}}`;
+  await client.incr(key);
+  return { client, key, kept: sockets(client)[0] };
+}
+
+/** As a client does when others have all slots of a master. */
+function leaveNode(client: Cluster, master: OwnRedis): void {
+  const others = client.nodes('all').filter(({ options }) => options.port !== master.port);
+  const { connectionPool } = client as unknown as { connectionPool: { reset(nodes: object[]): void } };
+  connectionPool.reset(others.map(({ options: { host, port } }) => ({ host, port })));
+  expect(client.nodes('all')).toHaveLength(others.length);
+}
+
+function jobs(count: number) {
+  return Array.from({ length: count }, (_, payload) => ({ payload }));
+}
+
+/** The name of a queue that a master serves. */
+async function queueOn(master: number): Promise<string> {
+  for (;;) {
+    const name = uniqueQueueName();
+    if ((await cluster.ownerOf(`{${name}}`)) === cluster.nodes[master]) return name;
+  }
+}
+
+async function freeze(master: OwnRedis, meanwhile: () => Promise<void>): Promise<void> {
+  await master.kill('SIGSTOP');
+  try {
+    await meanwhile();
+  } finally {
+    await master.kill('SIGCONT');
+  }
+}
+
+/** The local port of the connection that a client has to each master; undefined where it has none. */
+function sockets(client: Cluster): (number | undefined)[] {
+  const nodes = client.nodes('master');
+  return cluster.nodes.map(({ port }) => nodes.find(({ options }) => options.port === port)?.stream?.localPort);
+}

@@ -1,0 +1,195 @@
+// A worker process that dies or freezes in the middle of a job.
+import { describe, expect, it, jest } from '@jest/globals';
+import type { JobQueue } from '#queue/job-queue.js';
+import { atMost } from '../../support/queue/bounds.js';
+import { onLastChance } from '../../support/worker/crash-budget.js';
+import { connect } from '../../support/redis/redis.js';
+import { eventually, sleep } from '../../support/faults/wait.js';
+import { WorkerProcess } from '../../support/worker/worker-process.js';
+import { idle, newQueue, startWorker } from '../../support/worker/workers.js';
+
+const VISIBILITY_MS = 1_500;
+const SWEEP_MS = 500;
+const SLACK_MS = atMost(1_000);
+
+// The first process of the file transpiles the sources, which takes a busy machine longer than a test has.
+jest.setTimeout(60_000);
+
+describe('a worker that is killed in the middle of a job', () => {
+  it('is followed by another within visibility timeout + sweep interval + 1 s; the job is recorded once', async () => {
+    const queue = newQueue({ visibilityMs: VISIBILITY_MS });
+    const dying = await startProcess(queue, { workMs: 3_600_000 });
+    const { id } = await queue.enqueue({});
+    await dying.event('started');
+    const heir = await startWorker(queue, () => 'done', { sweepIntervalMs: SWEEP_MS });
+    const killedAt = performance.now();
+    await dying.signal('SIGKILL');
+    await heir.event('started');
+    expect(performance.now() - killedAt).toBeLessThan(VISIBILITY_MS + SWEEP_MS + SLACK_MS);
+    await heir.event('completed');
+    await expectRecordedOnce(queue, id);
+    expect(await queue.get(id)).toMatchObject({ result: 'done', attempts: 2, crashes: 1, errors: 0 });
+    expect((await queue.get(id))!.attemptLog).toMatchObject([
+      { attempt: 1, outcome: 'crash' },
+      { attempt: 2, outcome: 'completed' },
+    ]);
+  });
+
+  it('is followed by one that starts only after it', async () => {
+    const queue = newQueue({ visibilityMs: VISIBILITY_MS });
+    const dying = await startProcess(queue, { workMs: 3_600_000 });
+    const { id } = await queue.enqueue({});
+    await dying.event('started');
+    await dying.signal('SIGKILL');
+    const heir = await startProcess(queue, { workMs: 10 });
+    const readyAt = performance.now();
+    await heir.event('completed');
+    expect(performance.now() - readyAt).toBeLessThan(VISIBILITY_MS + SWEEP_MS + VISIBILITY_MS / 3 + SLACK_MS);
+    await expectRecordedOnce(queue, id);
+  });
+
+  it('loses none of many jobs, whenever it dies', async () => {
+    // What was taken back is first in line again, and may so be with each that dies.
+    const queue = newQueue({ visibilityMs: VISIBILITY_MS, maxAttempts: 10, maxCrashes: 10 });
+    const handles = await queue.enqueueMany(Array.from({ length: 400 }, (_, payload) => ({ payload })));
+    const heir = await startWorker(queue, () => new Promise((resolve) => setTimeout(resolve, 40)), {
+      sweepIntervalMs: SWEEP_MS,
+      perQueue: 2,
+    });
+    for (let kills = 0; kills < 3; kills++) {
+      const dying = await startProcess(queue, { workMs: 150 });
+      await dying.event('completed');
+      await dying.signal('SIGKILL');
+    }
+    await eventually(async () => (await queue.stats()).completed === 400, { timeoutMs: 40_000 });
+    expect((await queue.list('completed', { limit: 1_000 })).map(({ id }) => id).toSorted()).toEqual(
+      handles.map(({ id }) => id).toSorted(),
+    );
+    expect((await queue.stats()).totals.completed).toBe(400);
+    expect(heir.count('lost')).toBe(0);
+  });
+});
+
+describe('a worker that freezes past its claim', () => {
+  it('and thaws is told to abort at its next heartbeat; the job is recorded once', async () => {
+    const queue = newQueue({ visibilityMs: VISIBILITY_MS });
+    const frozen = await startProcess(queue, { workMs: 3_600_000 });
+    const { id } = await queue.enqueue({});
+    await frozen.event('started');
+    await frozen.signal('SIGSTOP');
+    const heir = await startWorker(queue, () => 'done', { sweepIntervalMs: SWEEP_MS });
+    await heir.event('completed');
+    const thawedAt = performance.now();
+    await frozen.signal('SIGCONT');
+    expect(await frozen.event('aborted')).toMatchObject({ id, attempt: 1, reason: 'ClaimLostError' });
+    expect(performance.now() - thawedAt).toBeLessThan(VISIBILITY_MS / 3 + SLACK_MS);
+    await frozen.event('lost');
+    await expectRecordedOnce(queue, id);
+    expect(await queue.get(id)).toMatchObject({ result: 'done', attempts: 2 });
+  });
+
+  it('and has finished when it thaws has its settle refused, while the other still works', async () => {
+    const queue = newQueue({ visibilityMs: VISIBILITY_MS });
+    const frozen = await startProcess(queue, { workMs: 300, deaf: true });
+    const { id } = await queue.enqueue({});
+    await frozen.event('started');
+    await frozen.signal('SIGSTOP');
+    let finish!: (result: string) => void;
+    const heir = await startWorker(queue, () => new Promise((resolve) => (finish = resolve)), {
+      sweepIntervalMs: SWEEP_MS,
+    });
+    await heir.event('started');
+    await frozen.signal('SIGCONT');
+    await frozen.event('worked');
+    await frozen.event('lost');
+    expect(frozen.events.filter(({ type }) => type === 'completed')).toEqual([]);
+    expect(await queue.get(id)).toMatchObject({ status: 'processing', attempts: 2 });
+    finish('by the heir');
+    await heir.event('completed');
+    await expectRecordedOnce(queue, id);
+    expect(await queue.get(id)).toMatchObject({ result: 'by the heir' });
+  });
+
+  it('keeps its claim where nobody took it back', async () => {
+    const queue = newQueue({ visibilityMs: 600 });
+    const frozen = await startProcess(queue, { workMs: 400 }, { sweepIntervalMs: 0 });
+    const { id } = await queue.enqueue({});
+    await frozen.event('started');
+    await frozen.signal('SIGSTOP');
+    await eventually(async () => (await queue.stats()).expiredClaims === 1);
+    await frozen.signal('SIGCONT');
+    await frozen.event('completed');
+    expect(await queue.get(id)).toMatchObject({ status: 'completed', attempts: 1 });
+  });
+});
+
+describe('a worker that freezes before it hears what it has claimed', () => {
+  it.each([
+    ['the job', enqueueOne, 0],
+    ['one on its last chance', onLastChance, 2],
+  ])(
+    'and thaws in time has all of a visibility timeout for %s: no other begins it',
+    async (_, enqueue, crashes) => {
+      const queue = newQueue({ visibilityMs: 3_000 });
+      const [id = ''] = await enqueue(queue);
+      const frozen = await frozenWithClaim(queue, 3_000);
+      const heir = await startWorker(queue, () => 'by the heir', { sweepIntervalMs: SWEEP_MS });
+      await sleep(2_500);
+      await frozen.signal('SIGCONT');
+      await frozen.event('completed');
+      expect(heir.count('started')).toBe(0);
+      expect(await queue.get(id)).toMatchObject({ status: 'completed', attempts: crashes + 1, crashes });
+    },
+  );
+
+  it('and thaws too late does not begin the job', async () => {
+    const queue = newQueue({ visibilityMs: VISIBILITY_MS });
+    const [id = ''] = await enqueueOne(queue);
+    const frozen = await frozenWithClaim(queue, 10);
+    const heir = await startWorker(queue, () => 'by the heir', { sweepIntervalMs: SWEEP_MS });
+    await heir.event('completed');
+    await heir.worker.stop();
+    await frozen.signal('SIGCONT');
+    await frozen.event('lost');
+    await expectRecordedOnce(queue, id);
+    const next = await queue.enqueue({});
+    await frozen.event('completed');
+    expect(frozen.events.filter(({ type }) => type === 'started').map((event) => event.id)).toEqual([next.id]);
+  });
+});
+
+async function enqueueOne(queue: JobQueue): Promise<string[]> {
+  return [(await queue.enqueue({})).id];
+}
+
+/** A frozen worker, with the claim of the queue's job, of which it knows nothing yet. */
+async function frozenWithClaim(queue: JobQueue, workMs: number) {
+  await queue.pause();
+  const redisOptions = { connectionName: queue.name };
+  const frozen = await startProcess(queue, { workMs, redisOptions });
+  await idle(connect(redisOptions));
+  await frozen.signal('SIGSTOP');
+  await queue.resume();
+  await eventually(async () => (await queue.stats()).processing === 1);
+  return frozen;
+}
+
+function startProcess(
+  queue: JobQueue,
+  work: { workMs: number; deaf?: boolean; redisOptions?: object },
+  workerOptions = {},
+) {
+  return WorkerProcess.start({
+    queue: queue.name,
+    queueOptions: { visibilityMs: queue.options.visibilityMs },
+    workerOptions: { sweepIntervalMs: SWEEP_MS, ...workerOptions },
+    ...work,
+  });
+}
+
+async function expectRecordedOnce(queue: JobQueue, id: string): Promise<void> {
+  expect((await queue.list('completed')).map((job) => job.id)).toEqual([id]);
+  const { totals, ...depths } = await queue.stats();
+  expect(totals).toMatchObject({ completed: 1, reclaimed: 1, enqueued: 1 });
+  expect(depths).toMatchObject({ pending: 0, processing: 0, scheduled: 0, failed: 0 });
+}

@@ -1,0 +1,80 @@
+// A job that kills its worker, among others that do nothing wrong.
+import { describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import type { JobQueue } from '#queue/job-queue.js';
+import { eventually } from '../../support/faults/wait.js';
+import { WorkerProcess } from '../../support/worker/worker-process.js';
+import { newQueue } from '../../support/worker/workers.js';
+import { inside } from '../../support/queue/inside.js';
+
+const INNOCENTS = 20;
+
+/** The server knows how a job is completed: else it would ask for the text, which the dead do not send. */
+async function teachComplete(queue: JobQueue): Promise<void> {
+  await queue.enqueue('warm');
+  await queue.complete((await queue.claim())!);
+}
+
+describe('a job that kills its worker and was claimed ahead', () => {
+  it.each([
+    ['', {}],
+    [', through a client that sends other commands later', { redisOptions: { enableAutoPipelining: true } }],
+    [
+      ', through a client that sends all later',
+      { redisOptions: { enableAutoPipelining: true }, foreignClient: true },
+    ],
+  ])('is charged; what ran before it is completed, what waited behind it had not begun%s', async (_, client) => {
+    const queue = newQueue();
+    await teachComplete(queue);
+    const payloads = ['first', 'poison', 'behind', 'behind'];
+    const handles = await queue.enqueueMany(payloads.map((payload) => ({ payload })));
+    const worker = await WorkerProcess.start({
+      queue: queue.name,
+      slots: { concurrency: 1, prefetch: payloads.length - 1 },
+      workerOptions: { sweepIntervalMs: 0 },
+      workMs: 1,
+      ...client,
+    });
+    await eventually(() => worker.isDead);
+    const { keys } = await inside(queue).scripts();
+    const redis = inside(queue).connection.client as Redis;
+    for (const { id } of handles) await redis.zadd(keys.claims, 'XX', 1, id);
+    await queue.reclaim();
+    const [first, poison, ...behind] = await Promise.all(handles.map(({ id }) => queue.get(id)));
+    expect(first).toMatchObject({ status: 'completed', attempts: 1 });
+    expect(poison).toMatchObject({ status: 'pending', attempts: 1, crashes: 1 });
+    const untouched = { status: 'pending', attempts: 0, crashes: 0, interruptions: 1 };
+    expect(behind).toMatchObject([untouched, untouched]);
+  });
+});
+
+describe('a job that kills its worker each time', () => {
+  it('is a dead letter in the end, and all that ran beside it are completed', async () => {
+    const queue = newQueue({ visibilityMs: 1_000 });
+    const handles = await queue.enqueueMany(
+      Array.from({ length: INNOCENTS + 1 }, (_, i) => ({ payload: i === 7 ? 'poison' : i })),
+    );
+    const hasEnded = async () => {
+      const { completed, failed } = await queue.stats();
+      return completed + failed === INNOCENTS + 1;
+    };
+    let deaths = 0;
+    while (!(await hasEnded())) {
+      const worker = await WorkerProcess.start({
+        queue: queue.name,
+        queueOptions: { visibilityMs: queue.options.visibilityMs },
+        workerOptions: { sweepIntervalMs: 200 },
+        workMs: 50,
+      });
+      await eventually(async () => worker.isDead || (await hasEnded()), { timeoutMs: 20_000 });
+      deaths += worker.isDead ? 1 : 0;
+    }
+    const [poison] = await queue.list('failed');
+    expect(poison).toMatchObject({ id: handles[7]!.id, crashes: 3 });
+    expect(poison!.lastError).toContain('it crashed its worker 3 times (maxCrashes 3)');
+    const innocents = await queue.list('completed', { limit: 100 });
+    expect(innocents).toHaveLength(INNOCENTS);
+    expect(Math.max(...innocents.map(({ crashes }) => crashes))).toBe(2);
+    expect(deaths).toBe(3);
+  }, 60_000);
+});

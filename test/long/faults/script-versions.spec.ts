@@ -1,0 +1,77 @@
+// Two versions of the library on one queue, as in a rolling deployment, while the server forgets its scripts.
+import { createHash } from 'node:crypto';
+import { expect, it } from '@jest/globals';
+import { luaScripts } from '#queue/lua.generated.js';
+import { earlierDigest } from '../../support/queue/earlier-version.js';
+import { Traffic } from '../../support/faults/traffic.js';
+import { connect } from '../../support/redis/redis.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { WorkerProcess } from '../../support/worker/worker-process.js';
+
+it('two versions of the scripts work on one queue, and SCRIPT FLUSH costs neither a job', async () => {
+  const server = await startOwnRedis();
+  const observer = connect({}, server.url);
+  const queue = newQueue({}, connect({}, server.url));
+  const worker = await startWorker(queue, undefined, { perQueue: 2 });
+  const other = await WorkerProcess.start({
+    queue: queue.name,
+    workMs: 1,
+    redisUrl: server.url,
+    earlier: true,
+  });
+  const traffic = new Traffic(newQueue({}, connect({}, server.url), queue.name));
+  for (let flushes = 0; flushes < 5; flushes++) {
+    await traffic.more(20);
+    await observer.script('FLUSH');
+  }
+  await traffic.more(20);
+  const digest = createHash('sha1').update(luaScripts.jobClaim).digest('hex');
+  expect(earlierDigest('claim')).not.toBe(digest);
+  expect(await observer.script('EXISTS', digest, earlierDigest('claim'))).toEqual([1, 1]); // both were at work
+  await other.event('completed');
+  await worker.event('completed');
+  await traffic.settle(observer);
+  expect((await queue.stats()).totals.completed).toBe(traffic.acknowledged.length);
+  await other.signal('SIGTERM');
+}, 60_000);
+
+it('a worker of an earlier version shares a queue with one of now: each does its jobs, and takes back what the other leaves', async () => {
+  const server = await startOwnRedis();
+  const observer = connect({}, server.url);
+  const options = { visibilityMs: 1_000, maxAttempts: 10, maxCrashes: 10 };
+  const queue = newQueue(options, connect({}, server.url));
+  const earlier = {
+    queue: queue.name,
+    queueOptions: options,
+    workerOptions: { sweepIntervalMs: 200 },
+    workMs: 5,
+    redisUrl: server.url,
+    earlier: true,
+  };
+  const kinds = [{}, { delayMs: 50 }, { priority: 3 }, { maxAttempts: 4 }];
+  const traffic = new Traffic(newQueue(options, connect({}, server.url), queue.name), {
+    enqueueOptions: (i) => kinds[i % kinds.length]!,
+  });
+  const worker = await startWorker(queue, () => new Promise((resolve) => setTimeout(resolve, 5)), {
+    perQueue: 2,
+    sweepIntervalMs: 200,
+  });
+  const killed = await WorkerProcess.start({ ...earlier, workMs: 400 });
+  await traffic.more(30);
+  await killed.event('started');
+  await worker.event('completed', 10);
+  await killed.signal('SIGKILL'); // what it had claimed is taken back by the one of now
+  const other = await WorkerProcess.start(earlier);
+  await traffic.more(50);
+  await other.event('completed');
+  await worker.worker.stop();
+  const deserted = (await queue.claim({ timeoutMs: 5_000 }))!; // what is left here is taken back by the earlier one
+  const { crashes } = (await queue.get(deserted.id))!; // it may be one of those that the other took back
+  await traffic.more(10);
+  await traffic.settle(observer, 20_000);
+  expect(await queue.get(deserted.id)).toMatchObject({ status: 'completed', crashes: crashes + 1 });
+  expect((await queue.stats()).totals).toMatchObject({ completed: traffic.acknowledged.length });
+  expect((await queue.doctor()).findings).toEqual([]);
+  await other.signal('SIGTERM');
+}, 60_000);
