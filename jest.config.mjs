@@ -17,6 +17,7 @@ export default {
     '^(\\.{1,2}/.*)\\.js$': ['$1.js', '$1.ts'],
     '^#([a-z]+)/(.*)\\.js$': '<rootDir>/src/$1/$2.ts',
     '^nest-job-queue$': '<rootDir>/src/index.ts',
+    '^nest-job-queue/testing/([a-z]+)$': '<rootDir>/src/testing-$1.ts',
     '^nest-job-queue/([a-z]+)$': '<rootDir>/src/$1.ts',
   },
   modulePathIgnorePatterns: [

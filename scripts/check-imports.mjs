@@ -14,6 +14,7 @@ const LAYERS = {
   metrics: ['queue', 'worker'],
   tracing: ['queue', 'worker'],
   cli: ['queue', 'worker', 'inspect'],
+  testing: ['queue', 'worker', 'nest'],
 };
 const OTHERS = ['queue', 'inspect', 'nest'];
 const WITHOUT_NEST = ['queue', 'worker', 'inspect', 'metrics', 'tracing', 'cli'];

@@ -25,6 +25,7 @@ import { QuietLogger } from './nest/connection/quiet-logger.js';
 import { MaintenanceScheduler } from './nest/lifecycle/maintenance.scheduler.js';
 import { ModuleMiddleware } from './nest/lifecycle/module-middleware.js';
 import { RedisConnection } from './nest/connection/redis-connection.js';
+import { STORE_OVERRIDE, type ServerConnection, type StoreOverride } from './nest/connection/server-connection.js';
 import { FailureLog } from './worker/attempt/failure-log.js';
 import { WorkerLifecycle } from './nest/lifecycle/worker-lifecycle.js';
 
@@ -54,12 +55,23 @@ const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<JobQueueModule
 const RESOLVED_OPTIONS = Symbol.for('nest-job-queue:resolved-options');
 
 const providers: Provider[] = [
-  { provide: RESOLVED_OPTIONS, useFactory: resolveModuleOptions, inject: [JOB_QUEUE_OPTIONS] },
+  {
+    provide: RESOLVED_OPTIONS,
+    useFactory: (options: JobQueueModuleOptions, override?: StoreOverride) => {
+      const resolved = resolveModuleOptions(options);
+      return override ? override.adjust(resolved) : resolved;
+    },
+    inject: [JOB_QUEUE_OPTIONS, { token: STORE_OVERRIDE, optional: true }],
+  },
   QuietLogger,
   {
     provide: RedisConnection,
-    useFactory: ({ redis }: ResolvedModuleOptions, logger: QuietLogger) => new RedisConnection(redis, logger),
-    inject: [RESOLVED_OPTIONS, QuietLogger],
+    useFactory: (
+      { redis }: ResolvedModuleOptions,
+      logger: QuietLogger,
+      override?: StoreOverride,
+    ): ServerConnection => override?.connect(logger) ?? new RedisConnection(redis, logger),
+    inject: [RESOLVED_OPTIONS, QuietLogger, { token: STORE_OVERRIDE, optional: true }],
   },
   {
     provide: ModuleMiddleware,
@@ -68,7 +80,7 @@ const providers: Provider[] = [
   },
   {
     provide: QueueRegistry,
-    useFactory: (options: ResolvedModuleOptions, redis: RedisConnection, { list }: ModuleMiddleware) =>
+    useFactory: (options: ResolvedModuleOptions, redis: ServerConnection, { list }: ModuleMiddleware) =>
       new QueueRegistry(options, redis, list),
     inject: [RESOLVED_OPTIONS, RedisConnection, ModuleMiddleware],
   },

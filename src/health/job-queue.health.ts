@@ -71,7 +71,7 @@ export class JobQueueHealthIndicator {
       const { redis } = this.queues;
       [, ...stats] = await redis.answerNow(limits.timeoutMs, () =>
         Promise.all([
-          redis.client.ping().then(() => (latencyMs = Math.round((performance.now() - started) * 10) / 10)),
+          redis.ping().then(() => (latencyMs = Math.round((performance.now() - started) * 10) / 10)),
           ...queues.map((queue) => queue.stats()),
         ]),
       );

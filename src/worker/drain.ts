@@ -1,3 +1,4 @@
+import type { Clock, Timer } from '../queue/model/clock.js';
 import type { JobQueueLogger } from '../queue/model/logger.js';
 import type { QueueRunner } from './attempt/queue-runner.js';
 import { ShutdownError } from './attempt/worker-errors.js';
@@ -9,6 +10,7 @@ const LOOK_EVERY_MS = 5;
 
 /** What a drain needs of a worker. */
 export interface Drainable {
+  readonly clock: Clock;
   runners(): readonly QueueRunner[];
   /** Ends all claiming; resolves when no claim is under way in the idle waits. */
   quiesce(): Promise<void>;
@@ -21,15 +23,16 @@ export interface Drainable {
  * the jobs are given back, their attempts uncounted. Resolves within the deadline, also when the server is away.
  */
 export async function drain(worker: Drainable, timeoutMs: number, logger: JobQueueLogger): Promise<void> {
-  const started = performance.now();
-  const left = () => timeoutMs - (performance.now() - started);
+  const { clock } = worker;
+  const started = clock.monotonic();
+  const left = () => timeoutMs - (clock.monotonic() - started);
   const reserve = Math.min(LONGEST_RESERVE_MS, timeoutMs * RESERVE);
   const running = worker.runners().reduce((sum, runner) => sum + runner.running, 0);
   if (running > 0) {
     logger.log(`Stopping: waiting for ${running} running job(s), at most ${Math.round(timeoutMs - reserve)} ms.`);
   }
   const quiet = worker.quiesce();
-  await Promise.all([within(left() - reserve, quiet), handlersDone(worker, () => left() > reserve)]);
+  await Promise.all([within(clock, left() - reserve, quiet), handlersDone(worker, () => left() > reserve)]);
 
   const unfinished = worker.runners().flatMap((runner) => [...runner.attempts]);
   const interrupted = unfinished.filter((attempt) => !attempt.isEnded);
@@ -39,6 +42,7 @@ export async function drain(worker: Drainable, timeoutMs: number, logger: JobQue
   }
   if (
     !(await within(
+      clock,
       left(),
       quiet.then(() => worker.flush()),
     ))
@@ -52,17 +56,17 @@ export async function drain(worker: Drainable, timeoutMs: number, logger: JobQue
 /** Resolves when no handler runs and no claim is under way, or when there is no more time. */
 async function handlersDone(worker: Drainable, hasTime: () => boolean): Promise<void> {
   while (hasTime() && worker.runners().some((runner) => runner.attempts.size > 0 || runner.claiming > 0)) {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    await new Promise<void>((resolve) => worker.clock.setTimeout(resolve, LOOK_EVERY_MS));
   }
 }
 
 /** Whether the promise resolved within the time. */
-async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
+async function within(clock: Clock, ms: number, promise: Promise<unknown>): Promise<boolean> {
+  let timer: Timer | undefined;
   const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), Math.max(0, ms));
+    timer = clock.setTimeout(() => resolve(false), Math.max(0, ms));
   });
   const inTime = await Promise.race([promise.then(() => true), late]);
-  clearTimeout(timer);
+  clock.clear(timer);
   return inTime;
 }

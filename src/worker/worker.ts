@@ -250,7 +250,7 @@ export class Worker {
   private onChange(): void {
     if (!this.changed) {
       this.changed = true;
-      process.nextTick(this.lookAtLanes);
+      this.store.clock.soon(this.lookAtLanes);
     }
   }
 
@@ -266,6 +266,7 @@ export class Worker {
   private async end(timeoutMs: number): Promise<void> {
     await drain(
       {
+        clock: this.store.clock,
         runners: () => this.runners,
         quiesce: async () => {
           this.runners.forEach((runner) => runner.close());

@@ -38,7 +38,7 @@ export async function foundState(real: RealQueue, model: QueueModel) {
     pausedAt: instant(stats.pausedAt, model, model.pausedAt),
     order: Object.fromEntries(JOB_STATUSES.map((status, i) => [status, lists[i]!.map((job) => job.id)])),
     jobs: byId([...listed.values()].map((job) => foundJob(job, model))),
-    uniqueKeys: heldKeys(await real.state.redis.hgetall(real.state.keys.unique), model),
+    uniqueKeys: heldKeys(await real.uniqueKeys(), model),
     schedules: byId(schedules.map((schedule) => foundSchedule(schedule, model))),
   };
 }

@@ -1,10 +1,11 @@
-// Random sequences of everything that can be done with a queue, on the real Redis and by the rules in test/model/rules.
+// Random sequences of everything that can be done with a queue, on each store and by the rules in test/model/rules.
 // After every step the answers and all that can be seen must be equal. A failure is shrunk to a short sequence and printed
 // with what brings it back: MODEL_SEED, MODEL_PATH and MODEL_REPLAY. MODEL_RUNS makes more of them.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
-import { RealQueue } from './real-queue.js';
+import { QueueInMemory } from './memory-queue.js';
+import { RedisQueue, type RealQueue } from './real-queue.js';
 import { QueueModel } from './rules/queue-model.js';
 import { kinds } from './steps/kinds.js';
 import type { Step } from './step.js';
@@ -23,13 +24,25 @@ function sequences(weights: [number, fc.Arbitrary<Step>][]) {
   });
 }
 
-describe('the queue does what the rules say, whatever the sequence', () => {
+const stores: [string, () => (name: string) => RealQueue][] = [
+  [
+    'Redis',
+    () =>
+      (
+        (redis) => (name: string) =>
+          new RedisQueue(redis, name)
+      )(connect()),
+  ],
+  ['memory', () => (name) => new QueueInMemory(name)],
+];
+
+describe.each(stores)('the queue on %s does what the rules say, whatever the sequence', (_store, open) => {
   it.each(kinds)(
     'of %s',
     async (_kind, weights) => {
-      const redis = connect();
+      const make = open();
       const property = fc.asyncProperty(sequences(weights), async (steps) => {
-        const real = new RealQueue(redis, uniqueQueueName('model'));
+        const real = make(uniqueQueueName('model'));
         try {
           const model = new QueueModel();
           await fc.asyncModelRun(() => ({ model, real }), steps);

@@ -1,14 +1,39 @@
-// The queue under test, on the real Redis, and the time that passes there.
+// The queue under test on a store, and the time that passes there; here on the real Redis.
 import { isDeepStrictEqual } from 'node:util';
 import type { Redis } from 'ioredis';
 import type { ClaimedJob } from '#queue/model/job.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { violations } from '../support/queue/invariants.js';
+import { TestSchedules } from '../support/queue/schedules.js';
 import { TestQueue } from '../support/queue/queue-state.js';
 import { letTimePass } from './time.js';
 import { LIMITS } from './rules/queue-model.js';
 
-export class RealQueue {
+/** A queue under test. */
+export interface RealQueue {
+  readonly queue: JobQueue;
+  /** All claims that it handed out, as the consumer holds them. */
+  readonly claimed: ClaimedJob[];
+  /** What was done and answered, for the reader of a failure. */
+  readonly story: string[];
+  /** Returns the time of the store, in ms. */
+  now(): Promise<number>;
+  /** Returns that time once it is another than at the last step: so what happens in two steps has two times. */
+  nextMoment(): Promise<number>;
+  endMoment(): Promise<void>;
+  /** Lets time pass by moving all instants of the queue into the past; the time of the store stays as it is. */
+  letTimePass(ms: number): Promise<void>;
+  /** Makes a schedule due since so many ms. Returns its due time. */
+  makeDue(schedule: string, sinceMs: number): Promise<number>;
+  /** Returns the owner of each unique key. */
+  uniqueKeys(): Promise<Record<string, string>>;
+  /** What is wrong with the state by itself, without the model. */
+  violations(): Promise<string[]>;
+  audit(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+export class RedisQueue implements RealQueue {
   readonly queue: JobQueue;
   readonly state: TestQueue;
   /** All claims that it handed out, as the consumer holds them. */
@@ -22,7 +47,6 @@ export class RealQueue {
     this.state = new TestQueue(redis, LIMITS, name);
   }
 
-  /** The server's clock, once it shows another ms than at the last step: so what happens in two steps has two times. */
   async nextMoment(): Promise<number> {
     let now = await this.state.now();
     while (now <= this.last) {
@@ -33,6 +57,18 @@ export class RealQueue {
 
   async endMoment(): Promise<void> {
     this.last = await this.state.now();
+  }
+
+  now(): Promise<number> {
+    return this.state.now();
+  }
+
+  makeDue(schedule: string, sinceMs: number): Promise<number> {
+    return new TestSchedules(this.state).makeDue(schedule, sinceMs);
+  }
+
+  uniqueKeys(): Promise<Record<string, string>> {
+    return this.state.redis.hgetall(this.state.keys.unique);
   }
 
   letTimePass(ms: number): Promise<void> {

@@ -4,6 +4,7 @@ import common = require('@nestjs/common');
 import core = require('@nestjs/core');
 import library = require('nest-job-queue');
 import health = require('nest-job-queue/health');
+import testing = require('nest-job-queue/testing');
 
 @library.JobHandler('email', { concurrency: 10 })
 class EmailHandler {
@@ -37,6 +38,7 @@ async function boot() {
     abortOnError: false,
   });
   await app.close();
+  assert.equal(await testing.runHandler(EmailHandler, { to: 'ada' }), 'ada');
   console.log(`require: ${Object.keys(library).length} exports`);
 }
 void boot();

@@ -5,6 +5,7 @@ import { Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import * as imported from 'nest-job-queue';
 import { InjectQueue, JobHandler, JobQueue, JobQueueModule, JobQueueService } from 'nest-job-queue';
+import { runHandler } from 'nest-job-queue/testing';
 import type { Job, JobHandle, JobQueueModuleOptions, JobQueueOptionsFactory, QueueStats } from 'nest-job-queue';
 
 const required = createRequire(import.meta.url)('nest-job-queue') as typeof imported;
@@ -76,5 +77,8 @@ class ThreadsModule {}
 
 const app = await NestFactory.createApplicationContext(ThreadsModule, { logger: false, abortOnError: false });
 await app.close();
+
+// Queues in memory, in the place of the module.
+assert.deepEqual(await runHandler(EmailHandler, { to: 'ada' }, { name: 'email' }), { to: 'ada', aborted: false });
 
 console.log(`import: ${Object.keys(imported).length} exports`);

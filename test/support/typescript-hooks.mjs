@@ -10,7 +10,7 @@ const { compilerOptions } = JSON.parse(readFileSync(new URL('tsconfig.json', roo
 export async function resolve(name, context, next) {
   const [, entry] = /^nest-job-queue(?:\/(\w+))?$/.exec(name) ?? [name];
   if (name.startsWith('nest-job-queue')) return next(new URL(`src/${entry ?? 'index'}.ts`, root).href, context);
-  const path = name.replace(/^#(?=(queue|worker|nest|health|processes|inspect)\/)/, new URL('src/', root).href);
+  const path = name.replace(/^#(?=[a-z]+\/)/, new URL('src/', root).href);
   if (/^(\.|file:)/.test(path) && path.endsWith('.js')) {
     const source = new URL(path.replace(/js$/, 'ts'), context.parentURL);
     if (existsSync(source)) return next(source.href, context);

@@ -5,7 +5,7 @@ import { checkQueueName } from '../../queue/model/names.js';
 import { resolveQueueOptions, type QueueLimits, type QueueOptions } from '../../queue/model/queue-options.js';
 import { given } from '../options/defined-options.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
-import type { RedisConnection } from './redis-connection.js';
+import type { ServerConnection } from './server-connection.js';
 
 const DEFAULT_CONCURRENCY = 10;
 
@@ -33,7 +33,7 @@ export class QueueRegistry {
 
   constructor(
     private readonly settings: Pick<ResolvedModuleOptions, 'queueDefaults' | 'queues'>,
-    readonly redis: RedisConnection,
+    readonly redis: ServerConnection,
     private readonly middleware: readonly EnqueueMiddleware[] = [],
   ) {
     Object.keys(settings.queues).forEach((name) => this.queue(name));
@@ -48,7 +48,7 @@ export class QueueRegistry {
     let queue = this.byName.get(name);
     if (!queue) {
       checkQueueName(name);
-      queue = new JobQueue(this.redis.client, name, { ...this.optionsOf(name), middleware: this.middleware });
+      queue = new JobQueue(this.redis.store, name, { ...this.optionsOf(name), middleware: this.middleware });
       this.byName.set(name, queue);
       this.all.push(queue);
       for (const watcher of this.watchers) {

@@ -4,11 +4,15 @@ import { Connection } from '../../queue/redis/connection.js';
 import { RedisUnsuitableError } from '../../queue/model/errors.js';
 import { silenceOf, type Silence } from '../../queue/redis/connection-silence.js';
 import { forwardErrors } from '../../queue/redis/connection-errors.js';
+import { auditServer, type ServerFinding } from '../../queue/doctor/server-audit.js';
+import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import { isRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
 import { withResponseTimeout } from '../../queue/redis/response-timeout.js';
 import { SHORTEST_TRIP_MS } from '../../queue/model/bounds.js';
+import { RedisStore } from '../../queue/redis-store.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
+import type { ServerConnection } from './server-connection.js';
 
 /** How long a polite end of the connection may take, in ms. */
 const QUIT_MS = 500;
@@ -23,7 +27,7 @@ const LONGEST_PAUSE_MS = 1_000;
 const LOADING_MS = 500;
 
 /** The command connection of the app's queues: made here, or handed in and then never closed here. */
-export class RedisConnection {
+export class RedisConnection implements ServerConnection {
   readonly connection: Connection;
   private readonly owned: boolean;
   private lastError = 'no answer';
@@ -39,12 +43,20 @@ export class RedisConnection {
     this.connection.logger = logger;
   }
 
+  get store(): RedisStore {
+    return RedisStore.of(this.client);
+  }
+
   get client(): RedisClient {
     return this.connection.client;
   }
 
   get ready(): boolean {
     return this.connection.ready;
+  }
+
+  get isClosed(): boolean {
+    return this.client.status === 'end';
   }
 
   /** Where Redis is, without a password. */
@@ -131,6 +143,15 @@ export class RedisConnection {
     return this.limit(timeoutMs, ask());
   }
 
+  async ping(): Promise<void> {
+    await this.client.ping();
+  }
+
+  async audit(queues: readonly JobQueue[]): Promise<ServerFinding[]> {
+    const { cluster } = await this.connection.inspect();
+    return auditServer(this.client, cluster, queues);
+  }
+
   /** @param silence the wait goes on while bytes move over this connection; absent for a strict limit */
   private async limit<Value>(timeoutMs: number, answer: Promise<Value>, silence?: Silence): Promise<Value> {
     let timer: NodeJS.Timeout | undefined;
@@ -154,7 +175,7 @@ export class RedisConnection {
 
   /** Closes the connection if it was made here, within `timeoutMs`. */
   async close(timeoutMs: number = QUIT_MS): Promise<void> {
-    if (!this.owned || this.client.status === 'end') {
+    if (!this.owned || this.isClosed) {
       return;
     }
     if (this.ready && timeoutMs > 0) {

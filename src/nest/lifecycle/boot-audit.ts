@@ -1,5 +1,5 @@
 import type { JobQueueLogger } from '../../queue/model/logger.js';
-import { auditServer, describeFinding, RedisAuditError } from '../../queue/doctor/server-audit.js';
+import { describeFinding, RedisAuditError } from '../../queue/doctor/server-audit.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import type { QueueStats } from '../../queue/model/job.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
@@ -37,17 +37,16 @@ export class BootAudit {
       if (this.mode === 'error') {
         throw error;
       }
-      const { client, address } = this.queues.redis;
-      if (client.status !== 'end') {
-        this.logger.warn(`Redis at ${address} could not be audited: ${(error as Error).message}`);
+      const { redis } = this.queues;
+      if (!redis.isClosed) {
+        this.logger.warn(`Redis at ${redis.address} could not be audited: ${(error as Error).message}`);
       }
     }
   }
 
   private async look(): Promise<void> {
     const { redis, all } = this.queues;
-    const { cluster } = await redis.connection.inspect();
-    const findings = await auditServer(redis.client, cluster, all);
+    const findings = await redis.audit(all);
     if (findings.length > 0 && this.mode === 'error') {
       throw new RedisAuditError(redis.address, findings);
     }

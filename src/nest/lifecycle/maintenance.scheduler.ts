@@ -1,4 +1,5 @@
 import type { ModulesContainer } from '@nestjs/core';
+import { systemClock } from '../../queue/model/clock.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import type { FailureLog } from '../../worker/attempt/failure-log.js';
 import { Sweeper } from '../../worker/maintenance/sweeper.js';
@@ -36,12 +37,17 @@ export class MaintenanceScheduler {
   ) {}
 
   start(): void {
-    if (this.schedule === false || this.job) {
+    if (this.schedule === false || this.sweeper) {
       return;
     }
-    this.job = new MaintenanceJob(MAINTENANCE_CRON_JOB, this.schedule, () => this.runSafely());
-    const { periodMs } = this.job;
-    this.sweeper = new Sweeper(this.queues.all, periodMs, this.logger, this.listeners.listener, this.failures);
+    const { clock } = this.queues.redis.store;
+    const job = new MaintenanceJob(MAINTENANCE_CRON_JOB, this.schedule, () => this.runSafely());
+    const listener = this.listeners.listener;
+    this.sweeper = new Sweeper(this.queues.all, job.periodMs, this.logger, listener, this.failures, clock);
+    if (clock !== systemClock) {
+      return this.sweeper.start(); // the job knows only the time of the process
+    }
+    this.job = job;
     this.registry = this.findRegistry();
     this.registry?.addCronJob(MAINTENANCE_CRON_JOB, this.job);
     this.job.start();
@@ -65,8 +71,11 @@ export class MaintenanceScheduler {
   /** No sweep begins after this; waits for the one under way, at most `timeoutMs`. */
   async stop(timeoutMs: number): Promise<void> {
     const { job, registry, sweeper } = this;
-    if (!job || !sweeper) {
+    if (!sweeper) {
       return;
+    }
+    if (!job) {
+      return sweeper.stop();
     }
     if (registry?.getCronJobs().get(MAINTENANCE_CRON_JOB) === job) {
       registry.deleteCronJob(MAINTENANCE_CRON_JOB);

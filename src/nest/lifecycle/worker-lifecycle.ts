@@ -12,7 +12,7 @@ import type { JobListeners } from '../handlers/job-listeners.js';
 import type { LifecycleOrder, Runtime } from './lifecycle-order.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 import type { MaintenanceScheduler } from './maintenance.scheduler.js';
-import type { RedisConnection } from '../connection/redis-connection.js';
+import type { ServerConnection } from '../connection/server-connection.js';
 
 /** How long the boot waits to see whether Redis is there, where it may go on without, in ms. */
 const LOOK_MS = 2_000;
@@ -34,7 +34,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   constructor(
     hooks: LifecycleOrder,
     private readonly options: ResolvedModuleOptions,
-    private readonly redis: RedisConnection,
+    private readonly redis: ServerConnection,
     private readonly queues: QueueRegistry,
     private readonly handlers: HandlerRegistry,
     private readonly maintenance: MaintenanceScheduler,
@@ -211,7 +211,9 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   private async stop(): Promise<void> {
     const { shutdownTimeoutMs } = this.options;
     this.drainBy = performance.now() + shutdownTimeoutMs;
-    await Promise.all([this.current?.stop(), this.maintenance.stop(shutdownTimeoutMs)]);
+    const stopped = Promise.all([this.current?.stop(), this.maintenance.stop(shutdownTimeoutMs)]);
+    this.redis.stopping?.(stopped);
+    await stopped;
     await this.handlers.close(this.leftMs);
   }
 

@@ -86,7 +86,7 @@ export class EnqueueBatcher {
   }
 
   private awaitEndOfTick(): void {
-    process.nextTick(() => this.endTick());
+    this.options.store.clock.soon(() => this.endTick());
   }
 
   /** Sends what waits once it is many: Redis adds those of a burst while the caller still makes the others. */

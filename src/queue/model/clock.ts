@@ -18,6 +18,8 @@ export interface Clock {
   monotonic(): number;
   setTimeout(task: () => void, ms: number): Timer;
   setInterval(task: () => void, ms: number): Timer;
+  /** Runs a task once the code that runs now has ended, before any timer. */
+  soon(task: () => void): void;
   /** Ends a timeout or an interval. */
   clear(timer: Timer | undefined): void;
   /** Returns a new job id or claim token. */
@@ -32,6 +34,7 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   setTimeout: (task, ms) => setTimeout(task, ms),
   setInterval: (task, ms) => setInterval(task, ms),
+  soon: (task) => process.nextTick(task),
   clear: (timer) => clearTimeout(timer as NodeJS.Timeout | undefined),
   randomId,
   random: () => Math.random(),

@@ -1,21 +1,7 @@
 // Enqueue: what a new job finds, and where it goes; see lua/job/enqueue.lua.
 import { EnqueueRejected, type EncodedJob, type EnqueueAnswer } from '../../queue/store/enqueue-call.js';
+import type { AskedOptions } from './asked-options.js';
 import type { Hash, MemoryQueue } from './memory-queue.js';
-
-/** The options of a job as a queue encodes them. */
-interface AskedOptions {
-  priority?: number;
-  max_attempts?: number;
-  max_crashes?: number;
-  expires_in_ms?: number;
-  delay_ms?: number;
-  run_at_ms?: number;
-  unique?: string;
-  unique_for?: 'pending' | 'unfinished' | number;
-  unique_replace?: boolean;
-  request?: string;
-  worker?: string;
-}
 
 /** @throws EnqueueRejected: nothing was written */
 export function enqueue(queue: MemoryQueue, jobs: readonly EncodedJob[]): EnqueueAnswer[] {
@@ -68,6 +54,7 @@ function add(queue: MemoryQueue, { id, name, payload }: EncodedJob, options: Ask
   }
   place(queue, id, job, options);
   queue.count('enqueued');
+  queue.host.observer?.enqueued(queue, id, options ?? {});
   return { id, outcome: 'new' };
 }
 
@@ -153,6 +140,7 @@ function replace(
   job.options ??= '{}';
   own(queue, owner, options);
   place(queue, owner, job, options);
+  queue.host.observer?.enqueued(queue, owner, options);
   return { id: owner, outcome: 'replaced', name };
 }
 

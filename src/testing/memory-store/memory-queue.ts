@@ -1,12 +1,22 @@
 // The state of one queue, and where its jobs stand. A job is the hash that it would be in Redis.
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
+import type { AskedOptions } from './asked-options.js';
 import { ScoredSet } from './scored-set.js';
 
 /** The fields of a job, as they are named and written in Redis. */
 export type Hash = Record<string, string>;
 
+/** Hears what happens to jobs, whether or not the queue has events. */
+export interface QueueObserver {
+  /** A job was added. @param asked the options of its enqueue, as they are encoded */
+  enqueued(queue: MemoryQueue, id: string, asked: AskedOptions): void;
+  /** An attempt or a job ended, or a job went back: as events say it. */
+  changed(queue: MemoryQueue, id: string, status: string): void;
+}
+
 /** What a queue needs of the server that keeps it. */
 export interface QueueHost {
+  observer?: QueueObserver;
   /** Returns the time of the server, in ms. */
   now(): number;
   /** A job of the queue can be claimed, or a wait would last too long. */
@@ -87,6 +97,7 @@ export class MemoryQueue {
   }
 
   emit(id: string, status: string): void {
+    this.host.observer?.changed(this, id, status);
     if (this.options.events !== 'off') {
       const name = this.job(id)?.name;
       this.host.publish(this.name, { id, status, ...(name !== undefined && { name }) });

@@ -1,6 +1,6 @@
 import type { JobEvent } from '../../queue/model/job-event.js';
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
-import { MemoryQueue, type QueueHost } from './memory-queue.js';
+import { MemoryQueue, type QueueHost, type QueueObserver } from './memory-queue.js';
 
 /** What waits for jobs of some queues, or for a nudge of its worker. */
 export interface Waiter {
@@ -12,6 +12,7 @@ export interface Waiter {
 
 /** What all stores of one test share, as processes share a Redis: the queues, who waits, and who listens. */
 export class MemoryServer implements QueueHost {
+  observer?: QueueObserver;
   private readonly queues = new Map<string, MemoryQueue>();
   /** Queues whose marker is set: a wait for one of them ends at once. */
   private readonly marked = new Set<string>();
@@ -30,6 +31,11 @@ export class MemoryServer implements QueueHost {
       this.queues.set(key, queue);
     }
     return queue;
+  }
+
+  /** Returns all queues that were opened here. */
+  get all(): MemoryQueue[] {
+    return [...this.queues.values()];
   }
 
   /** Sets the marker of a queue: it wakes one waiter. */
@@ -67,6 +73,11 @@ export class MemoryServer implements QueueHost {
       this.waiters.add(waiter);
     }
     return () => this.waiters.delete(waiter);
+  }
+
+  /** Forgets the waits of a worker whose process is gone. */
+  disconnect(worker: string): void {
+    [...this.waiters].filter((each) => each.worker === worker).forEach((each) => this.waiters.delete(each));
   }
 
   publish(queue: string, event: JobEvent): void {

@@ -178,6 +178,9 @@ export function redrive(queue: MemoryQueue, ids: readonly string[], payload: str
 /** Deletes all old jobs of one place in one step: the cost of a test is no concern. */
 export function clean(queue: MemoryQueue, place: JobStatus | 'prioritized', olderThanMs: number, limit: number) {
   const latest = queue.now - olderThanMs;
+  if (place === 'completed' || place === 'cancelled') {
+    return cleanHistory(queue, place, latest, limit);
+  }
   const ids = idsOf(queue, place)
     .filter((id) => ageStart(queue.job(id)!, place) <= latest)
     .slice(0, limit);
@@ -187,11 +190,32 @@ export function clean(queue: MemoryQueue, place: JobStatus | 'prioritized', olde
       endWindow(queue, id, job);
       queue.count('removed');
     } else {
-      removeFirst(queue[job.status as 'completed'], id);
+      removeFirst(queue.failed, id);
     }
     destroy(queue, id, job);
   }
   return { deleted: ids.length, next: ids.length === limit ? 0 : undefined };
+}
+
+/** From the oldest on. An id that is forgotten, or in use again, only leaves the list. */
+function cleanHistory(queue: MemoryQueue, place: 'completed' | 'cancelled', latest: number, limit: number) {
+  const history = queue[place];
+  let deleted = 0;
+  for (let i = 0; i < limit; i++) {
+    const id = history.at(-1);
+    const job = id === undefined ? undefined : queue.job(id);
+    const isMine = job?.status === place;
+    const isOld = isMine && ageStart(job, place) <= latest;
+    if (id === undefined || (isMine && !isOld && history.indexOf(id) === history.length - 1)) {
+      return { deleted, next: undefined };
+    }
+    history.pop();
+    if (isOld) {
+      destroy(queue, id, job);
+      deleted++;
+    }
+  }
+  return { deleted, next: 0 };
 }
 
 function idsOf(queue: MemoryQueue, place: JobStatus | 'prioritized'): string[] {
@@ -200,8 +224,6 @@ function idsOf(queue: MemoryQueue, place: JobStatus | 'prioritized'): string[] {
     prioritized: queue.prioritized.members(),
     scheduled: queue.scheduled.members(),
     failed: queue.dead.members(),
-    completed: queue.completed.toReversed(),
-    cancelled: queue.cancelled.toReversed(),
   };
   const status = place === 'prioritized' ? 'pending' : place;
   return [...new Set(places[place] ?? [])].filter((id) => queue.job(id)?.status === status);

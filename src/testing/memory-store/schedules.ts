@@ -175,6 +175,7 @@ function addJob(queue: MemoryQueue, jobId: string, id: string, schedule: Hash) {
   own(queue, jobId, options);
   queue.toBack(jobId, job);
   queue.count('enqueued');
+  queue.host.observer?.enqueued(queue, jobId, options);
   return { answer: 'added' as const, jobId, name: schedule.name! };
 }
 

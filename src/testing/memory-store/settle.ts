@@ -107,7 +107,6 @@ function failOne(queue: MemoryQueue, job: Hash, { id, error, final, backoffMs, b
 const FIRST_RELEASE: Record<string, ReleaseOutcome> = {
   pending: 'released',
   scheduled: 'released',
-  failed: 'failed',
   cancelled: 'cancelled',
 };
 
@@ -239,17 +238,27 @@ function isBuriedByCrash(queue: MemoryQueue, id: string, job: Hash, attempts: nu
   const { maxAttempts, maxCrashes } = limitsOf(queue, job);
   const crashes = Number(job.crashes);
   if (crashes >= maxCrashes) {
-    bury(queue, id, job, `${reason}: it crashed its worker ${crashes} times (maxCrashes ${maxCrashes})`);
+    bury(
+      queue,
+      id,
+      job,
+      `${reason}: it crashed its worker ${crashes} times (maxCrashes ${maxCrashes})${named(job)}`,
+    );
     return true;
   }
   if (attempts >= maxAttempts) {
-    bury(queue, id, job, `${reason} on attempt ${attempts} (maxAttempts ${maxAttempts})`);
+    bury(queue, id, job, `${reason} on attempt ${attempts} (maxAttempts ${maxAttempts})${named(job)}`);
     return true;
   }
   if (crashes + 1 >= maxCrashes) {
     job.last_chance = '1';
   }
   return false;
+}
+
+/** The name in the spelling of cjson. */
+function named({ name }: Hash): string {
+  return name === undefined ? '' : `; its name is ${JSON.stringify(name).replaceAll('/', '\\/')}`;
 }
 
 /** The job's own limits, else those of its handler as the workers announced them, else the queue's. */

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../../queue/model/clock.js';
+import { turn } from './real-time.js';
 
 interface Pending {
   at: number;
@@ -41,6 +42,10 @@ export class VirtualClock implements Clock {
     return this.add(task, Math.max(1, ms), Math.max(1, ms));
   }
 
+  soon(task: () => void): void {
+    void Promise.resolve().then(task);
+  }
+
   clear(timer: Timer | undefined): void {
     this.pending.delete(timer as unknown as Pending);
   }
@@ -65,12 +70,12 @@ export class VirtualClock implements Clock {
   /** Moves on by `ms`: each timer that comes due fires at its time, once all that follows from those before has happened. */
   async advance(ms: number): Promise<void> {
     const until = this.time + ms;
-    await settled();
+    await turn();
     while (await this.fireNext(until)) {
       // The next timer may have been set by this one.
     }
     this.time = until;
-    await settled();
+    await turn();
   }
 
   /** Fires the next timer, at most at `until`. Returns whether there was one. */
@@ -85,27 +90,42 @@ export class VirtualClock implements Clock {
       return false;
     }
     this.time = Math.max(this.time, next.at);
-    if (next.everyMs === undefined) {
-      this.pending.delete(next);
-    } else {
-      next.at += next.everyMs;
-      next.order = this.order++;
-    }
-    next.task();
-    await settled();
+    this.fire(next);
+    await turn();
     return true;
+  }
+
+  /**
+   * Moves to a time as a process does that slept until then: each timer that came due meanwhile fires once, at that time.
+   *
+   * @param untilMs by this clock
+   */
+  async jump(untilMs: number): Promise<void> {
+    const due = [...this.pending].filter(({ at }) => at <= untilMs);
+    this.time = Math.max(this.time, untilMs);
+    for (const timer of due.toSorted((a, b) => a.at - b.at || a.order - b.order)) {
+      if (this.pending.has(timer)) {
+        timer.at = this.time; // those that missed turns miss them for good
+        this.fire(timer);
+        await turn();
+      }
+    }
+    await turn();
+  }
+
+  private fire(timer: Pending): void {
+    if (timer.everyMs === undefined) {
+      this.pending.delete(timer);
+    } else {
+      timer.at += timer.everyMs;
+      timer.order = this.order++;
+    }
+    timer.task();
   }
 
   private add(task: () => void, ms: number, everyMs?: number): Timer {
     const timer = { at: this.time + ms, order: this.order++, task, everyMs, unref: () => timer };
     this.pending.add(timer);
     return timer;
-  }
-}
-
-/** Resolves once promises and ticks have nothing more to do. */
-async function settled(): Promise<void> {
-  for (let i = 0; i < 3; i++) {
-    await new Promise((resolve) => setImmediate(resolve));
   }
 }

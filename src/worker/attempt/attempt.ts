@@ -157,7 +157,12 @@ export class Attempt implements Completion {
 
   private watchWhereAborted(): void {
     if (this.runs && this.job.abortReason) {
-      this.watch ??= new StuckWatch(this.job, () => this.owner.reportStuck(this), this.owner.observer.warn);
+      this.watch ??= new StuckWatch(
+        this.job,
+        () => this.owner.reportStuck(this),
+        this.owner.observer.warn,
+        this.owner.clock,
+      );
     }
   }
 
@@ -255,6 +260,7 @@ export class Attempt implements Completion {
         this.claim.options.backoff ?? this.handler.backoff,
         this.claim.attempt,
         error,
+        this.owner.clock.random(),
       );
     } catch (fault) {
       // The user's backoff function is broken: its own error must not hide the one of the job.

@@ -73,7 +73,7 @@ export class Heartbeat {
 
   /** The claims under way for so long that their jobs, which are not known here yet, need more time. */
   private lateBatches(): ClaimUnderWay[] {
-    const latest = performance.now() - this.intervalMs;
+    const latest = this.runner.clock.monotonic() - this.intervalMs;
     return [...this.runner.claimsUnderWay.values()].filter(({ askedAtMs }) => askedAtMs <= latest);
   }
 

@@ -1,3 +1,4 @@
+import type { Clock, Timer } from '../../queue/model/clock.js';
 import type { Job } from '../handlers/job.js';
 
 /**
@@ -26,8 +27,8 @@ export interface StuckJob {
  * again every minute until it ends. No process is kept from its exit by it.
  */
 export class StuckWatch {
-  private readonly sinceMs = performance.now();
-  private timer: NodeJS.Timeout;
+  private readonly sinceMs: number;
+  private timer: Timer;
   private told = false;
 
   /** @param report tells it the first time, with its event */
@@ -35,8 +36,11 @@ export class StuckWatch {
     private readonly job: Pick<Job, 'queue' | 'id' | 'name' | 'attempt' | 'abortReason'>,
     private readonly report: () => void,
     private readonly warn: (message: string) => void,
+    private readonly clock: Clock,
   ) {
-    this.timer = setTimeout(() => this.tell(), STUCK_AFTER_MS).unref();
+    this.sinceMs = clock.monotonic();
+    this.timer = clock.setTimeout(() => this.tell(), STUCK_AFTER_MS);
+    this.timer.unref();
   }
 
   /** Undefined until it was told of. */
@@ -55,12 +59,13 @@ export class StuckWatch {
 
   /** Tells nothing more. */
   stop(): void {
-    clearTimeout(this.timer);
+    this.clock.clear(this.timer);
   }
 
   private tell(): void {
     this.told = true;
-    this.timer = setInterval(() => this.tellAgain(), AGAIN_MS).unref();
+    this.timer = this.clock.setInterval(() => this.tellAgain(), AGAIN_MS);
+    this.timer.unref();
     this.report();
   }
 
@@ -75,7 +80,7 @@ export class StuckWatch {
   }
 
   private get forMs(): number {
-    return performance.now() - this.sinceMs;
+    return this.clock.monotonic() - this.sinceMs;
   }
 
   private get seconds(): number {

@@ -45,12 +45,10 @@ export class Sweeper {
     /** Hears of each job that lost its worker for the last time; absent while nobody listens. */
     private readonly emit?: WorkerEventListener,
     private readonly failures = new FailureLog(SafeLogger.of(logger)),
+    /** The queues of an app may become known later. */
+    private readonly clock: Clock = queues[0]?.store.clock ?? systemClock,
   ) {
     this.foreignClients = new ForeignClients(logger);
-  }
-
-  private get clock(): Clock {
-    return this.queues[0]?.store.clock ?? systemClock;
   }
 
   start(): void {

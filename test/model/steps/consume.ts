@@ -7,7 +7,6 @@ import { complete, extend, fail, log, progress, release } from '../rules/settle.
 import { oneOf, pick, step, type Step } from '../step.js';
 import type { RealQueue } from '../real-queue.js';
 import { MINUTE } from './units.js';
-import { inside } from '../../support/queue/inside.js';
 
 function claimStep(text: string, count: number, take: (real: RealQueue) => Promise<ClaimedJob[]>): Step {
   return step(text, {
@@ -110,10 +109,7 @@ const advances = fc.tuple(which, fc.nat(100)).map(([number, percent]) =>
   onClaim(
     `progress(${percent})`,
     number,
-    async (real, ticket) => {
-      const scripts = await inside(real.queue).scripts();
-      return inside(real.queue).runner.run(scripts.progress(ticket, JSON.stringify({ percent })));
-    },
+    (real, ticket) => real.queue.exec((calls) => calls.progress(ticket, JSON.stringify({ percent }))),
     (model, ticket) => progress(model, ticket, { percent }),
   ),
 );
@@ -124,10 +120,9 @@ const logs = fc
     onClaim(
       `log(${JSON.stringify(lines)})`,
       number,
-      async (real, ticket) => {
-        const scripts = await inside(real.queue).scripts();
+      (real, ticket) => {
         const texts = lines.map((line) => JSON.stringify(line));
-        return inside(real.queue).runner.run(scripts.log(ticket, 3, texts));
+        return real.queue.exec((calls) => calls.log(ticket, 3, texts));
       },
       (model, ticket) => log(model, ticket, 3, lines),
     ),

@@ -8,7 +8,6 @@ import { reclaim, tidy } from '../rules/sweep.js';
 import { oneOf, pick, refusedOption, step, type Step } from '../step.js';
 import { onJob, whichJob } from './on-job.js';
 import { MINUTE } from './units.js';
-import { inside } from '../../support/queue/inside.js';
 
 const onOne = fc
   .tuple(whichJob, fc.constantFrom('cancel', 'cancel', 'remove', 'discard', 'redrive'))
@@ -47,7 +46,7 @@ const reschedules = fc.tuple(whichJob, fc.oneof(delays, times)).map(([number, { 
     `reschedule(${by}: ${ms / MINUTE} min)`,
     number,
     async (real, id) => {
-      const start = by === 'delayMs' ? { delayMs: ms } : { runAt: new Date((await real.state.now()) + ms) };
+      const start = by === 'delayMs' ? { delayMs: ms } : { runAt: new Date((await real.now()) + ms) };
       return real.queue.reschedule(id, start).catch(refusedOption);
     },
     (model, id) => reschedule(model, id, by, ms),
@@ -139,11 +138,11 @@ const reclaims = fc.constantFrom(1, 2, 500).map((limit) =>
 
 const sweeps = fc.constantFrom(
   step('promote(2)', {
-    does: async (real) => inside(real.queue).runner.run((await inside(real.queue).scripts()).promote(2)),
+    does: (real) => real.queue.exec((calls) => calls.promote(2)),
     says: (model) => promote(model, 2),
   }),
   step('tidy', {
-    does: async (real) => inside(real.queue).runner.run((await inside(real.queue).scripts()).tidy(500)),
+    does: (real) => real.queue.exec((calls) => calls.tidy(500)),
     says: (model) => {
       tidy(model);
       return false;

@@ -99,7 +99,7 @@ function ruled(model: QueueModel, real: RealQueue, [value, asked]: [unknown, Mod
 }
 
 async function enqueueIt(real: RealQueue, jobs: [unknown, ModelEnqueueOptions][], verb: 'enqueue' | 'enqueueMany') {
-  const now = await real.state.now();
+  const now = await real.now();
   const requests = jobs.map(([value, asked]) => ({ payload: value, ...optionsOf(asked, now) }));
   if (verb === 'enqueueMany') {
     return real.queue.enqueueMany(requests);

@@ -13,7 +13,6 @@ import {
   type ScheduleSettings,
 } from '../rules/schedules.js';
 import { oneOf, step, type Step } from '../step.js';
-import { TestSchedules } from '../../support/queue/schedules.js';
 import { MINUTE } from './units.js';
 
 const DAY = 24 * 60 * MINUTE;
@@ -47,7 +46,7 @@ const upserts = fc.tuple(ids, settings).map(([id, asked]) =>
 const falls = fc.tuple(ids, fc.constantFrom(1, 1, 45)).map(([id, minutes]) =>
   step(`schedule ${id} is due since ${minutes} min`, {
     when: (model) => model.schedules.get(id)?.dueAt !== undefined,
-    does: (real) => new TestSchedules(real.state).makeDue(id, minutes * MINUTE),
+    does: (real) => real.makeDue(id, minutes * MINUTE),
     says: (model, due) => {
       model.schedules.get(id)!.dueAt = due + model.passed;
       return due;

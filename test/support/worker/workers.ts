@@ -1,5 +1,5 @@
 // Queues and workers of one test. Workers are stopped after it, and then every queue is held against the invariants.
-import { afterEach, expect } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect } from '@jest/globals';
 import type { Redis, RedisOptions } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
@@ -9,7 +9,11 @@ import { Worker } from '#worker/worker.js';
 import type { WorkerOptions, WorkerQueue } from '#worker/worker-options.js';
 import type { WorkerEvent } from '#worker/attempt/worker-event.js';
 import { atMost } from '../queue/bounds.js';
+import type { QueueStore } from '#queue/store/queue-store.js';
+import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import type { MemoryCalls } from '#testing/memory-store/memory-calls.js';
 import { violations } from '../queue/invariants.js';
+import { memoryViolations } from '../queue/memory-invariants.js';
 import { connect, uniqueQueueName } from '../redis/redis.js';
 import { eventually, within } from '../faults/wait.js';
 import { inside } from '../queue/inside.js';
@@ -18,6 +22,8 @@ const workers = new Set<TestWorker>();
 const queues = new Set<JobQueue>();
 const broken = new WeakSet<JobQueue>();
 let shared: Redis | undefined;
+/** Where queues of a test are kept that names no client: on the shared server, unless a test says otherwise. */
+let memory: MemoryStore | undefined;
 
 afterEach(async () => {
   await Promise.all([...workers].map((each) => each.worker.stop({ timeoutMs: 2_000 })));
@@ -26,14 +32,34 @@ afterEach(async () => {
   queues.clear();
   used.forEach((queue) => queue.close());
   for (const queue of used.filter((each) => !broken.has(each))) {
-    expect(await violations(inside(queue).connection.client as Redis, await inside(queue).scripts())).toEqual([]);
+    expect(await violationsOf(queue)).toEqual([]);
   }
 });
+
+async function violationsOf(queue: JobQueue): Promise<string[]> {
+  if (queue.store instanceof MemoryStore) {
+    return memoryViolations(((await queue.calls()) as MemoryCalls).queue);
+  }
+  return violations(inside(queue).connection.client as Redis, await inside(queue).scripts());
+}
+
+/** Describes the same of queues on Redis and of queues in memory. */
+export function onEachStore(name: string, tests: () => void): void {
+  describe.each(['on Redis', 'in memory'])(`${name} (%s)`, (place) => {
+    beforeEach(() => {
+      memory = place === 'in memory' ? new MemoryStore() : undefined;
+    });
+    afterEach(() => {
+      memory = undefined;
+    });
+    tests();
+  });
+}
 
 /** A queue that nobody else uses, on the shared server or on `redis`. */
 export function newQueue(
   options: QueueOptions = {},
-  redis: Redis = (shared ??= connect()),
+  redis: Redis | QueueStore = memory ?? (shared ??= connect()),
   name = uniqueQueueName(),
 ): JobQueue {
   const queue = new JobQueue(redis, name, options);

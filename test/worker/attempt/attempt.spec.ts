@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { runInNewContext } from 'node:vm';
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { InvalidPayloadError, NonRetryableError, RetryLaterError } from '#queue/model/errors.js';
 import type { Job } from '#worker/handlers/job.js';
 import { gate } from '../../support/faults/wait.js';
-import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
-describe('what a handler returns', () => {
+onEachStore('what a handler returns', () => {
   it.each([
     ['an object, at once', () => ({ sent: true }), { sent: true }],
     ['a promise', () => Promise.resolve([1, 'two']), [1, 'two']],
@@ -50,7 +50,7 @@ describe('what a handler returns', () => {
   });
 });
 
-describe('what a handler throws', () => {
+onEachStore('what a handler throws', () => {
   it.each([
     ['an error, at once', () => raise(new TypeError('no address')), 'TypeError', 'no address'],
     ['an error, later', () => Promise.reject(new RangeError('too far')), 'RangeError', 'too far'],
@@ -134,7 +134,7 @@ describe('what a handler throws', () => {
   });
 });
 
-describe('what a handler sees', () => {
+onEachStore('what a handler sees', () => {
   it('is the job as it was enqueued, and its claim', async () => {
     const queue = newQueue();
     const seen = gate<Job<{ to: string }>>();
@@ -181,7 +181,7 @@ function unreadable(): Error {
   });
 }
 
-describe('the async context of a job', () => {
+onEachStore('the async context of a job', () => {
   it.each([
     ['ended', 1, 2],
     ['began', 3, 0],

@@ -1,10 +1,10 @@
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
-import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 const HOUR = 3_600_000;
 
-describe('backoff', () => {
+onEachStore('backoff', () => {
   it('of the job comes before that of the handler before that of the queue', async () => {
     const queue = newQueue({ backoff: 3 * HOUR });
     const handlers = { own: { handle: fail, backoff: 2 * HOUR }, none: fail };

@@ -6,10 +6,11 @@ import type { Job } from '#worker/handlers/job.js';
 import { HandlerTimeoutError } from '#worker/attempt/worker-errors.js';
 import { connect } from '../../support/redis/redis.js';
 import { eventually, gate } from '../../support/faults/wait.js';
-import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
+import { claimEnd, expireClaim } from '../../support/queue/claim-times.js';
 import { inside } from '../../support/queue/inside.js';
 
-describe('the heartbeat', () => {
+onEachStore('the heartbeat', () => {
   it('lets a job run longer than the visibility timeout', async () => {
     const queue = newQueue({ visibilityMs: 600 });
     const { id } = await queue.enqueue({});
@@ -37,7 +38,7 @@ describe('the heartbeat', () => {
   });
 });
 
-describe('a claim that is lost', () => {
+onEachStore('a claim that is lost', () => {
   it('aborts the signal at the next heartbeat, and nothing is settled', async () => {
     const queue = newQueue({ visibilityMs: 300 });
     const { id } = await queue.enqueue({});
@@ -143,7 +144,7 @@ describe('a claim that is lost', () => {
     const finish = gate();
     const worker = await startWorker(queue, () => finish.promise);
     await worker.event('started');
-    await expire(queue, id);
+    await expireClaim(queue, id);
     finish.open();
     await worker.event('completed');
     expect(await queue.get(id)).toMatchObject({ status: 'completed', attempts: 1 });
@@ -196,7 +197,7 @@ describe('a cancel', () => {
   });
 });
 
-describe('timeoutMs', () => {
+onEachStore('timeoutMs', () => {
   it.each([
     ['of the job', { timeoutMs: 20 }, undefined],
     ['of the handler', {}, 20],
@@ -300,7 +301,7 @@ describe('timeoutMs', () => {
   });
 });
 
-describe('a handler that goes on although its signal was aborted', () => {
+onEachStore('a handler that goes on although its signal was aborted', () => {
   it('is reported as stuck, once, whatever aborted it', async () => {
     const queue = newQueue({ visibilityMs: 900, maxAttempts: 1 });
     const finish = gate();
@@ -336,19 +337,11 @@ function countBeats(queue: JobQueue): { begun: number } {
 
 /** Waits until heartbeats have put off the end of a claim by so much. */
 async function lengthened(queue: JobQueue, id: string, byMs: number): Promise<void> {
-  const { keys } = await inside(queue).scripts();
-  const end = async () => Number(await inside(queue).connection.client.zscore(keys.claims, id));
-  const first = await end();
-  await eventually(async () => (await end()) >= first + byMs);
-}
-
-/** As if the worker had been silent for an hour. */
-async function expire(queue: JobQueue, id: string): Promise<void> {
-  const { keys } = await inside(queue).scripts();
-  await inside(queue).connection.client.zadd(keys.claims, 'XX', Date.now() - 3_600_000, id);
+  const first = await claimEnd(queue, id);
+  await eventually(async () => (await claimEnd(queue, id)) >= first + byMs);
 }
 
 async function takeBack(queue: JobQueue, id: string): Promise<void> {
-  await expire(queue, id);
+  await expireClaim(queue, id);
   expect((await queue.reclaim()).reclaimed).toMatchObject([{ id }]);
 }

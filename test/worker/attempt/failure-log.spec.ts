@@ -6,7 +6,7 @@ import { SafeLogger } from '#queue/model/safe-logger.js';
 import { FailureLog } from '#worker/attempt/failure-log.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
-import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 import { inside } from '../../support/queue/inside.js';
 
 /** A logger that keeps its lines, each with its level. */
@@ -21,7 +21,7 @@ function failOnce({ payload, attempt }: Job<{ final: boolean }>): void {
   if (attempt === 1) throw new Error('once');
 }
 
-describe('a handler that throws', () => {
+onEachStore('a handler that throws', () => {
   it('is logged at warn while the job is tried again, and at error once it is a dead letter', async () => {
     const queue = newQueue({ maxAttempts: 2, backoff: 5 });
     const { lines, logger } = keptLog();

@@ -1,8 +1,8 @@
 // Nothing that a handler throws or returns, and no listener or logger, keeps an attempt from its settlement.
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { RetryLaterError } from '#queue/model/errors.js';
 import { gate } from '../../support/faults/wait.js';
-import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 import { inside } from '../../support/queue/inside.js';
 
 const BRAND = Symbol.for('nest-job-queue:brand');
@@ -31,7 +31,7 @@ function retryLater(delayMs: unknown): unknown {
 
 const throwingGetter = (key: string) => Object.defineProperty({ [BRAND]: 'RetryLaterError' }, key, { get: raise });
 
-describe('a thrown error that only looks like a RetryLaterError fails its attempt', () => {
+onEachStore('a thrown error that only looks like a RetryLaterError fails its attempt', () => {
   it.each<[string, unknown]>([
     ['with NaN', retryLater(Number.NaN)],
     ['with Infinity', retryLater(Infinity)],
@@ -57,7 +57,7 @@ describe('a thrown error that only looks like a RetryLaterError fails its attemp
   });
 });
 
-describe('a returned value that cannot be read fails its attempt', () => {
+onEachStore('a returned value that cannot be read fails its attempt', () => {
   it.each<[string, () => unknown]>([
     ['with a then that throws', () => new Proxy({}, { get: raise })],
     [

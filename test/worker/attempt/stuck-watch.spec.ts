@@ -2,9 +2,10 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { resolveThread } from '#nest/handlers/thread-option.js';
 import type { HandlerFunction } from '#worker/handlers/handler.js';
+import { systemClock } from '#queue/model/clock.js';
 import { STUCK_AFTER_MS, StuckWatch } from '#worker/attempt/stuck-watch.js';
 import { eventually, gate } from '../../support/faults/wait.js';
-import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 /** A watch of a handler whose job was cancelled right now, and what it says. */
 function watched() {
@@ -20,6 +21,7 @@ function watched() {
     job,
     () => said.push('reported'),
     (message) => said.push(message),
+    systemClock,
   );
   return { watch, said };
 }
@@ -69,7 +71,7 @@ describe('the watch of a handler whose signal was aborted', () => {
   });
 });
 
-describe('a worker', () => {
+onEachStore('a worker', () => {
   it('reports a handler that ignores its timeout without waiting for a heartbeat, and lists its job until it ends', async () => {
     // A heartbeat every 20 minutes.
     const [queue, stopped] = [newQueue({ visibilityMs: 3_600_000 }), newQueue({ visibilityMs: 3_600_000 })];

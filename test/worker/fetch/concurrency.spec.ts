@@ -1,7 +1,7 @@
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { Job } from '#worker/handlers/job.js';
-import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 import { eventually, gate, sleep } from '../../support/faults/wait.js';
 
 /**
@@ -33,7 +33,7 @@ class Load {
   };
 }
 
-describe('concurrency', () => {
+onEachStore('concurrency', () => {
   it.each([1, 3, 10])('%i of a queue is reached, and never exceeded', async (perQueue) => {
     const queue = newQueue();
     await fill(queue, 300);
@@ -140,7 +140,7 @@ describe('concurrency', () => {
   });
 });
 
-describe('order (I8)', () => {
+onEachStore('order (I8)', () => {
   it('is that of the enqueues with one worker and one slot', async () => {
     const queue = newQueue();
     await fill(queue, 200);

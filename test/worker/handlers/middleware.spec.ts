@@ -15,7 +15,7 @@ import {
 import { defineHandler } from '#worker/handlers/define-handler.js';
 import type { Job } from '#worker/handlers/job.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
-import { newQueue, startWorker, TestWorker } from '../../support/worker/workers.js';
+import { TestWorker, newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 /** A queue whose enqueues pass the middleware. */
 function queueWith(...middleware: EnqueueMiddleware[]): JobQueue {
@@ -44,7 +44,7 @@ function noting(name: string, notes: string[]): AttemptMiddleware {
   };
 }
 
-describe('around an attempt', () => {
+onEachStore('around an attempt', () => {
   it('the first is outermost, inside are schemas and handler, and the result is what it returns', async () => {
     const queue = newQueue();
     const Add = defineJob(queue.name, { payload: z.object({ n: z.coerce.number() }), result: z.number() });

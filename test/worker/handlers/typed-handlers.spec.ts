@@ -1,9 +1,9 @@
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { defineJob } from '#queue/enqueue/define-job.js';
 import { defineHandler } from '#worker/handlers/define-handler.js';
 import type { HandlerOptions } from '#worker/handlers/handler.js';
-import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 const Remind = defineJob('remind', {
   payload: z.object({ at: z.coerce.date(), times: z.number().default(1) }),
@@ -14,7 +14,7 @@ function fail(): never {
   throw new Error('no');
 }
 
-describe('a handler of a definition', () => {
+onEachStore('a handler of a definition', () => {
   it('gets the payload as its schema reads it', async () => {
     const queue = newQueue();
     const seen: unknown[] = [];

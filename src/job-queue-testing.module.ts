@@ -1,0 +1,60 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { JobQueueModule, type JobQueueModuleExtras } from './job-queue.module.js';
+import { STORE_OVERRIDE } from './nest/connection/server-connection.js';
+import type { JobQueueModuleOptions } from './nest/options/job-queue.options.js';
+import { JobQueueTesting, type JobQueueTestingOptions } from './testing/module/job-queue-testing.js';
+
+/**
+ * Takes the place of JobQueueModule in a test: handlers, services and queues do on it what they do in production, in the
+ * memory of the process and by a clock that the test moves. Opens no connection and no port, and no timer of it keeps the
+ * process.
+ *
+ * @example
+ * const moduleRef = await Test.createTestingModule({
+ *   imports: [JobQueueTestingModule.forTest()],
+ *   providers: [SignUpService, EmailHandler],
+ * }).compile();
+ * await moduleRef.init();
+ * const testing = moduleRef.get(JobQueueTesting);
+ */
+@Module({})
+export class JobQueueTestingModule {
+  /**
+   * Replaces `JobQueueModule.forRoot(options)`.
+   *
+   * @param options as of `JobQueueModule.forRoot`; `redis` is not used
+   * @throws InvalidOptionError
+   * @example overrideModule(Jobs).useModule(JobQueueTestingModule.forTest({ maxAttempts: 3 })) // Jobs = JobQueueModule.forRoot(…)
+   */
+  static forTest(
+    options: Omit<JobQueueModuleOptions, 'redis' | 'requireRedis' | 'audit'> & JobQueueModuleExtras = {},
+    testing: JobQueueTestingOptions = {},
+  ): DynamicModule {
+    const { imports: _none, ...definition } = this.forApp(testing);
+    return {
+      ...definition,
+      imports: [JobQueueModule.forRoot(options)],
+      exports: [...definition.exports!, JobQueueModule],
+    };
+  }
+
+  /**
+   * Puts the queues of an app in memory: imported beside the app's own module, whose `JobQueueModule.forRoot` keeps its
+   * options.
+   *
+   * @throws InvalidOptionError
+   * @example Test.createTestingModule({ imports: [AppModule, JobQueueTestingModule.forApp()] })
+   */
+  static forApp(testing: JobQueueTestingOptions = {}): DynamicModule {
+    return {
+      module: JobQueueTestingModule,
+      global: true,
+      imports: [],
+      providers: [
+        { provide: JobQueueTesting, useFactory: () => new JobQueueTesting(testing) },
+        { provide: STORE_OVERRIDE, useExisting: JobQueueTesting },
+      ],
+      exports: [JobQueueTesting, STORE_OVERRIDE],
+    };
+  }
+}

@@ -1,0 +1,43 @@
+import type { ServerFinding } from '../../queue/doctor/server-audit.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import type { SafeLogger } from '../../queue/model/safe-logger.js';
+import type { QueueStore } from '../../queue/store/queue-store.js';
+import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
+
+/** The way of the app to the server of its queues: Redis, or in a test the memory of the process. */
+export interface ServerConnection {
+  readonly store: QueueStore;
+  readonly connection: {
+    readonly logger: SafeLogger;
+    whenReady(): Promise<void>;
+    /** Tells whether the server is connected: now, and at each change. */
+    watch(tell: (connected: boolean) => void): void;
+  };
+  readonly ready: boolean;
+  readonly isClosed: boolean;
+  /** Where the server is, without a password. */
+  readonly address: string;
+
+  /** @throws RedisUnsuitableError where the server is unsuitable, or not there in time */
+  require(timeoutMs: number): Promise<void>;
+  /** Waits until the server is there and suitable; false where it is not there for now. */
+  reach(timeoutMs: number): Promise<boolean>;
+  /** @throws RedisUnsuitableError without an answer in time */
+  answer<Value>(timeoutMs: number, waitMs: number, ask: () => Promise<Value>): Promise<Value>;
+  /** Asks at once: does not wait for the server to be there. */
+  answerNow<Value>(timeoutMs: number, ask: () => Promise<Value>): Promise<Value>;
+  ping(): Promise<void>;
+  /** Returns what endangers jobs on the server. */
+  audit(queues: readonly JobQueue[]): Promise<ServerFinding[]>;
+  /** Hears that the worker of the app is being stopped, until the promise settles. */
+  stopping?(stopped: Promise<unknown>): void;
+  close(timeoutMs?: number): Promise<void>;
+}
+
+/** Puts another server in the place of Redis. A global module provides it; `nest-job-queue/testing` does. */
+export interface StoreOverride {
+  connect(logger: SafeLogger): ServerConnection;
+  adjust(options: ResolvedModuleOptions): ResolvedModuleOptions;
+}
+
+export const STORE_OVERRIDE: symbol = Symbol.for('nest-job-queue:store-override');

@@ -1,0 +1,111 @@
+import type { ModuleMetadata, Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { InvalidOptionError } from './queue/model/errors.js';
+import type { JobMetadata } from './queue/model/metadata.js';
+import { show } from './queue/model/names.js';
+import { checkKnown } from './queue/model/validate-options.js';
+import { JobQueueTestingModule } from './job-queue-testing.module.js';
+import { HandlerRegistry } from './nest/handlers/handler-registry.js';
+import type { JobQueueModuleOptions } from './nest/options/job-queue.options.js';
+import { JobQueueService } from './nest/service/job-queue.service.js';
+import { JobQueueTesting } from './testing/module/job-queue-testing.js';
+import type { JobQueueMiddleware } from './worker/handlers/attempt-middleware.js';
+
+/** Options of `runHandler`: the made-up job, and what is provided beside the handler. */
+export interface RunHandlerOptions extends Pick<ModuleMetadata, 'imports' | 'providers'> {
+  /** The name of the job, where the class handles several. Default: the only one. */
+  name?: string;
+  /** Which attempt the job is on, from 1. Default 1. */
+  attempt?: number;
+  /** How many attempts the job has. Default: as many as `attempt`, so that a failure is the last. */
+  maxAttempts?: number;
+  /** What the enqueue gave along. */
+  metadata?: JobMetadata;
+  /** Options of `JobQueueModule.forRoot`, such as `middleware`. */
+  jobs?: Omit<JobQueueModuleOptions, 'redis' | 'requireRedis' | 'audit'>;
+}
+
+/**
+ * Runs one attempt of a handler with a made-up job, by the path of production: its schema, the middleware, its timeout.
+ *
+ * @param handler the class of the handler, made by Nest with `providers`, or an instance of it
+ * @returns what the handler returned
+ * @throws what the handler threw; InvalidOptionError for a class without `@JobHandler`
+ * @example
+ * const result = await runHandler(EmailHandler, { to: 'ada@example.com' }, { providers: [{ provide: Mailer, useValue: mailer }] });
+ */
+export async function runHandler<Result = unknown>(
+  handler: Type | object,
+  payload: unknown,
+  options: RunHandlerOptions = {},
+): Promise<Result> {
+  checkKnown('runHandler', options, ['name', 'attempt', 'maxAttempts', 'metadata', 'imports', 'providers', 'jobs']);
+  const { attempt = 1, maxAttempts = attempt, metadata } = options;
+  const outcome: { result?: unknown; error?: unknown } = {};
+  const app = await NestFactory.createApplicationContext(moduleOf(handler, options, keep(outcome)), {
+    logger: false,
+    abortOnError: false,
+  });
+  try {
+    const { queue, name } = jobOf(app.get(HandlerRegistry, { strict: false }), handler, options.name);
+    const testing = app.get(JobQueueTesting);
+    const jobs = app.get(JobQueueService);
+    const job = { queue, name, attempt };
+    await testing.runAttempt(job, () =>
+      jobs.enqueue(name, payload, { queue, maxAttempts, ...(metadata && { metadata }) }),
+    );
+    if ('error' in outcome || testing.errors.length > 0) {
+      throw outcome.error ?? testing.errors[0]!.error;
+    }
+    return outcome.result as Result;
+  } finally {
+    await app.close();
+  }
+}
+
+function moduleOf(
+  handler: Type | object,
+  { jobs, imports, providers }: RunHandlerOptions,
+  keeps: JobQueueMiddleware,
+) {
+  const provider =
+    typeof handler === 'function' ? (handler as Type) : { provide: handler.constructor, useValue: handler };
+  const middleware = [...(jobs?.middleware ?? []), keeps];
+  return {
+    module: class HandlerUnderTest {},
+    imports: [JobQueueTestingModule.forTest({ ...jobs, middleware }), ...(imports ?? [])],
+    providers: [provider, ...(providers ?? [])],
+  };
+}
+
+/** Innermost, so that what the handler returns is not yet JSON. */
+function keep(outcome: { result?: unknown; error?: unknown }): JobQueueMiddleware {
+  return {
+    attempt: async (_job, next) => {
+      try {
+        return (outcome.result = await next());
+      } catch (error) {
+        outcome.error = error;
+        throw error;
+      }
+    },
+  };
+}
+
+function jobOf(handlers: HandlerRegistry, handler: Type | object, wanted: string | undefined) {
+  const all = handlers.queueNames.flatMap((queue) =>
+    Object.keys(handlers.handlersOf(queue)).map((name) => ({ queue, name })),
+  );
+  const found = all.filter(({ name }) => wanted === undefined || name === wanted);
+  if (found.length !== 1) {
+    const type = typeof handler === 'function' ? handler.name : handler.constructor.name;
+    const names = all.map(({ name }) => show(name)).join(', ') || 'none';
+    throw new InvalidOptionError(
+      wanted === undefined ? `runHandler(${type})` : 'runHandler.name',
+      wanted === undefined ? 'one @JobHandler' : `a name that ${type} handles`,
+      wanted === undefined ? names : show(wanted),
+      all.length > 1 ? `Say which by { name }: ${names}.` : '',
+    );
+  }
+  return found[0]!;
+}

@@ -1,0 +1,22 @@
+// Entry point `nest-job-queue/testing/jest`: imported for its effect, it adds the matchers to the `expect` of Jest.
+import { expect } from '@jest/globals';
+import { jobQueueMatchers } from './testing/matchers/to-have-enqueued.js';
+import type { JobQueueMatchers } from './testing/matchers/types.js';
+
+expect.extend(jobQueueMatchers);
+
+declare module 'expect' {
+  // The parameters must be as Jest has them.
+  // oxlint-disable-next-line no-unused-vars
+  interface Matchers<R extends void | Promise<void>, T = unknown> extends JobQueueMatchers<R> {}
+}
+
+declare global {
+  /** Of @types/jest, for tests with the globals of Jest. */
+  namespace jest {
+    // oxlint-disable-next-line no-unused-vars
+    interface Matchers<R, T = {}> extends JobQueueMatchers<R> {}
+  }
+}
+
+export type { JobQueueMatchers };

@@ -1,0 +1,12 @@
+// Entry point `nest-job-queue/testing/vitest`: imported for its effect, it adds the matchers to the `expect` of Vitest.
+import { expect } from 'vitest';
+import { jobQueueMatchers } from './testing/matchers/to-have-enqueued.js';
+import type { JobQueueMatchers } from './testing/matchers/types.js';
+
+expect.extend(jobQueueMatchers as Parameters<typeof expect.extend>[0]);
+
+declare module 'vitest' {
+  interface Matchers<T> extends JobQueueMatchers<T> {}
+}
+
+export type { JobQueueMatchers };

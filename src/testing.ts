@@ -1,0 +1,15 @@
+// Entry point `nest-job-queue/testing`: queues in memory, by a clock that the test moves.
+import 'reflect-metadata';
+export { JobQueueTestingModule } from './job-queue-testing.module.js';
+export {
+  JobQueueTesting,
+  type DrainOptions,
+  type JobQueueTestingOptions,
+} from './testing/module/job-queue-testing.js';
+export { TestingError } from './testing/module/test-clock.js';
+export { runHandler, type RunHandlerOptions } from './run-handler.js';
+export { withRedis, type TestRedis } from './testing/redis/with-redis.js';
+export { jobQueueMatchers, type MatcherContext, type MatcherResult } from './testing/matchers/to-have-enqueued.js';
+export type { JobQueueMatchers } from './testing/matchers/types.js';
+export type { DrainReport, HandlerFailure, TestedOutcome } from './testing/module/test-log.js';
+export type { EnqueuedJob } from './testing/module/enqueued-job.js';

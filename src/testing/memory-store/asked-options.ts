@@ -1,0 +1,15 @@
+/** The options of a job as a queue encodes them. */
+export interface AskedOptions {
+  cost?: number;
+  priority?: number;
+  max_attempts?: number;
+  max_crashes?: number;
+  expires_in_ms?: number;
+  delay_ms?: number;
+  run_at_ms?: number;
+  unique?: string;
+  unique_for?: 'pending' | 'unfinished' | number;
+  unique_replace?: boolean;
+  request?: string;
+  worker?: string;
+}

@@ -1,0 +1,60 @@
+// What is left to do in queues in memory, and when something is due next.
+import type { Hash, MemoryQueue } from '../memory-store/memory-queue.js';
+
+/** Whether a live worker runs jobs of this queue. */
+function isServed(queue: MemoryQueue): boolean {
+  return queue.workers.size > 0 && queue.pausedAt === undefined;
+}
+
+function isHandled(queue: MemoryQueue, job: Hash | undefined): boolean {
+  return queue.handlerLimits.has(job?.name ?? queue.name);
+}
+
+/** Whether a job can be claimed now, by a worker that handles its name. */
+export function hasRunnable(queue: MemoryQueue): boolean {
+  return restsUntil(queue) === undefined && hasWaiting(queue);
+}
+
+function hasWaiting(queue: MemoryQueue): boolean {
+  return (
+    isServed(queue) &&
+    [...queue.prioritized.members(), ...queue.pending].some((id) => isHandled(queue, queue.job(id)))
+  );
+}
+
+/** Until when nothing is claimed, since a handler met a limit; undefined where the queue does not rest. */
+function restsUntil(queue: MemoryQueue): number | undefined {
+  return queue.restsUntil > queue.now ? queue.restsUntil : undefined;
+}
+
+/**
+ * Returns when a job that has run before is due again, such as a retry; Infinity where none is.
+ *
+ * @param delayed whether jobs count too that have not run and were enqueued for later
+ */
+export function nextRunAt(queue: MemoryQueue, delayed: boolean): number {
+  if (!isServed(queue)) {
+    return Infinity;
+  }
+  const scheduled = queue.scheduled.members().find((id) => {
+    const job = queue.job(id);
+    return isHandled(queue, job) && (delayed || job?.fence !== undefined);
+  });
+  const dueAt = scheduled === undefined ? Infinity : queue.scheduled.score(scheduled)!;
+  return hasWaiting(queue) ? Math.min(dueAt, restsUntil(queue) ?? Infinity) : dueAt;
+}
+
+/** Returns the next instant after now at which something comes due in the queue: a job, or a tick of a schedule. */
+export function nextDueAt(queue: MemoryQueue): number {
+  const { now, scheduled, scheduleDue } = queue;
+  const dues = [scheduled, scheduleDue].flatMap((set) => {
+    const next = set.members().find((member) => set.score(member)! > now);
+    return next === undefined ? [] : [set.score(next)!];
+  });
+  return Math.min(Infinity, restsUntil(queue) ?? Infinity, ...dues);
+}
+
+/** Whether time must pass step by step: a job is claimed, or waits for a worker that is there. */
+export function isBusy(queue: MemoryQueue): boolean {
+  return queue.claims.size > 0 || hasRunnable(queue);
+}

@@ -1,0 +1,60 @@
+import type { EnqueueOptions } from '../../queue/enqueue/encode-job.js';
+import type { WorkerOptions } from '../../queue/model/job.js';
+import type { AskedOptions } from '../memory-store/asked-options.js';
+import type { MemoryQueue } from '../memory-store/memory-queue.js';
+
+/** A job as a test sees it enqueued. */
+export interface EnqueuedJob<Payload = unknown> {
+  readonly id: string;
+  readonly name: string;
+  readonly queue: string;
+  readonly payload: Payload;
+  /** The options that its enqueue was given; absent is what was not given. */
+  readonly options: EnqueueOptions;
+  /** The schedule whose tick made it. */
+  readonly schedule?: string;
+  /** When it was enqueued, by the clock of the test. */
+  readonly at: Date;
+}
+
+/** Reads a job that was just added. */
+export function enqueuedJob(queue: MemoryQueue, id: string, asked: AskedOptions): EnqueuedJob {
+  const job = queue.job(id)!;
+  return {
+    id,
+    name: job.name ?? queue.name,
+    queue: queue.name,
+    payload: JSON.parse(job.payload!) as unknown,
+    options: optionsOf(asked),
+    ...(job.schedule !== undefined && { schedule: job.schedule }),
+    at: new Date(queue.now),
+  };
+}
+
+function optionsOf(asked: AskedOptions): EnqueueOptions {
+  const { delayMs: _delayMs, runAtMs: _runAtMs, ...worker } = JSON.parse(asked.worker ?? '{}') as WorkerOptions;
+  const options: EnqueueOptions = {
+    delayMs: asked.delay_ms,
+    runAt: asked.run_at_ms === undefined ? undefined : new Date(asked.run_at_ms),
+    priority: asked.priority,
+    cost: asked.cost,
+    maxCrashes: asked.max_crashes,
+    expiresInMs: asked.expires_in_ms,
+    unique: uniqueOf(asked),
+    ...worker,
+    maxAttempts: asked.max_attempts,
+  };
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
+function uniqueOf({ unique, unique_for, unique_replace }: AskedOptions): EnqueueOptions['unique'] {
+  if (unique === undefined) {
+    return undefined;
+  }
+  const lasts = typeof unique_for === 'number' ? { ms: unique_for } : unique_for;
+  return {
+    key: unique,
+    ...(lasts !== undefined && { for: lasts }),
+    ...(unique_replace && { onConflict: 'replace' }),
+  } as EnqueueOptions['unique'];
+}

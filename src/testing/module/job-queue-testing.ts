@@ -1,0 +1,219 @@
+import type { JobDefinition } from '../../queue/enqueue/define-job.js';
+import { checkFlag, checkKnown, checkMs } from '../../queue/model/validate-options.js';
+import { InvalidOptionError } from '../../queue/model/errors.js';
+import { YEAR_MS, LONGEST_TIMER_MS } from '../../queue/model/bounds.js';
+import { show } from '../../queue/model/names.js';
+import type { SafeLogger } from '../../queue/model/safe-logger.js';
+import type { ServerConnection, StoreOverride } from '../../nest/connection/server-connection.js';
+import type { ResolvedModuleOptions } from '../../nest/options/job-queue.options.js';
+import type { JobQueueMiddleware } from '../../worker/handlers/attempt-middleware.js';
+import type { MemoryQueue } from '../memory-store/memory-queue.js';
+import { MemoryServer } from '../memory-store/memory-server.js';
+import { MemoryStore, type Link } from '../memory-store/memory-store.js';
+import { VirtualClock } from '../memory-store/virtual-clock.js';
+import type { EnqueuedJob } from './enqueued-job.js';
+import { MemoryConnection } from './memory-connection.js';
+import { RunningHandlers } from './running-handlers.js';
+import { ENDS, TestLog, told, type DrainReport, type HandlerFailure, type TestedOutcome } from './test-log.js';
+import { TestClock, TestingError } from './test-clock.js';
+
+/** How long the worker of a test may take to stop, in ms by its clock. */
+const SHUTDOWN_MS = 1_000;
+
+const DRAIN_MS = 4_000;
+
+/** Options of a testing module. */
+export interface JobQueueTestingOptions {
+  /** What the clock of the queues shows at first. Default: the time of the process. */
+  now?: Date | number;
+  /** Whether `drain` and `advance` throw what a handler threw. Default false. */
+  throwErrors?: boolean;
+}
+
+/** Options of `drain`. */
+export interface DrainOptions {
+  /** Stops before the clock moves on, once a job had this end: `retry` after a first failure, `failed` with a dead letter. */
+  until?: TestedOutcome;
+  /** Whether jobs are run too that were enqueued for later, with `delayMs` or `runAt`. Default false. */
+  delayed?: boolean;
+  /** Whether it throws the error of the first handler that fails. Default: as `forTest` was told. */
+  throwErrors?: boolean;
+  /** How long a handler may do nothing that is seen here, in ms of real time, before the drain rejects. Default 4,000. */
+  timeoutMs?: number;
+}
+
+/**
+ * Steers the queues of a test, which are in memory: runs their jobs, moves their clock, and says what was enqueued.
+ *
+ * @example
+ * const testing = moduleRef.get(JobQueueTesting);
+ * await service.signUp('ada@example.com');
+ * expect(testing).toHaveEnqueued('email', { to: 'ada@example.com' });
+ * await testing.drain();
+ */
+export class JobQueueTesting implements StoreOverride {
+  private readonly clock: VirtualClock;
+  private readonly servers: MemoryServer[] = [];
+  private readonly handlers = new RunningHandlers();
+  private readonly time: TestClock;
+  private readonly log = new TestLog();
+  private readonly throwErrors: boolean;
+
+  /** @throws InvalidOptionError */
+  constructor(options: JobQueueTestingOptions = {}) {
+    checkKnown('testing', options, ['now', 'throwErrors']);
+    checkFlag('throwErrors', options.throwErrors);
+    const now = Number(options.now ?? Date.now());
+    if (!Number.isFinite(now)) {
+      throw new InvalidOptionError('testing.now', 'a date', show(options.now));
+    }
+    this.throwErrors = options.throwErrors ?? false;
+    this.clock = new VirtualClock(now);
+    this.time = new TestClock(this.clock, () => this.queues, this.handlers);
+  }
+
+  /** What the clock of the queues shows. */
+  get now(): Date {
+    return new Date(this.clock.now());
+  }
+
+  /** The errors of handlers since the start or the last `clear`, the first first. */
+  get errors(): readonly HandlerFailure[] {
+    return this.log.failures;
+  }
+
+  /**
+   * Returns the jobs that were enqueued since the start or the last `clear`, the first first: those that were added, also by a
+   * schedule, and not those that a unique key or a known id refused.
+   *
+   * @param job a name or a definition. Default: all
+   * @example expect(testing.enqueued('email')).toHaveLength(1);
+   */
+  enqueued<Payload = unknown>(job?: string | JobDefinition): EnqueuedJob<Payload>[] {
+    const name = typeof job === 'object' ? job.name : job;
+    return this.log.jobs.filter((each) => name === undefined || each.name === name) as EnqueuedJob<Payload>[];
+  }
+
+  /**
+   * Runs all jobs that are due, by the path of production, and all that follows from them: retries, for which the clock moves
+   * to the end of their backoff, and jobs that handlers enqueue. Jobs that were enqueued for later wait for `advance`.
+   *
+   * @returns how many attempts ended in which way
+   * @throws TestingError where a handler does not end, jobs wait that no worker claims, or `until` did not come about
+   */
+  async drain(options: DrainOptions = {}): Promise<DrainReport> {
+    checkKnown('drain', options, ['until', 'delayed', 'throwErrors', 'timeoutMs']);
+    const { until, delayed = false, throwErrors = this.throwErrors, timeoutMs = DRAIN_MS } = options;
+    checkFlag('drain.delayed', delayed);
+    checkFlag('drain.throwErrors', throwErrors);
+    checkMs('drain.timeoutMs', timeoutMs, 1, LONGEST_TIMER_MS);
+    if (until !== undefined && !ENDS.includes(until)) {
+      throw new InvalidOptionError('drain.until', ENDS.join(', '), show(until));
+    }
+    this.requireWorker();
+    const [ends, errors] = [this.log.ends.length, this.log.failures.length];
+    const reached = () => until !== undefined && this.log.ends.includes(until, ends);
+    await this.time.drain({
+      delayed,
+      timeoutMs,
+      attempts: () => this.log.ends.length,
+      done: () => reached() || (throwErrors && this.log.failures.length > errors),
+    });
+    this.throwSince(errors, throwErrors);
+    const report = this.log.reportSince(ends);
+    if (until !== undefined && !reached()) {
+      throw new TestingError(
+        `drain({ until: '${until}' }) ran all that was due, and no job had that end: ${told(report)}.`,
+      );
+    }
+    return report;
+  }
+
+  /**
+   * Moves the clock, and runs what comes due meanwhile, each job at its time: delayed jobs, retries, ticks of schedules.
+   * Timeouts of handlers, heartbeats and the expiry of claims follow this clock.
+   *
+   * @param ms at most a year
+   * @returns how many attempts ended in which way
+   * @example await testing.advance(31 * 24 * 3_600_000); // a month of recurring jobs
+   */
+  async advance(ms: number): Promise<DrainReport> {
+    checkMs('advance', ms, 0, YEAR_MS);
+    const [ends, errors] = [this.log.ends.length, this.log.failures.length];
+    await this.time.advance(ms);
+    this.throwSince(errors, this.throwErrors);
+    return this.log.reportSince(ends);
+  }
+
+  /** Forgets which jobs were enqueued and which errors were thrown. The jobs themselves stay in their queues. */
+  clear(): void {
+    this.log.clear();
+  }
+
+  /** @internal Runs one attempt of a job that `enqueue` makes, whatever its end. */
+  async runAttempt({ queue, attempt }: { queue: string; attempt: number }, enqueue: () => Promise<{ id: string }>) {
+    const state = this.queues.find(({ name }) => name === queue)!;
+    state.pausedAt = state.now;
+    const { id } = await enqueue();
+    state.job(id)!.attempts = String(attempt - 1);
+    state.pausedAt = undefined;
+    state.host.wake(queue);
+    const from = this.log.ends.length;
+    const done = () => this.log.ends.length > from;
+    await this.time.drain({ delayed: true, timeoutMs: DRAIN_MS, attempts: () => this.log.ends.length, done });
+  }
+
+  /** @internal */
+  connect(logger: SafeLogger): ServerConnection {
+    const server = new MemoryServer(() => this.clock.now());
+    server.observer = this.log;
+    this.servers.push(server);
+    const store = new MemoryStore(this.clock, { server, link: this.link });
+    return new MemoryConnection(store, logger, (stopped) => void this.time.runUntil(stopped));
+  }
+
+  /** @internal */
+  adjust(options: ResolvedModuleOptions): ResolvedModuleOptions {
+    const shutdownTimeoutMs = Math.min(options.shutdownTimeoutMs, SHUTDOWN_MS);
+    return { ...options, shutdownTimeoutMs, audit: 'off', middleware: [this.watch, ...options.middleware] };
+  }
+
+  /** Outermost, so that it sees what production sees. */
+  private readonly watch: JobQueueMiddleware = {
+    attempt: (job, next) =>
+      this.handlers.track(job, async () => {
+        try {
+          return await next();
+        } catch (error) {
+          this.log.threw(job, error);
+          throw error;
+        }
+      }),
+  };
+
+  private readonly link: Link = async (_script, run) => {
+    this.handlers.active();
+    return run();
+  };
+
+  private get queues(): MemoryQueue[] {
+    return this.servers.flatMap((server) => server.all);
+  }
+
+  /** @throws TestingError where no worker runs that could */
+  private requireWorker(): void {
+    const { queues } = this;
+    if (queues.length > 0 && queues.every(({ workers }) => workers.size === 0) && this.log.jobs.length > 0) {
+      throw new TestingError(
+        'No worker runs here, so drain() would run no job. Call `await moduleRef.init()` after compile(), ' +
+          'and provide the handlers of the jobs.',
+      );
+    }
+  }
+
+  private throwSince(from: number, throws: boolean): void {
+    if (throws && this.log.failures.length > from) {
+      throw this.log.failures[from]!.error;
+    }
+  }
+}

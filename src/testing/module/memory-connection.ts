@@ -1,0 +1,52 @@
+import { RedisUnsuitableError } from '../../queue/model/errors.js';
+import type { SafeLogger } from '../../queue/model/safe-logger.js';
+import type { ServerConnection } from '../../nest/connection/server-connection.js';
+import type { MemoryStore } from '../memory-store/memory-store.js';
+
+/** The connection of an app whose queues are in memory: always there, and nothing to close. */
+export class MemoryConnection implements ServerConnection {
+  readonly connection: ServerConnection['connection'];
+  readonly ready = true;
+  isClosed = false;
+
+  /** @param stopping hears that the worker is being stopped */
+  constructor(
+    readonly store: MemoryStore,
+    logger: SafeLogger,
+    readonly stopping: (stopped: Promise<unknown>) => void,
+  ) {
+    this.connection = { logger, whenReady: async () => {}, watch: (tell) => tell(true) };
+  }
+
+  get address(): string {
+    return this.store.place;
+  }
+
+  async require(): Promise<void> {}
+
+  async reach(): Promise<boolean> {
+    return true;
+  }
+
+  /** Without a limit: what waits for the clock of the test takes as long as the test lets it. */
+  async answer<Value>(_timeoutMs: number, _waitMs: number, ask: () => Promise<Value>): Promise<Value> {
+    if (this.isClosed) {
+      throw new RedisUnsuitableError('The app is closed, and its queues in memory with it.');
+    }
+    return ask();
+  }
+
+  answerNow<Value>(_timeoutMs: number, ask: () => Promise<Value>): Promise<Value> {
+    return this.answer(0, 0, ask);
+  }
+
+  async ping(): Promise<void> {}
+
+  async audit(): Promise<[]> {
+    return [];
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+  }
+}

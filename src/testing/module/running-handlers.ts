@@ -1,0 +1,61 @@
+import type { Job } from '../../worker/handlers/job.js';
+import { inRealTime, turn } from '../memory-store/real-time.js';
+
+interface Running {
+  readonly job: Job;
+  /** Whether it did nothing for so long that it is taken to wait for the clock. */
+  waits: boolean;
+}
+
+/** The handlers that run now, and whether they do something or wait for the clock of the test. */
+export class RunningHandlers {
+  private readonly running = new Set<Running>();
+  private readonly waiters = new Set<() => void>();
+
+  /** Runs an attempt, and knows of it until it ends. */
+  async track<Result>(job: Job, attempt: () => Promise<Result>): Promise<Result> {
+    const running = { job, waits: false };
+    this.running.add(running);
+    try {
+      return await attempt();
+    } finally {
+      this.running.delete(running);
+      this.active();
+    }
+  }
+
+  /** Something happened: whoever waits for handlers looks again. */
+  active(): void {
+    this.waiters.forEach((wake) => wake());
+    this.waiters.clear();
+  }
+
+  /** Returns the jobs whose handlers run. */
+  get jobs(): Job[] {
+    return [...this.running].map(({ job }) => job);
+  }
+
+  /**
+   * Waits until nothing happens any more: no handler runs, or those that do wait for the clock.
+   *
+   * @param patienceMs how long a handler may do nothing that is seen here, in ms of real time, before it is taken to wait
+   */
+  async settle(patienceMs: number): Promise<void> {
+    for (;;) {
+      await turn();
+      const awaited = [...this.running].filter(({ waits }) => !waits);
+      if (awaited.length === 0) {
+        return;
+      }
+      const change = new Promise<void>((resolve) => this.waiters.add(resolve));
+      if (!(await inRealTime(patienceMs, change))) {
+        awaited.forEach((each) => (each.waits = true));
+      }
+    }
+  }
+
+  /** Gives all handlers time again, also those that were taken to wait for the clock. */
+  attend(): void {
+    this.running.forEach((each) => (each.waits = false));
+  }
+}

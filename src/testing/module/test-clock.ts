@@ -1,0 +1,127 @@
+import { JobQueueError } from '../../queue/model/errors.js';
+import type { MemoryQueue } from '../memory-store/memory-queue.js';
+import type { VirtualClock } from '../memory-store/virtual-clock.js';
+import { hasRunnable, isBusy, nextDueAt, nextRunAt } from './due.js';
+import type { RunningHandlers } from './running-handlers.js';
+
+/** How long a handler may do nothing that is seen here before the clock moves on beside it, in ms of real time. */
+const PATIENCE_MS = 100;
+
+/** How often the clock moves to a next timer although no job moved, before the wait is given up. */
+const MOST_IDLE_STEPS = 500;
+
+/** The most attempts of one drain, so that a job that always comes again ends the test with an error. */
+const MOST_ATTEMPTS = 100_000;
+
+/** What a drain runs until. */
+export interface DrainLimits {
+  /** Whether jobs are run too that were enqueued for later. */
+  delayed: boolean;
+  /** How long a handler may do nothing that is seen here, in ms of real time. */
+  timeoutMs: number;
+  /** Returns whether enough has happened. */
+  done: () => boolean;
+  /** Returns how many attempts have ended. */
+  attempts: () => number;
+}
+
+/** Moves the clock of queues in memory so that their jobs run at their times, whatever real time their handlers take. */
+export class TestClock {
+  constructor(
+    private readonly clock: VirtualClock,
+    private readonly queues: () => MemoryQueue[],
+    private readonly handlers: RunningHandlers,
+  ) {}
+
+  /** Moves on by `ms`. Where nothing is due, it goes to the next due time in one step. */
+  async advance(ms: number): Promise<void> {
+    const until = this.clock.now() + ms;
+    for (;;) {
+      await this.handlers.settle(PATIENCE_MS);
+      if (this.handlers.jobs.length > 0 || this.queues().some(isBusy)) {
+        if (!(await this.step(until))) {
+          break;
+        }
+        continue;
+      }
+      const next = Math.min(...this.queues().map(nextDueAt));
+      await this.jump(Math.min(next, until));
+      if (next > until) {
+        break;
+      }
+    }
+    await this.jump(until);
+    this.handlers.attend();
+    await this.handlers.settle(PATIENCE_MS);
+  }
+
+  /**
+   * Runs all that is due, and all that follows from it; the clock goes to each retry.
+   *
+   * @throws JobQueueError where a handler does not end, or jobs wait that nobody runs
+   */
+  async drain({ delayed, timeoutMs, done, attempts }: DrainLimits): Promise<void> {
+    const most = attempts() + MOST_ATTEMPTS;
+    this.handlers.attend();
+    for (let idle = 0, seen = attempts(); ; idle = seen === attempts() ? idle + 1 : 0, seen = attempts()) {
+      await this.handlers.settle(timeoutMs);
+      if (done()) {
+        return;
+      }
+      this.refuseHanging(timeoutMs);
+      if (attempts() > most || idle > MOST_IDLE_STEPS) {
+        throw endless(attempts() > most, this.queues());
+      }
+      const next = Math.min(...this.queues().map((queue) => nextRunAt(queue, delayed)));
+      if (this.queues().some(hasRunnable)) {
+        await this.step(Infinity);
+      } else if (next === Infinity) {
+        return;
+      } else {
+        await this.jump(next);
+      }
+    }
+  }
+
+  /** Lets time pass until a promise settles: what waits for the clock while an app closes. */
+  async runUntil(settled: Promise<unknown>): Promise<void> {
+    const closing = { isOver: false };
+    const end = () => void (closing.isOver = true);
+    settled.then(end, end);
+    await this.handlers.settle(PATIENCE_MS);
+    while (!closing.isOver) {
+      await this.step(Infinity);
+      await this.handlers.settle(PATIENCE_MS);
+    }
+  }
+
+  private async step(until: number): Promise<boolean> {
+    return this.clock.fireNext(until);
+  }
+
+  private async jump(at: number): Promise<void> {
+    await this.clock.jump(at);
+  }
+
+  private refuseHanging(timeoutMs: number): void {
+    const [job] = this.handlers.jobs;
+    if (job) {
+      throw new TestingError(
+        `The handler of job ${job.id} ("${job.name}") did nothing for ${timeoutMs} ms of real time, so drain() gave up. ` +
+          'Move the clock by advance(ms) where it waits for a timeout, or raise drain({ timeoutMs }).',
+      );
+    }
+  }
+}
+
+/** A test asks for what cannot happen. */
+export class TestingError extends JobQueueError {}
+
+function endless(isLoop: boolean, queues: MemoryQueue[]): TestingError {
+  const names = queues.filter((queue) => isLoop || hasRunnable(queue)).map(({ name }) => `"${name}"`);
+  return new TestingError(
+    isLoop
+      ? `drain() ran ${MOST_ATTEMPTS.toLocaleString('en')} attempts and jobs are still due in ${names.join(', ')}: does a job enqueue itself?`
+      : `Jobs wait in ${names.join(', ')}, and no worker claims them. Is the worker paused, or do its jobs wait for a limit?`,
+  );
+}

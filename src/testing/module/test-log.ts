@@ -1,0 +1,84 @@
+import type { Job } from '../../worker/handlers/job.js';
+import type { AskedOptions } from '../memory-store/asked-options.js';
+import type { MemoryQueue, QueueObserver } from '../memory-store/memory-queue.js';
+import { enqueuedJob, type EnqueuedJob } from './enqueued-job.js';
+
+export const ENDS = ['completed', 'retry', 'failed', 'cancelled', 'released', 'reclaimed'] as const;
+
+/** How an attempt or a job ended. */
+export type TestedOutcome = (typeof ENDS)[number];
+
+/** How many attempts ended in which way. */
+export type DrainReport = Record<TestedOutcome, number>;
+
+/** An error that a handler threw, or by which its attempt failed. */
+export interface HandlerFailure {
+  readonly id: string;
+  readonly name: string;
+  readonly queue: string;
+  /** From 1. */
+  readonly attempt: number;
+  readonly error: unknown;
+}
+
+/** What happened in the queues of a test. */
+export class TestLog implements QueueObserver {
+  readonly jobs: EnqueuedJob[] = [];
+  readonly ends: TestedOutcome[] = [];
+  readonly failures: HandlerFailure[] = [];
+  /** What handlers threw, until their jobs are settled. */
+  private readonly thrown = new Map<string, unknown>();
+
+  threw({ queue, id }: Pick<Job, 'queue' | 'id'>, error: unknown): void {
+    this.thrown.set(`${queue}:${id}`, error);
+  }
+
+  enqueued(queue: MemoryQueue, id: string, asked: AskedOptions): void {
+    this.jobs.push(enqueuedJob(queue, id, asked));
+  }
+
+  changed(queue: MemoryQueue, id: string, status: string): void {
+    if (!isEnd(status)) {
+      return;
+    }
+    this.ends.push(status);
+    const key = `${queue.name}:${id}`;
+    if (status === 'retry' || status === 'failed' || status === 'reclaimed') {
+      this.failures.push(failureOf(queue, id, this.thrown.get(key)));
+    }
+    this.thrown.delete(key);
+  }
+
+  clear(): void {
+    this.jobs.length = 0;
+    this.failures.length = 0;
+  }
+
+  /** Counts the ends from a position on. */
+  reportSince(from: number): DrainReport {
+    const since = this.ends.slice(from);
+    const counts = ENDS.map((end) => [end, since.filter((each) => each === end).length]);
+    return Object.fromEntries(counts) as DrainReport;
+  }
+}
+
+function isEnd(status: string): status is TestedOutcome {
+  return (ENDS as readonly string[]).includes(status);
+}
+
+function failureOf(queue: MemoryQueue, id: string, thrown: unknown): HandlerFailure {
+  const job = queue.job(id);
+  return {
+    id,
+    name: job?.name ?? queue.name,
+    queue: queue.name,
+    attempt: Number(job?.attempts ?? 0),
+    error: thrown ?? new Error(job?.last_error ?? `Job ${id} lost its worker.`),
+  };
+}
+
+/** Says in words what a drain did. */
+export function told(report: DrainReport): string {
+  const parts = ENDS.filter((end) => report[end] > 0).map((end) => `${report[end]} ${end}`);
+  return parts.join(', ') || 'no attempt ended';
+}

@@ -1,0 +1,222 @@
+// The queues of a test: what runs, when, and what the test is told.
+import { describe, expect, it } from '@jest/globals';
+import { Injectable } from '@nestjs/common';
+import { InvalidOptionError, JobHandler, JobQueueService, RetryLaterError, type Job } from 'nest-job-queue';
+import { TestingError } from 'nest-job-queue/testing';
+import { startTested } from './app.js';
+
+const SECOND = 1_000;
+const HOUR = 3_600_000;
+
+/** A handler of "email" that does as the test says. */
+function emailHandler(
+  handle: (job: Job<{ n: number }>) => unknown,
+  options: Parameters<typeof JobHandler>[1] = {},
+) {
+  @JobHandler('email', options)
+  class EmailHandler {
+    handle(job: Job<{ n: number }>) {
+      return handle(job);
+    }
+  }
+  return EmailHandler;
+}
+
+describe('drain', () => {
+  it('runs what is due, and what its handlers enqueue', async () => {
+    const ran: string[] = [];
+    @JobHandler('second')
+    class Second {
+      handle({ name }: Job) {
+        ran.push(name);
+      }
+    }
+    @JobHandler('first')
+    @Injectable()
+    class First {
+      constructor(private readonly jobs: JobQueueService) {}
+      async handle({ name }: Job) {
+        ran.push(name);
+        await this.jobs.enqueue('second', {});
+      }
+    }
+    const { testing, jobs } = await startTested({ providers: [First, Second] });
+    await jobs.enqueue('first', {});
+    expect(await testing.drain()).toMatchObject({ completed: 2, failed: 0 });
+    expect(ran).toEqual(['first', 'second']);
+    expect(await testing.drain()).toMatchObject({ completed: 0 });
+  });
+
+  it('waits for handlers that take real time', async () => {
+    let ended = 0;
+    const handler = emailHandler(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      ended++;
+    });
+    const { testing, jobs } = await startTested({ providers: [handler], jobs: { concurrency: 2 } });
+    await jobs.enqueueMany(
+      'email',
+      [1, 2, 3].map((n) => ({ payload: { n } })),
+    );
+    await testing.drain();
+    expect(ended).toBe(3);
+  });
+
+  it('goes through the backoff of each retry, until the job is a dead letter', async () => {
+    const attempts: [number, number][] = [];
+    const begunAt = Date.UTC(2030, 0, 1);
+    const handler = emailHandler(({ attempt, claimedAt }) => {
+      attempts.push([attempt, claimedAt.getTime() - begunAt]);
+      throw new Error('the mail server is away');
+    });
+    const jobsOptions = { maxAttempts: 3, backoff: { type: 'exponential', delayMs: 10_000, jitter: 0 } } as const;
+    const { testing, jobs } = await startTested({
+      providers: [handler],
+      jobs: jobsOptions,
+      testing: { now: begunAt },
+    });
+    const job = await jobs.enqueue('email', { n: 1 });
+    expect(await testing.drain()).toMatchObject({ retry: 2, failed: 1 });
+    expect(attempts).toEqual([
+      [1, 0],
+      [2, 10_000],
+      [3, 30_000],
+    ]);
+    expect(await job.get()).toMatchObject({ status: 'failed', lastError: 'the mail server is away' });
+    expect(testing.errors.map(({ attempt, error }) => [attempt, (error as Error).message])).toEqual(
+      [1, 2, 3].map((attempt) => [attempt, 'the mail server is away']),
+    );
+  });
+
+  it('stops where it is told to, before the clock moves on', async () => {
+    const handler = emailHandler(() => Promise.reject(new Error('no')));
+    const { testing, jobs } = await startTested({
+      providers: [handler],
+      jobs: { maxAttempts: 3, backoff: 60_000 },
+    });
+    const job = await jobs.enqueue('email', { n: 1 });
+    expect(await testing.drain({ until: 'retry' })).toMatchObject({ retry: 1 });
+    expect(await job.get()).toMatchObject({ status: 'scheduled', attempts: 1 });
+    expect(await testing.drain({ until: 'failed' })).toMatchObject({ retry: 1, failed: 1 });
+    await expect(testing.drain({ until: 'failed' })).rejects.toThrow(
+      "drain({ until: 'failed' }) ran all that was due, and no job had that end: no attempt ended.",
+    );
+  });
+
+  it('throws at the test what a handler threw, the very error', async () => {
+    class MailError extends Error {}
+    const thrown = new MailError('refused');
+    const handler = emailHandler(() => Promise.reject(thrown));
+    const { testing, jobs } = await startTested({
+      providers: [handler],
+      jobs: { maxAttempts: 3, backoff: 60_000 },
+    });
+    const job = await jobs.enqueue('email', { n: 1 });
+    await expect(testing.drain({ throwErrors: true })).rejects.toBe(thrown);
+    expect(await job.get()).toMatchObject({ status: 'scheduled', attempts: 1 });
+  });
+
+  it('leaves delayed jobs alone, unless told otherwise', async () => {
+    const { testing, jobs } = await startTested({ providers: [emailHandler(() => 'sent')] });
+    const job = await jobs.enqueue('email', { n: 1 }, { delayMs: HOUR });
+    expect(await testing.drain()).toMatchObject({ completed: 0 });
+    expect(await testing.drain({ delayed: true })).toMatchObject({ completed: 1 });
+    expect(await job.result()).toBe('sent');
+  });
+
+  it('runs a job that asks to be run later when that is', async () => {
+    const attempts: number[] = [];
+    const handler = emailHandler(({ claimedAt }) => {
+      attempts.push(claimedAt.getTime());
+      if (attempts.length === 1) throw new RetryLaterError(5 * HOUR);
+    });
+    const { testing, jobs } = await startTested({ providers: [handler] });
+    await jobs.enqueue('email', { n: 1 });
+    expect(await testing.drain()).toMatchObject({ released: 1, completed: 1 });
+    expect(attempts[1]! - attempts[0]!).toBe(5 * HOUR);
+  });
+
+  it('says which handler does not end, and in whose jobs there is no end', async () => {
+    const endless = startTested({ providers: [emailHandler(() => new Promise(() => {}))] });
+    const { testing, jobs } = await endless;
+    const { id } = await jobs.enqueue('email', { n: 1 });
+    await expect(testing.drain({ timeoutMs: 20 })).rejects.toThrow(
+      new TestingError(
+        `The handler of job ${id} ("email") did nothing for 20 ms of real time, so drain() gave up. ` +
+          'Move the clock by advance(ms) where it waits for a timeout, or raise drain({ timeoutMs }).',
+      ),
+    );
+  });
+
+  it('says that jobs wait for a worker which is paused, or was never started', async () => {
+    const { testing, jobs } = await startTested({ providers: [emailHandler(() => 'sent')] });
+    jobs.pauseWorker();
+    await jobs.enqueue('email', { n: 1 });
+    await expect(testing.drain()).rejects.toThrow('Jobs wait in "email", and no worker claims them.');
+    jobs.resumeWorker();
+    expect(await testing.drain()).toMatchObject({ completed: 1 });
+    await expect(testing.drain({ until: 'done' as 'failed' })).rejects.toThrow(InvalidOptionError);
+  });
+
+  it('leaves what no handler here knows, as production does', async () => {
+    const { testing, jobs } = await startTested({ providers: [emailHandler(() => 'sent')] });
+    await jobs.enqueue('invoice', {});
+    expect(await testing.drain()).toMatchObject({ completed: 0 });
+    expect(testing.enqueued('invoice')).toHaveLength(1);
+    expect((await jobs.stats('invoice')).pending).toBe(1);
+  });
+});
+
+describe('advance', () => {
+  it('runs a month of recurring jobs at once, each at its time', async () => {
+    const days: string[] = [];
+    const handler = emailHandler(({ claimedAt }) => void days.push(claimedAt.toISOString()));
+    const { testing, jobs } = await startTested({
+      providers: [handler],
+      testing: { now: new Date('2030-03-01T12:00:00Z') },
+    });
+    await jobs.schedules.upsert('email', 'nightly', { cron: '0 3 * * *', timeZone: 'UTC' });
+    const startedAt = performance.now();
+    expect(await testing.advance(31 * 24 * HOUR)).toMatchObject({ completed: 31 });
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(days[0]).toBe('2030-03-02T03:00:00.000Z');
+    expect(days[30]).toBe('2030-04-01T03:00:00.000Z');
+    expect(testing.now.toISOString()).toBe('2030-04-01T12:00:00.000Z');
+  });
+
+  it('ends a handler at its timeout, which follows this clock', async () => {
+    let reason: unknown;
+    const handler = emailHandler(
+      async ({ signal }) => {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        reason = signal.reason;
+      },
+      { timeoutMs: 30 * SECOND, maxAttempts: 1 },
+    );
+    const { testing, jobs } = await startTested({ providers: [handler] });
+    const job = await jobs.enqueue('email', { n: 1 });
+    await testing.advance(29 * SECOND);
+    expect(await job.get()).toMatchObject({ status: 'processing' });
+    expect(await testing.advance(2 * SECOND)).toMatchObject({ failed: 1 });
+    expect(reason).toMatchObject({ name: 'HandlerTimeoutError' });
+  });
+
+  it('keeps the claim of a long job alive by heartbeats, and takes back that of a dead consumer', async () => {
+    let finish!: () => void;
+    const handler = emailHandler(() => new Promise<void>((resolve) => (finish = resolve)));
+    const { testing, jobs } = await startTested({ providers: [handler], jobs: { visibilityMs: 30_000 } });
+    const long = await jobs.enqueue('email', { n: 1 });
+    await testing.advance(10 * 60 * SECOND);
+    expect(await long.get()).toMatchObject({ status: 'processing', attempts: 1 });
+    finish();
+    await testing.drain();
+    expect(await long.get()).toMatchObject({ status: 'completed' });
+
+    const others = jobs.queue('manual');
+    await others.enqueue({});
+    expect(await others.claim()).toMatchObject({ attempt: 1 });
+    await testing.advance(2 * 60 * SECOND);
+    expect((await others.stats()).pending).toBe(1);
+    expect(await others.claim()).toMatchObject({ attempt: 2 });
+  });
+});
