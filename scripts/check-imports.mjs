@@ -33,6 +33,7 @@ const ROOMS = {
     operate: ['model', 'store'],
     enqueue: ['model', 'store', 'results'],
     'dead-letters': ['model', 'store', 'enqueue'],
+    batches: ['model', 'store', 'enqueue', 'results', 'operate'],
     schedules: ['model', 'store', 'enqueue', 'results'],
   },
   worker: {

@@ -2,6 +2,11 @@
 export { JobQueue, type ClaimOptions } from './queue/job-queue.js';
 export { JobHandle, type ResultOptions } from './queue/results/job-handle.js';
 export type { CleanableStatus, CleanOptions } from './queue/operate/clean.js';
+export { Batch, type BatchJobOptions } from './queue/batches/batch.js';
+export { BatchReader } from './queue/batches/batch-reader.js';
+export type { BatchOptions, FollowUp } from './queue/batches/batch-options.js';
+export type { BatchMember, BatchMemberStatus, BatchPage, BatchRecord } from './queue/model/batch.js';
+export { BatchNotFoundError, BatchSealedError, BatchTimeoutError } from './queue/model/batch-errors.js';
 export { awaitAll, type ResultsOf } from './queue/results/await-all.js';
 export { DeadLetters, type DeadLetterFilter, type DeadLetterPage } from './queue/dead-letters/dead-letters.js';
 export {

@@ -21,5 +21,6 @@ export {
   type JobEventStatus,
 } from './nest/service/job-events.js';
 export { InjectQueue, getQueueToken } from './nest/connection/inject-queue.decorator.js';
+export type { JobBatchOptions } from './nest/service/batch-home.js';
 export { JobQueueService, type EnqueueJobOptions } from './nest/service/job-queue.service.js';
 export { MAINTENANCE_CRON_JOB } from './nest/lifecycle/maintenance.scheduler.js';

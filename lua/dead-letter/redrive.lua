@@ -10,16 +10,18 @@
 --@include lib/core/rank
 --@include lib/place/requeue
 --@include lib/enqueue/unique
+--@include lib/enqueue/options
+--@include lib/batch/end_member
 local payload = ARGV[1]
 local redriven = 0
 for i = 2, #ARGV do
   local id = ARGV[i]
   local key = job .. id
-  local priority, unique_key = unpack(read(key, 'priority', 'unique'))
+  local priority, unique_key, batch = unpack(read(key, 'priority', 'unique', 'batch'))
   if redis.call('ZREM', dead, id) == 1 and redis.call('EXISTS', key) == 1 then
     redis.call('LREM', failed, 1, id)
     redis.call('HDEL', key, 'crashes', 'last_chance', 'errors', 'unhandled', 'unhandled_at_ms', 'failed_at_ms',
-      'expires_at_ms', 'cancel_requested_at_ms')
+      'expires_at_ms', 'cancel_requested_at_ms', 'unmet')
     redis.call('HSET', key, 'attempts', 0, 'claimed_at_ms', 0)
     if payload ~= '' then
       redis.call('HSET', key, 'payload', payload)
@@ -29,6 +31,9 @@ for i = 2, #ARGV do
       own_unique(id, { unique = unique_key })
     end
     to_back(id, priority)
+    if batch then
+      open_member(id, batch)
+    end
     redriven = redriven + 1
   end
 end

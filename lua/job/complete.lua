@@ -6,8 +6,17 @@
 -- KEYS[4] stats      hash
 -- KEYS[5] unique     hash
 -- KEYS[6] events     channel
--- and where the queue has limits:
+-- and where the queue has limits, or a job is no plain one:
 -- KEYS[7] wake       sorted set
+-- and in the latter case, since a batch or other jobs may wait for its end:
+-- KEYS[8] scheduled     sorted set
+-- KEYS[9] settings      hash
+-- KEYS[10] sequence     string
+-- KEYS[11] batches      sorted set
+-- KEYS[12] batch_record prefix of the batches with a follow-up
+-- KEYS[13] batch_guests hash
+-- KEYS[14] batch_outbox hash
+-- KEYS[15] awaiting     sorted set
 -- ARGV[1] completed_history in ids; ARGV[2] evicted_ttl in ms; ARGV[3] publish (listened, always, off)
 -- ARGV[4] result_ttl in ms
 -- ARGV[5..] for the jobs that one claim brought together: its token, their ending ('1' for plain jobs: first attempts without
@@ -19,6 +28,8 @@
 -- Repeated: the token is empty and the fence equal, so it counts as done and changes nothing.
 local job, claims, completed, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local unique, events, wake = KEYS[5], KEYS[6], KEYS[7]
+local scheduled, settings, sequence, batches, batch_record = KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
+local batch_guests, batch_outbox, awaiting = KEYS[13], KEYS[14], KEYS[15]
 local completed_history, evicted_ttl, publish, result_ttl = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
 --@include lib/core/clock
 --@include lib/core/events
@@ -26,6 +37,12 @@ local completed_history, evicted_ttl, publish, result_ttl = tonumber(ARGV[1]), A
 --@include lib/core/read
 local done, lost, position = {}, {}, 0
 local kept_until = string.format('%d', now + result_ttl)
+local tell_end
+if settings then
+  -- Included here, and not above, so that plain jobs do not pay for what they do not use.
+--@include lib/batch/job_ended
+  tell_end = job_ended
+end
 
 local at = 5
 while at <= #ARGV do
@@ -45,13 +62,15 @@ while at <= #ARGV do
       end
       if not plain then
         -- What an earlier attempt or an option may have left.
-        local unique_key, last_error_at = unpack(redis.call('HMGET', key, 'unique', 'last_error_at_ms'))
+        local unique_key, last_error_at, batch, dependents = unpack(redis.call('HMGET', key, 'unique', 'last_error_at_ms',
+          'batch', 'dependents'))
         if last_error_at then
           redis.call('HDEL', key, 'last_error', 'last_error_at_ms')
         end
         if unique_key and redis.call('HGET', unique, unique_key) == id then
           redis.call('HDEL', unique, unique_key)
         end
+        tell_end(id, batch, dependents, 'completed', result)
       end
       done[#done + 1] = id
       emit(id, 'completed')
@@ -69,7 +88,7 @@ while at <= #ARGV do
 end
 if #done > 0 then
   redis.call('ZREM', claims, unpack(done))
-  if wake then
+  if wake and (not settings or redis.call('HEXISTS', settings, 'max_running') == 1) then
     redis.call('ZADD', wake, '0', '1') -- a slot is free
   end
   redis.call('HINCRBY', stats, 'completed_total', string.format('%d', #done))

@@ -1,6 +1,6 @@
 #!lua
 -- Adds a batch of jobs: nothing -> pending, prioritized or scheduled. Refused as a whole when Redis is out of memory, or
--- where one of its jobs would expire before it may start.
+-- where one of its jobs would expire before it may start, cannot join its batch, or cannot wait for the jobs of its after.
 -- KEYS[1] job          prefix of the job hashes
 -- KEYS[2] pending      list
 -- KEYS[3] wake         sorted set
@@ -12,16 +12,21 @@
 -- KEYS[8] unique       hash
 -- KEYS[9] unique_expiries      sorted set
 -- KEYS[10] replaced    prefix of the memories of replacements
+-- KEYS[11] batch_record  prefix of the batches with a follow-up
+-- KEYS[12] batch_guests  hash
+-- KEYS[13] awaiting    sorted set
 -- ARGV[1..] of plain jobs, for those of one name: the name, how many follow; for each: id, payload (JSON); then the next
 --   name. Else for each job: id, name, payload, options ('' for a plain one, else JSON: delay_ms, run_at_ms, priority, cost,
---   max_attempts, max_crashes, expires_in_ms, unique, unique_for, unique_replace, request, worker)
+--   max_attempts, max_crashes, expires_in_ms, unique, unique_for, unique_replace, request, worker, batch, after)
 -- Returns nil where each job is simply new, since any table is answered beside the client's own buffer. Else, for each that
 --   is not: its index (from 1), exists | kept | replace, the id that stands, its name ('' where it has none). Where the batch
---   is refused only: the index of a job, refused, the ms until its start, which are not fewer than those until it expires, ''.
+--   is refused only: the index of a job, refused, the ms until its start, which are not fewer than those until it expires, '';
+--   or the index, no-batch | sealed, its batch, ''; or the index, unknown | failed | cancelled | crowded, the id in its after, ''.
 -- Repeated: a known id adds nothing. For an id chosen by the caller, options.request tells a repeat from a conflict.
 --   A replacement leaves no id of its own, so it is remembered for ten minutes.
 local job, pending, wake, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local prioritized, scheduled, sequence, unique, unique_expiries, replaced = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local batch_record, batch_guests, awaiting = KEYS[11], KEYS[12], KEYS[13]
 local memory_ms = 600000
 --@include lib/core/clock
 --@include lib/core/write_job
@@ -50,6 +55,12 @@ else
     local starts_in_ms = asked[i] and expires_first(ARGV[i], asked[i])
     if starts_in_ms then
       return { (i + 3) / 4, 'refused', starts_in_ms, '' }
+    end
+    if asked[i] and (asked[i].batch or asked[i].after) then
+      local reason, about = refusal_of(ARGV[i], asked[i])
+      if reason then
+        return { (i + 3) / 4, reason, about, '' }
+      end
     end
   end
   for i = 1, #ARGV, 4 do

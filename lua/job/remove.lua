@@ -5,11 +5,13 @@
 -- ARGV[1] id
 -- Returns removed | processing (refused: cancel it first) | missing. Repeated: missing.
 --@include lib/core/keys
+--@include lib/core/clock
 --@include lib/core/read
 --@include lib/place/remove_waiting
+--@include lib/batch/job_ended
 local id = ARGV[1]
 local key = job .. id
-local status, unique_key, window = unpack(read(key, 'status', 'unique', 'window'))
+local status, unique_key, window, batch, dependents = unpack(read(key, 'status', 'unique', 'window', 'batch', 'dependents'))
 if not status then
   return 'missing'
 end
@@ -34,6 +36,7 @@ if window and redis.call('HGET', unique, window) == id then
 end
 redis.call('UNLINK', key)
 if not ended[status] then
+  job_ended(id, batch, dependents, 'removed', '')
   redis.pcall('HINCRBY', stats, 'removed_total', 1) -- one that is no number is for the doctor to tell
 end
 return 'removed'

@@ -2,7 +2,7 @@
 -- Gives a job that waits a new start: scheduled or pending -> scheduled, or pending when it is due now.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] delay in ms, or ''; ARGV[3] run at, in ms, or ''
--- Returns scheduled | pending | refused (it is not waiting) | missing; or, where it would have expired by then and nothing
+-- Returns scheduled | pending | refused (it is not waiting, or waits for other jobs to end) | missing; or, where it would have expired by then and nothing
 --   is changed, the ms until that start and the ms until it expires. Repeated: the same, a delay counted anew.
 --@include lib/core/keys
 --@include lib/core/clock
@@ -12,11 +12,11 @@
 --@include lib/place/remove_waiting
 local id = ARGV[1]
 local due = ARGV[2] ~= '' and now + tonumber(ARGV[2]) or tonumber(ARGV[3])
-local status, priority, expires_at = unpack(read(job .. id, 'status', 'priority', 'expires_at_ms'))
+local status, priority, expires_at, after = unpack(read(job .. id, 'status', 'priority', 'expires_at_ms', 'after'))
 if not status then
   return 'missing'
 end
-if status ~= 'pending' and status ~= 'scheduled' then
+if after or status ~= 'pending' and status ~= 'scheduled' then
   return 'refused'
 end
 expires_at = tonumber(expires_at)

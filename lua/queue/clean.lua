@@ -13,6 +13,7 @@ local latest = now - tonumber(ARGV[2])
 local deleted = 0
 local waits = place == 'pending' or place == 'prioritized' or place == 'scheduled'
 
+--@include lib/batch/job_ended
 --@include lib/retention/delete_old
 
 -- The oldest is last. An id whose hash is gone, or is in use again (also where it has ended again, and stands nearer to

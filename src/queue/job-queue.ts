@@ -1,15 +1,18 @@
 import { hostname } from 'node:os';
+import { Batch } from './batches/batch.js';
+import { encodeBatch, type BatchOptions } from './batches/batch-options.js';
 import { backoffDelay } from './model/backoff.js';
 import { claimOf, failedClaimOf } from './store/claim-ref.js';
 import { checkCount, checkFlag, checkKnown, checkMs } from './model/validate-options.js';
-import { isJobDefinition, type JobDefinition, type PayloadFor, type ResultFor } from './enqueue/define-job.js';
-import { InvalidOptionError, isNonRetryable } from './model/errors.js';
+import { isJobDefinition, type JobDefinition, type ResultFor } from './enqueue/define-job.js';
+import { isNonRetryable } from './model/errors.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from './model/job.js';
 import type { JobHandle } from './results/job-handle.js';
 import { encodeJson } from './model/encode-json.js';
 import { LARGEST_PAGE, YEAR_MS } from './model/bounds.js';
-import { checkText, show } from './model/names.js';
+import { checkText } from './model/names.js';
 import { encodeJob, type EnqueueOptions } from './enqueue/encode-job.js';
+import { refuseNamedShape, type DefinitionOf, type EnqueueRest } from './enqueue/enqueue-arguments.js';
 import { addMany, addTyped, EnqueueRequests, type JobToEnqueue } from './enqueue/add-jobs.js';
 import { withoutMiddleware, type JobQueueOptions } from './enqueue/enqueue-middleware.js';
 import { Producer } from './enqueue/producer.js';
@@ -28,21 +31,6 @@ export interface ClaimOptions {
   /** Who claims, for the eyes of operators. Default `host:pid`. */
   worker?: string;
 }
-
-/**
- * What follows the first argument of an enqueue. One signature and not an overload for each, so that the compiler names the
- * field of a payload that does not fit. A text is followed by nothing: it may be a payload, or meant as a name.
- */
-type EnqueueRest<First> = 0 extends First & 1
-  ? [options?: EnqueueOptions]
-  : [First] extends [JobDefinition]
-    ? [payload: PayloadFor<First>, options?: TypedEnqueueOptions]
-    : [First] extends [string]
-      ? [hint?: 'A text stands alone. Name the job by an option: enqueue(payload, { name })']
-      : [options?: EnqueueOptions];
-
-/** The definition that an argument may be; of `any` nothing is known. */
-type DefinitionOf<First> = 0 extends First & 1 ? unknown : First;
 
 /**
  * One queue on Redis, without Nest and without a worker: all that can be done with jobs, for producers, operators and
@@ -89,10 +77,24 @@ export class JobQueue extends QueueAdmin {
   ): Promise<JobHandle<ResultFor<DefinitionOf<First>, Result>>>;
   async enqueue(first: unknown, second?: unknown, third?: TypedEnqueueOptions): Promise<JobHandle> {
     if (isJobDefinition(first)) {
-      return this.requests ? this.requests.one(first, second, third) : addTyped(this, first, second, third);
+      return this.enqueueOne(first, second, third);
     }
     refuseNamedShape(first, second, third);
     return this.enqueuePayload(first, second as EnqueueOptions | undefined);
+  }
+
+  /** @internal Enqueues one job, of a definition or of none. */
+  async enqueueOne(
+    definition: JobDefinition | undefined,
+    payload: unknown,
+    options: EnqueueOptions | undefined,
+  ): Promise<JobHandle> {
+    if (!definition) {
+      return this.enqueuePayload(payload, options);
+    }
+    return this.requests
+      ? this.requests.one(definition, payload, options)
+      : addTyped(this, definition, payload, options);
   }
 
   /** @internal The same of any payload, a text too, where what it is cannot be mistaken. */
@@ -124,8 +126,33 @@ export class JobQueue extends QueueAdmin {
     second?: readonly JobToEnqueue[],
   ): Promise<JobHandle[]> {
     const definition = isJobDefinition(first) ? first : undefined;
-    const jobs = checkJobs(isJobDefinition(first) ? second! : first);
+    return this.enqueueAll(definition, checkJobs(isJobDefinition(first) ? second! : first));
+  }
+
+  /** @internal Enqueues many jobs, of a definition or of none. */
+  async enqueueAll(definition: JobDefinition | undefined, jobs: readonly JobToEnqueue[]): Promise<JobHandle[]> {
     return this.requests ? this.requests.many(definition, jobs) : addMany(this, definition, jobs);
+  }
+
+  /**
+   * Makes a batch: jobs here and in other queues, with follow-ups here once all of them have ended.
+   *
+   * @throws InvalidOptionError, InvalidPayloadError
+   * @example
+   * const batch = queue.batch({ then: { name: 'report' } });
+   * await batch.add('page', { page: 1 });
+   * await batch.add('image', { page: 1 }, { queue: images }); // another JobQueue on the same client
+   * await batch.seal();
+   */
+  batch(options: BatchOptions = {}): Batch<JobQueue> {
+    const encoded = encodeBatch(this, options, () => this.store.clock.randomId());
+    return new Batch<JobQueue>(this, encoded, (_job, queue) => queue ?? this);
+  }
+
+  /** Returns a batch of this queue by its id, to add to it, to read it or to wait for it. Nothing is asked yet. */
+  findBatch(id: string): Batch<JobQueue> {
+    checkText('batch id', id);
+    return new Batch<JobQueue>(this, id, (_job, queue) => queue ?? this);
   }
 
   /**
@@ -264,23 +291,4 @@ export class JobQueue extends QueueAdmin {
     this.producer.close();
     this.store.closeIdle();
   }
-}
-
-/**
- * Refuses the shape of the service's enqueue, `(name, payload, options)`: the name would be stored as the payload.
- *
- * @throws InvalidOptionError
- */
-function refuseNamedShape(first: unknown, second: unknown, third: unknown): void {
-  if (third === undefined && (typeof first !== 'string' || second === undefined)) {
-    return;
-  }
-  const name = typeof first === 'string' ? show(first) : '…';
-  throw new InvalidOptionError(
-    'enqueue',
-    '(payload, options) on a queue, where nothing follows a payload that is text',
-    `${third === undefined ? 'two' : 'three'} arguments, the first ${show(first)}`,
-    `To name the job: queue.enqueue({ … }, { name: ${name} }). ` +
-      `With text as its payload: queue.enqueueMany([{ payload: ${name}, … }]).`,
-  );
 }

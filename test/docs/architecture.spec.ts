@@ -17,6 +17,10 @@ function firstColumn(heading: string): string[] {
 it('every key of a queue', () => {
   const keys = new QueueKeys('jobs');
   const made = [...Object.values(keys), keys.job('{id}'), keys.schedule('{id}'), keys.batch('{worker}:{stream}')]
+    .concat(
+      keys.batchRecord('{id}'),
+      (['open', 'members', 'outcomes', 'seen'] as const).map((part) => keys.batchRecord('{id}', part)),
+    )
     .concat(keys.nudge('{worker}'), `${keys.replacedPrefix}{request}`, `${keys.replacedPrefix}{id}`)
     .flat()
     .filter((key: string) => key.startsWith('queue:jobs:') && !key.endsWith(':'))

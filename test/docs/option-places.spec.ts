@@ -27,6 +27,7 @@ const VALUES: Record<string, unknown> = {
   id: 'a',
   delayMs: 5,
   runAt: new Date(),
+  after: [],
   unique: { key: 'k', for: 'pending' },
   durability: 'memory',
   metadata: { traceId: '1' },

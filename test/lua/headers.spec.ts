@@ -132,7 +132,7 @@ describe('lua/lib', () => {
 
   it.each([
     ['job/enqueue', 'forEnqueue'],
-    ['job/complete', 'forLimitedComplete'],
+    ['job/complete', 'forFollowedComplete'],
     ['job/extend', 'forExtend'],
   ] as const)('the keys of %s are sent in the order of its header', (name, list) => {
     const keys = new QueueKeys('jobs');
@@ -159,5 +159,7 @@ describe('lua/lib', () => {
 
 function headerKeys(script: string): string[] {
   const { header } = read(`${script}.lua`);
-  return [...header.matchAll(/KEYS\[\d+\] (\w+) /g)].map((match) => match[1]!.replace(/^(job|replaced)$/, '$1:'));
+  return [...header.matchAll(/KEYS\[\d+\] (\w+) /g)].map((match) =>
+    match[1]!.replace(/^(job|replaced|batch_record)$/, '$1:'),
+  );
 }

@@ -9,6 +9,8 @@
 --@include lib/enqueue/options
 --@include lib/place/place_new
 --@include lib/enqueue/replace
+--@include lib/batch/join
+--@include lib/batch/follow
 local function expires_first(id, options)
   local starts_in_ms = options.run_at_ms and options.expires_in_ms and options.run_at_ms - now
   if starts_in_ms and starts_in_ms >= options.expires_in_ms and redis.call('EXISTS', job .. id) == 0 then
@@ -19,8 +21,9 @@ end
 -- What stands in the way of a new job; nil where nothing does.
 local function conflict(id, name, payload, options)
   if redis.call('EXISTS', job .. id) == 1 then
-    local request, standing_name = unpack(redis.call('HMGET', job .. id, 'request', 'name'))
+    local request, standing_name, batch = unpack(redis.call('HMGET', job .. id, 'request', 'name', 'batch'))
     local repeated = not (options and options.request) or request == options.request
+      or options.batch ~= nil and batch == options.batch
     return repeated and 'repeated' or 'exists', id, standing_name
   elseif not (options and options.unique) then
     return nil
@@ -47,7 +50,9 @@ local function add_with_options(id, name, payload, options)
   if options then
     write_options(job .. id, options)
     own_unique(id, options)
-    place_new(id, options)
+    if not (options.batch or options.after) or follow(id, options) then
+      place_new(id, options)
+    end
   else
     plain[#plain + 1] = id
   end

@@ -16,7 +16,8 @@ local function write_options(key, options)
     add('unique', options.unique)
     add('unique_for', options.unique_for)
   end
-  if #fields > 0 or options.worker then
+  add('batch', options.batch)
+  if #fields > 0 or options.after or options.worker then
     add('options', options.worker or '{}') -- tells claim and complete that this is no plain job
   end
   add('request', options.request)

@@ -5,8 +5,8 @@
 -- A job is on its last chance when it has crashed a worker and another crash would bury it.
 -- ARGV[5]: the limit where there is no other. Needs: now, read, tells, first_limit.
 local function check_claim(key, name, payload, attempts)
-  local max_attempts, expires_at, cancel, status, crashes, last_chance = unpack(read(key, 'max_attempts', 'expires_at_ms',
-    'cancel_requested_at_ms', 'status', 'crashes', 'last_chance'))
+  local max_attempts, expires_at, cancel, status, crashes, last_chance, unmet = unpack(read(key, 'max_attempts',
+    'expires_at_ms', 'cancel_requested_at_ms', 'status', 'crashes', 'last_chance', 'unmet'))
   if status == 'completed' or status == 'failed' or status == 'cancelled' then
     return 'ended'
   end
@@ -15,7 +15,7 @@ local function check_claim(key, name, payload, attempts)
     max_attempts = max_attempts or ARGV[i] == name and tonumber(ARGV[i + 1])
   end
   max_attempts = max_attempts or tonumber(ARGV[5])
-  local refusal = not payload and 'missing' or cancel and 'cancelled'
+  local refusal = not payload and 'missing' or cancel and 'cancelled' or unmet and 'unmet'
     or expires_at and (tonumber(expires_at) or 0) <= now and 'expired'
     or attempts >= max_attempts and 'exhausted'
   if refusal then

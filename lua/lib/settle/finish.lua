@@ -1,8 +1,9 @@
 -- How a job ends other than completed: as a dead letter, or cancelled. Each clears the claim token, frees the unique
 -- key if the job still owns it, counts and publishes.
--- Needs: keys, retention, now, add_to_history, emit, read.
+-- Needs: keys, retention, now, now_text, add_to_history, emit, read.
 --@include lib/settle/lifetime
 --@include lib/retention/trim_dead_letters
+--@include lib/batch/job_ended
 local function free_unique(id, key)
   if key and redis.call('HGET', unique, key) == id then
     redis.call('HDEL', unique, key)
@@ -11,7 +12,7 @@ end
 
 local function bury(id, reason)
   local key = job .. id
-  local unique_key, payload = unpack(read(key, 'unique', 'payload'))
+  local unique_key, payload, batch, dependents = unpack(read(key, 'unique', 'payload', 'batch', 'dependents'))
   if not payload then
     redis.call('HINCRBY', stats, 'broken_total', 1)
   end
@@ -23,16 +24,18 @@ local function bury(id, reason)
   free_unique(id, unique_key)
   redis.call('HINCRBY', stats, 'failed_total', 1)
   emit(id, 'failed')
+  job_ended(id, batch, dependents, 'failed', reason)
   trim_dead_letters(100)
 end
 
 local function end_cancelled(id)
   local key = job .. id
-  local unique_key, options = unpack(read(key, 'unique', 'options'))
+  local unique_key, options, batch, dependents = unpack(read(key, 'unique', 'options', 'batch', 'dependents'))
   redis.call('HSET', key, 'status', 'cancelled', 'claim_token', '', 'cancelled_at_ms', now)
   redis.call('PEXPIRE', key, lifetime_of('cancelled', options))
   add_to_history(cancelled, { id }, cancelled_history)
   free_unique(id, unique_key)
   redis.call('HINCRBY', stats, 'cancelled_total', 1)
   emit(id, 'cancelled')
+  job_ended(id, batch, dependents, 'cancelled', '')
 end

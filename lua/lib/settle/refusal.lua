@@ -1,8 +1,10 @@
 -- refuse(key, reason, attempts, max_attempts): the verdict on a job that must not run: why, a space, and what tells it truly
--- (JSON: attempts, those that are used; max_attempts; started; last_error). Needs: read.
+-- (JSON: attempts, those that are used; max_attempts; started; last_error; unmet: the job that should have ended well before,
+-- and how it ended). Needs: read.
 local function refuse(key, reason, attempts, max_attempts)
-  local last_error, interruptions, snoozes = unpack(read(key, 'last_error', 'interruptions', 'snoozes'))
+  local last_error, interruptions, snoozes, unmet = unpack(read(key, 'last_error', 'interruptions', 'snoozes', 'unmet'))
   -- As text, since a number that JSON does not have would end the script halfway.
   return reason .. ' ' .. cjson.encode({ attempts = tostring(attempts), max_attempts = tostring(max_attempts),
-    started = attempts > 0 or interruptions ~= false or snoozes ~= false, last_error = last_error or nil })
+    started = attempts > 0 or interruptions ~= false or snoozes ~= false, last_error = last_error or nil,
+    unmet = unmet or nil })
 end

@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { Batch } from '../../queue/batches/batch.js';
+import { encodeBatch } from '../../queue/batches/batch-options.js';
 import { checkJobs } from '../../queue/enqueue/validate-bulk.js';
 import { InvalidOptionError } from '../../queue/model/errors.js';
 import { checkKnown, checkObject } from '../../queue/model/validate-options.js';
@@ -13,13 +15,14 @@ import { DeadLetters } from '../../queue/dead-letters/dead-letters.js';
 import type { DoctorReport } from '../../queue/model/doctor-report.js';
 import { checkResultOptions, type JobHandle, type ResultOptions } from '../../queue/results/job-handle.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { checkQueueName, show } from '../../queue/model/names.js';
+import { checkQueueName, checkText, show } from '../../queue/model/names.js';
 import type { EnqueueOptions } from '../../queue/enqueue/encode-job.js';
 import type { InputOf, OutputOf, StandardSchema } from '../../queue/model/standard-schema.js';
 import { typedSource } from '../../queue/enqueue/encode-typed-job.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { JobEvents } from './job-events.js';
 import { JobSchedules } from './job-schedules.js';
+import { batchHome, type JobBatchOptions } from './batch-home.js';
 import { AdminApi } from './admin-api.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
 import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
@@ -114,6 +117,36 @@ export class JobQueueService extends AdminApi {
           })),
         )
       : target.enqueueMany(job, jobs);
+  }
+
+  /**
+   * Makes a batch: jobs of any names and queues, with follow-ups once all of them have ended.
+   *
+   * @throws InvalidOptionError, InvalidPayloadError
+   * @example
+   * const batch = this.jobs.batch({ then: { name: 'report', payload: { month } } });
+   * await batch.addMany('page', pages.map((page) => ({ payload: { page } })));
+   * await batch.seal();
+   */
+  batch(options: JobBatchOptions): Batch<string> {
+    const home = batchHome(
+      options,
+      (name) => this.target(name, undefined),
+      (name) => this.queue(name),
+    );
+    const { queue: _queue, ...rest } = options;
+    const encoded = encodeBatch(home, rest, () => home.store.clock.randomId());
+    return new Batch<string>(home, encoded, (job, queue) => this.target(job, queue));
+  }
+
+  /**
+   * Returns a batch by its id, to add to it, to read it or to wait for it. Nothing is asked yet.
+   *
+   * @param job the definition or name of a follow-up, or the name of the batch's queue
+   */
+  findBatch(job: string | JobDefinition, id: string): Batch<string> {
+    checkText('batch id', id);
+    return new Batch<string>(this.target(job, undefined), id, (each, queue) => this.target(each, queue));
   }
 
   /**

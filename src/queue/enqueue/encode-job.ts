@@ -49,6 +49,13 @@ export interface EnqueueOptions extends JobRules {
   metadata?: JobMetadata;
   /** How much of the queue's `rateLimit` the job takes; at most its burst counts. Default 1. */
   cost?: number;
+  /**
+   * Ids of jobs of the same queue, at most 100, that must end well before this one starts; `delayMs` counts from then. Where one
+   * fails, is cancelled or is deleted, this job fails without being started.
+   */
+  after?: readonly string[];
+  /** @internal The batch that the job joins; see Batch.add. */
+  batch?: string;
   /** Whether the enqueue waits until replicas have the job. Default: the queue's. */
   durability?: Durability;
 }
@@ -91,6 +98,12 @@ export const jobDefaultFields = {
   resultTtlMs: optional(duration(1)),
 };
 
+const afterSchema = z
+  .array(z.string({ error: "expected a job's id" }).regex(/^[\w.:@-]{1,128}$/, "expected a job's id"), {
+    error: 'expected a list of job ids',
+  })
+  .max(100, 'expected at most 100 job ids');
+
 const enqueueOptionsSchema = z.strictObject(
   {
     ...jobDefaultFields,
@@ -105,6 +118,8 @@ const enqueueOptionsSchema = z.strictObject(
     metadata: optional(metadataSchema),
     durability: durabilitySchema.optional(),
     cost: optional(wholeNumber(1, 1_000_000)),
+    after: optional(afterSchema),
+    batch: z.string().optional(),
   },
   { error: 'expected an object of enqueue options' },
 );
@@ -141,8 +156,12 @@ export function encodeJob(
     );
   }
   refuseExpiryBeforeStart(place, checked);
+  refuseBesideAfter(place, checked);
   const job: EncodedJob = { id: id ?? randomId(), name, payload: json, options: encodeOptions(checked) };
-  const { durability, runAt, expiresInMs } = checked;
+  const { durability, runAt, expiresInMs, batch, after } = checked;
+  if (batch !== undefined || after?.length) {
+    job.travelsAlone = true;
+  }
   if (durability) {
     job.durability = durability;
   }
@@ -161,6 +180,14 @@ export function payloadSubject(subject: string | undefined): string {
 function refuseExpiryBeforeStart(subject: string, { expiresInMs, delayMs }: EnqueueOptions): void {
   if (expiresInMs !== undefined && delayMs !== undefined && expiresInMs <= delayMs) {
     throw new InvalidOptionError(`${subject}.expiresInMs`, beforeStart(delayMs, 'of delayMs'), show(expiresInMs));
+  }
+}
+
+/** A start of its own, or an owner of a unique key that might be replaced, would not wait. */
+function refuseBesideAfter(subject: string, { after, runAt, unique }: EnqueueOptions): void {
+  const other = runAt !== undefined ? 'runAt' : unique !== undefined ? 'unique' : undefined;
+  if (after !== undefined && other !== undefined) {
+    throw new InvalidOptionError(subject, `after or ${other}`, 'both', 'With `after`, use delayMs.');
   }
 }
 
@@ -184,6 +211,8 @@ function encodeOptions(options: EnqueueOptions): string {
     unique: unique?.key,
     unique_for: typeof unique?.for === 'object' ? unique.for.ms : unique?.for,
     unique_replace: unique?.onConflict === 'replace' || undefined,
+    batch: options.batch,
+    after: options.after?.length ? [...new Set(options.after)] : undefined,
     request: options.id === undefined ? undefined : randomId(),
     worker: encodeWorkerOptions(options),
   });

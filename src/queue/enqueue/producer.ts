@@ -64,10 +64,13 @@ export class Producer {
 
   /** A call that only the server's clock can refuse travels by itself, so that no other job is refused with it. */
   private enqueuersOf(jobs: readonly EncodedJob[]): Enqueuers {
-    if (!jobs.some(({ span }) => span)) {
+    if (!jobs.some(({ span, travelsAlone }) => span || travelsAlone)) {
       return this.enqueuers;
     }
     if (fitOneStep(jobs) && jobs.every(({ durability }) => durability === jobs[0]!.durability)) {
+      return this.newEnqueuers();
+    }
+    if (!jobs.some(({ span }) => span)) {
       return this.newEnqueuers();
     }
     let checking: Promise<void> | undefined;

@@ -16,6 +16,8 @@ export interface WorkerOptions {
   delayMs?: number;
   runAtMs?: number;
   metadata?: JobMetadata;
+  /** Of a follow-up: the id of the batch whose members have ended. */
+  batch?: string;
 }
 
 /** A job as a claim hands it out. The token fences every settle, extend, progress and log of this claim. */

@@ -3,6 +3,9 @@ import { InvalidOptionError } from './errors.js';
 /** What the unique key of a schedule without overlap, and the ids of the jobs of schedules begin with, and none that an enqueue names. */
 export const SCHEDULE_PREFIX = '@schedule:';
 
+/** What the ids of the follow-ups of batches begin with, and none that an enqueue names. */
+export const BATCH_PREFIX = '@batch:';
+
 const ID = /^[\w.:@-]{1,128}$/;
 const QUEUE_NAME = /^[\w.:@/-]{1,128}$/;
 
@@ -17,6 +20,13 @@ export function checkQueueName(name: unknown): asserts name is string {
 export function checkJobId(id: unknown, subject = 'job id'): asserts id is string {
   if (typeof id !== 'string' || !ID.test(id)) {
     throw new InvalidOptionError(subject, '1 to 128 of A-Z a-z 0-9 _ . : @ -', show(id));
+  }
+  if (id.startsWith(BATCH_PREFIX)) {
+    throw new InvalidOptionError(
+      subject,
+      `one that does not begin with ${BATCH_PREFIX}, the ids of the follow-ups of batches`,
+      show(id),
+    );
   }
   if (id.startsWith(SCHEDULE_PREFIX)) {
     throw new InvalidOptionError(

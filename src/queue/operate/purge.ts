@@ -1,6 +1,7 @@
 import { checkKnown } from '../model/validate-options.js';
 import { InvalidOptionError } from '../model/errors.js';
 import { show } from '../model/names.js';
+import { tendBatches } from './tend-batches.js';
 import type { QueueAccess } from '../store/queue-store.js';
 
 /** The most jobs that one script call deletes. */
@@ -13,7 +14,7 @@ const SLICE = 500;
  * @throws InvalidOptionError
  */
 export async function purge(
-  queue: Pick<QueueAccess, 'name' | 'exec'>,
+  queue: Pick<QueueAccess, 'name' | 'exec' | 'options' | 'store' | 'limit'>,
   options: { confirm: string },
   ask: <Answer>(question: () => Promise<Answer>) => Promise<Answer> = (question) => question(),
 ): Promise<number> {
@@ -27,6 +28,7 @@ export async function purge(
     const { deleted, more } = await ask(() => queue.exec((calls) => calls.purge(SLICE)));
     total += deleted;
     if (!more) {
+      await ask(() => tendBatches(queue, { all: true })); // the members are gone: their batches may fire
       return total;
     }
   }

@@ -20,6 +20,7 @@ const workerOptionsSchema = z.looseObject({
   delayMs: z.number().optional(),
   runAtMs: z.number().optional(),
   metadata: z.unknown().transform(readMetadata).optional(),
+  batch: z.string().optional(),
 });
 
 function decodeWorkerOptions(value: unknown): WorkerOptions | undefined {

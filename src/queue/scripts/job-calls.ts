@@ -104,10 +104,17 @@ export class JobCalls {
     const { completedHistory, events, resultTtlMs } = this.options;
     return {
       script: 'jobComplete',
-      keys: isLimited ? this.keys.forLimitedComplete : this.keys.forComplete,
+      keys: this.completionKeys(completions, isLimited),
       args: [completedHistory, EVICTED_TTL_MS, events, resultTtlMs, ...completionArguments(completions)],
       decode: (reply) => ((reply as number[] | null) ?? []).map((index) => index - 1),
     };
+  }
+
+  private completionKeys(completions: readonly Completion[], isLimited: boolean): readonly string[] {
+    if (completions.some(({ plain }) => !plain)) {
+      return this.keys.forFollowedComplete;
+    }
+    return isLimited ? this.keys.forLimitedComplete : this.keys.forComplete;
   }
 
   /** Answers only the claims that need attention. */

@@ -1,4 +1,5 @@
 import { configuredLimits, limitArguments, limitsText } from './encode-worker-limits.js';
+import { BatchCalls } from './batch-calls.js';
 import { DeadLetterCalls } from './dead-letter-calls.js';
 import { decodeJob, decodeJobHash, decodeJobs } from './decode-job.js';
 import { decodeLimits, type LimitsReply } from './decode-limits.js';
@@ -31,12 +32,14 @@ import { ScheduleCalls } from './schedule-calls.js';
 export class QueueCalls extends JobCalls implements StoreCalls {
   readonly deadLetters: DeadLetterCalls;
   readonly schedules: ScheduleCalls;
+  readonly batches: BatchCalls;
   readonly retention: readonly ScriptArgument[];
 
   constructor(keys: QueueKeys, options: ResolvedQueueOptions) {
     super(keys, options);
     this.deadLetters = new DeadLetterCalls(keys);
     this.schedules = new ScheduleCalls(keys);
+    this.batches = new BatchCalls(keys);
     this.retention = [
       options.failedHistory,
       options.cancelledHistory,

@@ -47,6 +47,13 @@ export class QueueKeys {
   readonly names: string;
   /** What the key of every nudge begins with; followed by the worker's id. */
   readonly nudgePrefix: string;
+  /** The batches that are kept in this queue. */
+  readonly batches: string;
+  /** What the keys of every batch begin with; followed by the batch's id. */
+  readonly batchRecordPrefix: string;
+  readonly batchGuests: string;
+  readonly batchOutbox: string;
+  readonly awaiting: string;
 
   /** KEYS of every script but those of the hot path; `lua/lib/core/keys.lua` names them. */
   readonly standard: readonly string[];
@@ -56,6 +63,8 @@ export class QueueKeys {
   readonly forComplete: readonly string[];
   /** Of a queue with limits, where each end frees a slot. */
   readonly forLimitedComplete: readonly string[];
+  /** Where a batch or other jobs may wait for the end of one of the jobs: none of them is plain. */
+  readonly forFollowedComplete: readonly string[];
   readonly forExtend: readonly string[];
   readonly forStart: readonly string[];
   private readonly base: string;
@@ -96,6 +105,11 @@ export class QueueKeys {
     this.retention = `${this.base}retention`;
     this.names = `${this.base}names`;
     this.nudgePrefix = `${this.base}nudge:`;
+    this.batches = `${this.base}batches`;
+    this.batchRecordPrefix = `${this.base}batch_record:`;
+    this.batchGuests = `${this.base}batch_guests`;
+    this.batchOutbox = `${this.base}batch_outbox`;
+    this.awaiting = `${this.base}awaiting`;
     this.standard = [
       this.jobPrefix,
       this.pending,
@@ -124,6 +138,11 @@ export class QueueKeys {
       this.retention,
       this.names,
       this.nudgePrefix,
+      this.batches,
+      this.batchRecordPrefix,
+      this.batchGuests,
+      this.batchOutbox,
+      this.awaiting,
     ];
     this.forPlainEnqueue = [this.jobPrefix, this.pending, this.wake, this.stats];
     this.forEnqueue = [
@@ -134,9 +153,23 @@ export class QueueKeys {
       this.unique,
       this.uniqueExpiries,
       this.replacedPrefix,
+      this.batchRecordPrefix,
+      this.batchGuests,
+      this.awaiting,
     ];
     this.forComplete = [this.jobPrefix, this.claims, this.completed, this.stats, this.unique, this.events];
     this.forLimitedComplete = [...this.forComplete, this.wake];
+    this.forFollowedComplete = [
+      ...this.forLimitedComplete,
+      this.scheduled,
+      this.settings,
+      this.sequence,
+      this.batches,
+      this.batchRecordPrefix,
+      this.batchGuests,
+      this.batchOutbox,
+      this.awaiting,
+    ];
     this.forExtend = [this.jobPrefix, this.claims];
     this.forStart = [this.jobPrefix];
   }
@@ -149,6 +182,11 @@ export class QueueKeys {
   /** The key of one schedule's hash. */
   schedule(id: string): string {
     return this.schedulePrefix + id;
+  }
+
+  /** The key of what is known of one batch with a follow-up. */
+  batchRecord(id: string, part?: 'open' | 'members' | 'outcomes' | 'seen'): string {
+    return this.batchRecordPrefix + id + (part ? `:${part}` : '');
   }
 
   /** The key that remembers the last batch of one claimer, so that a repeated claim gets the same jobs. */

@@ -10,6 +10,8 @@ interface Refusal {
   /** Whether a handler may have begun with it before. */
   started: boolean;
   last_error?: string;
+  /** Of a job that was to start after others: the one that did not end well, and how it ended. */
+  unmet?: string;
 }
 
 /** What a claim says of a job that waited too long for a worker of its name; see `lua/lib/place/unserved.lua`. */
@@ -32,6 +34,7 @@ const REASONS: Record<string, { name: string; tell: (job: Refusal & Unhandled) =
     name: CANCELLED,
     tell: ({ started }) => cancelledMessage(started),
   },
+  unmet: { name: 'JobUnmet', tell: unmetMessage },
   expired: { name: 'JobExpired', tell: expired },
   exhausted: {
     name: 'AttemptsExhausted',
@@ -68,6 +71,12 @@ function expired({ attempts, started }: Refusal): string {
   return attempts === '0'
     ? 'The job expired after it was given back, before its next attempt.'
     : `The job expired after ${count(attempts)}, before the next one.`;
+}
+
+function unmetMessage({ unmet = '' }: Refusal): string {
+  const [id, status] = unmet.split(' ');
+  const how = status === 'removed' ? 'was deleted' : status === 'cancelled' ? 'was cancelled' : 'failed';
+  return `Job ${id}, after which this job was to start, ${how}. Redrive this job to run it without waiting.`;
 }
 
 function unhandledMessage({ name, waited_ms: waitedMs, times, workers, known }: Unhandled): string {

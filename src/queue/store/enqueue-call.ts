@@ -1,4 +1,5 @@
 // A step of enqueues: what one call of the script is given, and what it answers.
+import { BatchNotFoundError, BatchSealedError } from '../model/batch-errors.js';
 import { InvalidOptionError, JobQueueError } from '../model/errors.js';
 import { show } from '../model/names.js';
 import type { Durability } from '../model/queue-options.js';
@@ -14,6 +15,8 @@ export interface EncodedJob {
   durability?: Durability; // where it differs from the queue's
   /** Of a job that asks for both: only the server's clock can tell whether it would expire before it may start. */
   span?: { runAtMs: number; expiresInMs: number };
+  /** Only the server knows whether it can join its batch, or wait for other jobs: it travels by itself. */
+  travelsAlone?: true;
 }
 
 export interface EnqueueAnswer {
@@ -27,18 +30,55 @@ export interface EnqueueAnswer {
   replication?: { acknowledged: number; failure: Error | undefined };
 }
 
-/** The script wrote nothing of a step, since this job of it would expire before it may start. */
+/** Why a job cannot join its batch or wait for others, and which batch or job that is about. */
+export interface FollowRefusal {
+  reason: keyof typeof FOLLOW_REFUSALS;
+  about: string;
+}
+
+/** The script wrote nothing of a step, since this job of it would expire before it may start, or for a refusal. */
 export class EnqueueRejected extends JobQueueError {
   constructor(
     readonly job: EncodedJob,
     readonly startsInMs: number,
+    readonly refusal?: FollowRefusal,
   ) {
-    super(`Job ${job.id} would expire before it may start; nothing of its step was written.`);
+    super(
+      refusal
+        ? `Job ${job.id}: ${refusal.reason} (${refusal.about}); nothing of its step was written.`
+        : `Job ${job.id} would expire before it may start; nothing of its step was written.`,
+    );
   }
 }
 
+const FOLLOW_REFUSALS = {
+  'no-batch': (_subject: string, batch: string) => new BatchNotFoundError(batch),
+  sealed: (_subject: string, batch: string) => new BatchSealedError(batch),
+  unknown: (subject: string, id: string) =>
+    afterError(
+      subject,
+      'the id of a job of the same queue that is still known',
+      `${show(id)}, which is not known there`,
+    ),
+  failed: (subject: string, id: string) =>
+    afterError(subject, 'a job that has not failed', `${show(id)}, which is a dead letter`, 'Redrive it first.'),
+  cancelled: (subject: string, id: string) =>
+    afterError(subject, 'a job that was not cancelled', `${show(id)}, which was cancelled`),
+  crowded: (subject: string, id: string) =>
+    afterError(
+      subject,
+      'a job that fewer than 1,000 others wait for',
+      `${show(id)}, which has as many`,
+      'Use a batch with a follow-up that enqueues them.',
+    ),
+};
+
+function afterError(subject: string, expected: string, found: string, hint = ''): InvalidOptionError {
+  return new InvalidOptionError(`${subject}.after`, expected, found, hint);
+}
+
 const OUTCOMES = { exists: 'existing', kept: 'kept', replace: 'replaced' } as const;
-type Verdict = keyof typeof OUTCOMES | 'refused';
+type Verdict = keyof typeof OUTCOMES | keyof typeof FOLLOW_REFUSALS | 'refused';
 
 /**
  * Decodes the reply of `lua/job/enqueue.lua` to a step.
@@ -54,14 +94,20 @@ export function decodeEnqueue(jobs: readonly EncodedJob[], reply: readonly (stri
     if (verdict === 'refused') {
       throw new EnqueueRejected(job, Number(standing));
     }
+    if (verdict in FOLLOW_REFUSALS) {
+      throw new EnqueueRejected(job, 0, { reason: verdict as FollowRefusal['reason'], about: standing });
+    }
     const renamed = name !== '' && name !== job.name;
-    answers[i] = { id: standing, outcome: OUTCOMES[verdict], ...(renamed && { name }) };
+    answers[i] = { id: standing, outcome: OUTCOMES[verdict as keyof typeof OUTCOMES], ...(renamed && { name }) };
   }
   return answers;
 }
 
 /** What its caller hears of a refused step. @param subject how errors name the job */
-export function faultOf({ job, startsInMs }: EnqueueRejected, subject: string): InvalidOptionError {
+export function faultOf({ job, startsInMs, refusal }: EnqueueRejected, subject: string): JobQueueError {
+  if (refusal) {
+    return FOLLOW_REFUSALS[refusal.reason](subject, refusal.about);
+  }
   return new InvalidOptionError(
     `${subject}.expiresInMs`,
     beforeStart(startsInMs, 'until runAt by the clock of Redis'),

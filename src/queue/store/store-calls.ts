@@ -10,6 +10,7 @@ import type {
 } from '../model/job.js';
 import type { QueueLimits, ResolvedQueueOptions } from '../model/queue-options.js';
 import type { EncodedJob, EnqueueAnswer } from './enqueue-call.js';
+import type { BatchVerbs } from './batch-verbs.js';
 import type { ScheduleVerbs } from './schedule-verbs.js';
 import type { StoreCall } from './store-call.js';
 
@@ -276,4 +277,5 @@ export interface StoreCalls extends JobVerbs, SweepVerbs, AdminVerbs, LimitVerbs
   readonly options: ResolvedQueueOptions;
   readonly deadLetters: DeadLetterVerbs;
   readonly schedules: ScheduleVerbs;
+  readonly batches: BatchVerbs;
 }

@@ -12,4 +12,6 @@ export interface AskedOptions {
   unique_replace?: boolean;
   request?: string;
   worker?: string;
+  batch?: string;
+  after?: string[];
 }

@@ -7,6 +7,11 @@ import type { Hash, MemoryQueue } from './memory-queue.js';
 export function enqueue(queue: MemoryQueue, jobs: readonly EncodedJob[]): EnqueueAnswer[] {
   const asked = jobs.map(({ options }) => (options === '' ? undefined : (JSON.parse(options) as AskedOptions)));
   jobs.forEach((job, i) => refuseExpiryFirst(queue, job, asked[i]));
+  if (asked.some((options) => options?.after ?? options?.batch)) {
+    throw new Error(
+      'A store in memory keeps no batches with a follow-up, and no jobs that wait for others; test them on Redis.',
+    );
+  }
   return jobs.map((job, i) => {
     const answer = add(queue, job, asked[i]);
     const standing = answer.outcome === 'new' ? undefined : queue.job(answer.id)?.name;

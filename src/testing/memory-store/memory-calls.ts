@@ -1,6 +1,7 @@
 // The verbs of a queue in memory: each method makes one call, which runs when the store runs it.
 import type { ClaimedJob, ClaimRef, JobStatus } from '../../queue/model/job.js';
 import type { QueueLimits, ResolvedQueueOptions } from '../../queue/model/queue-options.js';
+import type { BatchVerbs } from '../../queue/store/batch-verbs.js';
 import type { EncodedJob } from '../../queue/store/enqueue-call.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type {
@@ -37,6 +38,7 @@ function callOf<Answer>(script: string, run: () => Answer): MemoryCall<Answer> {
 export class MemoryCalls implements StoreCalls {
   readonly deadLetters: DeadLetterVerbs;
   readonly schedules: ScheduleVerbs;
+  readonly batches: BatchVerbs;
 
   constructor(
     readonly queue: MemoryQueue,
@@ -44,6 +46,7 @@ export class MemoryCalls implements StoreCalls {
   ) {
     this.deadLetters = deadLetterVerbs(queue);
     this.schedules = scheduleVerbs(queue);
+    this.batches = batchVerbs();
   }
 
   get key(): string {
@@ -175,6 +178,29 @@ export class MemoryCalls implements StoreCalls {
 
 function refuseLimits(): never {
   throw new Error('A store in memory keeps no limits of the fleet; test them on Redis.');
+}
+
+function refuse(): never {
+  throw new Error(
+    'A store in memory keeps no batches with a follow-up, and no jobs that wait for others; test them on Redis.',
+  );
+}
+
+/** Batches are not kept in memory. */
+function batchVerbs(): BatchVerbs {
+  return {
+    create: () => callOf('batchCreate', refuse),
+    join: () => callOf('batchJoin', refuse),
+    seal: () => callOf('batchSeal', refuse),
+    stop: () => callOf('batchStop', refuse),
+    status: () => callOf('batchStatus', refuse),
+    results: () => callOf('batchResults', refuse),
+    tend: () => callOf('sweepTendBatches', () => undefined),
+    news: () => callOf('batchOutbox', () => []),
+    deliver: () => callOf('batchDeliver', refuse),
+    acknowledge: () => callOf('batchAcknowledge', refuse),
+    cancel: () => callOf('batchCancel', refuse),
+  };
 }
 
 function deadLetterVerbs(queue: MemoryQueue): DeadLetterVerbs {

@@ -1,3 +1,4 @@
+import { BatchReader } from '../../queue/batches/batch-reader.js';
 import { ClaimLostError } from '../../queue/model/errors.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
@@ -25,6 +26,10 @@ export class QueueReporter implements JobReporter {
   async log(job: ClaimedJob, message: string): Promise<void> {
     const line = JSON.stringify(message.slice(0, LONGEST_LOG_LINE));
     this.refuseLost(job, await this.queue.store.exec(this.calls.log(job, LOG_LINES, [line])));
+  }
+
+  batch(id: string): BatchReader {
+    return new BatchReader(this.queue, id);
   }
 
   private refuseLost(job: ClaimedJob, isCurrent: boolean): void {

@@ -1,3 +1,4 @@
+import type { BatchReader } from '../../queue/batches/batch-reader.js';
 import { InvalidOptionError, RetryLaterError } from '../../queue/model/errors.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import { NO_METADATA, type JobMetadata } from '../../queue/model/metadata.js';
@@ -7,6 +8,8 @@ import { show } from '../../queue/model/names.js';
 export interface JobReporter {
   progress(job: ClaimedJob, value: unknown): Promise<void>;
   log(job: ClaimedJob, message: string): Promise<void>;
+  /** Reads a batch of the job's queue. Absent where the reporter reaches no queue. */
+  batch?(id: string): BatchReader;
 }
 
 /**
@@ -50,6 +53,16 @@ export class Job<Payload = unknown> {
   /** What the enqueue gave along; empty where nothing. */
   get metadata(): JobMetadata {
     return this.claim.options.metadata ?? NO_METADATA;
+  }
+
+  /**
+   * Of a follow-up: the batch whose members have ended, with their outcomes. Undefined of every other job, and in a thread.
+   *
+   * @example for await (const { id, status, result } of job.batch!.members()) { … }
+   */
+  get batch(): BatchReader | undefined {
+    const id = this.claim.options.batch;
+    return id === undefined ? undefined : this.#reporter.batch?.(id);
   }
 
   /** Which attempt this is, from 1. */

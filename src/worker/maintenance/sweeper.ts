@@ -4,6 +4,7 @@ import { ForeignClients } from './foreign-clients.js';
 import { SafeLogger } from '../../queue/model/safe-logger.js';
 import { limitOf, SHORTEST_TRIP_MS } from '../../queue/model/bounds.js';
 import { systemClock, type Clock, type Timer } from '../../queue/model/clock.js';
+import { tendBatches } from '../../queue/operate/tend-batches.js';
 import { within } from '../../queue/model/within.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
@@ -107,6 +108,7 @@ export class Sweeper {
     await this.tell(queue, adopted.reclaimed);
     await this.foreignClients.saw(queue, adopted);
     await this.inSlices((i) => this.run(queue, (calls) => calls.tidy(SLICE, i === 0 ? this.paceMs : 0)));
+    await tendBatches(queue, { limit: limitOf(this.intervalMs), isStopped: () => this.stopped });
   }
 
   /** Less than the interval, so that a process that is alone misses no turn where its timer is a little early. */

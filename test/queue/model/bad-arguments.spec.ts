@@ -59,6 +59,8 @@ const verbs: Record<string, Parameter[]> = {
   remove: [text('none')],
   clean: [cleanable, options({}, { limit: null })],
   redrive: [ids],
+  batch: [options({}, { then: 5 }, { failFast: 1 })],
+  findBatch: [text('none')],
   reschedule: [text('none'), start],
   purge: [object({ confirm: 'another' }, { confirm: null })],
   doctor: [options({}, { mend: 1 })],
@@ -102,6 +104,8 @@ describe('every method of a queue refuses an argument that is none, by name, and
       'enqueuerOf',
       'claimOnce',
       'enqueuePayload',
+      'enqueueOne',
+      'enqueueAll',
       'closeResults',
     ];
     const rows = Object.keys(verbs);

@@ -1,0 +1,24 @@
+#!lua
+-- Creates a batch: a set of jobs, here and in other queues, whose end enqueues follow-ups here.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] id; ARGV[2] '1' to cancel the others once a member did not end well; ARGV[3] how long the outcomes of the members are
+--   kept after the follow-ups have ended, in ms
+-- ARGV[4..] for each follow-up: then, on_failure or finally; its name; its payload (JSON); its options (JSON, see lua/job/enqueue)
+-- Returns created | exists (the batch is known; nothing is changed). Repeated: exists.
+--@include lib/core/keys
+--@include lib/core/clock
+local key = batch_record .. ARGV[1]
+if redis.call('EXISTS', key) == 1 then
+  return 'exists'
+end
+local look_ms = 60000
+redis.call('HSET', key, 'created_at_ms', now_text, 'result_ttl_ms', ARGV[3])
+if ARGV[2] == '1' then
+  redis.call('HSET', key, 'fail_fast', '1')
+end
+for i = 4, #ARGV, 4 do
+  local kind = ARGV[i]
+  redis.call('HSET', key, kind .. '_name', ARGV[i + 1], kind .. '_payload', ARGV[i + 2], kind .. '_options', ARGV[i + 3])
+end
+redis.call('ZADD', batches, now + look_ms, ARGV[1])
+return 'created'

@@ -1,0 +1,40 @@
+#!lua flags=allow-oom
+-- Takes what happened to members in other queues from their outboxes. Each piece of news has a number of its queue, and an older
+-- one than the last that came of the same job changes nothing: so it may come twice, or late.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV, for each: batch, member (queue|id), number, state (completed, failed, cancelled, removed, or open: it was redriven), its
+--   result as JSON or why it failed
+-- Returns how many changed something. Repeated: 0.
+--@include lib/core/keys
+--@include lib/core/clock
+--@include lib/enqueue/options
+--@include lib/batch/end_member
+--@include lib/batch/join
+local changed = 0
+
+local function take(batch, member, number, state, detail)
+  local key = batch_record .. batch
+  local created, sealed = unpack(redis.call('HMGET', key, 'created_at_ms', 'sealed_at_ms'))
+  if not created or tonumber(redis.call('HGET', key .. ':seen', member) or 0) >= number then
+    return
+  end
+  -- The enqueue of a member comes before it joins, so that its end may come first.
+  if not is_member(key, member) then
+    if sealed then
+      return
+    end
+    join(batch, member)
+  end
+  redis.call('HSET', key .. ':seen', member, string.format('%.0f', number))
+  changed = changed + 1
+  if state == 'open' then
+    open_again(batch, member)
+  else
+    note_end(batch, member, state, detail)
+  end
+end
+
+for i = 1, #ARGV, 5 do
+  take(ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3], ARGV[i + 4])
+end
+return changed

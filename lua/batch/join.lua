@@ -1,0 +1,19 @@
+#!lua
+-- Makes jobs of other queues members of a batch, after their enqueue there: one that has ended by then may be known here already.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] batch; ARGV[2..] members, each queue|id
+-- Returns joined | stopped (they are members, and are to be cancelled) | sealed | no-batch (nothing was written).
+-- Repeated: the same, and nothing changes.
+--@include lib/core/keys
+--@include lib/batch/join
+local batch, stopped = ARGV[1], false
+for i = 2, #ARGV do
+  local reason = batch_refusal(batch, ARGV[i])
+  if reason then
+    return reason
+  end
+end
+for i = 2, #ARGV do
+  stopped = join(batch, ARGV[i])
+end
+return stopped and 'stopped' or 'joined'

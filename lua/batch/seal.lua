@@ -1,0 +1,18 @@
+#!lua flags=allow-oom
+-- Seals a batch: no job joins it any more. One whose members have all ended, also one that has none, fires at once.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] batch
+-- Returns sealed | missing. Repeated: sealed, and nothing changes.
+--@include lib/core/keys
+--@include lib/core/clock
+--@include lib/enqueue/options
+--@include lib/batch/follow_up
+local batch = ARGV[1]
+local key = batch_record .. batch
+if redis.call('HEXISTS', key, 'created_at_ms') == 0 then
+  return 'missing'
+end
+if redis.call('HSETNX', key, 'sealed_at_ms', now_text) == 1 and redis.call('ZCARD', key .. ':open') == 0 then
+  fire(batch, key)
+end
+return 'sealed'

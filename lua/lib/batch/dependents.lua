@@ -1,0 +1,38 @@
+-- Jobs that start after others. Such a job waits in scheduled with a start that never comes; its field `after` names the jobs that
+-- have not ended, separated by blanks, and `dependents` of each of these names it.
+-- tell_dependent(id, ended, status): a job of its `after` has ended. Well: it is taken out, and after the last one the job may start.
+-- Badly: the job must not run, and a claim says so (`unmet`), so that a chain of such ends costs one bounded step each.
+-- tell_dependents(ids, ended, status): the same of all.
+-- Needs: job, scheduled, wake, awaiting, now.
+local function start_dependent(id, due)
+  redis.call('HDEL', job .. id, 'after')
+  redis.call('HSET', job .. id, 'due_at_ms', due)
+  redis.call('ZADD', scheduled, due, id)
+  redis.call('ZREM', awaiting, id)
+  redis.call('ZADD', wake, '0', '1')
+end
+
+local function tell_dependent(id, ended, status)
+  local after, delay = unpack(redis.call('HMGET', job .. id, 'after', 'after_delay_ms'))
+  local named = ' ' .. (after or '') .. ' '
+  local from, to = string.find(named, ' ' .. ended .. ' ', 1, true)
+  if not from or not redis.call('ZSCORE', scheduled, id) then
+    return
+  end
+  local left = string.sub(named, 2, from - 1) .. string.sub(named, from, from) .. string.sub(named, to + 1, -2)
+  left = string.match(left, '^%s*(.-)%s*$')
+  if status ~= 'completed' then
+    redis.call('HSET', job .. id, 'unmet', ended .. ' ' .. status)
+    start_dependent(id, string.format('%d', now))
+  elseif left == '' then
+    start_dependent(id, string.format('%d', now + (tonumber(delay) or 0)))
+  else
+    redis.call('HSET', job .. id, 'after', left)
+  end
+end
+
+local function tell_dependents(ids, ended, status)
+  for id in string.gmatch(ids, '%S+') do
+    tell_dependent(id, ended, status)
+  end
+end

@@ -1,0 +1,67 @@
+-- The end of a member of a batch. A batch is the set of its open members; the end that finds it empty, and sealed, fires it.
+-- The field `batch` of a job: the id of its batch, `=id` of the batch that it follows up, or `queue|id` of one in another queue.
+-- note_end(batch, member, status, detail): takes a member out of the open set of a batch that is kept here. A member that is not
+-- there has ended before: nothing happens.
+-- end_member(id, ref, status, detail): the same by that field. The end of a guest goes into the outbox, for its own queue.
+-- open_member(id, ref): takes the end of a dead letter back, as long as its batch has not fired.
+-- Needs: batches, batch_record, batch_guests, batch_outbox, sequence, now_text, and what lib/batch/follow_up needs.
+--@include lib/batch/follow_up
+local function note_end(batch, member, status, detail)
+  local key = batch_record .. batch
+  if redis.call('ZREM', key .. ':open', member) == 0 then
+    return
+  end
+  local sealed, fired, fail_fast = unpack(redis.call('HMGET', key, 'sealed_at_ms', 'fired_at_ms', 'fail_fast'))
+  local is_empty = redis.call('ZCARD', key .. ':open') == 0
+  if fired then
+    if is_empty then
+      end_batch(batch, key)
+    end
+    return
+  end
+  redis.call('HSET', key .. ':outcomes', member, status .. '\n' .. detail)
+  redis.call('HINCRBY', key, status, 1)
+  if is_empty and sealed then
+    fire(batch, key)
+  elseif fail_fast and status ~= 'completed' and redis.call('HSETNX', key, 'stopped_at_ms', now_text) == 1 then
+    redis.call('ZADD', batches, '0', batch) -- the sweep cancels the others, from now on
+  end
+end
+
+local function post(ref, id, state, detail)
+  redis.call('HSET', batch_outbox, ref .. '|' .. id, redis.call('INCR', sequence) .. '\n' .. state .. '\n' .. detail)
+end
+
+-- A follow-up that is a dead letter may be redriven, and reads the outcomes then: its batch has not ended.
+local function end_member(id, ref, status, detail)
+  if string.sub(ref, 1, 1) == '=' then
+    if status ~= 'failed' then
+      note_end(string.sub(ref, 2), id, status, detail)
+    end
+  elseif string.find(ref, '|', 1, true) then
+    redis.call('HDEL', batch_guests, id)
+    post(ref, id, status, detail)
+  else
+    note_end(ref, id, status, detail)
+  end
+end
+
+-- Also of a member that a batch keeps here for another queue.
+local function open_again(batch, member)
+  local key = batch_record .. batch
+  local outcome = redis.call('HGET', key .. ':outcomes', member)
+  if outcome and redis.call('HEXISTS', key, 'fired_at_ms') == 0 then
+    redis.call('HDEL', key .. ':outcomes', member)
+    redis.call('HINCRBY', key, string.match(outcome, '^%l+'), -1)
+    redis.call('ZADD', key .. ':open', redis.call('HINCRBY', key, 'joined', 1), member)
+  end
+end
+
+local function open_member(id, ref)
+  if string.find(ref, '|', 1, true) then
+    redis.call('HSET', batch_guests, id, ref)
+    post(ref, id, 'open', '')
+  elseif string.sub(ref, 1, 1) ~= '=' then
+    open_again(ref, id)
+  end
+end

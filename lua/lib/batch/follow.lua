@@ -1,0 +1,36 @@
+-- follow(id, options): makes a new job a member of its batch, and lets it wait for the jobs of its `after`. Answers whether it may
+-- start by its own options: all that it waits for have ended.
+-- Needs: job, scheduled, batch_guests, awaiting, now, join.
+local never = '253402300799000' -- the score of a start that never comes: the year 9999
+
+local function wait_after(id, options)
+  local open, unseen = {}, false
+  for _, each in ipairs(options.after) do
+    local status, dependents, own_options = unpack(redis.call('HMGET', job .. each, 'status', 'dependents', 'options'))
+    if status ~= 'completed' then
+      open[#open + 1] = each
+      unseen = unseen or status == 'processing' and not own_options
+      redis.call('HSET', job .. each, 'dependents', (dependents and dependents .. ' ' or '') .. id)
+      redis.call('HSETNX', job .. each, 'options', '{}') -- no plain job any more: its end looks for what waits
+    end
+  end
+  if #open == 0 then
+    return true
+  end
+  redis.call('HSET', job .. id, 'after', table.concat(open, ' '), 'after_delay_ms', options.delay_ms or 0, 'status', 'scheduled')
+  if unseen then
+    redis.call('HSET', job .. id, 'after_polled', '1') -- its worker completes it as a plain job, so that the sweep looks for its end
+  end
+  redis.call('ZADD', scheduled, never, id)
+  redis.call('ZADD', awaiting, now, id)
+  return false
+end
+
+local function follow(id, options)
+  if options.batch and string.find(options.batch, '|', 1, true) then
+    redis.call('HSET', batch_guests, id, options.batch)
+  elseif options.batch and join(options.batch, id) then
+    redis.call('HSET', job .. id, 'cancel_requested_at_ms', now)
+  end
+  return not options.after or wait_after(id, options)
+end

@@ -1,0 +1,46 @@
+-- fire(batch, key): enqueues the follow-ups of a batch whose members have all ended: `then` where all ended well, else
+-- `on_failure`; `finally` in any case. Each has a fixed id, and waits in scheduled with a start that has come, so that it goes
+-- where its options say. end_batch(batch, key): the follow-ups have ended: the outcomes go, the record stays a week.
+-- Needs: job, scheduled, stats, wake, batches, now, now_text, write_options.
+local record_ms = 604800000
+
+local function end_batch(batch, key)
+  local result_ttl = redis.call('HGET', key, 'result_ttl_ms')
+  redis.call('HSET', key, 'ended_at_ms', now_text)
+  redis.call('UNLINK', key .. ':open')
+  for _, part in ipairs({ ':members', ':outcomes', ':seen' }) do
+    redis.call('PEXPIRE', key .. part, result_ttl or 300000)
+  end
+  redis.call('PEXPIRE', key, record_ms)
+  redis.call('ZREM', batches, batch)
+end
+
+local function add_follow_up(batch, key, kind)
+  local id = '@batch:' .. batch .. ':' .. kind
+  local name, payload, asked = unpack(redis.call('HMGET', key, kind .. '_name', kind .. '_payload', kind .. '_options'))
+  if not name or redis.call('EXISTS', job .. id) == 1 then
+    return 0
+  end
+  local options = cjson.decode(asked)
+  local due = string.format('%d', now + (options.delay_ms or 0))
+  redis.call('HSET', job .. id, 'name', name, 'payload', payload, 'status', 'scheduled', 'enqueued_at_ms', now_text,
+    'due_at_ms', due)
+  write_options(job .. id, options)
+  redis.call('ZADD', scheduled, due, id)
+  redis.call('ZADD', key .. ':open', 0, id)
+  redis.call('HINCRBY', stats, 'enqueued_total', 1)
+  return 1
+end
+
+local function fire(batch, key)
+  redis.call('HSET', key, 'fired_at_ms', now_text)
+  local well = redis.call('HGET', key, 'total') or '0'
+  local completed_well = redis.call('HGET', key, 'completed') or '0'
+  local added = add_follow_up(batch, key, well == completed_well and 'then' or 'on_failure')
+    + add_follow_up(batch, key, 'finally')
+  if added > 0 then
+    redis.call('ZADD', wake, '0', '1')
+  else
+    end_batch(batch, key)
+  end
+end

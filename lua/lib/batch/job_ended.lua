@@ -1,0 +1,14 @@
+-- job_ended(id, batch, dependents, status, detail): tells of the end of a job, in the script that ends it, to its batch and to the jobs
+-- that wait for it. batch, dependents: these fields of its hash. status: completed, failed, cancelled or removed. detail: its
+-- result as JSON, or why it failed; '' for none. Needs: what the three below need.
+--@include lib/enqueue/options
+--@include lib/batch/end_member
+--@include lib/batch/dependents
+local function job_ended(id, batch, dependents, status, detail)
+  if batch then
+    end_member(id, batch, status, detail)
+  end
+  if dependents then
+    tell_dependents(dependents, id, status)
+  end
+end

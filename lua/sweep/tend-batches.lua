@@ -1,0 +1,23 @@
+#!lua flags=allow-oom
+-- The sweep's care for batches and for jobs that wait for others: finds ends that no script of ours has told (a purge, a client of
+-- the Redis pattern, a hash that has expired), cancels the members of a stopped batch, and forgets a batch that nobody has
+-- sealed for a week.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] the most jobs to look at in this call; ARGV[2] '1' to look at all batches now, and not only at those whose turn it is
+-- Returns more: 1 when it used up its limit; 1 where the outbox holds news; then the members in other queues that are to be
+--   cancelled, each queue|id. Nil where the queue has none of all this. Repeated: goes on.
+--@include lib/core/keys
+if redis.call('EXISTS', batches, batch_guests, batch_outbox, awaiting) == 0 then
+  return nil
+end
+--@include lib/core/clock
+--@include lib/core/read
+--@include lib/batch/job_ended
+--@include lib/batch/cancel_member
+local limit, answer = tonumber(ARGV[1]), { 0, 0 }
+--@include lib/batch/tend
+tend_guests(limit)
+tend_awaiting(limit)
+tend_batches(limit, ARGV[2] == '1')
+answer[2] = redis.call('EXISTS', batch_outbox)
+return answer

@@ -1,0 +1,44 @@
+import type { BatchOptions } from '../../queue/batches/batch-options.js';
+import { InvalidOptionError } from '../../queue/model/errors.js';
+import { checkObject } from '../../queue/model/validate-options.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+
+/** Options of a batch of the service. */
+export interface JobBatchOptions extends BatchOptions {
+  /** The queue of the batch and of its follow-ups. Default: that of the follow-ups, by their names. */
+  queue?: string;
+}
+
+/**
+ * Returns the queue of a batch: the one of its follow-ups, which are enqueued in the step that ends the last member.
+ *
+ * @throws InvalidOptionError where the follow-ups have several queues, or there is none to take it from
+ */
+export function batchHome(
+  options: JobBatchOptions,
+  targetOf: (name: string) => JobQueue,
+  queueOf: (name: string) => JobQueue,
+): JobQueue {
+  checkObject('batch', 'an object with then, onFailure, finally, failFast', options);
+  if (options.queue !== undefined) {
+    return queueOf(options.queue);
+  }
+  const named = (['then', 'onFailure', 'finally'] as const).flatMap((kind) => {
+    const name = options[kind]?.name;
+    return name === undefined ? [] : [{ kind, target: targetOf(name) }];
+  });
+  const [first] = named;
+  if (!first) {
+    throw new InvalidOptionError('batch', 'a follow-up with a name, or `queue`', 'neither');
+  }
+  const other = named.find(({ target }) => target !== first.target);
+  if (other) {
+    throw new InvalidOptionError(
+      `batch.${other.kind}`,
+      `a job of the queue "${first.target.name}", as of batch.${first.kind}`,
+      `one of the queue "${other.target.name}"`,
+      'All follow-ups of a batch share a queue: name it by `queue`, here and on their handlers.',
+    );
+  }
+  return first.target;
+}

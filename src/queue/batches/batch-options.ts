@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { encodeJob, type JobRules } from '../enqueue/encode-job.js';
+import type { EncodedBatch, EncodedFollowUp } from '../model/batch.js';
+import type { JobMetadata } from '../model/metadata.js';
+import { checkJobId } from '../model/names.js';
+import { duration } from '../model/queue-options.js';
+import { checkKnown, checkOptions } from '../model/validate-options.js';
+
+/** A job that follows a batch. Its id is fixed: `@batch:{id of the batch}:then`, `:on_failure` or `:finally`. */
+export interface FollowUp extends JobRules {
+  /** Which handler runs it. Default: the name of the batch's queue. */
+  name?: string;
+  /** Default: `{ batchId }`. */
+  payload?: unknown;
+  /** Start so many ms after the last member has ended. Default: at once. */
+  delayMs?: number;
+  /** It fails when it was not started within so many ms after the last member has ended. Default: without a limit. */
+  expiresInMs?: number;
+  /** How much of the queue's `rateLimit` it takes. Default 1. */
+  cost?: number;
+  /** Small texts that travel with the job. Default: none. */
+  metadata?: JobMetadata;
+}
+
+/** What follows a batch, and how it is treated. */
+export interface BatchOptions {
+  /** An id of your own: creating it again opens the batch that is there. Default: a random one. */
+  id?: string;
+  /** The job that follows where all members completed. Default: none. */
+  then?: FollowUp;
+  /** The job that follows where a member failed, was cancelled or was deleted. Default: none. */
+  onFailure?: FollowUp;
+  /** The job that follows in any case. Default: none. */
+  finally?: FollowUp;
+  /** Cancels the other members once one did not end well. Default false. */
+  failFast?: boolean;
+  /** How long the outcomes of the members can be read after the follow-ups have ended, in ms. Default 300,000. */
+  resultTtlMs?: number;
+}
+
+const followUp = z.looseObject({}, { error: 'expected an object with name, payload and options of a job' });
+
+const batchSchema = z.strictObject(
+  {
+    id: z.string({ error: 'expected text' }).optional(),
+    then: followUp.optional(),
+    onFailure: followUp.optional(),
+    finally: followUp.optional(),
+    failFast: z.boolean({ error: 'expected true or false' }).default(false),
+    resultTtlMs: duration(1).default(300_000),
+  },
+  { error: 'expected an object with then, onFailure, finally, failFast' },
+);
+
+const KINDS = { then: 'then', onFailure: 'on_failure', finally: 'finally' } as const;
+
+/** Every option of a follow-up. */
+export const FOLLOW_UP_OPTIONS: readonly (keyof FollowUp)[] = [
+  'name',
+  'payload',
+  'delayMs',
+  'expiresInMs',
+  'priority',
+  'maxAttempts',
+  'maxCrashes',
+  'backoff',
+  'timeoutMs',
+  'keepResult',
+  'resultTtlMs',
+  'cost',
+  'metadata',
+];
+
+/**
+ * Checks and encodes a batch. Nothing is written yet.
+ *
+ * @throws InvalidOptionError, InvalidPayloadError
+ */
+export function encodeBatch(
+  queue: { name: string; options: { maxPayloadBytes: number } },
+  options: BatchOptions,
+  newId: () => string,
+): EncodedBatch {
+  const { id = newId(), failFast, resultTtlMs, ...rest } = checkOptions('batch', batchSchema, options);
+  checkJobId(id, 'batch.id');
+  const followUps = Object.keys(KINDS).flatMap((kind) => {
+    const asked = rest[kind as keyof typeof KINDS] as FollowUp | undefined;
+    return asked ? [encodeFollowUp(queue, id, kind as keyof typeof KINDS, asked)] : [];
+  });
+  return { id, failFast, resultTtlMs, followUps };
+}
+
+function encodeFollowUp(
+  queue: { name: string; options: { maxPayloadBytes: number } },
+  batch: string,
+  kind: keyof typeof KINDS,
+  followUpOptions: FollowUp,
+): EncodedFollowUp {
+  const subject = `batch.${kind}`;
+  checkKnown(subject, followUpOptions, FOLLOW_UP_OPTIONS);
+  const { payload = { batchId: batch }, ...options } = followUpOptions;
+  const job = encodeJob(queue.name, payload, options, queue.options.maxPayloadBytes, subject);
+  const asked = JSON.parse(job.options || '{}') as { worker?: string };
+  const worker = { ...(JSON.parse(asked.worker ?? '{}') as object), batch };
+  return {
+    kind: KINDS[kind],
+    name: job.name,
+    payload: job.payload,
+    options: JSON.stringify({ ...asked, batch: `=${batch}`, worker: JSON.stringify(worker) }),
+  };
+}

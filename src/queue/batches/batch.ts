@@ -1,0 +1,228 @@
+import { isJobDefinition, type JobDefinition, type PayloadFor, type ResultFor } from '../enqueue/define-job.js';
+import type { EnqueueOptions } from '../enqueue/encode-job.js';
+import { checkJobs } from '../enqueue/validate-bulk.js';
+import { BatchNotFoundError, BatchSealedError, BatchTimeoutError } from '../model/batch-errors.js';
+import type { BatchRecord, EncodedBatch } from '../model/batch.js';
+import { InvalidOptionError } from '../model/errors.js';
+import { show } from '../model/names.js';
+import { checkKnown, checkObject } from '../model/validate-options.js';
+import { tendBatches } from '../operate/tend-batches.js';
+import { checkResultOptions, type JobHandle, type ResultOptions } from '../results/job-handle.js';
+import type { QueueAccess } from '../store/queue-store.js';
+import { BatchReader } from './batch-reader.js';
+
+/** How often a wait for the members looks, in ms. */
+const LOOK_EVERY_MS = 200;
+
+/** The most members that one call makes join. */
+const SLICE = 500;
+
+/** A queue that members are enqueued to. */
+export interface BatchTarget extends QueueAccess {
+  enqueueOne(
+    definition: JobDefinition | undefined,
+    payload: unknown,
+    options: EnqueueOptions | undefined,
+  ): Promise<JobHandle>;
+  enqueueAll(
+    definition: JobDefinition | undefined,
+    jobs: readonly ({ payload: unknown } & EnqueueOptions)[],
+  ): Promise<JobHandle[]>;
+}
+
+/** Options of a member: those of an enqueue, but for `unique`. */
+export interface BatchJobOptions<Queue = unknown> extends Omit<EnqueueOptions, 'name' | 'unique' | 'batch'> {
+  /** The queue of the member. Default: as of an enqueue. */
+  queue?: Queue;
+}
+
+/** Finds the queue of a job. */
+export type FindTarget<Queue> = (job: string | JobDefinition, queue: Queue | undefined) => BatchTarget;
+
+/**
+ * Jobs that end together, with one job after them. Add the jobs, then seal the batch: when the last member has ended, whichever way, the
+ * follow-ups are enqueued, exactly once. Created in Redis by the first `add`, `addMany` or `seal`.
+ *
+ * @example
+ * const batch = jobs.batch({ then: { name: 'report', payload: { month } } });
+ * await batch.addMany('page', pages.map((page) => ({ payload: { page } })));
+ * await batch.seal();
+ */
+export class Batch<Queue = unknown> extends BatchReader {
+  readonly #home: BatchTarget;
+  readonly #find: FindTarget<Queue>;
+  /** Absent of a batch that exists. */
+  readonly #definition: EncodedBatch | undefined;
+  #ready: Promise<void> | undefined;
+
+  constructor(home: BatchTarget, batch: EncodedBatch | string, find: FindTarget<Queue>) {
+    super(home, typeof batch === 'string' ? batch : batch.id);
+    this.#home = home;
+    this.#definition = typeof batch === 'string' ? undefined : batch;
+    this.#find = find;
+  }
+
+  /**
+   * Enqueues a job as a member.
+   *
+   * @param job its name, or its definition
+   * @throws BatchSealedError, BatchNotFoundError, and what an enqueue throws
+   * @example await batch.add('page', { page: 1 }, { maxAttempts: 5 });
+   */
+  async add<Result = unknown, Job extends string | JobDefinition = string | JobDefinition>(
+    job: Job,
+    payload: PayloadFor<Job>,
+    options: BatchJobOptions<Queue> = {},
+  ): Promise<JobHandle<ResultFor<Job, Result>>> {
+    checkObject('batch.add', 'an object of enqueue options', options);
+    const { queue, ...rest } = options;
+    const target = this.targetOf(job, queue);
+    const memberOptions = this.memberOptions('batch.add', target, job, rest);
+    await this.ready();
+    const definition = isJobDefinition(job) ? job : undefined;
+    const handle = await target.enqueueOne(definition, payload, memberOptions);
+    await this.join(target, [handle]);
+    return handle as JobHandle<ResultFor<Job, Result>>;
+  }
+
+  /**
+   * Enqueues many jobs of one name as members, at most 500 in one atomic step.
+   *
+   * @throws BatchSealedError, BatchNotFoundError, and what an enqueue of many throws
+   * @example await batch.addMany('page', pages.map((page) => ({ payload: { page } })));
+   */
+  async addMany<Job extends string | JobDefinition>(
+    job: Job,
+    jobs: readonly ({ payload: PayloadFor<Job> } & Omit<BatchJobOptions, 'queue'>)[],
+    options: Pick<BatchJobOptions<Queue>, 'queue'> = {},
+  ): Promise<JobHandle<ResultFor<Job, unknown>>[]> {
+    checkKnown('batch.addMany', options, ['queue']);
+    const target = this.targetOf(job, options.queue);
+    const members = checkJobs(jobs).map(({ payload, ...rest }, i) => ({
+      payload: payload as unknown,
+      ...this.memberOptions(`batch.addMany[${i}]`, target, job, rest),
+    }));
+    await this.ready();
+    const handles = await target.enqueueAll(isJobDefinition(job) ? job : undefined, members);
+    await this.join(target, handles);
+    return handles;
+  }
+
+  /**
+   * Says that all members were added. A batch without open members fires at once, also an empty one.
+   *
+   * @throws BatchNotFoundError
+   */
+  async seal(): Promise<void> {
+    await this.ready();
+    if ((await this.#home.exec((calls) => calls.batches.seal(this.id))) === 'missing') {
+      throw new BatchNotFoundError(this.id);
+    }
+  }
+
+  /**
+   * Cancels the members that have not ended, in bounded slices; a running one has its signal aborted, one that waits in line ends when its
+   * turn comes. Then the batch fires `onFailure` and `finally`, once it is sealed.
+   *
+   * @returns `fired` where all members had ended
+   * @throws BatchNotFoundError
+   */
+  async cancel(): Promise<'stopped' | 'fired'> {
+    await this.ready();
+    const answer = await this.#home.exec((calls) => calls.batches.stop(this.id));
+    if (answer === 'missing') {
+      throw new BatchNotFoundError(this.id);
+    }
+    await tendBatches(this.#home);
+    return answer;
+  }
+
+  /**
+   * Waits until all members have ended, and the follow-ups are enqueued.
+   *
+   * @param options.timeoutMs in ms. Default 30,000
+   * @throws BatchTimeoutError, BatchNotFoundError
+   * @example const { completed, failed } = await batch.wait({ timeoutMs: 60_000 });
+   */
+  async wait(options: ResultOptions = {}): Promise<BatchRecord> {
+    const { timeoutMs, signal } = checkResultOptions(options);
+    await this.ready();
+    const { clock } = this.#home.store;
+    const deadline = clock.monotonic() + timeoutMs;
+    for (;;) {
+      signal?.throwIfAborted();
+      const record = await this.status();
+      const leftMs = deadline - clock.monotonic();
+      if (record.firedAt) {
+        return record;
+      }
+      if (leftMs <= 0) {
+        throw new BatchTimeoutError(this.id, timeoutMs, record.open);
+      }
+      await new Promise<void>((resolve) => clock.setTimeout(resolve, Math.min(leftMs, LOOK_EVERY_MS)));
+    }
+  }
+
+  private ready(): Promise<void> {
+    this.#ready ??= this.open().catch((error: unknown) => {
+      this.#ready = undefined;
+      throw error;
+    });
+    return this.#ready;
+  }
+
+  private async open(): Promise<void> {
+    if (this.#definition) {
+      const definition = this.#definition;
+      await this.#home.exec((calls) => calls.batches.create(definition));
+    } else {
+      await this.status();
+    }
+  }
+
+  /** @throws InvalidOptionError for a queue that the batch cannot reach */
+  private targetOf(job: string | JobDefinition, queue: Queue | undefined): BatchTarget {
+    const target = this.#find(job, queue);
+    const home = this.#home;
+    const { prefix, hashTag } = target.options;
+    if (target.store !== home.store || prefix !== home.options.prefix || hashTag !== home.options.hashTag) {
+      const place = `a queue on the same Redis as ${show(home.name)}, with the same prefix and hashTag`;
+      throw new InvalidOptionError('batch.add queue', place, show(target.name));
+    }
+    return target;
+  }
+
+  private memberOptions(subject: string, target: BatchTarget, job: string | JobDefinition, options: object) {
+    const refused = ['unique', 'batch', 'name'].find((option) => option in options);
+    if (refused !== undefined) {
+      throw new InvalidOptionError(`${subject}.${refused}`, 'an option of a member', show(refused));
+    }
+    const batch = target.name === this.#home.name ? this.id : `${this.#home.name}|${this.id}`;
+    return { ...options, batch, ...(typeof job === 'string' && job !== target.name && { name: job }) };
+  }
+
+  /** A member of another queue joins after its enqueue: a batch never waits for a job that is not there. */
+  private async join(target: BatchTarget, handles: readonly JobHandle[]): Promise<void> {
+    const other = handles.find(({ outcome }) => outcome !== 'new');
+    if (other) {
+      throw new InvalidOptionError(
+        'batch.add id',
+        'the id of a new job, or of a member of this batch',
+        show(other.id),
+      );
+    }
+    if (target.name === this.#home.name) {
+      return;
+    }
+    for (let start = 0; start < handles.length; start += SLICE) {
+      const members = handles.slice(start, start + SLICE).map(({ id }) => `${target.name}|${id}`);
+      const answer = await this.#home.exec((calls) => calls.batches.join(this.id, members));
+      if (answer === 'no-batch') {
+        throw new BatchNotFoundError(this.id);
+      }
+      if (answer === 'sealed') {
+        throw new BatchSealedError(this.id);
+      }
+    }
+  }
+}

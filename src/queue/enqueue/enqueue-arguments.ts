@@ -1,0 +1,40 @@
+// What an enqueue of a queue may be given, one signature for all its shapes.
+import { InvalidOptionError } from '../model/errors.js';
+import { show } from '../model/names.js';
+import type { JobDefinition, PayloadFor } from './define-job.js';
+import type { EnqueueOptions } from './encode-job.js';
+import type { TypedEnqueueOptions } from './encode-typed-job.js';
+
+/**
+ * What follows the first argument of an enqueue. One signature and not an overload for each, so that the compiler names the
+ * field of a payload that does not fit. A text is followed by nothing: it may be a payload, or meant as a name.
+ */
+export type EnqueueRest<First> = 0 extends First & 1
+  ? [options?: EnqueueOptions]
+  : [First] extends [JobDefinition]
+    ? [payload: PayloadFor<First>, options?: TypedEnqueueOptions]
+    : [First] extends [string]
+      ? [hint?: 'A text stands alone. Name the job by an option: enqueue(payload, { name })']
+      : [options?: EnqueueOptions];
+
+/** The definition that an argument may be; of `any` nothing is known. */
+export type DefinitionOf<First> = 0 extends First & 1 ? unknown : First;
+
+/**
+ * Refuses the shape of the service's enqueue, `(name, payload, options)`: the name would be stored as the payload.
+ *
+ * @throws InvalidOptionError
+ */
+export function refuseNamedShape(first: unknown, second: unknown, third: unknown): void {
+  if (third === undefined && (typeof first !== 'string' || second === undefined)) {
+    return;
+  }
+  const name = typeof first === 'string' ? show(first) : '…';
+  throw new InvalidOptionError(
+    'enqueue',
+    '(payload, options) on a queue, where nothing follows a payload that is text',
+    `${third === undefined ? 'two' : 'three'} arguments, the first ${show(first)}`,
+    `To name the job: queue.enqueue({ … }, { name: ${name} }). ` +
+      `With text as its payload: queue.enqueueMany([{ payload: ${name}, … }]).`,
+  );
+}

@@ -1,0 +1,34 @@
+import { JobQueueError } from './errors.js';
+
+/** Thrown where a job is to join a batch that was sealed. */
+export class BatchSealedError extends JobQueueError {
+  readonly code = 'BATCH_SEALED';
+
+  constructor(readonly batch: string) {
+    super(`Batch ${batch} is sealed, so no job can join it. Add all jobs before seal(), or create another batch.`);
+  }
+}
+
+/** Thrown for a batch that is not known: it was never created, was not sealed for a week, or ended more than a week ago. */
+export class BatchNotFoundError extends JobQueueError {
+  readonly code = 'BATCH_NOT_FOUND';
+
+  constructor(readonly batch: string) {
+    super(
+      `Batch ${batch} is not known. It was never created in this queue, was not sealed within a week, or ended more than a week ago.`,
+    );
+  }
+}
+
+/** Thrown where members of a batch are still open when a wait for them ends. The batch goes on. */
+export class BatchTimeoutError extends JobQueueError {
+  readonly code = 'BATCH_TIMEOUT';
+
+  constructor(
+    readonly batch: string,
+    readonly timeoutMs: number,
+    open: number,
+  ) {
+    super(`Batch ${batch} has ${open} open members after ${timeoutMs} ms; it goes on.`);
+  }
+}

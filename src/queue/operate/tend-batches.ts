@@ -1,0 +1,92 @@
+import type { BatchNews } from '../model/batch.js';
+import type { CallLimit, QueueAccess } from '../store/queue-store.js';
+import type { StoreCall } from '../store/store-call.js';
+import type { StoreCalls } from '../store/store-calls.js';
+
+/** The most jobs that one script call looks at, and the most news that one brings. */
+const SLICE = 200;
+
+/** The most slices of one run. */
+const MOST_SLICES = 500;
+
+type Queue = Pick<QueueAccess, 'name' | 'options' | 'store' | 'exec' | 'limit'>;
+
+/**
+ * Cares for the batches of a queue and for its members of batches elsewhere: finds ends that nobody told, cancels what is left of
+ * stopped batches, and brings the news of members to the queues of their batches. Harmless beside another that does the same.
+ *
+ * @param options.all whatever was looked at of late
+ * @param options.isStopped asked before each slice
+ * @throws what a call to another queue is refused with; the news stay in the outbox
+ */
+export async function tendBatches(
+  queue: Queue,
+  options: { all?: boolean; limit?: CallLimit; isStopped?: () => boolean } = {},
+): Promise<void> {
+  const { all = false, limit = queue.limit, isStopped = () => false } = options;
+  const others = new OtherQueues(queue, limit);
+  for (let i = 0; i < MOST_SLICES && !isStopped(); i++) {
+    const look = await queue.exec((calls) => calls.batches.tend(SLICE, all && i === 0), limit);
+    if (!look) {
+      return;
+    }
+    for (const [name, members] of groupBy(look.toCancel, (member) => member.queue)) {
+      await others.run(name, (calls) => calls.batches.cancel(members.map(({ id }) => id)));
+    }
+    const delivered = look.hasNews ? await deliver(queue, others, limit) : 0;
+    if (!look.more && delivered === 0) {
+      return;
+    }
+  }
+}
+
+/** Answers how many news there were. News are taken out of the outbox once their batch has them; so they may be told twice. */
+async function deliver(queue: Queue, others: OtherQueues, limit: CallLimit): Promise<number> {
+  const news = await queue.exec((calls) => calls.batches.news(SLICE), limit);
+  let failure: unknown;
+  for (const [name, each] of groupBy<BatchNews>(news, ({ queue: home }) => home)) {
+    try {
+      await others.run(name, (calls) => calls.batches.deliver(queue.name, each));
+      await queue.exec((calls) => calls.batches.acknowledge(each), limit);
+    } catch (error) {
+      failure ??= error; // the others are delivered first
+    }
+  }
+  if (failure !== undefined) {
+    throw failure;
+  }
+  return news.length;
+}
+
+/** Other queues on the same store. */
+class OtherQueues {
+  private readonly opened = new Map<string, Promise<StoreCalls>>();
+
+  constructor(
+    private readonly queue: Queue,
+    private readonly limit: CallLimit,
+  ) {}
+
+  async run<Answer>(name: string, build: (calls: StoreCalls) => StoreCall<Answer>): Promise<Answer> {
+    const { store, options, limit } = this.queue;
+    let calls = this.opened.get(name);
+    if (!calls) {
+      calls = store.open(name, options, limit);
+      this.opened.set(name, calls);
+    }
+    return store.exec(build(await calls), this.limit);
+  }
+}
+
+function groupBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): Map<string, Item[]> {
+  const groups = new Map<string, Item[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group) {
+      group.push(item);
+    } else {
+      groups.set(keyOf(item), [item]);
+    }
+  }
+  return groups;
+}

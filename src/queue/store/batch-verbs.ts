@@ -1,0 +1,32 @@
+// The verbs of batches with a follow-up; see lua/batch.
+import type { BatchNews, BatchPage, BatchRecord, EncodedBatch } from '../model/batch.js';
+import type { StoreCall } from './store-call.js';
+
+/** What a look at the batches of a queue left to do. */
+export interface TendAnswer {
+  /** Whether it used up its limit. */
+  more: boolean;
+  /** Whether the outbox holds news. */
+  hasNews: boolean;
+  /** Members in other queues that are to be cancelled. */
+  toCancel: { queue: string; id: string }[];
+}
+
+export interface BatchVerbs {
+  create(batch: EncodedBatch): StoreCall<'created' | 'exists'>;
+  /** @param members jobs of other queues, each `queue|id` */
+  join(id: string, members: readonly string[]): StoreCall<'joined' | 'stopped' | 'sealed' | 'no-batch'>;
+  seal(id: string): StoreCall<'sealed' | 'missing'>;
+  stop(id: string): StoreCall<'stopped' | 'fired' | 'missing'>;
+  status(id: string): StoreCall<BatchRecord | null>;
+  results(id: string, offset: number, limit: number): StoreCall<BatchPage>;
+  /** Answers nothing where the queue has no batches, and none of its jobs is in one. @param all whatever was looked at of late */
+  tend(limit: number, all: boolean): StoreCall<TendAnswer | undefined>;
+  /** Some of the news for batches in other queues. */
+  news(limit: number): StoreCall<BatchNews[]>;
+  /** Answers how many changed something. */
+  deliver(from: string, news: readonly BatchNews[]): StoreCall<number>;
+  acknowledge(news: readonly BatchNews[]): StoreCall<number>;
+  /** Asks for the cancel of members here of a batch in another queue. */
+  cancel(ids: readonly string[]): StoreCall<void>;
+}

@@ -1,0 +1,96 @@
+// A batch on a Redis Cluster, with members in several slots, also while a master fails over.
+import { expect, it } from '@jest/globals';
+import type { Cluster } from 'ioredis';
+import { JobQueue } from '#queue/job-queue.js';
+import { tendBatches } from '#queue/operate/tend-batches.js';
+import { eventually } from '../../support/faults/wait.js';
+import { startCluster } from '../../support/redis/own-cluster.js';
+import { uniqueQueueName } from '../../support/redis/redis.js';
+import { startWorker } from '../../support/worker/workers.js';
+
+const LONG_MS = 120_000;
+const handler = (job: { payload: number }) => job.payload;
+const SLOT_OF = (client: Cluster, queue: string) => client.cluster('KEYSLOT', `queue:{${queue}}:pending`);
+
+/** Queues in as many slots. */
+async function queuesOn(client: Cluster, count: number): Promise<JobQueue[]> {
+  const queues = Array.from(
+    { length: count },
+    () => new JobQueue(client, uniqueQueueName(), { visibilityMs: 3_000 }),
+  );
+  const slots = new Set(await Promise.all(queues.map(({ name }) => SLOT_OF(client, name))));
+  expect(slots.size).toBe(count);
+  return queues;
+}
+
+it(
+  'fires once all members of four slots have ended, and once only',
+  async () => {
+    const cluster = await startCluster();
+    const client = cluster.connect();
+    const queues = await queuesOn(client, 4);
+    const [home] = queues;
+    const worker = await startWorker(
+      queues.map((queue) => ({ queue, handlers: { [queue.name]: handler as never, then: handler as never } })),
+      undefined,
+      { sweepIntervalMs: 200 },
+    );
+    const batch = home!.batch({ then: { name: 'then', payload: 7 } });
+    for (const queue of queues) {
+      await batch.addMany(
+        queue.name,
+        Array.from({ length: 60 }, (_, payload) => ({ payload })),
+        { queue },
+      );
+    }
+    await batch.seal();
+    await eventually(async () => (await batch.status()).state === 'ended', { timeoutMs: LONG_MS });
+    expect(await batch.status()).toMatchObject({ total: 240, completed: 240 });
+    const found = new Map<string, number>();
+    for await (const { queue } of batch.members()) found.set(queue, (found.get(queue) ?? 0) + 1);
+    expect([...found.values()]).toEqual([60, 60, 60, 60]);
+    expect((await home!.stats()).totals.enqueued).toBe(61);
+    await worker.worker.stop();
+    queues.forEach((queue) => queue.close());
+  },
+  LONG_MS,
+);
+
+it(
+  'fires once when the master of the batch fails over while news are on their way',
+  async () => {
+    const cluster = await startCluster({ replicas: true });
+    const client = cluster.connect();
+    const [home, ...others] = await queuesOn(client, 8);
+    const owner = ({ name }: JobQueue) => cluster.ownerOf(`queue:{${name}}:pending`);
+    const master = await owner(home!);
+    const owners = await Promise.all(others.map(owner));
+    const pages = others[owners.findIndex((each) => each !== master)];
+    const batch = home!.batch({ then: { name: 'then' } });
+    await batch.addMany(
+      'page',
+      Array.from({ length: 20 }, (_, payload) => ({ payload })),
+      { queue: pages! },
+    );
+    await batch.seal();
+    const claims = await pages!.claimMany(20);
+    for (const claim of claims.slice(0, 10)) await pages!.complete(claim, claim.payload);
+    await tendBatches(pages!);
+    await cluster.node(master).call('WAIT', 1, 5_000);
+    await master.kill();
+    for (const claim of claims.slice(10)) await pages!.complete(claim, claim.payload);
+    await eventually(
+      async () => {
+        await tendBatches(pages!).catch(() => undefined);
+        const status = await batch.status().catch(() => undefined);
+        return status?.state === 'fired';
+      },
+      { timeoutMs: LONG_MS },
+    );
+    await tendBatches(pages!);
+    expect(await batch.status()).toMatchObject({ completed: 20, total: 20 });
+    expect((await home!.stats()).totals.enqueued).toBe(1);
+    [home!, ...others].forEach((queue) => queue.close());
+  },
+  LONG_MS,
+);

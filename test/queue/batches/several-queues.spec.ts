@@ -1,0 +1,180 @@
+// Members in queues other than the batch's: their ends go through an outbox, which maintenance delivers.
+import { describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { JobQueue } from '#queue/job-queue.js';
+import { BatchNotFoundError, BatchSealedError } from '#queue/model/batch-errors.js';
+import { InvalidOptionError } from '#queue/model/errors.js';
+import { tendBatches } from '#queue/operate/tend-batches.js';
+import { Sweeper } from '#worker/maintenance/sweeper.js';
+import { coreQueue } from '../../support/queue/core-queue.js';
+import { inside } from '../../support/queue/inside.js';
+import { connect } from '../../support/redis/redis.js';
+
+const FOLLOW_UPS = { then: { name: 'then' }, onFailure: { name: 'broke' } };
+const logger = { error: () => {}, warn: () => {}, log: () => {} };
+
+function world() {
+  const home = coreQueue();
+  const [pages, images] = [coreQueue(), coreQueue()];
+  const batch = home.queue.batch(FOLLOW_UPS);
+  return { home: home.queue, pages: pages.queue, images: images.queue, batch, states: { home, pages, images } };
+}
+
+const callsOf = async (queue: JobQueue) => (await inside(queue).scripts()).batches;
+const done = async (queue: JobQueue) => queue.complete((await queue.claim())!, { from: queue.name });
+const fired = async (queue: JobQueue, id: string, kind = 'then') =>
+  (await queue.get(`@batch:${id}:${kind}`)) !== null;
+
+describe('a batch with members in several queues', () => {
+  it('fires when the news of all have come, with their outcomes', async () => {
+    const { home, pages, images, batch } = world();
+    const page = await batch.add('page', 1, { queue: pages });
+    const image = await batch.add('image', 2, { queue: images });
+    const own = await batch.add('own', 3);
+    await batch.seal();
+    for (const queue of [pages, images, home]) await done(queue);
+    expect(await batch.status()).toMatchObject({ total: 3, open: 2 });
+    await tendBatches(pages);
+    expect(await fired(home, batch.id)).toBe(false);
+    await tendBatches(images);
+    expect(await fired(home, batch.id)).toBe(true);
+    expect((await batch.results()).members).toEqual([
+      { id: page.id, queue: pages.name, status: 'completed', result: { from: pages.name } },
+      { id: image.id, queue: images.name, status: 'completed', result: { from: images.name } },
+      { id: own.id, queue: home.name, status: 'completed', result: { from: home.name } },
+    ]);
+  });
+
+  it('is delivered by the maintenance of a worker, and leaves nothing behind', async () => {
+    const { home, pages, batch, states } = world();
+    await batch.addMany(
+      'page',
+      Array.from({ length: 450 }, (_, payload) => ({ payload })),
+      { queue: pages },
+    );
+    await batch.seal();
+    for (const claim of await pages.claimMany(450)) await pages.complete(claim);
+    await new Sweeper([pages], 60_000, logger).runOnce();
+    expect(await fired(home, batch.id)).toBe(true);
+    const { keys, redis } = states.pages.state;
+    expect(await redis.exists(keys.batchOutbox, keys.batchGuests)).toBe(0);
+  });
+
+  it('takes news that come twice, or after newer ones, once', async () => {
+    const { home, pages, batch } = world();
+    await batch.addMany('page', [{ payload: 1 }, { payload: 2 }], { queue: pages });
+    await batch.seal();
+    const [a, b] = await pages.claimMany(2);
+    await pages.fail(a!, new Error('no'), { final: true });
+    const { run } = inside(home);
+    const old = await run((await callsOf(pages)).news(10));
+    await pages.redrive([a!.id]);
+    const newer = await run((await callsOf(pages)).news(10));
+    const deliver = async (news: typeof old) => run((await callsOf(home)).deliver(pages.name, news));
+    expect(await deliver(newer)).toBe(1);
+    expect(await deliver(old)).toBe(0); // the failure, told late
+    expect(await deliver(newer)).toBe(0);
+    await pages.complete(b!);
+    await tendBatches(pages);
+    expect(await batch.status()).toMatchObject({ open: 1, completed: 1, failed: 0 });
+    expect(await fired(home, batch.id)).toBe(false);
+    await done(pages);
+    const last = await run((await callsOf(pages)).news(10));
+    expect(await deliver(last)).toBe(1);
+    expect(await deliver(last)).toBe(0);
+    await tendBatches(pages);
+    expect(await fired(home, batch.id)).toBe(true);
+    expect((await home.stats()).totals.enqueued).toBe(1);
+  });
+
+  it('keeps news that came after those which were delivered, when these are acknowledged', async () => {
+    const { home, pages, batch } = world();
+    await batch.add('page', 1, { queue: pages });
+    await batch.seal();
+    const claim = (await pages.claim())!;
+    await pages.fail(claim, new Error('no'), { final: true });
+    const { run } = inside(home);
+    const old = await run((await callsOf(pages)).news(10));
+    await pages.redrive([claim.id]);
+    expect(await run((await callsOf(pages)).acknowledge(old))).toBe(0);
+    expect(await run((await callsOf(pages)).news(10))).toMatchObject([{ state: 'open' }]);
+  });
+
+  it('counts a member whose end comes before it has joined, as where its producer died or is slow', async () => {
+    const { home, pages, batch } = world();
+    await batch.add('own', 0);
+    const ref = `${home.name}|${batch.id}`;
+    await pages.enqueuePayload(1, { id: 'early', batch: ref });
+    await done(pages);
+    await tendBatches(pages);
+    expect(await batch.status()).toMatchObject({ total: 2, completed: 1, open: 1 });
+    const { run } = inside(home);
+    expect(await run((await callsOf(home)).join(batch.id, [`${pages.name}|early`]))).toBe('joined');
+    expect(await batch.status()).toMatchObject({ total: 2, completed: 1, open: 1 });
+    await batch.seal();
+    await done(home);
+    expect(await fired(home, batch.id)).toBe(true);
+  });
+
+  it.each([
+    ['cancelled', async (queue: JobQueue, id: string) => void (await queue.cancel(id))],
+    ['removed', async (queue: JobQueue, id: string) => void (await queue.remove(id))],
+    ['removed', async (queue: JobQueue) => void (await queue.purge({ confirm: queue.name }))],
+  ])('counts a member that is %s there (%#)', async (status, end) => {
+    const { home, pages, batch } = world();
+    const { id } = await batch.add('page', 1, { queue: pages });
+    await batch.seal();
+    await end(pages, id);
+    await tendBatches(pages);
+    expect(await batch.status()).toMatchObject({ state: 'fired', [status]: 1 });
+    expect(await fired(home, batch.id, 'on_failure')).toBe(true);
+  });
+
+  it('cancels the members in other queues, with failFast', async () => {
+    const { home, pages, images } = world();
+    const batch = home.batch({ ...FOLLOW_UPS, failFast: true });
+    await batch.add('page', 1, { queue: pages });
+    const { id } = await batch.add('image', 2, { queue: images });
+    await batch.seal();
+    await pages.fail((await pages.claim())!, new Error('no'), { final: true });
+    await tendBatches(pages);
+    await tendBatches(home);
+    expect(await images.claim()).toBeNull();
+    expect((await images.get(id))!.status).toBe('cancelled');
+    await tendBatches(images);
+    expect(await batch.status()).toMatchObject({ state: 'fired', failed: 1, cancelled: 1 });
+  });
+
+  it('refuses a queue of another server or prefix, and a member after the seal', async () => {
+    const { home, pages, batch } = world();
+    const other = new JobQueue(connect(), pages.name);
+    const prefixed = new JobQueue(inside(home).connection.client as Redis, pages.name, { prefix: 'other' });
+    await expect(batch.add('page', 1, { queue: other })).rejects.toThrow(InvalidOptionError);
+    await expect(batch.add('page', 1, { queue: prefixed })).rejects.toThrow(InvalidOptionError);
+    await batch.seal();
+    await expect(batch.add('page', 1, { queue: pages })).rejects.toThrow(BatchSealedError);
+    await expect(home.findBatch('none').add('page', 1, { queue: pages })).rejects.toThrow(BatchNotFoundError);
+    expect((await batch.status()).total).toBe(0);
+  });
+
+  it('goes on with other batches where the queue of one cannot be reached', async () => {
+    const { home, pages, images, batch } = world();
+    const second = images.batch(FOLLOW_UPS);
+    await batch.add('page', 1, { queue: pages });
+    await second.add('page', 2, { queue: pages });
+    await batch.seal();
+    await second.seal();
+    await done(pages);
+    await done(pages);
+    const { store } = pages;
+    const open = store.open.bind(store);
+    store.open = (name, ...rest) =>
+      name === home.name ? Promise.reject(new Error('its master is away')) : open(name, ...rest);
+    await expect(tendBatches(pages)).rejects.toThrow('its master is away');
+    store.open = open;
+    expect(await fired(images, second.id)).toBe(true);
+    expect(await fired(home, batch.id)).toBe(false);
+    await tendBatches(pages);
+    expect(await fired(home, batch.id)).toBe(true);
+  });
+});
