@@ -4,7 +4,10 @@ import type { EnqueueOptions } from '../queue/enqueue/encode-job.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { wholeNumber } from './numbers.js';
 import { safe, table } from './output.js';
+import type { DeadLetterFilter } from '../queue/dead-letters/dead-letters.js';
+import type { JobQueue } from '../queue/job-queue.js';
 import type { Run } from './context.js';
+import type { Progress } from './progress.js';
 
 /** The commands that change something. */
 export function addChangeCommands(program: Command, run: Run): void {
@@ -52,7 +55,7 @@ function addJobCommands(program: Command, run: Run): void {
       .option('--name <name>', 'only jobs of this name')
       .option('--error <text>', 'only jobs with this text in their last error')
       .action(
-        run(async ({ session, out, confirm }, [name, id], { all: every, name: jobName, error }) => {
+        run(async ({ session, out, confirm, progress }, [name, id], { all: every, name: jobName, error }) => {
           if ((id === undefined) === (every === undefined)) {
             throw new CliError('Say either the id of a dead letter or --all.', EXIT.usage);
           }
@@ -64,7 +67,9 @@ function addJobCommands(program: Command, run: Run): void {
           }
           const filter = { name: jobName as string | undefined, error: error as string | undefined };
           const done =
-            id === undefined ? await queue.deadLetters[all]({ filter }) : Number(await queue.deadLetters[verb](id));
+            id === undefined
+              ? await withProgress(progress, queue, verb, filter, () => queue.deadLetters[all]({ filter }))
+              : Number(await queue.deadLetters[verb](id));
           if (id !== undefined && done === 0) {
             throw new CliError(`There is no dead letter ${JSON.stringify(id)}.`, EXIT.notFound);
           }
@@ -72,6 +77,20 @@ function addJobCommands(program: Command, run: Run): void {
         }),
       );
   }
+}
+
+/** All dead letters are known by number; those of a filter are not. */
+async function withProgress(
+  progress: Progress,
+  queue: JobQueue,
+  verb: string,
+  filter: DeadLetterFilter,
+  work: () => Promise<number>,
+): Promise<number> {
+  const { failed } = await queue.stats();
+  const isAll = Object.values(filter).every((value) => value === undefined);
+  const done = async () => Math.max(0, failed - (await queue.stats()).failed);
+  return progress.during(work(), verb === 'redrive' ? 'redriven' : 'discarded', isAll ? failed : undefined, done);
 }
 
 function addQueueCommands(program: Command, run: Run): void {
@@ -124,12 +143,14 @@ function addDoctor(program: Command, run: Run): void {
     .description('audits a queue beside live traffic; the exit code is 10 where faults are left')
     .option('--mend', 'brings to rights what it finds')
     .action(
-      run(async ({ session, out, confirm, exit }, [name], { mend }) => {
+      run(async ({ session, out, confirm, progress, exit }, [name], { mend }) => {
         const queue = await session.known(name!);
         if (mend) {
           await confirm(`mend what is found in ${safe(name!)}`);
         }
-        const report = await queue.doctor({ mend: mend === true });
+        const started = performance.now();
+        const seconds = () => Math.round((performance.now() - started) / 1_000);
+        const report = await progress.during(queue.doctor({ mend: mend === true }), 'seconds', undefined, seconds);
         exit(report.findings.some(({ mended }) => !mended) ? EXIT.warning : EXIT.ok);
         const rows = report.findings.map((each) => [
           each.kind,

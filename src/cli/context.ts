@@ -1,4 +1,5 @@
 import type { Output } from './output.js';
+import type { Progress } from './progress.js';
 import type { Session } from './session.js';
 
 /** What a command has to work with. */
@@ -7,6 +8,8 @@ export interface Context {
   out: Output;
   /** Asks before something is destroyed. @throws CliError where the answer is no, or nobody can be asked */
   confirm(what: string): Promise<void>;
+  /** Shows how far long work is, where somebody looks. */
+  progress: Progress;
   /** Sets the exit code of a command that goes well. */
   exit(code: number): void;
 }

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { signsOf } from '../inspect/signs.js';
 import { verdictOf } from '../inspect/verdict.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { wholeNumber } from './numbers.js';
 import { safe } from './output.js';
 import type { Context, Run } from './context.js';
-import { statsOf, statsTable, verdictText } from './read-commands.js';
+import { signsOf, statsOf, statsTable, verdictText } from './read-commands.js';
 
 /** The commands that go on until they are interrupted. */
 export function addLiveCommands(program: Command, run: Run): void {
@@ -16,11 +15,32 @@ export function addLiveCommands(program: Command, run: Run): void {
     .option('--count <n>', 'ends after so many events')
     .action(run(tail));
   program
+    .command('stats [queue]')
+    .description('depths, ages and counters of a queue, or of all')
+    .option('--watch [ms]', 'again and again, every so many ms (default: 2000)')
+    .option('--count <n>', 'with --watch: ends after so many looks')
+    .action(run(stats));
+  program
     .command('top [queue]')
     .description('a live view of the queues')
     .option('--every <ms>', 'how often it looks', '1000')
     .option('--count <n>', 'ends after so many looks')
     .action(run(top));
+}
+
+async function stats(context: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {
+  const { session, out } = context;
+  const { watch, count } = options;
+  if (watch === undefined) {
+    const signs = await signsOf(session, name);
+    out.show(statsOf(signs), () => statsTable(signs, out));
+    return;
+  }
+  const every = watch === true ? '2000' : watch;
+  await looks(context, { every, count }, async () => {
+    const signs = await signsOf(session, name);
+    return out.json ? JSON.stringify(statsOf(signs)) : statsTable(signs, out);
+  });
 }
 
 async function tail({ session, out }: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {
@@ -44,7 +64,24 @@ async function tail({ session, out }: Context, [name]: string[], options: Record
   stop();
 }
 
-async function top({ session, out }: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {
+async function top(context: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {
+  const { session, out } = context;
+  await looks(context, options, async () => {
+    const signs = await signsOf(session, name);
+    if (out.json) {
+      return JSON.stringify(statsOf(signs));
+    }
+    const wrong = signs.map(verdictOf).filter(({ severity }) => severity !== 'ok');
+    return [statsTable(signs, out), ...(wrong.length > 0 ? ['', verdictText(wrong, out)] : [])].join('\n');
+  });
+}
+
+/** Shows what `look` says again and again, until it is interrupted. */
+async function looks(
+  { session, out }: Context,
+  options: Record<string, unknown>,
+  look: () => Promise<string>,
+): Promise<void> {
   const every = Math.max(100, wholeNumber('every', options['every'] as string) ?? 1_000);
   const most = wholeNumber('count', options['count'] as string | undefined) ?? Infinity;
   const { ended } = untilInterrupted(session.client);
@@ -52,16 +89,9 @@ async function top({ session, out }: Context, [name]: string[], options: Record<
   const over = ended.finally(() => (state.isOver = true));
   over.catch(() => undefined);
   out.clear();
-  for (let look = 1; !state.isOver; look++) {
-    const stats = await statsOf(session, name);
-    const verdicts = Object.entries(stats).map(([each, values]) => verdictOf(signsOf(each, values)));
-    const wrong = verdicts.filter(({ severity }) => severity !== 'ok');
-    out.redraw(
-      out.json
-        ? JSON.stringify(stats)
-        : [statsTable(stats, out), ...(wrong.length > 0 ? ['', verdictText(wrong, out)] : [])].join('\n'),
-    );
-    if (look >= most) return;
+  for (let i = 1; !state.isOver; i++) {
+    out.redraw(await look());
+    if (i >= most) return;
     await Promise.race([sleep(every), over]);
   }
   await over;

@@ -1,10 +1,13 @@
 import { createInterface } from 'node:readline/promises';
 import { Command, CommanderError, Option } from 'commander';
+import { addBench } from './bench-command.js';
 import { addChangeCommands } from './change-commands.js';
+import { addCompletion } from './completion.js';
 import type { Context, Run } from './context.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { addLiveCommands } from './live-commands.js';
 import { Output, safe } from './output.js';
+import { Progress } from './progress.js';
 import { addReadCommands } from './read-commands.js';
 import { isForUser, Session, type SessionOptions } from './session.js';
 
@@ -23,7 +26,8 @@ export async function main(argv: readonly string[]): Promise<number> {
       new Option('--redis <url>', 'where Redis is, without a password (default: REDIS_URL, or localhost:6379)'),
     )
     .option('--prefix <text>', 'what the keys begin with', 'queue')
-    .option('--cluster', 'the address is one of a Redis Cluster')
+    .option('--cluster', 'the address is one of a Redis Cluster; several with commas')
+    .option('--sentinel <master>', 'the address is one of Sentinels; several with commas')
     .option('--json', 'answer in JSON')
     .option('-y, --yes', 'do not ask before something is destroyed')
     .option('--verbose', 'show the stack of an error')
@@ -37,7 +41,9 @@ export async function main(argv: readonly string[]): Promise<number> {
       const out = new Output(process.stdout, globals.json === true);
       const session = await Session.open(globals);
       try {
-        const context = { session, out, confirm: confirmer(globals), exit: (next: number) => (code = next) };
+        const confirm = confirmer(globals);
+        const progress = new Progress(process.stderr, out.json);
+        const context = { session, out, confirm, progress, exit: (next: number) => (code = next) };
         await action(context, command.args, command.opts());
       } finally {
         session.close();
@@ -46,6 +52,8 @@ export async function main(argv: readonly string[]): Promise<number> {
   addReadCommands(program, run);
   addChangeCommands(program, run);
   addLiveCommands(program, run);
+  addBench(program, run);
+  addCompletion(program);
   program.commands.forEach((command) => command.exitOverride());
   try {
     await program.parseAsync([...argv]);

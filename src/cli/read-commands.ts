@@ -1,16 +1,18 @@
 import type { Command } from 'commander';
-import { signsOf, readSigns } from '../inspect/signs.js';
-import { type QueueVerdict, verdictOf, worstOf } from '../inspect/verdict.js';
+import { readSigns } from '../inspect/signs.js';
+import { type QueueSigns, type QueueVerdict, verdictOf, worstOf } from '../inspect/verdict.js';
 import { whyNotRunning } from '../inspect/why-not-running.js';
 import { count, duration } from '../inspect/words.js';
 import { JOB_STATUSES, type JobRecord, type JobStatus, type QueueStats } from '../queue/model/job.js';
 import type { JobQueue } from '../queue/job-queue.js';
-import { redisAccess } from '../queue/redis-access.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { wholeNumber } from './numbers.js';
 import { type Output, safe, table } from './output.js';
 import type { Run } from './context.js';
 import type { Session } from './session.js';
+
+/** A table shows no payload, so that of a job is left out from so many bytes on. */
+const TABLE_BYTES = 1_024;
 
 /** The commands that only read. */
 export function addReadCommands(program: Command, run: Run): void {
@@ -26,15 +28,6 @@ export function addReadCommands(program: Command, run: Run): void {
       }),
     );
   program
-    .command('stats [queue]')
-    .description('depths, ages and counters of a queue, or of all')
-    .action(
-      run(async ({ session, out }, [name]) => {
-        const stats = await statsOf(session, name);
-        out.show(stats, () => statsTable(stats, out));
-      }),
-    );
-  program
     .command('list <queue> <status>')
     .description(`lists the jobs in one state: ${JOB_STATUSES.join(', ')}`)
     .option('--limit <n>', 'at most so many, up to 1,000', '20')
@@ -46,7 +39,8 @@ export function addReadCommands(program: Command, run: Run): void {
           limit: wholeNumber('limit', options['limit']),
           offset: wholeNumber('offset', options['offset']),
         };
-        const jobs = await queue.list(status as JobStatus, page);
+        const shown = out.json ? page : { ...page, mostBytes: TABLE_BYTES };
+        const jobs = await queue.list(status as JobStatus, shown);
         out.show(jobs, () => jobTable(jobs));
       }),
     );
@@ -89,9 +83,17 @@ function addMoreReads(program: Command, run: Run): void {
     .description('lists the worker processes that announced themselves within 30 s')
     .action(
       run(async ({ session, out }, [name]) => {
-        const workers = await workersOf(session, name!);
-        const rows = workers.map(({ worker, seenMsAgo }) => [safe(worker), `${duration(seenMsAgo)} ago`]);
-        out.show(workers, () => (rows.length > 0 ? table(['worker', 'seen'], rows) : 'No worker.'));
+        const workers = await (await session.known(name!)).workers();
+        const rows = workers.map(({ id, host, version, startedAt, slots, stuck }) => [
+          safe(id, 60),
+          safe(host ?? '–', 40),
+          safe(version ?? '–', 20),
+          startedAt?.toISOString().slice(0, 19) ?? '–',
+          slots ?? '–',
+          stuck?.length ?? 0,
+        ]);
+        const head = ['worker', 'host', 'version', 'since', 'slots', 'stuck'];
+        out.show(workers, () => (rows.length > 0 ? table(head, rows) : 'No worker.'));
       }),
     );
   program
@@ -99,10 +101,7 @@ function addMoreReads(program: Command, run: Run): void {
     .description('says in words whether work flows; the exit code says how bad it is: 0, 10 or 20')
     .action(
       run(async ({ session, out, exit }, [name]) => {
-        const names = name === undefined ? await session.queueNames() : [(await session.known(name)).name];
-        const verdicts = await Promise.all(
-          names.map(async (each) => verdictOf(await readSigns(session.queue(each)))),
-        );
+        const verdicts = (await signsOf(session, name)).map(verdictOf);
         const severity = worstOf(verdicts);
         exit(severity === 'critical' ? EXIT.critical : severity === 'warning' ? EXIT.warning : EXIT.ok);
         out.show({ severity, queues: verdicts }, () => verdictText(verdicts, out));
@@ -117,32 +116,22 @@ async function jobsAhead(queue: JobQueue, { id, status }: JobRecord): Promise<nu
   return place < 0 ? undefined : place;
 }
 
-async function workersOf(session: Session, name: string): Promise<{ worker: string; seenMsAgo: number }[]> {
-  const { keys } = await redisAccess(await session.known(name));
-  const [[seconds], flat] = await Promise.all([
-    session.client.time(),
-    session.client.zrevrange(keys.workers, 0, 999, 'WITHSCORES'),
-  ]);
-  const now = Number(seconds) * 1_000;
-  const workers = [];
-  for (let i = 0; i < flat.length; i += 2) {
-    workers.push({ worker: flat[i]!, seenMsAgo: Math.max(0, now - Number(flat[i + 1])) });
-  }
-  return workers.filter(({ seenMsAgo }) => seenMsAgo <= 30_000);
+/** The signs of one queue, or of all. */
+export async function signsOf(session: Session, name?: string): Promise<QueueSigns[]> {
+  const names = name === undefined ? await session.queueNames() : [(await session.known(name)).name];
+  return Promise.all(names.map((each) => readSigns(session.queue(each))));
 }
 
 /** By the name of the queue. */
-export async function statsOf(session: Session, name?: string): Promise<Record<string, QueueStats>> {
-  const names = name === undefined ? await session.queueNames() : [(await session.known(name)).name];
-  const all = await Promise.all(names.map(async (each) => [each, await session.queue(each).stats()] as const));
-  return Object.fromEntries(all);
+export function statsOf(signs: readonly QueueSigns[]): Record<string, QueueStats> {
+  return Object.fromEntries(signs.map(({ queue, stats }) => [queue, stats]));
 }
 
-export function statsTable(all: Record<string, QueueStats>, out: Output): string {
+export function statsTable(all: readonly QueueSigns[], out: Output): string {
   const head = ['', 'queue', 'waiting', 'oldest', 'running', 'scheduled', 'dead', 'done', 'workers'];
-  const rows = Object.entries(all).map(([name, stats]) => [
-    out.sign(verdictOf(signsOf(name, stats)).severity),
-    safe(name, 40),
+  const rows = all.map(({ stats, ...signs }) => [
+    out.sign(verdictOf({ ...signs, stats }).severity),
+    safe(signs.queue, 40),
     stats.pending,
     stats.pending > 0 ? duration(stats.oldestPendingAgeMs) : '–',
     stats.processing,

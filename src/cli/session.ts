@@ -1,22 +1,16 @@
-import { Cluster, Redis } from 'ioredis';
 import { JobQueue } from '../queue/job-queue.js';
 import { JobQueueError } from '../queue/model/errors.js';
 import { redisAccess } from '../queue/redis-access.js';
 import { isCluster, type RedisClient } from '../queue/redis/redis-client.js';
+import { clientOf, unreachable, type AddressOptions } from './address.js';
 import { CliError, EXIT } from './exit-codes.js';
 
 /** Options that every command has. */
-export interface SessionOptions {
-  redis?: string;
+export interface SessionOptions extends AddressOptions {
   prefix: string;
-  cluster?: boolean;
 }
 
-const CONNECT_MS = 5_000;
 const SCAN_COUNT = 5_000;
-
-/** A command is told at once that Redis is away. */
-const retryStrategy = () => null;
 
 /** One connection to Redis, for the time of one command. */
 export class Session {
@@ -25,15 +19,13 @@ export class Session {
   private constructor(
     readonly client: RedisClient,
     private readonly prefix: string,
+    /** Where Redis is, without a password. */
+    readonly place: string,
   ) {}
 
   /** @throws CliError where Redis cannot be reached */
   static async open(options: SessionOptions): Promise<Session> {
-    const url = urlOf(options);
-    const settings = { lazyConnect: true, connectTimeout: CONNECT_MS, connectionName: 'nest-job-queue cli' };
-    const client = options.cluster
-      ? new Cluster([url.href], { ...settings, clusterRetryStrategy: retryStrategy })
-      : new Redis(url.href, { ...settings, retryStrategy });
+    const { client, place } = clientOf(options);
     let reason: Error | undefined;
     client.on('error', (error: Error) => (reason = error));
     try {
@@ -41,9 +33,9 @@ export class Session {
       await client.ping();
     } catch (error) {
       client.disconnect();
-      throw unreachable(url, reason ?? (error as Error));
+      throw unreachable(place, reason ?? (error as Error));
     }
-    return new Session(client, options.prefix);
+    return new Session(client, options.prefix, place);
   }
 
   queue(name: string): JobQueue {
@@ -100,28 +92,6 @@ export class Session {
 /** In a Cluster the name is in braces. */
 function nameIn(text: string): string {
   return /^\{.*\}$/.test(text) ? text.slice(1, -1) : text;
-}
-
-/** A password in the arguments could be read by everybody on the machine. */
-function urlOf({ redis }: SessionOptions): URL {
-  const text = redis ?? process.env['REDIS_URL'] ?? 'redis://localhost:6379';
-  const given = text.includes('://') ? text : `redis://${text}`;
-  const url = URL.canParse(given) ? new URL(given) : undefined;
-  if (!url || !['redis:', 'rediss:'].includes(url.protocol)) {
-    const hint = 'Expected redis://host:port, or rediss:// for TLS, in --redis or REDIS_URL.';
-    throw new CliError(`The address of Redis is not one. ${hint}`, EXIT.usage);
-  }
-  if (redis !== undefined && url.password !== '') {
-    const hint = 'Everybody on this machine can read the arguments. Put the address into REDIS_URL.';
-    throw new CliError(`--redis has a password in it. ${hint}`, EXIT.usage);
-  }
-  return url;
-}
-
-function unreachable(url: URL, error: Error): CliError {
-  const why = (error as NodeJS.ErrnoException).code ?? error.message;
-  const hint = 'Start Redis, or set REDIS_URL or --redis to where it is.';
-  return new CliError(`Redis at ${url.host} cannot be reached (${why}). ${hint}`, EXIT.unreachable);
 }
 
 /** Errors of the library say what was expected and found; they need no stack. */

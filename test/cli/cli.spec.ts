@@ -1,10 +1,16 @@
 // The real command line, as a process of its own.
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { EXIT } from '#cli/exit-codes.js';
 import { freePort } from '../../scripts/redis-server.mjs';
+import { eventually } from '../support/faults/wait.js';
 import { rowsOf } from '../docs/table.js';
-import { newQueue, startWorker } from '../support/worker/workers.js';
+import { createUser } from '../support/redis/acl.js';
+import { startOwnRedis } from '../support/redis/own-redis.js';
+import { connect } from '../support/redis/redis.js';
+import { keysLike } from '../support/redis/redis-reads.js';
+import { leaveBroken, newQueue, startWorker } from '../support/worker/workers.js';
 import { cli, cliOnTerminal } from './run-cli.js';
 
 const HOSTILE = 'red\u001B[31m\nforged line\u202E';
@@ -94,6 +100,60 @@ describe('on a pipe', () => {
     await queue.resume();
   });
 
+  it('lets no id of a job steer the terminal', async () => {
+    const queue = newQueue();
+    const redis = connect();
+    leaveBroken(queue); // no client of ours makes such ids
+    await queue.enqueue(1);
+    await redis.lpush(`queue:${queue.name}:pending`, HOSTILE);
+    await redis.hset(`queue:${queue.name}:job:${HOSTILE}`, 'payload', '{}', 'status', 'pending', 'name', HOSTILE);
+    for (const args of [
+      ['list', queue.name, 'pending'],
+      ['show', queue.name, HOSTILE],
+    ]) {
+      const { stdout, code } = await cli(args);
+      expect(code).toBe(EXIT.ok);
+      expect(stdout).toContain('\\x1b[31m\\nforged line\\u202e');
+      expect(stdout).not.toContain('\u001B');
+      expect(stdout).not.toContain('\u202E');
+    }
+  });
+
+  it('looks at a queue again and again', async () => {
+    const queue = newQueue();
+    await queue.enqueue(1);
+    const { code, stdout } = await cli(['stats', queue.name, '--watch', '100', '--count', '3', '--json']);
+    expect(code).toBe(EXIT.ok);
+    const seen = stdout.trim().split('\n').map((line) => JSON.parse(line) as Record<string, { pending: number }>);
+    expect(seen.map((stats) => stats[queue.name]!.pending)).toEqual([1, 1, 1]);
+  });
+
+  it('measures Redis in a queue of its own, of which nothing is left', async () => {
+    const asked = await cli(['bench', '--jobs', '300']);
+    expect(asked).toMatchObject({ code: EXIT.usage, stderr: expect.stringContaining('put load on Redis at') });
+    const measured = await cli(['bench', '--jobs', '300', '--yes', '--json']);
+    expect(measured).toMatchObject({ code: EXIT.ok, stderr: '' });
+    const { jobs, processedPerSecond, pickUpMs } = JSON.parse(measured.stdout) as Record<string, never>;
+    expect(jobs).toBe(300);
+    expect(processedPerSecond).toBeGreaterThan(0);
+    expect(pickUpMs).toMatchObject({ p50: expect.any(Number) });
+    const redis = connect();
+    for (const key of await keysLike(redis, 'queue:bench-*')) {
+      expect([key, await redis.pttl(key)]).toEqual([expect.stringContaining('batch:'), expect.any(Number)]);
+      expect(await redis.pttl(key)).not.toBe(-1);
+    }
+  });
+
+  it.each(['bash', 'zsh', 'fish'])('completes commands and options in %s', async (shell) => {
+    const { code, stdout } = await cli(['completion', shell]);
+    expect(code).toBe(EXIT.ok);
+    for (const word of ['redrive', 'discard', 'bench', 'sentinel', 'max-running']) expect(stdout).toContain(word);
+    if (shell === 'bash') {
+      const script = `${stdout}\nCOMP_WORDS=(nest-job-queue redr); COMP_CWORD=1; _nest_job_queue; echo "\${COMPREPLY[@]}"`;
+      expect(execFileSync('bash', ['-c', script], { encoding: 'utf8' })).toBe('redrive\n');
+    }
+  });
+
   it('lists workers and audits a queue', async () => {
     const queue = newQueue();
     await startWorker(queue, () => 1, { id: 'worker-7' });
@@ -132,6 +192,41 @@ it('shows a live view with colours on a terminal of 80 columns', async () => {
   expect(stdout).toContain('\u001B[32m●');
 });
 
+it('draws a bar for long work on a terminal', async () => {
+  const queue = newQueue();
+  await queue.enqueueMany(Array.from({ length: 4_000 }, (_, payload) => ({ payload })));
+  for (let left = 4_000; left > 0; left -= 500) {
+    for (const job of await queue.claimMany(500)) void queue.fail(job, new Error('down'), { final: true });
+  }
+  await eventually(async () => (await queue.stats()).failed === 4_000);
+  const { code, stdout } = await cliOnTerminal(['redrive', queue.name, '--all']);
+  expect(code).toBe(EXIT.ok);
+  expect(stdout).toContain('4,000');
+});
+
+describe('a Redis user that may only read', () => {
+  it('reads all that the docs say, and changes nothing', async () => {
+    const [, rights] = /ACL SETUSER reader on >password ([^`]*)```/.exec(readFileSync('docs/cli.md', 'utf8'))!;
+    const server = await startOwnRedis();
+    const admin = connect({}, server.url);
+    const queue = newQueue({}, admin);
+    await startWorker(queue, () => 1);
+    const { id } = await queue.enqueue({});
+    await queue.result(id);
+    await createUser(admin, server.url, rights!.trim().replaceAll(/\s+/g, ' '));
+    const url = new URL(server.url);
+    const env = { REDIS_URL: `redis://queue:pw@${url.host}` };
+    const reads = [['queues'], ['stats'], ['health'], ['list', queue.name, 'completed'], ['show', queue.name, id]];
+    const more = ['schedules', 'workers', 'limits'].map((command) => [command, queue.name]);
+    for (const args of [...reads, ...more, ['top', '--count', '1']]) {
+      expect([args, await cli(args, env)]).toEqual([args, expect.objectContaining({ code: EXIT.ok, stderr: '' })]);
+    }
+    const refused = await cli(['pause', queue.name], env);
+    expect(refused).toMatchObject({ code: EXIT.failed, stderr: expect.stringContaining('lacks rights') });
+    expect((await queue.stats()).pausedAt).toBeNull();
+  }, 90_000); // a process for each command
+});
+
 it('prints events as they happen', async () => {
   const queue = newQueue();
   const listening = cli(['tail', queue.name, '--count', '1', '--json']);
@@ -149,11 +244,10 @@ it('prints events as they happen', async () => {
 it('the docs name each exit code and each command', () => {
   const codes = rowsOf('exit codes', 'docs/cli.md').slice(2);
   expect(codes.map(([code]) => Number(code))).toEqual(Object.values(EXIT));
-  const commands = ['read', 'change', 'live'].flatMap((kind) =>
-    [...readFileSync(`src/cli/${kind}-commands.ts`, 'utf8').matchAll(/\.command\('([a-z]+)/g)].map(
-      ([, name]) => name!,
-    ),
+  const commands = readdirSync('src/cli').flatMap((file) =>
+    [...readFileSync(`src/cli/${file}`, 'utf8').matchAll(/\.command\('([a-z]+)/g)].map(([, name]) => name!),
   );
+  expect(commands).toContain('bench');
   const told = rowsOf('commands', 'docs/cli.md')
     .slice(2)
     .flatMap(([names]) => [...names!.matchAll(/`([a-z]+)/g)]);

@@ -1,0 +1,50 @@
+import { count } from '../inspect/words.js';
+
+const WIDTH = 24;
+const EVERY_MS = 200;
+
+/** A bar on the terminal for work that takes long. On a pipe, and with `--json`, there is none. */
+export class Progress {
+  constructor(
+    private readonly stream: NodeJS.WriteStream,
+    private readonly isSilent: boolean,
+  ) {}
+
+  /**
+   * Shows a bar until the work is done.
+   *
+   * @param total of how many; undefined where it is not known
+   * @param done asks how many are done; it may fail without harm to the work
+   */
+  async during<Answer>(
+    work: Promise<Answer>,
+    verb: string,
+    total: number | undefined,
+    done: () => number | Promise<number>,
+  ): Promise<Answer> {
+    if (this.isSilent || !this.stream.isTTY) {
+      return work;
+    }
+    const timer = setInterval(() => {
+      Promise.resolve(done()).then(
+        (value) => this.draw(verb, value, total),
+        () => undefined, // the work itself says what is wrong
+      );
+    }, EVERY_MS);
+    return work.finally(() => {
+      clearInterval(timer);
+      this.stream.write('\r\u001B[K');
+    });
+  }
+
+  private draw(verb: string, done: number, total: number | undefined): void {
+    const bar = total === undefined ? '' : `${barOf(done / Math.max(1, total))} `;
+    const of = total === undefined ? '' : ` of ${count(total)}`;
+    this.stream.write(`\r${bar}${verb} ${count(done)}${of}\u001B[K`);
+  }
+}
+
+function barOf(share: number): string {
+  const full = Math.round(Math.min(1, Math.max(0, share)) * WIDTH);
+  return '▮'.repeat(full) + '▯'.repeat(WIDTH - full);
+}

@@ -1,0 +1,87 @@
+// The command line beside a million jobs: it stays quick, and no call holds up Redis.
+import { beforeAll, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { JobQueue } from '#queue/job-queue.js';
+import { EXIT } from '#cli/exit-codes.js';
+import { cli, type Ran } from '../../cli/run-cli.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { connect } from '../../support/redis/redis.js';
+
+const JOBS = 1_000_000;
+const DEAD = 20_000;
+/** How long one command may hold up the server, in ms. */
+const LONGEST_MS = 100;
+
+let redis: Redis;
+let env: Record<string, string>;
+let queue: JobQueue;
+
+beforeAll(async () => {
+  const server = await startOwnRedis();
+  redis = connect({}, server.url);
+  env = { REDIS_URL: server.url };
+  queue = new JobQueue(redis, 'many', { deadLetterCap: 100_000 });
+  const slice = Array.from({ length: 500 }, (_, i) => ({ payload: { to: 'ada@example.com', i } }));
+  for (let sent = 0; sent < JOBS; sent += 5_000) {
+    await Promise.all(Array.from({ length: 10 }, () => queue.enqueueMany(slice)));
+  }
+  for (let failed = 0; failed < DEAD; failed += 500) {
+    const jobs = await queue.claimMany(500);
+    await Promise.all(jobs.map((job) => queue.fail(job, new Error('down'), { final: true })));
+  }
+  await cli(['--help']); // compiles the sources
+}, 600_000);
+
+/** Runs a command; no call of it may be slow. */
+async function quick(args: string[], most: number): Promise<Ran> {
+  await redis.config('SET', 'slowlog-log-slower-than', LONGEST_MS * 1_000);
+  await redis.slowlog('RESET');
+  const started = performance.now();
+  const ran = await cli(args, env);
+  expect({ args, ...ran }).toMatchObject({ code: expect.any(Number), stderr: '' });
+  expect(performance.now() - started).toBeLessThan(most);
+  expect(await redis.slowlog('GET', 10)).toEqual([]);
+  return ran;
+}
+
+it.each([
+  [['stats']],
+  [['list', 'many', 'pending', '--limit', '1000']],
+  [['list', 'many', 'pending', '--offset', '900000']],
+  [['list', 'many', 'failed']],
+  [['workers', 'many']],
+  [['limits', 'many']],
+  [['queues']],
+])('%j', async (args) => {
+  expect((await quick(args, 15_000)).code).toBe(EXIT.ok);
+});
+
+it('says that nobody takes them', async () => {
+  const { code, stdout } = await quick(['health', 'many'], 15_000);
+  expect(stdout).toContain('980,000 waiting');
+  expect([EXIT.ok, EXIT.critical]).toContain(code);
+});
+
+it('redrives all dead letters in slices', async () => {
+  const { stdout } = await quick(['redrive', 'many', '--all'], 60_000);
+  expect(stdout).toBe('20,000\n');
+  expect((await queue.stats()).pending).toBe(JOBS);
+});
+
+it('ends with words where Redis goes away in the middle', async () => {
+  const server = await startOwnRedis();
+  const other = new JobQueue(connect({}, server.url), 'many', { deadLetterCap: 100_000 });
+  await other.enqueueMany(Array.from({ length: 20_000 }, (_, payload) => ({ payload })));
+  for (let failed = 0; failed < 20_000; failed += 500) {
+    const jobs = await other.claimMany(500);
+    await Promise.all(jobs.map((job) => other.fail(job, new Error('down'), { final: true })));
+  }
+  const running = cli(['redrive', 'many', '--all'], { REDIS_URL: server.url });
+  while ((await other.stats()).failed === 20_000) await new Promise((resolve) => setTimeout(resolve, 5));
+  await server.kill('SIGKILL');
+  other.close();
+  const { code, stderr } = await running;
+  expect(code).not.toBe(EXIT.ok);
+  expect(stderr).not.toMatch(/^\s+at /m);
+  expect(stderr.trim()).not.toBe('');
+});
