@@ -15,6 +15,7 @@ export const DASHBOARD_ACTIONS = [
   'edit',
   'pause',
   'resume',
+  'limits',
   'run-schedule',
   'pause-schedule',
   'resume-schedule',

@@ -22,6 +22,7 @@ import {
   type DashboardOptions,
   type ResolvedMount,
 } from './dashboard-options.js';
+import { HistoryCache } from './live/history-cache.js';
 import { OverviewReader } from './live/overview-reader.js';
 import { SharedReads } from './live/shared-reads.js';
 import { SnapshotFeed } from './live/snapshot-feed.js';
@@ -45,6 +46,7 @@ const PROVIDERS: Provider[] = [
   ActionLog,
   Assets,
   BulkRuns,
+  HistoryCache,
   JobActions,
   JobDescriber,
   JobSearch,

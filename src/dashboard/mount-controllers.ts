@@ -1,7 +1,9 @@
 import { Controller, UseGuards, VERSION_NEUTRAL, type Type } from '@nestjs/common';
 import { ActionsController } from './api/actions.controller.js';
+import { HistoryController } from './api/history.controller.js';
 import { JobController } from './api/job.controller.js';
 import { JobsController } from './api/jobs.controller.js';
+import { LimitsController } from './api/limits.controller.js';
 import { RunsController } from './api/runs.controller.js';
 import { SchedulesController } from './api/schedules.controller.js';
 import { SessionController } from './api/session.controller.js';
@@ -14,9 +16,11 @@ const CONTROLLERS: readonly Type<object>[] = [
   PageController,
   SessionController,
   LiveController,
+  HistoryController,
   JobsController,
   JobController,
   ActionsController,
+  LimitsController,
   RunsController,
   SchedulesController,
 ];

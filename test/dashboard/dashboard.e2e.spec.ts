@@ -7,10 +7,11 @@ import {
   type NestInterceptor,
 } from '@nestjs/common';
 import { Command, type Redis } from 'ioredis';
-import type { JobQueue } from 'nest-job-queue';
+import { JobHandler, type JobQueue } from 'nest-job-queue';
 import { map, type Observable } from 'rxjs';
 import { patiently } from '../support/faults/wait.js';
-import { uniqueQueueName } from '../support/redis/redis.js';
+import type { OverviewView } from '#dashboard/api/views.js';
+import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { ask, startDashboard, type Platform } from './dashboard-app.js';
 import { inside } from '../support/queue/inside.js';
 
@@ -46,6 +47,9 @@ async function failSome(queue: JobQueue, count: number, messageOf: (i: number) =
   return handles.map(({ id }) => id);
 }
 
+const operatorsChange = (action: string, request: { user?: unknown }) =>
+  action === 'view' || (request.user as { role?: string }).role === 'operator';
+
 const OPS = { 'x-user': 'ops' };
 const VIEWER = { 'x-user': 'eve' };
 
@@ -69,6 +73,9 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect([loaded.status, loaded.headers.get('content-encoding')]).toEqual([200, 'gzip']);
     expect(loaded.headers.get('cache-control')).toContain('immutable');
     expect(String(loaded.body.text).length).toBeGreaterThan(10_000);
+    const [, icon] = /<link rel="icon"[^>]*href="([^"]+)"/.exec(String(page.body.text)) ?? [];
+    const drawn = await ask(new URL(icon!, url).href, {});
+    expect([drawn.status, drawn.headers.get('content-type')]).toEqual([200, 'image/svg+xml']);
     const plain = await ask(file.href, { headers: { 'accept-encoding': 'identity' } });
     expect(plain.headers.get('content-encoding')).toBeNull();
     expect((await ask(`${url}/assets/../../etc/passwd`, {})).status).toBe(404);
@@ -207,6 +214,63 @@ describe.each(PLATFORMS)('on %s', (platform) => {
       409,
       { error: { code: 'refused', message: expect.stringContaining('redacted') } },
     ]);
+  });
+
+  it('redrives in the queue that was asked for, whatever handler has its name', async () => {
+    const [jobs, mail] = [uniqueQueueName('jobs'), uniqueQueueName('mail')];
+    @JobHandler(jobs, { queue: mail })
+    class Elsewhere {
+      handle(): void {}
+    }
+    const app = await start({ providers: [Elsewhere], dashboard: { queues: [jobs] } });
+    const [id] = await failSome(app.queue(jobs), 1, () => 'broken');
+    const edit = await app.post('/api/jobs/edit', { queue: jobs, id, payload: { order: 9 } });
+    expect(edit.body).toEqual({ done: 1, spared: 0 });
+    expect(await app.queue(jobs).get(id!)).toMatchObject({ status: 'pending', payload: { order: 9 } });
+  });
+
+  it('sets and clears the limits of a queue, and keeps a log of it', async () => {
+    const name = uniqueQueueName('mail');
+    const app = await start({ dashboard: { queues: [name], guards: [NameGuard], can: operatorsChange } });
+    const limits = { maxRunning: 3, rateLimit: { limit: 10, periodMs: 60_000 } };
+    expect((await app.post('/api/queue/limits', { queue: name, limits }, VIEWER)).status).toBe(403);
+    expect((await app.post('/api/queue/limits', { queue: name, limits }, OPS)).body).toEqual({ done: 1, spared: 0 });
+    expect(await app.queue(name).limits.get()).toMatchObject({ ...limits, source: 'set' });
+    const wrong = await app.post('/api/queue/limits', { queue: name, limits: { maxRunning: 0 } }, OPS);
+    expect([wrong.status, wrong.body]).toMatchObject([400, { error: { message: expect.stringContaining('maxRunning') } }]);
+    await app.post('/api/queue/limits', { queue: name, limits: null }, OPS);
+    expect(await app.queue(name).limits.get()).toMatchObject({ source: 'none' });
+    const { body } = await app.get(`/api/log?queue=${name}`, OPS);
+    expect(body.entries).toMatchObject([
+      { action: 'limits', subject: 'clear what was set at run time' },
+      { action: 'limits', subject: 'at most 3 run at once, 10 start in 1 min', user: 'ops' },
+    ]);
+  });
+
+  it('shows the history of a queue, and of the last hour in the overview', async () => {
+    const name = uniqueQueueName('mail');
+    const app = await start({ dashboard: { queues: [name] } });
+    const empty = await app.get(`/api/history?queue=${name}`);
+    expect(empty.body).toMatchObject({ stepMs: 60_000, at: [], marks: [] });
+    const calls = await app.queue(name).calls();
+    const reading = { pending: 7, processing: 1, oldestPendingAgeMs: 900, version: '1.2', gapMs: 180_000 };
+    const nowMs = await app.queue(name).exec(() => calls.now());
+    await app.queue(name).exec(() => calls.history.closeMinute(reading));
+    // As if the last minute had been closed almost three minutes ago.
+    await connect().hset(`queue:${name}:history_open`, { at_ms: nowMs - 170_000, since_ms: nowMs - 170_000 });
+    await app.queue(name).enqueueMany([{ payload: 1 }, { payload: 2 }]);
+    await app.queue(name).exec(() => calls.history.addDurations('w', 'b', ['w20', 9, 'r30', 9]));
+    await app.queue(name).exec(() => calls.history.closeMinute(reading));
+    const { body } = await app.get(`/api/history?queue=${name}&hours=24`);
+    expect(body).toMatchObject({ stepMs: 600_000, marks: [{ kind: 'deploy', text: 'version 1.2' }] });
+    expect((body.in as number[]).reduce((sum, each) => sum + each, 0)).toBe(2);
+    expect((await app.get(`/api/history?queue=${name}&hours=7`)).status).toBe(400);
+    expect((await app.get('/api/history?queue=unknown')).status).toBe(404);
+    const after = await start({ dashboard: { queues: [name] } });
+    const { overview } = (await after.get('/api/overview')).body as { overview: OverviewView };
+    const [queue] = overview.queues;
+    expect(queue!.lastHour).toMatchObject({ waitMs: { p95: expect.any(Number) }, runMs: { p50: expect.any(Number) } });
+    expect(queue!.spark.length).toBeGreaterThan(1);
   });
 
   it('runs an action on all that match in the background, which can be stopped', async () => {

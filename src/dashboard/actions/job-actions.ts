@@ -36,7 +36,7 @@ export class JobActions {
    * @throws InvalidPayloadError with the path of the fault
    */
   redriveWith(queue: string, id: string, payload: unknown): Promise<boolean> {
-    return this.jobs.deadLetters(queue).redrive(id, { payload });
+    return this.jobs.deadLetters(queue, { queue }).redrive(id, { payload });
   }
 
   private async each(
@@ -49,21 +49,21 @@ export class JobActions {
     return outcomes.filter(Boolean).length;
   }
 
+  private async isIn(queue: JobQueue, id: string, state: JobStatus): Promise<boolean> {
+    return (await queue.get(id))?.status === state;
+  }
+
   private async one(queue: JobQueue, action: JobAction, state: JobStatus, id: string): Promise<boolean> {
     if (action === 'discard') {
       return queue.deadLetters.discard(id);
     }
-    const job = await queue.get(id);
-    if (job?.status !== state) {
-      return false;
-    }
     switch (action) {
       case 'cancel':
-        return ['cancelled', 'requested'].includes(await queue.cancel(id));
+        return ['cancelled', 'requested'].includes(await queue.cancel(id, { ifStatus: state }));
       case 'promote':
-        return (await queue.reschedule(id, { delayMs: 0 })) === 'pending';
+        return (await this.isIn(queue, id, state)) && (await queue.reschedule(id, { delayMs: 0 })) === 'pending';
       default:
-        return (await queue.remove(id)) === 'removed';
+        return (await queue.remove(id, { ifStatus: state })) === 'removed';
     }
   }
 }

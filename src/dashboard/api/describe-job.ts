@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { whyNotRunning } from '../../inspect/why-not-running.js';
-import type { AttemptRecord, JobRecord, QueueStats } from '../../queue/model/job.js';
+import { whyNotRunning, type JobSigns } from '../../inspect/why-not-running.js';
+import type { AttemptRecord, JobRecord } from '../../queue/model/job.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { Redactor } from '../security/redactor.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
@@ -38,7 +38,7 @@ export class JobDescriber {
     };
   }
 
-  view(job: JobRecord, context: { actions: JobView['actions']; stats: QueueStats; at: Date }): JobView {
+  view(job: JobRecord, context: { actions: JobView['actions']; signs: JobSigns }): JobView {
     const about = (part: 'payload' | 'result' | 'progress') => ({ part, job });
     const { payload, result, progress } = job;
     return {
@@ -61,7 +61,7 @@ export class JobDescriber {
       expiresAt: timeOf(job.expiresAt),
       fence: job.fence ?? null,
       attemptLog: attemptsOf(job),
-      whyNotRunning: reasonOf(job, context),
+      whyNotRunning: reasonOf(job, context.signs),
       editRefusal: this.editRefusal(job),
       actions: context.actions,
     };
@@ -80,6 +80,9 @@ export class JobDescriber {
   }
 
   labelOf(job: JobRecord): string {
+    if (job.leftOut?.payload !== undefined) {
+      return `payload of ${Math.ceil(job.leftOut.payload / 1_024).toLocaleString('en')} KB`;
+    }
     const about = { part: 'payload' as const, job };
     const payload = this.redactor.redact(job.payload, about);
     const label = this.options.label?.({ name: job.name, queue: job.queue, payload });
@@ -173,9 +176,9 @@ function firstReady(job: JobRecord): number {
 }
 
 /** Why a waiting job does not run; what has ended says it by its state. */
-function reasonOf(job: JobRecord, { stats, at }: { stats: QueueStats; at: Date }): string | null {
+function reasonOf(job: JobRecord, signs: JobSigns): string | null {
   const ended = job.status === 'completed' || job.status === 'failed' || job.status === 'cancelled';
-  const reason = ended ? undefined : whyNotRunning(job, { queue: job.queue, stats, at });
+  const reason = ended ? undefined : whyNotRunning(job, signs);
   if (!reason) {
     return null;
   }

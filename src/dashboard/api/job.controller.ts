@@ -1,6 +1,6 @@
 import { Get, NotFoundException, Query, Req, Res, Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import { serverNow } from '../actions/run-store.js';
+import { readSigns } from '../../inspect/signs.js';
 import type { DashboardAction, DashboardRequest } from '../dashboard-options.js';
 import { OverviewReader } from '../live/overview-reader.js';
 import { SharedReads } from '../live/shared-reads.js';
@@ -57,11 +57,11 @@ export class JobController {
 
   private async read(name: string, id: string): Promise<JobView> {
     const queue = this.queues.get(name);
-    const [job, stats, now] = await Promise.all([queue.get(id), queue.stats(), serverNow(queue)]);
+    const [job, signs] = await Promise.all([queue.get(id), readSigns(queue)]);
     if (!job) {
       throw new NotFoundException('There is no job of that id any more. It was removed, or has aged out.');
     }
     const actions: DashboardAction[] = [];
-    return this.describer.view(job, { actions, stats, at: new Date(now) });
+    return this.describer.view(job, { actions, signs });
   }
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { matchSchema } from '../search/job-match.js';
+import { LIST_BYTES } from '../search/job-walk.js';
 import { JobSearch } from '../search/job-search.js';
 import { Permissions } from '../security/permissions.js';
 import { JobDescriber } from './describe-job.js';
@@ -41,7 +42,7 @@ export class JobsController {
       const queue = this.queues.get(name);
       return this.reads.get(`jobs ${name} ${state} ${offset} ${limit}`, async (): Promise<JobsPage> => {
         const [jobs, stats] = await Promise.all([
-          queue.list(state, { offset, limit: Math.max(1, limit) }),
+          queue.list(state, { offset, limit: Math.max(1, limit), mostBytes: LIST_BYTES }),
           queue.stats(),
         ]);
         return { state, offset, total: stats[state], jobs: jobs.map((job) => this.describer.row(job)) };

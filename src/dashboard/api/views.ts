@@ -34,6 +34,12 @@ export interface QueueView {
   spark: number[];
   /** Its limits over the whole fleet, in words; null where it has none. */
   limits: string | null;
+  /** The same as figures. */
+  limitsSet: {
+    maxRunning?: number;
+    rateLimit?: { limit: number; periodMs: number; burst?: number };
+    source: 'set' | 'configuration' | 'none';
+  } | null;
   verdict: VerdictView;
 }
 
@@ -52,12 +58,14 @@ export interface WorkerView {
   host: string;
   pid: number | null;
   seenAt: number;
-  /** Slots of each queue, where the worker says so. */
+  /** How many jobs it runs at once; null where it does not say so. */
   slots: number | null;
   version: string | null;
   startedAt: number | null;
   queues: string[];
   running: RunningView[];
+  /** Jobs whose handlers go on although their signals were aborted. */
+  stuck: { id: string; name: string; queue: string }[];
 }
 
 export interface OverviewView {

@@ -1,18 +1,20 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { redisAccess } from '../../queue/redis-access.js';
-import type { JobRecord, QueueStats } from '../../queue/model/job.js';
+import type { JobRecord } from '../../queue/model/job.js';
 import { JobQueueService } from '../../nest/service/job-queue.service.js';
 import { serverNow } from '../actions/run-store.js';
 import { JobDescriber } from '../api/describe-job.js';
 import type { OverviewView, QueueView, RunningView } from '../api/views.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
+import { LIST_BYTES } from '../search/job-walk.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
+import type { QueueFacts } from '../../inspect/signs.js';
 import type { LimitsInForce } from '../../queue/store/store-calls.js';
+import { HistoryCache, lastHourOf } from './history-cache.js';
 import { limitsInWords } from './limits-in-words.js';
 import { RateWindow } from './rate-window.js';
 import { overallVerdict, verdictView } from './verdict-view.js';
-import { workersOf, type SeenWorker } from './workers-view.js';
+import { workersOf } from './workers-view.js';
 
 /** The most running jobs that one reading takes of a queue. */
 const MOST_RUNNING = 100;
@@ -26,6 +28,7 @@ export class OverviewReader {
     @Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions,
     private readonly jobs: JobQueueService,
     private readonly describer: JobDescriber,
+    private readonly history: HistoryCache,
   ) {}
 
   async read(): Promise<Omit<OverviewView, 'runs'>> {
@@ -50,16 +53,23 @@ export class OverviewReader {
   }
 
   private async readQueue(queue: JobQueue, atMs: number) {
-    const [stats, limits, workers] = await Promise.all([queue.stats(), queue.limits.get(), seenWorkers(queue)]);
-    const running = stats.processing > 0 ? await queue.list('processing', { limit: MOST_RUNNING }) : [];
+    const [stats, limits, workers, lastHour] = await Promise.all([
+      queue.stats(),
+      queue.limits.get(),
+      queue.workers(),
+      this.history.read(queue, 1),
+    ]);
+    const history = { ...lastHour, at: new Date(atMs) };
+    const running = stats.processing > 0 ? await queue.list('processing', { limit: MOST_RUNNING, mostBytes: LIST_BYTES }) : [];
     return {
-      view: this.view(queue.name, stats, limits, atMs),
-      workers,
+      view: this.view({ queue: queue.name, stats, limits, history }),
+      workers: workers.map((worker) => ({ ...worker, queue: queue.name })),
       running: running.map((job) => this.running(job)),
     };
   }
 
-  private view(name: string, stats: QueueStats, limits: LimitsInForce, atMs: number): QueueView {
+  private view(facts: QueueFacts): QueueView {
+    const { queue: name, stats, limits, history } = facts;
     const { pending, scheduled, processing, completed, failed, cancelled } = stats;
     const rates = this.rates.add(name, stats.totals);
     return {
@@ -71,10 +81,10 @@ export class OverviewReader {
       pausedAt: stats.pausedAt?.getTime() ?? null,
       totals: stats.totals,
       rates,
-      lastHour: null,
-      spark: [],
+      ...lastHourOf(history),
       limits: limitsInWords(limits),
-      verdict: verdictView({ name, stats, limits, rates, atMs }),
+      limitsSet: figuresOf(limits),
+      verdict: verdictView(facts),
     };
   }
 
@@ -91,13 +101,6 @@ export class OverviewReader {
   }
 }
 
-/** The workers that announced themselves to a queue within the last 30 s. */
-async function seenWorkers(queue: JobQueue): Promise<SeenWorker[]> {
-  const { client, keys, ask } = await redisAccess(queue);
-  const found = await ask(() => client.zrange(keys.workers, '0', '-1', 'WITHSCORES'));
-  const workers: SeenWorker[] = [];
-  for (let i = 0; i + 1 < found.length; i += 2) {
-    workers.push({ id: found[i]!, queue: queue.name, seenAt: Number(found[i + 1]) });
-  }
-  return workers;
+function figuresOf({ maxRunning, rateLimit, source }: LimitsInForce): QueueView['limitsSet'] {
+  return { ...(maxRunning !== undefined && { maxRunning }), ...(rateLimit && { rateLimit }), source };
 }

@@ -1,33 +1,12 @@
-import { verdictOf, type QueueVerdict, type RecentRates } from '../../inspect/verdict.js';
-import type { QueueStats } from '../../queue/model/job.js';
-import type { LimitsInForce } from '../../queue/store/store-calls.js';
+import { signsOf, type QueueFacts } from '../../inspect/signs.js';
+import { verdictOf, type QueueVerdict } from '../../inspect/verdict.js';
 import type { QueueView, VerdictView } from '../api/views.js';
-import { WINDOW_MS } from './rate-window.js';
 
 const SEVERITIES = { ok: 'ok', notice: 'notice', warning: 'warn', critical: 'bad' } as const;
 
-/** What one reading of a queue knows. */
-export interface QueueReading {
-  name: string;
-  stats: QueueStats;
-  limits: LimitsInForce;
-  rates: QueueView['rates'];
-  atMs: number;
-}
-
 /** Says how a queue does, in the words that health and the command line use too. */
-export function verdictView({ name, stats, limits, rates, atMs }: QueueReading): VerdictView {
-  const limitedUntil = limits.restsUntil ?? longWait(limits.nextStartAt, atMs);
-  const verdict = verdictOf({
-    queue: name,
-    stats,
-    rates: recent(rates),
-    unserved: stats.unserved.map((each) => each.name),
-    at: new Date(atMs),
-    ...(limits.maxRunning !== undefined && { maxRunning: limits.maxRunning }),
-    ...(limitedUntil && { limitedUntil }),
-    ...(stats.maintenanceOverdue && { sinceMaintenanceMs: atMs - (stats.maintainedAt?.getTime() ?? 0) }),
-  });
+export function verdictView(facts: QueueFacts): VerdictView {
+  const verdict = verdictOf(signsOf(facts));
   const remedy = verdict.next === undefined ? {} : { remedy: asSentence(verdict.next) };
   const severity = verdict.state === 'idle' ? 'idle' : SEVERITIES[verdict.severity];
   return { severity, sentence: sentenceOf(verdict), ...remedy };
@@ -55,23 +34,10 @@ export function overallVerdict(queues: readonly QueueView[]): VerdictView {
   return { severity: flows ? 'ok' : 'idle', sentence: `${all} ${verb}.` };
 }
 
-/** A queue that starts some jobs each second flows, whatever its limit. */
-function longWait(at: Date | undefined, nowMs: number): Date | undefined {
-  return at && at.getTime() - nowMs > 1_000 ? at : undefined;
-}
-
 function sentenceOf({ queue, summary }: QueueVerdict): string {
   return summary.startsWith('rate limit') ? `\`${queue}\` waits, ${summary}.` : `\`${queue}\` is ${summary}.`;
 }
 
 function asSentence(words: string): string {
   return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}.`;
-}
-
-function recent(rates: QueueView['rates']): RecentRates | undefined {
-  if (!rates) {
-    return undefined;
-  }
-  const { inPerS, outPerS, failedPerS } = rates;
-  return { windowMs: WINDOW_MS, in: inPerS, out: outPerS, failedShare: outPerS > 0 ? failedPerS / outPerS : 0 };
 }

@@ -1,27 +1,20 @@
+import type { WorkerRecord } from '../../queue/model/job.js';
 import type { RunningView, WorkerView } from '../api/views.js';
 
 /** A worker as one queue knows it. */
-export interface SeenWorker {
-  id: string;
+export interface SeenWorker extends WorkerRecord {
   queue: string;
-  seenAt: number;
 }
-
-/** How long after its last announcement a worker is still shown, in ms. */
-const SHOWN_MS = 30_000;
 
 /** Joins what the queues know of their workers: one entry for each process, with what it runs. */
 export function workersOf(
   seen: readonly SeenWorker[],
   running: readonly (RunningView & { worker: string | null })[],
 ): WorkerView[] {
-  const newest = Math.max(0, ...seen.map(({ seenAt }) => seenAt));
   const byId = new Map<string, WorkerView>();
-  for (const { id, queue, seenAt } of seen.filter((each) => newest - each.seenAt < SHOWN_MS)) {
-    const worker = byId.get(id) ?? newWorker(id);
-    worker.queues.push(queue);
-    worker.seenAt = Math.max(worker.seenAt, seenAt);
-    byId.set(id, worker);
+  for (const each of seen) {
+    const worker = byId.get(each.id) ?? newWorker(each.id);
+    byId.set(each.id, { ...worker, ...joined(worker, each) });
   }
   for (const { worker: id, ...job } of running) {
     // Also one that announced nothing: a client without a worker, or one that is gone while its claims last.
@@ -31,6 +24,20 @@ export function workersOf(
     byId.set(owner, worker);
   }
   return [...byId.values()].toSorted((a, b) => a.id.localeCompare(b.id));
+}
+
+function joined(worker: WorkerView, seen: SeenWorker): Partial<WorkerView> {
+  const { queue, seenAt, startedAt, host, pid, version, slots, processSlots = Infinity, stuck = [] } = seen;
+  return {
+    queues: [...worker.queues, queue],
+    seenAt: Math.max(worker.seenAt, seenAt.getTime()),
+    host: host ?? worker.host,
+    pid: pid ?? worker.pid,
+    version: version ?? worker.version,
+    startedAt: startedAt?.getTime() ?? worker.startedAt,
+    slots: slots === undefined ? worker.slots : Math.min(processSlots, (worker.slots ?? 0) + slots),
+    stuck: [...worker.stuck, ...stuck.map((job) => ({ ...job, queue }))],
+  };
 }
 
 function newWorker(id: string): WorkerView {
@@ -45,5 +52,6 @@ function newWorker(id: string): WorkerView {
     startedAt: null,
     queues: [],
     running: [],
+    stuck: [],
   };
 }

@@ -1,8 +1,10 @@
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobRecord, JobStatus } from '../../queue/model/job.js';
 
-/** The most jobs of one reading; large payloads make it smaller. */
+/** The most jobs of one reading. */
 const SLICE = 250;
+/** Payloads and the like that are longer than this, in bytes, are left out of lists. */
+export const LIST_BYTES = 4_096;
 
 /** One reading of a walk through the jobs of one state. */
 export interface WalkSlice {
@@ -19,11 +21,11 @@ export interface WalkSlice {
  */
 export async function walkSlice(queue: JobQueue, state: JobStatus, cursor: string | null): Promise<WalkSlice> {
   if (state === 'failed') {
-    const page = await queue.deadLetters.list({ limit: SLICE, ...(cursor === null ? {} : { cursor }) });
+    const page = await queue.deadLetters.list({ limit: SLICE, mostBytes: LIST_BYTES, ...(cursor === null ? {} : { cursor }) });
     return { jobs: page.jobs, looked: page.jobs.length, cursor: page.cursor ?? null };
   }
   const offset = Number(cursor ?? 0);
-  const jobs = await queue.list(state, { offset, limit: SLICE });
+  const jobs = await queue.list(state, { offset, limit: SLICE, mostBytes: LIST_BYTES });
   const stats = await queue.stats();
   const next = offset + SLICE;
   const total = stats[state];

@@ -16,6 +16,7 @@ beforeAll(async () => {
   await world.fill();
   await patiently(async () => (await world.jobs.stats('webhook')).failed === 18, { timeoutMs: 30_000 });
   await patiently(async () => (await world.jobs.stats('thumbnail')).completed === 40);
+  await world.remember('thumbnail', 'webhook', 'email');
   page = await openPage(world.url);
 }, 120_000);
 
@@ -76,6 +77,35 @@ describe('every page', () => {
     await says(page, '.log', 'Sends order');
     expect(await violationsInEveryLook(page)).toEqual([]);
     await picture('job-failed');
+  });
+
+  it.each(['1', '24', '72'])('the charts show %s h, with marks and a table', async (hours) => {
+    await open(`/queue/webhook?view=charts&hours=${hours}`);
+    await says(page, '.ranges a[aria-current]', `${hours} h`);
+    await says(page, 'figcaption', 'Jobs per second');
+    expect(await page.locator('.plot canvas').count()).toBe(4);
+    await says(page, '.marks', 'version 1.5.0');
+    await page.locator('.chart-table summary').first().click();
+    expect(await page.locator('.chart-table tbody tr').count()).toBeGreaterThan(50);
+    expect(await violationsInEveryLook(page)).toEqual([]);
+    await page.locator('.chart-table summary').first().click();
+    await picture(`charts-${hours}`);
+  });
+
+  it('limits are set in a dialog, and said in words', async () => {
+    await open('/queue/email');
+    await page.getByRole('button', { name: 'Limits' }).click();
+    await page.getByLabel('Jobs at once').fill('5');
+    await page.getByLabel('Starts').fill('100');
+    await page.getByLabel('in so many seconds').fill('60');
+    expect(await violationsInEveryLook(page)).toEqual([]);
+    await picture('limits');
+    await page.getByRole('button', { name: 'Set the limits' }).click();
+    await says(page, '.toast', 'The limits of email are set');
+    await says(page, '.figures', 'at most 5 run at once, 100 start in 1 min');
+    await page.getByRole('button', { name: 'Limits' }).click();
+    await page.getByRole('button', { name: 'Clear what was set here' }).click();
+    await says(page, '.toast', 'those of its configuration');
   });
 
   it('a running job is live', async () => {

@@ -10,7 +10,9 @@ import {
   JobQueueService,
   NonRetryableError,
   RecurringJob,
+  redisAccess,
   type Job,
+  type JobQueueModuleOptions,
 } from 'nest-job-queue';
 import { JobQueueDashboardModule, type DashboardMount, type DashboardOptions } from 'nest-job-queue/dashboard';
 import { KeptLog } from '../../nest/app.js';
@@ -80,6 +82,7 @@ export class DashboardWorld {
     readonly redis: OwnRedis,
     private readonly platform: Platform,
     private readonly dashboard: DashboardMount & DashboardOptions,
+    private readonly settings: JobQueueModuleOptions,
   ) {}
 
   get jobs(): JobQueueService {
@@ -88,10 +91,10 @@ export class DashboardWorld {
 
   /** Starts the app; again at the same address where it was stopped. */
   async start(): Promise<void> {
-    const { redis, dashboard, handlers } = this;
+    const { redis, dashboard, handlers, settings } = this;
     @Module({
       imports: [
-        JobQueueModule.forRoot({ redis: redis.url, shutdownTimeoutMs: 500 }),
+        JobQueueModule.forRoot({ redis: redis.url, shutdownTimeoutMs: 500, version: '1.5.0', ...settings }),
         JobQueueDashboardModule.forRoot({
           guards: [CookieGuard],
           can: (action, { user }) => action === 'view' || (user as { role: string }).role === 'operator',
@@ -116,6 +119,27 @@ export class DashboardWorld {
   async stop(): Promise<void> {
     this.handlers.end();
     await this.app.close();
+  }
+
+  /** Writes the history of three days, as if the app had run that long. */
+  async remember(...names: string[]): Promise<void> {
+    const now = Date.now();
+    const end = now - (now % 60_000) - 60_000;
+    for (const [k, name] of names.entries()) {
+      const { client, keys } = await redisAccess(this.jobs.queue(name));
+      const minutes = Array.from({ length: 72 * 60 }, (_, i) => end - (72 * 60 - 1 - i) * 60_000);
+      for (let i = 0; i < minutes.length; i += 500) {
+        await Promise.all(
+          minutes.slice(i, i + 500).map((at) => client.xadd(keys.history, String(at), ...minuteOf(at, end, k))),
+        );
+      }
+      await client.hset(keys.historyOpen, { since_ms: minutes[0]!, at_ms: end });
+      await client.del(keys.historyMarks);
+      await client.xadd(keys.historyMarks, `${end - 30 * 3_600_000}-0`, 'kind', 'deploy', 'version', '1.4.0');
+      const [from, to] = [end - 9 * 3_600_000, end - 8.5 * 3_600_000];
+      await client.xadd(keys.historyMarks, `${to}-0`, 'kind', 'outage', 'from', String(from));
+      await client.xadd(keys.historyMarks, `${end - 25 * 60_000}-0`, 'kind', 'deploy', 'version', '1.5.0');
+    }
   }
 
   /** Fills the queues: one flows, one fails, one is stuck, one is paused, one runs. */
@@ -147,6 +171,20 @@ export class DashboardWorld {
   }
 }
 
+/** A minute of the history: more by day than by night, and slower since the last deploy. */
+function minuteOf(at: number, end: number, k: number): string[] {
+  const day = 1 + 0.6 * Math.sin((at / 86_400_000) * 2 * Math.PI);
+  const ripple = 1 + 0.3 * Math.sin(at / 400_000 + k) + 0.15 * Math.sin(at / 90_000);
+  const jobs = Math.round(240 * day * ripple * (k + 1));
+  const failed = Math.round(jobs * (at > end - 25 * 60_000 ? 0.04 : 0.003));
+  const slower = at > end - 25 * 60_000 ? 3 : 0;
+  const times = (kind: number) =>
+    [0, 1, 2, 3].map((i) => `${kind + slower + 2 * i}:${Math.ceil(jobs / 2 ** (2 * i + 1))}`).join(',');
+  const depth = Math.round(12 * day * ripple);
+  const counts = `${jobs},${jobs - failed},0,0,${failed},0`;
+  return ['s', '1', 'n', counts, 'd', `${depth},4,${depth * 20}`, 'w', times(24), 'r', times(34)];
+}
+
 const worlds = new Set<DashboardWorld>();
 
 afterAll(async () => {
@@ -159,9 +197,10 @@ afterAll(async () => {
 export async function startWorld(
   dashboard: DashboardMount & DashboardOptions = {},
   platform: Platform = 'express',
+  settings: JobQueueModuleOptions = {},
 ): Promise<DashboardWorld> {
   const redis = await startRedisServer({ quiet: true, args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
-  const world = new DashboardWorld(redis, platform, dashboard);
+  const world = new DashboardWorld(redis, platform, dashboard, settings);
   await world.start();
   worlds.add(world);
   return world;

@@ -1,7 +1,9 @@
 import { Injectable, ServiceUnavailableException } from '@nestjs/common';
-import type { Redis } from 'ioredis';
 import {
   JobQueueService,
+  redisAccess,
+  redisClientOf,
+  type RedisClient,
   type EnqueueOptions,
   type JobQueue,
   type JobRecord,
@@ -25,9 +27,8 @@ export class QueueAccess {
     this.queue = jobs.queue(this.name);
   }
 
-  get client(): Redis {
-    // The page shows more than the public interface tells.
-    return (this.queue.store as unknown as { connection: { client: Redis } }).connection.client;
+  get client(): RedisClient {
+    return redisClientOf(this.queue);
   }
 
   get ready(): boolean {
@@ -76,10 +77,10 @@ export class QueueAccess {
   /** In how many ms the claims of these jobs run out; undefined for those of a foreign client. */
   async claimsEndIn(ids: string[]): Promise<(number | undefined)[]> {
     if (ids.length === 0) return [];
-    const { keys } = (await this.ask(() => this.queue.calls())) as unknown as { keys: { claims: string } };
-    const [[seconds, micros], ends] = await this.ask(() =>
-      Promise.all([this.client.time(), this.client.zmscore(keys.claims, ...ids)]),
-    );
+    const [[seconds, micros], ends] = await this.ask(async () => {
+      const { client, keys } = await redisAccess(this.queue);
+      return Promise.all([client.time(), client.zmscore(keys.claims, ...ids)]);
+    });
     const now = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
     return ends.map((end) => (end === null ? undefined : Number(end) - now));
   }

@@ -18,6 +18,7 @@ export function WorkersStrip({ workers }: { workers: readonly WorkerView[] }) {
         {workers.map((worker) => (
           <li key={worker.id} class="lane">
             <WorkerName worker={worker} />
+            <Slots worker={worker} />
             <RunningJobs running={worker.running} most={SHOWN} />
           </li>
         ))}
@@ -31,6 +32,20 @@ export function WorkerName({ worker: { id, host, pid } }: { worker: WorkerView }
     <span class="lane-name" title={id}>
       <bdi>{host}</bdi>
       {pid !== null && <span class="quiet"> pid {pid}</span>}
+    </span>
+  );
+}
+
+/** How many of its slots a worker uses. */
+function Slots({ worker: { slots, running, stuck } }: { worker: WorkerView }) {
+  if (slots === null) {
+    return null;
+  }
+  return (
+    <span class="slots">
+      <progress value={running.length} max={slots} aria-hidden="true" />
+      {running.length} of {slots}
+      {stuck.length > 0 && <span class="stuck"> ({stuck.length} stuck)</span>}
     </span>
   );
 }

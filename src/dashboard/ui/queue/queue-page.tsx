@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { QueueView, State } from '../../api/views.js';
 import { count, duration, percent, rate } from '../parts/format.js';
 import { Notice, Sentence, StateMark, Time, VerdictMark } from '../parts/parts.js';
@@ -7,8 +7,10 @@ import { say } from '../shell/toasts.js';
 import { Problem, post } from '../state/api.js';
 import { connection, may, overview } from '../state/live.js';
 import { href, route } from '../state/route.js';
+import { LazyCharts } from '../charts/lazy-charts.js';
 import { ErrorGroups } from './error-groups.js';
 import { JobList } from './job-list.js';
+import { LimitsDialog } from './limits-dialog.js';
 import { SearchField, SearchResults } from './search.js';
 
 export const STATES: readonly [state: State, title: string][] = [
@@ -41,6 +43,15 @@ export function QueuePage({ name }: { name: string }) {
   const { params } = route.value;
   const state = stateOf(params.get('state'), queue);
   const [text, group] = [params.get('q') ?? '', params.get('group')];
+  if (params.get('view') === 'charts') {
+    return (
+      <>
+        <QueueHead queue={queue} />
+        <Tabs queue={queue} current="charts" />
+        <LazyCharts queue={queue} />
+      </>
+    );
+  }
   return (
     <>
       <QueueHead queue={queue} />
@@ -71,7 +82,10 @@ function QueueHead({ queue }: { queue: QueueView }) {
         <h1>
           <bdi>{name}</bdi>
         </h1>
-        <PauseButton queue={queue} />
+        <span class="page-buttons">
+          <LimitsButton queue={queue} />
+          <PauseButton queue={queue} />
+        </span>
       </div>
       <p class={`verdict-line answer-${verdict.severity}`}>
         <VerdictMark severity={verdict.severity} />
@@ -123,6 +137,21 @@ function Figure({ term, value }: { term: string; value: string }) {
   );
 }
 
+function LimitsButton({ queue }: { queue: QueueView }) {
+  const [open, setOpen] = useState(false);
+  if (!may('limits')) {
+    return null;
+  }
+  return (
+    <>
+      <button type="button" onClick={() => setOpen(true)}>
+        Limits
+      </button>
+      {open && <LimitsDialog queue={queue} close={() => setOpen(false)} />}
+    </>
+  );
+}
+
 function PauseButton({ queue: { name, pausedAt } }: { queue: QueueView }) {
   const action = pausedAt === null ? 'pause' : 'resume';
   if (!may(action)) {
@@ -154,7 +183,7 @@ function PauseButton({ queue: { name, pausedAt } }: { queue: QueueView }) {
   );
 }
 
-function Tabs({ queue, current }: { queue: QueueView; current: State }) {
+function Tabs({ queue, current }: { queue: QueueView; current: State | 'charts' }) {
   const tabs = useRef<HTMLElement>(null);
   useEffect(() => {
     const [bar, tab] = [tabs.current, tabs.current?.querySelector<HTMLElement>('[aria-current]')];
@@ -175,6 +204,12 @@ function Tabs({ queue, current }: { queue: QueueView; current: State }) {
           {title} <span class="tab-count">{count(queue.depths[state])}</span>
         </a>
       ))}
+      <a
+        href={href(['queue', queue.name], { view: 'charts' })}
+        aria-current={current === 'charts' ? 'true' : undefined}
+      >
+        Charts
+      </a>
     </nav>
   );
 }

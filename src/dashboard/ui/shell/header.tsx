@@ -1,9 +1,9 @@
-import { signal } from '@preact/signals';
 import { useRef, useState } from 'preact/hooks';
 import type { JobRow } from '../../api/views.js';
 import { get, Problem } from '../state/api.js';
 import { connection, session } from '../state/live.js';
 import { go, href, route } from '../state/route.js';
+import { chooseTheme, dark } from '../state/theme.js';
 import { say } from './toasts.js';
 
 const LINKS: readonly [path: string, text: string][] = [
@@ -92,40 +92,12 @@ function FindJob() {
   );
 }
 
-type Theme = 'light' | 'dark' | null;
-const theme = signal<Theme>(readTheme());
-applyTheme(theme.value);
-
-function readTheme(): Theme {
-  try {
-    const stored = localStorage.getItem('job-queue-theme');
-    return stored === 'light' || stored === 'dark' ? stored : null;
-  } catch {
-    return null; // storage is off
-  }
-}
-
-function applyTheme(next: Theme): void {
-  if (next) {
-    document.documentElement.dataset.theme = next;
-  } else {
-    delete document.documentElement.dataset.theme;
-  }
+function toggle(): void {
+  chooseTheme(dark.value ? 'light' : 'dark');
 }
 
 function ThemeButton() {
-  const dark = theme.value === null ? matchMedia('(prefers-color-scheme: dark)').matches : theme.value === 'dark';
-  const toggle = () => {
-    const next = dark ? 'light' : 'dark';
-    theme.value = next;
-    applyTheme(next);
-    try {
-      localStorage.setItem('job-queue-theme', next);
-    } catch {
-      // Storage is off: it holds until the page is closed.
-    }
-  };
-  const label = dark ? 'Use the light palette' : 'Use the dark palette';
+  const label = dark.value ? 'Use the light palette' : 'Use the dark palette';
   return (
     <button type="button" class="plain theme" onClick={toggle} aria-label={label} title={label}>
       <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">

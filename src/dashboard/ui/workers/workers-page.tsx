@@ -42,7 +42,7 @@ export function WorkersPage() {
 }
 
 function Worker({ worker }: { worker: WorkerView }) {
-  const { id, host, pid, seenAt, slots, version, startedAt, queues, running } = worker;
+  const { id, host, pid, seenAt, slots, version, startedAt, queues, running, stuck } = worker;
   return (
     <li class="worker">
       <h2>
@@ -91,6 +91,17 @@ function Worker({ worker }: { worker: WorkerView }) {
           </a>
         ))}
       </p>
+      {stuck.length > 0 && (
+        <p class="stuck">
+          {plural(stuck.length, 'handler')} ignored the signal to end and {stuck.length === 1 ? 'keeps' : 'keep'} a
+          slot:{' '}
+          {stuck.map((job) => (
+            <a key={`${job.queue} ${job.id}`} class="tag" href={href(['job', job.queue, job.id])}>
+              <bdi>{job.name}</bdi>
+            </a>
+          ))}
+        </p>
+      )}
       <RunningJobs running={running} most={MOST} />
     </li>
   );

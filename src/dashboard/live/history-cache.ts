@@ -1,0 +1,82 @@
+import { Injectable } from '@nestjs/common';
+import type { HistoryPoint, HistoryReport } from '../../queue/model/history.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import type { HistoryView, PercentilesView, QueueView } from '../api/views.js';
+
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+/** A minute closes a few seconds late: looking more often than this finds the same, in ms. */
+const KEPT_MS = 10_000;
+
+/** What a chart shows, by the hours that it covers: the length of a step, in ms. */
+export const CHART_STEPS = { 1: MINUTE_MS, 24: 10 * MINUTE_MS, 72: 30 * MINUTE_MS } as const;
+export type ChartHours = keyof typeof CHART_STEPS;
+
+/** Reads the history of queues for all viewers together: at most once in ten seconds each. */
+@Injectable()
+export class HistoryCache {
+  private readonly reports = new Map<string, { at: number; report: Promise<HistoryReport> }>();
+
+  read(queue: JobQueue, hours: ChartHours): Promise<HistoryReport> {
+    const key = `${hours} ${queue.name}`;
+    const now = performance.now();
+    const known = this.reports.get(key);
+    if (known && now - known.at < KEPT_MS) {
+      return known.report;
+    }
+    const report = queue.history.read({ lastMs: hours * HOUR_MS, stepMs: CHART_STEPS[hours] });
+    this.reports.set(key, { at: now, report });
+    report.catch(() => this.reports.delete(key)); // the next asks anew
+    return report;
+  }
+}
+
+/** The figures of an hour for the overview. */
+export function lastHourOf({ points, total }: HistoryReport): Pick<QueueView, 'lastHour' | 'spark'> {
+  if (!total) {
+    return { lastHour: null, spark: [] };
+  }
+  const failed = total.failed + total.retried;
+  const ended = failed + total.completed;
+  const lastHour = {
+    failureRate: ended > 0 ? failed / ended : null,
+    waitMs: percentiles(total.wait),
+    runMs: percentiles(total.run),
+  };
+  return { lastHour, spark: points.map(outOf) };
+}
+
+/** The same for a chart. */
+export function historyView({ points, stepMs, marks }: HistoryReport): HistoryView {
+  const list = <Value>(of: (point: HistoryPoint) => Value) => points.map(of);
+  const quantiles = (kind: 'wait' | 'run') => ({
+    p50: list((point) => point[kind].p50),
+    p95: list((point) => point[kind].p95),
+    p99: list((point) => point[kind].p99),
+  });
+  return {
+    stepMs,
+    at: list(({ at }) => at.getTime()),
+    in: list(({ enqueued }) => enqueued),
+    out: list(outOf),
+    failed: list((point) => point.failed + point.retried),
+    depth: list(({ pending }) => pending),
+    oldestMs: list(({ oldestPendingAgeMs }) => oldestPendingAgeMs),
+    wait: quantiles('wait'),
+    run: quantiles('run'),
+    marks: marks.map(({ kind, at, endedAt, version }) => ({
+      at: at.getTime(),
+      endAt: endedAt?.getTime() ?? null,
+      kind,
+      text: kind === 'deploy' ? `version ${version ?? ''}` : 'nobody maintained the queue',
+    })),
+  };
+}
+
+function outOf({ completed, failed, cancelled }: HistoryPoint): number {
+  return completed + failed + cancelled;
+}
+
+function percentiles({ p50, p95, p99 }: HistoryPoint['wait']): PercentilesView {
+  return { p50, p95, p99 };
+}

@@ -1,0 +1,23 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { QueueView } from '../../api/views.js';
+import { Notice } from '../parts/parts.js';
+
+type ChartsModule = typeof import('./charts.js');
+
+let loaded: ChartsModule | undefined;
+
+/** The charts, whose library is loaded by whoever opens them and by nobody else. */
+export function LazyCharts({ queue }: { queue: QueueView }) {
+  const [module, setModule] = useState(loaded);
+  const [failed, setFailed] = useState(false);
+  useEffect(() => {
+    import('./charts.js').then(
+      (found) => setModule((loaded = found)),
+      () => setFailed(true),
+    );
+  }, []);
+  if (failed) {
+    return <Notice title="The charts could not be loaded. Reload the page." kind="problem" />;
+  }
+  return module ? <module.Charts queue={queue} /> : <Notice title="Loading the charts…" kind="loading" />;
+}

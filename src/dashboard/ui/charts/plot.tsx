@@ -1,0 +1,87 @@
+import { useEffect, useRef } from 'preact/hooks';
+import UPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import type { HistoryView } from '../../api/views.js';
+import { dark } from '../state/theme.js';
+import { inWords, type ChartData } from './series.js';
+
+const HEIGHT = 180;
+
+type Marks = HistoryView['marks'];
+
+/** One chart: lines over time, with marks for deploys and outages. */
+export function Plot({ chart, at, marks }: { chart: ChartData; at: readonly number[]; marks: Marks }) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const box = place.current!;
+    const plot = new UPlot(optionsOf(chart, marks, box), dataOf(chart, at), box);
+    const observer = new ResizeObserver(() => plot.setSize({ width: box.clientWidth, height: HEIGHT }));
+    observer.observe(box);
+    return () => {
+      observer.disconnect();
+      plot.destroy();
+    };
+  }, [chart, at, marks, dark.value]);
+  return <div class="plot" ref={place} role="img" aria-label={inWords(chart)} />;
+}
+
+function dataOf({ lines }: ChartData, at: readonly number[]): UPlot.AlignedData {
+  return [at.map((each) => each / 1_000), ...lines.map(({ values }) => [...values])];
+}
+
+function optionsOf({ lines, say }: ChartData, marks: Marks, box: HTMLElement): UPlot.Options {
+  const style = getComputedStyle(box);
+  const color = (name: string) => style.getPropertyValue(name).trim();
+  const axis = { stroke: color('--quiet'), grid: { stroke: color('--line'), width: 1 }, ticks: { show: false } };
+  const shown = (value: number | null) => (value === null || value === undefined ? '–' : say(value));
+  return {
+    width: box.clientWidth,
+    height: HEIGHT,
+    cursor: { y: false, points: { size: 6 } },
+    scales: { y: { range: (_plot, _min, max) => [0, Math.max(max || 0, 1e-9) * 1.1] } },
+    axes: [
+      { ...axis, space: 70 },
+      { ...axis, size: 64, space: 36, values: (_plot, values) => values.map((value) => say(value)) },
+    ],
+    series: [
+      { value: (_plot, value) => (value === null ? '–' : new Date(value * 1_000).toLocaleTimeString()) },
+      ...lines.map(({ label, color: name, dash }) => ({
+        label,
+        stroke: color(name),
+        width: 1.5,
+        dash: dash ?? [],
+        points: { show: false },
+        value: (_plot: UPlot, value: number | null) => shown(value),
+      })),
+    ],
+    hooks: { draw: [(plot) => drawMarks(plot, marks, color)] },
+  };
+}
+
+/** A deploy is a dashed line, an outage a shaded span. */
+function drawMarks(plot: UPlot, marks: Marks, color: (name: string) => string): void {
+  const { ctx, bbox } = plot;
+  const x = (at: number) => plot.valToPos(at / 1_000, 'x', true);
+  const [left, right] = [bbox.left, bbox.left + bbox.width];
+  ctx.save();
+  for (const { at, endAt, kind } of marks) {
+    const from = Math.max(left, x(at));
+    const to = Math.min(right, endAt === null ? from : x(endAt));
+    if (from > right || to < left) {
+      continue;
+    }
+    ctx.strokeStyle = ctx.fillStyle = color(kind === 'deploy' ? '--scheduled' : '--failed');
+    if (kind === 'outage') {
+      ctx.globalAlpha = 0.15;
+      ctx.fillRect(from, bbox.top, Math.max(2, to - from), bbox.height);
+    } else {
+      ctx.globalAlpha = 0.9;
+      ctx.setLineDash([6, 4]);
+      ctx.beginPath();
+      ctx.moveTo(from, bbox.top);
+      ctx.lineTo(from, bbox.top + bbox.height);
+      ctx.stroke();
+    }
+  }
+  ctx.restore();
+}

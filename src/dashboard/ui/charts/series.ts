@@ -1,0 +1,63 @@
+import type { HistoryView } from '../../api/views.js';
+import { duration, rate } from '../parts/format.js';
+
+export type Values = readonly (number | null)[];
+
+/** One line of a chart. `color` is the name of a custom property. */
+export interface Line {
+  label: string;
+  color: string;
+  values: Values;
+  dash?: number[];
+}
+
+/** One chart, and the table behind it. */
+export interface ChartData {
+  title: string;
+  lines: Line[];
+  /** How a value is said on the axis, in the legend and in the table. */
+  say(value: number): string;
+}
+
+/** The charts of a queue. */
+export function chartsOf(history: HistoryView): ChartData[] {
+  const perSecond = (values: Values) =>
+    values.map((value) => (value === null ? null : value / (history.stepMs / 1_000)));
+  return [
+    {
+      title: 'Jobs per second',
+      say: rate,
+      lines: [
+        { label: 'in', color: '--processing', values: perSecond(history.in) },
+        { label: 'out', color: '--completed', values: perSecond(history.out) },
+        { label: 'failed attempts', color: '--failed', values: perSecond(history.failed), dash: [4, 3] },
+      ],
+    },
+    {
+      title: 'Waiting jobs',
+      say: (value) => Math.round(value).toLocaleString('en'),
+      lines: [{ label: 'waiting', color: '--pending', values: history.depth }],
+    },
+    { title: 'Wait until the first attempt', say: duration, lines: quantiles(history.wait) },
+    { title: 'Run time', say: duration, lines: quantiles(history.run) },
+  ];
+}
+
+function quantiles({ p50, p95, p99 }: HistoryView['wait']): Line[] {
+  return [
+    { label: 'p50', color: '--completed', values: p50 },
+    { label: 'p95', color: '--processing', values: p95, dash: [6, 3] },
+    { label: 'p99', color: '--scheduled', values: p99, dash: [2, 3] },
+  ];
+}
+
+/** What a chart says to those who do not see it: the last and the highest value of each line. */
+export function inWords({ title, lines, say }: ChartData): string {
+  const parts = lines.map(({ label, values }) => {
+    const known = values.filter((value): value is number => value !== null);
+    return known.length === 0
+      ? `${label}: nothing recorded`
+      : `${label}: now ${say(known.at(-1)!)}, at most ${say(Math.max(...known))}`;
+  });
+  return `${title}. ${parts.join('; ')}.`;
+}

@@ -1,0 +1,78 @@
+// The dashboard beside 100,000 jobs in each state, and payloads of a megabyte.
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
+import { startWorld, type DashboardWorld } from '../../support/browser/dashboard-world.js';
+
+const MANY = 100_000;
+
+/** So many jobs of one call. */
+function slice(delayMs?: number) {
+  return Array.from({ length: 500 }, (_, i) => ({ payload: { order: i }, ...(delayMs && { delayMs }) }));
+}
+
+let world: DashboardWorld;
+let page: ControlPage;
+
+beforeAll(async () => {
+  world = await startWorld({ queues: ['many', 'heavy'] }, 'express', { deadLetterCap: 2 * MANY });
+  const queue = world.jobs.queue('many');
+  const fill = async (delayMs?: number) => {
+    for (let sent = 0; sent < MANY; sent += 5_000) {
+      await Promise.all(Array.from({ length: 10 }, () => queue.enqueueMany(slice(delayMs))));
+    }
+  };
+  await fill();
+  for (let failed = 0; failed < MANY; failed += 500) {
+    const jobs = await queue.claimMany(500);
+    await Promise.all(
+      jobs.map((job, i) => queue.fail(job, new Error(i % 2 === 0 ? 'Timeout' : 'Refused'), { final: true })),
+    );
+  }
+  await fill();
+  await fill(3_600_000);
+  const heavy = Array.from({ length: 60 }, () => ({ payload: { text: 'x'.repeat(1_000_000) } }));
+  for (let i = 0; i < heavy.length; i += 10) await world.jobs.queue('heavy').enqueueMany(heavy.slice(i, i + 10));
+  page = await openPage(world.url);
+}, 300_000);
+
+async function timed(action: () => Promise<unknown>): Promise<number> {
+  const started = performance.now();
+  await action();
+  return performance.now() - started;
+}
+
+describe('with 100,000 jobs in each state', () => {
+  it.each([
+    ['pending', 'Pending 100,000'],
+    ['scheduled', 'Scheduled 100,000'],
+    ['failed', 'Dead letters 100,000'],
+  ])('%s: is shown at once, and scrolled to its end', async (state, tab) => {
+    const took = await timed(async () => {
+      await page.goto(`${world.url}#/queue/many?state=${state}`);
+      await says(page, '.tabs a[aria-current]', tab);
+      await says(page, '.job-row', 'many');
+    });
+    expect(took).toBeLessThan(10_000);
+    expect(await page.locator('.job-row').count()).toBeLessThan(200);
+    await page.locator('.job-list').evaluate((list) => list.scrollTo(0, list.scrollHeight));
+    await says(page, '.job-row:not(.job-row-empty)', 'many');
+    expect(page.complaints).toEqual([]);
+  });
+
+  it('a search says how far it is, and can be stopped', async () => {
+    await page.goto(`${world.url}#/queue/many?state=pending&q=no-such-text`);
+    await says(page, '.list-head', /searched [\d,]+ of 100,000/);
+    await page.getByRole('button', { name: /^Stop/ }).click();
+    await says(page, '.list-head', 'stopped');
+  });
+});
+
+it('a list of jobs with a megabyte each is quick, and shows their size', async () => {
+  const took = await timed(async () => {
+    await page.goto(`${world.url}#/queue/heavy?state=pending`);
+    await says(page, '.job-row', /payload of 9\d\d KB/);
+  });
+  expect(took).toBeLessThan(5_000);
+  const answer = await page.request.get(`${world.url}/api/jobs?queue=heavy&state=pending`);
+  expect((await answer.body()).length).toBeLessThan(100_000);
+});
