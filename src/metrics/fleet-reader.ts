@@ -54,6 +54,9 @@ function figures(labels: Labels, stats: QueueStats): FleetFigure[] {
     figure('deadLetters', stats.failed),
     figure('oldestAge', stats.oldestPendingAgeMs / 1_000),
     figure('expiredClaims', stats.expiredClaims),
+    ...(stats.maintainedAt
+      ? [figure('maintenance', Math.max(0, Date.now() - stats.maintainedAt.getTime()) / 1_000)]
+      : []),
     figure('workers', stats.workers),
     figure('paused', stats.pausedAt ? 1 : 0),
     ...Object.entries(totals).map(([event, value]) => figure('jobs', value, { event })),

@@ -6,7 +6,7 @@ export const DURATION_BUCKETS = [
 ] as const;
 
 /** A label of an instrument. Neither the id of a job nor its group is ever one. */
-export type Label = 'queue' | 'name' | 'outcome' | 'state' | 'event';
+export type Label = 'queue' | 'name' | 'outcome' | 'state' | 'event' | 'operation';
 
 /** One instrument, by its name in OpenTelemetry. */
 export interface Instrument {
@@ -57,6 +57,14 @@ export const INSTRUMENTS = {
     help: 'Claims that have run out and were not yet taken back',
     labels: ['queue'],
   },
+  maintenance: {
+    source: 'fleet',
+    kind: 'gauge',
+    name: 'job_queue.maintenance.age',
+    unit: 's',
+    help: 'How long ago a process last maintained the queue; absent where none did yet',
+    labels: ['queue'],
+  },
   workers: {
     source: 'fleet',
     kind: 'gauge',
@@ -75,7 +83,7 @@ export const INSTRUMENTS = {
     source: 'fleet',
     kind: 'counter',
     name: 'job_queue.jobs',
-    help: 'Jobs of the whole fleet since the queue exists, by event: enqueued, completed, failed, retried, reclaimed and others',
+    help: 'Jobs of the whole fleet since the queue exists, by event: enqueued, completed, failed, retried, reclaimed, rate_limited and others',
     labels: ['queue', 'event'],
   },
   attempts: {
@@ -114,6 +122,14 @@ export const INSTRUMENTS = {
     unit: 's',
     help: 'From the call of the handler until Redis has taken in how it ended',
     labels: ['queue', 'name', 'outcome'],
+  },
+  operation: {
+    source: 'process',
+    kind: 'histogram',
+    name: 'job_queue.operation.duration',
+    unit: 's',
+    help: 'How long a round trip to Redis took in which this process claimed or settled, by operation: claim, settle',
+    labels: ['operation'],
   },
 } as const satisfies Record<string, Instrument>;
 

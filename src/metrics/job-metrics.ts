@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { checkOptions } from '../queue/model/validate-options.js';
+import type { WorkerTrip } from '../worker/fetch/fetch-loop.js';
 import type { WorkerEvent } from '../worker/attempt/worker-event.js';
 import { FleetReader, type MeasuredQueue } from './fleet-reader.js';
 import type { Labels, MetricSink } from './instruments.js';
@@ -44,7 +45,7 @@ const optionsSchema = z.strictObject(
  *
  * @example
  * const metrics = new JobMetrics({ queues: [queue] }).toPrometheus(promClient);
- * new Worker([{ queue, handlers }], { onEvent: metrics.observe });
+ * new Worker([{ queue, handlers }], { onEvent: metrics.observe, onTrip: metrics.observeTrip });
  */
 export class JobMetrics {
   private readonly sinks: MetricSink[] = [];
@@ -93,6 +94,11 @@ export class JobMetrics {
     } else {
       this.end(job, type);
     }
+  };
+
+  /** Measures a round trip of a worker. Bound: hand it over as `onTrip`. */
+  readonly observeTrip = ({ operation, durationMs }: WorkerTrip): void => {
+    this.sinks.forEach((sink) => sink.record('operation', { operation }, durationMs / 1_000));
   };
 
   private begin(job: WorkerEvent['job']): void {

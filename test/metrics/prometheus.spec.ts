@@ -54,6 +54,21 @@ describe('for Prometheus', () => {
     expect(await read(`job_queue_running{queue="${name}"}`)).toBe(0);
   });
 
+  it('measures the round trips that claim and settle, and the age of the maintenance', async () => {
+    const queue = newQueue();
+    const { metrics, read } = measured({ queues: [queue] });
+    const options = { onTrip: metrics.observeTrip, sweepIntervalMs: 50 };
+    await startWorker([{ queue, handlers: { [queue.name]: () => 1 } }], undefined, options);
+    await (await queue.enqueue({})).result();
+    for (const operation of ['claim', 'settle']) {
+      const count = `job_queue_operation_duration_seconds_count{operation="${operation}"}`;
+      await eventually(async () => ((await read(count)) ?? 0) > 0);
+    }
+    const age = () => read(`job_queue_maintenance_age_seconds{queue="${queue.name}"}`);
+    await eventually(async () => (await age()) !== undefined);
+    expect(await age()).toBeLessThan(60);
+  });
+
   it('does not count the delay that was asked for as waiting', async () => {
     const queue = newQueue();
     const { name } = queue;
