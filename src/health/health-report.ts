@@ -1,3 +1,4 @@
+import type { QueueVerdict } from '../inspect/verdict.js';
 import type { QueueStats } from '../queue/model/job.js';
 import type { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
 
@@ -27,6 +28,8 @@ export interface JobQueueHealthOptions {
   unservedWarningMs?: number;
   /** Whether each queue must have a worker, in this process or any other. Default false. */
   requireWorker?: boolean;
+  /** How bad the verdict on a queue may be before the check fails. Default: no verdict makes it fail. */
+  failOn?: 'warning' | 'critical';
   /** How long Redis may take to answer, in ms. Default 1,000. */
   timeoutMs?: number;
 }
@@ -56,6 +59,8 @@ export type QueueHealth = Pick<
   | 'workers'
 > & {
   paused: boolean;
+  /** Whether work flows, the likely cause if not, and what to do: the same as on the dashboard and the command line. */
+  verdict: Omit<QueueVerdict, 'queue'>;
   /** Absent where there are none. */
   unserved?: QueueStats['unserved'];
   /** Absent where the queue is maintained. */

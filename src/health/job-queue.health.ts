@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/terminus';
 import { z } from 'zod';
 import { checkOptions } from '../queue/model/validate-options.js';
-import type { QueueStats } from '../queue/model/job.js';
+import { readSigns } from '../inspect/signs.js';
+import { verdictOf, type QueueSigns } from '../inspect/verdict.js';
 import { duration, wholeNumber } from '../queue/model/queue-options.js';
 import { QueueRegistry } from '../nest/connection/queue-registry.js';
 import { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
@@ -24,6 +25,7 @@ const optionsSchema = z.strictObject(
     maxUnservedMs: duration(0).optional(),
     unservedWarningMs: duration(0).default(60_000),
     requireWorker: z.boolean({ error: 'expected true or false' }).default(false),
+    failOn: z.enum(['warning', 'critical'], { error: "expected 'warning' or 'critical'" }).optional(),
     timeoutMs: duration(1).default(1_000),
   },
   { error: 'expected an object of health options' },
@@ -66,19 +68,19 @@ export class JobQueueHealthIndicator {
     const worker = this.worker();
     const started = performance.now();
     let latencyMs = 0;
-    let stats: QueueStats[];
+    let signs: QueueSigns[];
     try {
       const { redis } = this.queues;
-      [, ...stats] = await redis.answerNow(limits.timeoutMs, () =>
+      [, ...signs] = await redis.answerNow(limits.timeoutMs, () =>
         Promise.all([
           redis.ping().then(() => (latencyMs = Math.round((performance.now() - started) * 10) / 10)),
-          ...queues.map((queue) => queue.stats()),
+          ...queues.map((queue) => readSigns(queue)),
         ]),
       );
     } catch (error) {
       return session.down({ message: (error as Error).message, redis: { reachable: false }, ...worker });
     }
-    const byName = Object.fromEntries(names.map((name, i) => [name, queueHealth(stats[i]!)]));
+    const byName = Object.fromEntries(names.map((name, i) => [name, queueHealth(signs[i]!)]));
     const reasons = [...this.refusal(), ...reasonsAgainst(limits, byName, worker.worker)];
     const warnings = warningsOf(limits, byName);
     const report: JobQueueHealthReport = {
@@ -112,7 +114,9 @@ export class JobQueueHealthIndicator {
   }
 }
 
-function queueHealth(stats: QueueStats): QueueHealth {
+function queueHealth(signs: QueueSigns): QueueHealth {
+  const { stats } = signs;
+  const { queue: _queue, ...verdict } = verdictOf(signs);
   const { pending, processing, scheduled, completed, failed, oldestPendingAgeMs, expiredClaims, workers } = stats;
   const paused = stats.pausedAt !== null;
   return {
@@ -125,6 +129,7 @@ function queueHealth(stats: QueueStats): QueueHealth {
     expiredClaims,
     workers,
     paused,
+    verdict,
     ...(stats.unserved.length > 0 && { unserved: stats.unserved }),
     ...(stats.maintenanceOverdue && { maintenanceOverdue: true as const }),
   };

@@ -1,3 +1,4 @@
+import type { Severity } from '../inspect/verdict.js';
 import type { UnservedName } from '../queue/model/job.js';
 import { show } from '../queue/model/names.js';
 import type { JobQueueHealthOptions, QueueHealth, WorkerHealth } from './health-report.js';
@@ -60,9 +61,14 @@ function queueReasons(limits: JobQueueHealthOptions, queue: QueueHealth): string
     ...unserved
       .filter(({ waitingMs }) => waitingMs > maxUnservedMs)
       .map((each) => `${unservedText(each)}, more than ${maxUnservedMs}`),
+    ...(fails(queue.verdict.severity, limits.failOn) ? [queue.verdict.summary] : []),
     ...over(failed, limits.maxFailed, `${failed} dead letters`),
     ...over(expiredClaims, limits.maxExpiredClaims, `${expiredClaims} expired claims`),
   ];
+}
+
+function fails(severity: Severity, failOn: JobQueueHealthOptions['failOn']): boolean {
+  return severity === failOn || (failOn === 'warning' && severity === 'critical');
 }
 
 function over(value: number, limit: number | undefined, words: string): string[] {

@@ -36,6 +36,8 @@ export interface RecentRates {
   out: number;
   /** Attempts that failed, as a share of those that ended: 0 to 1. */
   failedShare: number;
+  /** Whether more came than ended in each single minute of the window. A burst that is worked off does not grow. */
+  growing: boolean;
 }
 
 /** One sentence on a queue, with its likely cause and the next thing to do. */
@@ -57,8 +59,6 @@ const PATIENCE_MS = 10_000;
 const LONG_WAIT_MS = 60_000;
 /** A sweep runs every 5 s by default; a fleet without one for this long has none, in ms. */
 const UNMAINTAINED_MS = 60_000;
-/** Less than this share of what comes in goes out: the queue falls behind. */
-const KEEPS_UP_SHARE = 0.9;
 /** A share of failed attempts from which on the queue is called failing. */
 const FAILING_SHARE = 0.5;
 /** Fewer ends than this in the window are no basis for a share. */
@@ -204,7 +204,7 @@ function failing({ rates, stats }: QueueSigns): ReturnType<Rule> {
 
 function behind(signs: QueueSigns): ReturnType<Rule> {
   const { rates } = signs;
-  if (!rates || !isOld(signs, LONG_WAIT_MS) || rates.out >= rates.in * KEEPS_UP_SHARE) {
+  if (!rates?.growing || !isOld(signs, LONG_WAIT_MS)) {
     return undefined;
   }
   return {
@@ -232,7 +232,7 @@ function slow(signs: QueueSigns): ReturnType<Rule> {
     };
   }
   return {
-    severity: 'warning',
+    severity: rates ? 'warning' : 'notice', // without rates it may be a burst that is worked off
     state: 'waiting',
     summary: `slow: ${waits(signs)}, ${count(stats.processing)} running`,
     cause: full ? 'all slots are busy' : 'the jobs that run take long',

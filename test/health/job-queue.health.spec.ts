@@ -4,6 +4,8 @@ import { HealthCheck, HealthCheckService, TerminusModule } from '@nestjs/terminu
 import { JobQueueService } from 'nest-job-queue';
 import { JobQueueHealthIndicator, type JobQueueHealthOptions } from 'nest-job-queue/health';
 import request from 'supertest';
+import { readSigns } from '#inspect/signs.js';
+import { verdictOf } from '#inspect/verdict.js';
 import { freePort } from '../../scripts/redis-server.mjs';
 import { handlerOf, signal, startApp, type TestApp } from '../nest/app.js';
 import { startOwnRedis } from '../support/redis/own-redis.js';
@@ -47,6 +49,7 @@ describe('up', () => {
           expiredClaims: 0,
           workers: 1,
           paused: false,
+          verdict: { severity: 'ok', state: 'idle', summary: 'idle: nothing waits' },
         },
       },
     });
@@ -166,6 +169,18 @@ describe('down, and says why', () => {
       report = await check(app, { maxSinceLastFetchMs: 20 });
     }
     expect(report.message).toMatch(/^the worker last fetched \d+ ms ago, more than 20 ms$/);
+  });
+
+  it('the verdict on a queue, where it is to count', async () => {
+    const { app, name, queue } = await producer(1);
+    await queue.pause();
+    const verdict = { severity: 'warning', state: 'paused', next: expect.stringContaining('resume') };
+    expect(await check(app, { failOn: 'critical' })).toMatchObject({ status: 'up', queues: { [name]: { verdict } } });
+    const report = await check(app, { failOn: 'warning' });
+    expect(report.message).toMatch(new RegExp(`^${name}: paused for .*: 1 waiting$`));
+    const signs = await readSigns(queue);
+    expect(report.queues![name]!.verdict.state).toBe(verdictOf(signs).state);
+    await queue.resume();
   });
 
   it('several things at once', async () => {

@@ -31,6 +31,7 @@ const rates = (inRate: number, out: number, failedShare = 0) => ({
   in: inRate,
   out,
   failedShare,
+  growing: out < inRate,
 });
 
 describe('the verdict is quiet', () => {
@@ -48,6 +49,12 @@ describe('the verdict is quiet', () => {
       { pending: 1_204, processing: 20, oldestPendingAgeMs: 9_000 },
       { rates: rates(300, 40) },
       'flowing: 1,204 waiting, the oldest for 9 s, 20 running',
+    ],
+    [
+      'on a burst that is worked off, however long it takes',
+      { pending: 9_000, processing: 20, oldestPendingAgeMs: 4 * MINUTE },
+      { rates: { ...rates(60, 40), growing: false } },
+      'flowing: 9,000 waiting, the oldest for 4 min, 20 running',
     ],
     ['on steady work', { processing: 4 }, { rates: rates(12, 12) }, 'flowing: 4 running'],
     ['on a few failures', { processing: 1 }, { rates: rates(0.01, 0.01, 1) }, 'flowing: 1 running'],
@@ -132,6 +139,12 @@ describe('the verdict says', () => {
       { pending: 9, oldestPendingAgeMs: 2 * MINUTE },
       { rates: rates(0, 0) },
       { severity: 'critical', state: 'stuck', summary: 'stuck: 9 waiting for 2 min, 2 workers take nothing' },
+    ],
+    [
+      'that jobs wait, where no history says whether they are worked off',
+      { pending: 9, processing: 10, oldestPendingAgeMs: 2 * MINUTE },
+      {},
+      { severity: 'notice', state: 'waiting', summary: 'slow: 9 waiting for 2 min, 10 running' },
     ],
     [
       'that long jobs hold up the others',
