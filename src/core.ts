@@ -1,5 +1,7 @@
 // Entry point `nest-job-queue/core`: the queue, its worker and its errors. Needs ioredis, and nothing of Nest.
 export { JobQueue, type ClaimOptions } from './queue/job-queue.js';
+export type { StatusCondition } from './queue/operate/status-condition.js';
+export { redisAccess, redisClientOf, type RedisAccess } from './queue/redis-access.js';
 export { JobHandle, type ResultOptions } from './queue/results/job-handle.js';
 export type { CleanableStatus, CleanOptions } from './queue/operate/clean.js';
 export { Batch, type BatchJobOptions } from './queue/batches/batch.js';
@@ -34,6 +36,14 @@ export type { ScheduleRecord } from './queue/model/schedule.js';
 export type { Schedules, TickReport } from './queue/schedules/schedules.js';
 export type { DoctorFinding, DoctorKind, DoctorOptions, DoctorReport } from './queue/model/doctor-report.js';
 export { DurabilityTimeoutError } from './queue/enqueue/durable-batcher.js';
+export type { History } from './queue/operate/history.js';
+export type {
+  HistoryCounts,
+  HistoryMark,
+  HistoryPoint,
+  HistoryQuantiles,
+  HistoryReport,
+} from './queue/model/history.js';
 export type { Limits } from './queue/operate/limits.js';
 export type { LimitsInForce } from './queue/store/store-calls.js';
 export type { Durability, QueueLimits, QueueOptions, RateLimit } from './queue/model/queue-options.js';
@@ -54,6 +64,8 @@ export type {
   QueueStats,
   UnservedName,
   StoredError,
+  WorkerDetails,
+  WorkerRecord,
 } from './queue/model/job.js';
 export {
   ClaimLostError,
@@ -78,6 +90,7 @@ export { QueueLayoutError } from './queue/model/layout-error.js';
 export { RedisPermissionError } from './queue/model/redis-permission-error.js';
 export { Worker } from './worker/worker.js';
 export type { WorkerOptions, WorkerQueue } from './worker/worker-options.js';
+export type { WorkerTrip } from './worker/fetch/fetch-loop.js';
 export type { DeclaredSchedule } from './worker/handlers/worker-queue.js';
 export { Job } from './worker/handlers/job.js';
 export type { FailureLogging } from './worker/attempt/failure-log.js';

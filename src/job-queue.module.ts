@@ -96,14 +96,14 @@ const providers: Provider[] = [
   {
     provide: MaintenanceScheduler,
     useFactory: (
-      { maintenance, logFailures }: ResolvedModuleOptions,
+      { maintenance, logFailures, version }: ResolvedModuleOptions,
       queues: QueueRegistry,
       modules: ModulesContainer,
       logger: QuietLogger,
       listeners: JobListeners,
     ) => {
       const failures = new FailureLog(logger, logFailures);
-      return new MaintenanceScheduler(maintenance, queues, modules, logger, listeners, failures);
+      return new MaintenanceScheduler(maintenance, queues, modules, logger, listeners, failures, version);
     },
     inject: [RESOLVED_OPTIONS, QueueRegistry, ModulesContainer, QuietLogger, JobListeners],
   },

@@ -5,11 +5,13 @@
 -- ARGV[4] job name, or ''; ARGV[5] a text of the last error in lower case, or ''; ARGV[6] the least age in ms, or ''
 -- ARGV[7] the greatest age in ms, or ''; ARGV[8] the last time of failure that counts, in ms, or ''
 -- ARGV[9], ARGV[10] the place: time of failure and id of the last one that was looked at, or '' and ''
--- ARGV[11] '1': return the hashes too
+-- ARGV[11] '1': return the hashes too; ARGV[12] the most bytes of a long field, see lib/core/short_hash; '' for any
 -- Returns now in ms; the next place (time of failure, id; both '' when nothing is left); then for each match: id, time
 --   of failure, its hash as a flat list of field, value (empty when not asked for). Repeated: looks again.
 --@include lib/core/keys
 --@include lib/core/clock
+--@include lib/core/short_hash
+local most_bytes = tonumber(ARGV[12])
 local order, looks, most, name, text_in = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local least_age, greatest_age, until_ms = tonumber(ARGV[6]) or 0, tonumber(ARGV[7]), tonumber(ARGV[8])
 local last_at, last_id, with_hashes = ARGV[9], ARGV[10], ARGV[11] == '1'
@@ -66,7 +68,7 @@ for i = from, to, 2 * step do
   looked, last_at, last_id = looked + 1, at, id
   if matches(job .. id) then
     found[#found + 1], found[#found + 2] = id, at
-    local hash = with_hashes and redis.pcall('HGETALL', job .. id) or {}
+    local hash = with_hashes and short_hash(job .. id, most_bytes) or {}
     found[#found + 1] = hash.err and {} or hash -- a key that is no hash
     if #found == 3 * most then
       break

@@ -4,8 +4,9 @@
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
 -- ARGV[10] id; ARGV[11] names this request, where whoever calls has listeners to tell; else ''
+-- ARGV[12] the status in which the job must be, else nothing is done; '' for any
 -- Returns cancelled | requested | finished | missing; where this request cancelled it: the job's hash as a flat list of
---   field, value. Repeated: changes nothing, and answers the same while the hash lives.
+--   field, value; changed where its status is not ARGV[12]. Repeated: changes nothing, and answers the same while the hash lives.
 --@include lib/core/keys
 --@include lib/retention/retention_args
 --@include lib/core/clock
@@ -15,7 +16,7 @@
 --@include lib/settle/finish
 --@include lib/place/remove_waiting
 local nudge_ms = 10000 -- a worker that does not take it by then is told by its heartbeat
-local id, request = ARGV[first], ARGV[first + 1]
+local id, request, expected = ARGV[first], ARGV[first + 1], ARGV[first + 2]
 local status, cancelled_by, token, worker = unpack(read(job .. id, 'status', 'cancel_request', 'claim_token', 'worker'))
 if not status then
   return 'missing'
@@ -26,12 +27,18 @@ end
 if status == 'completed' or status == 'failed' then
   return 'finished'
 end
+if expected ~= '' and status ~= expected then
+  return 'changed'
+end
 if status ~= 'processing' and remove_waiting(id) then
   if request ~= '' then
     redis.call('HSET', job .. id, 'cancel_request', request)
   end
   end_cancelled(id)
   return request ~= '' and redis.call('HGETALL', job .. id) or 'cancelled'
+end
+if expected ~= '' and expected ~= 'processing' then
+  return 'changed' -- a client of the pattern is taking it
 end
 -- Claimed, or taken by a client of the pattern that has not written its claim yet.
 redis.call('HSETNX', job .. id, 'cancel_requested_at_ms', now)

@@ -2,8 +2,8 @@
 -- Deletes one job with all its traces, unless it is claimed, and counts it in removed_total where it had not ended. Taking
 -- one id from a list is O(length of the list).
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] id
--- Returns removed | processing (refused: cancel it first) | missing. Repeated: missing.
+-- ARGV[1] id; ARGV[2] the status in which the job must be, else nothing is done; '' for any
+-- Returns removed | processing (refused: cancel it first) | missing | changed (its status is not ARGV[2]). Repeated: missing.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/core/read
@@ -14,6 +14,9 @@ local key = job .. id
 local status, unique_key, window, batch, dependents = unpack(read(key, 'status', 'unique', 'window', 'batch', 'dependents'))
 if not status then
   return 'missing'
+end
+if ARGV[2] ~= '' and status ~= ARGV[2] then
+  return 'changed'
 end
 if status == 'processing' then
   return 'processing'

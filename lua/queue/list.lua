@@ -5,8 +5,11 @@
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] state: pending (next to be claimed first), scheduled (next due first), processing (next to expire first),
 --   completed, failed, cancelled (newest first); ARGV[2] offset; ARGV[3] the most to return
+-- ARGV[4] the most bytes of a long field, see lib/core/short_hash; '' for any
 -- Returns for each job: its id, its hash as a flat list of field, value. Repeated: looks again.
 --@include lib/core/keys
+--@include lib/core/short_hash
+local most_bytes = tonumber(ARGV[4])
 local state, offset, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 local function reversed(list)
@@ -46,7 +49,7 @@ local pages = {
 local ended = state == 'completed' or state == 'failed' or state == 'cancelled'
 local jobs, shown = {}, {}
 for _, id in ipairs(pages[state]()) do
-  local hash = redis.pcall('HGETALL', job .. id) -- an error, which has no entries, where the key is no hash
+  local hash = short_hash(job .. id, most_bytes)
   if #hash > 0 and not shown[id] and (not ended or redis.call('HGET', job .. id, 'status') == state) then
     shown[id] = true
     jobs[#jobs + 1], jobs[#jobs + 2] = id, hash

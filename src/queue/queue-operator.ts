@@ -7,7 +7,7 @@ import { DeadLetters } from './dead-letters/dead-letters.js';
 import type { DoctorOptions, DoctorReport } from './model/doctor-report.js';
 import { InvalidOptionError, QueueClosedError } from './model/errors.js';
 import type { JobEvent } from './model/job-event.js';
-import { JOB_STATUSES, type JobRecord, type JobStatus, type QueueStats } from './model/job.js';
+import { JOB_STATUSES, type JobRecord, type JobStatus, type QueueStats, type WorkerRecord } from './model/job.js';
 import { checkResultOptions, type ResultOptions } from './results/job-handle.js';
 import { waitForResult } from './results/wait-for-result.js';
 import { LARGEST_PAGE, SHORTEST_TRIP_MS } from './model/bounds.js';
@@ -15,8 +15,10 @@ import { checkQueueName, checkText, show } from './model/names.js';
 import { resolveQueueOptions, type QueueOptions, type ResolvedQueueOptions } from './model/queue-options.js';
 import { purge } from './operate/purge.js';
 import { isRedisClient, type RedisClient } from './redis/redis-client.js';
+import { History } from './operate/history.js';
 import { Limits } from './operate/limits.js';
 import { RedisStore } from './redis-store.js';
+import { statusOf, type StatusCondition } from './operate/status-condition.js';
 import { Schedules } from './schedules/schedules.js';
 import type { CallLimit, QueueAccess, QueueStore } from './store/queue-store.js';
 import type { StoreCall } from './store/store-call.js';
@@ -44,6 +46,8 @@ export abstract class QueueAdmin implements QueueAccess {
   readonly schedules: Schedules = new Schedules(this);
   /** The limits of the queue for the whole fleet. */
   readonly limits: Limits = new Limits(this);
+  /** The figures of each minute of the last 72 hours. */
+  readonly history: History = new History(this);
   /** The jobs that have failed for good. */
   readonly deadLetters: DeadLetters = new DeadLetters(this);
   private opened: StoreCalls | undefined;
@@ -85,21 +89,32 @@ export abstract class QueueAdmin implements QueueAccess {
    * expiry, ended ones newest first.
    *
    * @param options.limit at most 1,000. Default 50
+   * @param options.mostBytes leaves out a payload, result, progress or log that is longer; `leftOut` then says how long. Default:
+   *   all of each job
    */
-  async list(status: JobStatus, options: { offset?: number; limit?: number } = {}): Promise<JobRecord[]> {
+  async list(
+    status: JobStatus,
+    options: { offset?: number; limit?: number; mostBytes?: number } = {},
+  ): Promise<JobRecord[]> {
     if (!JOB_STATUSES.includes(status)) {
       throw new InvalidOptionError('list status', JOB_STATUSES.join(', '), show(status));
     }
-    checkKnown('list', options, ['offset', 'limit']);
-    const { offset = 0, limit = 50 } = options;
+    checkKnown('list', options, ['offset', 'limit', 'mostBytes']);
+    const { offset = 0, limit = 50, mostBytes } = options;
+    checkCount('mostBytes', mostBytes ?? 0, 0, Number.MAX_SAFE_INTEGER);
     checkCount('offset', offset, 0, Number.MAX_SAFE_INTEGER);
     checkCount('limit', limit, 1, LARGEST_PAGE);
-    return this.exec((calls) => calls.list(status, offset, limit));
+    return this.exec((calls) => calls.list(status, offset, limit, mostBytes));
   }
 
   /** Depths, ages and counters, at a cost that does not grow with the queue. */
   async stats(): Promise<QueueStats> {
     return this.exec((calls) => calls.stats());
+  }
+
+  /** The live workers of the queue, at most 1,000: where they run, since when, and what is stuck there. */
+  async workers(): Promise<WorkerRecord[]> {
+    return this.exec((calls) => calls.workers(LARGEST_PAGE));
   }
 
   /**
@@ -133,10 +148,13 @@ export abstract class QueueAdmin implements QueueAccess {
    * Cancels a job: one that waits at once; a running one has its signal aborted (`requested`), at once in this process and
    * within a second in another.
    * Taking one job out of a long queue is O(its length).
+   *
+   * @param options.ifStatus does nothing to a job in another status (`changed`), so that one that was chosen as
+   *   waiting is spared where a worker took it meanwhile
    */
-  async cancel(id: string): Promise<CancelAnswer> {
+  async cancel(id: string, options: StatusCondition = {}): Promise<CancelAnswer> {
     checkText('job id', id);
-    return this.canceller.cancel(id);
+    return this.canceller.cancel(id, statusOf('cancel', options));
   }
 
   /**
@@ -148,10 +166,18 @@ export abstract class QueueAdmin implements QueueAccess {
     return this.canceller.listen(listener);
   }
 
-  /** Deletes a job with all its traces. A claimed one is refused (`processing`): cancel it first. */
-  async remove(id: string): Promise<'removed' | 'processing' | 'missing'> {
+  /**
+   * Deletes a job with all its traces. A claimed one is refused (`processing`): cancel it first.
+   *
+   * @param options.ifStatus deletes no job in another status (`changed`)
+   */
+  async remove(
+    id: string,
+    options: StatusCondition = {},
+  ): Promise<'removed' | 'processing' | 'missing' | 'changed'> {
     checkText('job id', id);
-    return this.exec((calls) => calls.remove(id));
+    const ifStatus = statusOf('remove', options);
+    return this.exec((calls) => calls.remove(id, ifStatus));
   }
 
   /**

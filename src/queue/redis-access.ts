@@ -13,13 +13,33 @@ export interface RedisAccess {
   ask<Answer>(question: () => Promise<Answer>): Promise<Answer>;
 }
 
-/** @throws InvalidOptionError for a queue that is not on Redis */
+/**
+ * Returns the Redis of a queue with the names of its keys, for what an app keeps beside its jobs. What the scripts write is
+ * theirs: look at it, and change none of it.
+ *
+ * @throws InvalidOptionError for a queue that is not on Redis
+ * @example
+ * const { client, keys } = await redisAccess(queue);
+ * await client.zscore(keys.claims, job.id); // when the claim runs out
+ */
 export async function redisAccess(queue: JobQueue): Promise<RedisAccess> {
-  const { store, limit } = queue;
-  if (!(store instanceof RedisStore)) {
-    throw new InvalidOptionError(`queue "${queue.name}"`, 'a queue on Redis', 'one in memory');
-  }
-  const { connection } = store;
+  const { connection } = redisStoreOf(queue);
   const { keys } = (await queue.calls()) as QueueCalls;
-  return { client: connection.client, keys, ask: (question) => connection.answer(limit.timeoutMs, question) };
+  return { client: connection.client, keys, ask: (question) => connection.answer(queue.limit.timeoutMs, question) };
+}
+
+/**
+ * Returns the client of a queue, also while Redis is away.
+ *
+ * @throws InvalidOptionError for a queue that is not on Redis
+ */
+export function redisClientOf(queue: JobQueue): RedisClient {
+  return redisStoreOf(queue).connection.client;
+}
+
+function redisStoreOf({ name, store }: JobQueue): RedisStore {
+  if (!(store instanceof RedisStore)) {
+    throw new InvalidOptionError(`queue "${name}"`, 'a queue on Redis', 'one in memory');
+  }
+  return store;
 }

@@ -7,6 +7,7 @@ import { timerDuration, wholeNumber } from '../queue/model/queue-options.js';
 import type { FailureLogging } from './attempt/failure-log.js';
 import { checkMiddleware } from '../queue/enqueue/enqueue-middleware.js';
 import { withMiddleware, type AttemptMiddleware } from './handlers/attempt-middleware.js';
+import type { WorkerTrip } from './fetch/fetch-loop.js';
 import type { Handler } from './handlers/handler.js';
 import type { WorkerQueue } from './handlers/worker-queue.js';
 import type { WorkerEventListener } from './attempt/worker-event.js';
@@ -29,10 +30,14 @@ export interface WorkerOptions {
    * are summed up every ten seconds. Default `{ attempts: 'warn', deadLetters: 'error' }`.
    */
   logFailures?: boolean | FailureLogging;
+  /** The version of the app, such as a release or a commit; each new one is a mark in the history. Default: none. */
+  version?: string;
   /** Acts around each attempt, the first outermost, and inside of it the schemas and the handler. Default: none. */
   middleware?: readonly AttemptMiddleware[];
   /** Called for everything that happens to a job here. */
   onEvent?: WorkerEventListener;
+  /** Called after each round trip to Redis that claimed or settled jobs. Default: not measured. */
+  onTrip?: (trip: WorkerTrip) => void;
 }
 
 const level = z
@@ -43,6 +48,11 @@ const level = z
 export const logFailuresSchema = z.union([z.boolean(), z.strictObject({ attempts: level, deadLetters: level })], {
   error: 'expected true, false or { attempts, deadLetters }',
 });
+
+/** The option `version`, wherever it is set. */
+export const versionSchema = z
+  .string({ error: 'expected text' })
+  .regex(/^[\x21-\x7e]{1,100}$/, 'expected 1 to 100 visible characters of ASCII');
 
 function isLogger(value: unknown): boolean {
   const logger = value as Partial<JobQueueLogger> | null | undefined;
@@ -62,11 +72,15 @@ const optionsSchema = z.strictObject({
     .default(silentLogger)
     .transform((logger) => SafeLogger.of(logger)),
   logFailures: logFailuresSchema.default(true),
+  version: versionSchema.default(''),
   middleware: z
     .custom<readonly AttemptMiddleware[]>()
     .transform((middleware) => checkMiddleware('worker.middleware', middleware))
     .default([]),
   onEvent: z.custom<WorkerEventListener>((value) => typeof value === 'function', 'expected a function').optional(),
+  onTrip: z
+    .custom<(trip: WorkerTrip) => void>((value) => typeof value === 'function', 'expected a function')
+    .optional(),
 });
 
 export type ResolvedWorkerOptions = z.output<typeof optionsSchema>;

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { checkKnown, checkMs } from '../queue/model/validate-options.js';
 import type { QueueStore, StoreTransport } from '../queue/store/queue-store.js';
 import { LONGEST_TIMER_MS } from '../queue/model/bounds.js';
-import { WorkerRegistration } from './maintenance/worker-registration.js';
+import { WorkerReports } from './maintenance/worker-reports.js';
 import type { Attempt } from './attempt/attempt.js';
 import { checkWorkerQueues } from './handlers/handler-options.js';
 import { FailureLog } from './attempt/failure-log.js';
@@ -46,7 +46,7 @@ export class Worker {
   private heartbeats: Heartbeat[] = [];
   private transport: StoreTransport | undefined;
   private sweeper: Sweeper | undefined;
-  private announcer: WorkerRegistration | undefined;
+  private reports: WorkerReports | undefined;
   private readonly recurring: Recurring;
   private readonly slots: ProcessCapacity;
   private readonly isolation = new CrashIsolation(
@@ -183,8 +183,8 @@ export class Worker {
     if (this.stopping) {
       return;
     }
-    this.announcer = new WorkerRegistration(this.id, this.runners, this.store.clock, logger);
-    await this.announcer.start();
+    this.reports = new WorkerReports(this.id, this.runners, this.store, this.options);
+    await this.reports.start();
     if (!this.stopping) {
       await this.recurring.start();
     }
@@ -204,7 +204,8 @@ export class Worker {
     this.heartbeats.forEach((heartbeat) => heartbeat.start());
     if (sweepIntervalMs > 0) {
       const queues = this.queues.map(({ queue }) => queue);
-      this.sweeper = new Sweeper(queues, sweepIntervalMs, logger, guardedListener(onEvent, logger), this.failures);
+      const [emit, { version }] = [guardedListener(onEvent, logger), this.options];
+      this.sweeper = new Sweeper(queues, sweepIntervalMs, logger, { emit, failures: this.failures, version });
       this.sweeper.start();
     }
     this.onChange();
@@ -215,9 +216,8 @@ export class Worker {
     const together = this.lanesTogether();
     const { clock } = this.store;
     const { logger } = this.options;
-    return new FetchLoop(this.id, together, this.slots.capacity, this.transport, clock, logger, () =>
-      this.onFetch(),
-    );
+    const observer = { answered: () => this.onFetch(), measure: guardedListener(this.options.onTrip, logger) };
+    return new FetchLoop(this.id, together, this.slots.capacity, this.transport, clock, logger, observer);
   }
 
   /**
@@ -282,7 +282,7 @@ export class Worker {
         },
         flush: async () => {
           await this.loop?.idle();
-          await (this.store.isReady ? this.announcer?.stop() : undefined);
+          await (this.store.isReady ? this.reports?.stop() : undefined);
         },
       },
       timeoutMs,
@@ -291,7 +291,7 @@ export class Worker {
     this.heartbeats.forEach((heartbeat) => heartbeat.stop());
     this.runners.forEach((runner) => runner.attempts.forEach((attempt) => attempt.abandon()));
     this.failures.flush();
-    this.announcer?.abandon();
+    this.reports?.abandon();
     this.transport?.close();
     this.idleWaits.forEach((idleWait) => idleWait.abandon());
   }

@@ -22,6 +22,7 @@ it('every key of a queue', () => {
       (['open', 'members', 'outcomes', 'seen'] as const).map((part) => keys.batchRecord('{id}', part)),
     )
     .concat(keys.nudge('{worker}'), `${keys.replacedPrefix}{request}`, `${keys.replacedPrefix}{id}`)
+    .concat(`${keys.historyBatchPrefix}{worker}`)
     .flat()
     .filter((key: string) => key.startsWith('queue:jobs:') && !key.endsWith(':'))
     .map((key: string) => key.slice('queue:jobs:'.length));

@@ -17,6 +17,7 @@ const NO_STEP: Record<string, string> = {
   get: COMPARED,
   list: COMPARED,
   stats: COMPARED,
+  workers: LISTENING,
   'schedules.list': COMPARED,
   close: 'ends every sequence; it changes nothing in Redis',
   onCancelled: LISTENING,

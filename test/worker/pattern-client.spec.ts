@@ -172,7 +172,7 @@ describe('our sweep', () => {
     const events: WorkerEvent[] = [];
     const warnings: string[] = [];
     const logger = { ...silentLogger, error: (message: string) => void warnings.push(message) };
-    const sweeper = new Sweeper([queue], 1, logger, (event) => void events.push(event));
+    const sweeper = new Sweeper([queue], 1, logger, { emit: (event) => void events.push(event) });
     const id = await foreign.enqueue({ n: 1 });
     await foreign.claim();
     await sweeper.runOnce();

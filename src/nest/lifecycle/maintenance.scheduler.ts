@@ -34,6 +34,7 @@ export class MaintenanceScheduler {
     private readonly logger: JobQueueLogger,
     private readonly listeners: Pick<JobListeners, 'listener'>,
     private readonly failures: FailureLog,
+    private readonly version?: string,
   ) {}
 
   start(): void {
@@ -42,8 +43,9 @@ export class MaintenanceScheduler {
     }
     const { clock } = this.queues.redis.store;
     const job = new MaintenanceJob(MAINTENANCE_CRON_JOB, this.schedule, () => this.runSafely());
-    const listener = this.listeners.listener;
-    this.sweeper = new Sweeper(this.queues.all, job.periodMs, this.logger, listener, this.failures, clock);
+    const { listeners, failures, version } = this;
+    const options = { emit: listeners.listener, failures, clock, version };
+    this.sweeper = new Sweeper(this.queues.all, job.periodMs, this.logger, options);
     if (clock !== systemClock) {
       return this.sweeper.start(); // the job knows only the time of the process
     }

@@ -161,7 +161,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   }
 
   private async startWorker(): Promise<void> {
-    const { concurrency, shutdownTimeoutMs, logFailures } = this.options;
+    const { concurrency, shutdownTimeoutMs, logFailures, version, onTrip } = this.options;
     const queues = this.handlers.queueNames.map((name) => ({
       queue: this.queues.queue(name),
       concurrency: this.queues.concurrencyOf(name),
@@ -177,6 +177,8 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       sweepIntervalMs: 0,
       logger: this.logger,
       logFailures,
+      version,
+      onTrip,
       middleware: this.middleware.list,
       onEvent,
     };

@@ -8,7 +8,7 @@ import { checkRecurrence } from '../../queue/schedules/recurrence.js';
 import { isRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
 import { slotFields } from '../../worker/handlers/handler-options.js';
 import type { FailureLogging } from '../../worker/attempt/failure-log.js';
-import { logFailuresSchema } from '../../worker/worker-options.js';
+import { logFailuresSchema, versionSchema, type WorkerOptions } from '../../worker/worker-options.js';
 import { checkMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
 import type { MiddlewareEntry } from '../lifecycle/module-middleware.js';
 import { given, withoutDefaults } from './defined-options.js';
@@ -74,6 +74,13 @@ export interface JobQueueModuleOptions extends QueueOptions {
    * are summed up every ten seconds; no payload is logged. Default `{ attempts: 'warn', deadLetters: 'error' }`.
    */
   logFailures?: boolean | FailureLogging;
+  /** Called after each round trip to Redis in which this process claimed or settled jobs, for metrics. Default: none. */
+  onTrip?: WorkerOptions['onTrip'];
+  /**
+   * The version of the app, such as a release or a commit: each new one is a mark in the history, and shown with each worker.
+   * Default: none.
+   */
+  version?: string;
   /**
    * Acts around the attempts and enqueues of this process, the first outermost: objects, or classes: the
    * app's provider of a class, else one made from global providers. Default: none.
@@ -99,6 +106,8 @@ export interface ResolvedModuleOptions {
   requireRedis: { timeoutMs: number } | false;
   audit: 'warn' | 'error' | 'off';
   logFailures: boolean | FailureLogging;
+  version: string | undefined;
+  onTrip: WorkerOptions['onTrip'];
   middleware: readonly MiddlewareEntry[];
 }
 
@@ -128,6 +137,10 @@ const optionsSchema = z.strictObject(
     requireRedis: z.unknown().optional(),
     audit: z.enum(['warn', 'error', 'off'], { error: "expected 'warn', 'error' or 'off'" }).default('warn'),
     logFailures: logFailuresSchema.default(true),
+    version: versionSchema.optional(),
+    onTrip: z
+      .custom<WorkerOptions['onTrip']>((value) => typeof value === 'function', { error: 'expected a function' })
+      .optional(),
     middleware: z.custom<readonly MiddlewareEntry[]>().optional(),
   },
   { error: 'expected an object of options' },
@@ -163,7 +176,7 @@ const requireRedisSchema = z.strictObject(
 export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedModuleOptions {
   const checked = checkOptions(FOR_ROOT, optionsSchema, options);
   const { redis, queues, concurrency, worker, maintenance, shutdownTimeoutMs, ...others } = checked;
-  const { requireRedis, audit, logFailures, middleware, ...queueDefaults } = others;
+  const { requireRedis, audit, logFailures, version, onTrip, middleware, ...queueDefaults } = others;
   Object.keys(queues).forEach(checkQueueName);
   return {
     redis: checkRedis(redis),
@@ -176,6 +189,8 @@ export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedMo
     requireRedis: checkRequireRedis(requireRedis),
     audit,
     logFailures,
+    version,
+    onTrip,
     middleware: checkEntries(middleware),
   };
 }

@@ -1,6 +1,7 @@
 import { clean } from '../../queue/operate/clean.js';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import type { JobRecord } from '../../queue/model/job.js';
+import type { History } from '../../queue/operate/history.js';
 import type { Limits } from '../../queue/operate/limits.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { purge } from '../../queue/operate/purge.js';
@@ -12,18 +13,26 @@ export abstract class AdminApi {
    * within a second in another.
    *
    * @param job its definition, its name, or the name of its queue
+   * @param options.ifStatus see JobQueue.cancel
    */
-  async cancel(job: string | JobDefinition, id: string): ReturnType<JobQueue['cancel']> {
-    return this.ask(job, (queue) => queue.cancel(id));
+  async cancel(
+    job: string | JobDefinition,
+    ...[id, options]: Parameters<JobQueue['cancel']>
+  ): ReturnType<JobQueue['cancel']> {
+    return this.ask(job, (queue) => queue.cancel(id, options));
   }
 
   /**
    * Deletes a job with all its traces. A claimed one is refused (`processing`): cancel it first.
    *
    * @param job its definition, its name, or the name of its queue
+   * @param options.ifStatus see JobQueue.remove
    */
-  async remove(job: string | JobDefinition, id: string): ReturnType<JobQueue['remove']> {
-    return this.ask(job, (queue) => queue.remove(id));
+  async remove(
+    job: string | JobDefinition,
+    ...[id, options]: Parameters<JobQueue['remove']>
+  ): ReturnType<JobQueue['remove']> {
+    return this.ask(job, (queue) => queue.remove(id, options));
   }
 
   /**
@@ -96,6 +105,16 @@ export abstract class AdminApi {
    */
   limits(job: string | JobDefinition): Limits {
     return this.target(job, undefined).limits;
+  }
+
+  /**
+   * Returns the figures of a queue for each minute of the last 72 hours, to be read.
+   *
+   * @param job a definition, a job's name, or the name of the queue
+   * @example const { points } = await jobs.history('email').read({ lastMs: 3_600_000 });
+   */
+  history(job: string | JobDefinition): History {
+    return this.target(job, undefined).history;
   }
 
   protected abstract target(job: string | JobDefinition, queue: string | undefined): JobQueue;

@@ -197,10 +197,12 @@ export class JobQueueService extends AdminApi {
    * is given or a handler in this process is bound by one.
    *
    * @param job a definition, a job's name, or the name of the queue; it shows all of the queue
+   * @param options.queue looks in this queue, also where a handler of the job's name is in another
    * @example await jobs.deadLetters('email').redriveAll({ filter: { error: 'ECONNREFUSED' } });
    */
-  deadLetters(job: string | JobDefinition): DeadLetters {
-    const target = this.target(job, undefined);
+  deadLetters(job: string | JobDefinition, options: Pick<EnqueueJobOptions, 'queue'> = {}): DeadLetters {
+    checkKnown('deadLetters', options, ['queue']);
+    const target = this.target(job, options.queue);
     return new DeadLetters(target, {
       ask: (question) => this.askQueue(target, question),
       definitionOf: (name) =>

@@ -66,7 +66,12 @@ const filterSchema = z
   .refine(possible, ages);
 const listSchema = z
   .strictObject(
-    { ...filterFields, limit: wholeNumber(1, LARGEST_PAGE).optional(), cursor: text.optional() },
+    {
+      ...filterFields,
+      limit: wholeNumber(1, LARGEST_PAGE).optional(),
+      cursor: text.optional(),
+      mostBytes: wholeNumber(0, Number.MAX_SAFE_INTEGER).optional(),
+    },
     { error: 'expected an object of filters' },
   )
   .refine(possible, ages);
@@ -94,9 +99,10 @@ export class DeadLetters {
    *
    * @param options.limit at most 1,000. Default 50
    * @param options.cursor the `cursor` of the page before
+   * @param options.mostBytes see JobQueue.list
    * @throws InvalidOptionError
    */
-  async list(options: DeadLetterFilter & { limit?: number; cursor?: string } = {}): Promise<DeadLetterPage> {
+  async list(options: DeadLetterFilter & { limit?: number; cursor?: string; mostBytes?: number } = {}): Promise<DeadLetterPage> {
     const { limit = 50, cursor, ...filter } = checkOptions('deadLetters.list', listSchema, options);
     const jobs: JobRecord[] = [];
     let place = cursor === undefined ? undefined : placeOf(cursor);

@@ -127,6 +127,8 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   attemptLog: AttemptRecord[];
   progress?: unknown;
   log: LogLine[];
+  /** What a list with `mostBytes` left out, with its length in bytes. */
+  leftOut?: Partial<Record<'payload' | 'result' | 'progress' | 'log', number>>;
   /** Where the stored payload is not JSON: its text. `payload` is then undefined. */
   brokenPayload?: string;
 }
@@ -173,4 +175,24 @@ export interface QueueStats {
   pausedAt: Date | null;
   /** Counters since the queue exists: enqueued, completed, failed, reclaimed, … */
   totals: Record<string, number>;
+}
+
+/** What a worker says of itself. */
+export interface WorkerDetails {
+  host: string;
+  pid: number;
+  /** The version of the app; absent where it has none. */
+  version?: string;
+  /** How many jobs of this queue it runs at once, and, under a limit of its process, of all queues. */
+  slots: number;
+  processSlots?: number;
+  /** Jobs whose handlers go on although their signals were aborted. */
+  stuck?: { id: string; name: string }[];
+}
+
+/** A live worker of a queue. */
+export interface WorkerRecord extends Partial<WorkerDetails> {
+  id: string;
+  seenAt: Date;
+  startedAt?: Date;
 }

@@ -110,6 +110,8 @@ export interface QueueOptions {
   replicas?: number;
   /** How long to wait for them, in ms, before the enqueue fails with a DurabilityTimeoutError. Default 1,000. */
   durabilityTimeoutMs?: number;
+  /** Whether figures of each minute are kept for 72 hours, see `JobQueue.history`. Default true. */
+  history?: boolean;
   /** How many jobs of the queue run at once over all workers of the fleet. Default: without a limit. */
   maxRunning?: number;
   /** How many jobs of the queue start in a period, over all workers of the fleet. Default: without a limit. */
@@ -148,6 +150,7 @@ export const queueOptionFields = {
   durability: durabilitySchema.default('memory'),
   replicas: wholeNumber(1, 100).default(1),
   durabilityTimeoutMs: wholeNumber(1, 3_600_000, ' ms').default(1_000),
+  history: z.boolean({ error: 'expected true or false' }).default(true),
   ...limitFields,
   prefix: z
     .string({ error: 'expected text' })

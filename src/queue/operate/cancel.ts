@@ -1,5 +1,5 @@
 import { InvalidOptionError } from '../model/errors.js';
-import type { JobRecord } from '../model/job.js';
+import type { JobRecord, JobStatus } from '../model/job.js';
 import { show } from '../model/names.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { CancelAnswer } from '../store/store-calls.js';
@@ -16,8 +16,8 @@ export class Canceller {
 
   constructor(private readonly queue: Pick<QueueAccess, 'store' | 'calls' | 'exec'>) {}
 
-  async cancel(id: string): Promise<CancelAnswer> {
-    const answer = await this.cancelBy(id);
+  async cancel(id: string, ifStatus?: JobStatus): Promise<CancelAnswer> {
+    const answer = await this.cancelBy(id, ifStatus);
     if (answer === 'requested') {
       const { key } = await this.queue.calls();
       CancelNotices.of(this.queue.store).tell(key, id);
@@ -25,14 +25,14 @@ export class Canceller {
     return answer;
   }
 
-  private async cancelBy(id: string): Promise<CancelAnswer> {
+  private async cancelBy(id: string, ifStatus?: JobStatus): Promise<CancelAnswer> {
     if (this.listeners.size === 0) {
-      return this.queue.exec((calls) => calls.cancel(id));
+      return this.queue.exec((calls) => calls.cancel(id, ifStatus));
     }
     const repeated = this.unanswered.get(id);
     const request = repeated ?? this.queue.store.clock.randomId();
     try {
-      const { answer, cancelled } = await this.queue.exec((calls) => calls.cancelAndTell(id, request));
+      const { answer, cancelled } = await this.queue.exec((calls) => calls.cancelAndTell(id, request, ifStatus));
       // Repeats at the same time each get the job; the first to be answered tells of it.
       const first = repeated === undefined || this.forget(id, repeated);
       if (cancelled && first) {

@@ -9,8 +9,9 @@ export class DeadLetterCalls implements DeadLetterVerbs {
 
   list(query: DeadLetterQuery, looks: number, most: number, withJobs: boolean): ScriptCall<DeadLetterSlice> {
     const { order, name = '', error = '', olderThanMs = '', newerThanMs = '', untilMs = '', place } = query;
+    const { mostBytes = '' } = query;
     const filter = [name, asciiLowerCase(error), olderThanMs, newerThanMs, untilMs];
-    const args = [order, looks, most, ...filter, place?.at ?? '', place?.id ?? '', withJobs ? '1' : '0'];
+    const args = [order, looks, most, ...filter, place?.at ?? '', place?.id ?? '', withJobs ? '1' : '0', mostBytes];
     return this.call('deadLetterList', args, (reply) => {
       const [nowMs, lastAt, lastId, ...rest] = reply as [number, string, string, ...(string | string[])[]];
       const found: DeadLetterSlice['found'] = [];

@@ -222,6 +222,7 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
     ...dateField('expiresAt', hash.expires_at_ms),
     ...dateField('lastErrorAt', hash.last_error_at_ms),
     ...metadataField(hash.options),
+    ...leftOutField(hash),
     ...(hash.worker !== undefined && { worker: hash.worker }),
     ...(hash.schedule !== undefined && { schedule: hash.schedule }),
     ...(hash.last_error !== undefined && { lastError: hash.last_error }),
@@ -236,6 +237,13 @@ interface StoredLogLine {
 function metadataField(options: string | undefined): Partial<JobRecord> {
   const metadata = readMetadata((parseJson(options).value as WorkerOptions | null | undefined)?.metadata);
   return metadata ? { metadata } : {};
+}
+
+/** What lua/lib/core/short_hash left out. */
+function leftOutField(hash: Readonly<Record<string, string>>): Partial<JobRecord> {
+  const fields = Object.entries(hash).filter(([field]) => field.startsWith('left_out:'));
+  const leftOut = Object.fromEntries(fields.map(([field, length]) => [field.slice('left_out:'.length), Number(length)]));
+  return fields.length > 0 ? { leftOut } : {};
 }
 
 function numberField(name: keyof JobRecord, text: string | undefined): Partial<JobRecord> {

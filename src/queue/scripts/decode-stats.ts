@@ -36,5 +36,5 @@ function decodeUnserved(text: string): UnservedName[] {
   const names = text === '' ? [] : (JSON.parse(text) as { name: string; waiting_ms: number }[]);
   return names
     .map(({ name, waiting_ms: waitingMs }) => ({ name, waitingMs }))
-    .toSorted((a, b) => b.waitingMs - a.waitingMs);
+    .toSorted((a, b) => b.waitingMs - a.waitingMs || a.name.localeCompare(b.name));
 }

@@ -1,26 +1,22 @@
-import { configuredLimits, limitArguments, limitsText } from './encode-worker-limits.js';
 import { BatchCalls } from './batch-calls.js';
 import { DeadLetterCalls } from './dead-letter-calls.js';
+import { HistoryCalls } from './history-calls.js';
 import { decodeJob, decodeJobHash, decodeJobs } from './decode-job.js';
-import { decodeLimits, type LimitsReply } from './decode-limits.js';
+import { FleetCalls } from './fleet-calls.js';
 import { decodeReclaimed } from './decode-reclaimed.js';
 import { decodeStats } from './decode-stats.js';
-import { EVICTED_TTL_MS, JobCalls, UNDECLARED_AGE_MS, WORKER_FORGOTTEN_MS, WORKER_SEEN_MS } from './job-calls.js';
+import { EVICTED_TTL_MS, UNDECLARED_AGE_MS, WORKER_FORGOTTEN_MS, WORKER_SEEN_MS } from './job-calls.js';
 import type {
-  AttemptLimits,
   CancelAnswer,
   Failure,
   FailOutcome,
-  LimitsInForce,
   Release,
   ReleaseOutcome,
   StoreCalls,
-  UnservedJobs,
 } from '../store/store-calls.js';
 import type { ClaimedJob, ClaimRef, JobRecord, JobStatus, QueueStats } from '../model/job.js';
-import { checkLayout, LAYOUT } from './layout.js';
 import type { QueueKeys } from './queue-keys.js';
-import type { QueueLimits, ResolvedQueueOptions } from '../model/queue-options.js';
+import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import type { CommandCall, ScriptArgument, ScriptCall } from '../redis/script-runner.js';
 import { call } from './script-call.js';
 import { ScheduleCalls } from './schedule-calls.js';
@@ -29,10 +25,11 @@ import { ScheduleCalls } from './schedule-calls.js';
  * One method per script of `lua/`: builds its call and says what the reply means. Nothing else knows the order of
  * KEYS and ARGV or the shape of a reply; what each script does is said in its header.
  */
-export class QueueCalls extends JobCalls implements StoreCalls {
+export class QueueCalls extends FleetCalls implements StoreCalls {
   readonly deadLetters: DeadLetterCalls;
   readonly schedules: ScheduleCalls;
   readonly batches: BatchCalls;
+  readonly history: HistoryCalls;
   readonly retention: readonly ScriptArgument[];
 
   constructor(keys: QueueKeys, options: ResolvedQueueOptions) {
@@ -40,6 +37,7 @@ export class QueueCalls extends JobCalls implements StoreCalls {
     this.deadLetters = new DeadLetterCalls(keys);
     this.schedules = new ScheduleCalls(keys);
     this.batches = new BatchCalls(keys);
+    this.history = new HistoryCalls(keys);
     this.retention = [
       options.failedHistory,
       options.cancelledHistory,
@@ -149,44 +147,6 @@ export class QueueCalls extends JobCalls implements StoreCalls {
     );
   }
 
-  /** Rejects with QueueLayoutError where a newer version of the library has the queue. */
-  announce(worker: string, serves: boolean, handlers: readonly AttemptLimits[] = []): ScriptCall<void> {
-    const said = handlers.flatMap(({ name, maxAttempts, maxCrashes }) => [name, `${maxAttempts}:${maxCrashes}`]);
-    const args = [
-      worker,
-      serves ? '1' : '0',
-      limitsText(this.options),
-      configuredLimits(this.options),
-      LAYOUT,
-      ...said,
-    ];
-    return call('queueRegisterWorker', this.keys.standard, args, (reply) => checkLayout(this.keys.queue, reply));
-  }
-
-  /**
-   * Answers which of the jobs wait although no live worker handles their names, by position; how many workers live, and some
-   * of the names that they handle.
-   */
-  unserved(jobs: readonly { id: string; name: string }[]): ScriptCall<UnservedJobs> {
-    const args = [WORKER_SEEN_MS, ...jobs.flatMap(({ id, name }) => [id, name])];
-    return call('queueUnserved', this.keys.standard, args, (reply) => {
-      const [waiting, workers, names] = reply as [number[], number, string[]];
-      return { waiting: waiting.map((index) => index - 1), workers: Number(workers), names };
-    });
-  }
-
-  setLimits(limits: QueueLimits): ScriptCall<void> {
-    return call('queueSetLimits', this.keys.standard, limitArguments(limits), () => undefined);
-  }
-
-  clearLimits(): ScriptCall<void> {
-    return call('queueClearLimits', this.keys.standard, [], () => undefined);
-  }
-
-  limits(): ScriptCall<LimitsInForce> {
-    return call('queueGetLimits', this.keys.standard, [], (reply) => decodeLimits(reply as LimitsReply));
-  }
-
   get(id: string): CommandCall<JobRecord | null> {
     return {
       script: 'get',
@@ -217,27 +177,32 @@ export class QueueCalls extends JobCalls implements StoreCalls {
     );
   }
 
-  list(status: JobStatus, offset: number, limit: number): ScriptCall<JobRecord[]> {
-    return call('queueList', this.keys.standard, [status, offset, limit], (reply) =>
+  list(status: JobStatus, offset: number, limit: number, mostBytes?: number): ScriptCall<JobRecord[]> {
+    return call('queueList', this.keys.standard, [status, offset, limit, mostBytes ?? ''], (reply) =>
       decodeJobs(this.keys.queue, reply as (string | string[])[]),
     );
   }
 
-  cancel(id: string): ScriptCall<CancelAnswer> {
-    return call('jobCancel', this.keys.standard, [...this.retention, id, ''], (reply) => reply as 'cancelled');
+  cancel(id: string, ifStatus: JobStatus | '' = ''): ScriptCall<CancelAnswer> {
+    const args = [...this.retention, id, '', ifStatus];
+    return call('jobCancel', this.keys.standard, args, (reply) => reply as 'cancelled');
   }
 
   /** Answers the job too, where this request cancelled it. */
-  cancelAndTell(id: string, request: string): ScriptCall<{ answer: CancelAnswer; cancelled?: JobRecord }> {
-    return call('jobCancel', this.keys.standard, [...this.retention, id, request], (reply) =>
+  cancelAndTell(
+    id: string,
+    request: string,
+    ifStatus: JobStatus | '' = '',
+  ): ScriptCall<{ answer: CancelAnswer; cancelled?: JobRecord }> {
+    return call('jobCancel', this.keys.standard, [...this.retention, id, request, ifStatus], (reply) =>
       Array.isArray(reply)
         ? { answer: 'cancelled', cancelled: decodeJob(this.keys.queue, id, reply as string[]) }
         : { answer: reply as CancelAnswer },
     );
   }
 
-  remove(id: string): ScriptCall<'removed' | 'processing' | 'missing'> {
-    return call('jobRemove', this.keys.standard, [id], (reply) => reply as 'removed');
+  remove(id: string, ifStatus: JobStatus | '' = ''): ScriptCall<'removed' | 'processing' | 'missing' | 'changed'> {
+    return call('jobRemove', this.keys.standard, [id, ifStatus], (reply) => reply as 'removed');
   }
 
   /** @param payload JSON that takes the place of the stored one */

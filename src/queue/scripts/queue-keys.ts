@@ -35,6 +35,7 @@ export class QueueKeys {
   readonly settings: string;
   readonly sweep: string;
   readonly workers: string;
+  readonly workerDetails: string;
   readonly foreignClaims: string;
   readonly handlerLimits: string;
   readonly scheduleDue: string;
@@ -43,6 +44,11 @@ export class QueueKeys {
   readonly schedulePrefix: string;
   readonly actions: string;
   readonly bulkRuns: string;
+  readonly historyOpen: string;
+  readonly history: string;
+  readonly historyMarks: string;
+  /** What the key of every batch of times begins with; followed by the worker's id. */
+  readonly historyBatchPrefix: string;
   readonly retention: string;
   readonly names: string;
   /** What the key of every nudge begins with; followed by the worker's id. */
@@ -95,6 +101,7 @@ export class QueueKeys {
     this.settings = `${this.base}settings`;
     this.sweep = `${this.base}sweep`;
     this.workers = `${this.base}workers`;
+    this.workerDetails = `${this.base}worker_details`;
     this.foreignClaims = `${this.base}foreign_claims`;
     this.handlerLimits = `${this.base}handler_limits`;
     this.scheduleDue = `${this.base}schedule_due`;
@@ -102,6 +109,10 @@ export class QueueKeys {
     this.schedulePrefix = `${this.base}schedule:`;
     this.actions = `${this.base}actions`;
     this.bulkRuns = `${this.base}bulk_runs`;
+    this.historyOpen = `${this.base}history_open`;
+    this.history = `${this.base}history`;
+    this.historyMarks = `${this.base}history_marks`;
+    this.historyBatchPrefix = `${this.base}history_batch:`;
     this.retention = `${this.base}retention`;
     this.names = `${this.base}names`;
     this.nudgePrefix = `${this.base}nudge:`;

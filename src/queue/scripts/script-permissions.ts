@@ -5,9 +5,9 @@ import { ScriptRunner, type ScriptCall } from '../redis/script-runner.js';
 
 /** Every command that a script calls. `test/lua/queue/check-permissions.spec.ts` holds the list against the scripts. */
 export const SCRIPT_COMMANDS = (
-  'exists get hdel hexists hget hgetall hincrby hmget hrandfield hset hsetnx hstrlen incr incrby lindex llen lpos lpush lrange lrem ' +
+  'exists get hdel hexists hget hgetall hincrby hkeys hmget hrandfield hset hsetnx hstrlen incr incrby lindex llen lpos lpush lrange lrem ' +
   'persist pexpire pexpireat pttl publish pubsub rpop rpush set time type unlink zadd zcard zcount zpopmin zrange ' +
-  'zrem zremrangebyscore zscore'
+  'xadd xrange zrem zremrangebyscore zscore'
 ).split(' ');
 
 /** Asks which of the commands are refused to the user of the connection. */

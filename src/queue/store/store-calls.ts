@@ -7,12 +7,19 @@ import type {
   QueueStats,
   RefusedJob,
   StoredError,
+  WorkerDetails,
+  WorkerRecord,
 } from '../model/job.js';
 import type { QueueLimits, ResolvedQueueOptions } from '../model/queue-options.js';
 import type { EncodedJob, EnqueueAnswer } from './enqueue-call.js';
 import type { BatchVerbs } from './batch-verbs.js';
 import type { ScheduleVerbs } from './schedule-verbs.js';
+import type { DeadLetterVerbs } from './dead-letter-verbs.js';
+import type { HistoryVerbs } from './history-verbs.js';
 import type { StoreCall } from './store-call.js';
+
+export type { DeadLetterPlace, DeadLetterQuery, DeadLetterSlice, DeadLetterVerbs } from './dead-letter-verbs.js';
+export type { HistorySlice, HistoryVerbs, MinuteReading } from './history-verbs.js';
 
 /** The limits of a handler that has its own. */
 export interface AttemptLimits {
@@ -102,7 +109,8 @@ export interface Release extends ClaimRef {
 
 export type FailOutcome = 'retry' | 'failed' | 'cancelled' | 'lost';
 export type ReleaseOutcome = 'released' | 'failed' | 'cancelled' | 'lost';
-export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'missing';
+/** `changed`: the job is not in the status that was asked for, and nothing was done. */
+export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'missing' | 'changed';
 
 /** A job that a sweep took back, and what became of it. */
 export interface ReclaimedJob {
@@ -173,19 +181,26 @@ export interface SweepVerbs {
 /** What operators do with a queue and its jobs. */
 export interface AdminVerbs {
   get(id: string): StoreCall<JobRecord | null>;
-  list(status: JobStatus, offset: number, limit: number): StoreCall<JobRecord[]>;
+  /** @param mostBytes leaves out longer payloads and the like; a store in memory leaves out nothing */
+  list(status: JobStatus, offset: number, limit: number, mostBytes?: number): StoreCall<JobRecord[]>;
   stats(): StoreCall<QueueStats>;
   /** Answers the time of the store, in ms. */
   now(): StoreCall<number>;
-  cancel(id: string): StoreCall<CancelAnswer>;
+  /** @param ifStatus does nothing to a job in another one */
+  cancel(id: string, ifStatus?: JobStatus): StoreCall<CancelAnswer>;
   /** Answers the job too, where this request cancelled it. */
-  cancelAndTell(id: string, request: string): StoreCall<{ answer: CancelAnswer; cancelled?: JobRecord }>;
+  cancelAndTell(
+    id: string,
+    request: string,
+    ifStatus?: JobStatus,
+  ): StoreCall<{ answer: CancelAnswer; cancelled?: JobRecord }>;
   /** Answers in how many ms the start would be, and the expiry, where the job would have expired by then. */
   reschedule(
     id: string,
     start: { delayMs: number } | { runAtMs: number },
   ): StoreCall<'scheduled' | 'pending' | 'refused' | 'missing' | { startsInMs: number; expiresInMs: number }>;
-  remove(id: string): StoreCall<'removed' | 'processing' | 'missing'>;
+  /** @param ifStatus does nothing to a job in another one */
+  remove(id: string, ifStatus?: JobStatus): StoreCall<'removed' | 'processing' | 'missing' | 'changed'>;
   /** @param payload JSON that takes the place of the stored one */
   redrive(ids: readonly string[], payload?: string): StoreCall<number>;
   /** Answers how many were deleted, and how many the next call passes over; undefined when no more are old. */
@@ -231,43 +246,13 @@ export interface LimitVerbs {
 export interface FleetVerbs {
   /** Announces a worker with the limits of its handlers, or takes that back. Rejects with QueueLayoutError where a newer version has the queue. */
   announce(worker: string, serves: boolean, handlers?: readonly AttemptLimits[]): StoreCall<void>;
+  /** Says more of a worker, for operators; undefined: it has stopped. @param ageMs how long ago it started */
+  describeWorker(worker: string, details: WorkerDetails | undefined, ageMs: number): StoreCall<void>;
+  /** Answers the workers that announced themselves of late, the last first. */
+  workers(most: number): StoreCall<WorkerRecord[]>;
   unserved(jobs: readonly { id: string; name: string }[]): StoreCall<UnservedJobs>;
   /** Answers whether somebody may have heard it. */
   tell(job: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck'): StoreCall<boolean>;
-}
-
-/** Which dead letters are meant. */
-export interface DeadLetterQuery {
-  order: 'oldest' | 'newest';
-  name?: string;
-  error?: string;
-  olderThanMs?: number;
-  newerThanMs?: number;
-  /** The last time of failure that counts, server time in ms. */
-  untilMs?: number;
-  /** Where to go on; absent: from the beginning. */
-  place?: DeadLetterPlace;
-}
-
-/** A place among the dead letters: the one that was looked at last. */
-export interface DeadLetterPlace {
-  at: string;
-  id: string;
-}
-
-export interface DeadLetterSlice {
-  /** Server time, in ms. */
-  nowMs: number;
-  /** Where to go on; undefined when nothing is left. */
-  next: DeadLetterPlace | undefined;
-  /** `job` where it was asked for, and its hash is there. */
-  found: { id: string; at: string; job?: JobRecord }[];
-}
-
-export interface DeadLetterVerbs {
-  list(query: DeadLetterQuery, looks: number, most: number, withJobs: boolean): StoreCall<DeadLetterSlice>;
-  /** @param letters with the time of failure as `list` said it; without: whenever it failed */
-  discard(letters: readonly { id: string; at?: string }[]): StoreCall<number>;
 }
 
 /** The calls of one queue: every step that can be taken on it. */
@@ -278,4 +263,5 @@ export interface StoreCalls extends JobVerbs, SweepVerbs, AdminVerbs, LimitVerbs
   readonly deadLetters: DeadLetterVerbs;
   readonly schedules: ScheduleVerbs;
   readonly batches: BatchVerbs;
+  readonly history: HistoryVerbs;
 }

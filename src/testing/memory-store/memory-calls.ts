@@ -10,6 +10,7 @@ import type {
   Completion,
   DeadLetterVerbs,
   Failure,
+  HistoryVerbs,
   Release,
   StoreCalls,
 } from '../../queue/store/store-calls.js';
@@ -39,6 +40,7 @@ export class MemoryCalls implements StoreCalls {
   readonly deadLetters: DeadLetterVerbs;
   readonly schedules: ScheduleVerbs;
   readonly batches: BatchVerbs;
+  readonly history: HistoryVerbs;
 
   constructor(
     readonly queue: MemoryQueue,
@@ -47,6 +49,7 @@ export class MemoryCalls implements StoreCalls {
     this.deadLetters = deadLetterVerbs(queue);
     this.schedules = scheduleVerbs(queue);
     this.batches = batchVerbs();
+    this.history = historyVerbs(queue);
   }
 
   get key(): string {
@@ -116,12 +119,14 @@ export class MemoryCalls implements StoreCalls {
     callOf('queueList', () => operate.list(this.queue, status, offset, limit));
   stats = () => callOf('queueStats', () => operate.stats(this.queue));
   now = () => callOf('now', () => this.queue.now);
-  cancel = (id: string) => callOf('jobCancel', () => operate.cancel(this.queue, id, '').answer);
-  cancelAndTell = (id: string, request: string) =>
-    callOf('jobCancel', () => operate.cancel(this.queue, id, request));
+  cancel = (id: string, ifStatus?: JobStatus) =>
+    callOf('jobCancel', () => operate.cancel(this.queue, id, '', ifStatus).answer);
+  cancelAndTell = (id: string, request: string, ifStatus?: JobStatus) =>
+    callOf('jobCancel', () => operate.cancel(this.queue, id, request, ifStatus));
   reschedule = (id: string, at: { delayMs: number } | { runAtMs: number }) =>
     callOf('jobReschedule', () => operate.reschedule(this.queue, id, at));
-  remove = (id: string) => callOf('jobRemove', () => operate.remove(this.queue, id));
+  remove = (id: string, ifStatus?: JobStatus) =>
+    callOf('jobRemove', () => operate.remove(this.queue, id, ifStatus));
   redrive = (ids: readonly string[], payload = '') =>
     callOf('deadLetterRedrive', () => operate.redrive(this.queue, ids, payload));
   clean = (place: JobStatus | 'prioritized', olderThanMs: number, limit: number) =>
@@ -157,6 +162,16 @@ export class MemoryCalls implements StoreCalls {
         this.queue.workers.delete(worker);
       }
     });
+
+  describeWorker = () => callOf<void>('queueDescribeWorker', () => undefined);
+  workers = (most: number) =>
+    callOf('queueListWorkers', () =>
+      [...this.queue.workers]
+        .filter(([, seenAt]) => seenAt >= this.queue.now - WORKER_SEEN_MS)
+        .toSorted(([, a], [, b]) => b - a)
+        .slice(0, most)
+        .map(([id, seenAt]) => ({ id, seenAt: new Date(seenAt) })),
+    );
 
   unserved = (jobs: readonly { id: string; name: string }[]) =>
     callOf('queueUnserved', () => {
@@ -208,6 +223,18 @@ function deadLetterVerbs(queue: MemoryQueue): DeadLetterVerbs {
     list: (query, _looks, most, withJobs) =>
       callOf('deadLetterList', () => deadLetters.list(queue, query, most, withJobs)),
     discard: (letters) => callOf('deadLetterDiscard', () => deadLetters.discard(queue, letters)),
+  };
+}
+
+/** No figures of past minutes are kept in memory: a reading finds nothing recorded. */
+function historyVerbs(queue: MemoryQueue): HistoryVerbs {
+  const left = () => callOf('historyCloseMinute', () => 60_000 - (queue.now % 60_000));
+  const nothing = { sinceMs: undefined, closedAtMs: undefined, entries: [], marks: [] };
+  return {
+    addDurations: () => callOf('historyAddDurations', () => true),
+    closeMinute: left,
+    minuteLeft: left,
+    read: () => callOf('historyRead', () => ({ nowMs: queue.now, ...nothing })),
   };
 }
 

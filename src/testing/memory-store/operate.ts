@@ -54,6 +54,7 @@ export function cancel(
   queue: MemoryQueue,
   id: string,
   request: string,
+  ifStatus?: JobStatus,
 ): { answer: CancelAnswer; cancelled?: JobRecord } {
   const job = queue.job(id);
   if (!job) {
@@ -65,6 +66,9 @@ export function cancel(
   }
   if (job.status === 'completed' || job.status === 'failed') {
     return { answer: 'finished' };
+  }
+  if (ifStatus !== undefined && job.status !== ifStatus) {
+    return { answer: 'changed' };
   }
   if (job.status !== 'processing' && queue.takeOut(id)) {
     if (request !== '') {
@@ -80,10 +84,17 @@ export function cancel(
   return { answer: 'requested' };
 }
 
-export function remove(queue: MemoryQueue, id: string): 'removed' | 'processing' | 'missing' {
+export function remove(
+  queue: MemoryQueue,
+  id: string,
+  ifStatus?: JobStatus,
+): 'removed' | 'processing' | 'missing' | 'changed' {
   const job = queue.job(id);
   if (!job) {
     return 'missing';
+  }
+  if (ifStatus !== undefined && job.status !== ifStatus) {
+    return 'changed';
   }
   if (job.status === 'processing') {
     return 'processing';

@@ -51,6 +51,8 @@ export class Attempt implements Completion {
   /** Set once `timeoutMs` has passed: the attempt fails with it when the handler ends, or after the grace. */
   private timedOut: HandlerTimeoutError | undefined;
   private timer: Timer | undefined;
+  /** When its handler was called, by the monotonic clock; undefined before. */
+  startedAtMs: number | undefined;
   /** Whether its handler was called and has not ended. */
   private runs = false;
   private watch: StuckWatch | undefined;
@@ -91,6 +93,7 @@ export class Attempt implements Completion {
 
   start(): void {
     this.runs = true;
+    this.startedAtMs = this.owner.clock.monotonic();
     this.watchWhereAborted();
     const timeoutMs = this.claim.options.timeoutMs ?? this.handler.timeoutMs;
     if (timeoutMs !== undefined) {

@@ -1,5 +1,4 @@
 import { AsyncResource } from 'node:async_hooks';
-import { ClaimLostError } from '../../queue/model/errors.js';
 import type { Clock } from '../../queue/model/clock.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
@@ -8,11 +7,12 @@ import { Attempt, type AttemptOwner } from './attempt.js';
 import { ClaimBudget, type ClaimUnderWay } from './claim-budget.js';
 import { Prefetcher, type PrefetchOwner } from './prefetch.js';
 import { ownAttemptLimits, attemptLimitsOf, type Handler } from '../handlers/handler.js';
+import { DurationCounts } from './duration-counts.js';
 import { NameFilter } from './name-filter.js';
 import { QueueReporter } from './job-reporter.js';
 import { SettlementBuffer, type OutboxOwner } from './settlement-buffer.js';
 import { mayBeLost, startAttempt, type AttemptStarter } from './start-attempt.js';
-import { publishEvent } from './publish-event.js';
+import { reportLost, reportStuck } from './report-trouble.js';
 import { ShutdownError } from './worker-errors.js';
 import type { WorkerEvent } from './worker-event.js';
 
@@ -50,6 +50,8 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
   readonly ahead: Prefetcher;
   /** The settlements that wait for their trip, and how many are under way. */
   readonly settlements = new SettlementBuffer(this);
+  /** How long jobs waited and ran, for the history; undefined where none is kept. */
+  readonly durations: DurationCounts | undefined;
   /** What handlers report of their jobs while they run. */
   readonly reports: QueueReporter;
   /** How many bytes a claim may bring; runners that share a connection share it. */
@@ -81,12 +83,13 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
   constructor(
     readonly queue: JobQueue,
     readonly calls: StoreCalls,
-    private readonly concurrency: number,
+    readonly concurrency: number,
     prefetch: number | undefined,
     private readonly handlers: ReadonlyMap<string, Handler>,
     readonly observer: QueueRunnerObserver,
   ) {
     this.clock = queue.store.clock;
+    this.durations = queue.options.history ? new DurationCounts() : undefined;
     this.ahead = new Prefetcher(concurrency, prefetch, this, this.clock);
     this.reports = new QueueReporter(queue, calls, (job) =>
       [...this.attempts].find(({ claim }) => claim === job)?.lose(),
@@ -275,6 +278,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
     this.attempts.delete(attempt);
     if (attempt.begun) {
       this.running--;
+      this.durations?.add(attempt, this.clock.monotonic());
       this.ahead.jobEnded();
     }
     this.beginSoon();
@@ -284,17 +288,10 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
   }
 
   reportLost(attempt: Attempt): void {
-    this.observer.warn(`${new ClaimLostError(attempt.id).message} (queue "${this.name}")`);
-    this.observer.emit?.({ type: 'lost', job: attempt.job });
-    void publishEvent(this, attempt.claim, 'lost', this.observer.warn);
+    reportLost(this, attempt);
   }
 
   reportStuck(attempt: Attempt): void {
-    this.observer.warn(
-      `The handler of job ${attempt.id} (${attempt.job.name}) of queue "${this.name}" goes on although its signal was ` +
-        `aborted; it keeps its slot.`,
-    );
-    this.observer.emit?.({ type: 'stuck', job: attempt.job });
-    void publishEvent(this, attempt.claim, 'stuck', this.observer.warn);
+    reportStuck(this, attempt);
   }
 }

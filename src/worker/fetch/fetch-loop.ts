@@ -23,6 +23,20 @@ interface PendingCall {
 
 type RoundTrip = 'claims' | 'settlements';
 
+/** One round trip to Redis in which a worker claimed or settled jobs. */
+export interface WorkerTrip {
+  operation: 'claim' | 'settle';
+  durationMs: number;
+}
+
+/** Who is told of round trips. */
+interface FetchObserver {
+  /** A trip has brought its answers. */
+  answered(): void;
+  /** Absent while nobody measures. */
+  measure?: ((trip: WorkerTrip) => void) | undefined;
+}
+
 /** Lanes that travel together, and which of their trips are under way. */
 interface ConnectionGroup {
   runners: readonly QueueRunner[];
@@ -50,7 +64,7 @@ export class FetchLoop {
     private readonly transport: StoreTransport,
     private readonly clock: Clock,
     private readonly logger: JobQueueLogger,
-    private readonly onTrip: () => void,
+    private readonly observer: FetchObserver,
   ) {
     together.forEach(shareBudget);
     this.routes = together.map((runners) => ({ runners, inFlight: new Set() }));
@@ -126,14 +140,20 @@ export class FetchLoop {
 
   private async travel(trip: RoundTrip, { inFlight }: ConnectionGroup, pendingCalls: PendingCall[]): Promise<void> {
     inFlight.add(trip);
+    const { measure } = this.observer;
+    const sentAt = measure ? this.clock.monotonic() : 0;
     const outcomes = await this.transport.carry(pendingCalls.map(({ call }) => call));
     inFlight.delete(trip);
+    measure?.({
+      operation: trip === 'claims' ? 'claim' : 'settle',
+      durationMs: this.clock.monotonic() - sentAt,
+    });
     if (trip === 'claims') {
       // Jobs begin now. What they could take with them, by a crash or a long tick, is sent before, where it can be.
       this.settle();
     }
     pendingCalls.forEach(({ done }, i) => done(outcomes[i]!));
-    this.onTrip(); // only now do the runners know whether they are idle
+    this.observer.answered(); // only now do the runners know whether they are idle
   }
 
   private settlements(runner: QueueRunner): PendingCall[] {

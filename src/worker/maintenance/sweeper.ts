@@ -9,6 +9,7 @@ import { within } from '../../queue/model/within.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import { FailureLog } from '../attempt/failure-log.js';
+import { HistoryKeeper } from './history-keeper.js';
 import { emitEnds } from './sweep-events.js';
 import type { WorkerEventListener } from '../attempt/worker-event.js';
 
@@ -28,6 +29,17 @@ export interface SweepReport {
   adopted: number;
 }
 
+/** What a sweeper is given beside its queues. */
+export interface SweeperOptions {
+  /** Hears of each job that lost its worker for the last time; absent while nobody listens. */
+  emit?: WorkerEventListener | undefined;
+  failures?: FailureLog;
+  /** Default: that of the first queue. The queues of an app may become known later. */
+  clock?: Clock;
+  /** The version of the app, for the history. */
+  version?: string | undefined;
+}
+
 /**
  * Brings back what would otherwise be stuck, queue by queue: expired claims, due jobs that no claim has moved, dead
  * claims of clients of the Redis pattern; and tidies up. Harmless when every replica runs it at the same time; of those that
@@ -38,18 +50,22 @@ export class Sweeper {
   private running: Promise<SweepReport> | undefined;
   private stopped = false;
   private readonly foreignClients: ForeignClients;
+  private readonly history: HistoryKeeper;
+  private readonly emit: WorkerEventListener | undefined;
+  private readonly failures: FailureLog;
+  private readonly clock: Clock;
 
   constructor(
     private readonly queues: readonly JobQueue[],
     readonly intervalMs: number,
     private readonly logger: JobQueueLogger,
-    /** Hears of each job that lost its worker for the last time; absent while nobody listens. */
-    private readonly emit?: WorkerEventListener,
-    private readonly failures = new FailureLog(SafeLogger.of(logger)),
-    /** The queues of an app may become known later. */
-    private readonly clock: Clock = queues[0]?.store.clock ?? systemClock,
+    { emit, failures, clock, version = '' }: SweeperOptions = {},
   ) {
+    this.emit = emit;
+    this.failures = failures ?? new FailureLog(SafeLogger.of(logger));
+    this.clock = clock ?? queues[0]?.store.clock ?? systemClock;
     this.foreignClients = new ForeignClients(logger);
+    this.history = new HistoryKeeper(intervalMs, version);
   }
 
   start(): void {
@@ -109,6 +125,7 @@ export class Sweeper {
     await this.foreignClients.saw(queue, adopted);
     await this.inSlices((i) => this.run(queue, (calls) => calls.tidy(SLICE, i === 0 ? this.paceMs : 0)));
     await tendBatches(queue, { limit: limitOf(this.intervalMs), isStopped: () => this.stopped });
+    await this.history.keep(queue);
   }
 
   /** Less than the interval, so that a process that is alone misses no turn where its timer is a little early. */

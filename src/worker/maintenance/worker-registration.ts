@@ -1,3 +1,5 @@
+import { hostname } from 'node:os';
+import type { WorkerDetails } from '../../queue/model/job.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import type { QueueRunner } from '../attempt/queue-runner.js';
 import { limitOf } from '../../queue/model/bounds.js';
@@ -5,6 +7,10 @@ import { QueueLayoutError } from '../../queue/model/layout-error.js';
 import type { Clock, Timer } from '../../queue/model/clock.js';
 
 const INTERVAL_MS = 10_000;
+/** How often a worker says what has not changed, in ms: a server may have lost it. */
+const DESCRIBED_MS = 55_000;
+/** The most stuck jobs that a worker names. */
+const MOST_STUCK = 20;
 
 /**
  * Says which queues this worker serves, so that an operator can be told "12 waiting, no worker", and the limits of each and
@@ -16,13 +22,19 @@ export class WorkerRegistration {
   private announcing: Promise<void> | undefined;
   private withdrawing: Promise<void> | undefined;
   private refusal: QueueLayoutError | undefined;
+  private readonly startedAtMs: number;
+  /** What was last said of this worker to each queue, and when. */
+  private readonly described = new Map<QueueRunner, { text: string; atMs: number }>();
 
   constructor(
     private readonly worker: string,
     private readonly runners: readonly QueueRunner[],
     private readonly clock: Clock,
     private readonly logger: JobQueueLogger,
-  ) {}
+    private readonly app: { version: string; concurrency?: number },
+  ) {
+    this.startedAtMs = clock.monotonic();
+  }
 
   /**
    * Announces the worker, and resolves when the server has answered: the limits of the handlers must be known there before
@@ -76,12 +88,44 @@ export class WorkerRegistration {
 
   private async announce(serves: boolean): Promise<void> {
     await Promise.all(
-      this.runners.map((runner) =>
-        runner.queue.store
-          .exec(runner.calls.announce(this.worker, serves, serves ? runner.limits : []), limitOf(INTERVAL_MS))
-          .catch((error: Error) => this.report(runner, serves, error)),
-      ),
+      this.runners.map(async (runner) => {
+        const { store } = runner.queue;
+        try {
+          const call = runner.calls.announce(this.worker, serves, serves ? runner.limits : []);
+          await store.exec(call, limitOf(INTERVAL_MS));
+          await this.describe(runner, serves);
+        } catch (error) {
+          this.report(runner, serves, error as Error);
+        }
+      }),
     );
+  }
+
+  /** Says what operators want to know of this worker: when it changes, and once a minute. */
+  private async describe(runner: QueueRunner, serves: boolean): Promise<void> {
+    const details = serves ? this.detailsOf(runner) : undefined;
+    const text = JSON.stringify(details ?? null);
+    const last = this.described.get(runner);
+    const nowMs = this.clock.monotonic();
+    if (last?.text === text && nowMs - last.atMs < DESCRIBED_MS) {
+      return;
+    }
+    const call = runner.calls.describeWorker(this.worker, details, nowMs - this.startedAtMs);
+    await runner.queue.store.exec(call, limitOf(INTERVAL_MS));
+    this.described.set(runner, { text, atMs: nowMs });
+  }
+
+  private detailsOf(runner: QueueRunner): WorkerDetails {
+    const { version, concurrency } = this.app;
+    const stuck = [...runner.attempts].flatMap((attempt) => attempt.stuck ?? []).slice(0, MOST_STUCK);
+    return {
+      host: hostname(),
+      pid: process.pid,
+      ...(version !== '' && { version }),
+      slots: runner.concurrency,
+      ...(concurrency !== undefined && { processSlots: concurrency }),
+      ...(stuck.length > 0 && { stuck: stuck.map(({ id, name }) => ({ id, name })) }),
+    };
   }
 
   /** A version that comes while this worker runs is an error in the log; the next boot refuses. */

@@ -35,6 +35,23 @@ describe('cancel.lua', () => {
     expect(await q.run(q.scripts.cancelAndTell('none', 'r'))).toEqual({ answer: 'missing' });
   });
 
+  it('spares a job whose status is another by now, ours or foreign', async () => {
+    const q = testQueue();
+    await q.addAll('running', 'foreign', 'waits');
+    await q.claim(1);
+    await q.redis.lmove(q.keys.pending, q.keys.processing, 'RIGHT', 'LEFT');
+    q.broken = true; // as a foreign client leaves it between its two steps
+    const answers = await expectUnchanged(q, async () => [
+      await q.run(q.scripts.cancel('running', 'pending')),
+      await q.run(q.scripts.cancel('foreign', 'pending')),
+      await q.run(q.scripts.cancel('waits', 'scheduled')),
+    ]);
+    expect(answers).toEqual(['changed', 'changed', 'changed']);
+    expect(await q.run(q.scripts.cancel('waits', 'pending'))).toBe('cancelled');
+    expect(await q.run(q.scripts.cancel('waits', 'pending'))).toBe('cancelled');
+    expect(await q.run(q.scripts.cancel('running', 'processing'))).toBe('requested');
+  });
+
   it('I3: answers the job to the same request again, and to no other', async () => {
     const q = testQueue();
     await q.addAll('a', 'b');

@@ -42,6 +42,20 @@ describe('remove.lua', () => {
     expect(answers).toEqual(['processing', 'processing']);
   });
 
+  it('spares a job whose status is another by now', async () => {
+    const q = testQueue();
+    await q.addAll('a', 'b');
+    await q.claim(1);
+    await q.run(q.scripts.cancel('b'));
+    const answers = await expectUnchanged(q, async () => [
+      await q.run(q.scripts.remove('a', 'pending')),
+      await q.run(q.scripts.remove('b', 'pending')),
+      await q.run(q.scripts.remove('c', 'pending')),
+    ]);
+    expect(answers).toEqual(['changed', 'changed', 'missing']);
+    expect(await q.run(q.scripts.remove('b', 'cancelled'))).toBe('removed');
+  });
+
   it('I3: repeated it answers missing and changes nothing', async () => {
     const q = testQueue();
     await q.addAll('a', 'b');

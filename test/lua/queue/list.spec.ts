@@ -114,4 +114,22 @@ describe('list.lua', () => {
     expect(bad).toMatchObject({ id: 'bad', brokenPayload: '{oops', attemptLog: [], log: [] });
     expect(good!.id).toBe('good');
   });
+
+  it('leaves out long payloads and the like, and says how long they are', async () => {
+    const q = testQueue();
+    const long = JSON.stringify({ text: 'x'.repeat(5_000) });
+    await q.add('long', {}, long);
+    await q.add('short', {}, '{"to":"ada"}');
+    const [first, second] = await q.run(q.scripts.list('pending', 0, 10, 1_000));
+    expect(first).toMatchObject({ id: 'long', name: q.name, payload: undefined, leftOut: { payload: long.length } });
+    expect(first).not.toHaveProperty('brokenPayload');
+    expect(second).toMatchObject({ id: 'short', payload: { to: 'ada' } });
+    expect(second).not.toHaveProperty('leftOut');
+    const [job] = await q.claim(1);
+    const stored = { name: 'Error', message: 'no' };
+    await q.run(q.scripts.fail([{ ...job!, error: stored, final: true, backoffMs: 0 }]));
+    const query = { order: 'newest', mostBytes: 1_000 } as const;
+    const { found } = await q.run(q.scripts.deadLetters.list(query, 100, 10, true));
+    expect(found[0]!.job).toMatchObject({ lastError: 'no', leftOut: { payload: long.length } });
+  });
 });

@@ -87,12 +87,15 @@ async function sweep(queue: JobQueue): Promise<void> {
   await new Sweeper([queue], 1, silentLogger).runOnce();
 }
 
+/** What operators still read of a queue that was left has an end of its own: the history after 72 hours, words of workers after minutes. */
+const FOR_OPERATORS = /^(history|worker_details)/;
+
 /** But for what ends by itself within half a minute: answers to repeated claims, and jobs that fell off a history. */
 async function keysOf(state: TestQueue): Promise<string[]> {
   const base = state.keys.jobPrefix.slice(0, -'job:'.length);
   const keys = Object.keys(await state.snapshot());
   const lives = await Promise.all(keys.map((key) => state.redis.pttl(base + key)));
-  return keys.filter((_, i) => lives[i] === -1 || lives[i]! > 30_000);
+  return keys.filter((key, i) => lives[i] === -1 || (lives[i]! > 30_000 && !FOR_OPERATORS.test(key)));
 }
 
 describe('nothing but the counters is left', () => {

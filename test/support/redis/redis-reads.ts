@@ -20,6 +20,8 @@ export async function read(redis: Redis, key: string): Promise<unknown> {
       return redis.hgetall(key);
     case 'list':
       return redis.lrange(key, 0, -1);
+    case 'stream':
+      return redis.xrange(key, '-', '+');
     case 'zset':
       return redis.zrange(key, 0, '-1', 'WITHSCORES');
     default:

@@ -57,7 +57,7 @@ async function workerOfOne({
     transport,
     systemClock,
     logger,
-    () => process.nextTick(look),
+    { answered: () => process.nextTick(look) },
   );
   const answerClaims = (trip: number, jobs: ClaimedJob[]) =>
     answers[trip]!({ jobs, refused: [], nextDueInMs: undefined, isFull: false, isLimited: false });

@@ -1,0 +1,93 @@
+#!lua
+-- Closes the minute that is over: one entry with what the counters gained since the last entry, the wait and run times that
+-- workers added, and the depths that the caller read. The first of the replicas that comes in a new minute closes the old
+-- one; the others change nothing. Where nobody came for some minutes, one entry stands for all of them, and beyond
+-- a gap it is an outage. A minute in which nothing was, ran or waited has no entry.
+-- KEYS[1] stats          hash, the counters
+-- KEYS[2] history_open   hash, what the next entry is made from: at_ms and the counters of the last one, `w{bucket}`, `r{bucket}`,
+--   `v:{version}` when a version was last seen
+-- KEYS[3] history        stream, an entry for each minute; its id is the end of the minute
+-- KEYS[4] history_marks  stream, deploys and outages
+-- ARGV[1] pending, ARGV[2] processing, in jobs; ARGV[3] age of the oldest pending job, in ms; all '' only asks whether it is time
+-- ARGV[4] version of the caller's app, '' for none; ARGV[5] the gap that is an outage, in ms
+-- ARGV[6] how long the history is kept, in ms
+-- Returns in how many ms the minute that is open is over; 0 to one that only asks, where the last one is not closed. Repeated:
+--   changes nothing.
+--@include lib/core/clock
+local stats, open, history, marks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local version, gap, keep = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
+local minute = now - now % 60000
+local oldest_kept = string.format('%.0f', now - keep)
+local COUNTERS = { 'enqueued', 'completed', 'failed', 'cancelled', 'retried', 'reclaimed' }
+
+local function mark(...)
+  redis.call('XADD', marks, 'MINID', '~', oldest_kept, now_text .. '-*', ...)
+  redis.call('PEXPIRE', marks, keep)
+end
+
+-- Two versions that run side by side in a deploy are each marked once.
+local function see_version()
+  local seen = tonumber(redis.call('HGET', open, 'v:' .. version) or 0)
+  if seen < now - 600000 then
+    mark('kind', 'deploy', 'version', version)
+  end
+  redis.call('HSET', open, 'v:' .. version, now_text)
+end
+
+-- The times of one kind as text, 'bucket:count,…', and the fields that held them.
+local function take_times(fields, kind, taken)
+  local parts = {}
+  for i = 1, #fields, 2 do
+    local bucket = string.match(fields[i], '^' .. kind .. '(%d+)$')
+    if bucket then
+      parts[#parts + 1] = bucket .. ':' .. fields[i + 1]
+      taken[#taken + 1] = fields[i]
+    elseif kind == 'w' and string.sub(fields[i], 1, 2) == 'v:' and tonumber(fields[i + 1]) < now - 86400000 then
+      taken[#taken + 1] = fields[i]
+    end
+  end
+  return table.concat(parts, ',')
+end
+
+local function gained()
+  local sum, gains = 0, {}
+  for _, name in ipairs(COUNTERS) do
+    local total = tonumber(redis.call('HGET', stats, name .. '_total') or 0) or 0
+    local before = tonumber(redis.call('HGET', open, name) or total)
+    local gain = math.max(0, total - before)
+    redis.call('HSET', open, name, string.format('%.0f', total))
+    gains[#gains + 1] = string.format('%.0f', gain)
+    sum = sum + gain
+  end
+  return table.concat(gains, ','), sum
+end
+
+if version ~= '' then
+  see_version()
+end
+local last = tonumber(redis.call('HGET', open, 'at_ms') or 0)
+if last < minute and ARGV[1] == '' then
+  return 0
+end
+if last < minute then
+  local fields, taken = redis.call('HGETALL', open), {}
+  local wait, run = take_times(fields, 'w', taken), take_times(fields, 'r', taken)
+  local gains, sum = gained()
+  if last == 0 then
+    redis.call('HSET', open, 'since_ms', now_text)
+  elseif sum > 0 or #wait > 0 or #run > 0 or tonumber(ARGV[1]) + tonumber(ARGV[2]) > 0 then
+    local span = math.max(1, (minute - (last - last % 60000)) / 60000)
+    redis.call('XADD', history, 'MINID', '~', oldest_kept, string.format('%.0f', minute), 's',
+      string.format('%.0f', span), 'n', gains, 'd', ARGV[1] .. ',' .. ARGV[2] .. ',' .. ARGV[3], 'w', wait, 'r', run)
+    redis.call('PEXPIRE', history, keep)
+  end
+  if last > 0 and now - last > gap then
+    mark('kind', 'outage', 'from', string.format('%.0f', last))
+  end
+  for _, field in ipairs(taken) do
+    redis.call('HDEL', open, field)
+  end
+  redis.call('HSET', open, 'at_ms', now_text)
+  redis.call('PEXPIRE', open, keep)
+end
+return minute + 60000 - now

@@ -1,0 +1,26 @@
+-- short_hash(key, most): the hash of a job without its payload, result, progress and log where they are longer than `most`
+-- bytes; a field `left_out:{field}` then has the length. `most` nil: all of it. An error, which has no entries, where
+-- the key is no hash.
+local LONG_FIELDS = { 'payload', 'result', 'progress', 'log' }
+
+local function short_hash(key, most)
+  if not most then
+    return redis.pcall('HGETALL', key)
+  end
+  local lengths, is_long = {}, false
+  for _, field in ipairs(LONG_FIELDS) do
+    local length = redis.pcall('HSTRLEN', key, field)
+    lengths[field] = type(length) == 'number' and length > most and length or nil
+    is_long = is_long or lengths[field] ~= nil
+  end
+  if not is_long then
+    return redis.pcall('HGETALL', key)
+  end
+  local hash = {}
+  for _, field in ipairs(redis.call('HKEYS', key)) do
+    local length = lengths[field]
+    hash[#hash + 1] = length and 'left_out:' .. field or field
+    hash[#hash + 1] = length and string.format('%d', length) or redis.call('HGET', key, field)
+  end
+  return hash
+end

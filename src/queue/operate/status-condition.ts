@@ -1,0 +1,23 @@
+import { InvalidOptionError } from '../model/errors.js';
+import { JOB_STATUSES, type JobStatus } from '../model/job.js';
+import { show } from '../model/names.js';
+import { checkKnown } from '../model/validate-options.js';
+
+/** In which status a job must be for a change. */
+export interface StatusCondition {
+  ifStatus?: JobStatus;
+}
+
+/**
+ * The status that was asked for; undefined for any.
+ *
+ * @throws InvalidOptionError
+ */
+export function statusOf(verb: string, options: StatusCondition): JobStatus | undefined {
+  checkKnown(verb, options, ['ifStatus']);
+  const { ifStatus } = options;
+  if (ifStatus !== undefined && !JOB_STATUSES.includes(ifStatus)) {
+    throw new InvalidOptionError(`${verb}.ifStatus`, JOB_STATUSES.join(', '), show(ifStatus));
+  }
+  return ifStatus;
+}

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import type { WorkerRecord } from '../model/job.js';
+import { parseJson } from '../model/parse-json.js';
+
+const detailsSchema = z.object({
+  host: z.string(),
+  pid: z.number(),
+  version: z.string().optional(),
+  slots: z.number(),
+  processSlots: z.number().optional(),
+  stuck: z.array(z.object({ id: z.string(), name: z.string() })).optional(),
+});
+
+/** Decodes one entry of `lua/queue/list-workers.lua`. Words that no worker of ours wrote are left out. */
+export function decodeWorker([id, seenAt, text]: [string, string, string]): WorkerRecord {
+  const record: WorkerRecord = { id, seenAt: new Date(Number(seenAt)) };
+  const [, startedAt, json] = /^(\d+) (.*)$/s.exec(text) ?? [];
+  const details = detailsSchema.safeParse(json === undefined ? undefined : parseJson(json).value);
+  return details.success
+    ? { ...record, startedAt: new Date(Number(startedAt)), ...details.data }
+    : record;
+}

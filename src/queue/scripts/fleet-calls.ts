@@ -1,0 +1,64 @@
+import { decodeLimits, type LimitsReply } from './decode-limits.js';
+import { decodeWorker } from './decode-worker.js';
+import { configuredLimits, limitArguments, limitsText } from './encode-worker-limits.js';
+import { checkLayout, LAYOUT } from './layout.js';
+import { JobCalls, WORKER_SEEN_MS } from './job-calls.js';
+import type { QueueLimits } from '../model/queue-options.js';
+import type { WorkerDetails, WorkerRecord } from '../model/job.js';
+import type { AttemptLimits, LimitsInForce, UnservedJobs } from '../store/store-calls.js';
+import type { ScriptCall } from '../redis/script-runner.js';
+import { call } from './script-call.js';
+
+/** The calls about workers and limits: one method per script, see the headers there. */
+export class FleetCalls extends JobCalls {
+  /** Rejects with QueueLayoutError where a newer version of the library has the queue. */
+  announce(worker: string, serves: boolean, handlers: readonly AttemptLimits[] = []): ScriptCall<void> {
+    const said = handlers.flatMap(({ name, maxAttempts, maxCrashes }) => [name, `${maxAttempts}:${maxCrashes}`]);
+    const args = [
+      worker,
+      serves ? '1' : '0',
+      limitsText(this.options),
+      configuredLimits(this.options),
+      LAYOUT,
+      ...said,
+    ];
+    return call('queueRegisterWorker', this.keys.standard, args, (reply) => checkLayout(this.keys.queue, reply));
+  }
+
+  describeWorker(worker: string, details: WorkerDetails | undefined, ageMs: number): ScriptCall<void> {
+    const keys = [this.keys.workers, this.keys.workerDetails];
+    const text = details ? JSON.stringify(details) : '';
+    return call('queueDescribeWorker', keys, [worker, text, Math.round(ageMs)], () => undefined);
+  }
+
+  workers(most: number): ScriptCall<WorkerRecord[]> {
+    const keys = [this.keys.workers, this.keys.workerDetails];
+    return call('queueListWorkers', keys, [WORKER_SEEN_MS, most], (reply) =>
+      (reply as [string, string, string][]).map(decodeWorker),
+    );
+  }
+
+  /**
+   * Answers which of the jobs wait although no live worker handles their names, by position; how many workers live, and some
+   * of the names that they handle.
+   */
+  unserved(jobs: readonly { id: string; name: string }[]): ScriptCall<UnservedJobs> {
+    const args = [WORKER_SEEN_MS, ...jobs.flatMap(({ id, name }) => [id, name])];
+    return call('queueUnserved', this.keys.standard, args, (reply) => {
+      const [waiting, workers, names] = reply as [number[], number, string[]];
+      return { waiting: waiting.map((index) => index - 1), workers: Number(workers), names };
+    });
+  }
+
+  setLimits(limits: QueueLimits): ScriptCall<void> {
+    return call('queueSetLimits', this.keys.standard, limitArguments(limits), () => undefined);
+  }
+
+  clearLimits(): ScriptCall<void> {
+    return call('queueClearLimits', this.keys.standard, [], () => undefined);
+  }
+
+  limits(): ScriptCall<LimitsInForce> {
+    return call('queueGetLimits', this.keys.standard, [], (reply) => decodeLimits(reply as LimitsReply));
+  }
+}

@@ -1,0 +1,93 @@
+import { Histogram } from '../model/histogram.js';
+import type { HistoryMark, StoredMinute } from '../model/history.js';
+import type { HistorySlice, HistoryVerbs, MinuteReading } from '../store/store-calls.js';
+import type { QueueKeys } from './queue-keys.js';
+import { call } from './script-call.js';
+
+/** How long the history is kept, in ms. */
+export const HISTORY_KEPT_MS = 72 * 3_600_000;
+
+type StreamEntry = [id: string, fields: string[]];
+
+/** One method per script of `lua/history`: builds its call and says what the reply means; see the headers there. */
+export class HistoryCalls implements HistoryVerbs {
+  constructor(private readonly keys: QueueKeys) {}
+
+  addDurations(worker: string, batch: string, counts: readonly (string | number)[]) {
+    const keys = [this.keys.historyOpen, this.keys.historyBatchPrefix + worker];
+    return call('historyAddDurations', keys, [batch, HISTORY_KEPT_MS, ...counts], (reply) => Number(reply) === 1);
+  }
+
+  closeMinute({ pending, processing, oldestPendingAgeMs, version, gapMs }: MinuteReading) {
+    return this.close([pending, processing, oldestPendingAgeMs, version, gapMs, HISTORY_KEPT_MS]);
+  }
+
+  minuteLeft(version: string) {
+    return this.close(['', '', '', version, 0, HISTORY_KEPT_MS]);
+  }
+
+  read(backMs: number, after: string | undefined, most: number) {
+    const { historyOpen, history, historyMarks } = this.keys;
+    return call('historyRead', [historyOpen, history, historyMarks], [backMs, after ?? '', most], (reply) =>
+      decodeSlice(reply as [string, string, string, StreamEntry[], StreamEntry[]]),
+    );
+  }
+
+  private close(args: (string | number)[]) {
+    const { stats, historyOpen, history, historyMarks } = this.keys;
+    return call('historyCloseMinute', [stats, historyOpen, history, historyMarks], args, Number);
+  }
+}
+
+function decodeSlice([now, since, closedAt, entries, marks]: [
+  string,
+  string,
+  string,
+  StreamEntry[],
+  StreamEntry[],
+]): HistorySlice {
+  return {
+    nowMs: Number(now),
+    sinceMs: since === '' ? undefined : Number(since),
+    closedAtMs: closedAt === '' ? undefined : Number(closedAt),
+    entries: entries.map(decodeMinute),
+    marks: marks.map(decodeMark),
+  };
+}
+
+function decodeMinute([id, fields]: StreamEntry): StoredMinute {
+  const field = fieldsOf(fields);
+  const [enqueued = 0, completed = 0, failed = 0, cancelled = 0, retried = 0, reclaimed = 0] = numbers(field('n'));
+  const [pending = 0, processing = 0, oldestPendingAgeMs = 0] = numbers(field('d'));
+  return {
+    id,
+    endMs: timeOf(id),
+    minutes: Math.max(1, Number(field('s'))),
+    counts: { enqueued, completed, failed, cancelled, retried, reclaimed },
+    pending,
+    processing,
+    oldestPendingAgeMs,
+    wait: Histogram.parse(field('w')),
+    run: Histogram.parse(field('r')),
+  };
+}
+
+function decodeMark([id, fields]: StreamEntry): HistoryMark {
+  const field = fieldsOf(fields);
+  const at = new Date(timeOf(id));
+  return field('kind') === 'outage'
+    ? { kind: 'outage', at: new Date(Number(field('from'))), endedAt: at }
+    : { kind: 'deploy', at, version: field('version') };
+}
+
+function fieldsOf(fields: readonly string[]): (name: string) => string {
+  return (name) => fields[fields.indexOf(name) + 1] ?? '';
+}
+
+function timeOf(id: string): number {
+  return Number(id.split('-')[0]);
+}
+
+function numbers(text: string): number[] {
+  return text.split(',').map(Number);
+}

@@ -1,0 +1,35 @@
+import type { HistoryMark, StoredMinute } from '../model/history.js';
+import type { StoreCall } from './store-call.js';
+
+/** What a minute of the history is closed with. */
+export interface MinuteReading {
+  pending: number;
+  processing: number;
+  oldestPendingAgeMs: number;
+  /** The version of the app that closes it; '' for none. */
+  version: string;
+  /** Without an entry for longer than this, in ms, nobody maintained the queue: an outage. */
+  gapMs: number;
+}
+
+/** The history as it is stored, from `sinceMs` to `closedAtMs`; both undefined where nothing was recorded. */
+export interface HistorySlice {
+  nowMs: number;
+  sinceMs: number | undefined;
+  closedAtMs: number | undefined;
+  entries: StoredMinute[];
+  /** Only of the first slice. */
+  marks: HistoryMark[];
+}
+
+/** What is kept of each minute. */
+export interface HistoryVerbs {
+  /** Answers whether the batch was new. @param counts pairs of field and count, see DurationCounts */
+  addDurations(worker: string, batch: string, counts: readonly (string | number)[]): StoreCall<boolean>;
+  /** Answers in how many ms the next minute is over. */
+  closeMinute(reading: MinuteReading): StoreCall<number>;
+  /** Answers the same, and 0 where the last minute is still to be closed. */
+  minuteLeft(version: string): StoreCall<number>;
+  /** @param after the `id` of the entry after which to go on; undefined for the first slice */
+  read(backMs: number, after: string | undefined, most: number): StoreCall<HistorySlice>;
+}

@@ -1,0 +1,33 @@
+import { bucketOf } from '../../queue/model/histogram.js';
+import type { Attempt } from './attempt.js';
+
+/** Counts how long the jobs of one queue waited and ran in this process, in buckets, until the history takes them. */
+export class DurationCounts {
+  private counts = new Map<string, number>();
+
+  /** Adds an attempt whose handler has ended. The wait is that of a job's first attempt, from when it could be claimed. */
+  add({ job, startedAtMs }: Pick<Attempt, 'job' | 'startedAtMs'>, nowMs: number): void {
+    if (startedAtMs === undefined) {
+      return; // its handler was never called
+    }
+    this.count('r', nowMs - startedAtMs);
+    const readyAtMs = job.readyAt.getTime();
+    if (job.attempt === 1 && readyAtMs > 0) {
+      this.count('w', job.claimedAt.getTime() - readyAtMs);
+    }
+  }
+
+  /** Returns what was counted since the last call, as pairs of field and count; empty where nothing was. */
+  take(): (string | number)[] {
+    const taken = [...this.counts].flat();
+    if (taken.length > 0) {
+      this.counts = new Map();
+    }
+    return taken;
+  }
+
+  private count(kind: 'w' | 'r', ms: number): void {
+    const field = kind + bucketOf(ms);
+    this.counts.set(field, (this.counts.get(field) ?? 0) + 1);
+  }
+}

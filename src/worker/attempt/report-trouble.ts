@@ -1,0 +1,26 @@
+import { ClaimLostError } from '../../queue/model/errors.js';
+import type { Attempt } from './attempt.js';
+import { publishEvent } from './publish-event.js';
+import type { AttemptStarter } from './start-attempt.js';
+
+/** Whose attempt is in trouble, and who is told. */
+type Troubled = Pick<AttemptStarter, 'queue' | 'calls' | 'observer'> & { readonly name: string };
+
+/** Tells the log, the listeners and the fleet that the claim of a running job was taken back. */
+export function reportLost(runner: Troubled, attempt: Attempt): void {
+  const { observer, name } = runner;
+  observer.warn(`${new ClaimLostError(attempt.id).message} (queue "${name}")`);
+  observer.emit?.({ type: 'lost', job: attempt.job });
+  void publishEvent(runner, attempt.claim, 'lost', observer.warn);
+}
+
+/** Tells the same of a handler that goes on although its signal was aborted. */
+export function reportStuck(runner: Troubled, attempt: Attempt): void {
+  const { observer, name } = runner;
+  observer.warn(
+    `The handler of job ${attempt.id} (${attempt.job.name}) of queue "${name}" goes on although its signal was ` +
+      `aborted; it keeps its slot.`,
+  );
+  observer.emit?.({ type: 'stuck', job: attempt.job });
+  void publishEvent(runner, attempt.claim, 'stuck', observer.warn);
+}

@@ -1,0 +1,39 @@
+import { limitOf } from '../../queue/model/bounds.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+
+/** Without maintenance for this long, in ms, a fleet that maintains each few seconds was away. */
+const LEAST_GAP_MS = 180_000;
+
+/** Closes each minute of the histories, once for the whole fleet: a replica that comes second changes nothing. */
+export class HistoryKeeper {
+  /** When the open minute of a queue is over, by the monotonic clock. */
+  private readonly dueAt = new Map<JobQueue, number>();
+
+  /**
+   * @param intervalMs how often the caller maintains its queues
+   * @param version that of the app; '' for none
+   */
+  constructor(
+    private readonly intervalMs: number,
+    private readonly version: string,
+  ) {}
+
+  /** Closes the minute of a queue where it is over: one call in a minute, and two more where this process closes it. */
+  async keep(queue: JobQueue): Promise<void> {
+    const { clock } = queue.store;
+    if (!queue.options.history || clock.monotonic() < (this.dueAt.get(queue) ?? -Infinity)) {
+      return;
+    }
+    const limit = limitOf(this.intervalMs);
+    const leftMs = await queue.exec((calls) => calls.history.minuteLeft(this.version), limit);
+    this.dueAt.set(queue, clock.monotonic() + (leftMs > 0 ? leftMs : await this.close(queue)));
+  }
+
+  private async close(queue: JobQueue): Promise<number> {
+    const limit = limitOf(this.intervalMs);
+    const { pending, processing, oldestPendingAgeMs } = await queue.exec((calls) => calls.stats(), limit);
+    const reading = { pending, processing, oldestPendingAgeMs, version: this.version };
+    const gapMs = Math.max(LEAST_GAP_MS, 3 * this.intervalMs);
+    return queue.exec((calls) => calls.history.closeMinute({ ...reading, gapMs }), limit);
+  }
+}

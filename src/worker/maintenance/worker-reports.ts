@@ -1,0 +1,41 @@
+import type { QueueStore } from '../../queue/store/queue-store.js';
+import type { JobQueueLogger } from '../../queue/model/logger.js';
+import { HistoryWriter } from './history-writer.js';
+import type { QueueRunner } from '../attempt/queue-runner.js';
+import { WorkerRegistration } from './worker-registration.js';
+
+/** The options of a worker that its reports need. */
+interface ReportOptions {
+  logger: JobQueueLogger;
+  version: string;
+  concurrency?: number;
+}
+
+/** What a worker says of itself, again and again: that it serves its queues, and how long jobs took. */
+export class WorkerReports {
+  private readonly registration: WorkerRegistration;
+  private readonly history: HistoryWriter;
+
+  constructor(worker: string, runners: readonly QueueRunner[], store: QueueStore, options: ReportOptions) {
+    const { logger } = options;
+    this.registration = new WorkerRegistration(worker, runners, store.clock, logger, options);
+    this.history = new HistoryWriter(worker, runners, store, logger);
+  }
+
+  /** Resolves once the store knows the worker; see WorkerRegistration. */
+  async start(): Promise<void> {
+    await this.registration.start();
+    this.history.start();
+  }
+
+  /** Takes the registration back, and says what is left to say. */
+  async stop(): Promise<void> {
+    await Promise.all([this.registration.stop(), this.history.stop()]);
+  }
+
+  /** Ends without a word to the store. */
+  abandon(): void {
+    this.registration.abandon();
+    this.history.abandon();
+  }
+}

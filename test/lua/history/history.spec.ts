@@ -1,0 +1,176 @@
+// lua/history: what is written of each minute, by a clock of the test.
+import { describe, expect, it } from '@jest/globals';
+import type { MinuteReading } from '#queue/store/store-calls.js';
+import { connectClocked } from '../../support/redis/clocked-redis.js';
+import { queueOn, type TestQueue } from '../../support/queue/queue-state.js';
+
+const MINUTE = 60_000;
+const GAP = 180_000;
+/** The beginning of some minute. */
+const START = Math.floor(Date.now() / MINUTE) * MINUTE;
+
+function clocked() {
+  const clock = { nowMs: START + 1_000 };
+  return { clock, q: queueOn(connectClocked(clock)) };
+}
+
+const close = (q: TestQueue, reading: Partial<MinuteReading> = {}) =>
+  q.run(
+    q.scripts.history.closeMinute({
+      pending: 0,
+      processing: 0,
+      oldestPendingAgeMs: 0,
+      version: '',
+      gapMs: GAP,
+      ...reading,
+    }),
+  );
+
+const read = (q: TestQueue) => q.run(q.scripts.history.read(72 * 60 * MINUTE, undefined, 1_000));
+
+describe('close-minute', () => {
+  it('writes what the counters gained since the last minute, and says when the next is over', async () => {
+    const { clock, q } = clocked();
+    expect(await close(q)).toBe(59_000);
+    await q.addAll('a', 'b', 'c');
+    const [claim] = await q.claim(1);
+    await q.run(q.scripts.complete([{ ...claim!, result: '' }]));
+    clock.nowMs += MINUTE;
+    expect(await close(q, { pending: 2, processing: 0, oldestPendingAgeMs: 700 })).toBe(59_000);
+    const { sinceMs, closedAtMs, entries } = await read(q);
+    expect({ sinceMs, closedAtMs }).toEqual({ sinceMs: START + 1_000, closedAtMs: START + MINUTE + 1_000 });
+    expect(entries).toMatchObject([
+      {
+        endMs: START + MINUTE,
+        minutes: 1,
+        counts: { enqueued: 3, completed: 1, failed: 0, cancelled: 0, retried: 0, reclaimed: 0 },
+        pending: 2,
+        oldestPendingAgeMs: 700,
+      },
+    ]);
+  });
+
+  it('counts no job that was there before the recording began', async () => {
+    const { clock, q } = clocked();
+    await q.addAll('a', 'b');
+    await close(q);
+    clock.nowMs += MINUTE;
+    await close(q, { pending: 2 });
+    expect((await read(q)).entries).toMatchObject([{ counts: { enqueued: 0 }, pending: 2 }]);
+  });
+
+  it('counts a minute once, however many replicas close it, and whoever dies after it', async () => {
+    const { clock, q } = clocked();
+    await close(q);
+    await q.addAll('a', 'b');
+    clock.nowMs += MINUTE;
+    await close(q);
+    // The first replica died before it heard the answer; the others, and its repeat, come in the same minute.
+    for (const later of [0, 5, 20_000, 58_000]) {
+      clock.nowMs = START + MINUTE + 1_000 + later;
+      await close(q);
+    }
+    await q.add('c');
+    clock.nowMs = START + 2 * MINUTE;
+    await Promise.all([close(q), close(q), close(q)]);
+    const { entries } = await read(q);
+    expect(entries.map(({ endMs, counts }) => [endMs - START, counts.enqueued])).toEqual([
+      [MINUTE, 2],
+      [2 * MINUTE, 1],
+    ]);
+  });
+
+  it('writes nothing for a minute in which nothing was', async () => {
+    const { clock, q } = clocked();
+    for (let i = 0; i < 5; i++) {
+      await close(q);
+      clock.nowMs += MINUTE;
+    }
+    expect((await read(q)).entries).toEqual([]);
+    expect(await q.redis.exists(q.keys.history)).toBe(0);
+  });
+
+  it('lets one entry stand for minutes that nobody closed, and marks a long gap as an outage', async () => {
+    const { clock, q } = clocked();
+    await close(q);
+    await q.addAll('a', 'b', 'c');
+    clock.nowMs += 2 * MINUTE;
+    await close(q);
+    clock.nowMs += 10 * MINUTE;
+    await q.add('d');
+    await close(q);
+    const { entries, marks } = await read(q);
+    expect(entries.map(({ minutes, counts }) => [minutes, counts.enqueued])).toEqual([
+      [2, 3],
+      [10, 1],
+    ]);
+    expect(marks).toEqual([
+      { kind: 'outage', at: new Date(START + 2 * MINUTE + 1_000), endedAt: new Date(START + 12 * MINUTE + 1_000) },
+    ]);
+  });
+
+  it('marks each version once, also where two run side by side, and one that comes back', async () => {
+    const { clock, q } = clocked();
+    for (const version of ['1.0', '1.0', '1.1', '1.0', '1.1']) {
+      await close(q, { version });
+      clock.nowMs += 20_000;
+    }
+    for (let i = 0; i < 15; i++) {
+      await close(q, { version: '1.1' });
+      clock.nowMs += MINUTE;
+    }
+    await close(q, { version: '1.0' });
+    expect((await read(q)).marks.map(({ version }) => version)).toEqual(['1.0', '1.1', '1.0']);
+  });
+
+  it('goes on where the counters began anew', async () => {
+    const { clock, q } = clocked();
+    await q.addAll('a', 'b', 'c');
+    await close(q);
+    await q.redis.hset(q.keys.stats, 'enqueued_total', 1);
+    q.broken = true;
+    clock.nowMs += MINUTE;
+    await close(q, { pending: 1 });
+    expect((await read(q)).entries).toMatchObject([{ counts: { enqueued: 0 } }]);
+  });
+
+  it('keeps 72 hours, and all of it has an end', async () => {
+    const { clock, q } = clocked();
+    for (let i = 0; i < 80; i++) {
+      await close(q, { pending: 1, version: '1' });
+      clock.nowMs += 60 * MINUTE;
+    }
+    const { entries } = await read(q);
+    expect(entries.length).toBeLessThanOrEqual(72);
+    expect(entries.length).toBeGreaterThan(70);
+    for (const key of [q.keys.history, q.keys.historyOpen, q.keys.historyMarks]) {
+      expect(await q.redis.pttl(key)).toBeGreaterThan(0);
+    }
+  });
+});
+
+describe('add-durations', () => {
+  it('adds the times of several workers to the minute', async () => {
+    const { clock, q } = clocked();
+    await close(q);
+    await q.run(q.scripts.history.addDurations('w1', 'b1', ['w3', 2, 'r10', 2]));
+    await q.run(q.scripts.history.addDurations('w2', 'b1', ['w3', 1]));
+    clock.nowMs += MINUTE;
+    await close(q);
+    clock.nowMs += MINUTE;
+    await close(q, { pending: 1 });
+    const { entries } = await read(q);
+    expect(entries.map(({ wait, run }) => [wait.count, run.count])).toEqual([
+      [3, 2],
+      [0, 0],
+    ]);
+  });
+
+  it('adds a batch once, however often it is repeated', async () => {
+    const { q } = clocked();
+    const batch = () => q.run(q.scripts.history.addDurations('w1', 'b1', ['w3', 2]));
+    expect([await batch(), await batch(), await batch()]).toEqual([true, false, false]);
+    expect(await q.redis.hgetall(q.keys.historyOpen)).toEqual({ w3: '2' });
+    expect(await q.redis.pttl(`${q.keys.historyBatchPrefix}w1`)).toBeGreaterThan(0);
+  });
+});
