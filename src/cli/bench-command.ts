@@ -39,7 +39,9 @@ async function bench(context: Context, _args: string[], options: Record<string, 
   if (jobs < 1 || jobs > MOST_JOBS || concurrency < 1) {
     throw new CliError(`--jobs: expected 1 to ${count(MOST_JOBS)}, and at least 1 at once.`, EXIT.usage);
   }
-  await confirm(`put load on Redis at ${session.place}: ${count(jobs)} jobs in a queue of their own, which is then deleted`);
+  await confirm(
+    `put load on Redis at ${session.place}: ${count(jobs)} jobs in a queue of their own, which is then deleted`,
+  );
   const queue = session.queue(`bench-${process.pid}-${Date.now().toString(36)}`);
   try {
     const measured = await measure(context, queue, jobs, concurrency);
@@ -50,12 +52,22 @@ async function bench(context: Context, _args: string[], options: Record<string, 
   }
 }
 
-async function measure({ progress }: Context, queue: JobQueue, jobs: number, concurrency: number): Promise<Measured> {
+async function measure(
+  { progress }: Context,
+  queue: JobQueue,
+  jobs: number,
+  concurrency: number,
+): Promise<Measured> {
   const enqueueMs = await timed(enqueueAll(queue, jobs));
   let done = 0;
   const handle = () => void done++;
   const processMs = await timed(
-    progress.during(work(queue, concurrency, handle, () => done === jobs), 'running', jobs, () => done),
+    progress.during(
+      work(queue, concurrency, handle, () => done === jobs),
+      'running',
+      jobs,
+      () => done,
+    ),
   );
   return {
     jobs,

@@ -69,7 +69,9 @@ function longWait(next: Date | undefined, at: Date): Date | undefined {
 
 /** Undefined where the history does not reach up to now. */
 function ratesOf({ points, at }: HistoryReport): RecentRates | undefined {
-  const recent = points.filter((point) => at.getTime() - point.at.getTime() <= SIGNS_HISTORY_MS).slice(-RATE_MINUTES);
+  const recent = points
+    .filter((point) => at.getTime() - point.at.getTime() <= SIGNS_HISTORY_MS)
+    .slice(-RATE_MINUTES);
   if (recent.length < RATE_MINUTES) {
     return undefined;
   }

@@ -124,7 +124,10 @@ describe('on a pipe', () => {
     await queue.enqueue(1);
     const { code, stdout } = await cli(['stats', queue.name, '--watch', '100', '--count', '3', '--json']);
     expect(code).toBe(EXIT.ok);
-    const seen = stdout.trim().split('\n').map((line) => JSON.parse(line) as Record<string, { pending: number }>);
+    const seen = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, { pending: number }>);
     expect(seen.map((stats) => stats[queue.name]!.pending)).toEqual([1, 1, 1]);
   });
 

@@ -234,10 +234,16 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     const app = await start({ dashboard: { queues: [name], guards: [NameGuard], can: operatorsChange } });
     const limits = { maxRunning: 3, rateLimit: { limit: 10, periodMs: 60_000 } };
     expect((await app.post('/api/queue/limits', { queue: name, limits }, VIEWER)).status).toBe(403);
-    expect((await app.post('/api/queue/limits', { queue: name, limits }, OPS)).body).toEqual({ done: 1, spared: 0 });
+    expect((await app.post('/api/queue/limits', { queue: name, limits }, OPS)).body).toEqual({
+      done: 1,
+      spared: 0,
+    });
     expect(await app.queue(name).limits.get()).toMatchObject({ ...limits, source: 'set' });
     const wrong = await app.post('/api/queue/limits', { queue: name, limits: { maxRunning: 0 } }, OPS);
-    expect([wrong.status, wrong.body]).toMatchObject([400, { error: { message: expect.stringContaining('maxRunning') } }]);
+    expect([wrong.status, wrong.body]).toMatchObject([
+      400,
+      { error: { message: expect.stringContaining('maxRunning') } },
+    ]);
     await app.post('/api/queue/limits', { queue: name, limits: null }, OPS);
     expect(await app.queue(name).limits.get()).toMatchObject({ source: 'none' });
     const { body } = await app.get(`/api/log?queue=${name}`, OPS);
@@ -269,7 +275,10 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     const after = await start({ dashboard: { queues: [name] } });
     const { overview } = (await after.get('/api/overview')).body as { overview: OverviewView };
     const [queue] = overview.queues;
-    expect(queue!.lastHour).toMatchObject({ waitMs: { p95: expect.any(Number) }, runMs: { p50: expect.any(Number) } });
+    expect(queue!.lastHour).toMatchObject({
+      waitMs: { p95: expect.any(Number) },
+      runMs: { p50: expect.any(Number) },
+    });
     expect(queue!.spark.length).toBeGreaterThan(1);
   });
 

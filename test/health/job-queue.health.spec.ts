@@ -175,7 +175,10 @@ describe('down, and says why', () => {
     const { app, name, queue } = await producer(1);
     await queue.pause();
     const verdict = { severity: 'warning', state: 'paused', next: expect.stringContaining('resume') };
-    expect(await check(app, { failOn: 'critical' })).toMatchObject({ status: 'up', queues: { [name]: { verdict } } });
+    expect(await check(app, { failOn: 'critical' })).toMatchObject({
+      status: 'up',
+      queues: { [name]: { verdict } },
+    });
     const report = await check(app, { failOn: 'warning' });
     expect(report.message).toMatch(new RegExp(`^${name}: paused for .*: 1 waiting$`));
     const signs = await readSigns(queue);

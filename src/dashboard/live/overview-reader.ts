@@ -60,7 +60,8 @@ export class OverviewReader {
       this.history.read(queue, 1),
     ]);
     const history = { ...lastHour, at: new Date(atMs) };
-    const running = stats.processing > 0 ? await queue.list('processing', { limit: MOST_RUNNING, mostBytes: LIST_BYTES }) : [];
+    const running =
+      stats.processing > 0 ? await queue.list('processing', { limit: MOST_RUNNING, mostBytes: LIST_BYTES }) : [];
     return {
       view: this.view({ queue: queue.name, stats, limits, history }),
       workers: workers.map((worker) => ({ ...worker, queue: queue.name })),

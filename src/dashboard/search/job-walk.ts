@@ -21,7 +21,11 @@ export interface WalkSlice {
  */
 export async function walkSlice(queue: JobQueue, state: JobStatus, cursor: string | null): Promise<WalkSlice> {
   if (state === 'failed') {
-    const page = await queue.deadLetters.list({ limit: SLICE, mostBytes: LIST_BYTES, ...(cursor === null ? {} : { cursor }) });
+    const page = await queue.deadLetters.list({
+      limit: SLICE,
+      mostBytes: LIST_BYTES,
+      ...(cursor === null ? {} : { cursor }),
+    });
     return { jobs: page.jobs, looked: page.jobs.length, cursor: page.cursor ?? null };
   }
   const offset = Number(cursor ?? 0);

@@ -196,8 +196,7 @@ export class JobQueueService extends AdminApi {
    * The dead letters of a queue, to list, redrive and discard. An edited payload is checked by the definition, where one
    * is given or a handler in this process is bound by one.
    *
-   * @param job a definition, a job's name, or the name of the queue; it shows all of the queue
-   * @param options.queue looks in this queue, also where a handler of the job's name is in another
+   * @param job a definition, a job's name, or the name of the queue; `options.queue` goes before them. It shows all of it
    * @example await jobs.deadLetters('email').redriveAll({ filter: { error: 'ECONNREFUSED' } });
    */
   deadLetters(job: string | JobDefinition, options: Pick<EnqueueJobOptions, 'queue'> = {}): DeadLetters {

@@ -102,7 +102,9 @@ export class DeadLetters {
    * @param options.mostBytes see JobQueue.list
    * @throws InvalidOptionError
    */
-  async list(options: DeadLetterFilter & { limit?: number; cursor?: string; mostBytes?: number } = {}): Promise<DeadLetterPage> {
+  async list(
+    options: DeadLetterFilter & { limit?: number; cursor?: string; mostBytes?: number } = {},
+  ): Promise<DeadLetterPage> {
     const { limit = 50, cursor, ...filter } = checkOptions('deadLetters.list', listSchema, options);
     const jobs: JobRecord[] = [];
     let place = cursor === undefined ? undefined : placeOf(cursor);

@@ -21,9 +21,12 @@ const optionsSchema = z.strictObject(
   {
     lastMs: wholeNumber(MINUTE_MS, KEPT_MS, ' ms').default(3_600_000),
     stepMs: z
-      .custom<number>((value) => Number.isInteger(value) && (value as number) > 0 && (value as number) % 60_000 === 0, {
-        error: 'expected a multiple of 60000 ms',
-      })
+      .custom<number>(
+        (value) => Number.isInteger(value) && (value as number) > 0 && (value as number) % 60_000 === 0,
+        {
+          error: 'expected a multiple of 60000 ms',
+        },
+      )
       .default(MINUTE_MS),
   },
   { error: 'expected an object with lastMs, stepMs' },
@@ -127,7 +130,10 @@ function quantiles(times: Histogram): HistoryQuantiles {
   return { count: times.count, p50: times.quantile(0.5), p95: times.quantile(0.95), p99: times.quantile(0.99) };
 }
 
-function mapCounts(counts: HistoryCounts, map: (value: number, name: keyof HistoryCounts) => number): HistoryCounts {
+function mapCounts(
+  counts: HistoryCounts,
+  map: (value: number, name: keyof HistoryCounts) => number,
+): HistoryCounts {
   const { enqueued, completed, failed, cancelled, retried, reclaimed } = counts;
   return {
     enqueued: map(enqueued, 'enqueued'),

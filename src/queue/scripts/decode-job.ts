@@ -242,7 +242,9 @@ function metadataField(options: string | undefined): Partial<JobRecord> {
 /** What lua/lib/core/short_hash left out. */
 function leftOutField(hash: Readonly<Record<string, string>>): Partial<JobRecord> {
   const fields = Object.entries(hash).filter(([field]) => field.startsWith('left_out:'));
-  const leftOut = Object.fromEntries(fields.map(([field, length]) => [field.slice('left_out:'.length), Number(length)]));
+  const leftOut = Object.fromEntries(
+    fields.map(([field, length]) => [field.slice('left_out:'.length), Number(length)]),
+  );
   return fields.length > 0 ? { leftOut } : {};
 }
 

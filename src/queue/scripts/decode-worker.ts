@@ -16,7 +16,5 @@ export function decodeWorker([id, seenAt, text]: [string, string, string]): Work
   const record: WorkerRecord = { id, seenAt: new Date(Number(seenAt)) };
   const [, startedAt, json] = /^(\d+) (.*)$/s.exec(text) ?? [];
   const details = detailsSchema.safeParse(json === undefined ? undefined : parseJson(json).value);
-  return details.success
-    ? { ...record, startedAt: new Date(Number(startedAt)), ...details.data }
-    : record;
+  return details.success ? { ...record, startedAt: new Date(Number(startedAt)), ...details.data } : record;
 }

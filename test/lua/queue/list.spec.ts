@@ -121,7 +121,12 @@ describe('list.lua', () => {
     await q.add('long', {}, long);
     await q.add('short', {}, '{"to":"ada"}');
     const [first, second] = await q.run(q.scripts.list('pending', 0, 10, 1_000));
-    expect(first).toMatchObject({ id: 'long', name: q.name, payload: undefined, leftOut: { payload: long.length } });
+    expect(first).toMatchObject({
+      id: 'long',
+      name: q.name,
+      payload: undefined,
+      leftOut: { payload: long.length },
+    });
     expect(first).not.toHaveProperty('brokenPayload');
     expect(second).toMatchObject({ id: 'short', payload: { to: 'ada' } });
     expect(second).not.toHaveProperty('leftOut');

@@ -66,7 +66,13 @@ describe('history', () => {
     const { queue, sweep, nextMinute } = maintained();
     await sweep();
     let enqueued = 0;
-    for (const [jobs, minutes] of [[7, 1], [0, 1], [5, 3], [1, 1], [13, 7]] as const) {
+    for (const [jobs, minutes] of [
+      [7, 1],
+      [0, 1],
+      [5, 3],
+      [1, 1],
+      [13, 7],
+    ] as const) {
       await queue.enqueueMany(Array.from({ length: jobs }, () => ({ payload: 1 })));
       enqueued += jobs;
       clock.nowMs += minutes * MINUTE;

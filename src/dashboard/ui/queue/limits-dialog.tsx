@@ -42,8 +42,8 @@ export function LimitsDialog({ queue, close }: { queue: QueueView; close(): void
       <form onSubmit={submit}>
         <h2 id="limits-title">Limits of {name}</h2>
         <p class="quiet">
-          They hold for the whole fleet and outlive deploys. An empty field is no limit. A lower limit ends no running
-          job.
+          They hold for the whole fleet and outlive deploys. An empty field is no limit. A lower limit ends no
+          running job.
         </p>
         <div class="field-row">
           <Field label="Jobs at once" name="maxRunning" value={limitsSet?.maxRunning} />
