@@ -14,8 +14,8 @@ local changed = 0
 
 local function take(batch, member, number, state, detail)
   local key = batch_record .. batch
-  local created, sealed = unpack(redis.call('HMGET', key, 'created_at_ms', 'sealed_at_ms'))
-  if not created or tonumber(redis.call('HGET', key .. ':seen', member) or 0) >= number then
+  local created, sealed, fired = unpack(redis.call('HMGET', key, 'created_at_ms', 'sealed_at_ms', 'fired_at_ms'))
+  if not created or fired or tonumber(redis.call('HGET', key .. ':seen', member) or 0) >= number then
     return
   end
   -- The enqueue of a member comes before it joins, so that its end may come first.

@@ -12,6 +12,9 @@ const SLICE = 100;
 /** How many keys of the database one SCAN passes over. */
 const SCAN_COUNT = 500;
 
+/** How long what is left of a batch stays once it is mended, in ms. */
+const RECORD_MS = 7 * 86_400_000;
+
 /** The queue that is audited; no step of it may hang. */
 interface AuditedQueue {
   readonly client: RedisClient;
@@ -66,6 +69,7 @@ export class Doctor {
           keys.filter((key) => key.startsWith(jobPrefix)).map((key) => key.slice(jobPrefix.length)),
         );
         await this.lookAtBatches(keys.filter((key) => key.startsWith(`${base}batch:`)));
+        await this.lookAtRecords(keys.filter((key) => key.startsWith(this.keys.batchRecordPrefix)));
         cursor = next;
       } while (cursor !== '0');
     }
@@ -166,6 +170,23 @@ export class Doctor {
       }
       if (endless) {
         this.notes.add([{ kind: 'batch', subject: key, found: 'no expiry', expected: 'that of its claims' }]);
+      }
+    }
+  }
+
+  /** What is kept of a batch with a follow-up has an end, or the batch is one that the sweep looks at. */
+  private async lookAtRecords(keys: readonly string[]): Promise<void> {
+    for (const key of keys) {
+      const [id] = key.slice(this.keys.batchRecordPrefix.length).split(/:(?:open|members|outcomes|seen)$/);
+      const endless = (await this.queue.ask(() => this.client.pttl(key))) === -1;
+      const tended = !endless || (await this.queue.ask(() => this.client.zscore(this.keys.batches, id!))) !== null;
+      if (!tended && this.options.mend) {
+        await this.queue.ask(() => this.client.pexpire(key, RECORD_MS, 'NX'));
+      }
+      if (!tended) {
+        this.notes.add([
+          { kind: 'batch', subject: key, found: 'no expiry', expected: 'one, or a place in batches' },
+        ]);
       }
     }
   }

@@ -233,6 +233,7 @@ function encodeWorkerOptions(options: EnqueueOptions): string | undefined {
     delayMs,
     runAtMs,
     metadata,
+    guest: options.batch?.includes('|') || undefined,
   });
   return asked === '{}' ? undefined : asked;
 }

@@ -16,6 +16,8 @@ export interface WorkerOptions {
   delayMs?: number;
   runAtMs?: number;
   metadata?: JobMetadata;
+  /** Whether it is a member of a batch in another queue, which is to hear of its end. */
+  guest?: boolean;
   /** Of a follow-up: the id of the batch whose members have ended. */
   batch?: string;
 }

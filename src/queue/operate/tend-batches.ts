@@ -40,6 +40,15 @@ export async function tendBatches(
   }
 }
 
+/**
+ * Brings the news of members to the queues of their batches, one slice.
+ *
+ * @throws what a call to another queue is refused with; the news stay in the outbox
+ */
+export async function deliverNews(queue: Queue): Promise<void> {
+  await deliver(queue, new OtherQueues(queue, queue.limit), queue.limit);
+}
+
 /** Answers how many news there were. News are taken out of the outbox once their batch has them; so they may be told twice. */
 async function deliver(queue: Queue, others: OtherQueues, limit: CallLimit): Promise<number> {
   const news = await queue.exec((calls) => calls.batches.news(SLICE), limit);

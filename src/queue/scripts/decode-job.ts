@@ -21,6 +21,7 @@ const workerOptionsSchema = z.looseObject({
   runAtMs: z.number().optional(),
   metadata: z.unknown().transform(readMetadata).optional(),
   batch: z.string().optional(),
+  guest: z.boolean().optional(),
 });
 
 function decodeWorkerOptions(value: unknown): WorkerOptions | undefined {

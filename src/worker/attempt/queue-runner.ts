@@ -4,6 +4,7 @@ import type { ClaimedJob } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { AttemptLimits, ClaimAnswer, Failure, Release, StoreCalls } from '../../queue/store/store-calls.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
+import { BatchCourier } from './batch-courier.js';
 import { ClaimBudget, type ClaimUnderWay } from './claim-budget.js';
 import { Prefetcher, type PrefetchOwner } from './prefetch.js';
 import { ownAttemptLimits, attemptLimitsOf, type Handler } from '../handlers/handler.js';
@@ -79,6 +80,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
   readonly attemptLimits: readonly AttemptLimits[];
   /** Which jobs the next claim asks for. */
   readonly names: NameFilter;
+  readonly courier: BatchCourier;
 
   constructor(
     readonly queue: JobQueue,
@@ -97,6 +99,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
     this.limits = attemptLimitsOf(handlers, queue.options);
     this.attemptLimits = ownAttemptLimits(this.limits, queue.options);
     this.names = new NameFilter(this.limits, () => this.clock.monotonic());
+    this.courier = new BatchCourier(queue);
   }
 
   get name(): string {

@@ -36,6 +36,8 @@ export interface OutboxOwner {
     readonly warn: (message: string) => void;
   };
   reportLost(attempt: Attempt): void;
+  /** Told where jobs may have ended whose batches are in other queues. */
+  readonly courier: { tell(): void };
 }
 
 /** The settlements of a runner until they are sent, and what becomes of them. */
@@ -144,6 +146,7 @@ export class SettlementBuffer {
         this.owner.observer.emit?.({ type: 'completed', job: attempt.job, result: attempt.outcome });
       }
     });
+    this.tellBatches(attempts);
   }
 
   confirmFailures(failures: readonly Settling<Failure>[], outcomes: readonly FailOutcome[]): void {
@@ -151,6 +154,13 @@ export class SettlementBuffer {
       this.logFailure(settling, outcomes[i]!);
       this.reportOutcome(settling, outcomes[i]!);
     });
+    this.tellBatches(failures.flatMap(({ attempt }) => attempt ?? []));
+  }
+
+  private tellBatches(attempts: readonly Attempt[]): void {
+    if (attempts.some(({ claim }) => claim.options.guest)) {
+      this.owner.courier.tell();
+    }
   }
 
   confirmReleases(releases: readonly Settling<Release>[], outcomes: readonly ReleaseOutcome[]): void {

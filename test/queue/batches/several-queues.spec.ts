@@ -5,10 +5,12 @@ import { JobQueue } from '#queue/job-queue.js';
 import { BatchNotFoundError, BatchSealedError } from '#queue/model/batch-errors.js';
 import { InvalidOptionError } from '#queue/model/errors.js';
 import { tendBatches } from '#queue/operate/tend-batches.js';
+import type { Job } from '#worker/handlers/job.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { inside } from '../../support/queue/inside.js';
 import { connect } from '../../support/redis/redis.js';
+import { newQueue, startWorker } from '../../support/worker/workers.js';
 
 const FOLLOW_UPS = { then: { name: 'then' }, onFailure: { name: 'broke' } };
 const logger = { error: () => {}, warn: () => {}, log: () => {} };
@@ -176,5 +178,26 @@ describe('a batch with members in several queues', () => {
     expect(await fired(home, batch.id)).toBe(false);
     await tendBatches(pages);
     expect(await fired(home, batch.id)).toBe(true);
+  });
+});
+
+function printPage(job: Job): void {
+  if (job.payload === 'bad') throw new Error('no ink');
+}
+
+describe('a worker', () => {
+  it('tells the batch of the ends of its members without waiting for maintenance, well and badly', async () => {
+    const home = newQueue();
+    const pages = newQueue();
+    const worker = await startWorker([
+      { queue: pages, handlers: { page: printPage } },
+      { queue: home, handlers: { broke: () => 'told' } },
+    ]);
+    const batch = home.batch({ onFailure: { name: 'broke' } });
+    await batch.addMany('page', [{ payload: 'good' }, { payload: 'bad', maxAttempts: 1 }], { queue: pages });
+    await batch.seal();
+    await batch.wait();
+    expect(await home.result(`@batch:${batch.id}:on_failure`)).toBe('told');
+    await worker.worker.stop();
   });
 });
