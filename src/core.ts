@@ -44,9 +44,18 @@ export type {
   HistoryQuantiles,
   HistoryReport,
 } from './queue/model/history.js';
+export type { GroupListOptions, Groups } from './queue/operate/groups.js';
+export type { GroupStats } from './queue/model/group.js';
 export type { Limits } from './queue/operate/limits.js';
 export type { LimitsInForce } from './queue/store/store-calls.js';
-export type { Durability, QueueLimits, QueueOptions, RateLimit } from './queue/model/queue-options.js';
+export type {
+  Durability,
+  GroupLimits,
+  GroupsOptions,
+  QueueLimits,
+  QueueOptions,
+  RateLimit,
+} from './queue/model/queue-options.js';
 export type { Backoff, StoredBackoff } from './queue/model/backoff.js';
 export type { JobEvent } from './queue/model/job-event.js';
 export type { JobMetadata } from './queue/model/metadata.js';
@@ -80,6 +89,7 @@ export {
   JobTimeoutError,
   NonRetryableError,
   QueueClosedError,
+  QueueFullError,
   RateLimitedError,
   RedisOutOfMemoryError,
   RedisUnsuitableError,

@@ -4,6 +4,9 @@
 -- ARGV, for each dead letter: id, its time of failure in ms ('' for any: it is spared when it failed anew since)
 -- Returns how many were deleted; an id that is no dead letter is passed over. Repeated: 0.
 --@include lib/core/keys
+--@include lib/core/clock
+--@include lib/core/read
+--@include lib/group/place
 local discarded = 0
 for i = 1, #ARGV, 2 do
   local id, failed_at = ARGV[i], ARGV[i + 1]
@@ -11,10 +14,15 @@ for i = 1, #ARGV, 2 do
   if found_at and (failed_at == '' or failed_at == found_at) then
     redis.call('ZREM', dead, id)
     redis.call('LREM', failed, 1, id)
+    local group = read(job .. id, 'group')[1]
+    if group then
+      end_hold(group, id)
+    end
     redis.call('UNLINK', job .. id)
     discarded = discarded + 1
   end
 end
+place_groups()
 if discarded > 0 then
   redis.call('HINCRBY', stats, 'discarded_total', discarded)
 end

@@ -8,6 +8,8 @@
 --@include lib/core/clock
 --@include lib/core/read
 --@include lib/core/rank
+--@include lib/group/place
+--@include lib/group/join
 --@include lib/place/requeue
 --@include lib/enqueue/unique
 --@include lib/enqueue/options
@@ -17,7 +19,7 @@ local redriven = 0
 for i = 2, #ARGV do
   local id = ARGV[i]
   local key = job .. id
-  local priority, unique_key, batch = unpack(read(key, 'priority', 'unique', 'batch'))
+  local priority, unique_key, batch, group = unpack(read(key, 'priority', 'unique', 'batch', 'group'))
   if redis.call('ZREM', dead, id) == 1 and redis.call('EXISTS', key) == 1 then
     redis.call('LREM', failed, 1, id)
     redis.call('HDEL', key, 'crashes', 'last_chance', 'errors', 'unhandled', 'unhandled_at_ms', 'failed_at_ms',
@@ -30,13 +32,14 @@ for i = 2, #ARGV do
     if unique_key and not resolve_unique({ unique = unique_key }) then
       own_unique(id, { unique = unique_key })
     end
-    to_back(id, priority)
+    to_back(id, priority, group)
     if batch then
       open_member(id, batch)
     end
     redriven = redriven + 1
   end
 end
+place_groups()
 if redriven > 0 then
   redis.call('HINCRBY', stats, 'redriven_total', redriven)
 end

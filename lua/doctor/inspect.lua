@@ -13,6 +13,8 @@
 --@include lib/core/rank
 --@include lib/core/events
 --@include lib/settle/history
+--@include lib/group/place
+--@include lib/group/join
 --@include lib/place/requeue
 --@include lib/settle/finish
 --@include lib/doctor/inspect
@@ -38,5 +40,6 @@ for i = first + 3, #ARGV do
     break
   end
 end
+place_groups()
 answer[1] = judged
 return answer

@@ -13,6 +13,7 @@
 --@include lib/core/read
 --@include lib/core/events
 --@include lib/settle/history
+--@include lib/group/place
 --@include lib/settle/finish
 --@include lib/place/remove_waiting
 local nudge_ms = 10000 -- a worker that does not take it by then is told by its heartbeat
@@ -35,6 +36,7 @@ if status ~= 'processing' and remove_waiting(id) then
     redis.call('HSET', job .. id, 'cancel_request', request)
   end
   end_cancelled(id)
+  place_groups()
   return request ~= '' and redis.call('HGETALL', job .. id) or 'cancelled'
 end
 if expected ~= '' and expected ~= 'processing' then

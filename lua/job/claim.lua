@@ -10,10 +10,11 @@
 -- KEYS[7] settings     hash
 -- KEYS[8] sequence     string
 -- KEYS[9] batch        string, the last batch of this claimer
+-- KEYS[10] groups      prefix of the keys of groups
 -- and where the claimer takes only jobs whose names it handles:
--- KEYS[10] names       sorted set
--- KEYS[11] workers     sorted set
--- KEYS[12] sweep       hash
+-- KEYS[11] names       sorted set
+-- KEYS[12] workers     sorted set
+-- KEYS[13] sweep       hash
 -- ARGV[1] count; ARGV[2] visibility in ms; ARGV[3] token, new for each request, the same when it is repeated
 -- ARGV[4] worker; ARGV[5] max_attempts where the job has none of its own; ARGV[6] how many begin at once, where the
 --   claimer says by start what begins later, and runs a job on its last chance alone, else ''
@@ -21,14 +22,14 @@
 -- ARGV[8..] by job name: name, max_attempts. Where names is given these are all names that it handles, and before them stand: where
 --   to look for such jobs (see lib/place/take_named; -1 at the ends only), how long in ms a job waits for a worker of its name before
 --   it must not run (0: for ever), how long ago in ms a worker may have been seen and still counts
--- Returns now in ms; ms until the next scheduled job is due, -1 where none is, or -2 where the bytes were reached and more jobs
+-- Returns now in ms; ms until the next job may be claimed (due, or let go by a limit), -1 where none is, or -2 where the bytes were reached and more jobs
 --   wait; the fence of the first job, each other's is one more;
 --   then for each job: id, name (nil: that of the job before; '': it has none), payload, enqueued_at_ms, and nil for a first
 --   attempt without options that begins at once, else an array: attempts, options, verdict ('' to run it; alone: run it
 --   alone; expires: where it waits before it begins, only start says whether it still may; or why it must not run, see
 --   lib/settle/refusal: missing, cancelled, unmet, expired, exhausted, unhandled; the claimer settles it as failed), whether it is held until start.
 --   Where the call is repeated an array for each, with its fence at the end.
---   At the end of all jobs stands 1 where the queue has limits: what ends then frees a slot that others wait for.
+--   At the end of all jobs stands 1 where the queue has limits or groups: what ends then frees a slot that others wait for.
 -- Where names is given an array: all of that, the next place to look at (-1: all jobs were looked at), 1 where a live worker handles
 --   a job that was left, then the names of left jobs that no live worker handles.
 -- Repeated with the same token: the same jobs, as far as they are still claimed by it. With fewer bytes: as many as these allow; the
@@ -36,7 +37,7 @@
 local job, pending, prioritized, scheduled, claims = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local wake, settings, sequence, batch = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local count, visibility, token, worker = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local names, workers, sweep = KEYS[10], KEYS[11], KEYS[12]
+local groups, names, workers, sweep = KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local tells, slots, most_bytes = ARGV[6] ~= '', tonumber(ARGV[6]) or count, tonumber(ARGV[7]) or math.huge
 local first_limit = names and 11 or 8
 --@include lib/core/clock
@@ -60,46 +61,10 @@ elseif not names and redis.call('EXISTS', settings, scheduled, prioritized) == 0
   more = #ids == count and redis.call('LLEN', pending) > 0
 else
   -- Included here, and not above, so that a queue of plain jobs does not pay for what it does not use.
+--@include lib/limits/room
 --@include lib/core/rank
 --@include lib/place/promote
-  local soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
-  if soonest[2] and tonumber(soonest[2]) <= now then
-    promote(math.max(count, 100))
-    soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
-  end
-  if redis.call('HEXISTS', settings, 'paused_at_ms') == 0 then
---@include lib/limits/room
-    local asked, wait = count, nil
-    is_limited = limited
-    if limited then
-      count, wait = room_for(math.min(count, slots)) -- never claimed ahead of a free slot
-    end
-    if names then
---@include lib/place/take_named
-      overdue = {}
-      ids, more, cursor = take_named(count)
-      left = { cursor, elsewhere and 1 or 0 }
-      for name in pairs(unserved) do
-        left[#left + 1] = name
-      end
-    else
---@include lib/place/take
-      ids, more, ranks = take(count)
-    end
-    if limited then
---@include lib/limits/timer
-      wait = charge(ids) or wait
-      local waiting = redis.call('LLEN', pending) + redis.call('ZCARD', prioritized) > 0
-      more = more and count > 0 and #ids == count and not (wait or max_running) or false
-      wait = wait and waiting and hold_timer(wait, #ids == asked) or nil
-      reply[2] = wait or reply[2]
-    end
-    if soonest[2] then
-      local due_in = math.max(0, tonumber(soonest[2]) - now)
-      reply[2] = reply[2] < 0 and due_in or math.min(reply[2], due_in)
-      due_waits = due_in == 0
-    end
-  end
+--@include lib/place/claim_waiting
 end
 
 if #ids > 0 then

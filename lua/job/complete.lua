@@ -17,6 +17,7 @@
 -- KEYS[13] batch_guests hash
 -- KEYS[14] batch_outbox hash
 -- KEYS[15] awaiting     sorted set
+-- KEYS[16] groups       prefix of the keys of groups
 -- ARGV[1] completed_history in ids; ARGV[2] evicted_ttl in ms; ARGV[3] publish (listened, always, off)
 -- ARGV[4] result_ttl in ms
 -- ARGV[5..] for the jobs that one claim brought together: its token, their ending ('1' for plain jobs: first attempts without
@@ -29,13 +30,13 @@
 local job, claims, completed, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local unique, events, wake = KEYS[5], KEYS[6], KEYS[7]
 local scheduled, settings, sequence, batches, batch_record = KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
-local batch_guests, batch_outbox, awaiting = KEYS[13], KEYS[14], KEYS[15]
+local batch_guests, batch_outbox, awaiting, groups = KEYS[13], KEYS[14], KEYS[15], KEYS[16]
 local completed_history, evicted_ttl, publish, result_ttl = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
 --@include lib/core/clock
 --@include lib/core/events
 --@include lib/settle/history
 --@include lib/core/read
-local done, lost, position = {}, {}, 0
+local done, lost, position, left_groups = {}, {}, 0, nil
 local kept_until = string.format('%d', now + result_ttl)
 local tell_end
 if settings then
@@ -62,8 +63,8 @@ while at <= #ARGV do
       end
       if not plain then
         -- What an earlier attempt or an option may have left.
-        local unique_key, last_error_at, batch, dependents = unpack(redis.call('HMGET', key, 'unique', 'last_error_at_ms',
-          'batch', 'dependents'))
+        local unique_key, last_error_at, batch, dependents, group = unpack(redis.call('HMGET', key, 'unique', 'last_error_at_ms',
+          'batch', 'dependents', 'group'))
         if last_error_at then
           redis.call('HDEL', key, 'last_error', 'last_error_at_ms')
         end
@@ -71,6 +72,10 @@ while at <= #ARGV do
           redis.call('HDEL', unique, unique_key)
         end
         tell_end(id, batch, dependents, 'completed', result)
+        if group then
+          left_groups = left_groups or {}
+          left_groups[id] = group
+        end
       end
       done[#done + 1] = id
       emit(id, 'completed')
@@ -90,6 +95,14 @@ if #done > 0 then
   redis.call('ZREM', claims, unpack(done))
   if wake and (not settings or redis.call('HEXISTS', settings, 'max_running') == 1) then
     redis.call('ZADD', wake, '0', '1') -- a slot is free
+  end
+  if left_groups then
+    -- Included here, since a job without a group pays nothing for it.
+--@include lib/group/place
+    for id, group in pairs(left_groups) do
+      free_slot(group, id)
+    end
+    place_groups()
   end
   redis.call('HINCRBY', stats, 'completed_total', string.format('%d', #done))
   add_to_history(completed, done, completed_history)

@@ -15,18 +15,22 @@
 -- KEYS[11] batch_record  prefix of the batches with a follow-up
 -- KEYS[12] batch_guests  hash
 -- KEYS[13] awaiting    sorted set
+-- KEYS[14] groups      prefix of the keys of groups
+-- KEYS[15] settings    hash
 -- ARGV[1..] of plain jobs, for those of one name: the name, how many follow; for each: id, payload (JSON); then the next
---   name. Else for each job: id, name, payload, options ('' for a plain one, else JSON: delay_ms, run_at_ms, priority, cost,
---   max_attempts, max_crashes, expires_in_ms, unique, unique_for, unique_replace, request, worker, batch, after)
+--   name. Else for each job: id, name, payload, options ('' for a plain one, else JSON: delay_ms, run_at_ms, priority, cost, group,
+--   max_attempts, max_crashes, expires_in_ms, unique, unique_for, unique_replace, request, worker, batch, after),
+--   and at the end how many jobs may wait, where the queue has such a bound
 -- Returns nil where each job is simply new, since any table is answered beside the client's own buffer. Else, for each that
---   is not: its index (from 1), exists | kept | replace, the id that stands, its name ('' where it has none). Where the batch
+--   is not: its index (from 1), exists | kept | replace, the id that stands, its name ('' where it has none);
+--   or where it was not added full | group_full, how many may wait, its group or ''. Where the batch
 --   is refused only: the index of a job, refused, the ms until its start, which are not fewer than those until it expires, '';
 --   or the index, no-batch | sealed, its batch, ''; or the index, unknown | failed | cancelled | crowded, the id in its after, ''.
 -- Repeated: a known id adds nothing. For an id chosen by the caller, options.request tells a repeat from a conflict.
 --   A replacement leaves no id of its own, so it is remembered for ten minutes.
 local job, pending, wake, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local prioritized, scheduled, sequence, unique, unique_expiries, replaced = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local batch_record, batch_guests, awaiting = KEYS[11], KEYS[12], KEYS[13]
+local batch_record, batch_guests, awaiting, groups, settings = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
 local memory_ms = 600000
 --@include lib/core/clock
 --@include lib/core/write_job
@@ -48,9 +52,9 @@ if not prioritized then
   added = #plain
 else
   -- Included here, and not above, so that plain jobs do not pay for what they do not use.
+  local asked, max_pending = {}, #ARGV % 4 == 1 and tonumber(ARGV[#ARGV])
 --@include lib/enqueue/add_with_options
-  local asked = {}
-  for i = 1, #ARGV, 4 do
+  for i = 1, #ARGV - 3, 4 do
     asked[i] = ARGV[i + 3] ~= '' and cjson.decode(ARGV[i + 3])
     local starts_in_ms = asked[i] and expires_first(ARGV[i], asked[i])
     if starts_in_ms then
@@ -63,12 +67,16 @@ else
       end
     end
   end
-  for i = 1, #ARGV, 4 do
+  for i = 1, #ARGV - 3, 4 do
     local verdict, standing, name = add_with_options(ARGV[i], ARGV[i + 1], ARGV[i + 2], asked[i])
     if verdict then
       local n = #answers
       answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = (i + 3) / 4, verdict, standing, name or ''
     end
+  end
+  if next(touched_groups) then
+    redis.call('HSETNX', settings, 'has_groups', '1')
+    place_groups()
   end
 end
 if #plain > 0 then

@@ -16,6 +16,8 @@
 --@include lib/core/rank
 --@include lib/core/events
 --@include lib/settle/history
+--@include lib/group/place
+--@include lib/group/join
 --@include lib/place/requeue
 --@include lib/settle/attempt_log
 --@include lib/settle/attempt_limits
@@ -24,9 +26,12 @@ local first_answer = { pending = 'retry', scheduled = 'retry', failed = 'failed'
 
 local function fail(id, message, error, final, backoff, begun)
   local key = job .. id
-  local attempts, priority, cancel, errors, held, fence = unpack(read(key, 'attempts', 'priority',
-    'cancel_requested_at_ms', 'errors', 'held', 'fence'))
+  local attempts, priority, cancel, errors, held, fence, group = unpack(read(key, 'attempts', 'priority',
+    'cancel_requested_at_ms', 'errors', 'held', 'fence', 'group'))
   redis.call('ZREM', claims, id)
+  if group then
+    free_slot(group, id)
+  end
   if held and held == fence and not begun then
     attempts = math.max(0, (tonumber(attempts) or 0) - 1)
     redis.call('HSET', key, 'attempts', string.format('%d', attempts))
@@ -44,8 +49,11 @@ local function fail(id, message, error, final, backoff, begun)
   redis.call('HSET', key, 'claimed_at_ms', 0)
   if backoff > 0 then
     to_later(id, now + backoff)
+    if group then
+      hold_group(group, id)
+    end
   else
-    to_back(id, priority)
+    to_back(id, priority, group)
   end
   redis.call('HINCRBY', stats, 'retried_total', 1)
   emit(id, 'retry')
@@ -67,6 +75,7 @@ for i = first, #ARGV, 8 do
     answers[#answers + 1] = 'lost'
   end
 end
+place_groups()
 if redis.call('HEXISTS', settings, 'max_running') == 1 then
   wake_one() -- a slot is free
 end

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
 -- Gives unfinished jobs back, their attempt uncounted: processing -> pending (at the front, in the old order) or
--- scheduled. For a shutdown (interruption), a snooze, a limit that the handler met (rate_limited: the queue rests), or a name that no handler of this worker knows (unhandled): that job
+-- scheduled. For a shutdown (interruption), a snooze, a limit that the handler met (rate_limited: its group rests, or without one the queue), or a name that no handler of this worker knows (unhandled): that job
 -- stays where every worker sees it, and is as old as before.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
 -- ARGV[10..] for each job: id, token, fence, reason (interruption, snooze, rate_limited, unhandled), delay in ms (for
---   rate_limited: how long the queue rests), name (for unhandled,
+--   rate_limited: how long the group or the queue rests), name (for unhandled,
 --   where the hash has none: the name that the worker found in the payload; else '')
 -- Returns, for each job: released | failed | cancelled | lost.
 -- Repeated: the token is empty and the fence equal, or the attempt_log has the fence, so it counts as done and changes
@@ -18,6 +18,8 @@
 --@include lib/core/rank
 --@include lib/core/events
 --@include lib/settle/history
+--@include lib/group/place
+--@include lib/group/join
 --@include lib/place/requeue
 --@include lib/settle/attempt_log
 --@include lib/settle/finish
@@ -36,10 +38,11 @@ local function note_unhandled(key, found_name, ready_at)
   end
 end
 
--- The queue claims nothing until then; a rest that ends later stays.
-local function rest(ms)
-  local rests_until = tonumber(redis.call('HGET', settings, 'rests_until_ms') or nil) or 0
-  redis.call('HSET', settings, 'rests_until_ms', string.format('%.0f', math.max(rests_until, now + ms)))
+-- The group, or without one the queue, starts nothing until then. A rest that ends later stays.
+local function rest(ms, group)
+  local key = group and groups .. 'state:' .. group or settings
+  local rests_until = tonumber(redis.call('HGET', key, 'rests_until_ms') or nil) or 0
+  redis.call('HSET', key, 'rests_until_ms', string.format('%.0f', math.max(rests_until, now + ms)))
   redis.call('HINCRBY', stats, 'rate_limited_total', 1)
 end
 
@@ -47,8 +50,11 @@ local function release(id, reason, delay, found_name)
   local key = job .. id
   redis.call('ZREM', claims, id)
   log_attempt(id, reason)
-  local priority, rank, cancel, attempts, ready_at, times = unpack(read(key, 'priority', 'rank',
-    'cancel_requested_at_ms', 'attempts', 'ready_at_ms', counters[reason]))
+  local priority, rank, cancel, attempts, ready_at, group, times = unpack(read(key, 'priority', 'rank',
+    'cancel_requested_at_ms', 'attempts', 'ready_at_ms', 'group', counters[reason]))
+  if group then
+    free_slot(group, id)
+  end
   redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'attempts', math.max(0, (tonumber(attempts) or 1) - 1),
     counters[reason], increment(times))
   if cancel then
@@ -56,12 +62,15 @@ local function release(id, reason, delay, found_name)
     return 'cancelled'
   end
   if reason == 'rate_limited' then
-    rest(delay)
-    to_front(id, priority, rank)
+    rest(delay, group)
+    to_front(id, priority, rank, group)
   elseif delay > 0 then
     to_later(id, now + delay)
+    if group then
+      hold_group(group, id)
+    end
   else
-    to_front(id, priority, rank)
+    to_front(id, priority, rank, group)
   end
   if reason == 'unhandled' then
     note_unhandled(key, found_name, ready_at)
@@ -99,6 +108,7 @@ for _, claim in ipairs(current_claims) do
     answers[index] = answer
   end
 end
+place_groups()
 if #current_claims > 0 and redis.call('HEXISTS', settings, 'max_running') == 1 then
   wake_one() -- a slot is free
 end

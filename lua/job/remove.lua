@@ -7,11 +7,13 @@
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/core/read
+--@include lib/group/place
 --@include lib/place/remove_waiting
 --@include lib/batch/job_ended
 local id = ARGV[1]
 local key = job .. id
-local status, unique_key, window, batch, dependents = unpack(read(key, 'status', 'unique', 'window', 'batch', 'dependents'))
+local status, unique_key, window, batch, dependents, group = unpack(read(key, 'status', 'unique', 'window', 'batch',
+  'dependents', 'group'))
 if not status then
   return 'missing'
 end
@@ -29,6 +31,9 @@ if not ended[status] then
 else
   redis.call('LREM', ended[status], 1, id)
   redis.call('ZREM', dead, id)
+  if group then
+    end_hold(group, id)
+  end
 end
 if unique_key and redis.call('HGET', unique, unique_key) == id then
   redis.call('HDEL', unique, unique_key)
@@ -42,4 +47,5 @@ if not ended[status] then
   job_ended(id, batch, dependents, 'removed', '')
   redis.pcall('HINCRBY', stats, 'removed_total', 1) -- one that is no number is for the doctor to tell
 end
+place_groups()
 return 'removed'

@@ -8,11 +8,14 @@
 --@include lib/core/clock
 --@include lib/core/read
 --@include lib/core/rank
+--@include lib/group/place
+--@include lib/group/join
 --@include lib/place/requeue
 --@include lib/place/remove_waiting
 local id = ARGV[1]
 local due = ARGV[2] ~= '' and now + tonumber(ARGV[2]) or tonumber(ARGV[3])
-local status, priority, expires_at, after = unpack(read(job .. id, 'status', 'priority', 'expires_at_ms', 'after'))
+local status, priority, expires_at, after, group = unpack(read(job .. id, 'status', 'priority', 'expires_at_ms', 'after',
+  'group'))
 if not status then
   return 'missing'
 end
@@ -28,7 +31,9 @@ if not remove_waiting(id) then
 end
 if due > now then
   to_later(id, due)
+  place_groups()
   return 'scheduled'
 end
-to_back(id, priority)
+to_back(id, priority, group)
+place_groups()
 return 'pending'

@@ -3,7 +3,8 @@
 -- when they became claimable (pending, prioritized), or from their enqueue (scheduled). A key that is held for a time
 -- outlives a job that has ended; with one that waits it goes, since nothing came of it, and removed_total counts it.
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] completed, failed, cancelled, pending, prioritized or scheduled; ARGV[2] the least age in ms
+-- ARGV[1] completed, failed, cancelled, pending, prioritized, grouped (those that
+--   wait in groups) or scheduled; ARGV[2] the least age in ms
 -- ARGV[3] the most jobs to look at in this call; ARGV[4] how many to pass over, as the last call said
 -- Returns how many were deleted, how many the next call passes over, or -1 when no more are old. Repeated: goes on.
 --@include lib/core/keys
@@ -11,10 +12,13 @@
 local place, limit, passed = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
 local latest = now - tonumber(ARGV[2])
 local deleted = 0
-local waits = place == 'pending' or place == 'prioritized' or place == 'scheduled'
+local waits = place == 'pending' or place == 'prioritized' or place == 'scheduled' or place == 'grouped'
 
 --@include lib/batch/job_ended
+--@include lib/group/place
 --@include lib/retention/delete_old
+--@include lib/group/clean
+--@include lib/retention/trim_dead_letters
 
 -- The oldest is last. An id whose hash is gone, or is in use again (also where it has ended again, and stands nearer to
 -- the front too), only leaves the list.
@@ -39,6 +43,7 @@ local function clean_dead_letters()
   for _, id in ipairs(old) do
     redis.call('ZREM', dead, id)
     redis.call('LREM', failed, 1, id)
+    leave_group(id)
     delete(id)
   end
   return #old == limit and 0 or -1
@@ -48,6 +53,7 @@ local function clean_set(set, ...)
   local ids = redis.call('ZRANGE', set, passed, passed + limit - 1)
   for _, id in ipairs(ids) do
     if is_old(id, ...) then
+      leave_group(id)
       redis.call('ZREM', set, id)
       delete(id)
     end
@@ -68,7 +74,19 @@ local function clean_line()
   return #ids == limit and passed + #ids - deleted or -1
 end
 
+-- Group by group, by the age of their heads; passed are groups. One whose first jobs are all young is passed over.
+local function clean_groups()
+  local name = redis.call('ZRANGE', groups .. 'heads', passed, passed)[1]
+  if not name then
+    return -1
+  end
+  clean_group(name, limit)
+  place_groups()
+  return deleted > 0 and passed or passed + 1
+end
+
 local cleaners = {
+  grouped = clean_groups,
   completed = function() return clean_history(completed, 'completed_at_ms') end,
   cancelled = function() return clean_history(cancelled, 'cancelled_at_ms') end,
   failed = clean_dead_letters,
@@ -77,6 +95,7 @@ local cleaners = {
   scheduled = function() return clean_set(scheduled, 'enqueued_at_ms') end,
 }
 local passed_over = cleaners[place]()
+place_groups()
 if waits and deleted > 0 then
   redis.pcall('HINCRBY', stats, 'removed_total', deleted) -- one that is no number is for the doctor to tell
 end

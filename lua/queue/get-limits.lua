@@ -2,10 +2,15 @@
 -- Reads the limits of the queue as they hold now.
 -- KEYS: the standard keys, see lib/core/keys
 -- Returns now in ms, then: owner ('set', the worker that configured them, or nil), max_running, rate limit, its period in ms, its
---   burst, when the rate is free again in microseconds, until when the queue rests in ms. Repeated: reads again.
+--   burst, when the rate is free again in microseconds, until when the queue rests in ms, then the settings of all groups
+--   in the order of lua/queue/set-limits.lua. Repeated: reads again.
 --@include lib/core/keys
 --@include lib/core/clock
 local limits = redis.call('HMGET', settings, 'limits_owner', 'max_running', 'rate_limit', 'rate_period_ms', 'rate_burst',
   'rate_tat_us', 'rests_until_ms')
 table.insert(limits, 1, now_text)
+for _, value in ipairs(redis.call('HMGET', groups .. 'settings', 'max_running', 'rate_limit', 'rate_period_ms', 'rate_burst',
+  'weight', 'max_pending', 'on_dead_head', 'plain_weight')) do
+  limits[#limits + 1] = value
+end
 return limits

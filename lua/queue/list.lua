@@ -31,10 +31,26 @@ local function joined(first_page, first_size, second_page_of)
   return first_page
 end
 
+-- Groups by the age of their heads, each in its order; at most a thousand groups are passed over.
+local function grouped(from, room)
+  local ids = {}
+  for _, group in ipairs(redis.call('ZRANGE', groups .. 'heads', 0, 999)) do
+    local depth = redis.call('ZCARD', groups .. 'waiting:' .. group)
+    if from < depth and #ids < room then
+      for _, id in ipairs(redis.call('ZRANGE', groups .. 'waiting:' .. group, from, from + room - #ids - 1)) do
+        ids[#ids + 1] = id
+      end
+    end
+    from = math.max(0, from - depth)
+  end
+  return ids
+end
+
 local pages = {
   pending = function()
-    return joined(redis.call('ZRANGE', prioritized, offset, offset + limit - 1), redis.call('ZCARD', prioritized),
+    local first_page = joined(redis.call('ZRANGE', prioritized, offset, offset + limit - 1), redis.call('ZCARD', prioritized),
       function(from, room) return reversed(redis.call('LRANGE', pending, -from - room, -from - 1)) end)
+    return joined(first_page, redis.call('ZCARD', prioritized) + redis.call('LLEN', pending), grouped)
   end,
   processing = function()
     return joined(redis.call('ZRANGE', claims, offset, offset + limit - 1), redis.call('ZCARD', claims),

@@ -37,11 +37,28 @@ local function empty_set(set)
   end
 end
 
+-- Settings and pauses of groups stay, as those of the queue do.
+local function empty_groups()
+  for _, group in ipairs(redis.call('ZRANGE', groups .. 'depths', 0, 99)) do
+    empty_set(groups .. 'waiting:' .. group)
+    if looked < limit then
+      redis.call('UNLINK', groups .. 'running:' .. group)
+      redis.call('HDEL', groups .. 'state:' .. group, 'hold', 'rests_until_ms', 'rate_tat_us')
+      redis.call('ZREM', groups .. 'depths', group)
+    end
+  end
+  if looked < limit and redis.call('EXISTS', groups .. 'depths') == 0 then
+    redis.call('UNLINK', groups .. 'turns', groups .. 'gated', groups .. 'finishes', groups .. 'heads')
+    redis.call('HDEL', groups .. 'settings', 'waiting', 'virtual_time', 'review_cursor')
+  end
+end
+
 empty_list(pending)
 empty_list(processing)
 empty_set(prioritized)
 empty_set(scheduled)
 empty_set(claims)
+empty_groups()
 local removed = looked -- these had not ended
 empty_list(completed)
 empty_list(failed)
@@ -60,4 +77,4 @@ if looked < limit then
     end
   end
 end
-return { deleted, looked < limit and 0 or 1 }
+return { deleted, looked < limit and redis.call('EXISTS', groups .. 'depths') == 0 and 0 or 1 }

@@ -27,11 +27,10 @@ local function configure_limits()
     end
     return
   end
-  local asked = cjson.decode(ARGV[4]) -- of texts: max_running, rate_limit, rate_period_ms, rate_burst
   if owner == ARGV[1] and redis.call('HGET', settings, 'limits_text') == ARGV[4] then
     return
   end
-  write_limits(ARGV[1], asked[1], asked[2], asked[3], asked[4])
+  write_limits(ARGV[1], cjson.decode(ARGV[4])) -- of texts, in the order of lua/queue/set-limits.lua
   redis.call('HSET', settings, 'limits_text', ARGV[4])
 end
 

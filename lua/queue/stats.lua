@@ -32,6 +32,9 @@ local function oldest_age()
     local line_start = string.format('%.0f', math.floor(tonumber(last[2]) / 2 ^ 40) * 2 ^ 40)
     age = math.max(age, age_of(redis.call('ZRANGE', prioritized, line_start, '+inf', 'BYSCORE', 'LIMIT', 0, 1)[1]))
   end
+  for _, group in ipairs(redis.call('ZRANGE', groups .. 'heads', 0, 4)) do
+    age = math.max(age, age_of(redis.call('ZRANGE', groups .. 'waiting:' .. group, 0, 0)[1] or ''))
+  end
   local due = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
   return due[2] and math.max(age, now - tonumber(due[2])) or age
 end
@@ -61,7 +64,8 @@ local expired = redis.call('ZCOUNT', claims, '-inf', now)
 local live = redis.call('ZCOUNT', workers, live_since, '+inf')
 local answer = {
   'now_ms', now,
-  'pending', redis.call('LLEN', pending) + redis.call('ZCARD', prioritized),
+  'pending', redis.call('LLEN', pending) + redis.call('ZCARD', prioritized)
+    + (tonumber(redis.call('HGET', groups .. 'settings', 'waiting') or nil) or 0),
   'scheduled', redis.call('ZCARD', scheduled),
   'processing', redis.call('ZCARD', claims) + redis.call('LLEN', processing),
   'completed', redis.call('LLEN', completed),

@@ -8,6 +8,8 @@
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/core/rank
+--@include lib/group/place
+--@include lib/group/join
 --@include lib/place/requeue
 --@include lib/enqueue/unique
 --@include lib/enqueue/options
@@ -19,4 +21,5 @@ if not name then
   return { 'missing' }
 end
 local verdict, standing, standing_name = add_scheduled(job_id, name, payload, options, id)
+place_groups()
 return { verdict, standing, standing_name or name }

@@ -12,6 +12,8 @@
 --@include lib/core/clock
 --@include lib/core/read
 --@include lib/core/rank
+--@include lib/group/place
+--@include lib/group/join
 --@include lib/place/requeue
 --@include lib/enqueue/unique
 --@include lib/enqueue/options
@@ -49,4 +51,5 @@ for i = 1, #ARGV, 4 do
   end
   answers[#answers + 1] = answer
 end
+place_groups()
 return answers

@@ -10,6 +10,7 @@
 --@include lib/core/read
 --@include lib/retention/announced_queue_limits
 local dead_letter_cap = announced.dead_letter_cap or tonumber(ARGV[1])
+--@include lib/group/place
 --@include lib/retention/trim_dead_letters
 --@include lib/settle/adopt_failure
 local adopted = 0
@@ -17,4 +18,5 @@ for i = 2, #ARGV do
   adopted = adopted + adopt_failure(ARGV[i])
 end
 trim_dead_letters(100)
+place_groups()
 return adopted

@@ -18,6 +18,8 @@
 --@include lib/core/rank
 --@include lib/core/events
 --@include lib/settle/history
+--@include lib/group/place
+--@include lib/group/join
 --@include lib/place/requeue
 --@include lib/settle/attempt_log
 --@include lib/settle/attempt_limits
@@ -93,6 +95,7 @@ note_claims()
 local answers = { 0, 0, 0 }
 take_back(answers)
 answers[1] = once_per_interval('adopted_at_ms', tonumber(ARGV[first + 2])) and adopt_failures() or 0
+place_groups()
 local seen_at = tonumber(redis.call('HGET', sweep, 'foreign_seen_at_ms') or nil)
 answers[3] = seen_at and now - seen_at < 600000 and 1 or 0
 return answers

@@ -8,8 +8,13 @@
 --@include lib/core/clock
 --@include lib/core/read
 --@include lib/core/rank
+--@include lib/group/place
+--@include lib/group/join
 --@include lib/place/promote
-local moved = promote(tonumber(ARGV[1]))
+--@include lib/group/open
+local moved = promote(tonumber(ARGV[1]), rejoin_group)
+open_groups(tonumber(ARGV[1]))
+place_groups()
 if moved > 0 then
   redis.call('ZADD', wake, 0, '1')
 end

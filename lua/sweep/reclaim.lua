@@ -17,6 +17,8 @@
 --@include lib/core/rank
 --@include lib/core/events
 --@include lib/settle/history
+--@include lib/group/place
+--@include lib/group/join
 --@include lib/place/requeue
 --@include lib/settle/attempt_log
 --@include lib/settle/attempt_limits
@@ -44,10 +46,12 @@ local expired = redis.call('ZRANGE', claims, now, '-inf', 'BYSCORE', 'REV', 'LIM
 local taken, answers = {}, { #expired == limit and '1' or '0' }
 for _, id in ipairs(expired) do
   redis.call('ZREM', claims, id)
-  local status, fence = unpack(read(job .. id, 'status', 'fence'))
+  local status, fence, group = unpack(read(job .. id, 'status', 'fence', 'group'))
   -- A hash that is gone leaves a dead letter that says so; one that is in another state already is only forgotten here.
   if status == 'processing' or not status then
     taken[#taken + 1] = { id = id, fence = tonumber(fence) or 0 }
+  elseif group then
+    free_slot(group, id)
   end
 end
 -- The job claimed first must be claimed first again, so it is put to the front last.
@@ -55,6 +59,7 @@ table.sort(taken, function(a, b) return a.fence > b.fence end)
 for _, claim in ipairs(taken) do
   answers[#answers + 1], answers[#answers + 2] = claim.id, crash(claim.id, 'claim expired')
 end
+place_groups()
 if #taken > 0 and redis.call('HEXISTS', settings, 'max_running') == 1 then
   wake_one() -- a slot is free
 end

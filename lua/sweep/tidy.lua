@@ -27,6 +27,7 @@ if not once_per_interval('tidied_at_ms', tonumber(ARGV[10])) then
 end
 
 --@include lib/retention/trim_lists
+--@include lib/group/place
 --@include lib/retention/trim_dead_letters
 
 -- What is in the set with a score up to `latest` leaves it, a slice at a time, and `drop` does the rest.
@@ -42,6 +43,7 @@ end
 --@include lib/retention/free_stale_unique
 
 local function delete_job(id)
+  leave_group(id)
   redis.call('UNLINK', job .. id)
 end
 
@@ -69,5 +71,6 @@ prune_ghosts()
 leave(schedule_owners, now - schedule_age, forget_schedule)
 redis.call('ZREMRANGEBYSCORE', workers, '-inf', now - worker_age)
 redis.call('ZREMRANGEBYSCORE', names, '-inf', now - name_age)
+place_groups()
 forget_idle_queue()
 return more

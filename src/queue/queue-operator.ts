@@ -16,6 +16,7 @@ import { resolveQueueOptions, type QueueOptions, type ResolvedQueueOptions } fro
 import { purge } from './operate/purge.js';
 import { isRedisClient, type RedisClient } from './redis/redis-client.js';
 import { History } from './operate/history.js';
+import { Groups } from './operate/groups.js';
 import { Limits } from './operate/limits.js';
 import { RedisStore } from './redis-store.js';
 import { statusOf, type StatusCondition } from './operate/status-condition.js';
@@ -48,6 +49,8 @@ export abstract class QueueAdmin implements QueueAccess {
   readonly limits: Limits = new Limits(this);
   /** The figures of each minute of the last 72 hours. */
   readonly history: History = new History(this);
+  /** The groups of the queue, whose jobs take turns. */
+  readonly groups: Groups = new Groups(this);
   /** The jobs that have failed for good. */
   readonly deadLetters: DeadLetters = new DeadLetters(this);
   private opened: StoreCalls | undefined;

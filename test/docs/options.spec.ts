@@ -66,6 +66,8 @@ it('of @JobHandler', () => {
     visibilityMs: true,
     maxRunning: true,
     rateLimit: true,
+    groups: true,
+    maxPending: true,
   };
   const text = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
   const [, told] = /Options of `@JobHandler`: ([^.]*)\./.exec(text)!;

@@ -145,7 +145,16 @@ describe('lua/lib', () => {
     expect(plain).toEqual(keys.forEnqueue.slice(0, plain.length));
     const { code } = read('job/enqueue.lua');
     const [branch] = /if not prioritized then[\s\S]*?\nelse\n/.exec(code)!;
-    const others = ['prioritized', 'scheduled', 'sequence', 'unique', 'unique_expiries', 'replaced'];
+    const others = [
+      'prioritized',
+      'scheduled',
+      'sequence',
+      'unique',
+      'unique_expiries',
+      'replaced',
+      'groups',
+      'settings',
+    ];
     expect(others.filter((name) => new RegExp(`\\b${name}\\b(?! then)`).test(branch))).toEqual([]);
   });
 
@@ -160,6 +169,6 @@ describe('lua/lib', () => {
 function headerKeys(script: string): string[] {
   const { header } = read(`${script}.lua`);
   return [...header.matchAll(/KEYS\[\d+\] (\w+) /g)].map((match) =>
-    match[1]!.replace(/^(job|replaced|batch_record)$/, '$1:'),
+    match[1]!.replace(/^(job|replaced|batch_record|groups)$/, '$1:'),
   );
 }

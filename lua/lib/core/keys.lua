@@ -32,3 +32,4 @@ local batch_record = KEYS[29] -- prefix of what is kept of a batch, see docs/int
 local batch_guests = KEYS[30] -- hash, id of an open job here -> its batch in another queue: queue|batch
 local batch_outbox = KEYS[31] -- hash, queue|batch|id -> the end of that job here, until its batch has it
 local awaiting = KEYS[32] -- sorted set, jobs that wait for others to end, score = since when in ms
+local groups = KEYS[33] -- prefix of the keys of groups, see docs/internals/groups.md

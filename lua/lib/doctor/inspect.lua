@@ -4,18 +4,18 @@
 -- A claim of a client of the pattern is written in two steps and looked after by the sweep: it is no fault.
 -- Needs: keys, now.
 local longest_claim = 365 * 86400000
-local status_in = { pending = 'pending', prioritized = 'pending', scheduled = 'scheduled', claims = 'processing',
+local status_in = { pending = 'pending', prioritized = 'pending', group = 'pending', scheduled = 'scheduled', claims = 'processing',
   processing = 'processing', dead = 'failed' }
 
 local function inspect(id, pending_times, processing_times)
   local at = { id = id, key = job .. id, places = {} }
   local hash = redis.pcall('HMGET', at.key, 'status', 'payload', 'claim_token', 'priority', 'rank', 'due_at_ms',
-    'failed_at_ms')
+    'failed_at_ms', 'group')
   if hash.err then
     at.other = redis.call('TYPE', at.key).ok
   else
     at.status, at.payload, at.token, at.priority = hash[1], hash[2], hash[3], hash[4]
-    at.rank, at.due, at.failed_at = hash[5], hash[6], hash[7]
+    at.rank, at.due, at.failed_at, at.group = hash[5], hash[6], hash[7], hash[8]
     at.hash = at.status or at.payload or redis.call('EXISTS', at.key) == 1
     at.ttl = at.hash and redis.call('PTTL', at.key)
   end
@@ -26,9 +26,11 @@ local function inspect(id, pending_times, processing_times)
     end
   end
   stands('claims', at.expiry and 1 or 0)
+  at.lacks_slot = at.expiry and at.group and not redis.call('ZSCORE', groups .. 'running:' .. at.group, id)
   stands('prioritized', redis.call('ZSCORE', prioritized, id) and 1 or 0)
   stands('scheduled', redis.call('ZSCORE', scheduled, id) and 1 or 0)
   stands('dead', redis.call('ZSCORE', dead, id) and 1 or 0)
+  stands('group', at.group and redis.call('ZSCORE', groups .. 'waiting:' .. at.group, id) and 1 or 0)
   stands('pending', pending_times)
   stands('processing', processing_times)
   return at
@@ -69,6 +71,8 @@ local function fault_of(at)
     return 'token', 'a claim token', 'none, since it is in ' .. place
   elseif place == 'claims' and at.expiry > now + longest_claim then
     return 'claim', 'an expiry that never comes', 'an expiry'
+  elseif at.lacks_slot then
+    return 'slot', 'none in its group', 'a slot, since it is claimed'
   elseif at.ttl >= 0 then
     return 'lifetime', 'expires in ' .. at.ttl .. ' ms', 'no expiry, since it is in ' .. place
   end

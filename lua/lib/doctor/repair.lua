@@ -9,6 +9,9 @@ local function leave_places(at, but)
       redis.call('ZREM', set, at.id)
     end
   end
+  if at.group and but ~= 'group' then
+    redis.call('ZREM', groups .. 'waiting:' .. at.group, at.id)
+  end
   for _, place in ipairs(at.places) do -- asked first, since LREM is O(length of the list)
     if place == 'pending' or place == 'processing' then
       redis.call('LREM', place == 'pending' and pending or processing, 0, at.id)
@@ -20,6 +23,9 @@ end
 local function stand_claimed(at, visibility)
   redis.call('HSET', at.key, 'status', 'processing')
   redis.call('ZADD', claims, now + visibility, at.id)
+  if at.group then
+    redis.call('ZADD', groups .. 'running:' .. at.group, now_text, at.id)
+  end
 end
 
 local function stand_dead(at, found)
@@ -49,6 +55,9 @@ local function lay_ghost(at)
 end
 
 local function repair(at, found, visibility)
+  if at.group then
+    touch(at.group) -- its slots are for lua/doctor/groups.lua to recount
+  end
   if not at.hash then
     return lay_ghost(at)
   elseif at.status == 'completed' or at.status == 'cancelled' then
@@ -71,6 +80,9 @@ local function repair(at, found, visibility)
     stand_dead(at, found)
   elseif place == 'scheduled' then
     to_later(at.id, tonumber(at.due) or now)
+  elseif at.group and (place == 'front' or place == 'group' or place == 'pending' or place == 'prioritized') then
+    leave_places(at)
+    to_front(at.id, at.priority, at.rank, at.group)
   elseif place == 'prioritized' or place == 'front' and at.priority then
     to_front(at.id, at.priority or 0, at.rank)
   else

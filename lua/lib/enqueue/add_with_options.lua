@@ -2,9 +2,12 @@
 -- expires_first(id, options): the ms until the start of a new job that would have expired by then; nil where all is well.
 -- What a repeat asks for was in order when it was first asked for.
 -- add_with_options(id, name, payload, options): adds one job. Answers nil where it is new or repeated, else exists | kept |
--- replace, the id that stands, and its name. Needs: see those that it includes; write_job; the batch's plain and added.
+-- replace, the id that stands, and its name; or full | group_full, how many may wait, and the group. Needs: see those that it includes;
+-- write_job; the batch's plain, added and max_pending.
 --@include lib/core/rank
 --@include lib/enqueue/unique
+--@include lib/group/place
+--@include lib/group/join
 --@include lib/place/remove_waiting
 --@include lib/enqueue/options
 --@include lib/place/place_new
@@ -40,16 +43,41 @@ local function conflict(id, name, payload, options)
   return verdict, owner, owner_name
 end
 
+-- How many more may wait; nil without a bound.
+local room
+if max_pending then
+  room = max_pending - redis.call('LLEN', pending) - redis.call('ZCARD', prioritized) - redis.call('ZCARD', scheduled)
+    - (tonumber(redis.call('HGET', group_keys.settings, 'waiting') or nil) or 0)
+end
+
+local function fullness(options)
+  if room and room <= added then
+    return 'full', string.format('%d', max_pending)
+  end
+  local group = options and options.group
+  local most = group and read_group(group).max_pending
+  if most and redis.call('ZCARD', groups .. 'waiting:' .. group) >= most then
+    return 'group_full', string.format('%d', most), group
+  end
+end
+
 local function add_with_options(id, name, payload, options)
   local verdict, standing, standing_name = conflict(id, name, payload, options)
   if verdict then
     return verdict ~= 'repeated' and verdict or nil, standing, standing_name
+  end
+  local full, most, full_group = fullness(options)
+  if full then
+    return full, most, full_group
   end
   write_job(id, name, payload)
   added = added + 1
   if options then
     write_options(job .. id, options)
     own_unique(id, options)
+    if options.group then
+      touch(options.group)
+    end
     if not (options.batch or options.after) or follow(id, options) then
       place_new(id, options)
     end

@@ -9,6 +9,7 @@ local function write_options(key, options)
   end
   add('priority', options.priority)
   add('cost', options.cost)
+  add('group', options.group)
   add('max_attempts', options.max_attempts)
   add('max_crashes', options.max_crashes)
   add('expires_at_ms', options.expires_in_ms and now + options.expires_in_ms)

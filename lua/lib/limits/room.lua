@@ -1,20 +1,23 @@
 -- The limits of a queue, read once in a claim. They are fields of settings, so a queue without limits never comes here.
 -- room_for(count): how many of count jobs may start now; ms until the next may, nil where time alone frees nothing.
--- charge(ids): takes what the jobs cost from the rate; jobs that cost more than is left are put back to the front.
+-- pay(cost): takes the cost of one job from the rate; false where that much is not there yet.
+-- charge(ids, bytes): pays for jobs; those beyond the bytes of the claim, or the rate, are put back to the front.
+-- wait_for_rate(): writes what was paid; answers the ms until the rate lets another job start.
 -- The rate is GCRA: one number, the theoretical arrival time (tat) in microseconds of the server. A burst of n lets n jobs
 -- start at once; then one starts every interval. An idle time earns no more than the burst, since tat is never below now.
--- Needs: job, pending, prioritized, claims, settings, now, time, most_bytes, full.
-local max_running, interval, burst, tat, rests_until = unpack(redis.call('HMGET', settings, 'max_running',
-  'rate_interval_us', 'rate_burst', 'rate_tat_us', 'rests_until_ms'))
+-- paused, has_groups: of the same settings. Needs: job, pending, prioritized, claims, settings, now, time, most_bytes, full.
+local paused, has_groups, max_running, interval, burst, tat, rests_until = unpack(redis.call('HMGET', settings,
+  'paused_at_ms', 'has_groups', 'max_running', 'rate_interval_us', 'rate_burst', 'rate_tat_us', 'rests_until_ms'))
 max_running, interval, burst = tonumber(max_running or nil), tonumber(interval or nil), tonumber(burst or nil)
 rests_until = tonumber(rests_until or nil) or 0
 local now_us = tonumber(time[1]) * 1e6 + tonumber(time[2])
 tat = math.max(tonumber(tat or nil) or 0, now_us)
 local limited = max_running ~= nil or interval ~= nil or rests_until > now
+local units, spent, unpaid_wait = 0, 0, nil
 
 -- Ms until so many units of the rate are there.
-local function ms_until(units)
-  return math.max(1, math.ceil((tat + units * interval - burst * interval - now_us) / 1000))
+local function ms_until(needed)
+  return math.max(1, math.ceil((tat + needed * interval - burst * interval - now_us) / 1000))
 end
 
 local function room_for(count)
@@ -27,14 +30,27 @@ local function room_for(count)
   if not interval or count == 0 then
     return count, nil
   end
-  local units = math.floor((now_us + burst * interval - tat) / interval + 1e-6)
+  units = math.floor((now_us + burst * interval - tat) / interval + 1e-6)
   if units < 1 then
     return 0, ms_until(1)
   end
   return math.min(count, units), units <= count and ms_until(units + 1) or nil
 end
 
-local function put_back(ids, from)
+local function pay(cost)
+  if not interval then
+    return true
+  end
+  cost = math.min(cost, burst)
+  if spent + cost > units then
+    unpaid_wait = ms_until(spent + cost)
+    return false
+  end
+  spent = spent + cost
+  return true
+end
+
+local function give_back(ids, from)
   for i = #ids, from, -1 do
     local rank = redis.call('HGET', job .. ids[i], 'rank')
     if rank then
@@ -46,37 +62,28 @@ local function put_back(ids, from)
   end
 end
 
--- What exceeds the bytes of the claim goes back before it is paid for.
-local function leave_beyond_bytes(ids)
-  local taken = 0
+-- A job that exceeds the bytes of the claim goes back before it is paid for. The first of a claim is never too large.
+local function charge(ids, bytes)
+  if not interval then
+    return
+  end
+  local is_first = bytes == nil
+  bytes = bytes or 0
   for i, id in ipairs(ids) do
-    taken = taken + (tonumber(redis.pcall('HSTRLEN', job .. id, 'payload')) or 0)
-    if taken > most_bytes and i > 1 then
-      put_back(ids, i)
-      full = true
-      return
+    bytes = bytes + (tonumber(redis.pcall('HSTRLEN', job .. id, 'payload')) or 0)
+    full = full or bytes > most_bytes and not (is_first and i == 1)
+    local asked = redis.pcall('HGET', job .. id, 'cost')
+    if full or not pay(type(asked) == 'string' and tonumber(asked) or 1) then
+      return give_back(ids, i)
     end
   end
 end
 
-local function charge(ids)
-  if not interval or #ids == 0 then
-    return nil
-  end
-  leave_beyond_bytes(ids)
-  local units, spent = math.floor((now_us + burst * interval - tat) / interval + 1e-6), 0
-  local wait
-  for i, id in ipairs(ids) do
-    local asked = redis.pcall('HGET', job .. id, 'cost')
-    local cost = math.min(type(asked) == 'string' and tonumber(asked) or 1, burst)
-    if spent + cost > units then
-      put_back(ids, i)
-      wait = ms_until(spent + cost)
-      break
-    end
-    spent = spent + cost
+local function wait_for_rate()
+  if not interval or spent == 0 then
+    return unpaid_wait
   end
   tat = tat + spent * interval
   redis.call('HSET', settings, 'rate_tat_us', string.format('%.0f', tat))
-  return wait or ms_until(1)
+  return unpaid_wait or ms_until(1)
 end

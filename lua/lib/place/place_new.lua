@@ -1,12 +1,14 @@
 -- place_new(id, options): puts a job that an enqueue has written where it waits: into scheduled until its start, else into
 -- prioritized or, with the rest of the batch, into pending.
--- Needs: job, prioritized, scheduled, now, next_rank; the batch's plain and claimable.
+-- Needs: lib/group/join, job, prioritized, scheduled, now, next_rank; the batch's plain and claimable.
 local function place_new(id, options)
   local due = options.run_at_ms or options.delay_ms and now + options.delay_ms
   if due and due > now then
     redis.call('HSET', job .. id, 'status', 'scheduled', 'due_at_ms', due)
     redis.call('ZADD', scheduled, due, id)
     claimable = claimable or redis.call('ZRANGE', scheduled, 0, 0)[1] == id
+  elseif options.group then
+    join_group(options.group, id, next_rank(options.priority))
   elseif options.priority then
     local rank = next_rank(options.priority)
     redis.call('HSET', job .. id, 'rank', rank)

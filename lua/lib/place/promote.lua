@@ -1,24 +1,31 @@
--- promote(limit): moves up to limit due jobs from scheduled to where they can be claimed; answers how many.
+-- promote(limit, rejoin): moves up to limit due jobs from scheduled to where they can be claimed; answers how many. rejoin: see
+-- lib/group/join; nil where the queue never saw a group.
 -- A job whose hash is gone goes along: its claim sets it aside with the reason.
--- Needs: job, pending, prioritized, scheduled, now, next_rank, read.
-local function promote(limit)
+-- Needs: job, pending, prioritized, scheduled, settings, now, next_rank, read.
+local function promote(limit, rejoin)
   local due = redis.call('ZRANGE', scheduled, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
   local plain, moved = {}, {}
   for i = 1, #due, 2 do
     local id, ready_at = due[i], due[i + 1]
     local key = job .. id
-    local status, priority = unpack(read(key, 'status', 'priority'))
-    if status then
-      redis.call('HSET', key, 'status', 'pending', 'ready_at_ms', ready_at)
-    end
-    if priority then
-      local rank = next_rank(priority)
-      redis.call('HSET', key, 'rank', rank)
-      redis.call('ZADD', prioritized, rank, id)
+    local status, priority, group = unpack(read(key, 'status', 'priority', 'group'))
+    if group and not rejoin then
+      redis.call('HSET', settings, 'has_groups', '1') -- a follow-up is the first of its group here: the next claim moves it
     else
-      plain[#plain + 1] = id
+      if status then
+        redis.call('HSET', key, 'status', 'pending', 'ready_at_ms', ready_at)
+      end
+      if group then
+        rejoin(group, id, priority)
+      elseif priority then
+        local rank = next_rank(priority)
+        redis.call('HSET', key, 'rank', rank)
+        redis.call('ZADD', prioritized, rank, id)
+      else
+        plain[#plain + 1] = id
+      end
+      moved[#moved + 1] = id
     end
-    moved[#moved + 1] = id
   end
   if #moved > 0 then
     redis.call('ZREM', scheduled, unpack(moved))

@@ -1,13 +1,16 @@
 -- Where a job goes that can be claimed again: to the back (a retry), to the front in its old place (a release, a
 -- reclaim), or to a later time. Each sets the status and wakes a worker where one is needed.
--- Needs: job, pending, prioritized, scheduled, wake, sequence, now, next_rank.
+-- A job with a group goes to its group's line instead.
+-- Needs: job, pending, prioritized, scheduled, wake, sequence, now, next_rank, lib/group/join.
 local function wake_one()
   redis.call('ZADD', wake, 0, '1')
 end
 
-local function to_back(id, priority)
+local function to_back(id, priority, group)
   redis.call('HSET', job .. id, 'status', 'pending', 'ready_at_ms', now)
-  if priority then
+  if group then
+    return rejoin_group(group, id, priority)
+  elseif priority then
     local rank = next_rank(priority)
     redis.call('HSET', job .. id, 'rank', rank)
     redis.call('ZADD', prioritized, rank, id)
@@ -17,9 +20,11 @@ local function to_back(id, priority)
   wake_one()
 end
 
-local function to_front(id, priority, rank)
+local function to_front(id, priority, rank, group)
   redis.call('HSET', job .. id, 'status', 'pending', 'ready_at_ms', now)
-  if priority then
+  if group then
+    return rejoin_group(group, id, priority, true)
+  elseif priority then
     redis.call('ZADD', prioritized, rank or next_rank(priority), id)
   else
     redis.call('RPUSH', pending, id)

@@ -10,8 +10,11 @@ end
 
 local function crash(id, what)
   local key = job .. id
-  local status, attempts, priority, rank, cancel, worker, crashes, interruptions, fence, held = unpack(read(key, 'status',
-    'attempts', 'priority', 'rank', 'cancel_requested_at_ms', 'worker', 'crashes', 'interruptions', 'fence', 'held'))
+  local status, attempts, priority, rank, cancel, worker, crashes, interruptions, fence, held, group = unpack(read(key, 'status',
+    'attempts', 'priority', 'rank', 'cancel_requested_at_ms', 'worker', 'crashes', 'interruptions', 'fence', 'held', 'group'))
+  if group then
+    free_slot(group, id)
+  end
   redis.call('HINCRBY', stats, 'reclaimed_total', 1)
   if not status then
     bury(id, 'The job hash is missing: it was deleted or has expired.')
@@ -47,7 +50,7 @@ local function crash(id, what)
       redis.call('HSET', key, 'last_chance', '1')
     end
   end
-  to_front(id, priority, rank)
+  to_front(id, priority, rank, group)
   emit(id, 'reclaimed')
   return 'pending'
 end

@@ -1,6 +1,6 @@
 -- How a job ends other than completed: as a dead letter, or cancelled. Each clears the claim token, frees the unique
 -- key if the job still owns it, counts and publishes.
--- Needs: keys, retention, now, now_text, add_to_history, emit, read.
+-- Needs: keys, retention, now, now_text, add_to_history, emit, read, lib/group/place.
 --@include lib/settle/lifetime
 --@include lib/retention/trim_dead_letters
 --@include lib/batch/job_ended
@@ -12,7 +12,7 @@ end
 
 local function bury(id, reason)
   local key = job .. id
-  local unique_key, payload, batch, dependents = unpack(read(key, 'unique', 'payload', 'batch', 'dependents'))
+  local unique_key, payload, batch, dependents, group = unpack(read(key, 'unique', 'payload', 'batch', 'dependents', 'group'))
   if not payload then
     redis.call('HINCRBY', stats, 'broken_total', 1)
   end
@@ -20,6 +20,9 @@ local function bury(id, reason)
     'last_error', reason, 'last_error_at_ms', now)
   redis.call('PERSIST', key)
   redis.call('ZADD', dead, now, id)
+  if group then
+    hold_group(group, id, true)
+  end
   add_to_history(failed, { id }, failed_history)
   free_unique(id, unique_key)
   redis.call('HINCRBY', stats, 'failed_total', 1)

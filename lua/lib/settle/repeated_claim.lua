@@ -1,7 +1,8 @@
 -- Hands over again what the claim with this token brought, as far as it is still claimed by it: from the memory of the batch,
 -- which is the token, then a line for each id, with the verdict behind a tab where there is one. What exceeds the bytes goes back.
 -- No function, since that would bind what it needs: read, hand_over, full, job, pending, prioritized, claims, wake, batch, now_text,
--- token, last, bytes, most_bytes.
+-- settings, groups, token, last, bytes, most_bytes.
+--@include lib/limits/refund
 local handed, beyond = { token }, {}
 for line, id, verdict in string.gmatch(last, '\n(([^\n\t]+)\t?([^\n]*))') do
   local current, name, payload, attempts, fence, enqueued_at, options, held = unpack(read(job .. id,
@@ -17,6 +18,14 @@ for line, id, verdict in string.gmatch(last, '\n(([^\n\t]+)\t?([^\n]*))') do
     end
   end
 end
+-- A job of a group goes back to its place in the line; the next claim places the group anew, since its gate is open.
+local function to_group(id, group)
+  redis.call('ZREM', groups .. 'running:' .. group, id)
+  redis.call('ZADD', groups .. 'waiting:' .. group, redis.call('HGET', job .. id, 'rank') or 0, id)
+  redis.call('ZADD', groups .. 'gated', now_text, group)
+  refund(groups .. 'state:' .. group, id, groups .. 'settings')
+end
+
 -- The job claimed first must be claimed first again, so it is put to the front last. Its attempt was never begun.
 for i = #beyond, 1, -1 do
   local id, verdict, attempts = unpack(beyond[i])
@@ -24,8 +33,11 @@ for i = #beyond, 1, -1 do
   redis.call('HSET', job .. id, 'status', 'pending', 'claim_token', '', 'claimed_at_ms', '0', 'ready_at_ms', now_text,
     'attempts', string.format('%d', math.max(0, attempts - (began and 1 or 0))))
   redis.call('ZREM', claims, id)
-  local priority, rank = unpack(read(job .. id, 'priority', 'rank'))
-  if priority and rank then
+  local priority, rank, group = unpack(read(job .. id, 'priority', 'rank', 'group'))
+  refund(settings, id)
+  if group then
+    to_group(id, group)
+  elseif priority and rank then
     redis.call('ZADD', prioritized, rank, id)
   else
     redis.call('RPUSH', pending, id)

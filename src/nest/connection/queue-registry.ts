@@ -14,6 +14,7 @@ export interface OwnQueueOptions extends QueueLimits {
   concurrency?: number;
   prefetch?: number;
   visibilityMs?: number;
+  maxPending?: number;
 }
 
 /** Who wants to know of queues. */
@@ -108,8 +109,8 @@ export class QueueRegistry {
 
   private optionsOf(name: string): QueueOptions {
     const { concurrency: _concurrency, prefetch: _prefetch, ...settings } = this.settings.queues[name] ?? {};
-    const { visibilityMs, maxRunning, rateLimit } = this.own.get(name) ?? {};
-    const own = given({ visibilityMs, maxRunning, rateLimit });
+    const { visibilityMs, maxRunning, rateLimit, groups, maxPending } = this.own.get(name) ?? {};
+    const own = given({ visibilityMs, maxRunning, rateLimit, groups, maxPending });
     return { ...this.settings.queueDefaults, ...own, ...settings };
   }
 }

@@ -5,7 +5,7 @@ import { checkOptions } from '../../queue/model/validate-options.js';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import { InvalidOptionError } from '../../queue/model/errors.js';
 import { checkJobName, checkQueueName, show } from '../../queue/model/names.js';
-import { duration, limitFields } from '../../queue/model/queue-options.js';
+import { duration, limitFields, maxPendingField } from '../../queue/model/queue-options.js';
 import { checked as checkedBySchema } from '../../worker/handlers/schema-handler.js';
 import { handlerOptionFields, slotFields } from '../../worker/handlers/handler-options.js';
 import { handlerDefaults } from '../../worker/handlers/define-handler.js';
@@ -16,7 +16,15 @@ import { HandlerExplorer, type FoundHandler } from './handler-explorer.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
 import { resolveThread } from './thread-option.js';
 
-const QUEUE_OPTIONS = ['concurrency', 'prefetch', 'visibilityMs', 'maxRunning', 'rateLimit'] as const;
+const QUEUE_OPTIONS = [
+  'concurrency',
+  'prefetch',
+  'visibilityMs',
+  'maxRunning',
+  'rateLimit',
+  'groups',
+  'maxPending',
+] as const;
 
 const optionsSchema = z.strictObject(
   {
@@ -24,6 +32,7 @@ const optionsSchema = z.strictObject(
     queue: z.string({ error: "expected a queue's name" }).optional(),
     ...slotFields,
     ...limitFields,
+    maxPending: maxPendingField,
     visibilityMs: duration(100).optional(),
     thread: z.unknown().optional(),
   },
@@ -130,6 +139,8 @@ export class HandlerRegistry {
       visibilityMs: _visibilityMs,
       maxRunning: _maxRunning,
       rateLimit: _rateLimit,
+      groups: _groups,
+      maxPending: _maxPending,
       thread: _thread,
       ...handlerOptions
     } = checked;
@@ -186,9 +197,10 @@ export class HandlerRegistry {
       );
     }
     if (!shared) {
-      const { thread, prefetch, visibilityMs, maxRunning, rateLimit } = found.options;
+      const { thread, prefetch, visibilityMs, maxRunning, rateLimit, groups, maxPending } = found.options;
       const { concurrency = thread === undefined ? undefined : availableParallelism() } = found.options;
-      this.queues.configure(queue, { concurrency, prefetch, visibilityMs, maxRunning, rateLimit });
+      const limits = { maxRunning, rateLimit, groups, maxPending };
+      this.queues.configure(queue, { concurrency, prefetch, visibilityMs, ...limits });
     }
     this.queues.queue(queue);
   }

@@ -10,6 +10,8 @@ const HANDLER_METADATA = 'nest-job-queue:handlers';
 
 /** Options of a handler. They hold for its jobs where the enqueue did not say otherwise. */
 export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
+  /** How many jobs may wait in its queue before an enqueue of this process is refused. Default: without a limit. */
+  maxPending?: number;
   /** The queue whose jobs it runs. Default: the definition's, else one of its own, named as the job. */
   queue?: string;
   /** How many of its jobs this process runs at once. Default 10. In a shared queue: an option of the queue, in `forRoot`. */

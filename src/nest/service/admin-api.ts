@@ -2,6 +2,7 @@ import { clean } from '../../queue/operate/clean.js';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import type { JobRecord } from '../../queue/model/job.js';
 import type { History } from '../../queue/operate/history.js';
+import type { Groups } from '../../queue/operate/groups.js';
 import type { Limits } from '../../queue/operate/limits.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { purge } from '../../queue/operate/purge.js';
@@ -115,6 +116,16 @@ export abstract class AdminApi {
    */
   history(job: string | JobDefinition): History {
     return this.target(job, undefined).history;
+  }
+
+  /**
+   * Returns the groups of a queue, to be read, and to be limited, paused and cleaned one by one.
+   *
+   * @param job a definition, a job's name, or the name of the queue
+   * @example await jobs.groups('email').set('tenant-42', { weight: 3 });
+   */
+  groups(job: string | JobDefinition): Groups {
+    return this.target(job, undefined).groups;
   }
 
   protected abstract target(job: string | JobDefinition, queue: string | undefined): JobQueue;

@@ -54,6 +54,12 @@ export class DoctorCalls {
     );
   }
 
+  groups(names: readonly string[], mend: boolean): ScriptCall<Fault[]> {
+    return this.call('doctorGroups', [mend ? '1' : '0', ...names], (reply) =>
+      rowsOf(reply as string[], 3).map(([name, found, expected]) => faultOf(name!, 'group', found!, expected!)),
+    );
+  }
+
   counters(mend: boolean, exclusive: boolean): ScriptCall<Fault[]> {
     return this.call('doctorCounters', [mend ? '1' : '0', COUNTED_LOOKS, exclusive ? '1' : '0'], (reply) =>
       rowsOf(reply as string[], 4).map(([counter, found, expected, mended]) => ({

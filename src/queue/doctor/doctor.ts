@@ -32,6 +32,7 @@ export class Doctor {
   /** Jobs that are in no sorted set, with their status: until they are seen in a list, they may be orphans. */
   private readonly strays = new Map<string, string>();
   private readonly suspects = new Set<string>();
+  private readonly groups = new Set<string>();
 
   constructor(
     private readonly queue: AuditedQueue,
@@ -48,6 +49,7 @@ export class Doctor {
     await this.lookAtSets();
     this.strays.forEach((_, id) => this.suspects.add(id));
     await this.judge([...this.suspects]);
+    await this.lookAtGroups();
     await this.lookAtUniqueKeys();
     const { mend, exclusive } = this.options;
     this.notes.add(await this.ask(this.scripts.counters(mend, exclusive)));
@@ -68,6 +70,7 @@ export class Doctor {
         await this.lookAtSlices(
           keys.filter((key) => key.startsWith(jobPrefix)).map((key) => key.slice(jobPrefix.length)),
         );
+        this.noteGroups(keys);
         await this.lookAtBatches(keys.filter((key) => key.startsWith(`${base}batch:`)));
         await this.lookAtRecords(keys.filter((key) => key.startsWith(this.keys.batchRecordPrefix)));
         cursor = next;
@@ -159,6 +162,20 @@ export class Doctor {
       }
       cursor = next;
     } while (cursor !== '0');
+  }
+
+  /** Groups are known by the keys of what they hold. */
+  private noteGroups(keys: readonly string[]): void {
+    for (const kind of ['waiting:', 'running:', 'state:']) {
+      const prefix = this.keys.groupsPrefix + kind;
+      keys.filter((key) => key.startsWith(prefix)).forEach((key) => this.groups.add(key.slice(prefix.length)));
+    }
+  }
+
+  private async lookAtGroups(): Promise<void> {
+    for (const slice of slicesOf([...this.groups])) {
+      this.notes.add(await this.ask(this.scripts.groups(slice, this.options.mend)));
+    }
   }
 
   /** Each is one command, which decides by itself. */

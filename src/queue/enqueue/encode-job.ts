@@ -6,6 +6,7 @@ import { InvalidOptionError } from '../model/errors.js';
 import { metadataSchema, type JobMetadata } from '../model/metadata.js';
 import { randomId } from '../model/random-id.js';
 import { encodeJson } from '../model/encode-json.js';
+import { groupName } from '../model/group.js';
 import { checkJobId, checkJobName, SCHEDULE_PREFIX, show } from '../model/names.js';
 import { duration, durabilitySchema, timerDuration, wholeNumber, type Durability } from '../model/queue-options.js';
 import { runAtSchema } from '../model/run-at.js';
@@ -22,6 +23,11 @@ export interface JobRules {
   backoff?: StoredBackoff;
   /** How long one attempt may run, in ms. Default: the handler's, else without a limit. */
   timeoutMs?: number;
+  /**
+   * Whose job it is: a tenant, a customer, a file. Groups take fair turns, and have limits of their own. Default: none; the jobs
+   * without a group are one group.
+   */
+  group?: string;
   /** Whether the handler's result is stored. Default: the handler's, else true. */
   keepResult?: boolean;
   /** How long the completed or cancelled job can be read, in ms. Default: the handler's, else the queue's. */
@@ -120,6 +126,7 @@ const enqueueOptionsSchema = z.strictObject(
     cost: optional(wholeNumber(1, 1_000_000)),
     after: optional(afterSchema),
     batch: z.string().optional(),
+    group: groupName.optional(),
   },
   { error: 'expected an object of enqueue options' },
 );
@@ -205,6 +212,7 @@ function encodeOptions(options: EnqueueOptions): string {
     run_at_ms: options.runAt === undefined ? undefined : Math.round(Number(options.runAt)),
     priority: options.priority || undefined,
     cost: options.cost === 1 ? undefined : options.cost,
+    group: options.group,
     max_attempts: options.maxAttempts,
     max_crashes: options.maxCrashes,
     expires_in_ms: options.expiresInMs,
@@ -220,7 +228,7 @@ function encodeOptions(options: EnqueueOptions): string {
 }
 
 function encodeWorkerOptions(options: EnqueueOptions): string | undefined {
-  const { maxAttempts, backoff, timeoutMs, keepResult, resultTtlMs } = options;
+  const { maxAttempts, backoff, timeoutMs, keepResult, resultTtlMs, group } = options;
   const metadata = Object.keys(options.metadata ?? {}).length > 0 ? options.metadata : undefined;
   const delayMs = options.delayMs || undefined;
   const runAtMs = options.runAt === undefined ? undefined : Math.round(Number(options.runAt));
@@ -234,6 +242,7 @@ function encodeWorkerOptions(options: EnqueueOptions): string | undefined {
     runAtMs,
     metadata,
     guest: options.batch?.includes('|') || undefined,
+    group,
   });
   return asked === '{}' ? undefined : asked;
 }

@@ -1,3 +1,4 @@
+import { QueueFullError } from '../model/errors.js';
 import { durableEnqueuer, requireReplicas } from './durable-batcher.js';
 import { answersOfAll } from './bulk-result.js';
 import { faultOf, EnqueueRejected, type EnqueueAnswer, type EncodedJob } from '../store/enqueue-call.js';
@@ -35,6 +36,7 @@ export class Producer {
     } catch (error) {
       throw explained(error, () => 'enqueue');
     }
+    refuseFull(this.queue.name, [answer]);
     const handle = this.handleOf<Result>(job, answer, source);
     if (answer.replication) {
       requireReplicas(this.queue, [handle], [answer]);
@@ -51,6 +53,7 @@ export class Producer {
       }
     }
     const answers = answersOfAll(this.queue.name, jobs, outcomes);
+    refuseFull(this.queue.name, answers);
     const handles = jobs.map((job, i) => this.handleOf(job, answers[i]!, source));
     if (enqueuers.replica) {
       requireReplicas(this.queue, handles, answers);
@@ -114,6 +117,18 @@ export class Producer {
       endsInTime: this.queue.limit.timeoutMs <= options.enqueueTimeoutMs,
     });
     return { memory, prepare };
+  }
+}
+
+/** @throws QueueFullError where some of the jobs were not added */
+function refuseFull(queue: string, answers: readonly EnqueueAnswer[]): void {
+  const full = answers.find((answer) => answer.full)?.full;
+  if (full) {
+    const items = answers.map(({ id, outcome, full: isRefused }) => ({
+      id,
+      outcome: isRefused ? ('not-sent' as const) : outcome,
+    }));
+    throw new QueueFullError(queue, full.group, full.limit, items);
   }
 }
 

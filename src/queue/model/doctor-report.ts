@@ -11,9 +11,22 @@
  * - `unique`: a unique key that no job will free
  * - `counter`: a counter that is no number, or lower than what can be seen; with `exclusive` counters that contradict each other
  * - `batch`: the memory of a claim, without an expiry
+ * - `slot`: a claimed job that holds no slot of its group
+ * - `group`: a group with slots that no claim holds, in a wrong place, or held by a job that is gone
  */
 export type DoctorKind =
-  'orphan' | 'ghost' | 'double' | 'status' | 'token' | 'claim' | 'lifetime' | 'unique' | 'counter' | 'batch';
+  | 'orphan'
+  | 'ghost'
+  | 'double'
+  | 'status'
+  | 'token'
+  | 'claim'
+  | 'lifetime'
+  | 'unique'
+  | 'counter'
+  | 'batch'
+  | 'slot'
+  | 'group';
 
 /** How a queue is audited. */
 export interface DoctorOptions {

@@ -87,6 +87,30 @@ export class EnqueueError extends JobQueueError {
   }
 }
 
+/**
+ * Too many jobs wait in the queue, or in the group, and the job was not added. Of many jobs, those that fitted were added:
+ * `items` says so for each. Slow down, or add it later.
+ *
+ * @example if (error instanceof QueueFullError) response.status(429);
+ */
+export class QueueFullError extends JobQueueError {
+  constructor(
+    readonly queue: string,
+    /** The group that is full; undefined where the queue is. */
+    readonly group: string | undefined,
+    /** How many jobs may wait: `maxPending`. */
+    readonly limit: number,
+    /** One for each job of the call, in their order; `not-sent` for one that was refused. */
+    readonly items: readonly EnqueueItem[],
+  ) {
+    const place = group === undefined ? `Queue "${queue}"` : `Group "${group}" of queue "${queue}"`;
+    super(
+      `${place} is full: expected fewer than ${limit} waiting jobs (maxPending). ` +
+        `${items.filter(({ outcome }) => outcome === 'not-sent').length} of ${items.length} jobs were not added. Add them later.`,
+    );
+  }
+}
+
 /** The claim that an operation was made under is no longer the current one; the operation changed nothing. */
 export class ClaimLostError extends JobQueueError {
   constructor(readonly jobId: string) {

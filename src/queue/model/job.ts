@@ -20,6 +20,7 @@ export interface WorkerOptions {
   guest?: boolean;
   /** Of a follow-up: the id of the batch whose members have ended. */
   batch?: string;
+  group?: string;
 }
 
 /** A job as a claim hands it out. The token fences every settle, extend, progress and log of this claim. */
@@ -109,6 +110,8 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   /** How often its handler threw a RateLimitedError. Absent where it never did. */
   rateLimited?: number;
   priority: number;
+  /** The group that it takes turns with. Absent: none. */
+  group?: string;
   /** What its enqueue gave along; absent where nothing. */
   metadata?: JobMetadata;
   /** The schedule whose tick, or `runNow`, enqueued it. */

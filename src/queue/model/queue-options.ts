@@ -44,10 +44,31 @@ export interface QueueLimits {
   maxRunning?: number;
   /** How many jobs start in a period. Absent: without a limit. */
   rateLimit?: RateLimit;
+  /** What holds for each group of the queue that has no limits of its own. */
+  groups?: GroupsOptions;
 }
 
-/** The limits of a queue, wherever they are set. */
-export const limitFields = {
+/** The limits of one group, which hold for all workers of the fleet together. */
+export interface GroupLimits {
+  /** How many of its jobs run at once. With 1 they run in their order. Absent: without a limit. */
+  maxRunning?: number;
+  /** How many of its jobs start in a period. Absent: without a limit. */
+  rateLimit?: RateLimit;
+  /** How many turns it gets, against those of other groups: 1 to 1,000. Default 1. */
+  weight?: number;
+  /** How many of its jobs may wait before an enqueue is refused with a QueueFullError. Absent: without a limit. */
+  maxPending?: number;
+  /** With `maxRunning: 1`: whether the group goes on behind a dead letter, or waits until it is redriven or removed. Default `skip`. */
+  onDeadHead?: 'skip' | 'hold';
+}
+
+/** The limits of each group of a queue. */
+export interface GroupsOptions extends GroupLimits {
+  /** The weight of the jobs without a group, which take turns as one group. Default 1. */
+  ungroupedWeight?: number;
+}
+
+const maxRunningAndRate = {
   maxRunning: wholeNumber(1, 1_000_000).optional(),
   rateLimit: z
     .strictObject(
@@ -57,6 +78,28 @@ export const limitFields = {
         burst: wholeNumber(1, 1_000_000).optional(),
       },
       { error: 'expected { limit, periodMs, burst? }' },
+    )
+    .optional(),
+};
+
+/** How many jobs may wait in a queue or a group. */
+export const maxPendingField = wholeNumber(1, 1_000_000_000).optional();
+
+/** The limits of one group. */
+export const groupLimitFields = {
+  ...maxRunningAndRate,
+  weight: wholeNumber(1, 1_000).optional(),
+  maxPending: maxPendingField,
+  onDeadHead: z.enum(['skip', 'hold'], { error: "expected 'skip' or 'hold'" }).optional(),
+};
+
+/** The limits of a queue, wherever they are set. */
+export const limitFields = {
+  ...maxRunningAndRate,
+  groups: z
+    .strictObject(
+      { ...groupLimitFields, ungroupedWeight: wholeNumber(1, 1_000).optional() },
+      { error: 'expected { maxRunning?, rateLimit?, weight?, maxPending?, onDeadHead?, ungroupedWeight? }' },
     )
     .optional(),
 };
@@ -116,6 +159,13 @@ export interface QueueOptions {
   maxRunning?: number;
   /** How many jobs of the queue start in a period, over all workers of the fleet. Default: without a limit. */
   rateLimit?: RateLimit;
+  /** What holds for each group of jobs that take turns. Default: weight 1, without limits. */
+  groups?: GroupsOptions;
+  /**
+   * How many jobs may wait in the queue before an enqueue of this process is refused with a QueueFullError; those that wait for
+   * their time count too. Default: without a limit.
+   */
+  maxPending?: number;
   /** What every key begins with. Default `queue`. */
   prefix?: string;
   /** Wraps the name in braces so that a queue is one slot. Default: only on a Redis Cluster. */
@@ -123,9 +173,9 @@ export interface QueueOptions {
 }
 
 export type ResolvedQueueOptions = Required<
-  Omit<QueueOptions, 'hashTag' | 'backoff' | 'maxRunning' | 'rateLimit'>
+  Omit<QueueOptions, 'hashTag' | 'backoff' | 'maxRunning' | 'rateLimit' | 'groups' | 'maxPending'>
 > &
-  Pick<QueueOptions, 'hashTag' | 'backoff' | 'maxRunning' | 'rateLimit'>;
+  Pick<QueueOptions, 'hashTag' | 'backoff' | 'maxRunning' | 'rateLimit' | 'groups' | 'maxPending'>;
 
 /** The fields of QueueOptions, each with its bounds and default, to be used in the schemas of forRoot and others. */
 export const queueOptionFields = {
@@ -152,6 +202,7 @@ export const queueOptionFields = {
   durabilityTimeoutMs: wholeNumber(1, 3_600_000, ' ms').default(1_000),
   history: z.boolean({ error: 'expected true or false' }).default(true),
   ...limitFields,
+  maxPending: maxPendingField,
   prefix: z
     .string({ error: 'expected text' })
     .regex(/^[\w.:-]{1,64}$/, 'expected 1 to 64 of A-Z a-z 0-9 _ . : -')

@@ -39,7 +39,7 @@ export async function clean(
   checkMs('olderThanMs', olderThanMs, 0, YEAR_MS);
   checkCount('limit', limit, 1, Number.MAX_SAFE_INTEGER);
   let total = 0;
-  for (const place of status === 'pending' ? (['prioritized', 'pending'] as const) : [status]) {
+  for (const place of status === 'pending' ? (['prioritized', 'pending', 'grouped'] as const) : [status]) {
     let next: number | undefined = 0;
     while (next !== undefined && total < limit) {
       const most = Math.min(SLICE, limit - total);

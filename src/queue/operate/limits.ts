@@ -4,7 +4,7 @@ import { checkOptions } from '../model/validate-options.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { LimitsInForce } from '../store/store-calls.js';
 
-const limitsSchema = z.strictObject(limitFields, { error: 'expected { maxRunning?, rateLimit? }' });
+const limitsSchema = z.strictObject(limitFields, { error: 'expected { maxRunning?, rateLimit?, groups? }' });
 
 /**
  * The limits of a queue for the whole fleet, changed at run time. They outlive deploys, and win over those of `forRoot` and

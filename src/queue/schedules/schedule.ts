@@ -4,6 +4,7 @@ import { storedBackoffSchema } from '../model/backoff.js';
 import { checkOptions } from '../model/validate-options.js';
 import { isJobDefinition, type JobDefinition } from '../enqueue/define-job.js';
 import { InvalidOptionError } from '../model/errors.js';
+import { groupName } from '../model/group.js';
 import { show } from '../model/names.js';
 import {
   withScheduleUniqueKey,
@@ -59,6 +60,7 @@ const optionsSchema = z.strictObject(
     missedAfterMs: duration(0).default(60_000),
     overlap: z.boolean({ error: 'expected true or false' }).default(true),
     priority: wholeNumber(0, 1_000).optional(),
+    group: groupName.optional(),
     backoff: storedBackoffSchema.optional(),
     expiresInMs: duration(1).optional(),
     definition: z.custom<JobDefinition>(isJobDefinition, 'expected a definition of defineJob').optional(),

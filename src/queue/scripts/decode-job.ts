@@ -22,6 +22,7 @@ const workerOptionsSchema = z.looseObject({
   metadata: z.unknown().transform(readMetadata).optional(),
   batch: z.string().optional(),
   guest: z.boolean().optional(),
+  group: z.string().optional(),
 });
 
 function decodeWorkerOptions(value: unknown): WorkerOptions | undefined {
@@ -225,6 +226,7 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
     ...metadataField(hash.options),
     ...leftOutField(hash),
     ...(hash.worker !== undefined && { worker: hash.worker }),
+    ...(hash.group !== undefined && { group: hash.group }),
     ...(hash.schedule !== undefined && { schedule: hash.schedule }),
     ...(hash.last_error !== undefined && { lastError: hash.last_error }),
   });

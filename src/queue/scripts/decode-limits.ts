@@ -1,10 +1,11 @@
+import type { GroupsOptions } from '../model/queue-options.js';
 import type { LimitsInForce } from '../store/store-calls.js';
 
 export type LimitsReply = [now: string, ...values: (string | null)[]];
 
 /** Decodes the reply of `lua/queue/get-limits.lua`. */
 export function decodeLimits(reply: LimitsReply): LimitsInForce {
-  const [now, owner, maxRunning, limit, periodMs, burst, tatUs, restsUntil] = reply;
+  const [now, owner, maxRunning, limit, periodMs, burst, tatUs, restsUntil, ...ofGroups] = reply;
   const limits: LimitsInForce = { source: sourceOf(owner) };
   if (maxRunning) {
     limits.maxRunning = Number(maxRunning);
@@ -17,10 +18,27 @@ export function decodeLimits(reply: LimitsReply): LimitsInForce {
       limits.nextStartAt = new Date(Math.ceil(nextMs));
     }
   }
+  const groups = decodeGroupLimits(ofGroups);
+  if (Object.keys(groups).length > 0) {
+    limits.groups = groups;
+  }
   if (Number(restsUntil ?? 0) > Number(now)) {
     limits.restsUntil = new Date(Number(restsUntil));
   }
   return limits;
+}
+
+/** Decodes the settings of a group, or of all groups, in the order of `lua/group/set.lua`; of neither: '' or null. */
+export function decodeGroupLimits(values: readonly (string | null)[]): GroupsOptions {
+  const [maxRunning, limit, periodMs, burst, weight, maxPending, onDeadHead, ungroupedWeight] = values;
+  return {
+    ...(maxRunning && { maxRunning: Number(maxRunning) }),
+    ...(limit && { rateLimit: { limit: Number(limit), periodMs: Number(periodMs), burst: Number(burst) } }),
+    ...(weight && { weight: Number(weight) }),
+    ...(maxPending && { maxPending: Number(maxPending) }),
+    ...(onDeadHead && { onDeadHead: onDeadHead as 'skip' | 'hold' }),
+    ...(ungroupedWeight && { ungroupedWeight: Number(ungroupedWeight) }),
+  };
 }
 
 function sourceOf(owner: string | null | undefined): LimitsInForce['source'] {

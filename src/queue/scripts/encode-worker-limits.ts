@@ -1,5 +1,5 @@
 // What a worker announces of its limits, as text that the scripts read.
-import type { QueueLimits, ResolvedQueueOptions } from '../model/queue-options.js';
+import type { GroupsOptions, QueueLimits, RateLimit, ResolvedQueueOptions } from '../model/queue-options.js';
 
 /** As lua/lib/retention/announced_queue_limits.lua reads it. */
 export function limitsText(options: ResolvedQueueOptions): string {
@@ -20,7 +20,23 @@ export function limitsText(options: ResolvedQueueOptions): string {
 }
 
 /** As lua/queue/set-limits.lua takes them: '' where there is none. */
-export function limitArguments({ maxRunning, rateLimit }: QueueLimits): string[] {
+export function limitArguments({ maxRunning, rateLimit, groups = {} }: QueueLimits): string[] {
+  return [
+    ...runningAndRate(maxRunning, rateLimit),
+    ...groupArguments(groups),
+    String(groups.ungroupedWeight ?? ''),
+  ];
+}
+
+/** As lua/group/set.lua takes them: '' where there is none. */
+export function groupArguments({ maxRunning, rateLimit, weight, maxPending, onDeadHead }: GroupsOptions): string[] {
+  return [
+    ...runningAndRate(maxRunning, rateLimit),
+    ...[weight, maxPending, onDeadHead].map((value) => String(value ?? '')),
+  ];
+}
+
+function runningAndRate(maxRunning: number | undefined, rateLimit: RateLimit | undefined): string[] {
   const { limit, periodMs, burst = 1 } = rateLimit ?? {};
   const rate = limit === undefined ? ['', '', ''] : [limit, periodMs, burst];
   return [maxRunning ?? '', ...rate].map(String);
@@ -28,6 +44,6 @@ export function limitArguments({ maxRunning, rateLimit }: QueueLimits): string[]
 
 /** As lua/queue/register-worker.lua reads them; '' where the worker configures none. */
 export function configuredLimits(options: QueueLimits): string {
-  const configures = options.maxRunning !== undefined || options.rateLimit !== undefined;
+  const configures = [options.maxRunning, options.rateLimit, options.groups].some((limit) => limit !== undefined);
   return configures ? JSON.stringify(limitArguments(options)) : '';
 }

@@ -35,13 +35,14 @@ export class JobCalls {
 
   /** Its `decode` throws a EnqueueRejected where the script wrote nothing. */
   enqueue(jobs: readonly EncodedJob[]): ScriptCall<EnqueueAnswer[]> {
-    const plain = jobs.every(({ options }) => options === '');
+    const { maxPending } = this.options;
+    const plain = maxPending === undefined && jobs.every(({ options }) => options === '');
     return {
       script: 'jobEnqueue',
       keys: plain ? this.keys.forPlainEnqueue : this.keys.forEnqueue,
       args: plain
         ? plainArguments(jobs)
-        : jobs.flatMap(({ id, name, payload, options }) => [id, name, payload, options]),
+        : [...jobs.flatMap(({ id, name, payload, options }) => [id, name, payload, options]), ...cap(maxPending)],
       decode: (reply) => decodeEnqueue(jobs, (reply as (string | number)[] | null) ?? []),
     };
   }
@@ -133,6 +134,10 @@ export class JobCalls {
       },
     };
   }
+}
+
+function cap(maxPending: number | undefined): number[] {
+  return maxPending === undefined ? [] : [maxPending];
 }
 
 function plainArguments(jobs: readonly EncodedJob[]): ScriptArgument[] {

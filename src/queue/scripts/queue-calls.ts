@@ -19,6 +19,7 @@ import type { QueueKeys } from './queue-keys.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import type { CommandCall, ScriptArgument, ScriptCall } from '../redis/script-runner.js';
 import { call } from './script-call.js';
+import { GroupCalls } from './group-calls.js';
 import { ScheduleCalls } from './schedule-calls.js';
 
 /**
@@ -30,6 +31,7 @@ export class QueueCalls extends FleetCalls implements StoreCalls {
   readonly schedules: ScheduleCalls;
   readonly batches: BatchCalls;
   readonly history: HistoryCalls;
+  readonly groups = new GroupCalls(this.keys);
   readonly retention: readonly ScriptArgument[];
 
   constructor(keys: QueueKeys, options: ResolvedQueueOptions) {
@@ -211,7 +213,7 @@ export class QueueCalls extends FleetCalls implements StoreCalls {
   }
 
   /** Answers how many were deleted, and how many the next call passes over; undefined when no more are old. */
-  clean(place: JobStatus | 'prioritized', olderThanMs: number, limit: number, passed: number) {
+  clean(place: JobStatus | 'prioritized' | 'grouped', olderThanMs: number, limit: number, passed: number) {
     return call('queueClean', this.keys.standard, [place, olderThanMs, limit, passed], (reply) => {
       const [deleted, next] = (reply as number[]).map(Number);
       return { deleted: deleted!, next: next === -1 ? undefined : next };

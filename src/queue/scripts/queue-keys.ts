@@ -60,6 +60,8 @@ export class QueueKeys {
   readonly batchGuests: string;
   readonly batchOutbox: string;
   readonly awaiting: string;
+  /** What the keys of groups begin with; `docs/internals/groups.md` lists them. */
+  readonly groupsPrefix: string;
 
   /** KEYS of every script but those of the hot path; `lua/lib/core/keys.lua` names them. */
   readonly standard: readonly string[];
@@ -121,6 +123,7 @@ export class QueueKeys {
     this.batchGuests = `${this.base}batch_guests`;
     this.batchOutbox = `${this.base}batch_outbox`;
     this.awaiting = `${this.base}awaiting`;
+    this.groupsPrefix = `${this.base}groups:`;
     this.standard = [
       this.jobPrefix,
       this.pending,
@@ -154,6 +157,7 @@ export class QueueKeys {
       this.batchGuests,
       this.batchOutbox,
       this.awaiting,
+      this.groupsPrefix,
     ];
     this.forPlainEnqueue = [this.jobPrefix, this.pending, this.wake, this.stats];
     this.forEnqueue = [
@@ -167,6 +171,8 @@ export class QueueKeys {
       this.batchRecordPrefix,
       this.batchGuests,
       this.awaiting,
+      this.groupsPrefix,
+      this.settings,
     ];
     this.forComplete = [this.jobPrefix, this.claims, this.completed, this.stats, this.unique, this.events];
     this.forLimitedComplete = [...this.forComplete, this.wake];
@@ -180,6 +186,7 @@ export class QueueKeys {
       this.batchGuests,
       this.batchOutbox,
       this.awaiting,
+      this.groupsPrefix,
     ];
     this.forExtend = [this.jobPrefix, this.claims];
     this.forStart = [this.jobPrefix];
@@ -230,6 +237,7 @@ export class QueueKeys {
       this.settings,
       this.sequence,
       this.batch(claimer),
+      this.groupsPrefix,
     ];
   }
 }

@@ -26,6 +26,8 @@ export interface EnqueueAnswer {
   outcome: 'new' | 'existing' | 'kept' | 'replaced';
   /** The name of the job that stands, where that is not the one that was asked for. */
   name?: string;
+  /** Set where the job was not added, since too many wait in its group, or without one in the queue. */
+  full?: { group: string | undefined; limit: number };
   /** How many replicas had it in time, and why that could not be learned; only where it was asked for. */
   replication?: { acknowledged: number; failure: Error | undefined };
 }
@@ -78,7 +80,7 @@ function afterError(subject: string, expected: string, found: string, hint = '')
 }
 
 const OUTCOMES = { exists: 'existing', kept: 'kept', replace: 'replaced' } as const;
-type Verdict = keyof typeof OUTCOMES | keyof typeof FOLLOW_REFUSALS | 'refused';
+type Verdict = keyof typeof OUTCOMES | keyof typeof FOLLOW_REFUSALS | 'refused' | 'full' | 'group_full';
 
 /**
  * Decodes the reply of `lua/job/enqueue.lua` to a step.
@@ -96,6 +98,14 @@ export function decodeEnqueue(jobs: readonly EncodedJob[], reply: readonly (stri
     }
     if (verdict in FOLLOW_REFUSALS) {
       throw new EnqueueRejected(job, 0, { reason: verdict as FollowRefusal['reason'], about: standing });
+    }
+    if (verdict === 'full' || verdict === 'group_full') {
+      answers[i] = {
+        id: job.id,
+        outcome: 'new',
+        full: { group: verdict === 'full' ? undefined : name, limit: Number(standing) },
+      };
+      continue;
     }
     const renamed = name !== '' && name !== job.name;
     answers[i] = { id: standing, outcome: OUTCOMES[verdict as keyof typeof OUTCOMES], ...(renamed && { name }) };

@@ -13,6 +13,7 @@ import type {
 import type { QueueLimits, ResolvedQueueOptions } from '../model/queue-options.js';
 import type { EncodedJob, EnqueueAnswer } from './enqueue-call.js';
 import type { BatchVerbs } from './batch-verbs.js';
+import type { GroupVerbs } from './group-verbs.js';
 import type { ScheduleVerbs } from './schedule-verbs.js';
 import type { DeadLetterVerbs } from './dead-letter-verbs.js';
 import type { HistoryVerbs } from './history-verbs.js';
@@ -205,7 +206,7 @@ export interface AdminVerbs {
   redrive(ids: readonly string[], payload?: string): StoreCall<number>;
   /** Answers how many were deleted, and how many the next call passes over; undefined when no more are old. */
   clean(
-    place: JobStatus | 'prioritized',
+    place: JobStatus | 'prioritized' | 'grouped',
     olderThanMs: number,
     limit: number,
     passed: number,
@@ -264,4 +265,5 @@ export interface StoreCalls extends JobVerbs, SweepVerbs, AdminVerbs, LimitVerbs
   readonly schedules: ScheduleVerbs;
   readonly batches: BatchVerbs;
   readonly history: HistoryVerbs;
+  readonly groups: GroupVerbs;
 }

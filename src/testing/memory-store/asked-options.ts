@@ -7,6 +7,7 @@ export interface AskedOptions {
   expires_in_ms?: number;
   delay_ms?: number;
   run_at_ms?: number;
+  group?: string;
   unique?: string;
   unique_for?: 'pending' | 'unfinished' | number;
   unique_replace?: boolean;

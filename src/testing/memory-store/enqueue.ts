@@ -6,6 +6,9 @@ import type { Hash, MemoryQueue } from './memory-queue.js';
 /** @throws EnqueueRejected: nothing was written */
 export function enqueue(queue: MemoryQueue, jobs: readonly EncodedJob[]): EnqueueAnswer[] {
   const asked = jobs.map(({ options }) => (options === '' ? undefined : (JSON.parse(options) as AskedOptions)));
+  if (asked.some((options) => options?.group !== undefined)) {
+    throw new Error('A store in memory keeps no groups; test them on Redis.');
+  }
   jobs.forEach((job, i) => refuseExpiryFirst(queue, job, asked[i]));
   if (asked.some((options) => options?.after ?? options?.batch)) {
     throw new Error(

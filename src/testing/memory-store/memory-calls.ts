@@ -14,6 +14,7 @@ import type {
   Release,
   StoreCalls,
 } from '../../queue/store/store-calls.js';
+import type { GroupVerbs } from '../../queue/store/group-verbs.js';
 import type { ScheduleVerbs } from '../../queue/store/schedule-verbs.js';
 import { claim, start } from './claim.js';
 import * as deadLetters from './dead-letters.js';
@@ -148,6 +149,17 @@ export class MemoryCalls implements StoreCalls {
       return changes;
     });
 
+  /** Groups are not kept in memory: an enqueue that names one is refused. */
+  groups: GroupVerbs = {
+    list: () => callOf('groupList', () => []),
+    named: () => callOf('groupList', () => refuseGroups()),
+    set: () => callOf('groupSet', () => refuseGroups()),
+    clear: () => callOf('groupClear', () => undefined),
+    pause: () => callOf('groupPause', () => refuseGroups()),
+    resume: () => callOf('groupResume', () => false),
+    clean: () => callOf('groupClean', () => ({ deleted: 0, more: false })),
+  };
+
   /** Limits of the fleet are not kept in memory: nothing waits for them. */
   limits = () => callOf('queueGetLimits', () => ({ source: 'none' as const }));
   setLimits = (_limits: QueueLimits) => callOf('queueSetLimits', () => refuseLimits());
@@ -189,6 +201,10 @@ export class MemoryCalls implements StoreCalls {
       this.queue.host.publish(this.queue.name, { id, status, name });
       return true;
     });
+}
+
+function refuseGroups(): never {
+  throw new Error('A store in memory keeps no groups; test them on Redis.');
 }
 
 function refuseLimits(): never {

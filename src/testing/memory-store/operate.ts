@@ -187,7 +187,12 @@ export function redrive(queue: MemoryQueue, ids: readonly string[], payload: str
 }
 
 /** Deletes all old jobs of one place in one step: the cost of a test is no concern. */
-export function clean(queue: MemoryQueue, place: JobStatus | 'prioritized', olderThanMs: number, limit: number) {
+export function clean(
+  queue: MemoryQueue,
+  place: JobStatus | 'prioritized' | 'grouped',
+  olderThanMs: number,
+  limit: number,
+) {
   const latest = queue.now - olderThanMs;
   if (place === 'completed' || place === 'cancelled') {
     return cleanHistory(queue, place, latest, limit);
@@ -229,14 +234,15 @@ function cleanHistory(queue: MemoryQueue, place: 'completed' | 'cancelled', late
   return { deleted, next: 0 };
 }
 
-function idsOf(queue: MemoryQueue, place: JobStatus | 'prioritized'): string[] {
+function idsOf(queue: MemoryQueue, place: JobStatus | 'prioritized' | 'grouped'): string[] {
   const places: Record<string, readonly string[]> = {
     pending: queue.pending,
     prioritized: queue.prioritized.members(),
+    grouped: [],
     scheduled: queue.scheduled.members(),
     failed: queue.dead.members(),
   };
-  const status = place === 'prioritized' ? 'pending' : place;
+  const status = place === 'prioritized' || place === 'grouped' ? 'pending' : place;
   return [...new Set(places[place] ?? [])].filter((id) => queue.job(id)?.status === status);
 }
 

@@ -50,6 +50,11 @@ export class Job<Payload = unknown> {
     return this.claim.payload as Payload;
   }
 
+  /** The group that it takes turns with; undefined where its enqueue named none. */
+  get group(): string | undefined {
+    return this.claim.options.group;
+  }
+
   /** What the enqueue gave along; empty where nothing. */
   get metadata(): JobMetadata {
     return this.claim.options.metadata ?? NO_METADATA;

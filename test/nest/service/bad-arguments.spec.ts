@@ -82,7 +82,7 @@ describe('every method of the service refuses an argument that is none, by name,
 
   it('has a row here', async () => {
     const jobs = (await startApp({})).get(JobQueueService);
-    const others = ['queueNames', 'limits', 'drain', 'target', 'ask', 'askQueue'];
+    const others = ['queueNames', 'limits', 'groups', 'drain', 'target', 'ask', 'askQueue'];
     const rows = Object.keys(verbs);
     expect(methodsOf(jobs).filter((method) => ![...others, ...rows].includes(method))).toEqual([]);
   });

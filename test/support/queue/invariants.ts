@@ -2,6 +2,7 @@
 import type { Redis } from 'ioredis';
 import type { QueueCalls } from '#queue/scripts/queue-calls.js';
 import { ScriptRunner } from '#queue/redis/script-runner.js';
+import { groupPlaces, groupViolations } from './group-invariants.js';
 import { keysLike } from '../redis/redis-reads.js';
 
 interface Place {
@@ -27,10 +28,13 @@ export async function violations(redis: Redis, scripts: QueueCalls): Promise<str
     }
   }
   faults.push(...(await strays(redis, scripts, seen)), ...(await miscounts(redis, scripts, places)));
+  faults.push(...(await groupViolations(redis, scripts)));
   return faults;
 }
 
-async function readPlaces(redis: Redis, { keys }: QueueCalls): Promise<Record<string, Place>> {
+async function readPlaces(redis: Redis, scripts: QueueCalls): Promise<Record<string, Place>> {
+  const { keys } = scripts;
+  const grouped = Object.entries(await groupPlaces(redis, scripts));
   const list = async (key: string, status: string, mayExpire = false): Promise<Place> => ({
     status,
     mayExpire,
@@ -50,6 +54,7 @@ async function readPlaces(redis: Redis, { keys }: QueueCalls): Promise<Record<st
     completed: await list(keys.completed, 'completed', true),
     cancelled: await list(keys.cancelled, 'cancelled', true),
     dead: await set(keys.dead, 'failed'),
+    ...Object.fromEntries(grouped.map(([name, ids]) => [name, { status: 'pending', mayExpire: false, ids }])),
   };
 }
 
@@ -98,7 +103,7 @@ async function miscounts(redis: Redis, scripts: QueueCalls, places: Record<strin
   const stats = await new ScriptRunner(redis).run(scripts.stats());
   const count = (...names: string[]) => names.reduce((sum, name) => sum + places[name]!.ids.length, 0);
   const expected = {
-    pending: count('pending', 'prioritized'),
+    pending: count('pending', 'prioritized', ...Object.keys(places).filter((name) => name.startsWith('group '))),
     scheduled: count('scheduled'),
     processing: count('claims', 'processing'),
     completed: count('completed'),

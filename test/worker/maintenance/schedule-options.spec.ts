@@ -52,6 +52,15 @@ const CASES: Record<Exclude<keyof ScheduleOptions, keyof typeof TESTED_ELSEWHERE
       expect(heard.filter(({ type }) => type === 'started').map(({ job }) => job.id)).toEqual([id, 'earlier']);
     },
   },
+  group: {
+    options: { group: 'tenant' },
+    acts: async ({ queue, heard, begin }, id) => {
+      expect(await queue.groups.list()).toMatchObject([{ name: 'tenant', pending: 1 }]);
+      await begin();
+      await ended(heard, 2);
+      expect(heard.find(({ job }) => job.id === id)!.job).toMatchObject({ group: 'tenant' });
+    },
+  },
   maxAttempts: {
     options: { maxAttempts: 2 },
     handle: fails,

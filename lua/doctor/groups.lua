@@ -1,0 +1,60 @@
+#!lua flags=allow-oom
+-- Recounts groups: the slots in use against the claims, the place of each group, and whether the job that holds one back is there.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] '1' to mend; ARGV[2..] names
+-- Returns, for each fault: name, found, expected. Repeated: looks again.
+--@include lib/core/keys
+--@include lib/core/clock
+--@include lib/group/place
+local answer = {}
+local function tell(name, found, expected)
+  local n = #answer
+  answer[n + 1], answer[n + 2], answer[n + 3] = name, found, expected
+end
+
+-- Slots whose job is not claimed any more, or claimed without this group.
+local function phantoms(name)
+  local ids = {}
+  for _, id in ipairs(redis.call('ZRANGE', groups .. 'running:' .. name, 0, -1)) do
+    if not redis.call('ZSCORE', claims, id) or redis.call('HGET', job .. id, 'group') ~= name then
+      ids[#ids + 1] = id
+    end
+  end
+  return ids
+end
+
+local function is_held_by_nobody(hold)
+  return hold and not redis.call('ZSCORE', scheduled, hold) and not redis.call('ZSCORE', dead, hold)
+end
+
+local function stands_wrong(name, group)
+  local waiting, running = redis.call('ZCARD', groups .. 'waiting:' .. name), redis.call('ZCARD', groups .. 'running:' .. name)
+  local is_blocked = group.paused or group.hold or group.max_running and running >= group.max_running
+  local stands = redis.call('ZSCORE', group_keys.turns, name) or redis.call('ZSCORE', group_keys.gated, name)
+  local depth = tonumber(redis.call('ZSCORE', group_keys.depths, name) or nil)
+  return waiting > 0 and not is_blocked and not stands or (depth or 0) ~= waiting or depth and waiting + running == 0
+end
+
+for i = 2, #ARGV do
+  local name = ARGV[i]
+  local group, ids = read_group(name), phantoms(name)
+  if #ids > 0 then
+    tell(name, #ids .. ' slots without a claim', 'a slot for each claim')
+  end
+  if is_held_by_nobody(group.hold) then
+    tell(name, 'held by ' .. group.hold, 'held by a job that is scheduled or dead')
+  elseif stands_wrong(name, group) then
+    tell(name, 'in a wrong place', 'where its next job can be claimed')
+  end
+  if ARGV[1] == '1' then
+    for _, id in ipairs(ids) do
+      redis.call('ZREM', groups .. 'running:' .. name, id)
+    end
+    if is_held_by_nobody(group.hold) then
+      redis.call('HDEL', groups .. 'state:' .. name, 'hold')
+    end
+    touch(name)
+  end
+end
+place_groups()
+return answer

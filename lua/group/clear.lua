@@ -1,0 +1,14 @@
+#!lua flags=allow-oom
+-- Takes away the settings that a group has of its own, its rest, and a hold by a dead letter or a retry. A pause stays.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] name
+-- Returns nothing. Repeated: the same.
+--@include lib/core/keys
+--@include lib/core/clock
+--@include lib/group/place
+--@include lib/limits/write_group
+local name = ARGV[1]
+delete_group_settings(groups .. 'state:' .. name)
+redis.call('HDEL', groups .. 'state:' .. name, 'rests_until_ms', 'hold')
+touch(name)
+place_groups()

@@ -1,0 +1,41 @@
+#!lua flags=no-writes,allow-oom
+-- One page of the groups that have jobs which wait or run, or some groups by name, whether or not they have any.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] depth (most jobs first), age (oldest head first; only groups with waiting jobs) or name; ARGV[2] offset; ARGV[3] the most to
+--   return; ARGV[4..] for name: the names
+-- Returns now in ms, then for each group: name, waiting jobs, running jobs, since when its head can be claimed in ms, paused_at_ms, the id that holds it
+--   back, when its rate or rest lets the next job start in ms, then its own settings in the order of lua/group/set.lua; '' for none.
+-- Repeated: looks again.
+--@include lib/core/keys
+--@include lib/core/clock
+--@include lib/group/place
+local order, offset, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local names, rows = {}, { now_text }
+if order == 'depth' then
+  names = redis.call('ZRANGE', group_keys.depths, offset, offset + limit - 1, 'REV')
+elseif order == 'age' then
+  names = redis.call('ZRANGE', group_keys.heads, offset, offset + limit - 1)
+else
+  for i = 4, #ARGV do
+    names[#names + 1] = ARGV[i]
+  end
+end
+
+local function add(...)
+  for _, value in ipairs({ ... }) do
+    rows[#rows + 1] = value
+  end
+end
+
+for _, name in ipairs(names) do
+  local group, head = read_group(name), redis.call('ZRANGE', groups .. 'waiting:' .. name, 0, 0)[1]
+  local ready_at, enqueued_at = unpack(redis.call('HMGET', job .. (head or ''), 'ready_at_ms', 'enqueued_at_ms'))
+  local opens = opens_at(group, 1)
+  add(name, redis.call('ZCARD', groups .. 'waiting:' .. name), redis.call('ZCARD', groups .. 'running:' .. name),
+    head and (ready_at or enqueued_at) or '', group.paused or '', group.hold or '', opens and string.format('%.0f', opens) or '')
+  for _, value in ipairs(redis.call('HMGET', groups .. 'state:' .. name, 'max_running', 'rate_limit', 'rate_period_ms', 'rate_burst',
+    'weight', 'max_pending', 'on_dead_head')) do
+    add(value or '')
+  end
+end
+return rows

@@ -1,0 +1,13 @@
+#!lua flags=allow-oom
+-- Ends the pause of a group, and wakes a worker where it may run now.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] name
+-- Returns 1 when the group was paused, else 0. Repeated: 0.
+--@include lib/core/keys
+--@include lib/core/clock
+--@include lib/group/place
+local name = ARGV[1]
+local resumed = redis.call('HDEL', groups .. 'state:' .. name, 'paused_at_ms')
+touch(name)
+place_groups()
+return resumed

@@ -1,0 +1,128 @@
+-- take_grouped(count): takes up to count ids for a claim by start-time fair queueing: the group whose virtual start time is the least
+-- has the turn; its start grows by the job's cost over its weight. The jobs without a group are one group, named ''.
+-- Answers the ids, whether a group could run another, the ranks of jobs without a group, and the ms until the first gate opens.
+-- Needs: lib/group/place, lib/group/open, lib/limits/room, take_ungrouped and can_take, which the claim sets.
+local latest_finish = 0
+
+local function end_turn(name, start, weight, cost)
+  local finish = start + cost / weight
+  virtual_time, latest_finish = start, math.max(latest_finish, finish)
+  redis.call('ZADD', group_keys.turns, 'XX', string.format('%.17g', finish), name)
+end
+
+-- Answers taken; blocked, where the group has left turns; passed, where the claimer does not handle the head's name; full or unpaid,
+-- where the claim ends here.
+local function take_head(name, start, taken)
+  local group, waiting = read_group(name), groups .. 'waiting:' .. name
+  local id = redis.call('ZRANGE', waiting, 0, 0)[1]
+  local status, cost = unpack(id and read(job .. id, 'status', 'cost') or {})
+  cost = tonumber(cost) or 1
+  local is_at_limit = group.max_running and redis.call('ZCARD', groups .. 'running:' .. name) >= group.max_running
+  if status and status ~= 'pending' then
+    redis.call('ZREM', waiting, id) -- ended, or claimed, by whoever wrote it from outside
+    id = nil
+  end
+  if not id or group.paused or group.hold or is_at_limit or opens_at(group, cost) then
+    place_group(name)
+    return redis.call('ZSCORE', group_keys.turns, name) and 'again' or 'blocked'
+  elseif can_take and not can_take(id) then
+    return 'passed'
+  end
+  local bytes = taken.bytes + (tonumber(redis.pcall('HSTRLEN', job .. id, 'payload')) or 0)
+  if bytes > most_bytes and #taken > 0 then
+    full = true
+    return 'full'
+  elseif not pay(cost) then
+    return 'unpaid'
+  end
+  taken[#taken + 1], taken.bytes = id, bytes
+  redis.call('ZREM', waiting, id)
+  if status then
+    redis.call('ZADD', groups .. 'running:' .. name, now_text, id) -- a job without a hash holds no slot: its end names no group
+  end
+  if group.interval then
+    redis.call('HSET', groups .. 'state:' .. name, 'rate_tat_us',
+      string.format('%.0f', group.tat + math.min(cost, group.burst) * group.interval))
+  end
+  end_turn(name, start, group.weight, cost)
+  place_group(name)
+  return 'taken'
+end
+
+-- Groups that are passed over stay in turns, so a claim looks behind them: at the first hundred, then behind a place that moves on.
+local function place_behind(passed)
+  if passed ~= 100 then
+    return passed
+  end
+  local spread = tonumber(redis.call('INCR', sequence)) * 0.6180339887498949 % 1
+  return 100 + math.floor(spread * math.max(0, redis.call('ZCARD', group_keys.turns) - 100))
+end
+
+local function take_turns(count, taken, plain_left, plain_weight)
+  local plain_turns, at, ended = 0, 0, false
+  for _ = 1, count + 200 do
+    local name, start = unpack(redis.call('ZRANGE', group_keys.turns, at, at, 'WITHSCORES'))
+    if not name or ended or #taken + plain_turns >= count then
+      break
+    end
+    start = math.max(tonumber(start), current_virtual_time())
+    if name ~= '' then
+      local outcome = take_head(name, start, taken)
+      at = outcome == 'passed' and place_behind(at + 1) or at
+      ended = outcome == 'full' or outcome == 'unpaid'
+    elseif plain_turns == plain_left then
+      at = at + 1
+    else
+      plain_turns = plain_turns + 1
+      end_turn('', start, plain_weight, 1)
+    end
+  end
+  return plain_turns
+end
+
+-- Where nobody waits for a turn, nobody is owed one: the clock moves on, so that what ended turns left behind is forgotten.
+local function advance_clock()
+  if redis.call('ZCARD', group_keys.turns) == 0 then
+    virtual_time = math.max(current_virtual_time(), latest_finish)
+  end
+  redis.call('HSET', group_keys.settings, 'virtual_time', string.format('%.17g', current_virtual_time()))
+  local passed = redis.call('ZRANGE', group_keys.finishes, '-inf', current_virtual_time(), 'BYSCORE', 'LIMIT', 0, 100)
+  if #passed > 0 then
+    redis.call('ZREM', group_keys.finishes, unpack(passed))
+  end
+end
+
+local function place_plain()
+  local waiting = redis.call('LLEN', pending) + redis.call('ZCARD', prioritized)
+  if waiting > 0 then
+    enter_turns('')
+  else
+    leave_turns('')
+  end
+  return waiting
+end
+
+local function take_grouped(count)
+  open_groups(100)
+  place_groups(true)
+  local plain_left = place_plain()
+  local plain_weight = tonumber(redis.call('HGET', group_keys.settings, 'plain_weight') or nil) or 1
+  local taken, plain, ranks_of_plain = { bytes = 0 }, {}, nil
+  local plain_turns = take_turns(count, taken, plain_left, plain_weight)
+  if plain_turns > 0 then
+    plain, more, ranks_of_plain = take_ungrouped(plain_turns)
+    if #plain < plain_turns and not full then
+      take_turns(count - #plain, taken, 0, plain_weight) -- the claimer does not handle the others
+    end
+    charge(plain, #taken > 0 and taken.bytes or nil)
+    place_plain()
+  end
+  if #taken + #plain > 0 then
+    advance_clock()
+  end
+  for _, id in ipairs(plain) do
+    taken[#taken + 1] = id
+  end
+  local gate = redis.call('ZRANGE', group_keys.gated, 0, 0, 'WITHSCORES')[2]
+  return taken, redis.call('ZCARD', group_keys.turns) > 0, ranks_of_plain, gate and math.max(1, tonumber(gate) - now)
+end

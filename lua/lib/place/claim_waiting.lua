@@ -1,0 +1,69 @@
+-- Takes ids for a claim where the queue has more than plain jobs: moves what is due, and keeps to a pause, limits and groups.
+-- No function, since that would bind what it needs: see lua/job/claim.lua, lib/limits/room, lib/core/rank, lib/place/promote.
+local take_ungrouped, can_take, report_left
+local rejoin, take_by_groups, place_touched
+if has_groups then
+--@include lib/group/place
+--@include lib/group/join
+--@include lib/group/open
+--@include lib/group/take
+  rejoin, take_by_groups, place_touched = rejoin_group, take_grouped, place_groups
+end
+if names then
+--@include lib/place/take_named
+  overdue, can_take = {}, may_take
+  take_ungrouped = function(most)
+    local taken, is_more
+    taken, is_more, cursor = take_named(most)
+    return taken, is_more
+  end
+  report_left = function()
+    left = { cursor, elsewhere and 1 or 0 }
+    for name in pairs(unserved) do
+      left[#left + 1] = name
+    end
+  end
+else
+--@include lib/place/take
+  take_ungrouped = take
+end
+
+local soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
+if soonest[2] and tonumber(soonest[2]) <= now then
+  promote(math.max(count, 100), rejoin)
+  soonest = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
+end
+if paused then
+  if has_groups then
+    place_touched()
+  end
+else
+  local asked, wait, gate = count, nil, nil
+  is_limited = limited or has_groups
+  if is_limited then
+    count, wait = room_for(math.min(count, slots)) -- never claimed ahead of a free slot
+  end
+  if has_groups then
+    ids, more, ranks, gate = take_by_groups(count)
+  else
+    ids, more, ranks = take_ungrouped(count)
+    charge(ids)
+  end
+  if report_left then
+    report_left()
+  end
+  if is_limited then
+--@include lib/limits/timer
+    wait = wait_for_rate() or wait
+    local waiting = more or redis.call('LLEN', pending) + redis.call('ZCARD', prioritized) > 0
+    more = more and count > 0 and #ids == count and not (wait or max_running) or false
+    wait = waiting and wait or nil
+    wait = gate and math.min(gate, wait or gate) or wait
+    reply[2] = wait and hold_timer(wait, #ids == asked) or reply[2]
+  end
+  if soonest[2] then
+    local due_in = math.max(0, tonumber(soonest[2]) - now)
+    reply[2] = reply[2] < 0 and due_in or math.min(reply[2], due_in)
+    due_waits = due_in == 0
+  end
+end

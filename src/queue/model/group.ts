@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import type { GroupLimits } from './queue-options.js';
+
+/** The longest name of a group, in characters: long enough for any key of a tenant. */
+const LONGEST_NAME = 256;
+
+const EXPECTED = `expected text of 1 to ${LONGEST_NAME} characters`;
+
+/** The name of a group. */
+export const groupName = z
+  .string({ error: EXPECTED })
+  .min(1, EXPECTED)
+  .max(LONGEST_NAME, EXPECTED)
+  .refine((name) => !/\p{Surrogate}/u.test(name), 'expected well-formed text');
+
+/** A group of a queue at one moment. */
+export interface GroupStats {
+  name: string;
+  /** Jobs that wait in its line; those that wait for their time are not in it. */
+  pending: number;
+  /** Jobs that are claimed: its slots in use. */
+  running: number;
+  /** How long the job at its head could have been claimed, in ms; 0 when none waits. */
+  oldestPendingAgeMs: number;
+  /** Since when it is paused; null when it is not. */
+  pausedAt: Date | null;
+  /** The job that holds it back: one that waits for its retry, or a dead letter; null when none does. */
+  heldBy: string | null;
+  /** When its rate, or its rest, lets the next job start; null for now. */
+  opensAt: Date | null;
+  /** The limits that it has of its own. */
+  limits: GroupLimits;
+}

@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import { LARGEST_PAGE, YEAR_MS } from '../model/bounds.js';
+import { InvalidOptionError } from '../model/errors.js';
+import { groupName, type GroupStats } from '../model/group.js';
+import { show } from '../model/names.js';
+import { groupLimitFields, type GroupLimits } from '../model/queue-options.js';
+import { checkCount, checkKnown, checkMs, checkOptions } from '../model/validate-options.js';
+import type { QueueAccess } from '../store/queue-store.js';
+import type { CleanOptions } from './clean.js';
+
+/** The most jobs that one call of the script looks at. */
+const SLICE = 500;
+
+const limitsSchema = z.strictObject(groupLimitFields, {
+  error: 'expected { maxRunning?, rateLimit?, weight?, maxPending?, onDeadHead? }',
+});
+
+/** Which groups to list. */
+export interface GroupListOptions {
+  /** `depth`: the most waiting jobs first. `age`: the longest wait first, only groups with waiting jobs. Default `depth`. */
+  by?: 'depth' | 'age';
+  /** How many to pass over. Default 0. */
+  offset?: number;
+  /** At most 1,000. Default 50. */
+  limit?: number;
+}
+
+/**
+ * The groups of a queue: who has jobs, and what holds for one group. All of it holds for the whole fleet at once.
+ *
+ * @example
+ * await queue.enqueue({ to: 'ada@example.com' }, { group: 'tenant-42' });
+ * await queue.groups.set('tenant-42', { weight: 3, maxRunning: 5 });
+ * const [deepest] = await queue.groups.list({ limit: 1 });
+ */
+export class Groups {
+  constructor(private readonly queue: Pick<QueueAccess, 'exec'>) {}
+
+  /**
+   * Returns one page of the groups that have waiting or running jobs.
+   *
+   * @throws InvalidOptionError
+   */
+  async list(options: GroupListOptions = {}): Promise<GroupStats[]> {
+    checkKnown('groups.list', options, ['by', 'offset', 'limit']);
+    const { by = 'depth', offset = 0, limit = 50 } = options;
+    if (by !== 'depth' && by !== 'age') {
+      throw new InvalidOptionError('groups.list by', "'depth' or 'age'", show(by));
+    }
+    checkCount('offset', offset, 0, Number.MAX_SAFE_INTEGER);
+    checkCount('limit', limit, 1, LARGEST_PAGE);
+    return this.queue.exec((calls) => calls.groups.list({ by, offset, limit }));
+  }
+
+  /** Returns one group, also one without jobs. @throws InvalidOptionError */
+  async get(name: string): Promise<GroupStats> {
+    const checked = checkGroup(name);
+    const [group] = await this.queue.exec((calls) => calls.groups.named([checked]));
+    return group!;
+  }
+
+  /**
+   * Gives a group limits of its own. They win over the queue's `groups` until `clear`, also over deploys. What is left out is as
+   * for all groups. Ends no running job.
+   *
+   * @throws InvalidOptionError
+   * @example await queue.groups.set('tenant-42', { maxRunning: 1, onDeadHead: 'hold' });
+   */
+  async set(name: string, limits: GroupLimits): Promise<void> {
+    const checked = checkOptions('group limits', limitsSchema, limits);
+    const group = checkGroup(name);
+    await this.queue.exec((calls) => calls.groups.set(group, checked));
+  }
+
+  /** Takes the limits of its own away from a group, and ends its rest and its hold. A pause stays. @throws InvalidOptionError */
+  async clear(name: string): Promise<void> {
+    const group = checkGroup(name);
+    await this.queue.exec((calls) => calls.groups.clear(group));
+  }
+
+  /** Pauses one group: it takes jobs in and starts none. Returns false when it was paused already. @throws InvalidOptionError */
+  async pause(name: string): Promise<boolean> {
+    const group = checkGroup(name);
+    return this.queue.exec((calls) => calls.groups.pause(group));
+  }
+
+  /** Ends the pause of a group. Returns false when it was not paused. @throws InvalidOptionError */
+  async resume(name: string): Promise<boolean> {
+    const group = checkGroup(name);
+    return this.queue.exec((calls) => calls.groups.resume(group));
+  }
+
+  /**
+   * Deletes the jobs that wait in one group, in bounded slices. Jobs that wait for their time stay.
+   *
+   * @param options.olderThanMs the least age since a job could be claimed, in ms. Default 0: all
+   * @param options.limit the most jobs to delete. Default: all that are old enough
+   * @returns how many were deleted
+   * @throws InvalidOptionError
+   */
+  async clean(name: string, options: CleanOptions = {}): Promise<number> {
+    const group = checkGroup(name);
+    checkKnown('groups.clean', options, ['olderThanMs', 'limit']);
+    const { olderThanMs = 0, limit = Number.MAX_SAFE_INTEGER } = options;
+    checkMs('olderThanMs', olderThanMs, 0, YEAR_MS);
+    checkCount('limit', limit, 1, Number.MAX_SAFE_INTEGER);
+    let total = 0;
+    for (let more = true; more && total < limit;) {
+      const most = Math.min(SLICE, limit - total);
+      const answer = await this.queue.exec((calls) => calls.groups.clean(group, olderThanMs, most));
+      total += answer.deleted;
+      more = answer.more;
+    }
+    return total;
+  }
+}
+
+function checkGroup(name: string): string {
+  return checkOptions('group', groupName, name);
+}

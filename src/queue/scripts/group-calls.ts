@@ -1,0 +1,75 @@
+import type { GroupStats } from '../model/group.js';
+import type { GroupLimits } from '../model/queue-options.js';
+import type { ScriptArgument, ScriptCall } from '../redis/script-runner.js';
+import type { GroupPage, GroupVerbs } from '../store/group-verbs.js';
+import { decodeGroupLimits } from './decode-limits.js';
+import { groupArguments } from './encode-worker-limits.js';
+import type { QueueKeys } from './queue-keys.js';
+import { call } from './script-call.js';
+
+/** Columns of one group in the reply of `lua/group/list.lua`. */
+const COLUMNS = 14;
+
+/** One method per script of `lua/group`: builds its call and says what the reply means; see the headers there. */
+export class GroupCalls implements GroupVerbs {
+  constructor(private readonly keys: QueueKeys) {}
+
+  list({ by, offset, limit }: GroupPage): ScriptCall<GroupStats[]> {
+    return this.listCall([by, offset, limit]);
+  }
+
+  named(names: readonly string[]): ScriptCall<GroupStats[]> {
+    return this.listCall(['name', 0, 0, ...names]);
+  }
+
+  set(name: string, limits: GroupLimits): ScriptCall<void> {
+    return call('groupSet', this.keys.standard, [name, ...groupArguments(limits)], () => undefined);
+  }
+
+  clear(name: string): ScriptCall<void> {
+    return call('groupClear', this.keys.standard, [name], () => undefined);
+  }
+
+  pause(name: string): ScriptCall<boolean> {
+    return call('groupPause', this.keys.standard, [name], (reply) => Number(reply) === 1);
+  }
+
+  resume(name: string): ScriptCall<boolean> {
+    return call('groupResume', this.keys.standard, [name], (reply) => Number(reply) === 1);
+  }
+
+  clean(name: string, olderThanMs: number, limit: number): ScriptCall<{ deleted: number; more: boolean }> {
+    return call('groupClean', this.keys.standard, [name, olderThanMs, limit], (reply) => {
+      const [deleted, more] = (reply as number[]).map(Number);
+      return { deleted: deleted!, more: more === 1 };
+    });
+  }
+
+  private listCall(args: readonly ScriptArgument[]): ScriptCall<GroupStats[]> {
+    return call('groupList', this.keys.standard, args, (reply) => {
+      const [now, ...values] = reply as (string | number)[];
+      const rows = values.length / COLUMNS;
+      return Array.from({ length: rows }, (_, i) =>
+        decodeGroup(Number(now), values.slice(i * COLUMNS, (i + 1) * COLUMNS)),
+      );
+    });
+  }
+}
+
+function date(text: string | undefined): Date | null {
+  return text ? new Date(Number(text)) : null;
+}
+
+function decodeGroup(now: number, row: readonly (string | number)[]): GroupStats {
+  const [name, pending, running, readyAt, pausedAt, heldBy, opensAt, ...limits] = row.map(String);
+  return {
+    name: name!,
+    pending: Number(pending),
+    running: Number(running),
+    oldestPendingAgeMs: readyAt ? Math.max(0, now - Number(readyAt)) : 0,
+    pausedAt: date(pausedAt),
+    heldBy: heldBy || null,
+    opensAt: date(opensAt),
+    limits: decodeGroupLimits(limits),
+  };
+}

@@ -1,0 +1,24 @@
+import type { GroupStats } from '../model/group.js';
+import type { GroupLimits } from '../model/queue-options.js';
+import type { StoreCall } from './store-call.js';
+
+/** One page of the groups of a queue. */
+export interface GroupPage {
+  by: 'depth' | 'age';
+  offset: number;
+  limit: number;
+}
+
+/** The groups of a queue. */
+export interface GroupVerbs {
+  list(page: GroupPage): StoreCall<GroupStats[]>;
+  /** Answers one for each name, also where it has no jobs. */
+  named(names: readonly string[]): StoreCall<GroupStats[]>;
+  set(name: string, limits: GroupLimits): StoreCall<void>;
+  clear(name: string): StoreCall<void>;
+  /** Answers whether it was not paused before. */
+  pause(name: string): StoreCall<boolean>;
+  /** Answers whether it was paused. */
+  resume(name: string): StoreCall<boolean>;
+  clean(name: string, olderThanMs: number, limit: number): StoreCall<{ deleted: number; more: boolean }>;
+}

@@ -1,0 +1,117 @@
+// The order within a group that runs one job at a time, through all that can become of its head.
+import { describe, expect, it } from '@jest/globals';
+import type { GroupsOptions } from '#queue/model/queue-options.js';
+import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+
+const HOUR = 3_600_000;
+const error = { name: 'Error', message: 'no' };
+
+async function ordered(options: GroupsOptions = {}): Promise<TestQueue> {
+  const q = testQueue();
+  await q.run(q.scripts.setLimits({ groups: { maxRunning: 1, ...options } }));
+  for (const id of ['a', 'b', 'c']) await q.add(id, { group: 'g', max_attempts: 2 });
+  return q;
+}
+
+const ids = async (q: TestQueue) => (await q.claim(5)).map(({ id }) => id);
+
+describe('a group with maxRunning 1 keeps its order', () => {
+  it('through a retry without a delay', async () => {
+    const q = await ordered();
+    const [a] = await q.claim(5);
+    await q.run(q.scripts.fail([{ ...a!, error, final: false, backoffMs: 0, begun: true }]));
+    expect(await ids(q)).toEqual(['a']);
+  });
+
+  it('through backoff: the head that waits for its retry blocks the group', async () => {
+    const q = await ordered();
+    const [a] = await q.claim(5);
+    await q.run(q.scripts.fail([{ ...a!, error, final: false, backoffMs: HOUR, begun: true }]));
+    expect(await ids(q)).toEqual([]);
+    expect(await q.run(q.scripts.groups.named(['g']))).toMatchObject([{ heldBy: 'a', pending: 2, running: 0 }]);
+    await q.makeDue('a');
+    expect(await ids(q)).toEqual(['a']);
+  });
+
+  it('through a snooze', async () => {
+    const q = await ordered();
+    const [a] = await q.claim(5);
+    await q.run(q.scripts.release([{ ...a!, reason: 'snooze', delayMs: HOUR }]));
+    expect(await ids(q)).toEqual([]);
+    await q.makeDue('a');
+    await q.run(q.scripts.promote(10));
+    expect(await ids(q)).toEqual(['a']);
+  });
+
+  it('through a release and a crash', async () => {
+    const q = await ordered();
+    const [a] = await q.claim(5);
+    await q.run(q.scripts.release([{ ...a!, reason: 'interruption', delayMs: 0 }]));
+    expect(await ids(q)).toEqual(['a']);
+    await q.expireClaims('a');
+    await q.run(q.scripts.reclaim(10, HOUR, 0));
+    expect(await ids(q)).toEqual(['a']);
+  });
+
+  it('through a redrive: the dead letter runs before those that came after it', async () => {
+    const q = await ordered();
+    const [a] = await q.claim(5);
+    await q.run(q.scripts.fail([{ ...a!, error, final: true, backoffMs: 0, begun: true }]));
+    await q.run(q.scripts.redrive(['a']));
+    expect(await ids(q)).toEqual(['a']);
+  });
+
+  it('goes on when the head that blocked it is cancelled, removed or rescheduled', async () => {
+    const ends: ((q: TestQueue) => Promise<unknown>)[] = [
+      (q) => q.run(q.scripts.cancel('a')),
+      (q) => q.run(q.scripts.remove('a')),
+      (q) => q.run(q.scripts.reschedule('a', { delayMs: HOUR })),
+    ];
+    for (const end of ends) {
+      const q = await ordered();
+      const [a] = await q.claim(5);
+      await q.run(q.scripts.fail([{ ...a!, error, final: false, backoffMs: HOUR, begun: true }]));
+      await end(q);
+      expect(await ids(q)).toEqual(['b']);
+    }
+  });
+
+  it("onDeadHead 'skip': goes on behind a dead letter", async () => {
+    const q = await ordered();
+    const [a] = await q.claim(5);
+    await q.run(q.scripts.fail([{ ...a!, error, final: true, backoffMs: 0, begun: true }]));
+    expect(await ids(q)).toEqual(['b']);
+  });
+
+  it("onDeadHead 'hold': waits until the dead letter is redriven, removed, discarded or cleaned", async () => {
+    const ends: [(q: TestQueue) => Promise<unknown>, string][] = [
+      [(q) => q.run(q.scripts.redrive(['a'])), 'a'],
+      [(q) => q.run(q.scripts.remove('a')), 'b'],
+      [(q) => q.run(q.scripts.deadLetters.discard([{ id: 'a' }])), 'b'],
+      [(q) => q.run(q.scripts.clean('failed', 0, 10, 0)), 'b'],
+      [(q) => q.run(q.scripts.groups.clear('g')), 'b'],
+    ];
+    for (const [end, next] of ends) {
+      const q = await ordered({ onDeadHead: 'hold' });
+      const [a] = await q.claim(5);
+      await q.run(q.scripts.fail([{ ...a!, error, final: true, backoffMs: 0, begun: true }]));
+      expect(await ids(q)).toEqual([]);
+      await end(q);
+      expect(await ids(q)).toEqual([next]);
+    }
+  });
+
+  it('a settle, a release and a reclaim that are repeated change nothing', async () => {
+    const q = await ordered();
+    const [a] = await q.claim(5);
+    const failure = q.scripts.fail([{ ...a!, error, final: false, backoffMs: 0, begun: true }]);
+    expect([await q.run(failure), await q.run(failure)]).toEqual([['retry'], ['retry']]);
+    const [again] = await q.claim(5);
+    const release = q.scripts.release([{ ...again!, reason: 'interruption', delayMs: 0 }]);
+    expect([await q.run(release), await q.run(release)]).toEqual([['released'], ['released']]);
+    const [third] = await q.claim(5);
+    const completion = q.scripts.complete([{ ...third!, result: '' }]);
+    expect([await q.run(completion), await q.run(completion)]).toEqual([[], []]);
+    expect(await ids(q)).toEqual(['b']);
+  });
+});

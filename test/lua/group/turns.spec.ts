@@ -1,0 +1,243 @@
+// Whose turn it is: what a claim takes where jobs have groups. Each trap that other queues fell into has its name here.
+import { describe, expect, it } from '@jest/globals';
+import type { QueueLimits } from '#queue/model/queue-options.js';
+import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
+
+async function fill(q: TestQueue, group: string, count: number, prefix = group): Promise<void> {
+  const jobs = Array.from({ length: count }, (_, i) => ({
+    id: `${prefix}${i}`,
+    name: q.name,
+    payload: '{}',
+    options: JSON.stringify({ group, worker: JSON.stringify({ group }) }),
+  }));
+  await q.run(q.scripts.enqueue(jobs));
+}
+
+/** Claims one job after the other and completes it; answers the letters of their groups. */
+async function turns(q: TestQueue, count: number): Promise<string> {
+  let line = '';
+  for (let i = 0; i < count; i++) {
+    const [job] = await q.claim(1);
+    if (!job) break;
+    line += job.id[0]!;
+    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+  }
+  return line;
+}
+
+const shares = (line: string) =>
+  Object.fromEntries([...new Set(line)].map((letter) => [letter, line.split(letter).length - 1]));
+
+const limited = async (limits: QueueLimits): Promise<TestQueue> => {
+  const q = testQueue();
+  await q.run(q.scripts.setLimits(limits));
+  return q;
+};
+
+describe('groups take turns', () => {
+  it('one after the other, however deep they are', async () => {
+    const q = testQueue();
+    await fill(q, 'a', 50);
+    await fill(q, 'b', 5);
+    await fill(q, 'c', 5);
+    expect(await turns(q, 15)).toBe('abcabcabcabcabc');
+    expect(await turns(q, 5)).toBe('aaaaa');
+  });
+
+  it('in the order of their jobs within a group, and by priority', async () => {
+    const q = testQueue();
+    await fill(q, 'a', 3);
+    await q.add('urgent', { group: 'a', priority: 5 });
+    expect((await q.claim(4)).map(({ id }) => id)).toEqual(['urgent', 'a0', 'a1', 'a2']);
+  });
+
+  it('by weight', async () => {
+    const q = testQueue();
+    await q.run(q.scripts.groups.set('b', { weight: 3 }));
+    await fill(q, 'a', 100);
+    await fill(q, 'b', 100);
+    expect(shares(await turns(q, 80))).toEqual({ a: 20, b: 60 });
+  });
+
+  it('where a claim takes many at once, too', async () => {
+    const q = testQueue();
+    await fill(q, 'a', 100);
+    await fill(q, 'b', 100);
+    expect(shares((await q.claim(40)).map(({ id }) => id[0]).join(''))).toEqual({ a: 20, b: 20 });
+  });
+
+  it('a job that costs more takes as many turns', async () => {
+    const q = testQueue();
+    for (let i = 0; i < 9; i++) await q.add(`a${i}`, { group: 'a', cost: 3 });
+    await fill(q, 'b', 27);
+    expect(shares(await turns(q, 16))).toEqual({ a: 4, b: 12 });
+  });
+
+  it('jobs without a group are one group with a weight: neither side starves', async () => {
+    const q = await limited({ groups: { ungroupedWeight: 2 } });
+    await fill(q, 'a', 30);
+    await q.addAll(...Array.from({ length: 60 }, (_, i) => `p${i}`));
+    expect(shares(await turns(q, 30))).toEqual({ a: 10, p: 20 });
+    expect(shares((await q.claim(30)).map(({ id }) => id[0]).join(''))).toEqual({ a: 10, p: 20 });
+  });
+});
+
+describe('traps', () => {
+  it('frozen virtual clock: a newcomer gets its share beside a group whose head is not ready', async () => {
+    const q = testQueue();
+    await q.run(q.scripts.groups.set('z', { maxRunning: 1 }));
+    await fill(q, 'z', 5);
+    const [head] = await q.claim(1); // z stands at its limit from now on
+    await fill(q, 'a', 100);
+    await turns(q, 40);
+    await fill(q, 'n', 100);
+    expect(shares(await turns(q, 20))).toEqual({ a: 10, n: 10 });
+    await q.run(q.scripts.complete([{ ...head!, result: '' }]));
+  });
+
+  it('idle credit: a group that was idle for long gets no more than its share', async () => {
+    const q = testQueue();
+    await fill(q, 'i', 1);
+    await fill(q, 'a', 200);
+    await turns(q, 100);
+    await fill(q, 'i', 50, 'i_later');
+    expect(shares(await turns(q, 20))).toEqual({ a: 10, i: 10 });
+  });
+
+  it('idle debt: a group that brings one job at a time does not go first each time', async () => {
+    const q = testQueue();
+    await fill(q, 'a', 100);
+    let line = '';
+    for (let i = 0; i < 30; i++) {
+      if (!line.endsWith('x') || i === 0) await fill(q, 'x', 1, `x${i}_`);
+      line += await turns(q, 1);
+    }
+    expect(shares(line)['a']).toBeGreaterThanOrEqual(14);
+  });
+
+  it('blocked groups hidden: a hundred blocked groups before it do not hide a group that may run', async () => {
+    const q = await limited({ groups: { maxRunning: 1 } });
+    for (let i = 0; i < 100; i++) await fill(q, `blocked${i}`, 2, `b${i}_`);
+    expect(await q.claim(100)).toHaveLength(100);
+    await fill(q, 'free', 1, 'f');
+    expect((await q.claim(5)).map(({ id }) => id)).toEqual(['f0']);
+    expect(await q.ranked(`${q.keys.groupsPrefix}turns`)).toEqual([]);
+  });
+
+  it('phantom slots: a job whose hash is gone takes no slot, and blocks nothing', async () => {
+    const q = await limited({ groups: { maxRunning: 1 } });
+    q.broken = true;
+    await fill(q, 'a', 2);
+    await q.redis.del(q.keys.job('a0'));
+    const { refused } = await q.run(q.claimCall(1));
+    expect(refused.map(({ id }) => id)).toEqual(['a0']);
+    expect((await q.claim(1)).map(({ id }) => id)).toEqual(['a1']);
+  });
+
+  it('a group that is empty leaves no key of its own', async () => {
+    const q = testQueue();
+    await fill(q, 'a', 3);
+    await fill(q, 'b', 3);
+    await turns(q, 6);
+    const left = Object.keys(await q.snapshot()).filter((key) => key.startsWith('groups:'));
+    expect(left).toEqual(['groups:settings']);
+  });
+});
+
+describe('a job of a group that waits for its time', () => {
+  it('joins the line of its group once it is due, also as the first of its queue', async () => {
+    const q = testQueue();
+    await q.add('later', { group: 'a', delay_ms: 60_000 });
+    await q.makeDue('later');
+    await fill(q, 'b', 2);
+    expect(shares((await q.claim(9)).map(({ id }) => id[0]).join(''))).toEqual({ l: 1, b: 2 });
+  });
+});
+
+describe('limits of a group', () => {
+  it('maxRunning bounds its claims, and every end of a claim frees a slot', async () => {
+    const q = await limited({ groups: { maxRunning: 2 } });
+    await fill(q, 'a', 9);
+    const error = { name: 'Error', message: 'no' };
+    const [one, two, ...more] = await q.claim(5);
+    expect(more).toEqual([]);
+    await q.run(q.scripts.complete([{ ...one!, result: '' }]));
+    const [three] = await q.claim(5);
+    expect(three!.id).toBe('a2');
+    await q.run(q.scripts.fail([{ ...two!, error, final: true, backoffMs: 0 }]));
+    const [four] = await q.claim(5);
+    await q.expireClaims(four!.id);
+    await q.run(q.scripts.reclaim(10, 3_600_000, 0));
+    expect((await q.claim(5)).map(({ id }) => id)).toEqual([four!.id]);
+    await q.run(q.scripts.release([{ ...three!, reason: 'interruption', delayMs: 0 }]));
+    expect((await q.claim(5)).map(({ id }) => id)).toEqual(['a2']);
+  });
+
+  it('rateLimit gates it, and the claim says until when; other groups go on', async () => {
+    const q = testQueue();
+    await q.run(q.scripts.groups.set('a', { rateLimit: { limit: 1, periodMs: 3_600_000, burst: 2 } }));
+    await fill(q, 'a', 5);
+    await fill(q, 'b', 2);
+    expect(shares((await q.claim(9)).map(({ id }) => id[0]).join(''))).toEqual({ a: 2, b: 2 });
+    const { jobs, nextDueInMs } = await q.run(q.claimCall(9));
+    expect(jobs).toEqual([]);
+    expect(nextDueInMs).toBeGreaterThan(3_590_000);
+    const gate = Number(await q.redis.zscore(`${q.keys.groupsPrefix}gated`, 'a'));
+    expect(gate - (await q.now())).toBeGreaterThan(3_590_000);
+  });
+
+  it('opens its gate when the time is over', async () => {
+    const q = testQueue();
+    await q.run(q.scripts.groups.set('a', { rateLimit: { limit: 1_000, periodMs: 1_000 } }));
+    await fill(q, 'a', 3);
+    const taken: string[] = [];
+    while (taken.length < 3) taken.push(...(await q.claim(9)).map(({ id }) => id));
+    expect(taken).toEqual(['a0', 'a1', 'a2']);
+  });
+
+  it('pause stops it alone; resume wakes a worker', async () => {
+    const q = testQueue();
+    expect(await q.run(q.scripts.groups.pause('a'))).toBe(true);
+    expect(await q.run(q.scripts.groups.pause('a'))).toBe(false);
+    await fill(q, 'a', 1);
+    await fill(q, 'b', 1);
+    expect((await q.claim(5)).map(({ id }) => id)).toEqual(['b0']);
+    await q.takeWake();
+    expect(await q.run(q.scripts.groups.resume('a'))).toBe(true);
+    expect(await q.takeWake()).toBe(true);
+    expect((await q.claim(5)).map(({ id }) => id)).toEqual(['a0']);
+  });
+
+  it('a RateLimitedError rests the group, and not the queue', async () => {
+    const q = testQueue();
+    await fill(q, 'a', 2);
+    await fill(q, 'b', 1);
+    const [job] = await q.claim(1);
+    await q.run(q.scripts.release([{ ...job!, reason: 'rate_limited', delayMs: 60_000 }]));
+    expect((await q.claim(5)).map(({ id }) => id)).toEqual(['b0']);
+    const [group] = await q.run(q.scripts.groups.named(['a']));
+    expect(group).toMatchObject({ pending: 2, running: 0 });
+    expect(group!.opensAt!.getTime() - (await q.now())).toBeGreaterThan(50_000);
+    await q.run(q.scripts.groups.clear('a'));
+    expect((await q.claim(1)).map(({ id }) => id)).toEqual(['a0']);
+  });
+
+  it('limits for all groups, changed at run time, reach those that stood blocked', async () => {
+    const q = await limited({ groups: { maxRunning: 1 } });
+    await fill(q, 'a', 4);
+    await q.claim(4);
+    await q.run(q.scripts.setLimits({ groups: { maxRunning: 3 } }));
+    expect((await q.claim(4)).map(({ id }) => id)).toEqual(['a1', 'a2']);
+  });
+
+  it('a repeated claim with fewer bytes gives slots and rate back', async () => {
+    const q = testQueue();
+    await q.run(
+      q.scripts.groups.set('a', { maxRunning: 3, rateLimit: { limit: 1, periodMs: 3_600_000, burst: 3 } }),
+    );
+    for (const id of ['a0', 'a1', 'a2']) await q.add(id, { group: 'a' }, JSON.stringify('x'.repeat(1_000)));
+    expect(await q.claim(3, { token: 'same' })).toHaveLength(3);
+    expect(await q.claim(3, { token: 'same', mostBytes: 1_500 })).toHaveLength(1);
+    expect((await q.claim(3)).map(({ id }) => id)).toEqual(['a1', 'a2']);
+  });
+});

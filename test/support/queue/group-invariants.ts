@@ -1,0 +1,82 @@
+// Invariants of the groups of a queue, read with plain commands.
+import type { Redis } from 'ioredis';
+import type { QueueCalls } from '#queue/scripts/queue-calls.js';
+import { keysLike } from '../redis/redis-reads.js';
+
+type Settings = Record<string, string>;
+
+/** The ids that wait in the groups, by place. */
+export async function groupPlaces(redis: Redis, { keys }: QueueCalls): Promise<Record<string, string[]>> {
+  const prefix = `${keys.groupsPrefix}waiting:`;
+  const lines = await keysLike(redis, `${prefix}*`);
+  const read = lines.map(
+    async (key) => [`group ${key.slice(prefix.length)}`, await redis.zrange(key, 0, '-1')] as const,
+  );
+  return Object.fromEntries(await Promise.all(read));
+}
+
+/** What is wrong with the groups of a queue, in words; nothing where all is well. */
+export async function groupViolations(redis: Redis, { keys }: QueueCalls): Promise<string[]> {
+  const faults: string[] = [];
+  const of = (kind: string) => keys.groupsPrefix + kind;
+  const names = new Set<string>();
+  for (const kind of ['waiting:', 'running:', 'state:']) {
+    for (const key of await keysLike(redis, `${of(kind)}*`)) {
+      names.add(key.slice(of(kind).length));
+    }
+  }
+  const claimed = await claimsByGroup(redis, keys.claims, (id) => keys.job(id));
+  [...claimed.keys()].forEach((name) => names.add(name));
+  const defaults = await redis.hgetall(of('settings'));
+  let total = 0;
+  for (const name of names) {
+    const waiting = await redis.zcard(of(`waiting:${name}`));
+    const running = (await redis.zrange(of(`running:${name}`), 0, '-1')).toSorted();
+    const holders = (claimed.get(name) ?? []).toSorted();
+    total += waiting;
+    if (running.join() !== holders.join()) {
+      faults.push(`group ${name}: slots in use ${running.join()}, claims held ${holders.join()}`);
+    }
+    const depth = Number((await redis.zscore(of('depths'), name)) ?? 0);
+    if (depth !== waiting) {
+      faults.push(`group ${name}: ${depth} of ${waiting} waiting jobs are counted`);
+    }
+    const state = await redis.hgetall(of(`state:${name}`));
+    const places = await Promise.all(['turns', 'gated'].map((place) => redis.zscore(of(place), name)));
+    faults.push(...placeFaults(name, waiting, running.length, { ...defaults, ...state }, places));
+  }
+  if (Number(defaults['waiting'] ?? 0) !== total) {
+    faults.push(`groups: ${defaults['waiting']} of ${total} waiting jobs are counted`);
+  }
+  return faults;
+}
+
+function placeFaults(
+  name: string,
+  waiting: number,
+  running: number,
+  settings: Settings,
+  [turn, gate]: (string | null)[],
+): string[] {
+  const most = Number(settings['max_running'] ?? Infinity);
+  const isBlocked = settings['paused_at_ms'] !== undefined || settings['hold'] !== undefined || running >= most;
+  if (waiting > 0 && !isBlocked && turn === null && gate === null) {
+    return [`group ${name}: may run, and stands neither in turns nor in gated`];
+  }
+  return waiting === 0 && turn !== null ? [`group ${name}: stands in turns without a job`] : [];
+}
+
+async function claimsByGroup(
+  redis: Redis,
+  claims: string,
+  job: (id: string) => string,
+): Promise<Map<string, string[]>> {
+  const groups = new Map<string, string[]>();
+  for (const id of await redis.zrange(claims, 0, '-1')) {
+    const group = await redis.hget(job(id), 'group');
+    if (group !== null) {
+      groups.set(group, [...(groups.get(group) ?? []), id]);
+    }
+  }
+  return groups;
+}
