@@ -73,11 +73,25 @@ export class MemoryStore implements QueueStore {
 
   exec<Answer>(call: StoreCall<Answer>, { timeoutMs }: CallLimit = {}): Promise<Answer> {
     const answer = this.link(call.script, () => (call as MemoryCall<Answer>).run());
-    return timeoutMs === undefined
-      ? answer
-      : within(this.clock, timeoutMs, answer, () => {
-          throw new RedisUnsuitableError(`The store gave no answer within ${timeoutMs} ms.`);
-        });
+    return timeoutMs === undefined ? this.resend(call, answer) : this.limit(timeoutMs, answer);
+  }
+
+  /** Without a limit a call is sent again on each connection that replaces a silent one. */
+  private async resend<Answer>(call: StoreCall<Answer>, answer: Promise<Answer>): Promise<Answer> {
+    try {
+      return await this.limit(TRIP_MS, answer);
+    } catch (error) {
+      if (error instanceof RedisUnsuitableError) {
+        return this.exec(call);
+      }
+      throw error;
+    }
+  }
+
+  private limit<Answer>(timeoutMs: number, answer: Promise<Answer>): Promise<Answer> {
+    return within(this.clock, timeoutMs, answer, () => {
+      throw new RedisUnsuitableError(`The store gave no answer within ${timeoutMs} ms.`);
+    });
   }
 
   patience(): (limitMs: number) => number {

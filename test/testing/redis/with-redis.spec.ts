@@ -55,10 +55,12 @@ describe('withRedis', () => {
       [1, 2].map(() =>
         withRedis(async ({ url, options }) => {
           expect(options.redis).toBe(url);
-          const queue = new JobQueue(connect({}, url), 'email', { prefix: options.prefix });
+          const client = connect({}, url);
+          const queue = new JobQueue(client, 'email', { prefix: options.prefix });
           await queue.enqueue({});
           expect(await queue.stats()).toMatchObject({ pending: 1 });
           queue.close();
+          client.disconnect();
           return url;
         }),
       ),

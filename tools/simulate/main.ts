@@ -1,0 +1,38 @@
+// npm run simulate -- --seed N --steps N [--seeds N] [--plant NAME]: fleets by virtual time; see CONTRIBUTING.md.
+import { parseArgs } from 'node:util';
+import { plants } from './plants.js';
+import { World } from './world.js';
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    seeds: { type: 'string', default: '1' },
+    steps: { type: 'string', default: '100000' },
+    plant: { type: 'string' },
+  },
+});
+const { plant } = values;
+if (plant !== undefined && !(plant in plants)) {
+  console.error(`There is no fault "${plant}" to plant. Known: ${Object.keys(plants).join(', ')}.`);
+  process.exit(2);
+}
+
+const first = Number(values.seed);
+for (let seed = first; seed < first + Number(values.seeds); seed++) {
+  const begun = performance.now();
+  const outcome = await new World(seed, plant).run(Number(values.steps));
+  const { violations, steps, jobs, simulatedMs, kills, freezes, calls, digest } = outcome;
+  const total = Object.values(calls).reduce((sum, count) => sum + count, 0);
+  const seconds = ((performance.now() - begun) / 1_000).toFixed(1);
+  console.log(
+    `seed ${seed}: ${steps} steps, ${Math.round(simulatedMs / 60_000)} min of the fleet in ${seconds} s, ${jobs} jobs, ` +
+      `${total} calls, ${kills} kills, ${freezes} freezes, digest ${digest >>> 0}: ${violations.length} violations`,
+  );
+  violations.slice(0, 20).forEach((violation) => console.log(`  ${violation}`));
+  if (violations.length > 0) {
+    const planted = plant === undefined ? '' : ` --plant '${plant}'`;
+    console.log(`  again: npm run simulate -- --seed ${seed} --steps ${values.steps}${planted}`);
+    process.exitCode = 1;
+  }
+}
+process.exit();

@@ -1,0 +1,80 @@
+// The network between a simulated process and the server: it delays, loses and repeats calls and answers, by a seed.
+import type { Link } from '#testing/memory-store/memory-store.js';
+import type { VirtualClock } from '#testing/memory-store/virtual-clock.js';
+import type { Random } from '../chaos/random.js';
+import type { ProcessClock } from './process-clock.js';
+
+/** What befalls calls, each as a share of them. */
+export interface NetworkFaults {
+  /** The call never arrives. */
+  lost: number;
+  /** The call arrives, and its answer does not. */
+  unanswered: number;
+  /** The call arrives twice, as after a reconnect. */
+  repeated: number;
+  /** The call or its answer takes up to `longestMs`. */
+  delayed: number;
+  longestMs: number;
+}
+
+export const NO_FAULTS: NetworkFaults = { lost: 0, unanswered: 0, repeated: 0, delayed: 0, longestMs: 0 };
+
+/** Runs calls where the server is, and sees each run. */
+export interface Server {
+  run<Answer>(script: string, run: () => Answer, process: string, isRepeat: boolean): Answer;
+}
+
+/** Makes the link of a process. Calls arrive in the order in which they were sent. */
+export function linkOf(
+  process: string,
+  clock: ProcessClock,
+  world: VirtualClock,
+  random: Random,
+  faults: () => NetworkFaults,
+  server: Server,
+): Link {
+  let lastArrival = 0;
+  return <Answer>(script: string, run: () => Answer): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      const { lost, unanswered, repeated, delayed, longestMs } = faults();
+      const delay = () => (random.chance(delayed) ? random.between(0, longestMs) : 0);
+      const fate = random.next();
+      const arrival = Math.max(lastArrival, world.now() + delay());
+      lastArrival = arrival;
+      if (fate < lost) {
+        return;
+      }
+      const answer = (isRepeat: boolean) => {
+        let settle: () => void;
+        try {
+          const value = server.run(script, run, process, isRepeat);
+          settle = () => resolve(value);
+        } catch (error) {
+          settle = () => reject(error);
+        }
+        return () => at(world, delay(), () => clock.run(settle));
+      };
+      clock.run(() =>
+        at(world, arrival - world.now(), () => {
+          const deliver = answer(false);
+          if (fate < lost + unanswered) {
+            return;
+          }
+          if (fate >= lost + unanswered + repeated) {
+            return deliver();
+          }
+          const again = () => answer(true)();
+          return random.chance(0.5) ? again() : at(world, random.between(1, Math.max(1, longestMs)), again);
+        }),
+      );
+    });
+}
+
+/** At once where there is no delay, so that the order of calls stays. */
+function at(world: VirtualClock, ms: number, task: () => void): void {
+  if (ms > 0) {
+    world.setTimeout(task, ms);
+  } else {
+    task();
+  }
+}

@@ -1,0 +1,107 @@
+// Faults that are planted into the store, to see that the simulation finds each.
+import type { Hash, MemoryQueue } from '#testing/memory-store/memory-queue.js';
+
+export interface Plant {
+  /** Which invariant it breaks. */
+  breaks: string;
+  /** What it returns is handed to `after`. */
+  before?(script: string, queues: readonly MemoryQueue[], isRepeat: boolean): unknown;
+  after?(script: string, queues: readonly MemoryQueue[], planted: unknown): void;
+}
+
+type Moved = Map<string, string>;
+
+function statuses(queues: readonly MemoryQueue[]): Moved {
+  return new Map(
+    queues.flatMap(({ jobs }) => [...jobs].map(([id, job]) => [id, `${job.status} ${job.claim_token}`])),
+  );
+}
+
+/** The jobs that the call moved, with their queues. */
+function moved(
+  queues: readonly MemoryQueue[],
+  before: unknown,
+): { queue: MemoryQueue; id: string; job: Hash; was: string }[] {
+  return queues.flatMap((queue) =>
+    [...queue.jobs].flatMap(([id, job]) => {
+      const was = (before as Moved).get(id) ?? '';
+      return was === `${job.status} ${job.claim_token}` ? [] : [{ queue, id, job, was }];
+    }),
+  );
+}
+
+/** A plant that spoils what a script moved. */
+function spoils(breaks: string, scripts: string[], spoil: (each: ReturnType<typeof moved>[number]) => void): Plant {
+  return {
+    breaks,
+    before: (script, queues) => (scripts.includes(script) ? statuses(queues) : undefined),
+    after: (script, queues, before) => {
+      if (scripts.includes(script)) {
+        moved(queues, before).forEach(spoil);
+      }
+    },
+  };
+}
+
+export const plants: Record<string, Plant> = {
+  'an acknowledged job is gone': spoils('I1', ['jobEnqueue'], ({ queue, id, job }) => {
+    if (job.status === 'pending' && id.endsWith('7')) {
+      queue.takeOut(id);
+      queue.drop(id);
+    }
+  }),
+  'a job is in two places': spoils('I1', ['jobFail'], ({ queue, id, job }) => {
+    if (job.status === 'scheduled') {
+      queue.pending.push(id);
+    }
+  }),
+  'a sweep leaves the token': spoils('I2', ['sweepReclaim'], ({ job, was }) => {
+    if (job.status === 'pending') {
+      job.claim_token = was.split(' ')[1]!;
+    }
+  }),
+  'a repeated claim takes more': {
+    breaks: 'I3',
+    before: (script, queues, isRepeat) => {
+      if (script === 'jobClaim' && isRepeat) {
+        queues.forEach(({ batches }) => batches.clear());
+      }
+    },
+  },
+  'a sweep takes claims early': {
+    breaks: 'I5',
+    before: (script, queues) => {
+      const ends = queues.map(({ claims }) => claims.members().map((id) => [id, claims.score(id)!] as const));
+      if (script === 'sweepReclaim') {
+        queues.forEach(({ claims, now }) => [...claims.members()].forEach((id) => claims.set(id, now - 1)));
+      }
+      return ends;
+    },
+  },
+  'an error costs no attempt': spoils('I6', ['jobFail'], ({ job }) => {
+    if (job.status === 'scheduled' || job.status === 'pending') {
+      job.attempts = String(Number(job.attempts) - 1);
+    }
+  }),
+  'a job without its hash blocks': spoils('I7', ['jobClaim', 'jobFail', 'sweepReclaim'], ({ queue, id, job }) => {
+    if (job.payload === undefined && queue.dead.delete(id)) {
+      job.status = 'pending';
+      queue.pending.unshift(id);
+    }
+  }),
+  'the newest job comes first': spoils('I8', ['jobEnqueue'], ({ queue, id, job }) => {
+    if (job.status === 'pending' && queue.pending.at(-1) === id && queue.pending.length > 1) {
+      queue.pending.pop();
+      queue.pending.unshift(id);
+    }
+  }),
+};
+
+/** @throws Error for a name that is not known */
+export function plantOf(name: string): Plant {
+  const plant = plants[name];
+  if (!plant) {
+    throw new Error(`There is no fault "${name}" to plant: ${Object.keys(plants).join(', ')}.`);
+  }
+  return plant;
+}

@@ -1,0 +1,211 @@
+// One process of the simulated fleet: a worker with its sweeps, a producer, or an operator.
+import { EnqueueError } from '#queue/model/errors.js';
+import { JobQueue } from '#queue/job-queue.js';
+import type { QueueOptions } from '#queue/model/queue-options.js';
+import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import type { Job } from '#worker/handlers/job.js';
+import { Worker } from '#worker/worker.js';
+import { ProcessClock } from './process-clock.js';
+import { linkOf } from './network.js';
+import type { World } from './world.js';
+
+const YEAR = 365 * 24 * 3_600_000;
+
+export type QueueName = 'mixed' | 'ordered';
+
+/** Short times, so that much happens; histories that forget nothing, so that all can be checked at the end. */
+const OPTIONS: QueueOptions & { maxAttempts: number } = {
+  visibilityMs: 3_000,
+  maxAttempts: 4,
+  maxCrashes: 3,
+  backoff: { type: 'exponential', delayMs: 500, maxDelayMs: 4_000 },
+  completedHistory: 1_000_000,
+  cancelledHistory: 1_000_000,
+  failedHistory: 1_000_000,
+  deadLetterCap: 1_000_000,
+  resultTtlMs: YEAR,
+  cancelledTtlMs: YEAR,
+};
+
+/** What every process of the fleet has: a clock of its own, and a network to the server. */
+export abstract class SimulatedProcess {
+  readonly clock: ProcessClock;
+  protected readonly queues: Record<QueueName, JobQueue>;
+
+  constructor(
+    readonly name: string,
+    protected readonly world: World,
+    skewMs: number,
+  ) {
+    this.clock = new ProcessClock(world.clock, skewMs);
+    const { clock, random, watched, server } = world;
+    const faults = () => world.faultsOf(this);
+    const link = linkOf(name, this.clock, clock, random, faults, watched);
+    const store = new MemoryStore(this.clock, { server, link });
+    const open = (queue: string) => new JobQueue(store, queue, OPTIONS);
+    this.queues = { mixed: open('mixed'), ordered: open('ordered') };
+  }
+
+  abstract start(): void;
+
+  /** Ends it as a SIGKILL does. */
+  kill(): void {
+    this.clock.kill();
+    this.world.server.disconnect(this.name);
+  }
+
+  protected sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.clock.setTimeout(resolve, ms));
+  }
+}
+
+export class SimulatedWorker extends SimulatedProcess {
+  constructor(
+    name: string,
+    world: World,
+    skewMs: number,
+    private readonly queue: QueueName,
+  ) {
+    super(name, world, skewMs);
+  }
+
+  start(): void {
+    const queue = this.queues[this.queue];
+    const isOrdered = this.queue === 'ordered';
+    const handle = isOrdered ? (job: Job) => this.inOrder(job) : (job: Job) => this.handle(job);
+    const worker = new Worker([{ queue, concurrency: isOrdered ? 1 : 4, handlers: { [queue.name]: handle } }], {
+      id: this.name,
+      sweepIntervalMs: 1_000,
+      logFailures: false,
+    });
+    void worker.start();
+  }
+
+  private async inOrder(job: Job): Promise<void> {
+    const { history, random } = this.world;
+    history.started(job.id, job.attempt);
+    history.inOrder(job.payload as number);
+    await this.sleep(random.between(0, 180));
+    history.ended(job.id);
+  }
+
+  private async handle(job: Job): Promise<unknown> {
+    const { random, history } = this.world;
+    history.started(job.id, job.attempt);
+    const fate = random.next();
+    await this.sleep(random.chance(0.1) ? random.between(1_000, 8_000) : random.between(0, 50));
+    if (fate < 0.1) {
+      await job.progress({ at: job.attempt }).catch(() => undefined); // the claim may be lost
+    }
+    if (fate > 0.85) {
+      throw new Error('the handler fails');
+    }
+    history.ended(job.id);
+    return fate;
+  }
+}
+
+export class SimulatedProducer extends SimulatedProcess {
+  private count = 0;
+
+  constructor(
+    name: string,
+    world: World,
+    skewMs: number,
+    private readonly queue: QueueName,
+  ) {
+    super(name, world, skewMs);
+  }
+
+  start(): void {
+    void this.produce();
+  }
+
+  private async produce(): Promise<void> {
+    const { random, history } = this.world;
+    while (!this.world.isEnding) {
+      const id = `${this.name}-${this.count}`;
+      const maxAttempts = this.queue === 'ordered' ? OPTIONS.maxAttempts : random.between(1, 5);
+      history.sent(id, this.queue, maxAttempts);
+      await this.untilAnswered(id, this.count++, this.queue === 'ordered' ? {} : this.options(maxAttempts));
+      await this.sleep(random.between(1, 200));
+    }
+  }
+
+  private options(maxAttempts: number) {
+    const { random } = this.world;
+    return {
+      maxAttempts,
+      ...(random.chance(0.2) && { priority: random.between(1, 3) }),
+      ...(random.chance(0.2) && { delayMs: random.between(1, 5_000) }),
+    };
+  }
+
+  /** Sends it again by its id where nobody knows what became of it. */
+  private async untilAnswered(id: string, payload: number, options: object): Promise<void> {
+    for (;;) {
+      try {
+        await this.queues[this.queue].enqueue(payload, { ...options, id });
+        this.world.history.acknowledged(id);
+        return;
+      } catch (error) {
+        if (!(error instanceof EnqueueError)) throw error;
+      }
+    }
+  }
+}
+
+export class SimulatedOperator extends SimulatedProcess {
+  start(): void {
+    void this.operate();
+  }
+
+  private async operate(): Promise<void> {
+    const { random } = this.world;
+    const verbs = [() => this.cancel(), () => this.remove(), () => this.redrive(), () => this.pause()];
+    while (!this.world.isEnding) {
+      await this.sleep(random.between(100, 2_000));
+      await random
+        .pick(verbs)()
+        .catch(() => undefined); // a call without an answer
+    }
+  }
+
+  private pick(): string | undefined {
+    const mixed = [...this.world.history.jobs].filter(([, { queue }]) => queue === 'mixed').map(([id]) => id);
+    return mixed.length > 0 ? this.world.random.pick(mixed.slice(-30)) : undefined;
+  }
+
+  private async cancel(): Promise<void> {
+    const id = this.pick();
+    if (id !== undefined) {
+      await this.queues.mixed.cancel(id);
+    }
+  }
+
+  private async remove(): Promise<void> {
+    const id = this.pick();
+    if (id !== undefined) {
+      this.world.history.jobs.get(id)!.removed = true;
+      await this.queues.mixed.remove(id);
+    }
+  }
+
+  private async redrive(): Promise<void> {
+    const letters = await this.queues.mixed.list('failed', { limit: 5 });
+    letters.forEach(({ id }) => (this.world.history.jobs.get(id)!.redriven = true));
+    await this.queues.mixed.redrive(letters.map(({ id }) => id));
+  }
+
+  private async pause(): Promise<void> {
+    const { mixed } = this.queues;
+    await mixed.pause().catch(() => undefined); // it may be paused though nobody said so
+    await this.sleep(this.world.random.between(10, 1_000));
+    for (let answered = false; !answered;) {
+      answered = await mixed.resume().then(
+        () => true,
+        () => false,
+      );
+    }
+  }
+}

@@ -1,0 +1,34 @@
+// Fleets by virtual time: seeds find nothing, each planted fault is found, and a seed comes again exactly.
+import { describe, expect, it } from '@jest/globals';
+import { plants } from './plants.js';
+import { World } from './world.js';
+
+const SEEDS = Number(process.env.SIMULATE_SEEDS ?? 10);
+const STEPS = 1_500;
+
+/** A planted fault is found by one of so many seeds, in so many steps each. */
+const PLANT_SEEDS = 12;
+const PLANT_STEPS = 1_500;
+
+describe('a simulated fleet', () => {
+  it.each(Array.from({ length: SEEDS }, (_, i) => i + 1))('keeps the invariants, seed %d', async (seed) => {
+    const { violations, jobs, calls } = await new World(seed).run(STEPS);
+    expect(violations).toEqual([]);
+    expect(jobs).toBeGreaterThan(20);
+    expect(calls.jobClaim).toBeGreaterThan(20);
+  });
+
+  it('runs the same by the same seed, and otherwise by another', async () => {
+    const one = await new World(5).run(STEPS);
+    expect(await new World(5).run(STEPS)).toEqual(one);
+    expect((await new World(6).run(STEPS)).digest).not.toBe(one.digest);
+  });
+
+  it.each(Object.entries(plants))('finds that %s', async (name, { breaks }) => {
+    const found: string[] = [];
+    for (let seed = 1; seed <= PLANT_SEEDS && found.length === 0; seed++) {
+      found.push(...(await new World(seed, name).run(PLANT_STEPS)).violations);
+    }
+    expect(found.map((violation) => violation.slice(0, 2))).toContain(breaks);
+  });
+});

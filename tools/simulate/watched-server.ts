@@ -1,0 +1,129 @@
+// The server of a simulation: sees each call before and after it runs, and holds what it changed against the invariants.
+import type { MemoryQueue } from '#testing/memory-store/memory-queue.js';
+import type { Plant } from './plants.js';
+import type { Server } from './network.js';
+
+interface Seen {
+  status: string;
+  token: string;
+  fence: number;
+  claimEnd: number | undefined;
+}
+
+/** Calls by which a process ends a claim of its own. */
+const ENDS_OWN = new Set(['jobComplete', 'jobFail', 'jobRelease']);
+/** Calls that must change nothing the second time. An extend counts anew from its own time. */
+const REPEATABLE = new Set(['jobClaim', 'jobComplete', 'jobFail', 'jobRelease', 'jobEnqueue', 'jobStart']);
+
+export class WatchedServer implements Server {
+  readonly violations = new Set<string>();
+  /** How many calls ran, by their script. */
+  readonly calls = new Map<string, number>();
+  /** A number that differs where anything of the run differs. */
+  digest = 0;
+  /** The tokens that each process was handed. */
+  private readonly tokens = new Map<string, string>();
+
+  constructor(
+    private readonly queues: () => readonly MemoryQueue[],
+    private readonly plant: Plant | undefined,
+  ) {}
+
+  run<Answer>(script: string, run: () => Answer, process: string, isRepeat: boolean): Answer {
+    const before = this.queues().map(seenIn);
+    const stateBefore = isRepeat && REPEATABLE.has(script) ? this.state() : undefined;
+    const planted = this.plant?.before?.(script, this.queues(), isRepeat);
+    const answer = run();
+    this.plant?.after?.(script, this.queues(), planted);
+    this.count(script, process);
+    this.queues().forEach((queue, i) => this.compare(queue, before[i] ?? new Map(), script, process));
+    if (stateBefore !== undefined && this.isImmediate(process, script)) {
+      this.expectSame(script, stateBefore);
+    }
+    this.last = `${process} ${script} ${this.total}`;
+    return answer;
+  }
+
+  private last = '';
+
+  private get total(): number {
+    return [...this.calls.values()].reduce((sum, calls) => sum + calls, 0);
+  }
+
+  /** Whether nothing else ran since the call that is repeated. */
+  private isImmediate(process: string, script: string): boolean {
+    return this.last === `${process} ${script} ${this.total - 1}`;
+  }
+
+  private count(script: string, process: string): void {
+    this.calls.set(script, (this.calls.get(script) ?? 0) + 1);
+    for (const char of `${process} ${script}`) {
+      this.digest = (Math.imul(this.digest, 31) + char.charCodeAt(0)) | 0;
+    }
+  }
+
+  private expectSame(script: string, before: string): void {
+    if (this.state() !== before) {
+      this.violations.add(`I3: a repeated ${script} changed the queue`);
+    }
+  }
+
+  private state(): string {
+    return JSON.stringify(
+      this.queues().map((queue) => [
+        [...queue.jobs],
+        queue.pending,
+        [queue.prioritized, queue.scheduled, queue.claims, queue.dead].map((set) =>
+          set.members().map((member) => [member, set.score(member)]),
+        ),
+        queue.totals,
+      ]),
+    );
+  }
+
+  private compare(queue: MemoryQueue, before: Map<string, Seen>, script: string, process: string): void {
+    for (const id of new Set([...before.keys(), ...queue.claims.members()])) {
+      const now = seen(queue, id);
+      const was = before.get(id) ?? { status: '', token: '', fence: 0, claimEnd: undefined };
+      if (now.fence < was.fence && now.status !== '') {
+        this.violations.add(`I2: the fence of ${id} went back in ${script}`);
+      }
+      if (now.token === was.token) {
+        continue;
+      }
+      if (was.token === '' || script === 'jobClaim') {
+        this.tokens.set(`${id} ${now.token}`, process);
+        if (script !== 'jobClaim') {
+          this.violations.add(`I2: ${script} gave ${id} a token`);
+        }
+      } else if (ENDS_OWN.has(script)) {
+        if (this.tokens.get(`${id} ${was.token}`) !== process) {
+          this.violations.add(`I2: ${script} of ${process} ended a claim of another on ${id}`);
+        }
+      } else if (script === 'sweepReclaim') {
+        if (was.claimEnd === undefined || was.claimEnd > queue.now) {
+          this.violations.add(
+            `I5: the claim of ${id} was taken back ${was.claimEnd! - queue.now} ms before its end`,
+          );
+        }
+      } else {
+        this.violations.add(`I2: ${script} ended the claim of ${id}`);
+      }
+    }
+  }
+}
+
+/** The claimed jobs: only of these a call may change the token. */
+function seenIn(queue: MemoryQueue): Map<string, Seen> {
+  return new Map(queue.claims.members().map((id) => [id, seen(queue, id)]));
+}
+
+function seen(queue: MemoryQueue, id: string): Seen {
+  const job = queue.jobs.get(id);
+  return {
+    status: job?.status ?? '',
+    token: job?.claim_token ?? '',
+    fence: Number(job?.fence ?? 0),
+    claimEnd: queue.claims.score(id),
+  };
+}

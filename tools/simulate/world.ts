@@ -1,0 +1,193 @@
+// A fleet by virtual time and a seed: what it is made of, what befalls it, and how a run goes.
+import { MemoryServer } from '#testing/memory-store/memory-server.js';
+import { turn } from '#testing/memory-store/real-time.js';
+import { VirtualClock } from '#testing/memory-store/virtual-clock.js';
+import { memoryViolations } from '../../test/support/queue/memory-invariants.js';
+import { Random } from '../chaos/random.js';
+import { History } from './history.js';
+import { NO_FAULTS, type NetworkFaults } from './network.js';
+import { plantOf } from './plants.js';
+import { SimulatedOperator, SimulatedProducer, SimulatedWorker, type SimulatedProcess } from './process.js';
+import { WatchedServer } from './watched-server.js';
+
+const HOUR = 3_600_000;
+const WORKERS = 4;
+
+/** How often the state is held against the invariants, in steps. */
+const LOOK_EVERY = 50;
+
+/** How long the fleet may take to end all jobs once nothing befalls it any more, in ms of its time. */
+const CALM_MS = 3 * 60_000;
+const MOST_CALM_STEPS = 5_000;
+
+export interface Outcome {
+  violations: string[];
+  steps: number;
+  jobs: number;
+  /** How much time passed in the fleet, in ms. */
+  simulatedMs: number;
+  /** How many calls ran, by their script. */
+  calls: Record<string, number>;
+  kills: number;
+  freezes: number;
+  /** Equal for two runs that did the same. */
+  digest: number;
+}
+
+export class World {
+  readonly clock: VirtualClock;
+  readonly random: Random;
+  readonly server: MemoryServer;
+  readonly watched: WatchedServer;
+  readonly history = new History();
+  isEnding = false;
+  private readonly faults: NetworkFaults;
+  private processes: SimulatedProcess[] = [];
+  private workers = 0;
+  private kills = 0;
+  private freezes = 0;
+
+  /** @param plant a fault of the store that is to be found */
+  constructor(seed: number, plant?: string) {
+    this.clock = new VirtualClock(Date.UTC(2030, 0, 1), seed);
+    this.random = new Random(seed);
+    this.server = new MemoryServer(() => this.clock.now());
+    this.watched = new WatchedServer(() => this.server.all, plant === undefined ? undefined : plantOf(plant));
+    const share = () => this.random.next() * 0.04;
+    this.faults = { lost: share(), unanswered: share(), repeated: share(), delayed: 0.3, longestMs: 40 };
+  }
+
+  /** What befalls the calls of a process. The ordered queue shows the order that the store keeps, so its calls arrive. */
+  faultsOf(process: SimulatedProcess): NetworkFaults {
+    return this.isEnding || process.name.startsWith('ordered') ? NO_FAULTS : this.faults;
+  }
+
+  /** Runs a fleet for so many steps, lets it come to rest, and says what was wrong. */
+  async run(steps: number): Promise<Outcome> {
+    const begunAt = this.clock.now();
+    this.begin();
+    let step = 0;
+    for (; step < steps && this.violations.length === 0; step++) {
+      await this.step(step);
+    }
+    if (this.violations.length === 0) {
+      await this.calm();
+      this.history.finish(this.server.all);
+    }
+    this.processes.forEach((process) => process.kill());
+    return {
+      violations: this.violations,
+      steps: step,
+      jobs: this.history.jobs.size,
+      simulatedMs: this.clock.now() - begunAt,
+      calls: Object.fromEntries(this.watched.calls),
+      kills: this.kills,
+      freezes: this.freezes,
+      digest: this.watched.digest,
+    };
+  }
+
+  private get violations(): string[] {
+    return [...this.watched.violations, ...this.history.violations];
+  }
+
+  private begin(): void {
+    for (let i = 0; i < WORKERS; i++) {
+      this.addWorker();
+    }
+    this.add(new SimulatedWorker('ordered-worker', this, this.skew(), 'ordered'));
+    this.add(new SimulatedProducer('ordered-producer', this, this.skew(), 'ordered'));
+    this.add(new SimulatedProducer('producer-a', this, this.skew(), 'mixed'));
+    this.add(new SimulatedProducer('producer-b', this, this.skew(), 'mixed'));
+    this.add(new SimulatedOperator('operator', this, this.skew()));
+  }
+
+  private add(process: SimulatedProcess): void {
+    this.processes.push(process);
+    process.start();
+  }
+
+  private addWorker(): void {
+    this.add(new SimulatedWorker(`worker-${this.workers++}`, this, this.skew(), 'mixed'));
+  }
+
+  /** By how much a wall clock is wrong. */
+  private skew(): number {
+    return this.random.between(-HOUR, HOUR);
+  }
+
+  private async step(step: number): Promise<void> {
+    await this.clock.fireNext();
+    if (this.random.chance(0.004)) {
+      this.befall();
+    }
+    if (step % LOOK_EVERY === 0) {
+      this.look();
+    }
+  }
+
+  /** Kills or freezes a worker, or breaks a job. */
+  private befall(): void {
+    const workers = this.processes.filter(({ name }) => name.startsWith('worker-'));
+    const what = this.random.next();
+    if (what < 0.2 || workers.length === 0) {
+      this.breakJob();
+      return;
+    }
+    const victim = this.random.pick(workers);
+    if (what < 0.6) {
+      this.kills++;
+      victim.kill();
+      this.processes = this.processes.filter((each) => each !== victim);
+      this.clock.setTimeout(() => this.addWorker(), this.random.between(1, 10_000));
+    } else {
+      this.freezes++;
+      victim.clock.freeze();
+      this.clock.setTimeout(() => victim.clock.thaw(), this.random.between(100, 12_000));
+    }
+  }
+
+  /** Deletes the hash of a waiting job, as somebody with redis-cli may. */
+  private breakJob(): void {
+    const queue = this.server.all.find(({ name }) => name === 'mixed');
+    const waiting = queue ? [...queue.pending, ...queue.scheduled.members()] : [];
+    if (queue && waiting.length > 0) {
+      const id = this.random.pick(waiting);
+      queue.drop(id);
+      this.history.jobs.get(id)!.broken = true;
+    }
+  }
+
+  private look(): void {
+    for (const queue of this.server.all) {
+      memoryViolations(queue)
+        .filter((fault) => !this.isBroken(fault))
+        .forEach((fault) => this.watched.violations.add(`${fault} (${queue.name})`));
+    }
+  }
+
+  /** Whether it tells of a job that the run itself broke. */
+  private isBroken(fault: string): boolean {
+    const id = /^I\d: (\S+)/.exec(fault)?.[1] ?? '';
+    return this.history.jobs.get(id)?.broken ?? false;
+  }
+
+  /** Nothing befalls the fleet any more: all that was enqueued comes to an end. */
+  private async calm(): Promise<void> {
+    this.isEnding = true;
+    this.processes.forEach(({ clock }) => clock.thaw());
+    const until = this.clock.now() + CALM_MS;
+    for (let i = 0; i < MOST_CALM_STEPS && this.clock.now() < until && !this.isIdle; i++) {
+      await this.clock.fireNext();
+    }
+    await turn();
+    this.look();
+  }
+
+  private get isIdle(): boolean {
+    return this.server.all.every(
+      ({ pending, prioritized, scheduled, claims }) =>
+        pending.length + prioritized.size + scheduled.size + claims.size === 0,
+    );
+  }
+}
