@@ -1,10 +1,12 @@
 // Holds what each entry point offers against its checked-in report, api/NAME.api.md, so that no change of the public API goes
-// unseen. `npm run api:update` writes the reports anew. Reads dist/esm, which `npm run build:esm` makes.
+// unseen. `npm run api:update` writes the reports anew. The declarations must also compile by themselves, for users with
+// `skipLibCheck: false`: what is @internal is stripped from them. Reads dist/esm, which `npm run build:esm` makes.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
+import ts from 'typescript';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const reports = join(root, 'api');
@@ -14,11 +16,11 @@ const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 /** The types of each entry point, by the name of its report. */
 const entries = Object.entries(exports)
   .filter(([, target]) => typeof target === 'object')
-  .map(([path, target]) => [path === '.' ? 'index' : path.slice(2), target.import.types]);
+  .map(([path, target]) => [path === '.' ? 'index' : path.slice(2).replaceAll('/', '-'), target.import.types]);
 
 mkdirSync(reports, { recursive: true });
+const problems = checkDeclarations(entries.map(([, types]) => join(root, types)));
 const work = mkdtempSync(join(tmpdir(), 'check-api-'));
-const problems = [];
 try {
   for (const [name, types] of entries) problems.push(...checkEntry(name, types));
   const known = entries.map(([name]) => `${name}.api.md`);
@@ -30,6 +32,23 @@ try {
 if (problems.length > 0) {
   console.error(problems.join('\n'));
   process.exitCode = 1;
+}
+
+/** What is wrong with our own declarations; those of peers are not ours to judge. */
+function checkDeclarations(files) {
+  const options = {
+    module: ts.ModuleKind.NodeNext,
+    target: ts.ScriptTarget.ES2022,
+    strict: true,
+    noEmit: true,
+    types: ['node'],
+    experimentalDecorators: true,
+  };
+  const program = ts.createProgram(files, options);
+  const ours = program.getSourceFiles().filter(({ fileName }) => fileName.startsWith(join(root, 'dist')));
+  return ours
+    .flatMap((file) => program.getSemanticDiagnostics(file))
+    .map(({ file, messageText }) => `${file.fileName}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`);
 }
 
 function checkEntry(name, types) {

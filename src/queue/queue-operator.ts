@@ -21,7 +21,7 @@ import { Limits } from './operate/limits.js';
 import { RedisStore } from './redis-store.js';
 import { statusOf, type StatusCondition } from './operate/status-condition.js';
 import { Schedules } from './schedules/schedules.js';
-import type { CallLimit, QueueAccess, QueueStore } from './store/queue-store.js';
+import type { CallLimit, QueueStore } from './store/queue-store.js';
 import type { StoreCall } from './store/store-call.js';
 import type { CancelAnswer, StoreCalls } from './store/store-calls.js';
 
@@ -39,9 +39,9 @@ const doctorSchema = z.strictObject(
  * What operators do with a queue: look into it, and act on its jobs from outside. A JobQueue is one, and adds what
  * producers and consumers do.
  */
-export abstract class QueueAdmin implements QueueAccess {
+export abstract class QueueAdmin {
   readonly options: ResolvedQueueOptions;
-  /** What keeps the queue. */
+  /** What keeps the queue. @internal */
   readonly store: QueueStore;
   /** The recurring jobs of the queue. */
   readonly schedules: Schedules = new Schedules(this);
@@ -56,8 +56,10 @@ export abstract class QueueAdmin implements QueueAccess {
   private opened: StoreCalls | undefined;
   private readonly canceller = new Canceller(this);
   private readonly pendingResults = new Set<(error: Error) => void>();
+  /** @internal */
   protected closed = false;
 
+  /** @internal */
   constructor(
     client: RedisClient | QueueStore,
     readonly name: string,
@@ -72,6 +74,8 @@ export abstract class QueueAdmin implements QueueAccess {
    * Returns the calls of this queue, once the store knows how it is kept.
    *
    * @throws RedisUnsuitableError when the server is older than Redis 7.0
+   *
+   * @internal
    */
   async calls(): Promise<StoreCalls> {
     if (!this.opened) {
@@ -164,6 +168,8 @@ export abstract class QueueAdmin implements QueueAccess {
    * Calls the listener with each waiting job that `cancel` of this object ends, once, also where the answer to the first
    * call was lost and a repeat found the job cancelled; that of a running one is told by its worker. Answers the way to end
    * that.
+   *
+   * @internal
    */
   onCancelled(listener: (job: JobRecord) => void): () => void {
     return this.canceller.listen(listener);
@@ -268,7 +274,7 @@ export abstract class QueueAdmin implements QueueAccess {
     this.pendingResults.forEach((end) => end(new QueueClosedError(this.name)));
   }
 
-  /** How long a step may take without a limit of its own: `enqueueTimeoutMs`, at least a second. */
+  /** How long a step may take without a limit of its own: `enqueueTimeoutMs`, at least a second. @internal */
   get limit(): Required<CallLimit> {
     return { timeoutMs: Math.max(SHORTEST_TRIP_MS, this.options.enqueueTimeoutMs) };
   }
@@ -278,6 +284,8 @@ export abstract class QueueAdmin implements QueueAccess {
    * silent.
    *
    * @throws RedisUnsuitableError where no answer came in time: the step may have been done
+   *
+   * @internal
    */
   exec<Answer>(build: (calls: StoreCalls) => StoreCall<Answer>, limit: CallLimit = this.limit): Promise<Answer> {
     return this.opened

@@ -89,6 +89,7 @@ const redriveSchema = z.strictObject(
  * await queue.deadLetters.redriveAll({ filter: { error: 'ECONNREFUSED' } });
  */
 export class DeadLetters {
+  /** @internal */
   constructor(
     private readonly queue: DeadLetterQueue,
     private readonly context: DeadLetterContext = {},

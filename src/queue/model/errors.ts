@@ -4,7 +4,7 @@ import { oneLine } from './one-line.js';
 
 /** The base of every error this library throws, so that an application can tell ours from its own. */
 export class JobQueueError extends Error {
-  /** Whether handlers throw it, with words of their own. */
+  /** Whether handlers throw it, with words of their own. @internal */
   protected static readonly isOfHandlers: boolean = false;
 
   /** @param message becomes one line of bounded length, since ids, names and payloads may come from anybody */
@@ -182,6 +182,7 @@ export class NonRetryableError extends JobQueueError {
     brand(this, 'NonRetryableError');
   }
 
+  /** @internal */
   protected static override readonly isOfHandlers = true;
 }
 
@@ -200,6 +201,7 @@ export class RetryLaterError extends JobQueueError {
     brand(this, 'RetryLaterError');
   }
 
+  /** @internal */
   protected static override readonly isOfHandlers = true;
 
   constructor(
@@ -247,6 +249,7 @@ export class RateLimitedError extends JobQueueError {
     brand(this, 'RateLimitedError');
   }
 
+  /** @internal */
   protected static override readonly isOfHandlers = true;
 
   /** How long the queue rests, in ms. */

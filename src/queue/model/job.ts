@@ -40,15 +40,15 @@ export interface ClaimedJob<Payload = unknown> {
   /** When it was claimed, in ms by the server's clock. */
   readonly claimedAtMs: number;
   readonly options: WorkerOptions;
-  /** True for a first attempt without options; it can be settled at the least cost. */
+  /** True for a first attempt without options; it can be settled at the least cost. @internal */
   readonly plain: boolean;
-  /** Whether the producer stored no name, and it was found in the payload. */
+  /** Whether the producer stored no name, and it was found in the payload. @internal */
   readonly nameless: boolean;
-  /** Whether another crash would bury the job: the worker holds it, and runs it alone. */
+  /** Whether another crash would bury the job: the worker holds it, and runs it alone. @internal */
   readonly alone: boolean;
-  /** Claimed before a slot was free: held until `start`. */
+  /** Claimed before a slot was free: held until `start`. @internal */
   readonly ahead: boolean;
-  /** Whether the job may expire before it begins: where it waited in the worker, Redis is asked first. */
+  /** Whether the job may expire before it begins: where it waited in the worker, Redis is asked first. @internal */
   readonly expires: boolean;
 }
 
@@ -57,6 +57,7 @@ export interface ClaimRef {
   readonly id: string;
   readonly token: string;
   readonly fence: number;
+  /** @internal */
   readonly plain?: boolean;
 }
 

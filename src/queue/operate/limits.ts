@@ -11,6 +11,7 @@ const limitsSchema = z.strictObject(limitFields, { error: 'expected { maxRunning
  * `@JobHandler` until they are cleared. A limit that is lowered ends no running job.
  */
 export class Limits {
+  /** @internal */
   constructor(private readonly queue: Pick<QueueAccess, 'exec'>) {}
 
   /** Returns the limits that hold now. */

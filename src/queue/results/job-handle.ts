@@ -34,6 +34,7 @@ export class JobHandle<Result = unknown> {
   /** Out of sight, so that a handle can be logged or sent as JSON. */
   readonly #source: JobSource;
 
+  /** @internal */
   constructor(
     readonly id: string,
     /** That of the job that stands: where `outcome` is `existing` or `kept` it may be another than was asked for. */

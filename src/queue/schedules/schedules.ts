@@ -41,6 +41,7 @@ export interface TickReport {
 export class Schedules {
   private readonly listeners = new Set<() => void>();
 
+  /** @internal */
   constructor(private readonly queue: ScheduledQueue) {}
 
   /**
@@ -155,7 +156,7 @@ export class Schedules {
     return report;
   }
 
-  /** Puts a schedule that the code of a worker declares; `held` while another version of the code holds it. */
+  /** Puts a schedule that the code of a worker declares; `held` while another version of the code holds it. @internal */
   async put(
     schedule: StoredSchedule,
     worker: string | undefined,
@@ -171,12 +172,12 @@ export class Schedules {
     }
   }
 
-  /** Declares schedules for a worker, or ends that; see `lua/schedule/declare.lua`. */
+  /** Declares schedules for a worker, or ends that; see `lua/schedule/declare.lua`. @internal */
   async declare(worker: string, declares: boolean, schedules: readonly StoredSchedule[]) {
     return this.call((calls) => calls.declare(worker, declares, schedules));
   }
 
-  /** Calls the listener after each change made here, so that a ticker learns of an earlier due time at once. Answers the way to end that. */
+  /** Calls the listener after each change made here, so that a ticker learns of an earlier due time at once. Answers the way to end that. @internal */
   onChange(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

@@ -4,7 +4,7 @@ import { InvalidOptionError } from '../../queue/model/errors.js';
 import { YEAR_MS, LONGEST_TIMER_MS } from '../../queue/model/bounds.js';
 import { show } from '../../queue/model/names.js';
 import type { SafeLogger } from '../../queue/model/safe-logger.js';
-import type { ServerConnection, StoreOverride } from '../../nest/connection/server-connection.js';
+import type { ServerConnection } from '../../nest/connection/server-connection.js';
 import type { ResolvedModuleOptions } from '../../nest/options/job-queue.options.js';
 import type { JobQueueMiddleware } from '../../worker/handlers/attempt-middleware.js';
 import type { MemoryQueue } from '../memory-store/memory-queue.js';
@@ -51,7 +51,7 @@ export interface DrainOptions {
  * expect(testing).toHaveEnqueued('email', { to: 'ada@example.com' });
  * await testing.drain();
  */
-export class JobQueueTesting implements StoreOverride {
+export class JobQueueTesting {
   private readonly clock: VirtualClock;
   private readonly servers: MemoryServer[] = [];
   private readonly handlers = new RunningHandlers();

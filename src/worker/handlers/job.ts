@@ -26,6 +26,7 @@ export class Job<Payload = unknown> {
   /** Out of sight of whoever logs the job: it leads to the connection, whose options hold a password. */
   readonly #reporter: JobReporter;
 
+  /** @internal */
   constructor(
     private claim: ClaimedJob,
     reporter: JobReporter,
@@ -148,17 +149,18 @@ export class Job<Payload = unknown> {
     throw new RetryLaterError(delayMs);
   }
 
-  /** For the worker: what the schema of the payload made of it. */
+  /** For the worker: what the schema of the payload made of it. @internal */
   readAs(payload: unknown): void {
     this.claim = { ...this.claim, payload };
   }
 
-  /** For the worker: tells the handler that its work has become pointless. */
+  /** For the worker: tells the handler that its work has become pointless. @internal */
   abort(reason: Error): void {
     this.aborted ??= reason;
     this.controller?.abort(this.aborted);
   }
 
+  /** Why the signal aborted; undefined while it has not. */
   get abortReason(): Error | undefined {
     return this.aborted;
   }
