@@ -14,12 +14,12 @@ import { LARGEST_PAGE, SHORTEST_TRIP_MS } from './model/bounds.js';
 import { checkQueueName, checkText, show } from './model/names.js';
 import { resolveQueueOptions, type QueueOptions, type ResolvedQueueOptions } from './model/queue-options.js';
 import { purge } from './operate/purge.js';
-import { isRedisClient, type RedisClient } from './redis/redis-client.js';
+import type { RedisClient } from './redis/redis-client.js';
 import { History } from './operate/history.js';
 import { Groups } from './operate/groups.js';
 import { Limits } from './operate/limits.js';
-import { RedisStore } from './redis-store.js';
 import { statusOf, type StatusCondition } from './operate/status-condition.js';
+import { storeOf } from './store-of.js';
 import { Schedules } from './schedules/schedules.js';
 import type { CallLimit, QueueStore } from './store/queue-store.js';
 import type { StoreCall } from './store/store-call.js';
@@ -292,14 +292,4 @@ export abstract class QueueAdmin {
       ? this.store.exec(build(this.opened), limit)
       : this.calls().then((calls) => this.store.exec(build(calls), limit));
   }
-}
-
-function storeOf(client: RedisClient | QueueStore): QueueStore {
-  if (isRedisClient(client)) {
-    return RedisStore.of(client);
-  }
-  if (typeof (client as Partial<QueueStore> | null | undefined)?.exec === 'function' && 'clock' in client) {
-    return client;
-  }
-  throw new InvalidOptionError('client', 'a Redis or Cluster of ioredis', show(client));
 }
