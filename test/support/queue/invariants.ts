@@ -27,8 +27,25 @@ export async function violations(redis: Redis, scripts: QueueCalls): Promise<str
       faults.push(...faultsOf(id, hash, name, place));
     }
   }
+  faults.push(...(await unfired(redis, scripts)));
   faults.push(...(await strays(redis, scripts, seen)), ...(await miscounts(redis, scripts, places)));
   faults.push(...(await groupViolations(redis, scripts)));
+  return faults;
+}
+
+/** Batches that are sealed and have no open member, and did not fire; or that fired and wait for more than follow-ups. */
+async function unfired(redis: Redis, { keys }: QueueCalls): Promise<string[]> {
+  const faults: string[] = [];
+  for (const id of await redis.zrange(keys.batches, 0, '-1')) {
+    const { sealed_at_ms: sealed, fired_at_ms: fired } = await redis.hgetall(keys.batchRecord(id));
+    const open = await redis.zrange(keys.batchRecord(id, 'open'), 0, '-1');
+    if (sealed && !fired && open.length === 0) {
+      faults.push(`batch ${id} is sealed and empty, and did not fire`);
+    }
+    if (fired && open.some((member) => !member.startsWith(`@batch:${id}:`))) {
+      faults.push(`batch ${id} fired while ${open.join(', ')} were open`);
+    }
+  }
   return faults;
 }
 
