@@ -68,6 +68,7 @@ export const FOLLOW_UP_OPTIONS: readonly (keyof FollowUp)[] = [
   'keepResult',
   'resultTtlMs',
   'cost',
+  'group',
   'metadata',
 ];
 

@@ -23,7 +23,9 @@ describe('changes nothing the second time', () => {
     const q = testQueue();
     expect(await q.run(q.scripts.batches.create(definition))).toBe('created');
     await expectUnchanged(q, async () => {
-      expect(await q.run(q.scripts.batches.create({ ...definition, failFast: true, followUps: [] }))).toBe('exists');
+      expect(await q.run(q.scripts.batches.create({ ...definition, failFast: true, followUps: [] }))).toBe(
+        'exists',
+      );
     });
   });
 
@@ -44,7 +46,12 @@ describe('changes nothing the second time', () => {
     const q = testQueue();
     await batchOf(q, 'x');
     const { batches } = q.scripts;
-    for (const call of [batches.join('b', ['other|1']), batches.stop('b'), batches.seal('b'), batches.cancel(['x'])]) {
+    for (const call of [
+      batches.join('b', ['other|1']),
+      batches.stop('b'),
+      batches.seal('b'),
+      batches.cancel(['x']),
+    ]) {
       const first = await q.run<unknown>(call);
       await expectUnchanged(q, async () => expect(await q.run<unknown>(call)).toEqual(first));
     }

@@ -65,7 +65,11 @@ const rows: Record<string, () => Promise<void>> = {
   },
   '`unique`': async () => {
     const unique = { key: 'k', for: 'unfinished' };
-    await expect(coreQueue().queue.batch().add('a', 1, { unique } as never)).rejects.toThrow(InvalidOptionError);
+    await expect(
+      coreQueue()
+        .queue.batch()
+        .add('a', 1, { unique } as never),
+    ).rejects.toThrow(InvalidOptionError);
     refused({ then: { unique } });
   },
   'an `id` of your own': async () => {
@@ -108,6 +112,26 @@ const rows: Record<string, () => Promise<void>> = {
     expect(await queue.result(`@batch:${batch.id}:then`)).toBe(2);
     await worker.worker.stop();
   },
+  groups: async () => {
+    const { queue } = coreQueue();
+    const batch = queue.batch({ then: { name: 'then', group: 'new' } });
+    for (const group of ['a', 'b', 'a']) await batch.add(queue.name, group, { group });
+    await batch.seal();
+    const claims = await queue.claimMany(5);
+    expect(claims.map(({ payload }) => payload)).toEqual(['a', 'b', 'a']);
+    for (const claim of claims) await queue.complete(claim);
+    await queue.claim({ timeoutMs: 2_000 }).then((claim) => queue.complete(claim!));
+    expect((await batch.status()).state).toBe('ended');
+    const stopped = queue.batch(THEN);
+    await stopped.addMany(queue.name, [
+      { payload: 1, group: 'a' },
+      { payload: 2, group: 'b' },
+    ]);
+    await stopped.seal();
+    await stopped.cancel();
+    expect(await queue.claimMany(5)).toEqual([]);
+    expect(await stopped.status()).toMatchObject({ state: 'ended', cancelled: 2 });
+  },
   schedules: async () => {
     const { queue } = coreQueue();
     const hourly = queue.schedules.upsert('s', { everyMs: HOUR }, { batch: 'x' } as never);
@@ -133,8 +157,12 @@ const rows: Record<string, () => Promise<void>> = {
   'middleware around attempts': async () => {
     const queue = newQueue();
     const seen: string[] = [];
-    const middleware = [{ attempt: (job: { name: string }, next: () => Promise<unknown>) => (seen.push(job.name), next()) }];
-    const worker = await startWorker([{ queue, handlers: { a: () => 1, then: () => 2 } }], undefined, { middleware });
+    const middleware = [
+      { attempt: (job: { name: string }, next: () => Promise<unknown>) => (seen.push(job.name), next()) },
+    ];
+    const worker = await startWorker([{ queue, handlers: { a: () => 1, then: () => 2 } }], undefined, {
+      middleware,
+    });
     const batch = queue.batch(THEN);
     await batch.add('a', 1);
     await batch.seal();
