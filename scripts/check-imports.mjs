@@ -26,6 +26,7 @@ const WITHOUT_NEST = ['queue', 'worker', 'inspect', 'metrics', 'tracing', 'cli']
 const ROOMS = {
   queue: {
     model: [],
+    codec: ['model'],
     store: ['model'],
     redis: ['model', 'store'],
     scripts: ['model', 'store', 'redis'],

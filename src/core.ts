@@ -56,6 +56,8 @@ export type {
   QueueOptions,
   RateLimit,
 } from './queue/model/queue-options.js';
+export { CodecError, type JobCodec } from './queue/model/codec.js';
+export { encrypted, type EncryptionKey, type EncryptionOptions } from './queue/codec/encrypted.js';
 export type { Backoff, StoredBackoff } from './queue/model/backoff.js';
 export type { JobEvent } from './queue/model/job-event.js';
 export type { JobMetadata } from './queue/model/metadata.js';

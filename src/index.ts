@@ -2,14 +2,24 @@
 import 'reflect-metadata';
 export * from './core.js';
 export type { MiddlewareEntry } from './nest/lifecycle/module-middleware.js';
-export { JobQueueModule, type JobQueueModuleAsyncOptions, type JobQueueModuleExtras } from './job-queue.module.js';
+export { JobQueueModule, type JobQueueFeatureOptions } from './job-queue.module.js';
+export type { JobQueueModuleAsyncOptions, JobQueueModuleExtras } from './nest/job-queue-core.module.js';
 export type {
   JobQueueModuleOptions,
   JobQueueOptionsFactory,
   QueueSettings,
-  MaintenanceSchedule,
 } from './nest/options/job-queue.options.js';
 export { JobHandler, type JobHandlerOptions } from './nest/handlers/job-handler.decorator.js';
+export { currentJob } from './nest/context/current-job.js';
+export type { MaintenanceSchedule } from './nest/options/maintenance-options.js';
+export { getJob, JOB_CONTEXT } from './nest/enhancers/job-context.js';
+export { JobPayload, JobRef, type JobPayloadOptions } from './nest/enhancers/job-params.decorator.js';
+export type { EnhancerKind } from './nest/enhancers/enhancer-container.js';
+export type {
+  JobHandlerOptionsFactory,
+  JobHandlerOptionsSource,
+  MadeHandlerOptions,
+} from './nest/handlers/job-handler.decorator.js';
 export type { ThreadOptions } from './nest/handlers/thread-option.js';
 export { RecurringJob, type RecurringJobOptions } from './nest/handlers/recurring-job.decorator.js';
 export type { JobSchedules, UpsertScheduleOptions } from './nest/service/job-schedules.js';
@@ -20,7 +30,12 @@ export {
   type JobEventFilter,
   type JobEventStatus,
 } from './nest/service/job-events.js';
-export { InjectQueue, getQueueToken } from './nest/connection/inject-queue.decorator.js';
+export {
+  getJobQueueServiceToken,
+  getQueueToken,
+  InjectJobQueueService,
+  InjectQueue,
+} from './nest/connection/inject-queue.decorator.js';
 export type { JobBatchOptions } from './nest/service/batch-home.js';
 export { JobQueueService, type EnqueueJobOptions } from './nest/service/job-queue.service.js';
 export { MAINTENANCE_CRON_JOB } from './nest/lifecycle/maintenance.scheduler.js';

@@ -1,5 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import { JobQueueModule, type JobQueueModuleExtras } from './job-queue.module.js';
+import { JobQueueModule } from './job-queue.module.js';
+import type { JobQueueModuleExtras } from './nest/job-queue-core.module.js';
 import { STORE_OVERRIDE } from './nest/connection/server-connection.js';
 import type { JobQueueModuleOptions } from './nest/options/job-queue.options.js';
 import { JobQueueTesting, type JobQueueTestingOptions } from './testing/module/job-queue-testing.js';

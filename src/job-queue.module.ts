@@ -1,152 +1,51 @@
-import {
-  ConfigurableModuleBuilder,
-  Module,
-  type ConfigurableModuleAsyncOptions,
-  type DynamicModule,
-  type Provider,
-} from '@nestjs/common';
-import { DiscoveryModule, ModuleRef, ModulesContainer } from '@nestjs/core';
+import { Module, type DynamicModule, type InjectionToken, type Provider } from '@nestjs/common';
 import { InvalidOptionError } from './queue/model/errors.js';
-import { BootAudit } from './nest/lifecycle/boot-audit.js';
-import { HandlerExplorer } from './nest/handlers/handler-explorer.js';
-import { HandlerRegistry } from './nest/handlers/handler-registry.js';
-import { injectedQueueProviders } from './nest/connection/inject-queue.decorator.js';
-import {
-  JOB_QUEUE_OPTIONS,
-  resolveModuleOptions,
-  type JobQueueModuleOptions,
-  type ResolvedModuleOptions,
-} from './nest/options/job-queue.options.js';
+import { checkConnectionName, DEFAULT_CONNECTION, partToken } from './nest/connection/connection-tokens.js';
+import { declaredNames } from './nest/connection/inject-queue.decorator.js';
+import { declaredQueueProvider, queueProvider } from './nest/connection/queue-providers.js';
+import { checkQueueName, isQueueName } from './queue/model/names.js';
+import { checkOptions } from './queue/model/validate-options.js';
+import { z } from 'zod';
+import type { JobQueueModuleOptions } from './nest/options/job-queue.options.js';
 import { JobQueueService } from './nest/service/job-queue.service.js';
-import { JobListeners } from './nest/handlers/job-listeners.js';
-import { LifecycleOrder, LifecycleOrderModule } from './nest/lifecycle/lifecycle-order.js';
 import { QueueRegistry } from './nest/connection/queue-registry.js';
-import { QuietLogger } from './nest/connection/quiet-logger.js';
-import { MaintenanceScheduler } from './nest/lifecycle/maintenance.scheduler.js';
-import { ModuleMiddleware } from './nest/lifecycle/module-middleware.js';
-import { RedisConnection } from './nest/connection/redis-connection.js';
-import { STORE_OVERRIDE, type ServerConnection, type StoreOverride } from './nest/connection/server-connection.js';
-import { FailureLog } from './worker/attempt/failure-log.js';
 import { WorkerLifecycle } from './nest/lifecycle/worker-lifecycle.js';
 
-/** What is beside the options: whether every module of the app can inject the service and the queues. Default true. */
-export interface JobQueueModuleExtras {
-  isGlobal?: boolean;
+import {
+  JobQueueCoreModule,
+  type JobQueueModuleAsyncOptions,
+  type JobQueueModuleExtras,
+} from './nest/job-queue-core.module.js';
+
+/** What feature modules import where the app's module is not global. */
+@Module({})
+class JobQueueFeatureModule {}
+
+/** Options of `forFeature`, for queues of a named connection. */
+export interface JobQueueFeatureOptions {
+  queues: readonly string[];
+  /** The name of the connection. Default: the `forRoot` without a name. */
+  connection?: string;
 }
-
-/** How `forRootAsync` gets its options: exactly one of `useFactory` (with `inject`), `useClass` and `useExisting`. */
-export type JobQueueModuleAsyncOptions = ConfigurableModuleAsyncOptions<
-  JobQueueModuleOptions,
-  'createJobQueueOptions'
-> &
-  JobQueueModuleExtras;
-
-const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<JobQueueModuleOptions>({
-  optionsInjectionToken: JOB_QUEUE_OPTIONS,
-})
-  .setClassMethodName('forRoot')
-  .setFactoryMethodName('createJobQueueOptions')
-  .setExtras<JobQueueModuleExtras>({ isGlobal: true }, (definition, { isGlobal }) => ({
-    ...definition,
-    global: isGlobal,
-  }))
-  .build();
-
-const RESOLVED_OPTIONS = Symbol.for('nest-job-queue:resolved-options');
-
-const providers: Provider[] = [
-  {
-    provide: RESOLVED_OPTIONS,
-    useFactory: (options: JobQueueModuleOptions, override?: StoreOverride) => {
-      const resolved = resolveModuleOptions(options);
-      return override ? override.adjust(resolved) : resolved;
-    },
-    inject: [JOB_QUEUE_OPTIONS, { token: STORE_OVERRIDE, optional: true }],
-  },
-  QuietLogger,
-  {
-    provide: RedisConnection,
-    useFactory: (
-      { redis }: ResolvedModuleOptions,
-      logger: QuietLogger,
-      override?: StoreOverride,
-    ): ServerConnection => override?.connect(logger) ?? new RedisConnection(redis, logger),
-    inject: [RESOLVED_OPTIONS, QuietLogger, { token: STORE_OVERRIDE, optional: true }],
-  },
-  {
-    provide: ModuleMiddleware,
-    useFactory: ({ middleware }: ResolvedModuleOptions, ref: ModuleRef) => new ModuleMiddleware(middleware, ref),
-    inject: [RESOLVED_OPTIONS, ModuleRef],
-  },
-  {
-    provide: QueueRegistry,
-    useFactory: (options: ResolvedModuleOptions, redis: ServerConnection, { list }: ModuleMiddleware) =>
-      new QueueRegistry(options, redis, list),
-    inject: [RESOLVED_OPTIONS, RedisConnection, ModuleMiddleware],
-  },
-  HandlerExplorer,
-  HandlerRegistry,
-  JobListeners,
-  {
-    provide: BootAudit,
-    useFactory: ({ audit, maintenance }: ResolvedModuleOptions, queues: QueueRegistry, logger: QuietLogger) =>
-      new BootAudit(audit, maintenance !== false, queues, logger),
-    inject: [RESOLVED_OPTIONS, QueueRegistry, QuietLogger],
-  },
-  {
-    provide: MaintenanceScheduler,
-    useFactory: (
-      { maintenance, logFailures, version }: ResolvedModuleOptions,
-      queues: QueueRegistry,
-      modules: ModulesContainer,
-      logger: QuietLogger,
-      listeners: JobListeners,
-    ) => {
-      const failures = new FailureLog(logger, logFailures);
-      return new MaintenanceScheduler(maintenance, queues, modules, logger, listeners, failures, version);
-    },
-    inject: [RESOLVED_OPTIONS, QueueRegistry, ModulesContainer, QuietLogger, JobListeners],
-  },
-  {
-    provide: WorkerLifecycle,
-    useFactory: (...parts: ConstructorParameters<typeof WorkerLifecycle>) => new WorkerLifecycle(...parts),
-    inject: [
-      LifecycleOrder,
-      RESOLVED_OPTIONS,
-      RedisConnection,
-      QueueRegistry,
-      HandlerRegistry,
-      MaintenanceScheduler,
-      QuietLogger,
-      JobListeners,
-      BootAudit,
-      ModuleMiddleware,
-    ],
-  },
-  JobQueueService,
-];
 
 /**
  * Background jobs for a Nest app: finds its `@JobHandler` providers, runs their jobs, and provides JobQueueService and
- * the queues of `@InjectQueue`. Imported once, in the root module.
+ * the queues of `@InjectQueue`. Imported in the root module, once for each Redis server.
  *
  * @example
  * @Module({ imports: [JobQueueModule.forRoot()], providers: [EmailHandler] })
  * export class AppModule {}
  */
-@Module({
-  imports: [DiscoveryModule, LifecycleOrderModule],
-  providers,
-  // The registry and the lifecycle are for the health indicator and the other entry points.
-  exports: [JobQueueService, QueueRegistry, WorkerLifecycle],
-})
-export class JobQueueModule extends ConfigurableModuleClass {
+@Module({})
+export class JobQueueModule {
   /**
    * @param options all optional; a bad one stops the boot with an InvalidOptionError
    * @example JobQueueModule.forRoot({ redis: 'redis://cache:6379', maxAttempts: 5 })
+   * @example JobQueueModule.forRoot({ name: 'billing', redis: 'redis://billing:6379' })
    */
-  static override forRoot(options: JobQueueModuleOptions & JobQueueModuleExtras = {}): DynamicModule {
-    return withInjectedQueues(super.forRoot(options));
+  static forRoot(options: JobQueueModuleOptions & JobQueueModuleExtras = {}): DynamicModule {
+    const queues: unknown = (options as JobQueueModuleOptions | null)?.queues;
+    return facade(options, JobQueueCoreModule.forRoot(options), Object.keys(queues ?? {}).filter(isQueueName));
   }
 
   /**
@@ -157,7 +56,7 @@ export class JobQueueModule extends ConfigurableModuleClass {
    *   useFactory: (config: ConfigService) => ({ redis: config.getOrThrow('REDIS_URL') }),
    * })
    */
-  static override forRootAsync(options: JobQueueModuleAsyncOptions): DynamicModule {
+  static forRootAsync(options: JobQueueModuleAsyncOptions): DynamicModule {
     const ways = (['useFactory', 'useClass', 'useExisting'] as const).filter((way) => options[way] !== undefined);
     if (ways.length !== 1) {
       throw new InvalidOptionError(
@@ -166,22 +65,80 @@ export class JobQueueModule extends ConfigurableModuleClass {
         ways.join(' and ') || 'none',
       );
     }
-    return withInjectedQueues(super.forRootAsync(options));
+    return facade(options, JobQueueCoreModule.forRootAsync(options), []);
+  }
+
+  /**
+   * Provides queues, and JobQueueService, in a feature module: where `forRoot` has `isGlobal: false`, and in modules that are loaded
+   * lazily.
+   *
+   * @throws InvalidOptionError for a name that cannot be part of a key
+   * @example imports: [JobQueueModule.forFeature('video', 'email')]
+   * @example imports: [JobQueueModule.forFeature({ connection: 'billing', queues: ['invoice'] })]
+   */
+  static forFeature(...names: string[] | [JobQueueFeatureOptions]): DynamicModule {
+    const { queues, connection = DEFAULT_CONNECTION } = featureOf(names);
+    queues.forEach(checkQueueName);
+    const queueProviders = queues.map((name) => queueProvider(name, checkConnectionName(FOR_FEATURE, connection)));
+    const service: Provider[] =
+      connection === DEFAULT_CONNECTION
+        ? [{ provide: JobQueueService, useExisting: partToken('service', connection) }]
+        : [];
+    return {
+      module: JobQueueFeatureModule,
+      providers: [...queueProviders, ...service],
+      exports: [...queueProviders.map(({ provide }) => provide), ...(service.length > 0 ? [JobQueueService] : [])],
+    };
   }
 }
 
-/**
- * Adds a provider for each queue that some class injects. They are listed when Nest reads the definition, which is after
- * all files are loaded, and not when `forRoot` is called.
- */
-function withInjectedQueues(definition: DynamicModule): DynamicModule {
+const FOR_FEATURE = 'JobQueueModule.forFeature';
+
+function featureOf(names: readonly (string | JobQueueFeatureOptions)[]): JobQueueFeatureOptions {
+  const [first] = names;
+  return typeof first === 'object' && first !== null
+    ? checkOptions(FOR_FEATURE, featureSchema, first)
+    : { queues: names as readonly string[] };
+}
+
+const featureSchema = z.strictObject(
+  {
+    queues: z.array(z.string({ error: "expected a queue's name" }), { error: 'expected a list of queue names' }),
+    connection: z.string({ error: 'expected the name of a connection' }).optional(),
+  },
+  { error: 'expected names of queues, or { queues, connection }' },
+);
+
+/** What of a connection the app may inject: by class of the one without a name, and its queues by their tokens. */
+function facade(extras: JobQueueModuleExtras, core: DynamicModule, queues: readonly string[]): DynamicModule {
+  const { isGlobal = true, name = DEFAULT_CONNECTION } = extras ?? {};
+  checkConnectionName('JobQueueModule.forRoot.name', name);
+  const parts: Provider[] =
+    name === DEFAULT_CONNECTION
+      ? [
+          { provide: JobQueueService, useExisting: partToken('service', name) },
+          // For the health indicator and the other entry points.
+          { provide: QueueRegistry, useExisting: partToken('queues', name) },
+          { provide: WorkerLifecycle, useExisting: partToken('lifecycle', name) },
+        ]
+      : [];
+  // Listed when Nest reads the definition, which is after all files are loaded, and not when `forRoot` is called.
+  const listed = () => {
+    const declared = [...declaredNames(name)].filter((queue) => !queues.includes(queue));
+    return [
+      ...queues.map((queue) => queueProvider(queue, name)),
+      ...declared.map((queue) => declaredQueueProvider(queue, name)),
+    ];
+  };
   return {
-    ...definition,
+    module: JobQueueModule,
+    global: isGlobal,
+    imports: [core],
     get providers() {
-      return [...(definition.providers ?? []), ...injectedQueueProviders()];
+      return [...parts, ...listed()];
     },
     get exports() {
-      return [...(definition.exports ?? []), ...injectedQueueProviders().map(({ provide }) => provide)];
+      return [...parts, ...listed()].map((provider) => (provider as { provide: InjectionToken }).provide);
     },
   };
 }

@@ -8,7 +8,7 @@ import { isJobDefinition, type JobDefinition, type ResultFor } from './enqueue/d
 import { isNonRetryable } from './model/errors.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from './model/job.js';
 import type { JobHandle } from './results/job-handle.js';
-import { encodeJson } from './model/encode-json.js';
+import { encodeContent } from './model/codec.js';
 import { LARGEST_PAGE, YEAR_MS } from './model/bounds.js';
 import { checkText } from './model/names.js';
 import { encodeJob, type EnqueueOptions } from './enqueue/encode-job.js';
@@ -102,7 +102,7 @@ export class JobQueue extends QueueAdmin {
     if (this.requests) {
       return this.requests.one(undefined, payload, options);
     }
-    const job = encodeJob(this.name, payload, options, this.options.maxPayloadBytes);
+    const job = encodeJob(this.name, payload, options, this.options);
     return await this.producer.add(job, this);
   }
 
@@ -215,8 +215,7 @@ export class JobQueue extends QueueAdmin {
       // The script must not meet it: Redis would refuse it when the rest is written already.
       checkCount('job.options.resultTtlMs', resultTtlMs, 1, YEAR_MS);
     }
-    const json =
-      result === undefined || !keepResult ? '' : encodeJson('result', result, this.options.maxPayloadBytes);
+    const json = result === undefined || !keepResult ? '' : encodeContent('result', result, this.options);
     const lost = await this.exec((calls) => calls.complete([{ ...claim, result: json, resultTtlMs }]));
     return lost.length === 0;
   }

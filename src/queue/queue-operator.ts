@@ -23,6 +23,7 @@ import { storeOf } from './store-of.js';
 import { Schedules } from './schedules/schedules.js';
 import type { CallLimit, QueueStore } from './store/queue-store.js';
 import type { StoreCall } from './store/store-call.js';
+import { codedCalls } from './store/coded-calls.js';
 import type { CancelAnswer, StoreCalls } from './store/store-calls.js';
 
 /** The most entries that one call of a bounded script looks at. */
@@ -80,7 +81,7 @@ export abstract class QueueAdmin {
   async calls(): Promise<StoreCalls> {
     if (!this.opened) {
       const calls = await this.store.open(this.name, this.options, this.limit);
-      this.opened ??= calls;
+      this.opened ??= codedCalls(calls, this.options.codec);
     }
     return this.opened;
   }

@@ -61,6 +61,7 @@ it('of @JobHandler', () => {
     resultTtlMs: true,
     thread: true,
     queue: true,
+    connection: true,
     concurrency: true,
     prefetch: true,
     visibilityMs: true,

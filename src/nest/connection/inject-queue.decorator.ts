@@ -1,42 +1,56 @@
-import { Inject, Scope, type FactoryProvider } from '@nestjs/common';
+import { Inject } from '@nestjs/common';
 import { checkQueueName } from '../../queue/model/names.js';
-import type { JobQueue } from '../../queue/job-queue.js';
-import { QueueRegistry } from './queue-registry.js';
+import { checkConnectionName, DEFAULT_CONNECTION, partToken } from './connection-tokens.js';
 
-const INJECTED = Symbol.for('nest-job-queue:injected-queues');
+const DECLARED = Symbol.for('nest-job-queue:declared-queues');
 
 /**
- * Injects the JobQueue of a name, in any provider or controller of the app, without any registration.
+ * Injects the JobQueue of a name, in any provider or controller of the app, without any registration. With `isGlobal: false`, and in
+ * a module that is loaded lazily, the module imports `JobQueueModule.forFeature(name)`.
  *
- * A module that is loaded lazily after the boot uses `JobQueueService.queue(name)` instead.
- *
+ * @param connection the name of a `forRoot({ name })`. Default: the `forRoot` without a name
  * @throws InvalidOptionError for a name that cannot be part of a key
  * @example constructor(@InjectQueue('video') private readonly videos: JobQueue) {}
+ * @example constructor(@InjectQueue('invoice', 'billing') private readonly invoices: JobQueue) {}
  */
-export function InjectQueue(name: string): PropertyDecorator & ParameterDecorator {
+export function InjectQueue(
+  name: string,
+  connection: string = DEFAULT_CONNECTION,
+): PropertyDecorator & ParameterDecorator {
   checkQueueName(name);
-  injectedNames().add(name);
-  return Inject(getQueueToken(name));
+  declareQueue(name, connection);
+  return Inject(getQueueToken(name, connection));
 }
 
-/** The token of a queue, for `overrideProvider` in tests. */
-export function getQueueToken(name: string): string {
-  return `nest-job-queue:queue:${name}`;
+/** Returns the token of a queue, for `app.get` and for `overrideProvider` in tests. */
+export function getQueueToken(name: string, connection: string = DEFAULT_CONNECTION): string {
+  checkConnectionName('connection', connection);
+  return `nest-job-queue:queue:${name}${connection === DEFAULT_CONNECTION ? '' : ` (${connection})`}`;
 }
 
 /**
- * A provider for each queue that any class of the process has injected by now. They are transient: one that this app
- * does not use is never made.
+ * Injects the JobQueueService of a connection. That of the `forRoot` without a name is injected by its class.
+ *
+ * @example constructor(@InjectJobQueueService('billing') private readonly billing: JobQueueService) {}
  */
-export function injectedQueueProviders(): FactoryProvider<JobQueue>[] {
-  return [...injectedNames()].map((name) => ({
-    provide: getQueueToken(name),
-    useFactory: (registry: QueueRegistry) => registry.queue(name),
-    inject: [QueueRegistry],
-    scope: Scope.TRANSIENT,
-  }));
+export function InjectJobQueueService(connection: string): PropertyDecorator & ParameterDecorator {
+  return Inject(getJobQueueServiceToken(connection));
 }
 
-function injectedNames(): Set<string> {
-  return ((globalThis as Record<symbol, unknown>)[INJECTED] ??= new Set<string>()) as Set<string>;
+/** Returns the token of the JobQueueService of a connection. */
+export function getJobQueueServiceToken(connection: string): string {
+  return partToken('service', checkConnectionName('connection', connection));
+}
+
+/** Remembers a queue that some class of the process injects or handles, so that there is a provider of it. */
+export function declareQueue(name: string, connection: string): void {
+  declaredNames(connection).add(name);
+}
+
+/** The queues of a connection that classes of the process have declared by now. */
+export function declaredNames(connection: string): Set<string> {
+  const declared = ((globalThis as Record<symbol, unknown>)[DECLARED] ??= new Map()) as Map<string, Set<string>>;
+  const names = declared.get(connection) ?? new Set<string>();
+  declared.set(connection, names);
+  return names;
 }

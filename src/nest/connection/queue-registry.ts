@@ -27,6 +27,8 @@ export interface QueueWatcher {
 /** All queues this process knows: those of its handlers, of `forRoot({ queues })`, and those it was asked for. */
 export class QueueRegistry {
   private readonly byName = new Map<string, JobQueue>();
+  /** Made, but not known to be used by this app. */
+  private readonly referenced = new Map<string, JobQueue>();
   private readonly own = new Map<string, OwnQueueOptions>();
   private readonly watchers = new Set<QueueWatcher>();
   /** In the order in which they became known; grows while the app runs. */
@@ -48,8 +50,7 @@ export class QueueRegistry {
   queue(name: string): JobQueue {
     let queue = this.byName.get(name);
     if (!queue) {
-      checkQueueName(name);
-      queue = new JobQueue(this.redis.store, name, { ...this.optionsOf(name), middleware: this.middleware });
+      queue = this.reference(name);
       this.byName.set(name, queue);
       this.all.push(queue);
       for (const watcher of this.watchers) {
@@ -59,10 +60,25 @@ export class QueueRegistry {
     return queue;
   }
 
+  /**
+   * The queue of a name, without counting it among those that this process uses and maintains.
+   *
+   * @throws InvalidOptionError for a name that cannot be part of a key
+   */
+  reference(name: string): JobQueue {
+    let queue = this.referenced.get(name);
+    if (!queue) {
+      checkQueueName(name);
+      queue = new JobQueue(this.redis.store, name, { ...this.optionsOf(name), middleware: this.middleware });
+      this.referenced.set(name, queue);
+    }
+    return queue;
+  }
+
   /** Takes in what a handler says of its own queue, which may have been injected somewhere before. */
   configure(name: string, options: OwnQueueOptions): void {
     this.own.set(name, options);
-    const known = this.byName.get(name);
+    const known = this.referenced.get(name);
     if (known) {
       Object.assign(known.options, resolveQueueOptions(`queue "${name}"`, this.optionsOf(name)));
     }
@@ -104,7 +120,7 @@ export class QueueRegistry {
   /** Closes what the queues opened for themselves. */
   close(): void {
     this.watchers.forEach((watcher) => watcher.closed());
-    this.all.forEach((queue) => queue.close());
+    this.referenced.forEach((queue) => queue.close());
   }
 
   private optionsOf(name: string): QueueOptions {

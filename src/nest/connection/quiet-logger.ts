@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { DEFAULT_CONNECTION } from './connection-tokens.js';
 import { SafeLogger, type LogLevel } from '../../queue/model/safe-logger.js';
 
 const QUIET_MS = 10_000;
@@ -8,8 +9,9 @@ const MOST_REMEMBERED = 200;
 export class QuietLogger extends SafeLogger {
   private readonly said = new Map<string, { at: number; held: number }>();
 
-  constructor() {
-    super(new Logger('JobQueue'));
+  /** @param connection the name of the connection that it speaks of */
+  constructor(connection: string = DEFAULT_CONNECTION) {
+    super(new Logger(connection === DEFAULT_CONNECTION ? 'JobQueue' : `JobQueue ${connection}`));
   }
 
   protected override write(level: LogLevel, text: string): void {

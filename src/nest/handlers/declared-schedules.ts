@@ -33,8 +33,9 @@ export class DeclaredSchedules {
       }
       const named = definition ? { payload: null, ...rest, definition } : { ...rest, name };
       const schedule = { recurrence, options: named, subject: of };
-      const stored = encodeSchedule(this.queues.queue(queue), id, recurrence, named, of);
-      const check = checkSchedule(stored, definition, of);
+      const target = this.queues.queue(queue);
+      const stored = encodeSchedule(target, id, recurrence, named, of);
+      const check = checkSchedule(stored, definition, target.options.codec, of);
       if (check) {
         check.catch(() => undefined); // heard by whenChecked
         this.checks.push(check);

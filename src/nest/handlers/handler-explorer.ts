@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { InvalidOptionError } from '../../queue/model/errors.js';
+import type { HandlerClass, Wrapper } from '../enhancers/handler-host.js';
 import { handlerRecords, type HandlerRecord } from './job-handler.decorator.js';
 import { recurringRecords, type RecurringRecord } from './recurring-job.decorator.js';
-
-type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
 /** A `@JobHandler` where it stands. */
 export interface FoundHandler extends HandlerRecord {
@@ -15,8 +14,8 @@ export interface FoundHandler extends HandlerRecord {
   /** The provider; undefined while Nest has not made it. */
   instance: Record<PropertyKey, unknown> | undefined;
   method: string | symbol;
-  /** Why it cannot serve as a handler, in a word; undefined where it can. */
-  unusableScope: 'request-scoped' | 'transient' | undefined;
+  type: HandlerClass;
+  wrapper: Wrapper;
 }
 
 /** Finds every `@JobHandler` among the providers and controllers of the app, however they are provided. */
@@ -30,7 +29,9 @@ export class HandlerExplorer {
 }
 
 /** A method of a provider or controller, with what tells whether it can be called. */
-export interface ProviderMethod extends Pick<FoundHandler, 'instance' | 'unusableScope'> {
+export interface ProviderMethod extends Pick<FoundHandler, 'instance'> {
+  /** Why it cannot be called, in a word; undefined where it can. */
+  unusableScope: 'request-scoped' | 'transient' | undefined;
   typeName: string;
   name: string | symbol;
   method: object;
@@ -67,7 +68,7 @@ function providersOf<Found>(
   });
 }
 
-function unusableScopeOf(wrapper: Wrapper): FoundHandler['unusableScope'] {
+function unusableScopeOf(wrapper: Wrapper): ProviderMethod['unusableScope'] {
   return !wrapper.isDependencyTreeStatic() ? 'request-scoped' : wrapper.isTransient ? 'transient' : undefined;
 }
 
@@ -76,7 +77,6 @@ function handlersOf(wrapper: Wrapper, instance: FoundHandler['instance']): Found
   if (!type) {
     return [];
   }
-  const unusableScope = unusableScopeOf(wrapper);
   const foundAt = (place: object, method: string | symbol): FoundHandler[] => {
     const records = handlerRecords(place);
     const recurring = recurringRecords(place);
@@ -93,7 +93,8 @@ function handlersOf(wrapper: Wrapper, instance: FoundHandler['instance']): Found
       recurring,
       instance,
       method,
-      unusableScope,
+      type,
+      wrapper,
     }));
   };
   return [
@@ -102,17 +103,11 @@ function handlersOf(wrapper: Wrapper, instance: FoundHandler['instance']): Found
   ];
 }
 
-/** What is asked of a class here, whatever its constructor takes. */
-interface Class {
-  readonly name: string;
-  readonly prototype: object;
-}
-
 /**
  * The class that may be decorated. Of a factory's or a value's provider it is the instance's; where a test put a plain
  * object in a handler's place, it is the class that the object stands for.
  */
-function classOf({ metatype, inject, token }: Wrapper, instance: unknown): Class | undefined {
+function classOf({ metatype, inject, token }: Wrapper, instance: unknown): HandlerClass | undefined {
   if (metatype && !inject) {
     return metatype;
   }

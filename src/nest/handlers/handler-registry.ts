@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { checkOptions } from '../../queue/model/validate-options.js';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
@@ -12,7 +12,11 @@ import { handlerDefaults } from '../../worker/handlers/define-handler.js';
 import type { Handler, HandlerFunction } from '../../worker/handlers/handler.js';
 import { ThreadPool } from '../../worker/threads/thread-pool.js';
 import { DeclaredSchedules } from './declared-schedules.js';
+import { isMade } from '../enhancers/attempt-scope.js';
+import { HandlerBinder } from '../enhancers/handler-binder.js';
+import { withMadeOptions } from './made-options.js';
 import { HandlerExplorer, type FoundHandler } from './handler-explorer.js';
+import { CONNECTION_NAME, DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
 import { resolveThread } from './thread-option.js';
 
@@ -30,6 +34,7 @@ const optionsSchema = z.strictObject(
   {
     ...handlerOptionFields,
     queue: z.string({ error: "expected a queue's name" }).optional(),
+    connection: z.string({ error: 'expected the name of a connection' }).optional(),
     ...slotFields,
     ...limitFields,
     maxPending: maxPendingField,
@@ -46,11 +51,15 @@ export class HandlerRegistry {
   /** What the handlers let recur. */
   readonly schedules: DeclaredSchedules;
   private readonly threadPools = new Map<ThreadPool, FoundHandler>();
+  private readonly known = new Set<FoundHandler['wrapper']>();
+  private connections: readonly string[] = [];
   private bound = false;
 
   constructor(
     private readonly explorer: HandlerExplorer,
     private readonly queues: QueueRegistry,
+    private readonly binder: HandlerBinder,
+    @Inject(CONNECTION_NAME) private readonly connection: string = DEFAULT_CONNECTION,
   ) {
     this.schedules = new DeclaredSchedules(queues);
   }
@@ -58,16 +67,61 @@ export class HandlerRegistry {
   /**
    * Finds and checks all handlers; to be called when every provider is made.
    *
+   * @param connections the names of all connections of the app
    * @throws InvalidOptionError that names class and method
    */
-  bind(): void {
+  async bind(connections: readonly string[]): Promise<void> {
+    this.connections = connections;
     if (!this.bound) {
-      const found = this.explorer.find();
-      found.forEach((each) => this.add(each));
-      found.forEach((each) => this.configureQueue(each));
-      found.forEach((each) => this.schedules.add(queueOfHandler(each), each));
+      await this.addAll(this.explorer.find().filter((each) => this.isOurs(each)));
       this.bound = true;
     }
+  }
+
+  /**
+   * Binds the handlers of modules that were loaded since.
+   *
+   * @returns their queues
+   * @throws InvalidOptionError, also where a worker of this process serves such a queue already
+   */
+  async bindLoaded(): Promise<string[]> {
+    if (!this.bound) {
+      return [];
+    }
+    const found = this.explorer
+      .find()
+      .filter((each) => !this.known.has(each.wrapper) && isMade(each.wrapper) && this.isOurs(each));
+    const shared = found.find((each) => this.byQueue.has(queueOfHandler(each)));
+    if (shared) {
+      throw new InvalidOptionError(
+        shared.subject,
+        'a queue of its own, since its module was loaded lazily',
+        `the queue "${queueOfHandler(shared)}", which a worker of this process serves already`,
+      );
+    }
+    await this.addAll(found);
+    return [...new Set(found.map(queueOfHandler))];
+  }
+
+  /** @throws InvalidOptionError for a connection that the app does not have */
+  private isOurs({ subject, options }: FoundHandler): boolean {
+    const connection: unknown = options?.connection ?? DEFAULT_CONNECTION;
+    if (!this.connections.includes(connection as string)) {
+      throw new InvalidOptionError(
+        `${subject}.connection`,
+        `the name of a JobQueueModule.forRoot: ${this.connections.join(', ')}`,
+        show(connection),
+      );
+    }
+    return connection === this.connection;
+  }
+
+  private async addAll(all: readonly FoundHandler[]): Promise<void> {
+    all.forEach((each) => this.known.add(each.wrapper));
+    const found = await Promise.all(all.map(withMadeOptions));
+    found.forEach((each) => this.add(each));
+    found.forEach((each) => this.configureQueue(each));
+    found.forEach((each) => this.schedules.add(queueOfHandler(each), each));
   }
 
   /**
@@ -75,8 +129,8 @@ export class HandlerRegistry {
    *
    * @throws InvalidOptionError where it is not there
    */
-  async openThreads(): Promise<void> {
-    const pools = [...this.threadPools];
+  async openThreads(queues: readonly string[] = this.queueNames): Promise<void> {
+    const pools = [...this.threadPools].filter(([, found]) => queues.includes(queueOfHandler(found)));
     await Promise.all(pools.map(([pool, found]) => pool.open(this.queues.concurrencyOf(queueOfHandler(found)))));
   }
 
@@ -114,7 +168,10 @@ export class HandlerRegistry {
           ...new Set(
             this.explorer
               .find()
-              .filter((each) => each.name === name)
+              .filter(
+                (each) =>
+                  each.name === name && (each.options?.connection ?? DEFAULT_CONNECTION) === this.connection,
+              )
               .map(queueOfHandler),
           ),
         ];
@@ -134,6 +191,7 @@ export class HandlerRegistry {
     const checked = checkOptions(subject, optionsSchema, options);
     const {
       queue: _queue,
+      connection: _connection,
       concurrency: _concurrency,
       prefetch: _prefetch,
       visibilityMs: _visibilityMs,
@@ -167,9 +225,7 @@ export class HandlerRegistry {
   private functionOf(found: FoundHandler): HandlerFunction {
     const { subject, method, options } = found;
     if (options?.thread === undefined) {
-      const instance = usable(found);
-      // Looked up at each call, so that a method that a test replaces is the one that runs.
-      return (job) => (instance[method] as HandlerFunction).call(instance, job);
+      return this.binder.bind(found);
     }
     if (found.instance?.[method] !== undefined) {
       throw new InvalidOptionError(
@@ -180,7 +236,7 @@ export class HandlerRegistry {
     }
     const pool = new ThreadPool(resolveThread(`${subject}.thread`, options.thread));
     this.threadPools.set(pool, found);
-    return pool.handle;
+    return this.binder.bind(found, pool.handle);
   }
 
   /** A handler may speak for a queue that nobody shares with it; a shared queue has its options in one place. */
@@ -217,19 +273,4 @@ function queueOfHandler({ subject, name, options, definition }: FoundHandler): s
     );
   }
   return options?.queue ?? defined ?? name;
-}
-
-function usable({ subject, instance, method, unusableScope }: FoundHandler): NonNullable<FoundHandler['instance']> {
-  if (unusableScope) {
-    throw new InvalidOptionError(
-      subject,
-      'a provider of the default scope',
-      `a ${unusableScope} one`,
-      'Resolve what is scoped inside of it, through ModuleRef.',
-    );
-  }
-  if (typeof instance?.[method] !== 'function') {
-    throw new InvalidOptionError(subject, `a method ${String(method)}(job)`, show(instance?.[method]));
-  }
-  return instance;
 }

@@ -1,5 +1,9 @@
+import type { InjectionToken, OptionalFactoryDependency, Type } from '@nestjs/common';
 import { isJobDefinition, type JobDefinition } from '../../queue/enqueue/define-job.js';
 import { InvalidOptionError } from '../../queue/model/errors.js';
+import { isQueueName } from '../../queue/model/names.js';
+import { DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
+import { declareQueue } from '../connection/inject-queue.decorator.js';
 import type { TypedHandlerFunction } from '../../worker/handlers/define-handler.js';
 import type { QueueLimits } from '../../queue/model/queue-options.js';
 import type { HandlerOptions } from '../../worker/handlers/handler.js';
@@ -14,6 +18,8 @@ export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
   maxPending?: number;
   /** The queue whose jobs it runs. Default: the definition's, else one of its own, named as the job. */
   queue?: string;
+  /** The name of the connection that has the queue, in an app with several. Default: the `forRoot` without a name. */
+  connection?: string;
   /** How many of its jobs this process runs at once. Default 10. In a shared queue: an option of the queue, in `forRoot`. */
   concurrency?: number;
   /** How many more it claims ahead, see {@link WorkerQueue.prefetch}. Default: by the pace. In a shared queue: an option of the queue. */
@@ -30,12 +36,49 @@ export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
   thread?: string | URL | ThreadOptions;
 }
 
+/** Options of a handler that the app makes at boot; the queue and the connection must stand in the decorator. */
+export type MadeHandlerOptions = Omit<JobHandlerOptions, 'queue' | 'connection'>;
+
+/** What a class given to `@JobHandler(name, { optionsFrom })` implements. */
+export interface JobHandlerOptionsFactory {
+  createJobHandlerOptions(): MadeHandlerOptions | Promise<MadeHandlerOptions>;
+}
+
+/** Where a handler's options come from, beside those that stand in the decorator. */
+export interface JobHandlerOptionsSource {
+  /** A class that makes them: the app's provider of it, else one that Nest makes. Not with `useFactory`. */
+  optionsFrom?: Type<JobHandlerOptionsFactory>;
+  /** A function that makes them of what `inject` names. */
+  useFactory?: (...dependencies: never[]) => MadeHandlerOptions | Promise<MadeHandlerOptions>;
+  /** The tokens of the arguments of `useFactory`, as in a factory provider. */
+  inject?: readonly (InjectionToken | OptionalFactoryDependency)[];
+}
+
+const SOURCE_KEYS = ['optionsFrom', 'useFactory', 'inject'] as const;
+
+/** Divides what a decorator was given into the options that stand there and the source of others. */
+function splitSource(given: JobHandlerOptions & JobHandlerOptionsSource): {
+  options: JobHandlerOptions;
+  source?: JobHandlerOptionsSource;
+} {
+  if (typeof given !== 'object' || given === null || !SOURCE_KEYS.some((key) => key in given)) {
+    return { options: given };
+  }
+  const { optionsFrom, useFactory, inject, ...options } = given;
+  return { options, source: { optionsFrom, useFactory, inject } };
+}
+
+/** Options in the decorator, and where more of them come from. */
+type DecoratorOptions = JobHandlerOptions & JobHandlerOptionsSource;
+
 /** What a decorator recorded; checked when the app boots. */
 export interface HandlerRecord {
   name: string;
   options: JobHandlerOptions;
   /** Where it was given in the place of a name. */
   definition?: JobDefinition;
+  /** Where more options come from. */
+  source?: JobHandlerOptionsSource;
 }
 
 /** Decorates a class or a method that takes the payload of a definition and returns its result. */
@@ -64,6 +107,11 @@ export interface TypedHandlerDecorator<Definition extends JobDefinition> {
  *   }
  * }
  * @example
+ * @JobHandler('email', {
+ *   inject: [ConfigService],
+ *   useFactory: (config: ConfigService) => ({ concurrency: config.getOrThrow('EMAIL_CONCURRENCY') }),
+ * })
+ * @example
  * @JobHandler(SendEmail) // of defineJob: the compiler holds payload and result against it
  * export class EmailHandler {
  *   handle(job: Job<PayloadOf<typeof SendEmail>>) { … }
@@ -71,15 +119,16 @@ export interface TypedHandlerDecorator<Definition extends JobDefinition> {
  */
 export function JobHandler(
   definition: JobDefinition,
-  options: JobHandlerOptions & Required<Pick<JobHandlerOptions, 'thread'>>,
+  options: DecoratorOptions & Required<Pick<JobHandlerOptions, 'thread'>>,
 ): ClassDecorator;
 export function JobHandler<Definition extends JobDefinition>(
   definition: Definition,
-  options?: JobHandlerOptions,
+  options?: DecoratorOptions,
 ): TypedHandlerDecorator<Definition>;
-export function JobHandler(name: string, options?: JobHandlerOptions): ClassDecorator & MethodDecorator;
-export function JobHandler(job: string | JobDefinition, options: JobHandlerOptions = {}) {
-  const record = isJobDefinition(job) ? { name: job.name, options, definition: job } : { name: job, options };
+export function JobHandler(name: string, options?: DecoratorOptions): ClassDecorator & MethodDecorator;
+export function JobHandler(job: string | JobDefinition, given: DecoratorOptions = {}) {
+  const parts = splitSource(given);
+  const record = isJobDefinition(job) ? { name: job.name, ...parts, definition: job } : { name: job, ...parts };
   return (target: object, method?: string | symbol, descriptor?: PropertyDescriptor) => {
     const place = method === undefined ? target : descriptor?.value;
     if (typeof place !== 'function' || (method !== undefined && typeof target === 'function')) {
@@ -89,9 +138,18 @@ export function JobHandler(job: string | JobDefinition, options: JobHandlerOptio
         `${typeof place === 'function' ? 'the static method' : 'the property'} ${String(method)}`,
       );
     }
+    declareQueueOf(record);
     const records = (Reflect.getOwnMetadata(HANDLER_METADATA, place) as HandlerRecord[] | undefined) ?? [];
     Reflect.defineMetadata(HANDLER_METADATA, [record, ...records], place);
   };
+}
+
+/** So that `app.get(getQueueToken(queue))` finds it. What is no name is for the boot to refuse. */
+function declareQueueOf({ name, options, definition }: HandlerRecord): void {
+  const { queue = definition?.defaults.queue ?? name, connection = DEFAULT_CONNECTION } = options ?? {};
+  if (isQueueName(queue) && typeof connection === 'string') {
+    declareQueue(queue, connection);
+  }
 }
 
 /** What was recorded on a class or a method; a subclass has what its base has, unless it is decorated itself. */

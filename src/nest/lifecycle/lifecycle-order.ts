@@ -6,6 +6,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
+import { DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
 import { InvalidOptionError } from '../../queue/model/errors.js';
 
 /** What starts when the app is ready and stops before anything else of it does. */
@@ -23,7 +24,7 @@ export interface Runtime {
  */
 @Injectable()
 export class LifecycleOrder implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
-  private runtime: Runtime | undefined;
+  private readonly runtimes = new Map<string, Runtime>();
 
   constructor(container: ModulesContainer) {
     const modules = [...container.values()];
@@ -32,29 +33,41 @@ export class LifecycleOrder implements OnApplicationBootstrap, OnModuleDestroy, 
   }
 
   /** @throws InvalidOptionError at the second one: two would run every handler twice */
-  attach(runtime: Runtime): void {
-    if (this.runtime) {
+  attach(runtime: Runtime, connection: string): void {
+    if (this.runtimes.has(connection)) {
       throw new InvalidOptionError(
         'JobQueueModule.forRoot',
         'to be imported once in an app',
-        'a second import',
-        'It is global: import it in the root module only, or share one constant.',
+        connection === DEFAULT_CONNECTION ? 'a second import' : `a second import of the name "${connection}"`,
+        'It is global: import it in the root module only, or share one constant. ' +
+          'For another Redis server give it another name.',
       );
     }
-    this.runtime = runtime;
+    this.runtimes.set(connection, runtime);
+  }
+
+  /** The names of the connections of the app. */
+  get connections(): string[] {
+    return [...this.runtimes.keys()];
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    await this.runtime?.start();
+    for (const runtime of this.runtimes.values()) {
+      await runtime.start();
+    }
   }
 
   /** Before other providers close in their own `onModuleDestroy` what a running handler still needs. */
   async onModuleDestroy(): Promise<void> {
-    await this.runtime?.drain();
+    await this.drain();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await this.runtime?.drain();
+    await this.drain();
+  }
+
+  private async drain(): Promise<void> {
+    await Promise.all([...this.runtimes.values()].map((runtime) => runtime.drain()));
   }
 }
 

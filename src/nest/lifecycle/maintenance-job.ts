@@ -1,7 +1,7 @@
 import { LONGEST_TIMER_MS } from '../../queue/model/bounds.js';
 import type { Recurrence } from '../../queue/model/schedule.js';
 import { nextTick } from '../../queue/schedules/recurrence.js';
-import type { MaintenanceSchedule } from '../options/job-queue.options.js';
+import type { MaintenanceSchedule } from '../options/maintenance-options.js';
 
 /** An instant, with the readings that operators take of a `nextDate()`. */
 export interface Instant {

@@ -4,7 +4,8 @@ import type { JobQueueLogger } from '../../queue/model/logger.js';
 import type { FailureLog } from '../../worker/attempt/failure-log.js';
 import { Sweeper } from '../../worker/maintenance/sweeper.js';
 import type { JobListeners } from '../handlers/job-listeners.js';
-import type { MaintenanceSchedule } from '../options/job-queue.options.js';
+import type { MaintenanceSchedule } from '../options/maintenance-options.js';
+import { DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 import { MaintenanceJob } from './maintenance-job.js';
 
@@ -15,7 +16,7 @@ interface CronRegistry {
   deleteCronJob(name: string): void;
 }
 
-/** The name of the cron job in the app's SchedulerRegistry. */
+/** The name of the cron job in the app's SchedulerRegistry; of a connection with a name that name follows, after a colon. */
 export const MAINTENANCE_CRON_JOB = 'nest-job-queue:maintenance';
 
 /**
@@ -23,6 +24,7 @@ export const MAINTENANCE_CRON_JOB = 'nest-job-queue:maintenance';
  * so that it is seen and can be stopped there; else by itself. Harmless when every replica does it.
  */
 export class MaintenanceScheduler {
+  private readonly cronJob: string;
   private job: MaintenanceJob | undefined;
   private registry: CronRegistry | undefined;
   private sweeper: Sweeper | undefined;
@@ -34,15 +36,19 @@ export class MaintenanceScheduler {
     private readonly logger: JobQueueLogger,
     private readonly listeners: Pick<JobListeners, 'listener'>,
     private readonly failures: FailureLog,
-    private readonly version?: string,
-  ) {}
+    private readonly version: string | undefined,
+    connection: string = DEFAULT_CONNECTION,
+  ) {
+    this.cronJob =
+      connection === DEFAULT_CONNECTION ? MAINTENANCE_CRON_JOB : `${MAINTENANCE_CRON_JOB}:${connection}`;
+  }
 
   start(): void {
     if (this.schedule === false || this.sweeper) {
       return;
     }
     const { clock } = this.queues.redis.store;
-    const job = new MaintenanceJob(MAINTENANCE_CRON_JOB, this.schedule, () => this.runSafely());
+    const job = new MaintenanceJob(this.cronJob, this.schedule, () => this.runSafely());
     const { listeners, failures, version } = this;
     const options = { emit: listeners.listener, failures, clock, version };
     this.sweeper = new Sweeper(this.queues.all, job.periodMs, this.logger, options);
@@ -51,7 +57,7 @@ export class MaintenanceScheduler {
     }
     this.job = job;
     this.registry = this.findRegistry();
-    this.registry?.addCronJob(MAINTENANCE_CRON_JOB, this.job);
+    this.registry?.addCronJob(this.cronJob, this.job);
     this.job.start();
   }
 
@@ -79,8 +85,8 @@ export class MaintenanceScheduler {
     if (!job) {
       return sweeper.stop();
     }
-    if (registry?.getCronJobs().get(MAINTENANCE_CRON_JOB) === job) {
-      registry.deleteCronJob(MAINTENANCE_CRON_JOB);
+    if (registry?.getCronJobs().get(this.cronJob) === job) {
+      registry.deleteCronJob(this.cronJob);
     } else {
       job.stop();
     }

@@ -1,13 +1,18 @@
 import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import type { LazyModuleLoader } from '@nestjs/core';
 import { QueueLayoutError } from '../../queue/model/layout-error.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import type { StuckJob } from '../../worker/attempt/stuck-watch.js';
 import { Worker } from '../../worker/worker.js';
+import { currentJobMiddleware } from '../context/current-job.js';
+import { JobLines } from '../context/job-lines.js';
+import { maintenanceInWords, namesBeside } from './boot-lines.js';
 import type { BootAudit } from './boot-audit.js';
 import { emitCancels } from '../service/cancel-events.js';
 import type { ModuleMiddleware } from './module-middleware.js';
 import type { HandlerRegistry } from '../handlers/handler-registry.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
+import { watchLazyModules } from './lazy-modules.js';
 import type { JobListeners } from '../handlers/job-listeners.js';
 import type { LifecycleOrder, Runtime } from './lifecycle-order.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
@@ -23,16 +28,19 @@ const LOOK_MS = 2_000;
  */
 export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShutdown {
   private current: Worker | undefined;
+  /** Those that serve what was loaded lazily. */
+  private readonly later: Worker[] = [];
   private startedAt: number | undefined;
   private draining: Promise<void> | undefined;
   private drainBy: number | undefined;
   private failure: Error | undefined;
+  private removeJobLines: (() => void) | undefined;
   private audited = false;
   private starting: Promise<void> | undefined;
   private readonly paused = new Set<string | undefined>();
 
   constructor(
-    hooks: LifecycleOrder,
+    private readonly hooks: LifecycleOrder,
     private readonly options: ResolvedModuleOptions,
     private readonly redis: ServerConnection,
     private readonly queues: QueueRegistry,
@@ -42,8 +50,11 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     private readonly listeners: JobListeners,
     private readonly audit: BootAudit,
     private readonly middleware: ModuleMiddleware,
+    lazyModules: LazyModuleLoader,
+    connection: string,
   ) {
-    hooks.attach(this);
+    hooks.attach(this, connection);
+    watchLazyModules(lazyModules, () => this.serveLoaded());
   }
 
   /** The worker, once it runs. */
@@ -69,13 +80,13 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
 
   /** The jobs of this process whose handlers go on although their signals were aborted, each until it ends. */
   get stuck(): readonly StuckJob[] {
-    return this.current?.stuck ?? [];
+    return this.workers.flatMap((worker) => worker.stuck);
   }
 
   /** @throws InvalidOptionError, InvalidPayloadError for a bad handler or its schedule; RedisUnsuitableError; QueueLayoutError; RedisAuditError with `audit: 'error'` */
   async onModuleInit(): Promise<void> {
     try {
-      this.handlers.bind();
+      await this.handlers.bind(this.hooks.connections);
       await this.middleware.open();
       await this.handlers.schedules.whenChecked();
       this.listeners.bind();
@@ -117,10 +128,14 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       return;
     }
     this.startedAt = performance.now();
+    const { logContext } = this.options;
+    if (logContext) {
+      this.removeJobLines = JobLines.install(logContext === true ? undefined : logContext);
+    }
     this.maintenance.start();
     if (!this.audited || (this.expected && !this.redis.ready)) {
       this.starting = this.startWhenReady();
-    } else if (this.expected) {
+    } else {
       this.starting = this.startWorker();
       await this.starting;
     }
@@ -145,7 +160,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       if (!this.draining) {
         await this.look();
       }
-      if (this.expected && !this.draining) {
+      if (!this.draining) {
         await this.startWorker();
       }
     } catch (error) {
@@ -160,9 +175,56 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     }
   }
 
+  /** Binds the handlers of a module that was loaded lazily, and runs their jobs. Before the app binds any, nothing is to do. */
+  private async serveLoaded(): Promise<void> {
+    const queues = this.draining ? [] : await this.handlers.bindLoaded();
+    await this.handlers.schedules.whenChecked();
+    if (queues.length === 0 || !this.options.worker) {
+      return;
+    }
+    await this.handlers.openThreads(queues);
+    if (this.startedAt === undefined) {
+      return; // their jobs run from the start of the app
+    }
+    if (this.redis.ready) {
+      await this.startLater(queues);
+    } else {
+      void this.redis.connection
+        .whenReady()
+        .then(() => this.startLater(queues))
+        .catch((error: Error) =>
+          this.logger.error(`The worker of ${queues.join(', ')} could not start: ${error.message}`),
+        );
+    }
+  }
+
+  private async startLater(queues: readonly string[]): Promise<void> {
+    if (!this.draining) {
+      await this.runWorker(queues, (worker) => this.later.push(worker));
+    }
+  }
+
+  private get workers(): Worker[] {
+    return this.current ? [this.current, ...this.later] : this.later;
+  }
+
+  /** Starts the worker, where this process is to run one, and says in three lines what this process does. */
   private async startWorker(): Promise<void> {
+    this.logger.log(`Redis: ${this.redis.address}`);
+    if (this.expected) {
+      await this.runWorker(this.handlers.queueNames, (worker) => {
+        this.current = worker;
+      });
+    } else {
+      this.logger.log(`Worker: none, ${this.options.worker ? 'this process has no handlers' : 'worker is false'}`);
+    }
+    this.logger.log(`Maintenance: ${maintenanceInWords(this.options.maintenance)}`);
+  }
+
+  /** @param made is told of the worker before it starts */
+  private async runWorker(names: readonly string[], made: (worker: Worker) => void): Promise<void> {
     const { concurrency, shutdownTimeoutMs, logFailures, version, onTrip } = this.options;
-    const queues = this.handlers.queueNames.map((name) => ({
+    const queues = names.map((name) => ({
       queue: this.queues.queue(name),
       concurrency: this.queues.concurrencyOf(name),
       prefetch: this.queues.prefetchOf(name),
@@ -179,21 +241,23 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       logFailures,
       version,
       onTrip,
-      middleware: this.middleware.list,
+      middleware: this.options.currentJob ? [currentJobMiddleware, ...this.middleware.list] : this.middleware.list,
       onEvent,
     };
     const worker = new Worker(queues, options);
-    this.current = worker;
+    made(worker);
     this.paused.forEach((queue) => worker.pause(queue));
     await worker.start();
-    const served = queues.map(({ queue, concurrency: slots }) => `${queue.name} ×${slots}`);
+    const served = queues.map(
+      ({ queue, concurrency: slots, handlers }) => `${queue.name} ×${slots}${namesBeside(queue.name, handlers)}`,
+    );
     this.logger.log(`Worker ${worker.id} serves ${served.join(', ')}`);
   }
 
   /** Claims nothing more in this process, of one queue or of all; what runs goes on. */
   pauseWorker(queue?: string): void {
     this.paused.add(queue);
-    this.current?.pause(queue);
+    this.workers.forEach((worker) => worker.pause(queue));
   }
 
   resumeWorker(queue?: string): void {
@@ -201,7 +265,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       this.paused.clear();
     }
     this.paused.delete(queue);
-    this.current?.resume(queue);
+    this.workers.forEach((worker) => worker.resume(queue));
   }
 
   /** Stops the worker and the sweep for good, within `shutdownTimeoutMs`; the second call waits for the first. */
@@ -213,10 +277,14 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   private async stop(): Promise<void> {
     const { shutdownTimeoutMs } = this.options;
     this.drainBy = performance.now() + shutdownTimeoutMs;
-    const stopped = Promise.all([this.current?.stop(), this.maintenance.stop(shutdownTimeoutMs)]);
+    const stopped = Promise.all([
+      ...this.workers.map((worker) => worker.stop()),
+      this.maintenance.stop(shutdownTimeoutMs),
+    ]);
     this.redis.stopping?.(stopped);
     await stopped;
     await this.handlers.close(this.leftMs);
+    this.removeJobLines?.();
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -2,20 +2,25 @@ import type { RedisOptions } from 'ioredis';
 import { z } from 'zod';
 import { checkOptions } from '../../queue/model/validate-options.js';
 import { InvalidOptionError } from '../../queue/model/errors.js';
-import { checkQueueName, show } from '../../queue/model/names.js';
+import { checkQueueName } from '../../queue/model/names.js';
 import { duration, queueOptionFields, type QueueOptions, timerDuration } from '../../queue/model/queue-options.js';
-import { checkRecurrence } from '../../queue/schedules/recurrence.js';
 import { isRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
 import { slotFields } from '../../worker/handlers/handler-options.js';
 import type { FailureLogging } from '../../worker/attempt/failure-log.js';
 import { logFailuresSchema, versionSchema, type WorkerOptions } from '../../worker/worker-options.js';
 import { checkMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
+import type { DescribeJob } from '../context/job-lines.js';
+import { ENHANCER_KINDS, type EnhancerKind } from '../enhancers/enhancer-container.js';
 import type { MiddlewareEntry } from '../lifecycle/module-middleware.js';
 import { given, withoutDefaults } from './defined-options.js';
+import { checkMaintenance, type MaintenanceSchedule } from './maintenance-options.js';
 import { checkRedisOptions, checkRedisUrl } from './redis-options.js';
 
 /** Injects what `forRoot` or `forRootAsync` was given. */
 export const JOB_QUEUE_OPTIONS = Symbol.for('nest-job-queue:options');
+
+/** Injects the options with their defaults. */
+export const RESOLVED_OPTIONS = Symbol.for('nest-job-queue:resolved-options');
 
 const FOR_ROOT = 'JobQueueModule.forRoot';
 const DEFAULT_URL = 'redis://localhost:6379';
@@ -28,9 +33,6 @@ export interface QueueSettings extends QueueOptions {
   /** How many more it claims ahead, see {@link WorkerQueue.prefetch}. Default: the handler's, else by the pace. */
   prefetch?: number;
 }
-
-/** When a process maintains its queues: every so many ms, or at the times of a cron expression. */
-export type MaintenanceSchedule = { everyMs: number } | { cron: string; timeZone?: string };
 
 /**
  * Options of `JobQueueModule.forRoot`. Those of a queue (`visibilityMs`, `maxAttempts`, …) are the defaults of all
@@ -86,6 +88,25 @@ export interface JobQueueModuleOptions extends QueueOptions {
    * app's provider of a class, else one made from global providers. Default: none.
    */
   middleware?: readonly MiddlewareEntry[];
+  /**
+   * Whether the app's global guards, interceptors, pipes and filters (`APP_GUARD`, `useGlobalPipes` and so on) hold for jobs
+   * too: all of them, or these kinds. Default false, because most of them expect an HTTP request.
+   *
+   * @example globalEnhancers: ['interceptors', 'pipes']
+   */
+  globalEnhancers?: boolean | readonly EnhancerKind[];
+  /**
+   * Whether `currentJob()` returns the job that runs. Default false: below Node 24 an AsyncLocalStorage slows down every promise of the
+   * process by a little.
+   */
+  currentJob?: boolean;
+  /**
+   * Whether each line that a handler writes through Nest's Logger while it runs begins with the job: its id, name, queue and
+   * attempt; or a function that returns other words. Objects get a field `job`. Includes `currentJob`. Default false.
+   *
+   * @example logContext: (job) => `[${job.metadata.requestId}]`
+   */
+  logContext?: boolean | DescribeJob;
 }
 
 /** What a class given to `forRootAsync({ useClass })` or `useExisting` implements. */
@@ -109,11 +130,20 @@ export interface ResolvedModuleOptions {
   version: string | undefined;
   onTrip: WorkerOptions['onTrip'];
   middleware: readonly MiddlewareEntry[];
+  globalEnhancers: readonly EnhancerKind[];
+  currentJob: boolean;
+  logContext: boolean | DescribeJob;
 }
 
 const boolean = () => z.boolean({ error: 'expected true or false' });
 const queueFields = withoutDefaults(queueOptionFields);
 const settingsFields = { ...queueFields, ...slotFields };
+
+const enhancersSchema = z.custom<boolean | readonly EnhancerKind[]>(
+  (value) =>
+    typeof value === 'boolean' || (Array.isArray(value) && value.every((kind) => ENHANCER_KINDS.includes(kind))),
+  { error: `expected true, false or a list of ${ENHANCER_KINDS.join(', ')}` },
+);
 
 const optionsSchema = z.strictObject(
   {
@@ -142,27 +172,17 @@ const optionsSchema = z.strictObject(
       .custom<WorkerOptions['onTrip']>((value) => typeof value === 'function', { error: 'expected a function' })
       .optional(),
     middleware: z.custom<readonly MiddlewareEntry[]>().optional(),
+    globalEnhancers: enhancersSchema.default(false),
+    currentJob: boolean().default(false),
+    logContext: z
+      .custom<boolean | DescribeJob>((value) => ['boolean', 'function'].includes(typeof value), {
+        error: 'expected true, false or a function of a job',
+      })
+      .default(false),
   },
   { error: 'expected an object of options' },
 );
 
-// Checked by themselves and not as a union, so that an error can name the key and suggest the one that was meant.
-const maintenanceSchema = z.strictObject(
-  {
-    everyMs: timerDuration(100).optional(),
-    cron: z
-      .custom<string>((value) => typeof value === 'string' && isCron(value), {
-        error: "expected a cron expression such as '*/10 * * * * *'",
-      })
-      .optional(),
-    timeZone: z
-      .custom<string>((value) => typeof value === 'string' && isTimeZone(value), {
-        error: "expected a time zone such as 'Europe/Berlin'",
-      })
-      .optional(),
-  },
-  { error: 'expected false, { everyMs } or { cron }' },
-);
 const requireRedisSchema = z.strictObject(
   { timeoutMs: duration(1).default(DEFAULT_CONNECT_TIMEOUT_MS) },
   { error: 'expected true, false or { timeoutMs }' },
@@ -176,7 +196,8 @@ const requireRedisSchema = z.strictObject(
 export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedModuleOptions {
   const checked = checkOptions(FOR_ROOT, optionsSchema, options);
   const { redis, queues, concurrency, worker, maintenance, shutdownTimeoutMs, ...others } = checked;
-  const { requireRedis, audit, logFailures, version, onTrip, middleware, ...queueDefaults } = others;
+  const { requireRedis, audit, logFailures, version, onTrip, middleware, ...more } = others;
+  const { globalEnhancers, currentJob, logContext, ...queueDefaults } = more;
   Object.keys(queues).forEach(checkQueueName);
   return {
     redis: checkRedis(redis),
@@ -184,7 +205,7 @@ export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedMo
     queues: Object.fromEntries(Object.entries(queues).map(([name, settings]) => [name, given(settings)])),
     concurrency,
     worker,
-    maintenance: checkMaintenance(maintenance),
+    maintenance: checkMaintenance(`${FOR_ROOT}.maintenance`, maintenance),
     shutdownTimeoutMs,
     requireRedis: checkRequireRedis(requireRedis),
     audit,
@@ -192,6 +213,9 @@ export function resolveModuleOptions(options: JobQueueModuleOptions): ResolvedMo
     version,
     onTrip,
     middleware: checkEntries(middleware),
+    globalEnhancers: globalEnhancers === true ? ENHANCER_KINDS : globalEnhancers || [],
+    currentJob: currentJob || logContext !== false,
+    logContext,
   };
 }
 
@@ -220,42 +244,8 @@ function checkEntries(middleware: unknown): readonly MiddlewareEntry[] {
   return entries ?? [];
 }
 
-function checkMaintenance(value: unknown): MaintenanceSchedule | false {
-  if (value === false) {
-    return false;
-  }
-  const subject = `${FOR_ROOT}.maintenance`;
-  const { everyMs, cron, timeZone } = checkOptions(subject, maintenanceSchema, value ?? { everyMs: 5_000 });
-  if ((everyMs === undefined) === (cron === undefined)) {
-    throw new InvalidOptionError(subject, 'either everyMs or cron', everyMs === undefined ? 'neither' : 'both');
-  }
-  if (everyMs === undefined) {
-    return { cron: cron!, timeZone };
-  }
-  if (timeZone !== undefined) {
-    throw new InvalidOptionError(`${subject}.timeZone`, 'none beside everyMs', show(timeZone));
-  }
-  return { everyMs };
-}
-
 function checkRequireRedis(value: unknown): { timeoutMs: number } | false {
   return value === undefined || value === false
     ? false
     : checkOptions(`${FOR_ROOT}.requireRedis`, requireRedisSchema, value === true ? {} : value);
-}
-
-function isCron(expression: string): boolean {
-  try {
-    return checkRecurrence('cron', { cron: expression }).cron !== undefined;
-  } catch {
-    return false;
-  }
-}
-
-function isTimeZone(name: string): boolean {
-  try {
-    return Boolean(new Intl.DateTimeFormat('en', { timeZone: name }));
-  } catch {
-    return false;
-  }
 }

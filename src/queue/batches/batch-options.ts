@@ -1,3 +1,4 @@
+import type { ContentRules } from '../model/codec.js';
 import { z } from 'zod';
 import { encodeJob, type JobRules } from '../enqueue/encode-job.js';
 import type { EncodedBatch, EncodedFollowUp } from '../model/batch.js';
@@ -78,7 +79,7 @@ export const FOLLOW_UP_OPTIONS: readonly (keyof FollowUp)[] = [
  * @throws InvalidOptionError, InvalidPayloadError
  */
 export function encodeBatch(
-  queue: { name: string; options: { maxPayloadBytes: number } },
+  queue: { name: string; options: ContentRules },
   options: BatchOptions,
   newId: () => string,
 ): EncodedBatch {
@@ -92,7 +93,7 @@ export function encodeBatch(
 }
 
 function encodeFollowUp(
-  queue: { name: string; options: { maxPayloadBytes: number } },
+  queue: { name: string; options: ContentRules },
   batch: string,
   kind: keyof typeof KINDS,
   followUpOptions: FollowUp,
@@ -100,7 +101,7 @@ function encodeFollowUp(
   const subject = `batch.${kind}`;
   checkKnown(subject, followUpOptions, FOLLOW_UP_OPTIONS);
   const { payload = { batchId: batch }, ...options } = followUpOptions;
-  const job = encodeJob(queue.name, payload, options, queue.options.maxPayloadBytes, subject);
+  const job = encodeJob(queue.name, payload, options, queue.options, subject);
   const asked = JSON.parse(job.options || '{}') as { worker?: string };
   const worker = { ...(JSON.parse(asked.worker ?? '{}') as object), batch };
   return {

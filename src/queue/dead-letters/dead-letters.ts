@@ -3,7 +3,7 @@ import { checkKnown, checkOptions } from '../model/validate-options.js';
 import { isJobDefinition, type JobDefinition, type PayloadInput } from '../enqueue/define-job.js';
 import { InvalidOptionError } from '../model/errors.js';
 import type { JobRecord } from '../model/job.js';
-import { encodeJson } from '../model/encode-json.js';
+import { decodeContent, encodeContent } from '../model/codec.js';
 import { LARGEST_PAGE } from '../model/bounds.js';
 import { checkText, show } from '../model/names.js';
 import { duration, wholeNumber } from '../model/queue-options.js';
@@ -154,14 +154,14 @@ export class DeadLetters {
 
   /** JSON of a payload, checked in the form in which the handler of the job will find it. */
   private async editedPayload(id: string, payload: unknown, given: JobDefinition | undefined): Promise<string> {
-    const json = encodeJson('payload', payload, this.queue.options.maxPayloadBytes);
+    const json = encodeContent('payload', payload, this.queue.options);
     const name = given || this.context.definitionOf ? (await this.get(id))?.name : undefined;
     if (given && name !== undefined && given.name !== name) {
       throw new InvalidOptionError('deadLetters.redrive', `the definition of ${show(name)}`, show(given.name));
     }
     const definition = given ?? (name === undefined ? undefined : this.context.definitionOf?.(name));
     if (definition) {
-      await readBySchema('payload', definition.payload, JSON.parse(json));
+      await readBySchema('payload', definition.payload, decodeContent(this.queue.options.codec, JSON.parse(json)));
     }
     return json;
   }

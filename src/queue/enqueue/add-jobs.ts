@@ -1,6 +1,7 @@
 // The way of jobs from a call of enqueue to the producer: checked, encoded, sent.
 import type { JobHandle, JobSource } from '../results/job-handle.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
+import type { ContentRules } from '../model/codec.js';
 import type { JobDefinition } from './define-job.js';
 import { encodeJob, type EnqueueOptions } from './encode-job.js';
 import { encodeTypedJob, typedSource, type TypedEnqueueOptions } from './encode-typed-job.js';
@@ -10,7 +11,7 @@ import type { Producer } from './producer.js';
 /** The queue that jobs are added to. */
 export interface EnqueueTarget extends JobSource {
   readonly name: string;
-  readonly options: { readonly maxPayloadBytes: number };
+  readonly options: ContentRules;
   readonly producer: Producer;
 }
 
@@ -23,7 +24,7 @@ export async function addTyped(
   payload: unknown,
   options?: TypedEnqueueOptions,
 ): Promise<JobHandle> {
-  const made = encodeTypedJob(target.name, definition, payload, options, target.options.maxPayloadBytes);
+  const made = encodeTypedJob(target.name, definition, payload, options, target.options);
   const typed = made instanceof Promise ? await made : made;
   return await target.producer.add(typed, typedSource(target, definition));
 }
@@ -34,13 +35,12 @@ export async function addMany(
   definition: JobDefinition | undefined,
   requested: readonly JobToEnqueue[],
 ): Promise<JobHandle[]> {
-  const { maxPayloadBytes } = target.options;
   const made = requested.map(({ payload, ...rest }, i) => {
     const options = Object.keys(rest).length > 0 ? rest : undefined;
     const subject = `enqueueMany[${i}]`;
     return definition
-      ? encodeTypedJob(target.name, definition, payload, options, maxPayloadBytes, subject)
-      : encodeJob(target.name, payload, options, maxPayloadBytes, subject);
+      ? encodeTypedJob(target.name, definition, payload, options, target.options, subject)
+      : encodeJob(target.name, payload, options, target.options, subject);
   });
   const jobs = allOf(made);
   const encoded = Array.isArray(jobs) ? jobs : await jobs;
@@ -96,6 +96,6 @@ async function addRequested(target: EnqueueTarget, request: EnqueueRequest): Pro
   if (definition) {
     return [await addTyped(target, definition, payload, options)];
   }
-  const job = encodeJob(target.name, payload, options, target.options.maxPayloadBytes);
+  const job = encodeJob(target.name, payload, options, target.options);
   return [await target.producer.add(job, target)];
 }

@@ -5,7 +5,7 @@ import { beforeStart, type EncodedJob } from '../store/enqueue-call.js';
 import { InvalidOptionError } from '../model/errors.js';
 import { metadataSchema, type JobMetadata } from '../model/metadata.js';
 import { randomId } from '../model/random-id.js';
-import { encodeJson } from '../model/encode-json.js';
+import { encodeContent, type ContentRules } from '../model/codec.js';
 import { groupName } from '../model/group.js';
 import { checkJobId, checkJobName, SCHEDULE_PREFIX, show } from '../model/names.js';
 import { duration, durabilitySchema, timerDuration, wholeNumber, type Durability } from '../model/queue-options.js';
@@ -141,10 +141,10 @@ export function encodeJob(
   queue: string,
   payload: unknown,
   options: EnqueueOptions | undefined,
-  maxPayloadBytes: number,
+  rules: ContentRules,
   subject?: string,
 ): EncodedJob {
-  const json = encodeJson(payloadSubject(subject), payload, maxPayloadBytes);
+  const json = encodeContent(payloadSubject(subject), payload, rules);
   if (options === undefined) {
     return { id: randomId(), name: queue, payload: json, options: '' };
   }

@@ -1,3 +1,4 @@
+import { decodeContent, type ContentRules } from '../model/codec.js';
 import type { JobDefinition } from './define-job.js';
 import { InvalidOptionError } from '../model/errors.js';
 import type { JobSource } from '../results/job-handle.js';
@@ -20,12 +21,13 @@ export function encodeTypedJob(
   definition: JobDefinition,
   payload: unknown,
   options: TypedEnqueueOptions | undefined,
-  maxPayloadBytes: number,
+  rules: ContentRules,
   subject?: string,
 ): EncodedJob | Promise<EncodedJob> {
   const merged = typedOptions(queue, definition, options, subject);
-  const job = encodeJob(queue, payload, merged, maxPayloadBytes, subject);
-  const read = readBySchema(payloadSubject(subject), definition.payload, JSON.parse(job.payload));
+  const job = encodeJob(queue, payload, merged, rules, subject);
+  const stored = decodeContent(rules.codec, JSON.parse(job.payload));
+  const read = readBySchema(payloadSubject(subject), definition.payload, stored);
   if (!(read instanceof Promise)) {
     return job;
   }

@@ -11,9 +11,14 @@ const QUEUE_NAME = /^[\w.:@/-]{1,128}$/;
 
 /** Queue names become part of keys: no white space, no braces (hash tags), no glob characters. */
 export function checkQueueName(name: unknown): asserts name is string {
-  if (typeof name !== 'string' || !QUEUE_NAME.test(name)) {
+  if (!isQueueName(name)) {
     throw new InvalidOptionError('queue name', '1 to 128 of A-Z a-z 0-9 _ . : @ / -', show(name));
   }
+}
+
+/** Whether a text can be the name of a queue. */
+export function isQueueName(name: unknown): name is string {
+  return typeof name === 'string' && QUEUE_NAME.test(name);
 }
 
 /** Ids chosen by the caller become part of keys and of events. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { backoffSchema, type Backoff } from './backoff.js';
+import type { JobCodec } from './codec.js';
 import { checkOptions } from './validate-options.js';
 import { LONGEST_TIMER_MS, YEAR_MS } from './bounds.js';
 
@@ -128,6 +129,11 @@ export interface QueueOptions {
   resultTtlMs?: number;
   /** How long a cancelled job can be read, in ms. Default: `resultTtlMs`. */
   cancelledTtlMs?: number;
+  /**
+   * Turns payloads, results and progress into what JSON can carry, and back, such as `encrypted()`. The same in all processes of the
+   * queue. Default: JSON.
+   */
+  codec?: JobCodec;
   /** The largest payload or result, in bytes of JSON. Default 1,048,576. */
   maxPayloadBytes?: number;
   /** When to publish events: only while somebody subscribes (`listened`), `always`, or `off`. Default `listened`. */
@@ -173,9 +179,9 @@ export interface QueueOptions {
 }
 
 export type ResolvedQueueOptions = Required<
-  Omit<QueueOptions, 'hashTag' | 'backoff' | 'maxRunning' | 'rateLimit' | 'groups' | 'maxPending'>
+  Omit<QueueOptions, 'hashTag' | 'backoff' | 'maxRunning' | 'rateLimit' | 'groups' | 'maxPending' | 'codec'>
 > &
-  Pick<QueueOptions, 'hashTag' | 'backoff' | 'maxRunning' | 'rateLimit' | 'groups' | 'maxPending'>;
+  Pick<QueueOptions, 'hashTag' | 'backoff' | 'maxRunning' | 'rateLimit' | 'groups' | 'maxPending' | 'codec'>;
 
 /** The fields of QueueOptions, each with its bounds and default, to be used in the schemas of forRoot and others. */
 export const queueOptionFields = {
@@ -190,6 +196,11 @@ export const queueOptionFields = {
   deadLetterAgeMs: duration(0).default(0),
   resultTtlMs: duration(1).default(300_000),
   cancelledTtlMs: duration(1).optional(),
+  codec: z
+    .custom<JobCodec>((value) => isCodec(value), {
+      error: 'expected { name, encode, decode }, with a name of 1 to 32 of a-z 0-9 -',
+    })
+    .optional(),
   maxPayloadBytes: wholeNumber(1, 512 * 1024 * 1024, ' bytes').default(1_048_576),
   events: z
     .enum(['listened', 'always', 'off'], { error: "expected 'listened', 'always' or 'off'" })
@@ -209,6 +220,12 @@ export const queueOptionFields = {
     .default('queue'),
   hashTag: z.boolean({ error: 'expected true or false' }).optional(),
 };
+
+function isCodec(value: unknown): boolean {
+  const { name, encode, decode } = (value ?? {}) as Partial<JobCodec>;
+  const isNamed = typeof name === 'string' && /^[a-z0-9-]{1,32}$/.test(name);
+  return isNamed && typeof encode === 'function' && typeof decode === 'function';
+}
 
 const queueOptionsSchema = z.strictObject(queueOptionFields, { error: 'expected an object of queue options' });
 

@@ -1,3 +1,4 @@
+import { CodecError, codecOf, isEncoded } from '../model/codec.js';
 import {
   InvalidOptionError,
   JobCancelledError,
@@ -121,6 +122,11 @@ function outcome(job: JobRecord): unknown {
   if (job.status === 'failed') {
     const error = job.attemptLog.at(-1)?.error;
     throw new JobFailedError(job.id, job.lastError ?? 'unknown', job.attempts, error?.name ?? 'Error');
+  }
+  if (isEncoded(job.result)) {
+    throw new CodecError(
+      `The codec "${codecOf(job.result)}" stored the result of job ${job.id}; this process cannot read it.`,
+    );
   }
   return job.result;
 }

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import { serialize } from 'node:v8';
 import { z } from 'zod';
 import { storedBackoffSchema } from '../model/backoff.js';
+import { decodeContent, type ContentRules, type JobCodec } from '../model/codec.js';
 import { checkOptions } from '../model/validate-options.js';
 import { isJobDefinition, type JobDefinition } from '../enqueue/define-job.js';
 import { InvalidOptionError } from '../model/errors.js';
@@ -82,7 +84,7 @@ export function checkScheduleId(id: unknown): asserts id is string {
  * @throws InvalidOptionError, InvalidPayloadError
  */
 export function encodeSchedule(
-  queue: { name: string; options: { maxPayloadBytes: number } },
+  queue: { name: string; options: ContentRules },
   id: string,
   recurrence: Recurrence,
   options: ScheduleOptions | TypedScheduleOptions = {},
@@ -100,11 +102,13 @@ export function encodeSchedule(
   } = checkOptions(subject, optionsSchema, options);
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
   const merged = definition ? typedOptions(queue.name, definition, given, subject) : given;
-  const job = encodeJob(queue.name, payload, merged, queue.options.maxPayloadBytes, subject);
+  const job = encodeJob(queue.name, payload, merged, queue.options, subject);
   const jobOptions = overlap ? job.options : withScheduleUniqueKey(job, id);
   const encoded = { recurrence: checkedRecurrence, name: job.name, payload: job.payload, options: jobOptions };
   const stored = { ...encoded, onMissed, missedAfterMs };
-  const version = createHash('sha1').update(JSON.stringify(stored)).digest('hex');
+  // A secret codec encrypts the same payload differently each time.
+  const same = queue.options.codec?.secret ? { ...stored, payload: serialize(payload).toString('base64') } : stored;
+  const version = createHash('sha1').update(JSON.stringify(same)).digest('hex');
   return { id, version, ...stored };
 }
 
@@ -117,9 +121,12 @@ export function encodeSchedule(
 export function checkSchedule(
   { id, payload }: Pick<StoredSchedule, 'id' | 'payload'>,
   definition: JobDefinition | undefined,
+  codec: JobCodec | undefined,
   subject = subjectOf(id),
 ): Promise<unknown> | undefined {
-  const read = definition && readBySchema(payloadSubject(subject), definition.payload, JSON.parse(payload));
+  const read =
+    definition &&
+    readBySchema(payloadSubject(subject), definition.payload, decodeContent(codec, JSON.parse(payload)));
   return read instanceof Promise ? read : undefined;
 }
 

@@ -59,7 +59,7 @@ export class Schedules {
     options?: ScheduleOptions | TypedScheduleOptions<Payload>,
   ): Promise<'created' | 'changed' | 'unchanged'> {
     const schedule = encodeSchedule(this.queue, id, recurrence, options);
-    await checkSchedule(schedule, options?.definition);
+    await checkSchedule(schedule, options?.definition, this.queue.options.codec);
     const answer = await this.put(schedule, undefined);
     if (answer === 'declared' || answer === 'held') {
       throw refusal(id, 'change it');

@@ -9,7 +9,7 @@ import {
 } from '../../queue/model/errors.js';
 import type { Clock, Timer } from '../../queue/model/clock.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
-import { encodeJson } from '../../queue/model/encode-json.js';
+import { encodeContent, type ContentRules } from '../../queue/model/codec.js';
 import type { Completion, Failure, Release } from '../../queue/store/store-calls.js';
 import { storeError } from '../../queue/model/serialize-error.js';
 import type { Handler } from '../handlers/handler.js';
@@ -23,7 +23,7 @@ const TIMEOUT_GRACE_MS = 10_000;
 /** Where an attempt reports its end. `ended` comes at most once, `idle` exactly once, when the handler is really done. */
 export interface AttemptOwner {
   readonly reports: JobReporter;
-  readonly maxPayloadBytes: number;
+  readonly content: ContentRules;
   readonly clock: Clock;
   readonly observer: { readonly warn: (message: string) => void };
   completed(attempt: Attempt): void;
@@ -187,7 +187,7 @@ export class Attempt implements Completion {
     this.outcome = value;
     try {
       const keep = this.claim.options.keepResult ?? this.handler.keepResult ?? true;
-      this.result = value === undefined || !keep ? '' : encodeJson('result', value, this.owner.maxPayloadBytes);
+      this.result = value === undefined || !keep ? '' : encodeContent('result', value, this.owner.content);
     } catch (error) {
       this.fail(error, true);
       return;

@@ -2,7 +2,7 @@ import { BatchReader } from '../../queue/batches/batch-reader.js';
 import { ClaimLostError } from '../../queue/model/errors.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { encodeJson } from '../../queue/model/encode-json.js';
+import { encodeContent } from '../../queue/model/codec.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { JobReporter } from '../handlers/job.js';
 
@@ -19,7 +19,7 @@ export class QueueReporter implements JobReporter {
   ) {}
 
   async progress(job: ClaimedJob, value: unknown): Promise<void> {
-    const json = encodeJson('progress', value, this.queue.options.maxPayloadBytes);
+    const json = encodeContent('progress', value, this.queue.options);
     this.refuseLost(job, await this.queue.store.exec(this.calls.progress(job, json)));
   }
 

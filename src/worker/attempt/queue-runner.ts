@@ -106,8 +106,8 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
     return this.queue.name;
   }
 
-  get maxPayloadBytes(): number {
-    return this.queue.options.maxPayloadBytes;
+  get content() {
+    return this.queue.options;
   }
 
   /** How many jobs may be here that a wait brought; others may be more. */

@@ -61,7 +61,7 @@ export class Recurring {
     const { recurrence, subject } = declared;
     const options = withDefinition(of, declared.options);
     const schedule = encodeSchedule(of.queue, id, recurrence, options, subject);
-    const check = checkSchedule(schedule, options?.definition, subject);
+    const check = checkSchedule(schedule, options?.definition, of.queue.options.codec, subject);
     if (check) {
       // ReadSnapshot by start; where nobody starts the worker, nobody need know.
       check.catch(() => undefined);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Injectable, Module, Scope, type Provider } from '@nestjs/common';
+import { Injectable, Module, type Provider } from '@nestjs/common';
 import { InvalidOptionError, JobHandler, JobQueueService, type JobHandlerOptions } from 'nest-job-queue';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { compileApp } from '../app.js';
@@ -119,30 +119,6 @@ describe('the app does not boot with', () => {
   it('concurrency on a handler whose queue another one shares', async () => {
     const error = await bootError([handler('jobs', { concurrency: 5 }), handler('email', { queue: 'jobs' })]);
     expect(error.message).toContain('the shared queue "jobs"');
-  });
-
-  it('a request-scoped handler', async () => {
-    @Injectable({ scope: Scope.REQUEST })
-    class PerRequest {}
-    @JobHandler('email')
-    class EmailHandler {
-      constructor(readonly request: PerRequest) {}
-      handle() {}
-    }
-    const error = await bootError([PerRequest, EmailHandler]);
-    expect(error.message).toBe(
-      '@JobHandler("email") on EmailHandler.handle: expected a provider of the default scope, found a request-scoped ' +
-        'one. Resolve what is scoped inside of it, through ModuleRef.',
-    );
-  });
-
-  it('a transient handler', async () => {
-    @Injectable({ scope: Scope.TRANSIENT })
-    @JobHandler('email')
-    class EmailHandler {
-      handle() {}
-    }
-    expect((await bootError([EmailHandler])).message).toContain('found a transient one');
   });
 });
 

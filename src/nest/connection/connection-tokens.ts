@@ -1,0 +1,25 @@
+import { InvalidOptionError } from '../../queue/model/errors.js';
+import { show } from '../../queue/model/names.js';
+
+/** The name of the connection of a `forRoot` without a name. */
+export const DEFAULT_CONNECTION = 'default';
+
+/** Injects the name of the connection that a module belongs to. */
+export const CONNECTION_NAME = Symbol.for('nest-job-queue:connection-name');
+
+/** The parts of a connection that other modules of the app may inject. */
+export type ConnectionPart = 'service' | 'queues' | 'lifecycle';
+
+/** The token of a part of a connection. It is a text that says what is missing, for Nest's error where it is. */
+export function partToken(part: ConnectionPart, connection: string): string {
+  const options = connection === DEFAULT_CONNECTION ? '' : `{ name: '${connection}' }`;
+  return `${part} of JobQueueModule.forRoot(${options})`;
+}
+
+/** @throws InvalidOptionError */
+export function checkConnectionName(subject: string, name: unknown): string {
+  if (typeof name !== 'string' || !/^[\w-]{1,64}$/.test(name)) {
+    throw new InvalidOptionError(subject, '1 to 64 of A-Z a-z 0-9 _ -', show(name));
+  }
+  return name;
+}

@@ -1,0 +1,66 @@
+import type { Type } from '@nestjs/common';
+import {
+  EXCEPTION_FILTERS_METADATA,
+  GUARDS_METADATA,
+  INTERCEPTORS_METADATA,
+  PIPES_METADATA,
+} from '@nestjs/common/constants.js';
+import { InvalidOptionError } from '../../queue/model/errors.js';
+import type { Decorated } from './handler-host.js';
+import { parameterRecords } from './job-params.decorator.js';
+
+/** An instance, or the class that Nest makes it of. */
+type Enhancer = object | Type;
+
+const KINDS = [GUARDS_METADATA, INTERCEPTORS_METADATA, PIPES_METADATA, EXCEPTION_FILTERS_METADATA];
+
+/** Whether a handler has enhancers or decorated parameters of its own. */
+export function hasEnhancers(handler: Decorated): boolean {
+  return KINDS.some((kind) => enhancersOf(handler, kind).length > 0) || parametersOf(handler).length > 0;
+}
+
+/**
+ * Refuses enhancers that Nest would skip without a word.
+ *
+ * @throws InvalidOptionError
+ */
+export function checkEnhancers(handler: Decorated): void {
+  const { subject } = handler;
+  const { host } = handler.wrapper;
+  if (typeof handler.method === 'symbol') {
+    throw new InvalidOptionError(subject, 'a method with a text as its name, since it has enhancers', 'a symbol');
+  }
+  if (enhancersOf(handler, PIPES_METADATA).length > 0 && parametersOf(handler).length === 0) {
+    throw new InvalidOptionError(
+      subject,
+      'a parameter with @JobPayload() for its pipes',
+      'none',
+      'Write handle(@JobPayload() payload: EmailDto).',
+    );
+  }
+  const parameterPipes = parametersOf(handler).flatMap(({ pipes = [] }) => pipes);
+  const classes = [...KINDS.flatMap((kind) => enhancersOf(handler, kind)), ...parameterPipes].filter(
+    (each): each is Type => typeof each === 'function',
+  );
+  const unknown = classes.find((each) => !host?.injectables.has(each));
+  if (unknown) {
+    throw new InvalidOptionError(
+      subject,
+      'enhancers that Nest makes: those of a class in providers',
+      `${unknown.name} on what a factory or value provides`,
+      'Provide the class itself, or decorate it with instances: @UseGuards(new TenantGuard()).',
+    );
+  }
+}
+
+function enhancersOf({ type, method }: Decorated, kind: string): Enhancer[] {
+  const callback = (type.prototype as Record<PropertyKey, unknown>)[method];
+  const ofMethod: unknown = typeof callback === 'function' ? Reflect.getMetadata(kind, callback) : undefined;
+  return [Reflect.getMetadata(kind, type), ofMethod].flatMap((list) =>
+    Array.isArray(list) ? (list as Enhancer[]) : [],
+  );
+}
+
+function parametersOf({ type, method }: Decorated) {
+  return parameterRecords(type, method);
+}

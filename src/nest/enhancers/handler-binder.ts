@@ -1,0 +1,74 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
+import { InvalidOptionError } from '../../queue/model/errors.js';
+import { show } from '../../queue/model/names.js';
+import type { HandlerFunction } from '../../worker/handlers/handler.js';
+import type { Job } from '../../worker/handlers/job.js';
+import type { FoundHandler } from '../handlers/handler-explorer.js';
+import { RESOLVED_OPTIONS, type ResolvedModuleOptions } from '../options/job-queue.options.js';
+import { isScoped, resolveForAttempt } from './attempt-scope.js';
+import { EnhancedHandlers } from './enhanced-handler.js';
+import { EnhancerContainer } from './enhancer-container.js';
+import { checkEnhancers, hasEnhancers } from './enhancer-metadata.js';
+import type { Call, HandlerHost } from './handler-host.js';
+
+type Instance = HandlerHost['instance'];
+
+/** Makes the function that a worker calls for a handler: the method itself, or Nest's way to it where it needs one. */
+@Injectable()
+export class HandlerBinder {
+  private container: EnhancerContainer | undefined;
+  private enhanced: EnhancedHandlers | undefined;
+
+  constructor(
+    private readonly modules: ModulesContainer,
+    private readonly app: ApplicationConfig,
+    @Inject(RESOLVED_OPTIONS) private readonly options: Pick<ResolvedModuleOptions, 'globalEnhancers'>,
+  ) {}
+
+  /**
+   * @param thread runs the job in place of the method
+   * @throws InvalidOptionError that names class and method
+   */
+  bind(found: FoundHandler, thread?: HandlerFunction): HandlerFunction {
+    const enhanced = this.enhancedFor(found);
+    const call = thread ? (_instance: Instance, [job]: unknown[]) => thread(job as Job) : callerOf(found);
+    if (isScoped(found.wrapper)) {
+      return this.bindScoped(found, call, enhanced);
+    }
+    const instance = found.instance ?? {};
+    if (!enhanced) {
+      return (job) => call(instance, [job]);
+    }
+    return enhanced.wrap(found, instance, undefined, call);
+  }
+
+  /** One instance for each attempt; what its enhancers need is made with it. */
+  private bindScoped(found: FoundHandler, call: Call, enhanced: EnhancedHandlers | undefined): HandlerFunction {
+    return async (job) => {
+      const { instance, contextId } = await resolveForAttempt(found.wrapper, job);
+      return enhanced ? enhanced.wrap(found, instance, contextId, call)(job) : call(instance, [job]);
+    };
+  }
+
+  /** Undefined for a handler without enhancers, and for an object that a test put in a handler's place. */
+  private enhancedFor(found: FoundHandler): EnhancedHandlers | undefined {
+    this.container ??= new EnhancerContainer(this.modules, this.app, this.options.globalEnhancers);
+    const { type, instance, wrapper } = found;
+    const isOwn = isScoped(wrapper) || (instance && type.prototype.isPrototypeOf(instance));
+    if (!isOwn || !(hasEnhancers(found) || this.container.hasGlobals)) {
+      return undefined;
+    }
+    checkEnhancers(found);
+    return (this.enhanced ??= new EnhancedHandlers(this.container));
+  }
+}
+
+/** Looks the method up at each call, so that one that a test replaces is the one that runs. */
+function callerOf({ subject, type, instance, method, wrapper }: FoundHandler): Call {
+  const source = isScoped(wrapper) ? (type.prototype as Instance) : instance;
+  if (typeof source?.[method] !== 'function') {
+    throw new InvalidOptionError(subject, `a method ${String(method)}(job)`, show(source?.[method]));
+  }
+  return (each, args) => (each[method] as (...args: unknown[]) => unknown).apply(each, args);
+}

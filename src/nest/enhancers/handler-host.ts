@@ -1,0 +1,32 @@
+import type { ContextId, DiscoveryService } from '@nestjs/core';
+
+/** A provider or controller as Nest keeps it. */
+export type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
+
+/** The class and the method of a handler, and where Nest keeps it. */
+export interface Decorated {
+  /** How errors name the handler. */
+  subject: string;
+  type: HandlerClass;
+  method: string | symbol;
+  wrapper: Wrapper;
+}
+
+/** What is asked of a class here, whatever its constructor takes. */
+export interface HandlerClass {
+  readonly name: string;
+  readonly prototype: object;
+}
+
+/** An instance of a handler's class with the function that Nest calls. */
+export interface HandlerHost {
+  wrapper: Wrapper;
+  instance: Record<PropertyKey, unknown>;
+  /** Calls the handler; has the metadata of its method. */
+  callback: (...args: unknown[]) => unknown;
+  /** Where scoped enhancers live; undefined for what is made once. */
+  contextId: ContextId | undefined;
+}
+
+/** Calls a handler on an instance. */
+export type Call = (instance: HandlerHost['instance'], args: unknown[]) => unknown;

@@ -1,0 +1,89 @@
+import type { PipeTransform, Type } from '@nestjs/common';
+import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import { InvalidOptionError } from '../../queue/model/errors.js';
+import { show } from '../../queue/model/names.js';
+import type { StandardSchema } from '../../queue/model/standard-schema.js';
+import type { Job } from '../../worker/handlers/job.js';
+
+/** Types of parameters as Nest numbers them: pipes see the payload as a body, and a validation pipe skips the job. */
+const JOB_TYPE = 0;
+const PAYLOAD_TYPE = 3;
+
+type Pipe = Type<PipeTransform> | PipeTransform;
+
+/** What a payload parameter is held against, for the StandardSchemaValidationPipe of NestJS 12. */
+export interface JobPayloadOptions {
+  /** A Standard Schema, such as one of zod. */
+  schema?: StandardSchema;
+  pipes?: readonly Pipe[];
+}
+
+/**
+ * Injects the payload of the job, or one of its fields, into a parameter of a handler. The pipes run in their order, after
+ * those of the method, the class and the app. What a pipe throws fails the job without a retry.
+ *
+ * @example handle(@JobPayload(ValidationPipe) email: EmailDto) { … }
+ * @example handle(@JobPayload('userId', ParseIntPipe) userId: number, @JobRef() job: Job) { … }
+ * @example handle(@JobPayload({ schema: emailSchema, pipes: [StandardSchemaValidationPipe] }) email: Email) { … } // NestJS 12
+ */
+export function JobPayload(...pipes: Pipe[]): ParameterDecorator;
+export function JobPayload(options: JobPayloadOptions): ParameterDecorator;
+export function JobPayload(field: string, ...pipes: Pipe[]): ParameterDecorator;
+export function JobPayload(field: string, options: JobPayloadOptions): ParameterDecorator;
+export function JobPayload(...args: (string | JobPayloadOptions | Pipe)[]): ParameterDecorator {
+  const [first, ...others] = args;
+  const field = typeof first === 'string' ? first : undefined;
+  const rest = field === undefined ? args : others;
+  const [only] = rest;
+  const { schema, pipes } = isOptions(only) ? only : { schema: undefined, pipes: rest as Pipe[] };
+  return parameter('@JobPayload', PAYLOAD_TYPE, { data: field, schema, pipes: [...(pipes ?? [])] });
+}
+
+/** Injects the job into a parameter of a handler, beside `@JobPayload()`. */
+export function JobRef(): ParameterDecorator {
+  return parameter('@JobRef', JOB_TYPE, { data: undefined, schema: undefined, pipes: [] });
+}
+
+/** Gives Nest the values of the parameters of a call. */
+export const jobParameters = {
+  exchangeKeyForValue(type: number, data: unknown, args: unknown): unknown {
+    const [job] = args as [Job];
+    if (type !== PAYLOAD_TYPE) {
+      return type === JOB_TYPE ? job : undefined;
+    }
+    return typeof data === 'string' ? (job.payload as Record<string, unknown> | null)?.[data] : job.payload;
+  },
+};
+
+/** One decorated parameter, as Nest keeps it. */
+export interface ParameterRecord {
+  index: number;
+  pipes?: readonly Pipe[];
+}
+
+/** The decorated parameters of a method, also those of `createParamDecorator`. */
+export function parameterRecords(type: object, method: string | symbol): ParameterRecord[] {
+  const records = Reflect.getMetadata(ROUTE_ARGS_METADATA, type, method) as
+    Record<string, ParameterRecord> | undefined;
+  return Object.values(records ?? {});
+}
+
+function parameter(subject: string, type: number, record: object): ParameterDecorator {
+  return (target, method, index) => {
+    if (method === undefined || typeof target === 'function') {
+      throw new InvalidOptionError(subject, 'a parameter of an instance method', show(method));
+    }
+    const records = (Reflect.getMetadata(ROUTE_ARGS_METADATA, target.constructor, method) ?? {}) as object;
+    const added = { ...records, [`${type}:${index}`]: { index, ...record } };
+    Reflect.defineMetadata(ROUTE_ARGS_METADATA, added, target.constructor, method);
+  };
+}
+
+function isOptions(value: unknown): value is JobPayloadOptions {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as Partial<PipeTransform>).transform !== 'function' &&
+    ('schema' in value || 'pipes' in value)
+  );
+}

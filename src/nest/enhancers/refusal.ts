@@ -1,0 +1,32 @@
+import { NonRetryableError } from '../../queue/model/errors.js';
+
+/** Statuses of a 4xx that say "later", not "no". */
+const LATER = [408, 425, 429];
+
+/**
+ * Whether an error is the "no" of a guard or a pipe: an HttpException of 4xx, also of another copy of Nest. Any other error,
+ * such as that of a lost database, says nothing about the job.
+ */
+export function isRefusal(error: unknown): error is Error {
+  const getStatus = (error as { getStatus?: unknown } | null)?.getStatus;
+  if (!(error instanceof Error) || typeof getStatus !== 'function') {
+    return false;
+  }
+  const status: unknown = getStatus.call(error);
+  return typeof status === 'number' && status >= 400 && status < 500 && !LATER.includes(status);
+}
+
+/** The error that fails a refused job for good: with the name of the refusal, and all that it says. */
+export function finalRefusal(error: Error): NonRetryableError {
+  const final = new NonRetryableError(messageOf(error), { cause: error });
+  final.name = error.name;
+  return final;
+}
+
+/** A ValidationPipe lists the faults in its response; its message is only "Bad Request Exception". */
+function messageOf(error: Error): string {
+  const { getResponse } = error as { getResponse?: () => unknown };
+  const response = typeof getResponse === 'function' ? getResponse.call(error) : undefined;
+  const messages = (response as { message?: unknown } | null | undefined)?.message;
+  return Array.isArray(messages) ? `${error.message}: ${messages.map(String).join('; ')}` : error.message;
+}

@@ -1,0 +1,176 @@
+import {
+  ConfigurableModuleBuilder,
+  Module,
+  type ConfigurableModuleAsyncOptions,
+  type Provider,
+} from '@nestjs/common';
+import { DiscoveryModule, LazyModuleLoader, ModuleRef, ModulesContainer } from '@nestjs/core';
+import { BootAudit } from './lifecycle/boot-audit.js';
+import { HandlerBinder } from './enhancers/handler-binder.js';
+import { HandlerExplorer } from './handlers/handler-explorer.js';
+import { HandlerRegistry } from './handlers/handler-registry.js';
+import {
+  CONNECTION_NAME,
+  DEFAULT_CONNECTION,
+  partToken,
+  type ConnectionPart,
+} from './connection/connection-tokens.js';
+import {
+  JOB_QUEUE_OPTIONS,
+  RESOLVED_OPTIONS,
+  resolveModuleOptions,
+  type JobQueueModuleOptions,
+  type ResolvedModuleOptions,
+} from './options/job-queue.options.js';
+import { JobQueueService } from './service/job-queue.service.js';
+import { JobListeners } from './handlers/job-listeners.js';
+import { LifecycleOrder, LifecycleOrderModule } from './lifecycle/lifecycle-order.js';
+import { QueueRegistry } from './connection/queue-registry.js';
+import { QuietLogger } from './connection/quiet-logger.js';
+import { MaintenanceScheduler } from './lifecycle/maintenance.scheduler.js';
+import { ModuleMiddleware } from './lifecycle/module-middleware.js';
+import { RedisConnection } from './connection/redis-connection.js';
+import { STORE_OVERRIDE, type ServerConnection, type StoreOverride } from './connection/server-connection.js';
+import { FailureLog } from '../worker/attempt/failure-log.js';
+import { WorkerLifecycle } from './lifecycle/worker-lifecycle.js';
+
+/** What is beside the options. */
+export interface JobQueueModuleExtras {
+  /** Whether every module of the app can inject the service and the queues. Default true; else see `forFeature`. */
+  isGlobal?: boolean;
+  /**
+   * The name of this connection, in an app with several Redis servers; one `forRoot` may be without. Its queues are injected by
+   * `@InjectQueue(queue, name)`, its handlers say `connection: name`.
+   */
+  name?: string;
+}
+
+/** How `forRootAsync` gets its options: exactly one of `useFactory` (with `inject`), `useClass` and `useExisting`. */
+export type JobQueueModuleAsyncOptions = ConfigurableModuleAsyncOptions<
+  JobQueueModuleOptions,
+  'createJobQueueOptions'
+> &
+  JobQueueModuleExtras;
+
+const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<JobQueueModuleOptions>({
+  optionsInjectionToken: JOB_QUEUE_OPTIONS,
+})
+  .setClassMethodName('forRoot')
+  .setFactoryMethodName('createJobQueueOptions')
+  .setExtras<JobQueueModuleExtras>(
+    { isGlobal: true, name: DEFAULT_CONNECTION }, // by these keys Nest knows what is no option
+    ({ providers: given = [], ...definition }, { name = DEFAULT_CONNECTION }) => ({
+      ...definition,
+      global: true,
+      providers: [...given, { provide: CONNECTION_NAME, useValue: name }, ...partProviders(name)],
+      exports: PARTS.map((part) => partToken(part, name)),
+    }),
+  )
+  .build();
+
+const PARTS: readonly ConnectionPart[] = ['service', 'queues', 'lifecycle'];
+
+/** The parts of a connection under names of their own, since an app may have several connections. */
+function partProviders(name: string): Provider[] {
+  return [
+    {
+      provide: partToken('service', name),
+      useFactory: (...parts: ConstructorParameters<typeof JobQueueService>) => new JobQueueService(...parts),
+      inject: [QueueRegistry, HandlerRegistry, WorkerLifecycle],
+    },
+    { provide: partToken('queues', name), useExisting: QueueRegistry },
+    { provide: partToken('lifecycle', name), useExisting: WorkerLifecycle },
+  ];
+}
+
+const providers: Provider[] = [
+  {
+    provide: RESOLVED_OPTIONS,
+    useFactory: (options: JobQueueModuleOptions, override?: StoreOverride) => {
+      const resolved = resolveModuleOptions(options);
+      return override ? override.adjust(resolved) : resolved;
+    },
+    inject: [JOB_QUEUE_OPTIONS, { token: STORE_OVERRIDE, optional: true }],
+  },
+  {
+    provide: QuietLogger,
+    useFactory: (connection: string) => new QuietLogger(connection),
+    inject: [CONNECTION_NAME],
+  },
+  {
+    provide: RedisConnection,
+    useFactory: (
+      { redis }: ResolvedModuleOptions,
+      logger: QuietLogger,
+      override?: StoreOverride,
+    ): ServerConnection => override?.connect(logger) ?? new RedisConnection(redis, logger),
+    inject: [RESOLVED_OPTIONS, QuietLogger, { token: STORE_OVERRIDE, optional: true }],
+  },
+  {
+    provide: ModuleMiddleware,
+    useFactory: ({ middleware }: ResolvedModuleOptions, ref: ModuleRef) => new ModuleMiddleware(middleware, ref),
+    inject: [RESOLVED_OPTIONS, ModuleRef],
+  },
+  {
+    provide: QueueRegistry,
+    useFactory: (options: ResolvedModuleOptions, redis: ServerConnection, { list }: ModuleMiddleware) =>
+      new QueueRegistry(options, redis, list),
+    inject: [RESOLVED_OPTIONS, RedisConnection, ModuleMiddleware],
+  },
+  HandlerExplorer,
+  HandlerBinder,
+  HandlerRegistry,
+  JobListeners,
+  {
+    provide: BootAudit,
+    useFactory: ({ audit, maintenance }: ResolvedModuleOptions, queues: QueueRegistry, logger: QuietLogger) =>
+      new BootAudit(audit, maintenance !== false, queues, logger),
+    inject: [RESOLVED_OPTIONS, QueueRegistry, QuietLogger],
+  },
+  {
+    provide: MaintenanceScheduler,
+    useFactory: (
+      { maintenance, logFailures, version }: ResolvedModuleOptions,
+      queues: QueueRegistry,
+      modules: ModulesContainer,
+      logger: QuietLogger,
+      listeners: JobListeners,
+      connection: string,
+    ) => {
+      const failures = new FailureLog(logger, logFailures);
+      return new MaintenanceScheduler(
+        maintenance,
+        queues,
+        modules,
+        logger,
+        listeners,
+        failures,
+        version,
+        connection,
+      );
+    },
+    inject: [RESOLVED_OPTIONS, QueueRegistry, ModulesContainer, QuietLogger, JobListeners, CONNECTION_NAME],
+  },
+  {
+    provide: WorkerLifecycle,
+    useFactory: (...parts: ConstructorParameters<typeof WorkerLifecycle>) => new WorkerLifecycle(...parts),
+    inject: [
+      LifecycleOrder,
+      RESOLVED_OPTIONS,
+      RedisConnection,
+      QueueRegistry,
+      HandlerRegistry,
+      MaintenanceScheduler,
+      QuietLogger,
+      JobListeners,
+      BootAudit,
+      ModuleMiddleware,
+      LazyModuleLoader,
+      CONNECTION_NAME,
+    ],
+  },
+];
+
+/** One connection with its queues, handlers and worker. Global, but known to others only by the names of its parts. */
+@Module({ imports: [DiscoveryModule, LifecycleOrderModule], providers })
+export class JobQueueCoreModule extends ConfigurableModuleClass {}

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { checkOptions } from '../../queue/model/validate-options.js';
+import { InvalidOptionError } from '../../queue/model/errors.js';
+import { show } from '../../queue/model/names.js';
+import { timerDuration } from '../../queue/model/queue-options.js';
+import { checkRecurrence } from '../../queue/schedules/recurrence.js';
+
+/** When a process maintains its queues: every so many ms, or at the times of a cron expression. */
+export type MaintenanceSchedule = { everyMs: number } | { cron: string; timeZone?: string };
+
+// Checked by themselves and not as a union, so that an error can name the key and suggest the one that was meant.
+const maintenanceSchema = z.strictObject(
+  {
+    everyMs: timerDuration(100).optional(),
+    cron: z
+      .custom<string>((value) => typeof value === 'string' && isCron(value), {
+        error: "expected a cron expression such as '*/10 * * * * *'",
+      })
+      .optional(),
+    timeZone: z
+      .custom<string>((value) => typeof value === 'string' && isTimeZone(value), {
+        error: "expected a time zone such as 'Europe/Berlin'",
+      })
+      .optional(),
+  },
+  { error: 'expected false, { everyMs } or { cron }' },
+);
+
+/** @throws InvalidOptionError */
+export function checkMaintenance(subject: string, value: unknown): MaintenanceSchedule | false {
+  if (value === false) {
+    return false;
+  }
+  const { everyMs, cron, timeZone } = checkOptions(subject, maintenanceSchema, value ?? { everyMs: 5_000 });
+  if ((everyMs === undefined) === (cron === undefined)) {
+    throw new InvalidOptionError(subject, 'either everyMs or cron', everyMs === undefined ? 'neither' : 'both');
+  }
+  if (everyMs === undefined) {
+    return { cron: cron!, timeZone };
+  }
+  if (timeZone !== undefined) {
+    throw new InvalidOptionError(`${subject}.timeZone`, 'none beside everyMs', show(timeZone));
+  }
+  return { everyMs };
+}
+
+function isCron(expression: string): boolean {
+  try {
+    return checkRecurrence('cron', { cron: expression }).cron !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return Boolean(new Intl.DateTimeFormat('en', { timeZone: name }));
+  } catch {
+    return false;
+  }
+}

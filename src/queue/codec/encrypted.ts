@@ -1,0 +1,93 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { CodecError, type JobCodec } from '../model/codec.js';
+import { encodeJson } from '../model/encode-json.js';
+import { InvalidOptionError } from '../model/errors.js';
+import { show } from '../model/names.js';
+
+/** One key of `encrypted()`. */
+export interface EncryptionKey {
+  /** Stored beside each value: 1 to 64 of A-Z a-z 0-9 _ - */
+  id: string;
+  /** 32 bytes, or their base64. */
+  key: Uint8Array | string;
+}
+
+/** Options of `encrypted()`. */
+export interface EncryptionOptions {
+  /** What turns values into JSON first. Default: JSON itself. */
+  codec?: JobCodec;
+}
+
+const ALGORITHM = 'aes-256-gcm';
+const KEY_BYTES = 32;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * Returns a codec that encrypts payloads, results, progress, errors and log lines by AES-256-GCM. The first key encrypts, all of them
+ * decrypt, so a new key goes in front and an old one away once no job of it is left. Ids, names and metadata stay readable.
+ *
+ * @throws InvalidOptionError
+ * @example forRoot({ codec: encrypted([{ id: '2030-01', key: process.env.JOBS_KEY! }]) })
+ */
+export function encrypted(keys: readonly EncryptionKey[], { codec }: EncryptionOptions = {}): JobCodec {
+  const known = checkKeys(keys);
+  const [[currentId, currentKey]] = [...known] as [[string, Buffer]];
+  return {
+    name: codec ? `encrypted-${codec.name}` : 'encrypted',
+    secret: true,
+    encode(value, subject) {
+      const json = encodeJson(subject, codec ? codec.encode(value, subject) : value, Infinity);
+      return `${currentId}.${seal(currentKey, currentId, json)}`;
+    },
+    decode(encoded) {
+      const [, id, sealed] = /^([\w-]+)\.(.+)$/.exec(String(encoded)) ?? [];
+      const key = id === undefined ? undefined : known.get(id);
+      if (!key || id === undefined) {
+        throw new CodecError(`Encrypted by the key ${show(id)}; this process has ${[...known.keys()].join(', ')}.`);
+      }
+      const value: unknown = JSON.parse(open(key, id, sealed!));
+      return codec ? codec.decode(value) : value;
+    },
+  };
+}
+
+function checkKeys(keys: readonly EncryptionKey[]): Map<string, Buffer> {
+  if (!Array.isArray(keys) || keys.length === 0) {
+    throw new InvalidOptionError('encrypted', 'a list of at least one { id, key }', show(keys));
+  }
+  const known = new Map<string, Buffer>();
+  (keys as readonly Partial<EncryptionKey>[]).forEach((each, i) => {
+    const { id, key } = each ?? {};
+    if (typeof id !== 'string' || !/^[\w-]{1,64}$/.test(id) || known.has(id)) {
+      throw new InvalidOptionError(`encrypted[${i}].id`, '1 to 64 of A-Z a-z 0-9 _ -, each once', show(id));
+    }
+    const bytes = typeof key === 'string' ? Buffer.from(key, 'base64') : key && Buffer.from(key);
+    if (bytes?.length !== KEY_BYTES) {
+      // Never shows the key itself.
+      throw new InvalidOptionError(
+        `encrypted[${i}].key`,
+        `${KEY_BYTES} bytes, or their base64`,
+        bytes ? `${bytes.length} bytes` : 'none',
+        'Make one by: node -p "crypto.randomBytes(32).toString(\'base64\')"',
+      );
+    }
+    known.set(id, bytes);
+  });
+  return known;
+}
+
+/** The id is bound to the text, so that neither can be exchanged. */
+function seal(key: Buffer, id: string, text: string): string {
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv(ALGORITHM, key, iv).setAAD(Buffer.from(id));
+  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url');
+}
+
+function open(key: Buffer, id: string, text: string): string {
+  const bytes = Buffer.from(text, 'base64url');
+  const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES });
+  decipher.setAAD(Buffer.from(id)).setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+  return decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+}

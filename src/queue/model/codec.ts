@@ -1,0 +1,122 @@
+import { InvalidPayloadError, JobQueueError } from './errors.js';
+import { encodeJson } from './encode-json.js';
+
+/**
+ * Turns what jobs carry into what JSON can carry, and back: payloads, results and progress. All processes of a queue must have
+ * the same codec. `encrypted()` is one; docs/encryption.md shows others.
+ *
+ * @example
+ * const dates: JobCodec = { name: 'superjson', encode: (value) => superjson.serialize(value), decode: (json) => superjson.deserialize(json) };
+ */
+export interface JobCodec {
+  /** Stored beside each value, so that another codec is noticed: 1 to 32 of a-z 0-9 - */
+  readonly name: string;
+  /** Whether errors and log lines are encoded too. Then `encode` returns text. Default false. */
+  readonly secret?: boolean;
+  /** Returns what JSON can carry. What it throws refuses the enqueue, or fails the attempt. @param subject names the value in errors */
+  encode(value: unknown, subject: string): unknown;
+  /** Returns the value again. What it throws makes the job a dead letter that says so. */
+  decode(encoded: unknown): unknown;
+}
+
+/** What of a queue decides how content is stored. */
+export interface ContentRules {
+  readonly maxPayloadBytes: number;
+  readonly codec?: JobCodec;
+}
+
+/** A value was stored by another codec than that of this process, or this process cannot read it. */
+export class CodecError extends JobQueueError {}
+
+const CODEC = '$codec';
+const TEXT = /^\$codec:([a-z0-9-]{1,32}):/;
+
+/** A value as a codec stores it. */
+interface Envelope {
+  readonly [CODEC]: string;
+  readonly value: unknown;
+}
+
+/**
+ * Encodes a value that a job carries, by the codec of its queue.
+ *
+ * @param subject what the value is, for the error: `payload`, `result`, `progress`
+ * @throws InvalidPayloadError
+ */
+export function encodeContent(subject: string, value: unknown, { maxPayloadBytes, codec }: ContentRules): string {
+  return encodeJson(subject, codec ? enveloped(codec, subject, value) : value, maxPayloadBytes);
+}
+
+function enveloped(codec: JobCodec, subject: string, value: unknown): Envelope {
+  try {
+    return { [CODEC]: codec.name, value: codec.encode(value, subject) };
+  } catch (error) {
+    if (error instanceof InvalidPayloadError) {
+      throw error;
+    }
+    throw new InvalidPayloadError(subject, `a value that the codec ${codec.name} takes`, (error as Error).message);
+  }
+}
+
+/**
+ * Returns the value that a stored JSON value stands for. What no codec wrote is returned as it is, so that jobs of before the codec,
+ * and of clients of the Redis pattern, can be read.
+ *
+ * @throws CodecError
+ */
+export function decodeContent(codec: JobCodec | undefined, stored: unknown): unknown {
+  if (!isEncoded(stored)) {
+    return stored;
+  }
+  const reads = checkedCodec(codec, stored[CODEC]);
+  return guarded(reads, () => reads.decode(stored.value));
+}
+
+/** Whether a value is one that a codec wrote. */
+export function isEncoded(value: unknown): value is Envelope {
+  return typeof value === 'object' && value !== null && typeof (value as Partial<Envelope>)[CODEC] === 'string';
+}
+
+/** The codec that wrote a value or a text; undefined for what no codec wrote. */
+export function codecOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? TEXT.exec(value)?.[1] : isEncoded(value) ? value[CODEC] : undefined;
+}
+
+/** A text that must not be stored in the clear, as a secret codec stores it. */
+export function encodeText(codec: JobCodec, text: string): string {
+  return `${CODEC}:${codec.name}:${String(codec.encode(text, 'text'))}`;
+}
+
+/**
+ * Returns the text that a stored text stands for; the stored text itself where no codec wrote it.
+ *
+ * @throws CodecError
+ */
+export function decodeText(codec: JobCodec | undefined, text: string): string {
+  const match = TEXT.exec(text);
+  if (!match) {
+    return text;
+  }
+  const reads = checkedCodec(codec, match[1]!);
+  return String(guarded(reads, () => reads.decode(text.slice(match[0].length))));
+}
+
+function checkedCodec(codec: JobCodec | undefined, name: string): JobCodec {
+  if (codec?.name !== name) {
+    const own = codec ? `has the codec "${codec.name}"` : 'has no codec';
+    throw new CodecError(`Stored by the codec "${name}", but the queue ${own} in this process.`);
+  }
+  return codec;
+}
+
+function guarded<Value>(codec: JobCodec, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof CodecError
+      ? error
+      : new CodecError(`The codec "${codec.name}" cannot read what is stored: ${(error as Error).message}`, {
+          cause: error,
+        });
+  }
+}

@@ -1,0 +1,143 @@
+// The calls of a queue with its codec: what goes in is encoded, what comes out is decoded.
+import { codecOf, decodeContent, decodeText, encodeText, type CodecError, type JobCodec } from '../model/codec.js';
+import type { AttemptRecord, ClaimedJob, JobRecord, RefusedJob, StoredError } from '../model/job.js';
+import type { ScheduleRecord } from '../model/schedule.js';
+import type { StoreCall } from './store-call.js';
+import type { ClaimAnswer, DeadLetterVerbs, StoreCalls } from './store-calls.js';
+import type { ScheduleVerbs } from './schedule-verbs.js';
+
+/** The name of the error of a job that the codec of this process cannot read. */
+const UNREADABLE = 'CodecError';
+
+/** The calls of a queue, with its codec. Payloads, results and progress are encoded where they are checked, see encodeContent. */
+export function codedCalls(calls: StoreCalls, codec: JobCodec | undefined): StoreCalls {
+  const own: Partial<StoreCalls> = {
+    claim: (request) => mapped(calls.claim(request), (answer) => decodeClaim(codec, answer)),
+  };
+  return over(calls, codec ? { ...own, ...codedVerbs(calls, codec) } : own);
+}
+
+function codedVerbs(calls: StoreCalls, codec: JobCodec): Partial<StoreCalls> {
+  const record = (job: JobRecord) => decodeRecord(codec, job);
+  const verbs: Partial<StoreCalls> = {
+    get: (id) => mapped(calls.get(id), (job) => job && record(job)),
+    list: (...args) => mapped(calls.list(...args), (jobs) => jobs.map(record)),
+    cancelAndTell: (...args) =>
+      mapped(calls.cancelAndTell(...args), ({ answer, cancelled }) =>
+        cancelled ? { answer, cancelled: record(cancelled) } : { answer },
+      ),
+    deadLetters: over<DeadLetterVerbs>(calls.deadLetters, {
+      list: (...args) =>
+        mapped(calls.deadLetters.list(...args), (slice) => ({
+          ...slice,
+          found: slice.found.map((each) => (each.job ? { ...each, job: record(each.job) } : each)),
+        })),
+    }),
+    schedules: over<ScheduleVerbs>(calls.schedules, {
+      get: (id) => mapped(calls.schedules.get(id), (all) => all.map((each) => decodeSchedule(codec, each))),
+      list: (...args) =>
+        mapped(calls.schedules.list(...args), (all) => all.map((each) => decodeSchedule(codec, each))),
+    }),
+  };
+  return codec.secret ? { ...verbs, ...secretVerbs(calls, codec) } : verbs;
+}
+
+/** What tells of the content in words. The name of an error stays readable. */
+function secretVerbs(calls: StoreCalls, codec: JobCodec): Partial<StoreCalls> {
+  return {
+    fail: (failures) =>
+      calls.fail(failures.map((failure) => ({ ...failure, error: encodeError(codec, failure.error) }))),
+    log: (claim, keep, lines) =>
+      calls.log(
+        claim,
+        keep,
+        lines.map((line) => JSON.stringify(encodeText(codec, JSON.parse(line) as string))),
+      ),
+  };
+}
+
+function encodeError(codec: JobCodec, error: StoredError): StoredError {
+  if (error.name === UNREADABLE && error.stack === undefined) {
+    return error; // of a refusal, which tells nothing of the content, and must be read without the key
+  }
+  return { name: error.name, message: encodeText(codec, JSON.stringify(error)) };
+}
+
+/** A job that cannot be read is refused, and becomes a dead letter with the reason. */
+function decodeClaim(codec: JobCodec | undefined, answer: ClaimAnswer): ClaimAnswer {
+  if (!answer.jobs.some(({ payload }) => codecOf(payload) !== undefined)) {
+    return answer;
+  }
+  const jobs: ClaimedJob[] = [];
+  const refused: RefusedJob[] = [...answer.refused];
+  for (const job of answer.jobs) {
+    try {
+      jobs.push({ ...job, payload: decodeContent(codec, job.payload) });
+    } catch (error) {
+      const { id, token, fence } = job;
+      const { name, message } = error as CodecError;
+      refused.push({ id, token, fence, error: { name, message }, job: { ...job, payload: undefined } });
+    }
+  }
+  return Object.assign(answer, { jobs, refused });
+}
+
+/** What cannot be read stays as it is stored, so that one job hides no others. */
+function decodeRecord(codec: JobCodec, job: JobRecord): JobRecord {
+  const decoded: JobRecord = {
+    ...job,
+    payload: readable(codec, job.payload),
+    attemptLog: job.attemptLog.map((attempt) => decodeAttempt(codec, attempt)),
+    log: job.log.map(({ at, message }) => ({ at, message: readableText(codec, message) })),
+  };
+  if (job.result !== undefined) {
+    decoded.result = readable(codec, job.result);
+  }
+  if (job.progress !== undefined) {
+    decoded.progress = readable(codec, job.progress);
+  }
+  if (job.lastError !== undefined) {
+    decoded.lastError = decodeError(codec, { name: 'Error', message: job.lastError }).message;
+  }
+  return decoded;
+}
+
+function decodeAttempt(codec: JobCodec, attempt: AttemptRecord): AttemptRecord {
+  return attempt.error ? { ...attempt, error: decodeError(codec, attempt.error) } : attempt;
+}
+
+function decodeError(codec: JobCodec, error: StoredError): StoredError {
+  const text = readableText(codec, error.message);
+  return text === error.message ? error : (JSON.parse(text) as StoredError);
+}
+
+function decodeSchedule(codec: JobCodec, schedule: ScheduleRecord): ScheduleRecord {
+  return { ...schedule, payload: readable(codec, schedule.payload) };
+}
+
+function readable(codec: JobCodec, stored: unknown): unknown {
+  try {
+    return decodeContent(codec, stored);
+  } catch {
+    return stored;
+  }
+}
+
+function readableText(codec: JobCodec, text: string): string {
+  try {
+    return decodeText(codec, text);
+  } catch {
+    return text;
+  }
+}
+
+function mapped<Answer>(call: StoreCall<Answer>, map: (answer: Answer) => Answer): StoreCall<Answer> {
+  const { afterCut } = call;
+  const own: StoreCall<Answer> = { ...call, decode: (reply) => map(call.decode(reply)) };
+  return afterCut ? { ...own, afterCut: () => mapped(afterCut(), map) } : own;
+}
+
+/** The same object, with some of its methods in front: the store finds its own fields on it. */
+function over<Verbs extends object>(verbs: Verbs, own: Partial<Verbs>): Verbs {
+  return Object.assign(Object.create(verbs) as Verbs, own);
+}

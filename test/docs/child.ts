@@ -1,0 +1,16 @@
+// Examples that run in a process of their own: nestjs-cls is CommonJS, which jest does not let load NestJS 12.
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const LOADER = fileURLToPath(new URL('../support/typescript.mjs', import.meta.url));
+
+/** Runs a TypeScript file of a folder, and returns the JSON of the last line that it prints. */
+export async function runExample(folder: string, file: string, env: Record<string, string>): Promise<unknown> {
+  const { stdout } = await promisify(execFile)(process.execPath, ['--import', LOADER, join(folder, file)], {
+    env: { ...process.env, ...env },
+    timeout: 60_000,
+  });
+  return JSON.parse(stdout.trim().split('\n').at(-1)!);
+}
