@@ -30,6 +30,7 @@ const VALUES: Record<string, unknown> = {
   after: [],
   unique: { key: 'k', for: 'pending' },
   durability: 'memory',
+  group: 'tenant',
   metadata: { traceId: '1' },
 };
 

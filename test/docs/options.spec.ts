@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from '@jest/globals';
-import type { JobHandlerOptions } from 'nest-job-queue';
+import type { GroupsOptions, JobHandlerOptions } from 'nest-job-queue';
 import type { RunWorkersOptions } from 'nest-job-queue/workers';
 import { resolveModuleOptions } from '#nest/options/job-queue.options.js';
 import { resolveRunWorkersOptions } from '#processes/options.js';
@@ -46,6 +46,22 @@ it('of a queue', () => {
   expectTold('queue options', 'README.md', options, {
     ...resolveQueueOptions('a queue'),
     concurrency: 10,
+  });
+});
+
+it('of groups', () => {
+  const options: Record<keyof GroupsOptions, true> = {
+    maxRunning: true,
+    rateLimit: true,
+    weight: true,
+    maxPending: true,
+    onDeadHead: true,
+    ungroupedWeight: true,
+  };
+  expectTold('group options', 'docs/groups.md', Object.keys(options), {
+    weight: 1,
+    onDeadHead: 'skip',
+    ungroupedWeight: 1,
   });
 });
 

@@ -15,6 +15,7 @@ local function open_groups(most)
   end
   if #slice == 200 then
     redis.call('HSET', group_keys.settings, 'review_cursor', slice[200])
+    redis.call('ZADD', wake, '0', '1') -- for the next slice
   else
     redis.call('HDEL', group_keys.settings, 'review_cursor')
   end

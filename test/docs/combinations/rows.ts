@@ -50,6 +50,7 @@ export const ROWS: Record<string, Row> = {
   'a plain job': { options: {} },
   '`id`': { options: { id: 'own' } },
   '`priority`': { options: { priority: 5 } },
+  '`group`': { options: { group: 'tenant' } },
   '`delayMs`': { options: { delayMs: HOUR } },
   '`runAt`': { options: { runAt: Date.now() + HOUR } },
   '`expiresInMs`': { options: { expiresInMs: 2 * HOUR } },

@@ -147,7 +147,7 @@ export class Scene {
 
   private async enqueuePeer(): Promise<void> {
     const { options, typed = false } = this.row;
-    await this.stage.enqueue('peer', { id: 'peer', priority: options.priority }, typed);
+    await this.stage.enqueue('peer', { id: 'peer', priority: options.priority, group: options.group }, typed);
   }
 
   /** What the job is now, in the words of the docs. */
@@ -178,14 +178,23 @@ export class Scene {
     return words.join('; ');
   }
 
+  /** The line that it stands in, and its name. */
+  private async line(): Promise<[ids: string[], name: string]> {
+    const { state } = this.stage;
+    const { row } = this;
+    if (row.options.group !== undefined) {
+      return [await state.ranked(`${state.keys.groupsPrefix}waiting:${row.options.group}`), 'its group'];
+    }
+    const ranked = await state.ranked(state.keys.prioritized);
+    return ranked.includes(this.id) ? [ranked, 'its priority'] : [await state.pending(), 'the line'];
+  }
+
   /** Where it is, and where in the line it stands. */
   async place(status: string): Promise<string> {
     if (status !== 'pending') {
       return status;
     }
-    const { state } = this.stage;
-    const ranked = await state.ranked(state.keys.prioritized);
-    const [all, name] = ranked.includes(this.id) ? [ranked, 'its priority'] : [await state.pending(), 'the line'];
+    const [all, name] = await this.line();
     const ids = all.filter((id) => id !== BLOCKER);
     expect(ids).toContain(this.id);
     return ids.includes('peer') ? `${ids[0] === this.id ? 'front' : 'back'} of ${name}` : `in ${name}`;

@@ -59,7 +59,9 @@ function placeFaults(
   [turn, gate]: (string | null)[],
 ): string[] {
   const most = Number(settings['max_running'] ?? Infinity);
-  const isBlocked = settings['paused_at_ms'] !== undefined || settings['hold'] !== undefined || running >= most;
+  // While groups are looked at anew after a change of the settings of all, some are not placed yet.
+  const isHeldBack = ['review_cursor', 'paused_at_ms', 'hold'].some((field) => settings[field] !== undefined);
+  const isBlocked = isHeldBack || running >= most;
   if (waiting > 0 && !isBlocked && turn === null && gate === null) {
     return [`group ${name}: may run, and stands neither in turns nor in gated`];
   }
