@@ -23,6 +23,9 @@ beforeAll(async () => {
 beforeEach(() => page.goto(`${world.url}#/`));
 afterEach(() => expect(page.complaints).toEqual([]));
 
+/** True in the page once each chart has the colours of the palette. */
+const DRAWN = `[...document.querySelectorAll('.plot')].every(({ dataset }) => dataset.drawn === dataset.dark)`;
+
 async function picture(name: string): Promise<void> {
   if (!PICTURES) return;
   mkdirSync(PICTURES, { recursive: true });
@@ -31,6 +34,7 @@ async function picture(name: string): Promise<void> {
     await page.setViewportSize(viewport);
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      await page.waitForFunction(DRAWN);
       await page.screenshot({ path: `${PICTURES}/${name}-${look}-${colorScheme}.png`, fullPage: look === 'phone' });
     }
   }
@@ -97,7 +101,7 @@ describe('every page', () => {
     await page.getByRole('button', { name: 'Limits' }).click();
     await page.getByLabel('Jobs at once').fill('5');
     await page.getByLabel('Starts').fill('100');
-    await page.getByLabel('in so many seconds').fill('60');
+    await page.getByLabel('per seconds').fill('60');
     expect(await violationsInEveryLook(page)).toEqual([]);
     await picture('limits');
     await page.getByRole('button', { name: 'Set the limits' }).click();

@@ -106,7 +106,7 @@ function Marks({ marks }: { marks: HistoryView['marks'] }) {
     <ul class="marks" aria-label="Deploys and outages">
       {marks.toReversed().map(({ at, kind, text }) => (
         <li key={`${at} ${text}`} class={`mark-${kind}`}>
-          <span class="tag">{kind}</span> <bdi>{text}</bdi> <Time at={at} />
+          <span class="tag">{kind}</span> <bdi>{text}</bdi>, <Time at={at} />
         </li>
       ))}
     </ul>

@@ -14,6 +14,7 @@ export function Plot({ chart, at, marks }: { chart: ChartData; at: readonly numb
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const box = place.current!;
+    box.dataset.drawn = String(dark.value);
     const plot = new UPlot(optionsOf(chart, marks, box), dataOf(chart, at), box);
     const observer = new ResizeObserver(() => plot.setSize({ width: box.clientWidth, height: HEIGHT }));
     observer.observe(box);
@@ -22,7 +23,7 @@ export function Plot({ chart, at, marks }: { chart: ChartData; at: readonly numb
       plot.destroy();
     };
   }, [chart, at, marks, dark.value]);
-  return <div class="plot" ref={place} role="img" aria-label={inWords(chart)} />;
+  return <div class="plot" ref={place} role="img" aria-label={inWords(chart)} data-dark={dark.value} />;
 }
 
 function dataOf({ lines }: ChartData, at: readonly number[]): UPlot.AlignedData {

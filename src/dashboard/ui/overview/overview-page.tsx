@@ -130,13 +130,13 @@ function QueueRow({ queue, hasHistory }: { queue: QueueView; hasHistory: boolean
       <Figure label="Waiting" text={count(depths.pending)} loud={verdict.severity === 'bad'} />
       <Figure label="Oldest" text={depths.pending > 0 ? duration(queue.oldestPendingAgeMs) : '–'} />
       <Figure label="Running" text={count(depths.processing)} />
-      <Figure label="In/s" text={rate(rates?.inPerS)} />
-      <Figure label="Out/s" text={rate(rates?.outPerS)} />
+      <Figure label="In/s" text={rate(rates?.inPerS)} minor />
+      <Figure label="Out/s" text={rate(rates?.outPerS)} minor />
       {hasHistory && (
         <>
-          <Figure label="Wait p50" text={duration(lastHour?.waitMs.p50)} />
+          <Figure label="Wait p50" text={duration(lastHour?.waitMs.p50)} minor />
           <Figure label="Wait p95" text={duration(lastHour?.waitMs.p95)} />
-          <Figure label="Run p50" text={duration(lastHour?.runMs.p50)} />
+          <Figure label="Run p50" text={duration(lastHour?.runMs.p50)} minor />
           <Figure label="Run p95" text={duration(lastHour?.runMs.p95)} />
           <Figure label="Failed" text={percent(lastHour?.failureRate)} />
         </>
@@ -154,10 +154,19 @@ function QueueRow({ queue, hasHistory }: { queue: QueueView; hasHistory: boolean
   );
 }
 
-function Figure({ label, text, loud = false }: { label: string; text: string; loud?: boolean }) {
+/** One figure of a queue. A phone leaves out those that are minor, or not known. */
+function Figure({ label, text, loud = false, minor = false }: FigureProps) {
+  const kinds = ['number', loud && 'loud', minor && 'minor', text === '–' && 'unknown'];
   return (
-    <td class={`number ${loud ? 'loud' : ''}`} data-label={label}>
+    <td class={kinds.filter(Boolean).join(' ')} data-label={label}>
       {text}
     </td>
   );
+}
+
+interface FigureProps {
+  label: string;
+  text: string;
+  loud?: boolean;
+  minor?: boolean;
 }

@@ -51,12 +51,12 @@ export function LimitsDialog({ queue, close }: { queue: QueueView; close(): void
         <div class="field-row">
           <Field label="Starts" name="limit" value={limitsSet?.rateLimit?.limit} />
           <Field
-            label="in so many seconds"
+            label="per seconds"
             name="seconds"
             step="0.001"
             value={limitsSet?.rateLimit ? limitsSet.rateLimit.periodMs / 1_000 : undefined}
           />
-          <Field label="of them at once" name="burst" value={limitsSet?.rateLimit?.burst} />
+          <Field label="Burst" name="burst" value={limitsSet?.rateLimit?.burst} />
         </div>
         <p class="field-problem" role="alert">
           {problem}
