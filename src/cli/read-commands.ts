@@ -54,7 +54,9 @@ export function addReadCommands(program: Command, run: Run): void {
         if (!job) {
           throw new CliError(`Queue ${JSON.stringify(name)} has no job ${JSON.stringify(id)}.`, EXIT.notFound);
         }
-        const reason = whyNotRunning(job, { ...(await readSigns(queue)), ahead: await jobsAhead(queue, job) });
+        const group = job.group === undefined ? undefined : await queue.groups.get(job.group);
+        const [signs, ahead] = await Promise.all([readSigns(queue), jobsAhead(queue, job)]);
+        const reason = whyNotRunning(job, { ...signs, ahead, ...(group && { group }) });
         out.show({ ...job, notRunning: reason ?? null }, () => jobText(job, reason));
       }),
     );

@@ -1,5 +1,6 @@
 import { Controller, UseGuards, VERSION_NEUTRAL, type Type } from '@nestjs/common';
 import { ActionsController } from './api/actions.controller.js';
+import { GroupsController } from './api/groups.controller.js';
 import { HistoryController } from './api/history.controller.js';
 import { JobController } from './api/job.controller.js';
 import { JobsController } from './api/jobs.controller.js';
@@ -16,6 +17,7 @@ const CONTROLLERS: readonly Type<object>[] = [
   PageController,
   SessionController,
   LiveController,
+  GroupsController,
   HistoryController,
   JobsController,
   JobController,

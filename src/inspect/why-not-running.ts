@@ -1,3 +1,4 @@
+import type { GroupStats } from '../queue/model/group.js';
 import type { JobRecord } from '../queue/model/job.js';
 import { type QueueSigns, verdictOf } from './verdict.js';
 import { count, duration } from './words.js';
@@ -9,6 +10,8 @@ export type Reason = { because: string; next?: string } | undefined;
 export interface JobSigns extends QueueSigns {
   /** How many jobs of the queue come before this one. Absent where it was not counted. */
   ahead?: number;
+  /** The group of the job, where it has one. */
+  group?: GroupStats;
 }
 
 /**
@@ -68,10 +71,40 @@ function pending(job: JobRecord, signs: JobSigns): Reason {
   if (verdict.cause !== undefined && verdict.state !== 'failing') {
     return { because: verdict.cause, next: verdict.next };
   }
+  const held = signs.group && groupHolds(signs.group, signs.at ?? new Date());
+  if (held) {
+    return held;
+  }
   const { ahead } = signs;
   return ahead === undefined || ahead > 0
     ? { because: ahead === undefined ? 'other jobs are before it' : `${count(ahead)} jobs are before it` }
     : { because: 'it is next' };
+}
+
+/** What keeps all jobs of a group from running; undefined where nothing does. */
+function groupHolds(stats: GroupStats, at: Date): Reason {
+  const { name, pausedAt, heldBy, opensAt, limits } = stats;
+  const group = `its group \`${name}\``;
+  if (pausedAt) {
+    const since = duration(at.getTime() - pausedAt.getTime());
+    return {
+      because: `${group} has been paused for ${since}`,
+      next: 'resume the group when its jobs may run again',
+    };
+  }
+  if (heldBy !== null) {
+    return {
+      because: `${group} waits for job ${heldBy}`,
+      next: 'look at that job: redrive or discard it where it failed',
+    };
+  }
+  if (opensAt && opensAt > at) {
+    return { because: `${group} rests for ${duration(opensAt.getTime() - at.getTime())}, as its rate asks` };
+  }
+  const { maxRunning } = limits;
+  return maxRunning !== undefined && stats.running >= maxRunning
+    ? { because: `${count(stats.running)} jobs of ${group} run, as many as may` }
+    : undefined;
 }
 
 function dead(job: JobRecord): Reason {

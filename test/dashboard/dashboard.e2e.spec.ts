@@ -229,6 +229,27 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect(await app.queue(jobs).get(id!)).toMatchObject({ status: 'pending', payload: { order: 9 } });
   });
 
+  it('shows the groups of a queue, and why a job of one does not run', async () => {
+    const name = uniqueQueueName('mail');
+    const app = await start({ dashboard: { queues: [name] } });
+    const queue = app.queue(name);
+    await queue.groups.set('tenant-2', { maxRunning: 4, weight: 3 });
+    await queue.enqueueMany([1, 2, 3].map((payload) => ({ payload, group: 'tenant-1' })));
+    const held = await queue.enqueue(4, { group: 'tenant-2' });
+    await queue.groups.pause('tenant-2');
+    const { body } = await app.get(`/api/groups?queue=${name}`);
+    expect(body.groups).toMatchObject([
+      { name: 'tenant-1', pending: 3, running: 0, limits: null, pausedAt: null },
+      { name: 'tenant-2', pending: 1, limits: 'weight 3, at most 4 run at once', pausedAt: expect.any(Number) },
+    ]);
+    const job = await app.get(`/api/job?queue=${name}&id=${held.id}`);
+    expect(job.body).toMatchObject({
+      group: 'tenant-2',
+      whyNotRunning: expect.stringMatching(/tenant-2.* paused/),
+    });
+    expect((await app.get('/api/groups?queue=unknown')).status).toBe(404);
+  });
+
   it('sets and clears the limits of a queue, and keeps a log of it', async () => {
     const name = uniqueQueueName('mail');
     const app = await start({ dashboard: { queues: [name], guards: [NameGuard], can: operatorsChange } });

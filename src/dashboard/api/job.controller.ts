@@ -62,6 +62,7 @@ export class JobController {
       throw new NotFoundException('There is no job of that id any more. It was removed, or has aged out.');
     }
     const actions: DashboardAction[] = [];
-    return this.describer.view(job, { actions, signs });
+    const group = job.group === undefined ? undefined : await queue.groups.get(job.group);
+    return this.describer.view(job, { actions, signs: { ...signs, ...(group && { group }) } });
   }
 }

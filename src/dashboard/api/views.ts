@@ -236,6 +236,20 @@ export interface ActionLogEntry {
   count: number;
 }
 
+/** A group of a queue that has jobs. */
+export interface GroupView {
+  name: string;
+  pending: number;
+  running: number;
+  oldestPendingAgeMs: number;
+  pausedAt: number | null;
+  /** The job that holds it back. */
+  heldBy: string | null;
+  opensAt: number | null;
+  /** Its own limits in words; null where it has none. */
+  limits: string | null;
+}
+
 /** Figures of one minute, for the charts. */
 export interface HistoryView {
   /** Start of each minute or step, epoch ms. */

@@ -23,8 +23,12 @@ beforeAll(async () => {
 beforeEach(() => page.goto(`${world.url}#/`));
 afterEach(() => expect(page.complaints).toEqual([]));
 
-/** True in the page once each chart has the colours of the palette. */
-const DRAWN = `[...document.querySelectorAll('.plot')].every(({ dataset }) => dataset.drawn === dataset.dark)`;
+/** Whether each chart has the colours of the palette. */
+function drawn(): Promise<boolean> {
+  return page
+    .locator('.plot')
+    .evaluateAll((plots) => plots.every(({ dataset }) => dataset['drawn'] === dataset['dark']));
+}
 
 async function picture(name: string): Promise<void> {
   if (!PICTURES) return;
@@ -34,7 +38,7 @@ async function picture(name: string): Promise<void> {
     await page.setViewportSize(viewport);
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      await page.waitForFunction(DRAWN);
+      await patiently(drawn);
       await page.screenshot({ path: `${PICTURES}/${name}-${look}-${colorScheme}.png`, fullPage: look === 'phone' });
     }
   }

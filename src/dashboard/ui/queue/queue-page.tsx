@@ -9,6 +9,7 @@ import { connection, may, overview } from '../state/live.js';
 import { href, route } from '../state/route.js';
 import { LazyCharts } from '../charts/lazy-charts.js';
 import { ErrorGroups } from './error-groups.js';
+import { Groups, useGroups } from './groups.js';
 import { JobList } from './job-list.js';
 import { LimitsDialog } from './limits-dialog.js';
 import { SearchField, SearchResults } from './search.js';
@@ -43,12 +44,13 @@ export function QueuePage({ name }: { name: string }) {
   const { params } = route.value;
   const state = stateOf(params.get('state'), queue);
   const [text, group] = [params.get('q') ?? '', params.get('group')];
-  if (params.get('view') === 'charts') {
+  const shown = params.get('view');
+  if (shown === 'charts' || shown === 'groups') {
     return (
       <>
         <QueueHead queue={queue} />
-        <Tabs queue={queue} current="charts" />
-        <LazyCharts queue={queue} />
+        <Tabs queue={queue} current={shown} />
+        {shown === 'charts' ? <LazyCharts queue={queue} /> : <Groups queue={queue} />}
       </>
     );
   }
@@ -183,8 +185,9 @@ function PauseButton({ queue: { name, pausedAt } }: { queue: QueueView }) {
   );
 }
 
-function Tabs({ queue, current }: { queue: QueueView; current: State | 'charts' }) {
+function Tabs({ queue, current }: { queue: QueueView; current: State | 'charts' | 'groups' }) {
   const tabs = useRef<HTMLElement>(null);
+  const groups = useGroups(queue.name);
   useEffect(() => {
     const [bar, tab] = [tabs.current, tabs.current?.querySelector<HTMLElement>('[aria-current]')];
     if (bar && tab) {
@@ -204,6 +207,14 @@ function Tabs({ queue, current }: { queue: QueueView; current: State | 'charts' 
           {title} <span class="tab-count">{count(queue.depths[state])}</span>
         </a>
       ))}
+      {(current === 'groups' || (groups.data?.groups.length ?? 0) > 0) && (
+        <a
+          href={href(['queue', queue.name], { view: 'groups' })}
+          aria-current={current === 'groups' ? 'true' : undefined}
+        >
+          Groups
+        </a>
+      )}
       <a
         href={href(['queue', queue.name], { view: 'charts' })}
         aria-current={current === 'charts' ? 'true' : undefined}
