@@ -54,12 +54,14 @@ try {
   run(process.execPath, ['consumer.cjs'], nest12);
   run(process.execPath, ['worker.mjs'], nest12);
   develop(nest12, 'worker.mts');
+  quickstart(nest12, { type: 'module' });
   const nest11 = install(tarball, 'nest11', { ...manifest.devDependencies, ...nest11Versions });
   compile(nest11, ['consumer.mts', 'consumer.cts', 'worker.cts']);
   run(process.execPath, ['consumer.mjs'], nest11);
   // Where Node cannot require an ES module, and only there, the CommonJS build is what runs. NestJS 12 needs that too.
   run(process.execPath, ['--no-experimental-require-module', 'consumer.cjs'], nest11);
   run(process.execPath, ['--no-experimental-require-module', 'worker.cjs'], nest11);
+  quickstart(nest11, {});
   console.log('\nThe package is sound.');
 } catch (error) {
   console.error(`\ncheck-package: ${error.message}`);
@@ -83,7 +85,12 @@ function installOnly(tarball, name, packages, versions) {
 function install(tarball, name, versions) {
   const cwd = join(work, name);
   mkdirSync(cwd);
-  const peers = [...Object.keys(manifest.peerDependencies), '@nestjs/testing', '@types/node'];
+  const peers = [
+    ...Object.keys(manifest.peerDependencies),
+    '@nestjs/testing',
+    '@nestjs/platform-express',
+    '@types/node',
+  ];
   writeFileSync(join(cwd, 'package.json'), '{ "name": "consumers", "private": true }');
   const packages = peers.filter((peer) => versions[peer] !== undefined).map((peer) => `${peer}@${versions[peer]}`);
   run('npm', ['install', '--silent', '--prefer-offline', '--no-audit', '--no-fund', tarball, ...packages], cwd);
@@ -94,6 +101,19 @@ function compile(cwd, files) {
   for (const file of files) copyFileSync(join(root, 'test/package', file), join(cwd, file));
   writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
   run(bin('tsc'), ['-p', '.'], cwd);
+}
+
+/** The README's quickstart in a project as `nest new` makes it: ES modules for NestJS 12, CommonJS for NestJS 11. */
+function quickstart(cwd, manifestOfApp) {
+  const [, code] = /<!-- quickstart:[^]*?```ts\n([^]*?)```/.exec(readFileSync(join(root, 'README.md'), 'utf8'));
+  const app = join(cwd, 'quickstart');
+  mkdirSync(join(app, 'src'), { recursive: true });
+  writeFileSync(join(app, 'package.json'), JSON.stringify(manifestOfApp));
+  writeFileSync(join(app, 'src/main.ts'), code);
+  const config = { compilerOptions: { ...compilerOptions, rootDir: 'src', outDir: 'dist' }, include: ['src'] };
+  writeFileSync(join(app, 'tsconfig.json'), JSON.stringify(config));
+  run(bin('tsc'), ['-p', '.'], app);
+  run(process.execPath, [join(root, 'test/package/quickstart.mjs'), 'dist/main.js'], app);
 }
 
 /** The file as the main file of an app in development: Nest's command line compiles it, and runs it. */

@@ -52,7 +52,7 @@ function compile(code: string): string {
 
 it('the quickstart is short, compiles, runs a job and stops', async () => {
   const code = quickstart();
-  expect(code.trim().split('\n').length).toBeLessThan(40);
+  expect(code.trim().split('\n').length).toBeLessThan(50);
   const main = compile(code);
   const redis = await startOwnRedis({ args: ['--appendonly', 'yes'] }); // else the audit at boot warns
   const port = await freePort();
@@ -65,6 +65,9 @@ it('the quickstart is short, compiles, runs a job and stops', async () => {
     .get(`/signups/${(body as { id: string }).id}`)
     .expect(200);
   expect(result.body).toEqual({ text: 'Welcome, ada@example.com!', attempt: 1 });
+
+  const { body: unknown } = await request(url).get('/signups/nobody').expect(404);
+  expect((unknown as Error).message).toContain('has no job nobody');
 
   expect(await app.kill('SIGTERM')).toBe('SIGTERM');
   expect(app.output).not.toMatch(/WARN|ERROR/);
