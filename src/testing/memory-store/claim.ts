@@ -28,15 +28,17 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimAnswer {
     const taken: Taken = rests ? { ids: [] } : take(queue, request);
     left = taken.left;
     const soonest = queue.scheduled.members()[0];
-    if (queue.pausedAt === undefined && soonest !== undefined) {
-      dueInMs = Math.max(0, queue.scheduled.score(soonest)! - queue.now);
+    const opensAt = queue.flow.isActive ? queue.flow.opensAt(queue.line) : Infinity;
+    const dueAt = Math.min(opensAt, soonest === undefined ? Infinity : queue.scheduled.score(soonest)!);
+    if (queue.pausedAt === undefined && dueAt !== Infinity) {
+      dueInMs = Math.max(0, dueAt - queue.now);
     }
     entries.push(...claimAll(queue, request, claimer, taken.ids));
     if (taken.ids.length > 0 && (queue.hasClaimable || dueInMs === 0)) {
       queue.host.wake(queue.name);
     }
   }
-  const reply = [queue.now, dueInMs, 0, ...entries.flat(1)];
+  const reply = [queue.now, dueInMs, 0, ...entries.flat(1), ...(queue.flow.isActive ? ['1'] : [])];
   const maxAttemptsOf = (name: string) =>
     (only?.limits ?? attemptLimits).find((limit) => limit.name === name)?.maxAttempts ?? queue.options.maxAttempts;
   return only
@@ -44,12 +46,21 @@ export function claim(queue: MemoryQueue, request: ClaimRequest): ClaimAnswer {
     : decodeClaim(reply, queue.name, token, maxAttemptsOf);
 }
 
-function take(queue: MemoryQueue, { count, only }: ClaimRequest): Taken {
-  if (!only) {
+function take(queue: MemoryQueue, { count, only, slots = count }: ClaimRequest): Taken {
+  const names = only && new Set(only.limits.map(({ name }) => name));
+  if (queue.flow.isActive) {
+    const mine = queue.line.filter((id) => !names || names.has(queue.job(id)?.name ?? queue.name));
+    const ids = queue.flow.take(mine, Math.min(count, slots));
+    ids.forEach((id) => queue.takeOut(id));
+    return {
+      ids,
+      ...(names && { left: { elsewhere: mine.length < queue.line.length && queue.workers.size > 1 } }),
+    };
+  }
+  if (!names) {
     return { ids: takeNext(queue, count) };
   }
-  const names = new Set(only.limits.map(({ name }) => name));
-  const waiting = [...queue.prioritized.members(), ...queue.pending];
+  const waiting = queue.line;
   const ids = waiting.filter((id) => names.has(queue.job(id)?.name ?? queue.name)).slice(0, count);
   ids.forEach((id) => queue.takeOut(id));
   return { ids, left: { elsewhere: ids.length < waiting.length && [...queue.workers.keys()].length > 1 } };

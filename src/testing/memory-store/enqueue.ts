@@ -6,9 +6,6 @@ import type { Hash, MemoryQueue } from './memory-queue.js';
 /** @throws EnqueueRejected: nothing was written */
 export function enqueue(queue: MemoryQueue, jobs: readonly EncodedJob[]): EnqueueAnswer[] {
   const asked = jobs.map(({ options }) => (options === '' ? undefined : (JSON.parse(options) as AskedOptions)));
-  if (asked.some((options) => options?.group !== undefined)) {
-    throw new Error('A store in memory keeps no groups; test them on Redis.');
-  }
   jobs.forEach((job, i) => refuseExpiryFirst(queue, job, asked[i]));
   if (asked.some((options) => options?.after ?? options?.batch)) {
     throw new Error(
@@ -23,6 +20,7 @@ export function enqueue(queue: MemoryQueue, jobs: readonly EncodedJob[]): Enqueu
       id: answer.id,
       outcome: answer.outcome,
       ...(name !== undefined && name !== job.name && { name }),
+      ...(answer.full && { full: answer.full }),
     };
   });
 }
@@ -37,7 +35,7 @@ function refuseExpiryFirst(queue: MemoryQueue, job: EncodedJob, options: AskedOp
   }
 }
 
-type Added = Pick<EnqueueAnswer, 'id' | 'outcome' | 'name'>;
+type Added = Pick<EnqueueAnswer, 'id' | 'outcome' | 'name' | 'full'>;
 
 function add(queue: MemoryQueue, { id, name, payload }: EncodedJob, options: AskedOptions | undefined): Added {
   const known = queue.job(id);
@@ -54,6 +52,10 @@ function add(queue: MemoryQueue, { id, name, payload }: EncodedJob, options: Ask
     return options!.unique_replace && isWaiting(queue, owner, options!.unique!)
       ? replace(queue, owner, id, name, payload, options!)
       : { id: owner, outcome: 'kept' };
+  }
+  const full = queue.flow.fullness(options?.group);
+  if (full) {
+    return { id, outcome: 'new', name, full };
   }
   const job = write(queue, id, name, payload);
   if (options) {
@@ -109,6 +111,8 @@ export function writeOptions(queue: MemoryQueue, job: Hash, options: AskedOption
   const kind = options.unique_for;
   const fields: Record<string, string | number | undefined> = {
     priority: options.priority,
+    cost: options.cost,
+    group: options.group,
     max_attempts: options.max_attempts,
     max_crashes: options.max_crashes,
     expires_at_ms: options.expires_in_ms && queue.now + options.expires_in_ms,
@@ -157,6 +161,9 @@ function replacedBefore(queue: MemoryQueue, id: string, { request }: AskedOption
 }
 
 function place(queue: MemoryQueue, id: string, job: Hash, options: AskedOptions | undefined): void {
+  if (options?.group !== undefined) {
+    queue.flow.group(options.group);
+  }
   const dueAt = options?.run_at_ms ?? queue.now + (options?.delay_ms ?? 0);
   if (dueAt > queue.now) {
     queue.toLater(id, job, dueAt);

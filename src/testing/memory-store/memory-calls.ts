@@ -3,7 +3,6 @@ import type { ClaimedJob, ClaimRef, JobStatus } from '../../queue/model/job.js';
 import type { QueueLimits, ResolvedQueueOptions } from '../../queue/model/queue-options.js';
 import type { BatchVerbs } from '../../queue/store/batch-verbs.js';
 import type { EncodedJob } from '../../queue/store/enqueue-call.js';
-import type { StoreCall } from '../../queue/store/store-call.js';
 import type {
   AttemptLimits,
   ClaimRequest,
@@ -11,6 +10,7 @@ import type {
   DeadLetterVerbs,
   Failure,
   HistoryVerbs,
+  LimitsInForce,
   Release,
   StoreCalls,
 } from '../../queue/store/store-calls.js';
@@ -19,6 +19,8 @@ import type { ScheduleVerbs } from '../../queue/store/schedule-verbs.js';
 import { claim, start } from './claim.js';
 import * as deadLetters from './dead-letters.js';
 import { enqueue } from './enqueue.js';
+import { groupVerbs } from './groups.js';
+import { callOf, type MemoryCall } from './memory-call.js';
 import type { MemoryQueue } from './memory-queue.js';
 import * as operate from './operate.js';
 import * as schedules from './schedules.js';
@@ -27,19 +29,10 @@ import { reclaim, tidy } from './sweep.js';
 
 const WORKER_SEEN_MS = 30_000;
 
-/** A call of a store in memory. */
-export interface MemoryCall<Answer> extends StoreCall<Answer> {
-  /** Takes the step. The answer is a copy: what a caller does to it changes no state. */
-  run(): Answer;
-}
-
-function callOf<Answer>(script: string, run: () => Answer): MemoryCall<Answer> {
-  return { script, run, decode: (reply) => reply as Answer };
-}
-
 export class MemoryCalls implements StoreCalls {
   readonly deadLetters: DeadLetterVerbs;
   readonly schedules: ScheduleVerbs;
+  readonly groups: GroupVerbs;
   readonly batches: BatchVerbs;
   readonly history: HistoryVerbs;
 
@@ -49,8 +42,18 @@ export class MemoryCalls implements StoreCalls {
   ) {
     this.deadLetters = deadLetterVerbs(queue);
     this.schedules = scheduleVerbs(queue);
+    this.groups = groupVerbs(queue);
     this.batches = batchVerbs();
     this.history = historyVerbs(queue);
+  }
+
+  /** A step that ends claims. */
+  private freeing<Answer>(script: string, run: () => Answer): MemoryCall<Answer> {
+    return callOf(script, () => {
+      const answer = run();
+      this.queue.freed();
+      return answer;
+    });
   }
 
   get key(): string {
@@ -62,9 +65,10 @@ export class MemoryCalls implements StoreCalls {
   start = ({ id, token }: Pick<ClaimRef, 'id' | 'token'>) => callOf('jobStart', () => start(this.queue, id, token));
   extend = (claims: readonly Pick<ClaimRef, 'id' | 'token'>[], visibilityMs = this.options.visibilityMs) =>
     callOf('jobExtend', () => extend(this.queue, claims, visibilityMs));
-  complete = (completions: readonly Completion[]) => callOf('jobComplete', () => complete(this.queue, completions));
-  fail = (failures: readonly Failure[]) => callOf('jobFail', () => fail(this.queue, failures));
-  release = (releases: readonly Release[]) => callOf('jobRelease', () => release(this.queue, releases));
+  complete = (completions: readonly Completion[]) =>
+    this.freeing('jobComplete', () => complete(this.queue, completions));
+  fail = (failures: readonly Failure[]) => this.freeing('jobFail', () => fail(this.queue, failures));
+  release = (releases: readonly Release[]) => this.freeing('jobRelease', () => release(this.queue, releases));
 
   extendBatch = ({ worker, stream, token }: Pick<ClaimRequest, 'worker' | 'stream' | 'token'>) =>
     callOf('jobExtendBatch', () => {
@@ -107,7 +111,7 @@ export class MemoryCalls implements StoreCalls {
     });
 
   reclaim = (limit: number, gapMs: number, waitMs: number) =>
-    callOf('sweepReclaim', () => reclaim(this.queue, limit, gapMs, waitMs));
+    this.freeing('sweepReclaim', () => reclaim(this.queue, limit, gapMs, waitMs));
   promote = (limit: number) => callOf('sweepPromote', () => this.queue.promote(limit));
   /** Clients of the Redis pattern do not come here. */
   adopt = () =>
@@ -149,21 +153,21 @@ export class MemoryCalls implements StoreCalls {
       return changes;
     });
 
-  /** Groups are not kept in memory: an enqueue that names one is refused. */
-  groups: GroupVerbs = {
-    list: () => callOf('groupList', () => []),
-    named: () => callOf('groupList', () => refuseGroups()),
-    set: () => callOf('groupSet', () => refuseGroups()),
-    clear: () => callOf('groupClear', () => undefined),
-    pause: () => callOf('groupPause', () => refuseGroups()),
-    resume: () => callOf('groupResume', () => false),
-    clean: () => callOf('groupClean', () => ({ deleted: 0, more: false })),
-  };
+  limits = () =>
+    callOf<LimitsInForce>('queueGetLimits', () => {
+      const { set, limits } = this.queue.flow;
+      const found = Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
+      const source = set ? 'set' : Object.keys(found).length > 0 ? 'configuration' : 'none';
+      return { ...found, source };
+    });
+  setLimits = (limits: QueueLimits) => callOf('queueSetLimits', () => this.limit(limits));
+  clearLimits = () => callOf('queueClearLimits', () => this.limit(undefined));
 
-  /** Limits of the fleet are not kept in memory: nothing waits for them. */
-  limits = () => callOf('queueGetLimits', () => ({ source: 'none' as const }));
-  setLimits = (_limits: QueueLimits) => callOf('queueSetLimits', () => refuseLimits());
-  clearLimits = () => callOf('queueClearLimits', () => undefined);
+  private limit(limits: QueueLimits | undefined): void {
+    this.queue.flow.set = limits;
+    this.queue.restsUntil = limits ? this.queue.restsUntil : 0;
+    this.queue.host.wake(this.queue.name);
+  }
 
   announce = (worker: string, serves: boolean, handlers: readonly AttemptLimits[] = []) =>
     callOf<void>('queueRegisterWorker', () => {
@@ -201,14 +205,6 @@ export class MemoryCalls implements StoreCalls {
       this.queue.host.publish(this.queue.name, { id, status, name });
       return true;
     });
-}
-
-function refuseGroups(): never {
-  throw new Error('A store in memory keeps no groups; test them on Redis.');
-}
-
-function refuseLimits(): never {
-  throw new Error('A store in memory keeps no limits of the fleet; test them on Redis.');
 }
 
 function refuse(): never {

@@ -1,6 +1,7 @@
 // The state of one queue, and where its jobs stand. A job is the hash that it would be in Redis.
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
 import type { AskedOptions } from './asked-options.js';
+import { FlowControl } from './flow-control.js';
 import { ScoredSet } from './scored-set.js';
 
 /** The fields of a job, as they are named and written in Redis. */
@@ -59,6 +60,7 @@ export class MemoryQueue {
   readonly schedules = new Map<string, Hash>();
   readonly scheduleDue = new ScoredSet();
   readonly scheduleOwners = new Map<string, number>();
+  readonly flow: FlowControl = new FlowControl(this);
   sequence = 0;
   pausedAt: number | undefined;
   lastSweepAt: number | undefined;
@@ -106,6 +108,9 @@ export class MemoryQueue {
 
   /** Behind all others of its priority: a new job, a retry, a redrive, a promotion. */
   toBack(id: string, job: Hash, readyAt: number | undefined = this.now): void {
+    if (job.group !== undefined && job.fence !== undefined && this.flow.isOrdered(job.group)) {
+      return this.toFront(id, job); // a retry runs before the others of its group
+    }
     job.status = 'pending';
     if (readyAt !== undefined) {
       job.ready_at_ms = String(readyAt);
@@ -155,6 +160,18 @@ export class MemoryQueue {
       this.toBack(id, this.job(id) ?? {}, dueAt);
     }
     return due.length;
+  }
+
+  /** A claim has ended, so that a limit may let another job start. */
+  freed(): void {
+    if (this.flow.isActive && this.hasClaimable) {
+      this.host.wake(this.name);
+    }
+  }
+
+  /** Returns the waiting jobs, the most urgent first. */
+  get line(): string[] {
+    return [...this.prioritized.members(), ...this.pending];
   }
 
   /** Whether something can be claimed now. */

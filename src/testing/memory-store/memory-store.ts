@@ -19,7 +19,8 @@ import type {
 } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
-import { MemoryCalls, type MemoryCall } from './memory-calls.js';
+import type { MemoryCall } from './memory-call.js';
+import { MemoryCalls } from './memory-calls.js';
 import { MemoryServer } from './memory-server.js';
 
 /** How long a worker waits for the answer of a trip, in ms, before it sends it again. */

@@ -153,7 +153,7 @@ function releaseOne(queue: MemoryQueue, job: Hash, { id, reason, delayMs, name }
     return 'cancelled';
   }
   if (reason === 'rate_limited') {
-    queue.restsUntil = Math.max(queue.restsUntil, queue.now + delayMs);
+    queue.flow.rest(job, delayMs);
     queue.count('rate_limited');
   }
   if (delayMs > 0 && reason !== 'rate_limited') {

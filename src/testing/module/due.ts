@@ -12,14 +12,15 @@ function isHandled(queue: MemoryQueue, job: Hash | undefined): boolean {
 
 /** Whether a job can be claimed now, by a worker that handles its name. */
 export function hasRunnable(queue: MemoryQueue): boolean {
-  return restsUntil(queue) === undefined && hasWaiting(queue);
+  const waiting = waitingIn(queue);
+  return (
+    restsUntil(queue) === undefined && waiting.length > 0 && (!queue.flow.isActive || queue.flow.isOpen(waiting))
+  );
 }
 
-function hasWaiting(queue: MemoryQueue): boolean {
-  return (
-    isServed(queue) &&
-    [...queue.prioritized.members(), ...queue.pending].some((id) => isHandled(queue, queue.job(id)))
-  );
+/** The jobs that wait for nothing but a worker that is there, or a limit. */
+function waitingIn(queue: MemoryQueue): string[] {
+  return isServed(queue) ? queue.line.filter((id) => isHandled(queue, queue.job(id))) : [];
 }
 
 /** Until when nothing is claimed, since a handler met a limit; undefined where the queue does not rest. */
@@ -41,7 +42,8 @@ export function nextRunAt(queue: MemoryQueue, delayed: boolean): number {
     return isHandled(queue, job) && (delayed || job?.fence !== undefined);
   });
   const dueAt = scheduled === undefined ? Infinity : queue.scheduled.score(scheduled)!;
-  return hasWaiting(queue) ? Math.min(dueAt, restsUntil(queue) ?? Infinity) : dueAt;
+  const waiting = waitingIn(queue);
+  return waiting.length > 0 ? Math.min(dueAt, opensAt(queue, waiting)) : dueAt;
 }
 
 /** Returns the next instant after now at which something comes due in the queue: a job, or a tick of a schedule. */
@@ -51,7 +53,13 @@ export function nextDueAt(queue: MemoryQueue): number {
     const next = set.members().find((member) => set.score(member)! > now);
     return next === undefined ? [] : [set.score(next)!];
   });
-  return Math.min(Infinity, restsUntil(queue) ?? Infinity, ...dues);
+  return Math.min(Infinity, opensAt(queue, queue.line), ...dues);
+}
+
+/** When time lets a job start that waits for a limit. */
+function opensAt(queue: MemoryQueue, waiting: readonly string[]): number {
+  const { flow } = queue;
+  return Math.min(restsUntil(queue) ?? Infinity, flow.isActive ? flow.opensAt(waiting) : Infinity);
 }
 
 /** Whether time must pass step by step: a job is claimed, or waits for a worker that is there. */

@@ -38,6 +38,7 @@ function optionsOf(asked: AskedOptions): EnqueueOptions {
     runAt: asked.run_at_ms === undefined ? undefined : new Date(asked.run_at_ms),
     priority: asked.priority,
     cost: asked.cost,
+    group: asked.group,
     maxCrashes: asked.max_crashes,
     expiresInMs: asked.expires_in_ms,
     unique: uniqueOf(asked),

@@ -167,6 +167,28 @@ describe('drain', () => {
   });
 });
 
+describe('limits and groups', () => {
+  it('hold in a drain: one job of a group at a time, and no more starts than the rate allows', async () => {
+    const starts: [string, number][] = [];
+    let running = 0;
+    const handler = emailHandler(
+      async ({ group, claimedAt }) => {
+        expect(++running).toBe(1);
+        starts.push([group!, claimedAt.getTime()]);
+        await new Promise((resolve) => setTimeout(resolve, 2));
+        running--;
+      },
+      { maxRunning: 1, rateLimit: { limit: 1, periodMs: 60_000 } },
+    );
+    const { testing, jobs } = await startTested({ providers: [handler] });
+    for (const group of ['a', 'a', 'b']) await jobs.enqueue('email', { n: 1 }, { group });
+    expect(testing.enqueued('email').map(({ options }) => options.group)).toEqual(['a', 'a', 'b']);
+    expect(await testing.drain()).toMatchObject({ completed: 3 });
+    expect(starts.map(([group]) => group)).toEqual(['a', 'b', 'a']);
+    expect(starts.map(([, at]) => at - starts[0]![1])).toEqual([0, 60_000, 120_000]);
+  });
+});
+
 describe('advance', () => {
   it('runs a month of recurring jobs at once, each at its time', async () => {
     const days: string[] = [];

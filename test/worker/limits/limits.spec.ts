@@ -1,13 +1,13 @@
 // The limits of a queue as a fleet of workers keeps them.
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { RateLimitedError } from '#queue/model/errors.js';
 import type { Job } from '#worker/handlers/job.js';
 import { gate } from '../../support/faults/wait.js';
-import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 const many = (count: number) => Array.from({ length: count }, (_, payload) => ({ payload }));
 
-describe('maxRunning', () => {
+onEachStore('maxRunning', () => {
   it('holds over two workers with room for more, and every job runs', async () => {
     const queue = newQueue({ maxRunning: 3 });
     let running = 0;
@@ -41,7 +41,7 @@ describe('maxRunning', () => {
   });
 });
 
-describe('rateLimit', () => {
+onEachStore('rateLimit', () => {
   it('spreads the starts of jobs over the period, whoever runs them', async () => {
     const queue = newQueue({ rateLimit: { limit: 20, periodMs: 1_000 } });
     const starts: number[] = [];
@@ -56,7 +56,7 @@ describe('rateLimit', () => {
   });
 });
 
-describe('a RateLimitedError', () => {
+onEachStore('a RateLimitedError', () => {
   it('rests the queue, and the job runs again without having used an attempt', async () => {
     const queue = newQueue({ maxAttempts: 1 });
     const runs: unknown[] = [];
