@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { JobQueueService } from 'nest-job-queue';
+import { JobQueueService, redisClientOf } from 'nest-job-queue';
 import type { EmailPayload } from './email/email.handler.js';
 import type { InvoicePayload } from './invoice/invoice.handler.js';
 import type { ReportPayload } from './report/report.handler.js';
@@ -16,10 +16,12 @@ export class FirstJobs {
 
   /** Waits for Redis where it is away: the shop serves meanwhile. */
   async enqueue(url: string): Promise<void> {
-    const { store } = this.jobs.queue(settings.queue);
+    const client = redisClientOf(this.jobs.queue(settings.queue));
     try {
-      if (!store.isReady) this.logger.warn('Redis is away: the first jobs are enqueued when it is there.');
-      await store.whenReady();
+      if (client.status !== 'ready') {
+        this.logger.warn('Redis is away: the first jobs are enqueued when it is there.');
+        await new Promise<void>((resolve) => void client.once('ready', resolve));
+      }
       await this.enqueueAll(url);
     } catch (error) {
       // The shop is of use without them.

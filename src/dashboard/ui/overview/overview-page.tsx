@@ -141,7 +141,7 @@ function QueueRow({ queue, hasHistory }: { queue: QueueView; hasHistory: boolean
           <Figure label="Failed" text={percent(lastHour?.failureRate)} />
         </>
       )}
-      <td class="number" data-label="Dead">
+      <td class={depths.failed > 0 ? 'number' : 'number minor'} data-label="Dead">
         {depths.failed > 0 ? (
           <a href={href(['queue', name], { state: 'failed' })} title={plural(depths.failed, 'dead letter')}>
             {count(depths.failed)}
