@@ -5,10 +5,5 @@
 -- Returns nil where it is not known, else how many members are open, then these fields of the batch or nil: created_at_ms,
 --   sealed_at_ms, stopped_at_ms, fired_at_ms, ended_at_ms, total, completed, failed, cancelled, removed. Repeated: looks again.
 --@include lib/core/keys
-local key = batch_record .. ARGV[1]
-local fields = redis.call('HMGET', key, 'created_at_ms', 'sealed_at_ms', 'stopped_at_ms', 'fired_at_ms', 'ended_at_ms',
-  'total', 'completed', 'failed', 'cancelled', 'removed')
-if not fields[1] then
-  return nil
-end
-return { fields[4] and 0 or redis.call('ZCARD', key .. ':open'), unpack(fields, 1, 10) }
+--@include lib/batch/look
+return look(ARGV[1])

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { Canceller } from './operate/cancel.js';
 import { checkCount, checkKnown, checkOptions } from './model/validate-options.js';
 import { checkStart, lateStart, type Start } from './operate/reschedule-options.js';
@@ -17,6 +16,8 @@ import { purge } from './operate/purge.js';
 import type { RedisClient } from './redis/redis-client.js';
 import { History } from './operate/history.js';
 import { Groups } from './operate/groups.js';
+import { doctorSchema } from './operate/doctor-options.js';
+import { listBatches } from './operate/list-batches.js';
 import { Limits } from './operate/limits.js';
 import { statusOf, type StatusCondition } from './operate/status-condition.js';
 import { storeOf } from './store-of.js';
@@ -28,13 +29,6 @@ import type { CancelAnswer, StoreCalls } from './store/store-calls.js';
 
 /** The most entries that one call of a bounded script looks at. */
 export const SLICE = 500;
-
-const flag = z.boolean({ error: 'expected true or false' }).default(false);
-
-const doctorSchema = z.strictObject(
-  { mend: flag, exclusive: flag },
-  { error: 'expected an object with mend, exclusive' },
-);
 
 /**
  * What operators do with a queue: look into it, and act on its jobs from outside. A JobQueue is one, and adds what
@@ -230,6 +224,11 @@ export abstract class QueueAdmin {
       throw lateStart(start, answer);
     }
     return answer;
+  }
+
+  /** Lists batches of this queue that have not ended, the oldest of these first, at most `limit` (50; the most are 1,000). */
+  async listBatches(options?: { limit?: number }): ReturnType<typeof listBatches> {
+    return listBatches(this, options);
   }
 
   /** Pauses the queue for the whole fleet: it takes jobs in and hands none out. False when it was paused already. */

@@ -28,6 +28,7 @@ const NO_STEP: Record<string, string> = {
   exec: PLUMBING,
   batch: 'batches have random sequences of their own, in test/queue/batches/races.spec.ts',
   findBatch: 'as `batch`',
+  listBatches: 'as `batch`',
   enqueueOne: PRIVATE,
   enqueueAll: PRIVATE,
   closeResults: 'ends what waits in this process; it changes nothing in Redis',

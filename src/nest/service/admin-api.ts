@@ -88,6 +88,18 @@ export abstract class AdminApi {
     return purge(target, options, (question) => this.askQueue(target, question));
   }
 
+  /**
+   * Lists batches of a queue that have not ended; see JobQueue.listBatches.
+   *
+   * @param job a definition, a job's name, or the name of the batches' queue
+   */
+  async listBatches(
+    job: string | JobDefinition,
+    ...[options]: Parameters<JobQueue['listBatches']>
+  ): ReturnType<JobQueue['listBatches']> {
+    return this.ask(job, (queue) => queue.listBatches(options));
+  }
+
   /** Pauses a queue for the whole fleet: it takes jobs in and hands none out. False when it was paused already. */
   async pause(job: string | JobDefinition): Promise<boolean> {
     return this.ask(job, (queue) => queue.pause());

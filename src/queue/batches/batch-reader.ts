@@ -9,6 +9,7 @@ export class BatchReader {
   /** Out of sight of whoever logs the batch. */
   readonly #queue: Pick<QueueAccess, 'name' | 'exec'>;
 
+  /** @internal */
   constructor(
     queue: Pick<QueueAccess, 'name' | 'exec'>,
     readonly id: string,

@@ -55,6 +55,7 @@ export class Batch<Queue = unknown> extends BatchReader {
   readonly #definition: EncodedBatch | undefined;
   #ready: Promise<void> | undefined;
 
+  /** @internal Made by `batch` and `findBatch` of a queue. */
   constructor(home: BatchTarget, batch: EncodedBatch | string, find: FindTarget<Queue>) {
     super(home, typeof batch === 'string' ? batch : batch.id);
     this.#home = home;

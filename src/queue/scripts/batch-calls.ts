@@ -43,6 +43,14 @@ export class BatchCalls implements BatchVerbs {
     );
   }
 
+  list(limit: number): ScriptCall<BatchRecord[]> {
+    return this.call('batchList', [limit], (reply) =>
+      (reply as [string, ...(string | number | null)[]][]).map(([id, ...fields]) =>
+        decodeBatch(this.keys.queue, id, fields),
+      ),
+    );
+  }
+
   results(id: string, offset: number, limit: number): ScriptCall<BatchPage> {
     return this.call('batchResults', [id, offset, limit, MOST_BYTES], (reply) => {
       const [beyond, ...pairs] = reply as [number, ...string[]];

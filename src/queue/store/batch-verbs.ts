@@ -19,6 +19,8 @@ export interface BatchVerbs {
   seal(id: string): StoreCall<'sealed' | 'missing'>;
   stop(id: string): StoreCall<'stopped' | 'fired' | 'missing'>;
   status(id: string): StoreCall<BatchRecord | null>;
+  /** Some of those that have not ended. */
+  list(limit: number): StoreCall<BatchRecord[]>;
   results(id: string, offset: number, limit: number): StoreCall<BatchPage>;
   /** Answers nothing where the queue has no batches, and none of its jobs is in one. @param all whatever was looked at of late */
   tend(limit: number, all: boolean): StoreCall<TendAnswer | undefined>;

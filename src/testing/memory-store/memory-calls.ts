@@ -221,6 +221,7 @@ function batchVerbs(): BatchVerbs {
     seal: () => callOf('batchSeal', refuse),
     stop: () => callOf('batchStop', refuse),
     status: () => callOf('batchStatus', refuse),
+    list: () => callOf('batchList', () => []),
     results: () => callOf('batchResults', refuse),
     tend: () => callOf('sweepTendBatches', () => undefined),
     news: () => callOf('batchOutbox', () => []),

@@ -157,6 +157,22 @@ describe('a batch', () => {
     expect(await followUps(queue, batch)).toEqual(['then']);
   });
 
+  it('is listed until it has ended', async () => {
+    const { queue } = coreQueue();
+    const first = queue.batch({ then: { name: 'then' } });
+    await first.add(queue.name, 1);
+    const second = queue.batch();
+    await second.add(queue.name, 2);
+    expect(await queue.listBatches()).toMatchObject([
+      { id: first.id, state: 'open', total: 1, open: 1 },
+      { id: second.id, state: 'open', total: 1, open: 1 },
+    ]);
+    expect(await queue.listBatches({ limit: 1 })).toHaveLength(1);
+    await second.seal();
+    for (const claim of await queue.claimMany(2)) await queue.complete(claim);
+    expect(await queue.listBatches()).toEqual([await first.status()]);
+  });
+
   it('refuses what is no batch, no follow-up and no member, and writes nothing', async () => {
     const { queue, state } = coreQueue();
     const refused = (options: object) => expect(() => queue.batch(options)).toThrow(InvalidOptionError);

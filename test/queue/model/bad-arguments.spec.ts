@@ -61,6 +61,7 @@ const verbs: Record<string, Parameter[]> = {
   redrive: [ids],
   batch: [options({}, { then: 5 }, { failFast: 1 })],
   findBatch: [text('none')],
+  listBatches: [options({}, { limit: null }, { offset: 1 })],
   reschedule: [text('none'), start],
   purge: [object({ confirm: 'another' }, { confirm: null })],
   doctor: [options({}, { mend: 1 })],

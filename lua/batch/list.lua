@@ -1,0 +1,15 @@
+#!lua flags=no-writes,allow-oom
+-- Names batches of this queue that have not ended.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] the most to return
+-- Returns, for each, its id, then how many members are open, then the fields that lua/batch/status names. Repeated: looks again.
+--@include lib/core/keys
+--@include lib/batch/look
+local answer = {}
+for _, id in ipairs(redis.call('ZRANGE', batches, 0, tonumber(ARGV[1]) - 1)) do
+  local found = look(id)
+  if found then
+    answer[#answer + 1] = { id, unpack(found, 1, 11) }
+  end
+end
+return answer

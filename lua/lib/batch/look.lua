@@ -1,0 +1,11 @@
+-- look(id): how far a batch is: how many members are open, and the fields that lua/batch/status names; nil where it is not known.
+-- Needs: batch_record.
+local function look(id)
+  local key = batch_record .. id
+  local fields = redis.call('HMGET', key, 'created_at_ms', 'sealed_at_ms', 'stopped_at_ms', 'fired_at_ms', 'ended_at_ms',
+    'total', 'completed', 'failed', 'cancelled', 'removed')
+  if not fields[1] then
+    return nil
+  end
+  return { fields[4] and 0 or redis.call('ZCARD', key .. ':open'), unpack(fields, 1, 10) }
+end

@@ -1,0 +1,16 @@
+import type { BatchRecord } from '../model/batch.js';
+import { LARGEST_PAGE } from '../model/bounds.js';
+import { checkCount, checkKnown } from '../model/validate-options.js';
+import type { QueueAccess } from '../store/queue-store.js';
+
+/** Lists batches that have not ended; see JobQueue.listBatches. @throws InvalidOptionError */
+export async function listBatches(
+  queue: Pick<QueueAccess, 'exec'>,
+  options: { limit?: number } = {},
+): Promise<BatchRecord[]> {
+  checkKnown('listBatches', options, ['limit']);
+  const { limit = 50 } = options;
+  checkCount('limit', limit, 1, LARGEST_PAGE);
+  const found = await queue.exec((calls) => calls.batches.list(limit));
+  return found.toSorted((a, b) => Number(a.createdAt) - Number(b.createdAt));
+}
