@@ -96,7 +96,7 @@ describe('every method of a queue refuses an argument that is none, by name, and
 
   it('has a row here', () => {
     const { queue } = coreQueue();
-    const takesNothing = ['scripts', 'stats', 'pause', 'resume', 'close'];
+    const takesNothing = ['scripts', 'stats', 'workers', 'pause', 'resume', 'close'];
     const internal = [
       'calls',
       'exec',

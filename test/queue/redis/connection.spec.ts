@@ -8,7 +8,7 @@ import { withResponseTimeout } from '#queue/redis/response-timeout.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { FaultProxy } from '../../support/faults/fault-proxy.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
-import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
 import { readsAtOnce } from '../../support/redis/flowing-reads.js';
 import { keysLike } from '../../support/redis/redis-reads.js';
 import { inside } from '../../support/queue/inside.js';
@@ -46,12 +46,14 @@ describe('the client that is handed in', () => {
   });
 
   it('may use another database', async () => {
-    const client = connect({ db: 3 });
-    const { queue, state } = coreQueue({}, client);
+    const inOwn = connect();
+    const another = new URL(testRedisUrl());
+    another.pathname = inOwn.options.db === 3 ? '/4' : '/3';
+    const { queue } = coreQueue({}, connect({}, another.href));
     const waiting = queue.claim({ timeoutMs: 15_000 });
-    await queue.enqueue('in 3');
-    expect((await waiting)!.payload).toBe('in 3');
-    expect(await keysLike(state.redis, `queue:${queue.name}:*`)).toEqual([]);
+    await queue.enqueue('elsewhere');
+    expect((await waiting)!.payload).toBe('elsewhere');
+    expect(await keysLike(inOwn, `queue:${queue.name}:*`)).toEqual([]);
     await queue.purge({ confirm: queue.name });
   });
 
