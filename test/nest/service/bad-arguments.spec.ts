@@ -38,10 +38,15 @@ const verbs: Record<string, Parameter[]> = {
   'enqueue: definition': [anything(Greet), payload(greeting), options({}, { queue: null })],
   enqueueMany: [job, requests, options({}, { queue: null })],
   'enqueueMany: definition': [anything(Greet), greetings, options({}, { queue: 5 })],
+  batch: [object({ queue: name, then: { name, payload: 1 } }, {}, { then: 5 }, { failFast: 1 })],
+  findBatch: [job, text('none')],
   queue: [[name, [null, undefined, 5, {}, '']]],
   get: [job, text('a')],
   result: [job, text('a'), options({ timeoutMs: 1 }, { timeoutMs: null })],
   deadLetters: [job],
+  limits: [job],
+  history: [job],
+  groups: [job],
   doctor: [job, options({}, { mend: 1 })],
   stats: [anyJob],
   pauseWorker: [[name, [null, 5, {}, '']]],
@@ -82,7 +87,7 @@ describe('every method of the service refuses an argument that is none, by name,
 
   it('has a row here', async () => {
     const jobs = (await startApp({})).get(JobQueueService);
-    const others = ['queueNames', 'limits', 'groups', 'drain', 'target', 'ask', 'askQueue'];
+    const others = ['queueNames', 'drain', 'target', 'ask', 'askQueue'];
     const rows = Object.keys(verbs);
     expect(methodsOf(jobs).filter((method) => ![...others, ...rows].includes(method))).toEqual([]);
   });
