@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { nest11Versions } from './nest11-versions.mjs';
 import { findRedisServer } from './redis-server.mjs';
 
-const LEFT_OUT = new Set(['node_modules', 'dist', '.git', 'coverage', 'package-lock.json']);
+const LEFT_OUT = new Set(['node_modules', 'dist', '.git', 'coverage']);
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const copy = mkdtempSync(join(tmpdir(), 'nest11-'));
