@@ -2,6 +2,8 @@ import type { JobQueueLogger } from '../../queue/model/logger.js';
 import { describeFinding, RedisAuditError } from '../../queue/doctor/server-audit.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import type { QueueStats } from '../../queue/model/job.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import { auditCodec } from './codec-audit.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 
 /** How long the server may take to answer all questions, in ms. */
@@ -53,9 +55,17 @@ export class BootAudit {
     for (const finding of findings) {
       this.logger.warn(`Redis at ${redis.address}: ${describeFinding(finding)}`);
     }
+    await Promise.all(all.map((queue) => this.lookAtCodec(queue)));
     if (!this.maintains) {
       await this.lookForMaintenance();
       setTimeout(() => void this.lookForMaintenance().catch(() => undefined), MAINTENANCE_LOOK_MS).unref();
+    }
+  }
+
+  private async lookAtCodec(queue: JobQueue): Promise<void> {
+    const warning = await auditCodec(queue);
+    if (warning) {
+      this.logger.warn(warning);
     }
   }
 

@@ -1,3 +1,4 @@
+import { decodeContent } from '../../queue/model/codec.js';
 import type { EnqueueOptions } from '../../queue/enqueue/encode-job.js';
 import type { WorkerOptions } from '../../queue/model/job.js';
 import type { AskedOptions } from '../memory-store/asked-options.js';
@@ -24,7 +25,7 @@ export function enqueuedJob(queue: MemoryQueue, id: string, asked: AskedOptions)
     id,
     name: job.name ?? queue.name,
     queue: queue.name,
-    payload: JSON.parse(job.payload!) as unknown,
+    payload: decodeContent(queue.options.codec, JSON.parse(job.payload!)),
     options: optionsOf(asked),
     ...(job.schedule !== undefined && { schedule: job.schedule }),
     at: new Date(queue.now),
