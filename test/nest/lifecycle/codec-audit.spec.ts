@@ -16,7 +16,9 @@ async function warnings(stored: QueueOptions['codec'], own: QueueOptions['codec'
   const log = new KeptLog();
   const app = await startApp({ jobs: { queues: { [name]: { codec: own } } }, providers: [handlerOf(name)], log });
   expect((await app.get(JobQueueService).get(name, id))!.status).toBe('pending');
-  return log.lines.filter((line) => line.includes('cannot read')).map((line) => line.replace(name, 'Q').replace(id, 'ID'));
+  return log.lines
+    .filter((line) => line.includes('cannot read'))
+    .map((line) => line.replace(name, 'Q').replace(id, 'ID'));
 }
 
 it('warns of jobs of a codec, or a key, that it does not have', async () => {

@@ -1,0 +1,19 @@
+import { Injectable } from '@nestjs/common';
+import { InjectQueue, type JobQueue } from 'nest-job-queue';
+
+/** One treatment that is to be paid. */
+export interface Treatment {
+  owner: string;
+  cents: number;
+}
+
+/** Enqueues on the server of the billing, whose payloads are encrypted. */
+@Injectable()
+export class BillingService {
+  constructor(@InjectQueue('invoice', 'billing') private readonly invoices: JobQueue) {}
+
+  async bill(treatment: Treatment): Promise<{ id: string }> {
+    const { id } = await this.invoices.enqueue(treatment);
+    return { id };
+  }
+}
