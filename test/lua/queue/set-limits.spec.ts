@@ -215,4 +215,13 @@ describe('limits that workers configure', () => {
     await plain.run(plain.scripts.announce('w3', true)); // a deploy without limits takes them away
     expect(await limit()).toBeUndefined();
   });
+
+  it('gives back what a repeated claim with fewer bytes does not bring', async () => {
+    const q = testQueue();
+    await q.run(q.scripts.setLimits(hourly(1, 3)));
+    for (const id of ['a', 'b', 'c']) await q.add(id, {}, JSON.stringify('x'.repeat(1_000)));
+    expect(await q.claim(3, { token: 'same' })).toHaveLength(3);
+    expect(ids(await q.claim(3, { token: 'same', mostBytes: 1_500 }))).toEqual(['a']);
+    expect(ids(await q.claim(3))).toEqual(['b', 'c']);
+  });
 });
