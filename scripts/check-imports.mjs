@@ -39,7 +39,8 @@ const ROOMS = {
   },
   worker: {
     handlers: [],
-    attempt: ['handlers'],
+    bulk: ['handlers'],
+    attempt: ['handlers', 'bulk'],
     fetch: ['attempt', 'handlers'],
     maintenance: ['attempt', 'handlers'],
     threads: ['attempt', 'handlers'],

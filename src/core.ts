@@ -59,6 +59,7 @@ export type {
 export { CodecError, type JobCodec } from './queue/model/codec.js';
 export { encrypted, type EncryptionKey, type EncryptionOptions } from './queue/codec/encrypted.js';
 export type { Backoff, StoredBackoff } from './queue/model/backoff.js';
+export type { JobFailure } from './queue/model/failure-job.js';
 export type { JobEvent } from './queue/model/job-event.js';
 export type { JobMetadata } from './queue/model/metadata.js';
 export type { JobQueueLogger } from './queue/model/logger.js';
@@ -110,6 +111,15 @@ export type { StuckJob } from './worker/attempt/stuck-watch.js';
 export type { AttemptMiddleware, JobQueueMiddleware } from './worker/handlers/attempt-middleware.js';
 export { defineHandler, type TypedHandlerFunction } from './worker/handlers/define-handler.js';
 export type { Handler, HandlerFunction, HandlerOptions } from './worker/handlers/handler.js';
+export { defineBulkHandler, type TypedBulkFunction } from './worker/bulk/define-bulk-handler.js';
+export type {
+  BulkCall,
+  BulkHandler,
+  BulkHandlerFunction,
+  BulkOptions,
+  BulkOutcome,
+  BulkOutcomes,
+} from './worker/handlers/bulk-handler.js';
 export type { WorkerEvent, WorkerEventListener } from './worker/attempt/worker-event.js';
 export {
   HandlerTimeoutError,

@@ -31,11 +31,18 @@ export {
   type JobEventStatus,
 } from './nest/service/job-events.js';
 export {
+  OnJobFailed,
+  type FailureHandlerDecorator,
+  type OnJobFailedOptions,
+} from './nest/handlers/on-job-failed.decorator.js';
+export {
   getJobQueueServiceToken,
   getQueueToken,
   InjectJobQueueService,
   InjectQueue,
 } from './nest/connection/inject-queue.decorator.js';
 export type { JobBatchOptions } from './nest/service/batch-home.js';
-export { JobQueueService, type EnqueueJobOptions } from './nest/service/job-queue.service.js';
+export type { QueueChoice } from './nest/service/queue-choice.js';
+export type { EnqueueJobOptions, JobOfAnyName } from './nest/service/enqueue-job-options.js';
+export { JobQueueService } from './nest/service/job-queue.service.js';
 export { MAINTENANCE_CRON_JOB } from './nest/lifecycle/maintenance.scheduler.js';

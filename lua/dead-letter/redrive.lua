@@ -27,6 +27,7 @@ for i = 2, #ARGV do
     redis.call('HSET', key, 'attempts', 0, 'claimed_at_ms', 0)
     if payload ~= '' then
       redis.call('HSET', key, 'payload', payload)
+      redis.call('HDEL', key, 'checkpoint') -- made of the old one
     end
     redis.call('HSETNX', key, 'options', '{}') -- no plain job any more: its completion clears last_error
     if unique_key and not resolve_unique({ unique = unique_key }) then

@@ -27,7 +27,8 @@
 --   then for each job: id, name (nil: that of the job before; '': it has none), payload, enqueued_at_ms, and nil for a first
 --   attempt without options that begins at once, else an array: attempts, options, verdict ('' to run it; alone: run it
 --   alone; expires: where it waits before it begins, only start says whether it still may; or why it must not run, see
---   lib/settle/refusal: missing, cancelled, unmet, expired, exhausted, unhandled; the claimer settles it as failed), whether it is held until start.
+--   lib/settle/refusal: missing, cancelled, unmet, expired, exhausted, unhandled; the claimer settles it as failed), whether it is held until start;
+--   where an earlier attempt left a checkpoint: nil, that (JSON).
 --   Where the call is repeated an array for each, with its fence at the end.
 --   At the end of all jobs stands 1 where the queue has limits or groups: what ends then frees a slot that others wait for.
 -- Where names is given an array: all of that, the next place to look at (-1: all jobs were looked at), 1 where a live worker handles

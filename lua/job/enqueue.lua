@@ -19,7 +19,7 @@
 -- KEYS[15] settings    hash
 -- ARGV[1..] of plain jobs, for those of one name: the name, how many follow; for each: id, payload (JSON); then the next
 --   name. Else for each job: id, name, payload, options ('' for a plain one, else JSON: delay_ms, run_at_ms, priority, cost, group,
---   max_attempts, max_crashes, expires_in_ms, unique, unique_for, unique_replace, request, worker, batch, after),
+--   max_attempts, max_crashes, expires_in_ms, unique, unique_for, unique_replace, request, worker, batch, after, lifo),
 --   and at the end how many jobs may wait, where the queue has such a bound
 -- Returns nil where each job is simply new, since any table is answered beside the client's own buffer. Else, for each that
 --   is not: its index (from 1), exists | kept | replace, the id that stands, its name ('' where it has none);

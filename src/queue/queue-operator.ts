@@ -1,6 +1,6 @@
+import { JobAdmin } from './job-admin.js';
 import { Canceller } from './operate/cancel.js';
 import { checkCount, checkKnown, checkOptions } from './model/validate-options.js';
-import { checkStart, lateStart, type Start } from './operate/reschedule-options.js';
 import { clean, type CleanableStatus, type CleanOptions } from './operate/clean.js';
 import { DeadLetters } from './dead-letters/dead-letters.js';
 import type { DoctorOptions, DoctorReport } from './model/doctor-report.js';
@@ -34,7 +34,7 @@ export const SLICE = 500;
  * What operators do with a queue: look into it, and act on its jobs from outside. A JobQueue is one, and adds what
  * producers and consumers do.
  */
-export abstract class QueueAdmin {
+export abstract class QueueAdmin extends JobAdmin {
   readonly options: ResolvedQueueOptions;
   /** What keeps the queue. @internal */
   readonly store: QueueStore;
@@ -60,6 +60,7 @@ export abstract class QueueAdmin {
     readonly name: string,
     options: QueueOptions,
   ) {
+    super();
     checkQueueName(name);
     this.options = resolveQueueOptions(`queue ${JSON.stringify(name)}`, options);
     this.store = storeOf(client);
@@ -78,12 +79,6 @@ export abstract class QueueAdmin {
       this.opened ??= codedCalls(calls, this.options.codec);
     }
     return this.opened;
-  }
-
-  /** All that is known of a job; null when nothing is. */
-  async get(id: string): Promise<JobRecord | null> {
-    checkText('job id', id);
-    return this.exec((calls) => calls.get(id));
   }
 
   /**
@@ -171,20 +166,6 @@ export abstract class QueueAdmin {
   }
 
   /**
-   * Deletes a job with all its traces. A claimed one is refused (`processing`): cancel it first.
-   *
-   * @param options.ifStatus deletes no job in another status (`changed`)
-   */
-  async remove(
-    id: string,
-    options: StatusCondition = {},
-  ): Promise<'removed' | 'processing' | 'missing' | 'changed'> {
-    checkText('job id', id);
-    const ifStatus = statusOf('remove', options);
-    return this.exec((calls) => calls.remove(id, ifStatus));
-  }
-
-  /**
    * Deletes old jobs of one state, in bounded slices. The age counts from the end of a completed, failed or cancelled
    * job, from when a pending one became claimable, from the enqueue of a scheduled one. Running jobs are not cleaned:
    * cancel them.
@@ -209,21 +190,6 @@ export abstract class QueueAdmin {
     checkCount('ids.length', ids.length, 0, LARGEST_PAGE);
     ids.forEach((id, i) => checkText(`ids[${i}]`, id));
     return this.exec((calls) => calls.redrive(ids));
-  }
-
-  /**
-   * Gives a waiting job a new start. `{ delayMs: 0 }` promotes it now.
-   *
-   * @throws InvalidOptionError, also for a start by which the job would have expired; nothing is changed
-   */
-  async reschedule(id: string, start: Start): Promise<'scheduled' | 'pending' | 'refused' | 'missing'> {
-    checkText('job id', id);
-    const due = checkStart(start);
-    const answer = await this.exec((calls) => calls.reschedule(id, due));
-    if (typeof answer === 'object') {
-      throw lateStart(start, answer);
-    }
-    return answer;
   }
 
   /** Lists batches of this queue that have not ended, the oldest of these first, at most `limit` (50; the most are 1,000). */

@@ -55,6 +55,7 @@ export function jobTracing(options: JobTracingOptions = {}): Required<JobQueueMi
   return {
     enqueue: (request, next) => traceEnqueue(tracer, request, next),
     attempt: (job, next) => traceAttempt(tracer, mode, job, next),
+    bulk: (jobs, next) => traceBulk(tracer, jobs, next),
   };
 }
 
@@ -103,6 +104,22 @@ function traceAttempt(tracer: Tracer, mode: 'link' | 'parent', job: Job, next: (
     sent,
   );
   return during(span, trace.setSpan(sent, span), next);
+}
+
+/** One span for the call of a bulk handler, with a link to the enqueue of each of its jobs. */
+function traceBulk(tracer: Tracer, jobs: readonly Job[], next: () => Promise<unknown>) {
+  const links = jobs.flatMap((job): Link[] => {
+    const producer = trace.getSpanContext(propagation.extract(ROOT_CONTEXT, job.metadata));
+    return producer ? [{ context: producer }] : [];
+  });
+  const { queue, name } = jobs[0]!;
+  const attributes = {
+    ...attributesOf('process', queue),
+    'messaging.batch.message_count': jobs.length,
+    'job_queue.job.name': name,
+  };
+  const span = tracer.startSpan(`process ${queue}`, { kind: SpanKind.CONSUMER, root: true, links, attributes });
+  return during(span, trace.setSpan(ROOT_CONTEXT, span), next);
 }
 
 function attributesOf(operation: 'send' | 'process', queue: string): Attributes {

@@ -7,8 +7,8 @@ import { timerDuration, wholeNumber } from '../queue/model/queue-options.js';
 import type { FailureLogging } from './attempt/failure-log.js';
 import { checkMiddleware } from '../queue/enqueue/enqueue-middleware.js';
 import { withMiddleware, type AttemptMiddleware } from './handlers/attempt-middleware.js';
+import { isBulk, resolveBulk, type ResolvedHandler } from './bulk/resolve-bulk.js';
 import type { WorkerTrip } from './fetch/fetch-loop.js';
-import type { Handler } from './handlers/handler.js';
 import type { WorkerQueue } from './handlers/worker-queue.js';
 import type { WorkerEventListener } from './attempt/worker-event.js';
 
@@ -99,9 +99,13 @@ export function resolveHandlers(
   queue: JobQueue,
   handlers: WorkerQueue['handlers'],
   middleware: readonly AttemptMiddleware[] = [],
-): Map<string, Handler> {
+): Map<string, ResolvedHandler> {
   return new Map(
     Object.entries(handlers).map(([name, handler]) => {
+      if (isBulk(handler)) {
+        const bulk = resolveBulk(handler, middleware);
+        return [name, { ...bulk, backoff: bulk.backoff ?? queue.options.backoff }];
+      }
       const resolved = typeof handler === 'function' ? { handle: handler } : handler;
       const handle = withMiddleware(middleware, (job) => resolved.handle(job));
       return [name, { ...resolved, handle, backoff: resolved.backoff ?? queue.options.backoff }];

@@ -6,25 +6,27 @@ import { LONGEST_TIMER_MS } from '../queue/model/bounds.js';
 import { WorkerReports } from './maintenance/worker-reports.js';
 import type { Attempt } from './attempt/attempt.js';
 import { checkWorkerQueues } from './handlers/handler-options.js';
+import { withFailureHandlers } from './handlers/failure-handler.js';
 import { FailureLog } from './attempt/failure-log.js';
 import { FetchLiveness } from './fetch/fetch-liveness.js';
 import { FetchLoop } from './fetch/fetch-loop.js';
 import { guardedListener } from './attempt/safe-listener.js';
-import { Heartbeat } from './attempt/heartbeat.js';
+import type { Heartbeat } from './attempt/heartbeat.js';
 import { IdleWait } from './fetch/idle-wait.js';
 import { CrashIsolation } from './attempt/crash-isolation.js';
-import { QueueRunner } from './attempt/queue-runner.js';
+import type { QueueRunner } from './attempt/queue-runner.js';
 import { ProcessCapacity } from './fetch/process-capacity.js';
 import { Recurring } from './maintenance/worker-schedules.js';
 import type { StuckJob } from './attempt/stuck-watch.js';
-import { Sweeper } from './maintenance/sweeper.js';
+import type { Sweeper } from './maintenance/sweeper.js';
+import { startHeartbeats, startSweeper } from './start-upkeep.js';
 import {
-  resolveHandlers,
   resolveWorkerOptions,
   type ResolvedWorkerOptions,
   type WorkerOptions,
   type WorkerQueue,
 } from './worker-options.js';
+import { checkConcurrency, openRunner } from './open-runner.js';
 import { drain } from './drain.js';
 
 /**
@@ -38,6 +40,7 @@ import { drain } from './drain.js';
  */
 export class Worker {
   readonly id: string;
+  private readonly queues: readonly WorkerQueue[];
   private readonly options: ResolvedWorkerOptions;
   private readonly store: QueueStore;
   private runners: QueueRunner[] = [];
@@ -55,6 +58,8 @@ export class Worker {
   );
   /** The names of the queues that this process is not to claim from. */
   private readonly paused = new Set<string>();
+  /** Set at run time, by queue. */
+  private readonly concurrencies = new Map<string, number>();
   private starting: Promise<void> | undefined;
   private stopping: Promise<void> | undefined;
   private readonly fetchClock: FetchLiveness;
@@ -66,14 +71,12 @@ export class Worker {
   private readonly halted = new Promise<void>((resolve) => (this.halt = resolve));
 
   /** @throws InvalidOptionError */
-  constructor(
-    private readonly queues: readonly WorkerQueue[],
-    options: WorkerOptions = {},
-  ) {
+  constructor(queues: readonly WorkerQueue[], options: WorkerOptions = {}) {
     this.options = resolveWorkerOptions(options);
     this.failures = new FailureLog(this.options.logger, this.options.logFailures);
     this.slots = new ProcessCapacity(this.options.concurrency, () => this.runners, this.isolation);
     this.store = checkWorkerQueues(queues);
+    this.queues = queues.map(withFailureHandlers);
     const { clock } = this.store;
     this.fetchClock = new FetchLiveness(() => clock.monotonic());
     this.id = this.options.id ?? `${hostname().slice(0, 64)}:${process.pid}:${clock.randomId().slice(0, 6)}`;
@@ -110,7 +113,7 @@ export class Worker {
   pause(queue?: string): void {
     this.namesOf(queue).forEach((name) => this.paused.add(name));
     this.lanesOf(queue).forEach((runner) => runner.close());
-    this.idleWaits.forEach((idleWait) => idleWait.interrupt());
+    this.interruptWaits();
     this.onChange();
   }
 
@@ -121,6 +124,20 @@ export class Worker {
       this.lanesOf(queue).forEach((runner) => runner.open());
       this.onChange();
     }
+  }
+
+  /**
+   * Sets how many jobs of a queue run here at once, from now on, also before the start. What runs beyond a lower number goes on.
+   *
+   * @throws InvalidOptionError for a queue that this worker does not serve, or no whole number from 1 to 100,000
+   * @example worker.setConcurrency('email', 20);
+   */
+  setConcurrency(queue: string, concurrency: number): void {
+    checkConcurrency(this.queues, queue, concurrency);
+    this.concurrencies.set(queue, concurrency);
+    this.lanesOf(queue).forEach((runner) => runner.setConcurrency(concurrency));
+    this.interruptWaits();
+    this.onChange();
   }
 
   /** How many jobs run here now. */
@@ -136,6 +153,10 @@ export class Worker {
   /** The jobs here whose handlers go on although their signals were aborted, each until it ends. */
   get stuck(): StuckJob[] {
     return this.runners.flatMap((runner) => [...runner.attempts].flatMap(({ stuck }) => stuck ?? []));
+  }
+
+  private interruptWaits(): void {
+    this.idleWaits.forEach((idleWait) => idleWait.interrupt());
   }
 
   private namesOf(queue: string | undefined): string[] {
@@ -161,23 +182,15 @@ export class Worker {
       failures: this.failures,
       hold: (runner: QueueRunner, attempt: Attempt, askedAtMs: number) => {
         this.isolation.hold(runner, attempt, askedAtMs);
-        this.idleWaits.forEach((idleWait) => idleWait.interrupt());
+        this.interruptWaits();
       },
+      interruptWait: () => this.interruptWaits(),
       giveBackHeld: (runner: QueueRunner) => this.isolation.giveBackOf(runner),
     };
-    const ahead = this.options.concurrency === undefined ? undefined : 0; // slots of all queues are none to wait in
-    for (const { queue, concurrency = 10, prefetch = ahead, handlers } of this.queues) {
-      const calls = await queue.calls();
-      await this.store.prepare(calls);
-      const runner = new QueueRunner(
-        queue,
-        calls,
-        concurrency,
-        prefetch,
-        resolveHandlers(queue, handlers, this.options.middleware),
-        observer,
-      );
-      if (this.paused.has(queue.name)) runner.close();
+    for (const served of this.queues) {
+      const runner = await openRunner(served, this.options, observer);
+      runner.setConcurrency(this.concurrencies.get(runner.name) ?? runner.capacity.concurrency);
+      if (this.paused.has(runner.name)) runner.close();
       this.runners.push(runner);
     }
     if (this.stopping) {
@@ -195,29 +208,27 @@ export class Worker {
 
   /** From here on there is something to stop. */
   private run(): void {
-    const { logger, onEvent, sweepIntervalMs } = this.options;
     this.loop = this.makeLoop();
     this.idleWaits = this.lanesTogether().map((runners) => this.makeIdleWait(runners));
-    this.heartbeats = this.runners.map(
-      (runner) => new Heartbeat(runner, runner.queue.options.visibilityMs / 3, logger),
-    );
-    this.heartbeats.forEach((heartbeat) => heartbeat.start());
-    if (sweepIntervalMs > 0) {
-      const queues = this.queues.map(({ queue }) => queue);
-      const [emit, { version }] = [guardedListener(onEvent, logger), this.options];
-      this.sweeper = new Sweeper(queues, sweepIntervalMs, logger, { emit, failures: this.failures, version });
-      this.sweeper.start();
-    }
+    this.heartbeats = startHeartbeats(this.runners, this.options);
+    this.sweeper = startSweeper(this.queues, this.options, this.failures);
     this.onChange();
   }
 
   private makeLoop(): FetchLoop {
-    this.transport = this.store.transport(this.options.logger);
-    const together = this.lanesTogether();
-    const { clock } = this.store;
-    const { logger } = this.options;
-    const observer = { answered: () => this.onFetch(), measure: guardedListener(this.options.onTrip, logger) };
-    return new FetchLoop(this.id, together, this.slots.capacity, this.transport, clock, logger, observer);
+    const { options, store } = this;
+    this.transport = store.transport(options.logger);
+    const observer = { answered: () => this.onFetch(), measure: guardedListener(options.onTrip, options.logger) };
+    const { capacity } = this.slots;
+    return new FetchLoop(
+      this.id,
+      this.lanesTogether(),
+      capacity,
+      this.transport,
+      store.clock,
+      options.logger,
+      observer,
+    );
   }
 
   /**
@@ -229,16 +240,12 @@ export class Worker {
   }
 
   private makeIdleWait(runners: QueueRunner[]): IdleWait {
-    return new IdleWait(
-      this.id,
-      runners,
-      this.slots.capacity,
-      this.options.concurrency === undefined,
-      this.store,
-      () => this.onFetch(),
-      (runner) => void this.heartbeats.find((heartbeat) => heartbeat.runner === runner)?.runAnew(),
-      this.options.logger,
-    );
+    const { options, store, slots } = this;
+    const onWake = () => this.onFetch();
+    const onCancel = (runner: QueueRunner) =>
+      void this.heartbeats.find((heartbeat) => heartbeat.runner === runner)?.runAnew();
+    const claimsAlong = options.concurrency === undefined;
+    return new IdleWait(this.id, runners, slots.capacity, claimsAlong, store, onWake, onCancel, options.logger);
   }
 
   private onFetch(): void {

@@ -32,6 +32,7 @@ const VALUES: Record<string, unknown> = {
   durability: 'memory',
   group: 'tenant',
   metadata: { traceId: '1' },
+  lifo: true,
 };
 
 /** Sets options at a place. */

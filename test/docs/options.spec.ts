@@ -76,6 +76,7 @@ it('of @JobHandler', () => {
     keepResult: true,
     resultTtlMs: true,
     thread: true,
+    bulk: true,
     queue: true,
     connection: true,
     concurrency: true,

@@ -1,6 +1,6 @@
 -- counter_imbalances(held): what is wrong between the counters of a queue that only this library uses, by `held` (counter -> number):
 -- counters, found, expected. Needs: keys.
-local comings, leavings = { 'enqueued', 'redriven' }, { 'completed', 'failed', 'cancelled', 'removed' }
+local comings, leavings = { 'enqueued', 'redriven', 'rerun' }, { 'completed', 'failed', 'cancelled', 'removed' }
 local claim_ends = { 'completed', 'retried', 'released', 'reclaimed' }
 
 local function total_of(held, names)

@@ -1,10 +1,13 @@
 -- place_new(id, options): puts a job that an enqueue has written where it waits: into scheduled until its start, else into
--- prioritized or, with the rest of the batch, into pending.
--- Needs: lib/group/join, job, prioritized, scheduled, now, next_rank; the batch's plain and claimable.
+-- prioritized or, with the rest of the batch, into pending; with lifo to the front of pending.
+-- Needs: lib/group/join, job, pending, prioritized, scheduled, now, next_rank; the batch's plain and claimable.
 local function place_new(id, options)
   local due = options.run_at_ms or options.delay_ms and now + options.delay_ms
   if due and due > now then
     redis.call('HSET', job .. id, 'status', 'scheduled', 'due_at_ms', due)
+    if options.lifo then
+      redis.call('HSET', job .. id, 'lifo', '1')
+    end
     redis.call('ZADD', scheduled, due, id)
     claimable = claimable or redis.call('ZRANGE', scheduled, 0, 0)[1] == id
   elseif options.group then
@@ -13,6 +16,9 @@ local function place_new(id, options)
     local rank = next_rank(options.priority)
     redis.call('HSET', job .. id, 'rank', rank)
     redis.call('ZADD', prioritized, rank, id)
+    claimable = true
+  elseif options.lifo then
+    redis.call('RPUSH', pending, id)
     claimable = true
   else
     plain[#plain + 1] = id

@@ -8,7 +8,7 @@ local function promote(limit, rejoin)
   for i = 1, #due, 2 do
     local id, ready_at = due[i], due[i + 1]
     local key = job .. id
-    local status, priority, group = unpack(read(key, 'status', 'priority', 'group'))
+    local status, priority, group, lifo = unpack(read(key, 'status', 'priority', 'group', 'lifo'))
     if group and not rejoin then
       redis.call('HSET', settings, 'has_groups', '1') -- a follow-up is the first of its group here: the next claim moves it
     else
@@ -21,6 +21,8 @@ local function promote(limit, rejoin)
         local rank = next_rank(priority)
         redis.call('HSET', key, 'rank', rank)
         redis.call('ZADD', prioritized, rank, id)
+      elseif lifo then
+        redis.call('RPUSH', pending, id)
       else
         plain[#plain + 1] = id
       end

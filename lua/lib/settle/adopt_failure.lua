@@ -1,6 +1,6 @@
 -- adopt_failure(id): takes a job that a client of the Redis pattern failed into the dead letters, and keeps its hash: that
 -- client lets it expire. Returns 1, or 0 where the job did not fail or is there. note_foreign_client(): such a client works here.
--- Needs: keys, now, read.
+-- Needs: keys, now, read, name_in_payload, tell_failure.
 local function note_foreign_client()
   redis.call('HSET', sweep, 'foreign_seen_at_ms', now)
 end
@@ -12,5 +12,7 @@ local function adopt_failure(id)
   redis.call('PERSIST', job .. id)
   redis.call('HSET', job .. id, 'failed_at_ms', now, 'claim_token', '')
   note_foreign_client()
+  local last_error = read(job .. id, 'last_error')[1]
+  tell_failure(id, last_error or 'A client of the Redis pattern failed it.', name_in_payload(job .. id))
   return 1
 end

@@ -1,12 +1,12 @@
--- check_claim(key, name, payload, attempts): '' for a job that may run. Where the claimer says by start what begins after a
+-- check_claim(key, name, payload, attempts): the verdict, and what an earlier attempt left as its checkpoint. '' for a job that may run. Where the claimer says by start what begins after a
 -- wait: 'alone' for one on its last chance, which runs alone; 'expires' for one that will. Else why a claimed job must not
 -- run, see lib/settle/refusal; 'ended' for an id that a client of the pattern left in pending although its job has ended. Only
 -- asked where it may be: a plain job that never ran is as it was made.
 -- A job is on its last chance when it has crashed a worker and another crash would bury it.
 -- ARGV[5]: the limit where there is no other. Needs: now, read, tells, first_limit.
 local function check_claim(key, name, payload, attempts)
-  local max_attempts, expires_at, cancel, status, crashes, last_chance, unmet = unpack(read(key, 'max_attempts',
-    'expires_at_ms', 'cancel_requested_at_ms', 'status', 'crashes', 'last_chance', 'unmet'))
+  local max_attempts, expires_at, cancel, status, crashes, last_chance, unmet, checkpoint = unpack(read(key, 'max_attempts',
+    'expires_at_ms', 'cancel_requested_at_ms', 'status', 'crashes', 'last_chance', 'unmet', 'checkpoint'))
   if status == 'completed' or status == 'failed' or status == 'cancelled' then
     return 'ended'
   end
@@ -23,9 +23,10 @@ local function check_claim(key, name, payload, attempts)
 --@include lib/settle/refusal
     return refuse(key, refusal, attempts, max_attempts)
   end
+  checkpoint = checkpoint or nil
   if not tells then
-    return ''
+    return '', checkpoint
   end
   local alone = crashes and (last_chance or attempts + 1 >= max_attempts)
-  return alone and 'alone' or expires_at and 'expires' or ''
+  return alone and 'alone' or expires_at and 'expires' or '', checkpoint
 end

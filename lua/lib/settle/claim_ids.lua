@@ -17,10 +17,11 @@ for place, id in ipairs(ids) do
     break
   end
   attempts = attempts and math.max(0, tonumber(attempts) or 0) or 0
-  local verdict = ''
+  local verdict, checkpoint = '', nil
   if attempts > 0 or options or not payload or overdue then
 --@include lib/settle/claim_check
-    verdict = overdue and overdue[id] or check_claim(key, name, payload, attempts)
+    verdict, checkpoint = check_claim(key, name, payload, attempts)
+    verdict = overdue and overdue[id] or verdict
   end
   if verdict ~= 'ended' then
     local runs = verdict == '' or verdict == 'expires' or verdict == 'alone'
@@ -36,7 +37,8 @@ for place, id in ipairs(ids) do
     end
     expiries[2 * claimed - 1], expiries[2 * claimed] = expiry, id
     remembered[claimed + 1] = verdict == '' and id or id .. '\t' .. verdict
-    hand_over(id, name, payload, enqueued_at, (held or not first) and { attempts, options, verdict, held })
+    hand_over(id, name, payload, enqueued_at, (held or not first) and { attempts, options, verdict, held,
+      checkpoint and false, checkpoint })
   end
 end
 if claimed > 0 then

@@ -1,9 +1,10 @@
 -- How a job ends other than completed: as a dead letter, or cancelled. Each clears the claim token, frees the unique
 -- key if the job still owns it, counts and publishes.
--- Needs: keys, retention, now, now_text, add_to_history, emit, read, lib/group/place.
+-- Needs: keys, retention, now, now_text, add_to_history, emit, read, lib/group/place; bury also what lib/settle/tell_failure needs.
 --@include lib/settle/lifetime
 --@include lib/retention/trim_dead_letters
 --@include lib/batch/job_ended
+--@include lib/settle/tell_failure
 local function free_unique(id, key)
   if key and redis.call('HGET', unique, key) == id then
     redis.call('HDEL', unique, key)
@@ -28,6 +29,7 @@ local function bury(id, reason)
   redis.call('HINCRBY', stats, 'failed_total', 1)
   emit(id, 'failed')
   job_ended(id, batch, dependents, 'failed', reason)
+  tell_failure(id, reason)
   trim_dead_letters(100)
 end
 

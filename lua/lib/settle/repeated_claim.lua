@@ -5,8 +5,8 @@
 --@include lib/limits/refund
 local handed, beyond = { token }, {}
 for line, id, verdict in string.gmatch(last, '\n(([^\n\t]+)\t?([^\n]*))') do
-  local current, name, payload, attempts, fence, enqueued_at, options, held = unpack(read(job .. id,
-    'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options', 'held'))
+  local current, name, payload, attempts, fence, enqueued_at, options, held, checkpoint = unpack(read(job .. id,
+    'claim_token', 'name', 'payload', 'attempts', 'fence', 'enqueued_at_ms', 'options', 'held', 'checkpoint'))
   if current == token then
     bytes = bytes + #(payload or '')
     if bytes > most_bytes and #handed > 1 then
@@ -14,7 +14,7 @@ for line, id, verdict in string.gmatch(last, '\n(([^\n\t]+)\t?([^\n]*))') do
     else
       handed[#handed + 1] = line
       hand_over(id, name, payload, enqueued_at,
-        { tonumber(attempts) or 0, options, verdict, held == fence, tonumber(fence) or 0 })
+        { tonumber(attempts) or 0, options, verdict, held == fence, tonumber(fence) or 0, checkpoint or nil })
     end
   end
 end

@@ -61,7 +61,7 @@ export class JobActions {
       case 'cancel':
         return ['cancelled', 'requested'].includes(await queue.cancel(id, { ifStatus: state }));
       case 'promote':
-        return (await this.isIn(queue, id, state)) && (await queue.reschedule(id, { delayMs: 0 })) === 'pending';
+        return (await this.isIn(queue, id, state)) && (await queue.promote(id)) === 'pending';
       default:
         return (await queue.remove(id, { ifStatus: state })) === 'removed';
     }

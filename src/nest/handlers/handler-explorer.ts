@@ -89,7 +89,7 @@ function handlersOf(wrapper: Wrapper, instance: FoundHandler['instance']): Found
     }
     return records.map((record) => ({
       ...record,
-      subject: `@JobHandler(${JSON.stringify(record.name)}) on ${type.name}.${String(method)}`,
+      subject: `${record.failures ? '@OnJobFailed' : '@JobHandler'}(${JSON.stringify(record.name)}) on ${type.name}.${String(method)}`,
       recurring,
       instance,
       method,

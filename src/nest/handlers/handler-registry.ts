@@ -6,15 +6,16 @@ import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import { InvalidOptionError } from '../../queue/model/errors.js';
 import { checkJobName, checkQueueName, show } from '../../queue/model/names.js';
 import { duration, limitFields, maxPendingField } from '../../queue/model/queue-options.js';
-import { checked as checkedBySchema } from '../../worker/handlers/schema-handler.js';
-import { handlerOptionFields, slotFields } from '../../worker/handlers/handler-options.js';
-import { handlerDefaults } from '../../worker/handlers/define-handler.js';
+import { bulkSchema, handlerOptionFields, slotFields } from '../../worker/handlers/handler-options.js';
+import type { BulkHandler } from '../../worker/handlers/bulk-handler.js';
 import type { Handler, HandlerFunction } from '../../worker/handlers/handler.js';
 import { ThreadPool } from '../../worker/threads/thread-pool.js';
 import { DeclaredSchedules } from './declared-schedules.js';
+import { FailureHandlers } from './failure-handlers.js';
 import { isMade } from '../enhancers/attempt-scope.js';
 import { HandlerBinder } from '../enhancers/handler-binder.js';
 import { withMadeOptions } from './made-options.js';
+import { bulkHandlerOf, handlerOf } from './make-handler.js';
 import { HandlerExplorer, type FoundHandler } from './handler-explorer.js';
 import { CONNECTION_NAME, DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
@@ -40,6 +41,7 @@ const optionsSchema = z.strictObject(
     maxPending: maxPendingField,
     visibilityMs: duration(100).optional(),
     thread: z.unknown().optional(),
+    bulk: bulkSchema.optional(),
   },
   { error: 'expected an object of handler options' },
 );
@@ -47,9 +49,11 @@ const optionsSchema = z.strictObject(
 /** The handlers of this process, checked, by queue and name. */
 @Injectable()
 export class HandlerRegistry {
-  private readonly byQueue = new Map<string, Map<string, FoundHandler & { handler: Handler }>>();
+  private readonly byQueue = new Map<string, Map<string, FoundHandler & { handler: Handler | BulkHandler }>>();
   /** What the handlers let recur. */
   readonly schedules: DeclaredSchedules;
+  /** The handlers of final failures. */
+  readonly failures = new FailureHandlers();
   private readonly threadPools = new Map<ThreadPool, FoundHandler>();
   private readonly known = new Set<FoundHandler['wrapper']>();
   private connections: readonly string[] = [];
@@ -76,6 +80,11 @@ export class HandlerRegistry {
       await this.addAll(this.explorer.find().filter((each) => this.isOurs(each)));
       this.bound = true;
     }
+  }
+
+  private addFailureHandler(found: FoundHandler): void {
+    const queue = this.failures.add(found, this.functionOf(found), (name) => this.queueOf(name));
+    this.queues.queue(queue);
   }
 
   /**
@@ -118,10 +127,12 @@ export class HandlerRegistry {
 
   private async addAll(all: readonly FoundHandler[]): Promise<void> {
     all.forEach((each) => this.known.add(each.wrapper));
-    const found = await Promise.all(all.map(withMadeOptions));
+    const made = await Promise.all(all.map(withMadeOptions));
+    const found = made.filter(({ failures }) => !failures);
     found.forEach((each) => this.add(each));
     found.forEach((each) => this.configureQueue(each));
     found.forEach((each) => this.schedules.add(queueOfHandler(each), each));
+    made.filter(({ failures }) => failures).forEach((each) => this.addFailureHandler(each));
   }
 
   /**
@@ -141,11 +152,11 @@ export class HandlerRegistry {
 
   /** The queues that have handlers here. */
   get queueNames(): string[] {
-    return [...this.byQueue.keys()];
+    return [...new Set([...this.byQueue.keys(), ...this.failures.queueNames])];
   }
 
   /** The handlers of a queue by job name, as a worker takes them. */
-  handlersOf(queue: string): Record<string, Handler> {
+  handlersOf(queue: string): Record<string, Handler | BulkHandler> {
     const handlers = [...(this.byQueue.get(queue) ?? [])];
     return Object.fromEntries(handlers.map(([name, { handler }]) => [name, handler]));
   }
@@ -163,14 +174,16 @@ export class HandlerRegistry {
   queueOf(name: string): string {
     // While Nest still makes providers, what is decorated is known already.
     const queues = this.bound
-      ? this.queueNames.filter((queue) => this.byQueue.get(queue)!.has(name))
+      ? this.queueNames.filter((queue) => this.byQueue.get(queue)?.has(name))
       : [
           ...new Set(
             this.explorer
               .find()
               .filter(
                 (each) =>
-                  each.name === name && (each.options?.connection ?? DEFAULT_CONNECTION) === this.connection,
+                  each.name === name &&
+                  !each.failures &&
+                  (each.options?.connection ?? DEFAULT_CONNECTION) === this.connection,
               )
               .map(queueOfHandler),
           ),
@@ -186,7 +199,7 @@ export class HandlerRegistry {
   }
 
   private add(found: FoundHandler): void {
-    const { subject, name, options, definition } = found;
+    const { subject, name, options } = found;
     checkJobName(name);
     const checked = checkOptions(subject, optionsSchema, options);
     const {
@@ -199,12 +212,14 @@ export class HandlerRegistry {
       rateLimit: _rateLimit,
       groups: _groups,
       maxPending: _maxPending,
-      thread: _thread,
+      thread,
+      bulk,
       ...handlerOptions
     } = checked;
     const queue = queueOfHandler(found);
     checkQueueName(queue);
-    const handlers = this.byQueue.get(queue) ?? new Map<string, FoundHandler & { handler: Handler }>();
+    const handlers =
+      this.byQueue.get(queue) ?? new Map<string, FoundHandler & { handler: Handler | BulkHandler }>();
     const other = handlers.get(name);
     if (other) {
       throw new InvalidOptionError(
@@ -214,10 +229,12 @@ export class HandlerRegistry {
         'Is a class provided in two modules? Provide it in one and export it.',
       );
     }
-    const handle = this.functionOf(found);
-    const handler = definition
-      ? { ...handlerOptions, ...handlerDefaults(definition), handle: checkedBySchema(definition, handle) }
-      : { ...handlerOptions, handle };
+    if (bulk && thread !== undefined) {
+      throw new InvalidOptionError(`${subject}.bulk`, 'none beside thread', show(bulk));
+    }
+    const handler = bulk
+      ? bulkHandlerOf(found, { ...handlerOptions, bulk })
+      : handlerOf(found, handlerOptions, this.functionOf(found));
     handlers.set(name, { ...found, handler });
     this.byQueue.set(queue, handlers);
   }

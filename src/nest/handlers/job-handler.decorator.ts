@@ -4,6 +4,8 @@ import { InvalidOptionError } from '../../queue/model/errors.js';
 import { isQueueName } from '../../queue/model/names.js';
 import { DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
 import { declareQueue } from '../connection/inject-queue.decorator.js';
+import type { TypedBulkFunction } from '../../worker/bulk/define-bulk-handler.js';
+import type { BulkOptions } from '../../worker/handlers/bulk-handler.js';
 import type { TypedHandlerFunction } from '../../worker/handlers/define-handler.js';
 import type { QueueLimits } from '../../queue/model/queue-options.js';
 import type { HandlerOptions } from '../../worker/handlers/handler.js';
@@ -26,6 +28,13 @@ export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
   prefetch?: number;
   /** How long a claim lasts unless the worker extends it, in ms. Default 30,000. In a shared queue: an option of the queue. */
   visibilityMs?: number;
+  /**
+   * Gives the method up to `size` jobs in one call, `handle(jobs, call)`: it returns nothing, an outcome for each job (a result, or an
+   * Error that fails the attempt), or a Map of outcomes by job or id; what it throws fails all. `concurrency` counts calls.
+   *
+   * @example @JobHandler('index', { bulk: { size: 100, waitMs: 50 } })
+   */
+  bulk?: BulkOptions;
   /**
    * Runs the jobs in threads, so that work for the processor leaves the event loop and the heartbeats alone: a file, as a
    * file URL or an absolute path, whose default export is the handler, a function of a ThreadJob. The class is then
@@ -79,12 +88,24 @@ export interface HandlerRecord {
   definition?: JobDefinition;
   /** Where more options come from. */
   source?: JobHandlerOptionsSource;
+  /** Set where it handles the final failures of the jobs of that name, and not the jobs. */
+  failures?: true;
 }
 
 /** Decorates a class or a method that takes the payload of a definition and returns its result. */
 export interface TypedHandlerDecorator<Definition extends JobDefinition> {
   (target: new (...args: never[]) => { handle: TypedHandlerFunction<Definition> }): void;
   <Method extends TypedHandlerFunction<Definition>>(
+    target: object,
+    name: string | symbol,
+    descriptor: TypedPropertyDescriptor<Method>,
+  ): void;
+}
+
+/** The same of a bulk handler, which takes several jobs. */
+export interface TypedBulkDecorator<Definition extends JobDefinition> {
+  (target: new (...args: never[]) => { handle: TypedBulkFunction<Definition> }): void;
+  <Method extends TypedBulkFunction<Definition>>(
     target: object,
     name: string | symbol,
     descriptor: TypedPropertyDescriptor<Method>,
@@ -123,6 +144,10 @@ export function JobHandler(
 ): ClassDecorator;
 export function JobHandler<Definition extends JobDefinition>(
   definition: Definition,
+  options: DecoratorOptions & Required<Pick<JobHandlerOptions, 'bulk'>>,
+): TypedBulkDecorator<Definition>;
+export function JobHandler<Definition extends JobDefinition>(
+  definition: Definition,
   options?: DecoratorOptions,
 ): TypedHandlerDecorator<Definition>;
 export function JobHandler(name: string, options?: DecoratorOptions): ClassDecorator & MethodDecorator;
@@ -139,9 +164,14 @@ export function JobHandler(job: string | JobDefinition, given: DecoratorOptions 
       );
     }
     declareQueueOf(record);
-    const records = (Reflect.getOwnMetadata(HANDLER_METADATA, place) as HandlerRecord[] | undefined) ?? [];
-    Reflect.defineMetadata(HANDLER_METADATA, [record, ...records], place);
+    recordHandler(place, record);
   };
+}
+
+/** Records that a class or a method is a handler. */
+export function recordHandler(place: object, record: HandlerRecord): void {
+  const records = (Reflect.getOwnMetadata(HANDLER_METADATA, place) as HandlerRecord[] | undefined) ?? [];
+  Reflect.defineMetadata(HANDLER_METADATA, [record, ...records], place);
 }
 
 /** So that `app.get(getQueueToken(queue))` finds it. What is no name is for the boot to refuse. */

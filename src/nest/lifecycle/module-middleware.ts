@@ -25,10 +25,11 @@ export class ModuleMiddleware {
   }
 
   private later(type: Type<JobQueueMiddleware>): JobQueueMiddleware {
-    const { attempt, enqueue } = type.prototype as JobQueueMiddleware;
+    const { attempt, bulk, enqueue } = type.prototype as JobQueueMiddleware;
     const instance = () => this.instanceOf(type);
     return {
       ...(attempt && { attempt: async (job, next) => (await instance()).attempt!(job, next) }),
+      ...(bulk && { bulk: async (jobs, next) => (await instance()).bulk!(jobs, next) }),
       ...(enqueue && { enqueue: async (request, next) => (await instance()).enqueue!(request, next) }),
     };
   }

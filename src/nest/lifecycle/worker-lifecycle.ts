@@ -4,6 +4,7 @@ import { QueueLayoutError } from '../../queue/model/layout-error.js';
 import type { JobQueueLogger } from '../../queue/model/logger.js';
 import type { StuckJob } from '../../worker/attempt/stuck-watch.js';
 import { Worker } from '../../worker/worker.js';
+import { WorkerControls } from './worker-controls.js';
 import { currentJobMiddleware } from '../context/current-job.js';
 import { JobLines } from '../context/job-lines.js';
 import { maintenanceInWords, namesBeside } from './boot-lines.js';
@@ -37,7 +38,8 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   private removeJobLines: (() => void) | undefined;
   private audited = false;
   private starting: Promise<void> | undefined;
-  private readonly paused = new Set<string | undefined>();
+  /** What was asked of the workers of this process. */
+  readonly controls = new WorkerControls(() => this.workers);
 
   constructor(
     private readonly hooks: LifecycleOrder,
@@ -229,6 +231,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       concurrency: this.queues.concurrencyOf(name),
       prefetch: this.queues.prefetchOf(name),
       handlers: this.handlers.handlersOf(name),
+      onFailed: this.handlers.failures.of(name),
       schedules: this.handlers.schedules.of(name),
     }));
     // The sweep is the scheduler's, which covers queues without handlers too.
@@ -246,7 +249,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     };
     const worker = new Worker(queues, options);
     made(worker);
-    this.paused.forEach((queue) => worker.pause(queue));
+    this.controls.apply(worker, names);
     await worker.start();
     const served = queues.map(
       ({ queue, concurrency: slots, handlers }) => `${queue.name} ×${slots}${namesBeside(queue.name, handlers)}`,
@@ -254,18 +257,9 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     this.logger.log(`Worker ${worker.id} serves ${served.join(', ')}`);
   }
 
-  /** Claims nothing more in this process, of one queue or of all; what runs goes on. */
-  pauseWorker(queue?: string): void {
-    this.paused.add(queue);
-    this.workers.forEach((worker) => worker.pause(queue));
-  }
-
-  resumeWorker(queue?: string): void {
-    if (queue === undefined) {
-      this.paused.clear();
-    }
-    this.paused.delete(queue);
-    this.workers.forEach((worker) => worker.resume(queue));
+  /** Sets how many jobs of a queue this process runs at once, from now on. @throws InvalidOptionError */
+  setConcurrency(queue: string, concurrency: number): void {
+    this.controls.setConcurrency(queue, concurrency, this.expected ? this.handlers.queueNames : []);
   }
 
   /** Stops the worker and the sweep for good, within `shutdownTimeoutMs`; the second call waits for the first. */

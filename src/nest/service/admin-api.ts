@@ -1,13 +1,20 @@
-import { clean } from '../../queue/operate/clean.js';
-import type { JobDefinition } from '../../queue/enqueue/define-job.js';
-import type { JobRecord } from '../../queue/model/job.js';
+import { clean, type CleanableStatus, type CleanOptions } from '../../queue/operate/clean.js';
+import { isJobDefinition, type JobDefinition, type PayloadFor } from '../../queue/enqueue/define-job.js';
+import type { JobRecord, JobStatus } from '../../queue/model/job.js';
+import { checkKnown } from '../../queue/model/validate-options.js';
 import type { History } from '../../queue/operate/history.js';
 import type { Groups } from '../../queue/operate/groups.js';
+import type { StatusCondition } from '../../queue/operate/status-condition.js';
 import type { Limits } from '../../queue/operate/limits.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { purge } from '../../queue/operate/purge.js';
+import type { Start } from '../../queue/operate/reschedule-options.js';
+import { takeQueue, type QueueChoice } from './queue-choice.js';
 
-/** What operators do through the service with the jobs of a name; each verb is that of JobQueue, within the service's time limit. */
+/**
+ * What operators do through the service with the jobs of a name; each verb is that of JobQueue, within the service's time limit.
+ * `job` is everywhere a definition, a job's name, or the name of the queue; the option `queue` names the queue as it does at an enqueue.
+ */
 export abstract class AdminApi {
   /**
    * Cancels a job: one that waits at once; a running one has its signal aborted (`requested`), at once in this process and
@@ -18,9 +25,11 @@ export abstract class AdminApi {
    */
   async cancel(
     job: string | JobDefinition,
-    ...[id, options]: Parameters<JobQueue['cancel']>
+    id: string,
+    options: StatusCondition & QueueChoice = {},
   ): ReturnType<JobQueue['cancel']> {
-    return this.ask(job, (queue) => queue.cancel(id, options));
+    const { queue: name, rest } = takeQueue('cancel', options);
+    return this.ask(job, (queue) => queue.cancel(id, rest), name);
   }
 
   /**
@@ -31,13 +40,15 @@ export abstract class AdminApi {
    */
   async remove(
     job: string | JobDefinition,
-    ...[id, options]: Parameters<JobQueue['remove']>
+    id: string,
+    options: StatusCondition & QueueChoice = {},
   ): ReturnType<JobQueue['remove']> {
-    return this.ask(job, (queue) => queue.remove(id, options));
+    const { queue: name, rest } = takeQueue('remove', options);
+    return this.ask(job, (queue) => queue.remove(id, rest), name);
   }
 
   /**
-   * Gives a waiting job a new start. `{ delayMs: 0 }` promotes it now.
+   * Gives a waiting job a new start: `{ delayMs }` from now, or `{ runAt }`.
    *
    * @param job its definition, its name, or the name of its queue
    * @throws InvalidOptionError, also for a start by which the job would have expired; nothing is changed
@@ -45,9 +56,77 @@ export abstract class AdminApi {
    */
   async reschedule(
     job: string | JobDefinition,
-    ...[id, start]: Parameters<JobQueue['reschedule']>
+    id: string,
+    start: Start,
+    options: QueueChoice = {},
   ): ReturnType<JobQueue['reschedule']> {
-    return this.ask(job, (queue) => queue.reschedule(id, start));
+    return this.ask(job, (queue) => queue.reschedule(id, start), onlyQueue('reschedule', options));
+  }
+
+  /**
+   * Starts a scheduled job now, as if its time had come; see JobQueue.promote.
+   *
+   * @example await jobs.promote('remind', id); // 'pending', 'refused' or 'missing'
+   */
+  async promote(
+    job: string | JobDefinition,
+    id: string,
+    options: QueueChoice = {},
+  ): ReturnType<JobQueue['promote']> {
+    return this.ask(job, (queue) => queue.promote(id), onlyQueue('promote', options));
+  }
+
+  /**
+   * Gives a job that waits another payload; see JobQueue.update. It is checked by the definition, where one is given or the
+   * handler in this process is bound by one.
+   *
+   * @throws InvalidPayloadError with the path of the fault: nothing was changed
+   * @example await jobs.update(SendEmail, id, { to: 'ada@example.com' });
+   */
+  async update<Job extends string | JobDefinition>(
+    job: Job,
+    id: string,
+    payload: PayloadFor<Job>,
+    options: QueueChoice = {},
+  ): ReturnType<JobQueue['update']> {
+    const queueName = onlyQueue('update', options);
+    return this.ask(
+      job,
+      async (queue) => {
+        const name = (await queue.get(id))?.name;
+        const definition = isJobDefinition(job) ? job : name && this.definitionOf(queue.name, name);
+        return definition ? queue.update(definition, id, payload as never) : queue.update(id, payload);
+      },
+      queueName,
+    );
+  }
+
+  /**
+   * Gives a job that waits another priority, 0 to 1,000; see JobQueue.setPriority.
+   *
+   * @throws InvalidOptionError
+   * @example await jobs.setPriority('newsletter', id, 100);
+   */
+  async setPriority(
+    job: string | JobDefinition,
+    id: string,
+    priority: number,
+    options: QueueChoice = {},
+  ): ReturnType<JobQueue['setPriority']> {
+    return this.ask(job, (queue) => queue.setPriority(id, priority), onlyQueue('setPriority', options));
+  }
+
+  /**
+   * Runs a job again that completed or was cancelled; see JobQueue.runAgain.
+   *
+   * @example await jobs.runAgain('report', id); // 'pending', 'refused' or 'missing'
+   */
+  async runAgain(
+    job: string | JobDefinition,
+    id: string,
+    options: QueueChoice = {},
+  ): ReturnType<JobQueue['runAgain']> {
+    return this.ask(job, (queue) => queue.runAgain(id), onlyQueue('runAgain', options));
   }
 
   /**
@@ -59,9 +138,11 @@ export abstract class AdminApi {
    */
   async list(
     job: string | JobDefinition,
-    ...[status, options]: Parameters<JobQueue['list']>
+    status: JobStatus,
+    options: Parameters<JobQueue['list']>[1] & QueueChoice = {},
   ): Promise<JobRecord[]> {
-    return this.ask(job, (queue) => queue.list(status, options));
+    const { queue: name, rest } = takeQueue('list', options);
+    return this.ask(job, (queue) => queue.list(status, rest), name);
   }
 
   /**
@@ -70,9 +151,14 @@ export abstract class AdminApi {
    * @param job a definition, a job's name, or the name of the queue; it cleans the whole queue
    * @returns how many were deleted
    */
-  async clean(job: string | JobDefinition, ...[status, options]: Parameters<JobQueue['clean']>): Promise<number> {
-    const target = this.target(job, undefined);
-    return clean(target, status, options, (question) => this.askQueue(target, question));
+  async clean(
+    job: string | JobDefinition,
+    status: CleanableStatus,
+    options: CleanOptions & QueueChoice = {},
+  ): Promise<number> {
+    const { queue, rest } = takeQueue('clean', options);
+    const target = this.target(job, queue);
+    return clean(target, status, rest, (question) => this.askQueue(target, question));
   }
 
   /**
@@ -83,9 +169,10 @@ export abstract class AdminApi {
    * @returns how many were deleted
    * @throws InvalidOptionError
    */
-  async purge(job: string | JobDefinition, ...[options]: Parameters<JobQueue['purge']>): Promise<number> {
-    const target = this.target(job, undefined);
-    return purge(target, options, (question) => this.askQueue(target, question));
+  async purge(job: string | JobDefinition, options: { confirm: string } & QueueChoice): Promise<number> {
+    const { queue, rest } = takeQueue('purge', options);
+    const target = this.target(job, queue);
+    return purge(target, rest, (question) => this.askQueue(target, question));
   }
 
   /**
@@ -95,19 +182,20 @@ export abstract class AdminApi {
    */
   async listBatches(
     job: string | JobDefinition,
-    ...[options]: Parameters<JobQueue['listBatches']>
+    options: NonNullable<Parameters<JobQueue['listBatches']>[0]> & QueueChoice = {},
   ): ReturnType<JobQueue['listBatches']> {
-    return this.ask(job, (queue) => queue.listBatches(options));
+    const { queue: name, rest } = takeQueue('listBatches', options);
+    return this.ask(job, (queue) => queue.listBatches(rest), name);
   }
 
   /** Pauses a queue for the whole fleet: it takes jobs in and hands none out. False when it was paused already. */
-  async pause(job: string | JobDefinition): Promise<boolean> {
-    return this.ask(job, (queue) => queue.pause());
+  async pause(job: string | JobDefinition, options: QueueChoice = {}): Promise<boolean> {
+    return this.ask(job, (queue) => queue.pause(), onlyQueue('pause', options));
   }
 
   /** Ends the pause of a queue. False when it was not paused. */
-  async resume(job: string | JobDefinition): Promise<boolean> {
-    return this.ask(job, (queue) => queue.resume());
+  async resume(job: string | JobDefinition, options: QueueChoice = {}): Promise<boolean> {
+    return this.ask(job, (queue) => queue.resume(), onlyQueue('resume', options));
   }
 
   /**
@@ -116,8 +204,8 @@ export abstract class AdminApi {
    * @param job a definition, a job's name, or the name of the queue
    * @example await jobs.limits('api').set({ rateLimit: { limit: 10, periodMs: 1_000 } });
    */
-  limits(job: string | JobDefinition): Limits {
-    return this.target(job, undefined).limits;
+  limits(job: string | JobDefinition, options: QueueChoice = {}): Limits {
+    return this.target(job, onlyQueue('limits', options)).limits;
   }
 
   /**
@@ -142,6 +230,9 @@ export abstract class AdminApi {
 
   protected abstract target(job: string | JobDefinition, queue: string | undefined): JobQueue;
 
+  /** The definition that the handler of a name in this process is bound by. */
+  protected abstract definitionOf(queue: string, name: string): JobDefinition | undefined;
+
   protected abstract askQueue<Answer>(
     queue: JobQueue,
     question: (queue: JobQueue) => Promise<Answer>,
@@ -151,8 +242,15 @@ export abstract class AdminApi {
   protected ask<Answer>(
     job: string | JobDefinition,
     question: (queue: JobQueue) => Promise<Answer>,
+    queue: string | undefined,
     waitMs = 0,
   ): Promise<Answer> {
-    return this.askQueue(this.target(job, undefined), question, waitMs);
+    return this.askQueue(this.target(job, queue), question, waitMs);
   }
+}
+
+/** The queue, where a call takes no other option. @throws InvalidOptionError */
+export function onlyQueue(subject: string, options: QueueChoice): string | undefined {
+  checkKnown(subject, options, ['queue']);
+  return options.queue;
 }

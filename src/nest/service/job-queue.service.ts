@@ -12,26 +12,23 @@ import {
 } from '../../queue/enqueue/define-job.js';
 import type { JobRecord, QueueStats } from '../../queue/model/job.js';
 import { DeadLetters } from '../../queue/dead-letters/dead-letters.js';
-import type { DoctorReport } from '../../queue/model/doctor-report.js';
+import type { DoctorOptions, DoctorReport } from '../../queue/model/doctor-report.js';
 import { checkResultOptions, type JobHandle, type ResultOptions } from '../../queue/results/job-handle.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { checkQueueName, checkText, show } from '../../queue/model/names.js';
-import type { EnqueueOptions } from '../../queue/enqueue/encode-job.js';
+import { checkText, show } from '../../queue/model/names.js';
 import type { InputOf, OutputOf, StandardSchema } from '../../queue/model/standard-schema.js';
 import { typedSource } from '../../queue/enqueue/encode-typed-job.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { JobEvents } from './job-events.js';
 import { JobSchedules } from './job-schedules.js';
 import { batchHome, type JobBatchOptions } from './batch-home.js';
-import { AdminApi } from './admin-api.js';
+import { onlyQueue } from './admin-api.js';
+import { WorkerApi } from './worker-api.js';
+import { optionsFor, type EnqueueJobOptions, type JobOfAnyName } from './enqueue-job-options.js';
+import { enqueueMixed } from './enqueue-mixed.js';
+import { takeQueue, type QueueChoice } from './queue-choice.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
 import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
-
-/** Options of one enqueue through the service. */
-export interface EnqueueJobOptions extends Omit<EnqueueOptions, 'name'> {
-  /** Which queue it goes to. Default: the definition's, that of the handler in this process, the one named as the job. */
-  queue?: string;
-}
 
 /**
  * Enqueues jobs and reads, cancels and counts them, by the definition or the name of the job: its queue is that of the
@@ -44,7 +41,7 @@ export interface EnqueueJobOptions extends Omit<EnqueueOptions, 'name'> {
  * const { messageId } = await job.result({ timeoutMs: 10_000 });
  */
 @Injectable()
-export class JobQueueService extends AdminApi {
+export class JobQueueService extends WorkerApi {
   /** What happens to jobs in the whole fleet: an Observable, and for `for await`. */
   readonly events: JobEvents;
   /** The recurring jobs. */
@@ -57,7 +54,7 @@ export class JobQueueService extends AdminApi {
   constructor(
     private readonly queues: QueueRegistry,
     private readonly handlers: HandlerRegistry,
-    private readonly lifecycle: WorkerLifecycle,
+    protected readonly lifecycle: WorkerLifecycle,
   ) {
     super();
     this.events = new JobEvents(queues, queues.redis.connection.logger);
@@ -102,11 +99,23 @@ export class JobQueueService extends AdminApi {
     jobs: readonly ({ payload: PayloadFor<Job> } & Omit<EnqueueJobOptions, 'queue'>)[],
     options?: Pick<EnqueueJobOptions, 'queue'>,
   ): Promise<JobHandle<ResultFor<Job, Result>>[]>;
+  /**
+   * Adds many jobs of several names and queues. All are checked before the first is sent; then each queue gets its own, at
+   * most 500 in one atomic step.
+   *
+   * @example await jobs.enqueueMany([{ job: 'email', payload: { to } }, { job: SendSms, payload: { number }, delayMs: 1_000 }]);
+   */
+  async enqueueMany<Jobs extends readonly (string | JobDefinition)[]>(jobs: {
+    readonly [Index in keyof Jobs]: { job: Jobs[Index]; payload: PayloadFor<Jobs[Index]> } & EnqueueJobOptions;
+  }): Promise<{ -readonly [Index in keyof Jobs]: JobHandle<ResultFor<Jobs[Index], unknown>> }>;
   async enqueueMany(
-    job: string | JobDefinition,
-    jobs: readonly ({ payload: unknown } & Omit<EnqueueJobOptions, 'queue'>)[],
+    job: string | JobDefinition | readonly JobOfAnyName[],
+    jobs: readonly ({ payload: unknown } & Omit<EnqueueJobOptions, 'queue'>)[] = [],
     options: Pick<EnqueueJobOptions, 'queue'> = {},
   ): Promise<JobHandle[]> {
+    if (typeof job !== 'string' && !isJobDefinition(job)) {
+      return this.enqueueMixed(job);
+    }
     checkKnown('enqueueMany', options, ['queue']);
     const target = this.target(job, options.queue);
     return typeof job === 'string'
@@ -117,6 +126,16 @@ export class JobQueueService extends AdminApi {
           })),
         )
       : target.enqueueMany(job, jobs);
+  }
+
+  private enqueueMixed(jobs: readonly JobOfAnyName[]): Promise<JobHandle[]> {
+    const mixed = checkJobs(jobs).map(({ job, payload, queue, ...rest }, i) => {
+      const target = this.target(job, queue);
+      return typeof job === 'string'
+        ? { target, definition: undefined, payload, options: optionsFor(target, job, rest, `enqueueMany[${i}]`) }
+        : { target, definition: job, payload, options: rest };
+    });
+    return enqueueMixed(mixed);
   }
 
   /**
@@ -166,10 +185,15 @@ export class JobQueueService extends AdminApi {
   get<Payload extends StandardSchema, Result extends StandardSchema>(
     job: JobDefinition<Payload, Result>,
     id: string,
+    options?: QueueChoice,
   ): Promise<JobRecord<InputOf<Payload>, InputOf<Result>> | null>;
-  get<Payload = unknown, Result = unknown>(job: string, id: string): Promise<JobRecord<Payload, Result> | null>;
-  async get(job: string | JobDefinition, id: string): Promise<JobRecord | null> {
-    return this.ask(job, (queue) => queue.get(id));
+  get<Payload = unknown, Result = unknown>(
+    job: string,
+    id: string,
+    options?: QueueChoice,
+  ): Promise<JobRecord<Payload, Result> | null>;
+  async get(job: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<JobRecord | null> {
+    return this.ask(job, (queue) => queue.get(id), onlyQueue('get', options));
   }
 
   /**
@@ -183,13 +207,18 @@ export class JobQueueService extends AdminApi {
   result<Payload extends StandardSchema, Result extends StandardSchema>(
     job: JobDefinition<Payload, Result>,
     id: string,
-    options?: ResultOptions,
+    options?: ResultOptions & QueueChoice,
   ): Promise<OutputOf<Result>>;
-  result<Result = unknown>(job: string, id: string, options?: ResultOptions): Promise<Result>;
-  async result(job: string | JobDefinition, id: string, options?: ResultOptions): Promise<unknown> {
-    const { timeoutMs, signal } = checkResultOptions(options);
+  result<Result = unknown>(job: string, id: string, options?: ResultOptions & QueueChoice): Promise<Result>;
+  async result(
+    job: string | JobDefinition,
+    id: string,
+    options: ResultOptions & QueueChoice = {},
+  ): Promise<unknown> {
+    const { queue: name, rest } = takeQueue('result', options);
+    const { timeoutMs, signal } = checkResultOptions(rest);
     const read = (queue: JobQueue) => (typeof job === 'string' ? queue : typedSource(queue, job));
-    return this.ask(job, (queue) => read(queue).result(id, { timeoutMs, signal }), timeoutMs);
+    return this.ask(job, (queue) => read(queue).result(id, { timeoutMs, signal }), name, timeoutMs);
   }
 
   /**
@@ -199,9 +228,8 @@ export class JobQueueService extends AdminApi {
    * @param job a definition, a job's name, or the name of the queue; `options.queue` goes before them. It shows all of it
    * @example await jobs.deadLetters('email').redriveAll({ filter: { error: 'ECONNREFUSED' } });
    */
-  deadLetters(job: string | JobDefinition, options: Pick<EnqueueJobOptions, 'queue'> = {}): DeadLetters {
-    checkKnown('deadLetters', options, ['queue']);
-    const target = this.target(job, options.queue);
+  deadLetters(job: string | JobDefinition, options: QueueChoice = {}): DeadLetters {
+    const target = this.target(job, onlyQueue('deadLetters', options));
     return new DeadLetters(target, {
       ask: (question) => this.askQueue(target, question),
       definitionOf: (name) =>
@@ -215,16 +243,20 @@ export class JobQueueService extends AdminApi {
    * @param name the job's or the queue's
    * @example const { counts, findings } = await jobs.doctor('email', { mend: true });
    */
-  doctor(name: string, ...[options]: Parameters<JobQueue['doctor']>): Promise<DoctorReport> {
-    return this.target(name, undefined).doctor(options);
+  async doctor(name: string, options: DoctorOptions & QueueChoice = {}): Promise<DoctorReport> {
+    const { queue, rest } = takeQueue('doctor', options);
+    return this.target(name, queue).doctor(rest);
   }
 
   /** Depths, ages and counters: of one queue, or of all that this process knows, by name. */
-  stats(job: string | JobDefinition): Promise<QueueStats>;
+  stats(job: string | JobDefinition, options?: QueueChoice): Promise<QueueStats>;
   stats(): Promise<Record<string, QueueStats>>;
-  async stats(job?: string | JobDefinition): Promise<QueueStats | Record<string, QueueStats>> {
+  async stats(
+    job?: string | JobDefinition,
+    options: QueueChoice = {},
+  ): Promise<QueueStats | Record<string, QueueStats>> {
     if (job !== undefined) {
-      return this.ask(job, (queue) => queue.stats());
+      return this.ask(job, (queue) => queue.stats(), onlyQueue('stats', options));
     }
     const names = this.queues.all.map((queue) => queue.name);
     const stats = await Promise.all(names.map((each) => this.askQueue(this.queue(each), (queue) => queue.stats())));
@@ -236,26 +268,6 @@ export class JobQueueService extends AdminApi {
     return this.queues.all.map((queue) => queue.name);
   }
 
-  /** Lets this process claim nothing more, from one queue or from all; what runs goes on, other processes too. */
-  pauseWorker(queue?: string): void {
-    checkGivenQueue(queue);
-    this.lifecycle.pauseWorker(queue);
-  }
-
-  /** Lets this process claim again. */
-  resumeWorker(queue?: string): void {
-    checkGivenQueue(queue);
-    this.lifecycle.resumeWorker(queue);
-  }
-
-  /**
-   * Stops this process's worker for good: nothing more is claimed, running handlers have `shutdownTimeoutMs`, what is
-   * unfinished then is given back. Enqueueing goes on. `app.close()` does it by itself, before anything else closes.
-   */
-  drain(): Promise<void> {
-    return this.lifecycle.drain();
-  }
-
   protected target(job: string | JobDefinition, queue: string | undefined): JobQueue {
     if (typeof job !== 'string' && !isJobDefinition(job)) {
       throw new InvalidOptionError('job', "a job's name or a definition of defineJob", show(job));
@@ -265,6 +277,10 @@ export class JobQueueService extends AdminApi {
     return this.queue(given === undefined ? this.handlers.queueOf(name) : given);
   }
 
+  protected definitionOf(queue: string, name: string): JobDefinition | undefined {
+    return this.handlers.definitionOf(queue, name);
+  }
+
   protected askQueue<Answer>(
     queue: JobQueue,
     question: (queue: JobQueue) => Promise<Answer>,
@@ -272,29 +288,4 @@ export class JobQueueService extends AdminApi {
   ): Promise<Answer> {
     return this.queues.redis.answer(queue.options.enqueueTimeoutMs, waitMs, () => question(queue));
   }
-}
-
-function checkGivenQueue(queue: string | undefined): void {
-  if (queue !== undefined) {
-    checkQueueName(queue);
-  }
-}
-
-/**
- * Undefined where nothing is asked for: such a job skips all checks of options.
- *
- * @param subject how errors name the job
- * @throws InvalidOptionError for a second name, which a caller without types may give
- */
-function optionsFor(
-  queue: JobQueue,
-  name: string,
-  options: Omit<EnqueueOptions, 'name'>,
-  subject: string,
-): EnqueueOptions | undefined {
-  if ('name' in options) {
-    const hint = "The job's name is the first argument.";
-    throw new InvalidOptionError(`${subject}.name`, 'a known option', show('name'), hint);
-  }
-  return queue.name !== name ? { ...options, name } : Object.keys(options).length > 0 ? options : undefined;
 }

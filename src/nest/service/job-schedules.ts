@@ -6,6 +6,7 @@ import { show } from '../../queue/model/names.js';
 import type { Recurrence } from '../../queue/model/schedule.js';
 import type { ScheduleOptions } from '../../queue/schedules/schedule.js';
 import type { ScheduleRecord } from '../../queue/model/schedule.js';
+import { takeQueue, type QueueChoice } from './queue-choice.js';
 
 /** Options of an upsert through the service. */
 export interface UpsertScheduleOptions extends Omit<ScheduleOptions, 'name' | 'definition'> {
@@ -66,33 +67,40 @@ export class JobSchedules {
    * each the next due first, those at rest last.
    *
    * @param options.limit at most 1,000. Default 50
+   * @param options.queue the queue, where the name does not say it
    * @throws InvalidOptionError
    * @example const next = await jobs.schedules.list('report', { offset: 50, limit: 50 });
    */
   async list(
     name?: string | JobDefinition,
-    options?: { offset?: number; limit?: number },
+    options: { offset?: number; limit?: number } & QueueChoice = {},
   ): Promise<ScheduleRecord[]> {
-    const queues = name === undefined ? this.access.all() : [this.access.target(name, undefined)];
+    const { queue: given, rest } = takeQueue('schedules.list', options);
+    const all = name === undefined && given === undefined;
+    const queues = all ? this.access.all() : [this.access.target(name ?? given!, given)];
     const lists = await Promise.all(
-      queues.map((each) => this.access.ask(each, (queue) => queue.schedules.list(options))),
+      queues.map((each) => this.access.ask(each, (queue) => queue.schedules.list(rest))),
     );
     return lists.flat();
   }
 
   /** A schedule as it is now; null when there is none of that id. */
-  async get(name: string | JobDefinition, id: string): Promise<ScheduleRecord | null> {
-    return this.ask(name, (queue) => queue.schedules.get(id));
+  async get(name: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<ScheduleRecord | null> {
+    return this.ask(name, options, (queue) => queue.schedules.get(id));
   }
 
   /** Stops its ticks for the whole fleet until it is resumed, also across deploys. What is missed so is not made up. */
-  async pause(name: string | JobDefinition, id: string): Promise<'paused' | 'missing'> {
-    return this.ask(name, (queue) => queue.schedules.pause(id));
+  async pause(name: string | JobDefinition, id: string, options: QueueChoice = {}): Promise<'paused' | 'missing'> {
+    return this.ask(name, options, (queue) => queue.schedules.pause(id));
   }
 
   /** Ends a pause: it goes on with the next time of its recurrence. */
-  async resume(name: string | JobDefinition, id: string): Promise<'resumed' | 'missing'> {
-    return this.ask(name, (queue) => queue.schedules.resume(id));
+  async resume(
+    name: string | JobDefinition,
+    id: string,
+    options: QueueChoice = {},
+  ): Promise<'resumed' | 'missing'> {
+    return this.ask(name, options, (queue) => queue.schedules.resume(id));
   }
 
   /**
@@ -100,8 +108,12 @@ export class JobSchedules {
    *
    * @throws InvalidOptionError where a decorator declares it: it would come back
    */
-  async remove(name: string | JobDefinition, id: string): Promise<'removed' | 'missing'> {
-    return this.ask(name, (queue) => queue.schedules.remove(id));
+  async remove(
+    name: string | JobDefinition,
+    id: string,
+    options: QueueChoice = {},
+  ): Promise<'removed' | 'missing'> {
+    return this.ask(name, options, (queue) => queue.schedules.remove(id));
   }
 
   /**
@@ -109,14 +121,19 @@ export class JobSchedules {
    *
    * @throws ScheduleNotFoundError
    */
-  async runNow<Result = unknown>(name: string | JobDefinition, id: string): Promise<JobHandle<Result>> {
-    return this.ask(name, (queue) => queue.schedules.runNow<Result>(id));
+  async runNow<Result = unknown>(
+    name: string | JobDefinition,
+    id: string,
+    options: QueueChoice = {},
+  ): Promise<JobHandle<Result>> {
+    return this.ask(name, options, (queue) => queue.schedules.runNow<Result>(id));
   }
 
   private ask<Answer>(
     name: string | JobDefinition,
+    options: QueueChoice,
     question: (queue: JobQueue) => Promise<Answer>,
   ): Promise<Answer> {
-    return this.access.ask(this.access.target(name, undefined), question);
+    return this.access.ask(this.access.target(name, takeQueue('schedules', options).queue), question);
   }
 }

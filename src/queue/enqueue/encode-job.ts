@@ -53,6 +53,8 @@ export interface EnqueueOptions extends JobRules {
    * them as `job.metadata`.
    */
   metadata?: JobMetadata;
+  /** Whether the job goes to the front of the line, before those that wait; its retries go to the back. Not with `priority`. Default false. */
+  lifo?: boolean;
   /** How much of the queue's `rateLimit` the job takes; at most its burst counts. Default 1. */
   cost?: number;
   /**
@@ -127,6 +129,7 @@ const enqueueOptionsSchema = z.strictObject(
     after: optional(afterSchema),
     batch: z.string().optional(),
     group: groupName.optional(),
+    lifo: optional(z.boolean({ error: 'expected true or false' })),
   },
   { error: 'expected an object of enqueue options' },
 );
@@ -162,6 +165,7 @@ export function encodeJob(
       `both (${checked.delayMs}, ${show(String(checked.runAt))})`,
     );
   }
+  refuseBesideLifo(place, checked);
   refuseExpiryBeforeStart(place, checked);
   refuseBesideAfter(place, checked);
   const job: EncodedJob = { id: id ?? randomId(), name, payload: json, options: encodeOptions(checked) };
@@ -181,6 +185,14 @@ export function encodeJob(
 /** How errors name the payload of a job; see encodeJob. */
 export function payloadSubject(subject: string | undefined): string {
   return subject === undefined ? 'payload' : `${subject}.payload`;
+}
+
+/** Each of these has an order of its own. */
+function refuseBesideLifo(subject: string, options: EnqueueOptions): void {
+  const other = options.lifo && (['priority', 'group', 'after'] as const).find((option) => options[option]);
+  if (other) {
+    throw new InvalidOptionError(`${subject}.lifo`, `lifo or ${other}`, 'both');
+  }
 }
 
 /** Of `delayMs`, which no clock decides; that of `runAt` is for the server to say. */
@@ -222,6 +234,7 @@ function encodeOptions(options: EnqueueOptions): string {
     batch: options.batch,
     after: options.after?.length ? [...new Set(options.after)] : undefined,
     request: options.id === undefined ? undefined : randomId(),
+    lifo: options.lifo || undefined,
     worker: encodeWorkerOptions(options),
   });
   return asked === '{}' ? '' : asked;

@@ -50,10 +50,14 @@ export function checkMiddleware<Middleware extends object>(
     throw new InvalidOptionError(subject, 'a list of middleware', show(middleware));
   }
   middleware?.forEach((each, i) => {
-    const { attempt, enqueue } = (each ?? {}) as { attempt?: unknown; enqueue?: unknown };
-    const methods = [attempt, enqueue].filter((method) => method !== undefined);
+    const { attempt, bulk, enqueue } = (each ?? {}) as Partial<Record<'attempt' | 'bulk' | 'enqueue', unknown>>;
+    const methods = [attempt, bulk, enqueue].filter((method) => method !== undefined);
     if (methods.length === 0 || methods.some((method) => typeof method !== 'function')) {
-      throw new InvalidOptionError(`${subject}[${i}]`, 'an object with a method attempt or enqueue', show(each));
+      throw new InvalidOptionError(
+        `${subject}[${i}]`,
+        'an object with a method attempt, bulk or enqueue',
+        show(each),
+      );
     }
   });
   return middleware ?? [];

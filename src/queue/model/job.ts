@@ -50,6 +50,8 @@ export interface ClaimedJob<Payload = unknown> {
   readonly ahead: boolean;
   /** Whether the job may expire before it begins: where it waited in the worker, Redis is asked first. @internal */
   readonly expires: boolean;
+  /** What an earlier attempt left; undefined where none did. */
+  readonly checkpoint?: unknown;
 }
 
 /** What a settle needs to know of a claim. */
@@ -132,6 +134,8 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   /** The last 20 attempts that did not complete, oldest first, then the one that did. */
   attemptLog: AttemptRecord[];
   progress?: unknown;
+  /** What `job.checkpoint` stored last, for the next attempt. */
+  checkpoint?: unknown;
   log: LogLine[];
   /** What a list with `mostBytes` left out, with its length in bytes. */
   leftOut?: Partial<Record<'payload' | 'result' | 'progress' | 'log', number>>;

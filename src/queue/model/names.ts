@@ -6,6 +6,9 @@ export const SCHEDULE_PREFIX = '@schedule:';
 /** What the ids of the follow-ups of batches begin with, and none that an enqueue names. */
 export const BATCH_PREFIX = '@batch:';
 
+/** What the names of the jobs that tell of dead letters begin with, followed by the name of those that failed. */
+export const FAILURE_PREFIX = '@failed:';
+
 const ID = /^[\w.:@-]{1,128}$/;
 const QUEUE_NAME = /^[\w.:@/-]{1,128}$/;
 
@@ -46,6 +49,13 @@ export function checkJobId(id: unknown, subject = 'job id'): asserts id is strin
 export function checkJobName(name: unknown, subject = 'job name'): asserts name is string {
   if (typeof name !== 'string' || name.length === 0 || name.length > 256 || /\p{Surrogate}/u.test(name)) {
     throw new InvalidOptionError(subject, 'text of 1 to 256 characters', show(name));
+  }
+  if (name.startsWith(FAILURE_PREFIX)) {
+    throw new InvalidOptionError(
+      subject,
+      `one that does not begin with ${FAILURE_PREFIX}, the names of the jobs that tell of dead letters`,
+      show(name),
+    );
   }
 }
 

@@ -66,7 +66,8 @@ type ClaimRest = [
   options: string | null,
   verdict: string,
   held: unknown,
-  fence?: number | string,
+  fence?: number | string | null,
+  checkpoint?: string,
 ];
 const FIRST_ATTEMPT: ClaimRest = [1, null, '', null];
 
@@ -110,6 +111,7 @@ export function decodeClaim(
       alone: verdict === 'alone',
       ahead: held !== null && verdict !== 'alone',
       expires: verdict === 'expires',
+      checkpoint: rest[5] === undefined ? undefined : parseJson(rest[5]).value,
     });
     const refusal = verdict ? refusalOf(verdict) : undefined;
     const error = refusal ?? brokenness(payload, workerOptions, storedOptions);
@@ -211,6 +213,9 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
   }
   if (hash.progress !== undefined) {
     record.progress = parseJson(hash.progress).value;
+  }
+  if (hash.checkpoint !== undefined) {
+    record.checkpoint = parseJson(hash.checkpoint).value;
   }
   return Object.assign(record, {
     ...numberField('maxAttempts', hash.max_attempts),

@@ -2,7 +2,6 @@ import { BatchCalls } from './batch-calls.js';
 import { DeadLetterCalls } from './dead-letter-calls.js';
 import { HistoryCalls } from './history-calls.js';
 import { decodeJob, decodeJobHash, decodeJobs } from './decode-job.js';
-import { FleetCalls } from './fleet-calls.js';
 import { decodeReclaimed } from './decode-reclaimed.js';
 import { decodeStats } from './decode-stats.js';
 import { EVICTED_TTL_MS, UNDECLARED_AGE_MS, WORKER_FORGOTTEN_MS, WORKER_SEEN_MS } from './job-calls.js';
@@ -14,19 +13,20 @@ import type {
   ReleaseOutcome,
   StoreCalls,
 } from '../store/store-calls.js';
-import type { ClaimedJob, ClaimRef, JobRecord, JobStatus, QueueStats } from '../model/job.js';
+import type { ClaimedJob, JobRecord, JobStatus, QueueStats } from '../model/job.js';
 import type { QueueKeys } from './queue-keys.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import type { CommandCall, ScriptArgument, ScriptCall } from '../redis/script-runner.js';
 import { call } from './script-call.js';
 import { GroupCalls } from './group-calls.js';
 import { ScheduleCalls } from './schedule-calls.js';
+import { SingleJobCalls } from './single-job-calls.js';
 
 /**
  * One method per script of `lua/`: builds its call and says what the reply means. Nothing else knows the order of
  * KEYS and ARGV or the shape of a reply; what each script does is said in its header.
  */
-export class QueueCalls extends FleetCalls implements StoreCalls {
+export class QueueCalls extends SingleJobCalls implements StoreCalls {
   readonly deadLetters: DeadLetterCalls;
   readonly schedules: ScheduleCalls;
   readonly batches: BatchCalls;
@@ -203,10 +203,6 @@ export class QueueCalls extends FleetCalls implements StoreCalls {
     );
   }
 
-  remove(id: string, ifStatus: JobStatus | '' = ''): ScriptCall<'removed' | 'processing' | 'missing' | 'changed'> {
-    return call('jobRemove', this.keys.standard, [id, ifStatus], (reply) => reply as 'removed');
-  }
-
   /** @param payload JSON that takes the place of the stored one */
   redrive(ids: readonly string[], payload = ''): ScriptCall<number> {
     return call('deadLetterRedrive', this.keys.standard, [payload, ...ids], Number);
@@ -217,18 +213,6 @@ export class QueueCalls extends FleetCalls implements StoreCalls {
     return call('queueClean', this.keys.standard, [place, olderThanMs, limit, passed], (reply) => {
       const [deleted, next] = (reply as number[]).map(Number);
       return { deleted: deleted!, next: next === -1 ? undefined : next };
-    });
-  }
-
-  /** Answers in how many ms the start would be, and the expiry, where the job would have expired by then. */
-  reschedule(id: string, start: { delayMs: number } | { runAtMs: number }) {
-    const args = 'delayMs' in start ? [id, start.delayMs, ''] : [id, '', start.runAtMs];
-    return call('jobReschedule', this.keys.standard, args, (reply) => {
-      if (Array.isArray(reply)) {
-        const [startsInMs, expiresInMs] = (reply as number[]).map(Number);
-        return { startsInMs: startsInMs!, expiresInMs: expiresInMs! };
-      }
-      return reply as 'scheduled' | 'pending' | 'refused' | 'missing';
     });
   }
 
@@ -246,20 +230,5 @@ export class QueueCalls extends FleetCalls implements StoreCalls {
       const [deleted, more] = (reply as number[]).map(Number);
       return { deleted: deleted!, more: more === 1 };
     });
-  }
-
-  /** Answers whether the claim was current. */
-  progress({ id, token }: Pick<ClaimRef, 'id' | 'token'>, progress: string): ScriptCall<boolean> {
-    return call(
-      'jobProgress',
-      this.keys.standard,
-      [id, token, progress, this.options.events],
-      (reply) => Number(reply) === 1,
-    );
-  }
-
-  /** Answers whether the claim was current. */
-  log({ id, token }: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]): ScriptCall<boolean> {
-    return call('jobLog', this.keys.standard, [id, token, keep, ...lines], (reply) => Number(reply) === 1);
   }
 }

@@ -65,14 +65,19 @@ function encodeError(codec: JobCodec, error: StoredError): StoredError {
 
 /** A job that cannot be read is refused, and becomes a dead letter with the reason. */
 function decodeClaim(codec: JobCodec | undefined, answer: ClaimAnswer): ClaimAnswer {
-  if (!answer.jobs.some(({ payload }) => codecOf(payload) !== undefined)) {
+  if (
+    !answer.jobs.some(
+      ({ payload, checkpoint }) => codecOf(payload) !== undefined || codecOf(checkpoint) !== undefined,
+    )
+  ) {
     return answer;
   }
   const jobs: ClaimedJob[] = [];
   const refused: RefusedJob[] = [...answer.refused];
   for (const job of answer.jobs) {
     try {
-      jobs.push({ ...job, payload: decodeContent(codec, job.payload) });
+      const [payload, checkpoint] = [job.payload, job.checkpoint].map((content) => decodeContent(codec, content));
+      jobs.push({ ...job, payload, checkpoint });
     } catch (error) {
       const { id, token, fence } = job;
       const { name, message } = error as CodecError;
@@ -95,6 +100,9 @@ function decodeRecord(codec: JobCodec, job: JobRecord): JobRecord {
   }
   if (job.progress !== undefined) {
     decoded.progress = readable(codec, job.progress);
+  }
+  if (job.checkpoint !== undefined) {
+    decoded.checkpoint = readable(codec, job.checkpoint);
   }
   if (job.lastError !== undefined) {
     decoded.lastError = decodeError(codec, { name: 'Error', message: job.lastError }).message;

@@ -113,6 +113,10 @@ export type ReleaseOutcome = 'released' | 'failed' | 'cancelled' | 'lost';
 /** `changed`: the job is not in the status that was asked for, and nothing was done. */
 export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'missing' | 'changed';
 
+/** `refused`: the job is in no state for it. */
+export type UpdateAnswer = 'updated' | 'refused' | 'missing';
+export type RestartAnswer = 'pending' | 'refused' | 'missing';
+
 /** A job that a sweep took back, and what became of it. */
 export interface ReclaimedJob {
   id: string;
@@ -142,6 +146,8 @@ export interface JobVerbs {
   name(job: Pick<ClaimedJob, 'id' | 'token' | 'name'>): StoreCall<boolean>;
   /** Answers whether the claim was current. */
   progress(claim: Pick<ClaimRef, 'id' | 'token'>, progress: string): StoreCall<boolean>;
+  /** Stores what the next attempt finds. Answers whether the claim was current. */
+  checkpoint(claim: Pick<ClaimRef, 'id' | 'token'>, checkpoint: string): StoreCall<boolean>;
   /** Answers whether the claim was current. */
   log(claim: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]): StoreCall<boolean>;
 }
@@ -202,6 +208,13 @@ export interface AdminVerbs {
   ): StoreCall<'scheduled' | 'pending' | 'refused' | 'missing' | { startsInMs: number; expiresInMs: number }>;
   /** @param ifStatus does nothing to a job in another one */
   remove(id: string, ifStatus?: JobStatus): StoreCall<'removed' | 'processing' | 'missing' | 'changed'>;
+  /** Starts a scheduled job now. */
+  promoteJob(id: string): StoreCall<RestartAnswer>;
+  /** @param payload JSON; @param name what the job must be called; absent: anything */
+  update(id: string, payload: string, name?: string): StoreCall<UpdateAnswer>;
+  setPriority(id: string, priority: number): StoreCall<UpdateAnswer>;
+  /** @param request names this request, so that its repeat is known */
+  runAgain(id: string, request: string): StoreCall<RestartAnswer>;
   /** @param payload JSON that takes the place of the stored one */
   redrive(ids: readonly string[], payload?: string): StoreCall<number>;
   /** Answers how many were deleted, and how many the next call passes over; undefined when no more are old. */

@@ -12,6 +12,7 @@ export interface AskedOptions {
   unique_for?: 'pending' | 'unfinished' | number;
   unique_replace?: boolean;
   request?: string;
+  lifo?: boolean;
   worker?: string;
   batch?: string;
   after?: string[];

@@ -149,6 +149,7 @@ function entryOf(id: string, job: Hash, verdict: string, held: boolean): ReplyEn
     verdict,
     held ? true : null,
     Number(job.fence),
+    job.checkpoint,
   ];
   return [id, job.name ?? '', job.payload ?? null, Number(job.enqueued_at_ms ?? 0), rest];
 }

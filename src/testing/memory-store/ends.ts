@@ -1,4 +1,6 @@
 // How jobs end: as dead letters, or cancelled; and the histories that they leave.
+import { failureJobName } from '../../queue/model/failure-job.js';
+import { FAILURE_PREFIX } from '../../queue/model/names.js';
 import { EVICTED_TTL_MS } from '../../queue/scripts/job-calls.js';
 import type { Hash, MemoryQueue } from './memory-queue.js';
 
@@ -21,7 +23,38 @@ export function bury(queue: MemoryQueue, id: string, job: Hash, reason: string):
   freeUnique(queue, id, job);
   queue.count('failed');
   queue.emit(id, 'failed');
+  tellFailure(queue, id, job, reason);
   trimDeadLetters(queue);
+}
+
+/** Adds the job that tells of a dead letter, where a worker handles the failures of its name. */
+function tellFailure(
+  queue: MemoryQueue,
+  id: string,
+  { name, payload, attempts, fence }: Hash,
+  reason: string,
+): void {
+  if (name === undefined || !queue.handlerLimits.has(failureJobName(name))) {
+    return;
+  }
+  const telling: Hash = {
+    name: failureJobName(name),
+    payload: JSON.stringify({
+      id,
+      name,
+      error: reason,
+      attempts: attempts ?? '0',
+      failedAtMs: String(queue.now),
+      payload,
+    }),
+    enqueued_at_ms: String(queue.now),
+    priority: '1',
+    options: '{}',
+  };
+  const tellingId = `${FAILURE_PREFIX}${id}:${fence ?? queue.now}`;
+  queue.jobs.set(tellingId, telling);
+  queue.toBack(tellingId, telling);
+  queue.count('enqueued');
 }
 
 /** Deletes the oldest dead letters beyond the cap. */

@@ -133,7 +133,8 @@ export function writeOptions(queue: MemoryQueue, job: Hash, options: AskedOption
 
 const OF_THE_REPLACED =
   'options priority rank max_attempts max_crashes expires_at_ms due_at_ms crashes errors unhandled unhandled_at_ms ' +
-  'cancel_requested_at_ms unique unique_for window progress log snoozes interruptions last_chance held last_error last_error_at_ms';
+  'cancel_requested_at_ms unique unique_for window progress log snoozes interruptions last_chance held last_error last_error_at_ms ' +
+  'checkpoint lifo';
 
 function replace(
   queue: MemoryQueue,
@@ -166,8 +167,11 @@ function place(queue: MemoryQueue, id: string, job: Hash, options: AskedOptions 
   }
   const dueAt = options?.run_at_ms ?? queue.now + (options?.delay_ms ?? 0);
   if (dueAt > queue.now) {
+    if (options?.lifo) {
+      job.lifo = '1';
+    }
     queue.toLater(id, job, dueAt);
   } else {
-    queue.toBack(id, job, undefined);
+    queue.toBack(id, job, undefined, options?.lifo);
   }
 }

@@ -16,6 +16,7 @@ import type {
 } from '../../queue/store/store-calls.js';
 import type { GroupVerbs } from '../../queue/store/group-verbs.js';
 import type { ScheduleVerbs } from '../../queue/store/schedule-verbs.js';
+import * as ofOne from './change-job.js';
 import { claim, start } from './claim.js';
 import * as deadLetters from './dead-letters.js';
 import { enqueue } from './enqueue.js';
@@ -98,6 +99,17 @@ export class MemoryCalls implements StoreCalls {
       return isCurrent;
     });
 
+  checkpoint = ({ id, token }: Pick<ClaimRef, 'id' | 'token'>, checkpoint: string) =>
+    callOf('jobCheckpoint', () => {
+      const job = this.queue.job(id);
+      const isCurrent = job?.claim_token === token;
+      if (isCurrent) {
+        job.checkpoint = checkpoint;
+        job.options ??= '{}';
+      }
+      return isCurrent;
+    });
+
   log = ({ id, token }: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]) =>
     callOf('jobLog', () => {
       const job = this.queue.job(id);
@@ -132,6 +144,12 @@ export class MemoryCalls implements StoreCalls {
     callOf('jobReschedule', () => operate.reschedule(this.queue, id, at));
   remove = (id: string, ifStatus?: JobStatus) =>
     callOf('jobRemove', () => operate.remove(this.queue, id, ifStatus));
+  promoteJob = (id: string) => callOf('jobPromote', () => ofOne.promoteJob(this.queue, id));
+  update = (id: string, payload: string, name = '') =>
+    callOf('jobUpdate', () => ofOne.update(this.queue, id, payload, name));
+  setPriority = (id: string, priority: number) =>
+    callOf('jobSetPriority', () => ofOne.setPriority(this.queue, id, priority));
+  runAgain = (id: string, request: string) => callOf('jobRunAgain', () => ofOne.runAgain(this.queue, id, request));
   redrive = (ids: readonly string[], payload = '') =>
     callOf('deadLetterRedrive', () => operate.redrive(this.queue, ids, payload));
   clean = (place: JobStatus | 'prioritized', olderThanMs: number, limit: number) =>

@@ -106,8 +106,8 @@ export class MemoryQueue {
     }
   }
 
-  /** Behind all others of its priority: a new job, a retry, a redrive, a promotion. */
-  toBack(id: string, job: Hash, readyAt: number | undefined = this.now): void {
+  /** Behind all others of its priority: a new job, a retry, a redrive, a promotion; before all where it is `lifo`. */
+  toBack(id: string, job: Hash, readyAt: number | undefined = this.now, isLifo = false): void {
     if (job.group !== undefined && job.fence !== undefined && this.flow.isOrdered(job.group)) {
       return this.toFront(id, job); // a retry runs before the others of its group
     }
@@ -119,6 +119,8 @@ export class MemoryQueue {
       const rank = (1_000 - Number(job.priority)) * RANKS_PER_PRIORITY + ++this.sequence;
       job.rank = String(rank);
       this.prioritized.set(id, rank);
+    } else if (isLifo) {
+      this.pending.unshift(id);
     } else {
       this.pending.push(id);
     }
@@ -157,7 +159,8 @@ export class MemoryQueue {
     for (const id of due) {
       const dueAt = this.scheduled.score(id)!;
       this.scheduled.delete(id);
-      this.toBack(id, this.job(id) ?? {}, dueAt);
+      const job = this.job(id) ?? {};
+      this.toBack(id, job, dueAt, job.lifo !== undefined);
     }
     return due.length;
   }

@@ -175,6 +175,7 @@ export function redrive(queue: MemoryQueue, ids: readonly string[], payload: str
     ].forEach((field) => delete job[field]);
     if (payload !== '') {
       job.payload = payload;
+      delete job.checkpoint;
     }
     if (job.unique !== undefined && holderOf(queue, job.unique) === undefined) {
       queue.unique.set(job.unique, id);

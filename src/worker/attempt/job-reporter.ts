@@ -28,6 +28,11 @@ export class QueueReporter implements JobReporter {
     this.refuseLost(job, await this.queue.store.exec(this.calls.log(job, LOG_LINES, [line])));
   }
 
+  async checkpoint(job: ClaimedJob, value: unknown): Promise<void> {
+    const json = encodeContent('checkpoint', value, this.queue.options);
+    this.refuseLost(job, await this.queue.store.exec(this.calls.checkpoint(job, json)));
+  }
+
   batch(id: string): BatchReader {
     return new BatchReader(this.queue, id);
   }

@@ -47,7 +47,7 @@ export class Prefetcher {
   private timer: Timer | undefined;
 
   constructor(
-    private readonly concurrency: number,
+    public concurrency: number,
     private readonly prefetch: number | undefined,
     private readonly owner: PrefetchOwner,
     private readonly clock: Clock = systemClock,
@@ -59,6 +59,11 @@ export class Prefetcher {
   /** How many there may be now. */
   get room(): number {
     return this.most;
+  }
+
+  /** How many wait. */
+  get count(): number {
+    return this.waiting.length;
   }
 
   get isEmpty(): boolean {

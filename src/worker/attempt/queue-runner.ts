@@ -7,48 +7,36 @@ import { Attempt, type AttemptOwner } from './attempt.js';
 import { BatchCourier } from './batch-courier.js';
 import { ClaimBudget, type ClaimUnderWay } from './claim-budget.js';
 import { Prefetcher, type PrefetchOwner } from './prefetch.js';
-import { ownAttemptLimits, attemptLimitsOf, type Handler } from '../handlers/handler.js';
+import { ownAttemptLimits, attemptLimitsOf } from '../handlers/handler.js';
+import type { BulkOwner } from '../bulk/bulk-gatherer.js';
+import { BulkGatherers } from '../bulk/bulk-gatherers.js';
+import type { ResolvedHandler } from '../bulk/resolve-bulk.js';
 import { DurationCounts } from './duration-counts.js';
 import { NameFilter } from './name-filter.js';
 import { QueueReporter } from './job-reporter.js';
-import { SettlementBuffer, type OutboxOwner } from './settlement-buffer.js';
+import type { QueueRunnerObserver } from './queue-runner-observer.js';
+import { RunnerSlots } from './runner-slots.js';
+import { SettlementBuffer } from './settlement-buffer.js';
 import { mayBeLost, startAttempt, type AttemptStarter } from './start-attempt.js';
 import { reportLost, reportStuck } from './report-trouble.js';
 import { ShutdownError } from './worker-errors.js';
-import type { WorkerEvent } from './worker-event.js';
-
-/** Back-pressure: a runner stops claiming while more rounds of settlements are unacknowledged. One is in flight while the next ends. */
-const MAX_UNSETTLED_ROUNDS = 2;
 
 /** After so long without a claim or a wait, in ms, a runner has its turn too, where others use all slots of the process. */
 const LONGEST_UNPOLLED_MS = 1_000;
-
-/** What a runner tells the worker. */
-export interface QueueRunnerObserver extends Pick<OutboxOwner['observer'], 'failures'> {
-  /** There is something to send or to fetch. */
-  changed(): void;
-  /** Absent while nobody listens, so that no event is made for nothing. */
-  emit: ((event: WorkerEvent) => void) | undefined;
-  /** A job begins that waited for the end of another: what has ended is sent before, as the job may crash the process. */
-  settle(): void;
-  /** A job on its last chance, whose claim was asked for at `askedAtMs`, is to begin when nothing else runs here. */
-  hold(runner: QueueRunner, attempt: Attempt, askedAtMs: number): void;
-  /** Those of a runner that is closed go back. */
-  giveBackHeld(runner: QueueRunner): void;
-  readonly warn: (message: string) => void;
-}
 
 /**
  * One queue in one worker: its slots, the attempts in them and those claimed ahead, and the settlements that wait for their
  * trip. It sends nothing itself; the fetch loop and the idle wait do.
  */
-export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner {
+export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner, BulkOwner {
   /** What was claimed here and has not ended; the heartbeat keeps these claims. */
   readonly attempts = new Set<Attempt>();
   /** How many of them have a handler that runs. */
   running = 0;
   /** Those of them that wait, claimed ahead or answered late; each begins when a slot is free, in their order. */
   readonly ahead: Prefetcher;
+  /** How many jobs it may claim and start. */
+  readonly capacity: RunnerSlots;
   /** The settlements that wait for their trip, and how many are under way. */
   readonly settlements = new SettlementBuffer(this);
   /** How long jobs waited and ran, for the history; undefined where none is kept. */
@@ -73,7 +61,9 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
   nextDueInMs: number | undefined;
   /** Set during a local pause, and from a stop on: nothing is claimed, and nothing begins. */
   isClosed = false;
-  private resting = false;
+  isResting = false;
+  /** The calls of bulk handlers; undefined where there are none. */
+  readonly bulk: BulkGatherers | undefined;
   /** The limits of all handlers, for the server to know. */
   readonly limits: readonly AttemptLimits[];
   /** Those that differ from the queue's, for claims. */
@@ -85,16 +75,18 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
   constructor(
     readonly queue: JobQueue,
     readonly calls: StoreCalls,
-    readonly concurrency: number,
+    concurrency: number,
     prefetch: number | undefined,
-    private readonly handlers: ReadonlyMap<string, Handler>,
-    readonly observer: QueueRunnerObserver,
+    private readonly handlers: ReadonlyMap<string, ResolvedHandler>,
+    readonly observer: QueueRunnerObserver<QueueRunner>,
   ) {
     this.clock = queue.store.clock;
     this.durations = queue.options.history ? new DurationCounts() : undefined;
-    this.ahead = new Prefetcher(concurrency, prefetch, this, this.clock);
+    this.capacity = new RunnerSlots(this, concurrency);
+    this.bulk = BulkGatherers.of(handlers, () => this.capacity.concurrency, this);
+    this.ahead = new Prefetcher(concurrency, this.bulk ? 0 : prefetch, this, this.clock);
     this.reports = new QueueReporter(queue, calls, (job) =>
-      [...this.attempts].find(({ claim }) => claim === job)?.lose(),
+      [...this.attempts].find(({ claim }) => claim.token === job.token && claim.id === job.id)?.lose(),
     );
     this.limits = attemptLimitsOf(handlers, queue.options);
     this.attemptLimits = ownAttemptLimits(this.limits, queue.options);
@@ -108,38 +100,6 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
 
   get content() {
     return this.queue.options;
-  }
-
-  /** How many jobs may be here that a wait brought; others may be more. */
-  private get roomForWait(): number {
-    return this.concurrency + this.ahead.roomForWait;
-  }
-
-  /** Whether nothing is waited for here: all slots are busy, or the runner is closed. */
-  get isFull(): boolean {
-    return this.isClosed || this.attempts.size >= this.roomForWait;
-  }
-
-  /** How many more may be claimed now, by the pace as it was last measured. */
-  get free(): number {
-    return this.freeOf(this.concurrency + this.ahead.room);
-  }
-
-  /** How many more a wait may claim, which takes what comes later. */
-  get freeForWait(): number {
-    return this.freeOf(this.roomForWait);
-  }
-
-  /** How many of them begin at once. */
-  get slots(): number {
-    return Math.max(0, this.concurrency - this.attempts.size - this.claiming);
-  }
-
-  private freeOf(room: number): number {
-    const isBehind = this.settlements.unsettled > MAX_UNSETTLED_ROUNDS * room;
-    return this.isClosed || this.resting || this.settlements.blocksClaims || isBehind
-      ? 0
-      : Math.max(0, room - this.attempts.size - this.claiming);
   }
 
   /** Whether jobs may have come of which nobody here would learn. */
@@ -162,8 +122,17 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
     const now = this.clock.monotonic();
     const isSure = !mayBeLost(this.queue, now - askedAtMs);
     answer.jobs.forEach((job) => this.run(job, askedAtMs, isSure));
+    this.bulk?.look();
     this.giveBackWhereClosed();
     this.claimedAt = now;
+  }
+
+  /** What runs beyond a lower concurrency goes on. */
+  setConcurrency(concurrency: number): void {
+    this.capacity.concurrency = concurrency;
+    this.ahead.concurrency = concurrency;
+    this.mayHaveJobs = true;
+    this.beginSoon();
   }
 
   open(): void {
@@ -182,6 +151,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
   private giveBackWhereClosed(): void {
     if (this.isClosed && this.claiming === 0) {
       this.ahead.giveBack();
+      this.bulk?.giveBack();
       this.observer.giveBackHeld(this);
     }
   }
@@ -194,9 +164,9 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
 
   /** Claims nothing for a while. */
   rest(ms: number): void {
-    this.resting = true;
+    this.isResting = true;
     const timer = this.clock.setTimeout(() => {
-      this.resting = false;
+      this.isResting = false;
       this.mayHaveJobs = true;
       this.observer.changed();
     }, ms);
@@ -215,10 +185,13 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
       this.settlements.giveBackUnknown(job, this.names.met(job.name));
       return this.observer.changed();
     }
-    const attempt = new Attempt(job, handler, this);
+    const gatherer = handler.bulk && this.bulk?.of(job.name);
+    const attempt = new Attempt(job, gatherer ? { ...handler, handle: gatherer.handle } : handler, this);
     this.attempts.add(attempt);
     if (job.alone) {
       this.observer.hold(this, attempt, askedAtMs);
+    } else if (gatherer) {
+      gatherer.add(attempt, askedAtMs, isSure && !job.ahead);
     } else if (isSure && this.hasSlot && this.ahead.isEmpty && !job.ahead) {
       this.begin(attempt);
     } else {
@@ -227,13 +200,33 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
     }
   }
 
-  private get hasSlot(): boolean {
-    return !this.isClosed && this.running < this.concurrency;
+  get hasSlot(): boolean {
+    return this.capacity.hasSlot;
+  }
+
+  settle(): void {
+    this.observer.settle();
+  }
+
+  /** A wait that was sent before still claims for the slot that this call takes. */
+  callBegins(): void {
+    if (this.capacity.isOverdrawn) {
+      this.observer.interruptWait();
+    }
+  }
+
+  callEnds(): void {
+    this.mayHaveJobs ||= this.capacity.isFull && !this.covered;
+  }
+
+  callEnded(): void {
+    this.beginSoon();
+    this.observer.changed();
   }
 
   /** Not from within the end of another job, whose completion is to come first. */
   private beginSoon(): void {
-    if (!this.ahead.isEmpty && this.hasSlot) {
+    if ((!this.ahead.isEmpty || this.bulk) && this.hasSlot) {
       void Promise.resolve().then(this.beginPrefetched); // a test may fake queueMicrotask
     }
   }
@@ -245,6 +238,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
       const { attempt, askedAtMs } = this.ahead.next()!;
       this.begin(attempt, this.clock.monotonic() - askedAtMs);
     }
+    this.bulk?.look();
   });
 
   /**
@@ -277,8 +271,9 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner 
   }
 
   idle(attempt: Attempt): void {
-    const wasFull = this.freeForWait === 0;
+    const wasFull = this.capacity.freeForWait === 0;
     this.attempts.delete(attempt);
+    this.bulk?.left(attempt);
     if (attempt.begun) {
       this.running--;
       this.durations?.add(attempt, this.clock.monotonic());

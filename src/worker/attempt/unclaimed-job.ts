@@ -7,6 +7,7 @@ import { Job, type JobReporter } from '../handlers/job.js';
 const nobody: JobReporter = {
   progress: ({ id }) => Promise.reject(new ClaimLostError(id)),
   log: ({ id }) => Promise.reject(new ClaimLostError(id)),
+  checkpoint: ({ id }) => Promise.reject(new ClaimLostError(id)),
 };
 
 /** A job that no worker holds, as far as it can be told, for an event. */

@@ -21,7 +21,8 @@ export interface RunnerClaimRequest {
 
 /** Reserves slots of a runner and builds the claim for them, which asks for less after a cut. */
 export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }: RunnerClaimRequest): RunnerClaim {
-  const { attemptLimits, slots, budget, names } = runner;
+  const { attemptLimits, budget, names } = runner;
+  const slots = runner.capacity.beginAtOnce;
   const { only } = names;
   const { clock } = runner.queue.store;
   const askedAtMs = clock.monotonic();

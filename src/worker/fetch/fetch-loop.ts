@@ -175,7 +175,7 @@ export class FetchLoop {
     let capacity = this.capacity();
     const isLimited = Number.isFinite(capacity);
     const mayHaveJobs = runners.filter(
-      (runner) => runner.free > 0 && (runner.mayHaveJobs || (isLimited && runner.isOverdueForPoll)),
+      (runner) => runner.capacity.free > 0 && (runner.mayHaveJobs || (isLimited && runner.isOverdueForPoll)),
     );
     if (isLimited && capacity > 0) {
       this.moveBack(mayHaveJobs.slice(0, capacity % mayHaveJobs.length)); // those that get one more than others
@@ -183,8 +183,8 @@ export class FetchLoop {
     for (let i = 0; i < mayHaveJobs.length && capacity > 0; i++) {
       const runner = mayHaveJobs[i]!;
       const share = Math.ceil(capacity / (mayHaveJobs.length - i));
-      const count = Math.min(runner.free, share, MOST_PER_CALL);
-      capacity -= count;
+      const count = Math.min(runner.capacity.free, share * runner.capacity.perSlot, MOST_PER_CALL);
+      capacity -= Math.ceil(count / runner.capacity.perSlot);
       claims.push([runner, count]);
     }
     return claims;

@@ -195,7 +195,7 @@ export class IdleWait {
   }
 
   private claim(runner: QueueRunner, sharers: number) {
-    const count = Math.min(runner.freeForWait, 500);
+    const count = Math.min(runner.capacity.freeForWait, 500);
     const { call, conclude } = claimFor(runner, { worker: this.worker, stream: 'wait', count, sharers });
     const done = (outcome: Settled<ClaimAnswer>) => {
       conclude(outcome);
@@ -208,5 +208,5 @@ export class IdleWait {
 }
 
 function isIdle(runner: QueueRunner): boolean {
-  return !runner.mayHaveJobs && runner.freeForWait > 0;
+  return !runner.mayHaveJobs && runner.capacity.freeForWait > 0;
 }

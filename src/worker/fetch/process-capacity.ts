@@ -17,15 +17,20 @@ export class ProcessCapacity {
     if (this.limit === undefined) {
       return Infinity;
     }
-    return this.limit - this.runners().reduce((sum, runner) => sum + runner.attempts.size + runner.claiming, 0);
+    return this.limit - this.runners().reduce((sum, runner) => sum + runner.capacity.used, 0);
   };
 
   /** Whether there is nothing to claim for. */
   get isFull(): boolean {
     const runners = this.runners();
-    const claimed = runners.reduce((sum, runner) => sum + runner.attempts.size, 0);
+    const claimed = runners.reduce(
+      (sum, { capacity, attempts }) => sum + (capacity.perSlot > 1 ? capacity.used : attempts.size),
+      0,
+    );
     return (
-      this.isolation.isActive || claimed >= (this.limit ?? Infinity) || runners.every((runner) => runner.isFull)
+      this.isolation.isActive ||
+      claimed >= (this.limit ?? Infinity) ||
+      runners.every((runner) => runner.capacity.isFull)
     );
   }
 }

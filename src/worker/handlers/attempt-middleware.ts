@@ -10,6 +10,11 @@ export interface AttemptMiddleware {
    * what you throw, ends the attempt as if the handler had thrown it.
    */
   attempt?(job: Job, next: () => Promise<unknown>): unknown;
+  /**
+   * Called once for each call of a bulk handler, with all its jobs; `attempt` is not called for these. Return what `next()`
+   * resolves to, the outcomes; a throw fails all jobs of the call.
+   */
+  bulk?(jobs: readonly Job[], next: () => Promise<unknown>): unknown;
 }
 
 /**

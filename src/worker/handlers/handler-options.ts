@@ -23,24 +23,36 @@ export const slotFields = {
   prefetch: wholeNumber(0, 1_000).optional(),
 };
 
+/** How many jobs one call of a bulk handler gets. */
+export const bulkSchema = z.strictObject(
+  { size: wholeNumber(2, 1_000), waitMs: timerDuration(0).optional() },
+  { error: 'expected { size, waitMs? }' },
+);
+
 const NO_OBJECT = { error: 'expected an object of handler options' };
 const handle = z.custom<HandlerFunction>((value) => typeof value === 'function', 'expected a function');
 const optionsSchema = z.strictObject(handlerOptionFields, NO_OBJECT);
 const handlerSchema = z.strictObject(
-  { ...handlerOptionFields, handle },
+  { ...handlerOptionFields, bulk: bulkSchema.optional(), handle },
   { error: 'expected a function or { handle }' },
 );
 /** An instance of a class has fields of its own beside the options. */
-const instanceSchema = z.object({ ...handlerOptionFields, handle });
+const instanceSchema = z.object({ ...handlerOptionFields, bulk: bulkSchema.optional(), handle });
 
 const queueSchema = z.strictObject(
   {
     queue: z.custom<JobQueue>((value) => typeof (value as JobQueue)?.exec === 'function', 'expected a JobQueue'),
     ...slotFields,
     handlers: z.custom<WorkerQueue['handlers']>(
-      (value) => typeof value === 'object' && value !== null && Object.keys(value).length > 0,
+      (value) => typeof value === 'object' && value !== null,
       'expected at least one handler by the name of its jobs',
     ),
+    onFailed: z
+      .custom<NonNullable<WorkerQueue['onFailed']>>(
+        (value) => typeof value === 'object' && value !== null,
+        'expected an object of handlers by the name of the jobs that fail',
+      )
+      .optional(),
     schedules: z
       .custom<NonNullable<WorkerQueue['schedules']>>(
         (value) => typeof value === 'object' && value !== null,
@@ -54,6 +66,11 @@ const queueSchema = z.strictObject(
 /** @throws InvalidOptionError */
 export function checkHandlerOptions(subject: string, options: unknown): HandlerOptions {
   return checkOptions(subject, optionsSchema, options);
+}
+
+/** @throws InvalidOptionError */
+export function checkBulkOptions(subject: string, options: unknown): void {
+  checkOptions(subject, optionsSchema.extend({ bulk: bulkSchema }), options);
 }
 
 /**
@@ -74,16 +91,25 @@ export function checkWorkerQueues(queues: readonly WorkerQueue[]): QueueStore {
   for (const each of queues) {
     const name = (each as Partial<WorkerQueue> | null)?.queue?.name;
     const subject = name === undefined ? 'worker queue' : `worker queue "${name}"`;
-    const { queue, handlers } = checkOptions(subject, queueSchema, each);
+    const { queue, handlers, onFailed = {} } = checkOptions(subject, queueSchema, each);
+    refuseNoHandler(subject, { ...handlers, ...onFailed });
     if (queue.store !== first.queue.store) {
       throw new InvalidOptionError(subject, 'the Redis client of the other queues', 'another one');
     }
     refuseSecondEntry(subject, queue, served);
-    for (const [job, handler] of Object.entries(handlers)) {
-      checkHandler(`${subject}.handlers`, job, handler);
+    for (const [place, list] of Object.entries({ handlers, onFailed })) {
+      for (const [job, handler] of Object.entries(list)) {
+        checkHandler(`${subject}.${place}`, job, handler);
+      }
     }
   }
   return first.queue.store;
+}
+
+function refuseNoHandler(subject: string, handlers: object): void {
+  if (Object.keys(handlers).length === 0) {
+    throw new InvalidOptionError(`${subject}.handlers`, 'at least one handler by the name of its jobs', 'none');
+  }
 }
 
 /** Two entries would each have slots of their own, and each would send back the jobs of the other's handlers. */

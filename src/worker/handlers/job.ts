@@ -10,6 +10,7 @@ export interface JobReporter {
   log(job: ClaimedJob, message: string): Promise<void>;
   /** Reads a batch of the job's queue. Absent where the reporter reaches no queue. */
   batch?(id: string): BatchReader;
+  checkpoint(job: ClaimedJob, value: unknown): Promise<void>;
 }
 
 /**
@@ -142,6 +143,34 @@ export class Job<Payload = unknown> {
       throw new InvalidOptionError('job.log', 'text', show(message));
     }
     return this.#reporter.log(this.claim, message);
+  }
+
+  /**
+   * What `checkpoint` stored last, in this attempt or in an earlier one; undefined where nothing was. It is what the claim
+   * brought: check it as you would any stored value.
+   */
+  get lastCheckpoint(): unknown {
+    return this.claim.checkpoint;
+  }
+
+  /**
+   * Stores how far the work is, so that the next attempt can go on from there: after an error, a crash, a snooze or a shutdown,
+   * also after a redrive. The last one stands; at most `maxPayloadBytes`.
+   *
+   * @throws ClaimLostError when the claim is no longer current; InvalidPayloadError when it is not JSON
+   * @example
+   * for (let row = (job.lastCheckpoint as number | undefined) ?? 0; row < rows.length; row++) {
+   *   await send(rows[row]);
+   *   await job.checkpoint(row + 1);
+   * }
+   */
+  checkpoint(value: unknown): Promise<void> {
+    return harmless(this.storeCheckpoint(value));
+  }
+
+  private async storeCheckpoint(value: unknown): Promise<void> {
+    await this.#reporter.checkpoint(this.claim, value);
+    this.claim = { ...this.claim, checkpoint: value };
   }
 
   /** Ends this attempt; the job comes back after `delayMs` without having used it. Never returns. */

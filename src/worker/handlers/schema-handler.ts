@@ -3,14 +3,17 @@ import { NonRetryableError } from '../../queue/model/errors.js';
 import { encodeJson } from '../../queue/model/encode-json.js';
 import { readBySchema } from '../../queue/model/validate-with-schema.js';
 import { withMiddleware, type AttemptMiddleware } from './attempt-middleware.js';
+import type { BulkHandler, BulkHandlerFunction } from './bulk-handler.js';
 import type { Handler, HandlerFunction } from './handler.js';
 import type { Job } from './job.js';
 
 /** The definitions of the functions that are bound to one. */
-const definitions = new WeakMap<HandlerFunction, JobDefinition>();
+const definitions = new WeakMap<HandlerFunction | BulkHandlerFunction, JobDefinition>();
 
 /** The definition that a handler is bound to; undefined where there is none. */
-export function definitionOf(handler: HandlerFunction | Handler | undefined): JobDefinition | undefined {
+export function definitionOf(
+  handler: HandlerFunction | Handler | BulkHandler | undefined,
+): JobDefinition | undefined {
   const handle = typeof handler === 'function' ? handler : handler?.handle;
   return handle && definitions.get(handle);
 }
@@ -22,8 +25,18 @@ export function checked(definition: JobDefinition, handle: HandlerFunction): Han
   return bound;
 }
 
+/** The function, whose jobs are each held against the schemas before and after the call. */
+export function checkedBulk(definition: JobDefinition, handle: BulkHandlerFunction): BulkHandlerFunction {
+  const bound: BulkHandlerFunction = (jobs, call) => handle(jobs, call);
+  definitions.set(bound, definition);
+  return bound;
+}
+
 /** Holds the payload of an attempt, and its result, against the schemas of a definition. */
-function schemaMiddleware({ payload: payloadSchema, result: resultSchema }: JobDefinition): AttemptMiddleware {
+export function schemaMiddleware({
+  payload: payloadSchema,
+  result: resultSchema,
+}: JobDefinition): AttemptMiddleware {
   const attempt = async (job: Job, next: () => Promise<unknown>) => {
     try {
       job.readAs(await readBySchema('payload', payloadSchema, job.payload));

@@ -1,6 +1,7 @@
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { Recurrence } from '../../queue/model/schedule.js';
 import type { ScheduleOptions, TypedScheduleOptions } from '../../queue/schedules/schedule.js';
+import type { BulkHandler } from './bulk-handler.js';
 import type { Handler, HandlerFunction } from './handler.js';
 
 /** A recurring job that the code of a worker declares. */
@@ -25,7 +26,14 @@ export interface WorkerQueue {
    */
   prefetch?: number;
   /** The handlers by job name. */
-  handlers: Readonly<Record<string, HandlerFunction | Handler>>;
+  handlers: Readonly<Record<string, HandlerFunction | Handler | BulkHandler>>;
+  /**
+   * Handlers of final failures, by the name of the jobs that fail. For each dead letter of the name one job is enqueued, in the
+   * step that makes the dead letter: no failure is missed, and each is told once. Its payload is a JobFailure.
+   *
+   * @example onFailed: { email: (job: Job<JobFailure>) => alert(`${job.payload.id}: ${job.payload.error}`) }
+   */
+  onFailed?: Readonly<Record<string, HandlerFunction | Handler>>;
   /** Recurring jobs by schedule id. One that no worker declares any more stops after 30 s and is removed after a day. */
   schedules?: Readonly<Record<string, DeclaredSchedule>>;
 }

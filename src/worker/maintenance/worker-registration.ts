@@ -122,7 +122,7 @@ export class WorkerRegistration {
       host: hostname(),
       pid: process.pid,
       ...(version !== '' && { version }),
-      slots: runner.concurrency,
+      slots: runner.capacity.concurrency,
       ...(concurrency !== undefined && { processSlots: concurrency }),
       ...(stuck.length > 0 && { stuck: stuck.map(({ id, name }) => ({ id, name })) }),
     };

@@ -7,13 +7,14 @@ import { type StoredSchedule } from '../../queue/model/schedule.js';
 import { definitionOf } from '../handlers/schema-handler.js';
 import type { DeclaredSchedule } from '../handlers/worker-queue.js';
 import { ScheduleDeclarer } from './schedule-declarer.js';
+import type { BulkHandler } from '../handlers/bulk-handler.js';
 import type { Handler, HandlerFunction } from '../handlers/handler.js';
 import { ScheduleTicker } from './schedule-ticker.js';
 
 /** A queue of a worker, as far as it recurs. */
 interface RecurringQueue {
   queue: JobQueue;
-  handlers?: Readonly<Record<string, HandlerFunction | Handler>>;
+  handlers?: Readonly<Record<string, HandlerFunction | Handler | BulkHandler>>;
   schedules?: Readonly<Record<string, DeclaredSchedule>>;
 }
 

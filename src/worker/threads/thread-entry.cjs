@@ -3,7 +3,7 @@
  * so that it is one file that runs in both builds and from the sources, knows its own place, and imports as Node does.
  *
  * All that a job and its thread tell each other goes over the job's own port. To the thread: `abort` (reason) and `answer`
- * (ask, error?). From it: `progress` (ask, value), `log` (ask, message), and last `done` (result) or `failed` (error).
+ * (ask, error?). From it: `progress` and `checkpoint` (ask, value), `log` (ask, message), and last `done` (result) or `failed` (error).
  */
 'use strict';
 
@@ -50,6 +50,10 @@ class ThreadJob {
   }
   progress(value) {
     return this.#ask({ type: 'progress', value });
+  }
+  async checkpoint(value) {
+    await this.#ask({ type: 'checkpoint', value });
+    this.lastCheckpoint = value;
   }
   log(message) {
     return this.#ask({ type: 'log', message });

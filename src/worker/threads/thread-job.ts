@@ -28,6 +28,8 @@ export type ThreadJob<Payload = unknown> = Pick<
   | 'claimedAt'
   | 'signal'
   | 'progress'
+  | 'checkpoint'
+  | 'lastCheckpoint'
   | 'log'
   | 'snooze'
 >;

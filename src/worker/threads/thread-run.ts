@@ -16,7 +16,8 @@ interface PlainError {
 }
 
 type Outcome = { type: 'done'; result: unknown } | { type: 'failed'; error: PlainError };
-type Question = { type: 'progress'; ask: number; value: unknown } | { type: 'log'; ask: number; message: string };
+type Question =
+  { type: 'progress' | 'checkpoint'; ask: number; value: unknown } | { type: 'log'; ask: number; message: string };
 
 /** One job in a thread: what passes between the two, over a port of their own. */
 export class ThreadRun {
@@ -127,7 +128,7 @@ export class ThreadRun {
     const { job } = this;
     let error: { name: string; message: string } | undefined;
     try {
-      await (question.type === 'progress' ? job.progress(question.value) : job.log(question.message));
+      await (question.type === 'log' ? job.log(question.message) : job[question.type](question.value));
     } catch (thrown) {
       error = { name: (thrown as Error).name, message: (thrown as Error).message };
     }
@@ -140,8 +141,10 @@ export class ThreadRun {
 }
 
 /** What a job's handler can read, as data. */
-function fieldsOf({ id, name, queue, payload, metadata, attempt, maxAttempts, fence, enqueuedAt, claimedAt }: Job) {
-  return { id, name, queue, payload, metadata, attempt, maxAttempts, fence, enqueuedAt, claimedAt };
+function fieldsOf(job: Job) {
+  const { id, name, queue, payload, metadata, attempt, maxAttempts, fence, enqueuedAt, claimedAt } = job;
+  const { lastCheckpoint } = job;
+  return { id, name, queue, payload, metadata, attempt, maxAttempts, fence, enqueuedAt, claimedAt, lastCheckpoint };
 }
 
 function revive({ name, message, stack, kind, delayMs, cause, errors }: PlainError): Error {

@@ -48,6 +48,7 @@ const FOR_A_TIME = { ms: HOUR };
 
 export const ROWS: Record<string, Row> = {
   'a plain job': { options: {} },
+  '`lifo`': { options: { lifo: true } },
   '`id`': { options: { id: 'own' } },
   '`priority`': { options: { priority: 5 } },
   '`group`': { options: { group: 'tenant' } },

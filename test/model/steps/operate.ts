@@ -6,6 +6,7 @@ import { promote } from '../rules/places.js';
 import type { QueueModel } from '../rules/queue-model.js';
 import { reclaim, tidy } from '../rules/sweep.js';
 import { oneOf, pick, refusedOption, step, type Step } from '../step.js';
+import { changes } from './change-job.js';
 import { onJob, whichJob } from './on-job.js';
 import { MINUTE } from './units.js';
 
@@ -117,6 +118,7 @@ export const operations: fc.Arbitrary<Step> = oneOf(
   [2, pauses],
   [2, cleans],
   [1, purges],
+  [3, changes],
 );
 
 const passes = fc.constantFrom(3, 12, 12, 22, 47, 95).map((minutes) =>

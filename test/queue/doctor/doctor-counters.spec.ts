@@ -5,7 +5,7 @@ import type { JobQueue } from '#queue/job-queue.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { expectUnchanged, type TestQueue } from '../../support/queue/queue-state.js';
 
-const COMINGS = 'enqueued_total + redriven_total';
+const COMINGS = 'enqueued_total + redriven_total + rerun_total';
 const CLAIM_ENDS = 'completed_total + retried_total + released_total + reclaimed_total';
 const LEAVINGS = 'completed_total + failed_total + cancelled_total + removed_total';
 

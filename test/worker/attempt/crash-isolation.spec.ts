@@ -4,7 +4,8 @@ import { CrashIsolation } from '#worker/attempt/crash-isolation.js';
 import { silentLogger } from '#queue/model/logger.js';
 import { SafeLogger } from '#queue/model/safe-logger.js';
 import { FailureLog } from '#worker/attempt/failure-log.js';
-import { QueueRunner, type QueueRunnerObserver } from '#worker/attempt/queue-runner.js';
+import { QueueRunner } from '#worker/attempt/queue-runner.js';
+import type { QueueRunnerObserver } from '#worker/attempt/queue-runner-observer.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { onLastChance } from '../../support/worker/crash-budget.js';
 import { eventually, sleep } from '../../support/faults/wait.js';
@@ -21,11 +22,12 @@ async function workerWithSuspect(
   const scripts = await inside(queue).scripts();
   await onLastChance(queue);
   const log: string[] = [];
-  const observer: QueueRunnerObserver = {
+  const observer: QueueRunnerObserver<QueueRunner> = {
     changed: () => isolation.check(),
     settle: () => {},
     emit: undefined,
     hold: (...held) => isolation.hold(...held),
+    interruptWait: () => undefined,
     giveBackHeld: (of) => isolation.giveBackOf(of),
     warn: () => {},
     failures: new FailureLog(SafeLogger.of(silentLogger)),

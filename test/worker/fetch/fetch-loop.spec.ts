@@ -36,6 +36,7 @@ async function workerOfOne({
     settle: () => loop.settle(),
     emit: undefined,
     hold: () => {},
+    interruptWait: () => undefined,
     giveBackHeld: () => {},
     warn: () => {},
     failures: new FailureLog(SafeLogger.of(silentLogger)),
@@ -151,7 +152,7 @@ it.each([
   const { runner, log, answerReleases, start } = await workerOfOne();
   runner.settlements.releases.push({ settlement: { id: 'a', token: 't', fence: 1, reason, delayMs: 0 } });
   start();
-  expect([log, runner.freeForWait]).toEqual([['release', ...claims], 0]);
+  expect([log, runner.capacity.freeForWait]).toEqual([['release', ...claims], 0]);
   answerReleases(0);
   await tickEnds();
   expect(log).toEqual(['release', 'claim']);

@@ -1,0 +1,14 @@
+#!lua
+-- Stores what the next attempt of a running job finds, as long as the claim is current.
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] id; ARGV[2] token; ARGV[3] the checkpoint (JSON)
+-- Returns 1, or 0 when the claim is lost. Repeated: the same.
+--@include lib/core/keys
+--@include lib/core/read
+local id, token = ARGV[1], ARGV[2]
+if read(job .. id, 'claim_token')[1] ~= token then
+  return 0
+end
+redis.call('HSET', job .. id, 'checkpoint', ARGV[3])
+redis.call('HSETNX', job .. id, 'options', '{}') -- no plain job any more: its next claim looks for the checkpoint
+return 1

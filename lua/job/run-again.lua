@@ -1,0 +1,47 @@
+#!lua flags=allow-oom
+-- Runs a job again that completed or was cancelled: completed or cancelled -> pending, as new, with its id, payload and
+-- options; its result goes, its attempt_log stays. A unique key is held again where nobody else does.
+-- Taking one id from a history is O(length of the history).
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] id; ARGV[2] names this request
+-- Returns pending | refused (it did not end so: dead letters are redriven) | missing. Repeated: pending, and nothing changes.
+--@include lib/core/keys
+--@include lib/core/clock
+--@include lib/core/read
+--@include lib/core/rank
+--@include lib/group/place
+--@include lib/group/join
+--@include lib/place/requeue
+--@include lib/enqueue/unique
+--@include lib/enqueue/options
+--@include lib/batch/end_member
+local id, request = ARGV[1], ARGV[2]
+local key = job .. id
+local status, priority, unique_key, asked_by, batch, group = unpack(read(key, 'status', 'priority', 'unique',
+  'run_again_request', 'batch', 'group'))
+if not status then
+  return 'missing'
+end
+if asked_by == request then
+  return 'pending'
+end
+if status ~= 'completed' and status ~= 'cancelled' then
+  return 'refused'
+end
+redis.call('LREM', status == 'completed' and completed or cancelled, 1, id)
+redis.call('PERSIST', key)
+redis.call('HDEL', key, 'result', 'completed_at_ms', 'cancelled_at_ms', 'cancel_requested_at_ms', 'cancel_request', 'crashes',
+  'last_chance', 'errors', 'unhandled', 'unhandled_at_ms', 'expires_at_ms', 'progress', 'checkpoint', 'last_error',
+  'last_error_at_ms', 'held')
+redis.call('HSET', key, 'attempts', 0, 'claimed_at_ms', 0, 'run_again_request', request)
+redis.call('HSETNX', key, 'options', '{}')
+if unique_key and not resolve_unique({ unique = unique_key }) then
+  own_unique(id, { unique = unique_key })
+end
+to_back(id, priority, group)
+if batch then
+  open_member(id, batch)
+end
+place_groups()
+redis.call('HINCRBY', stats, 'rerun_total', 1)
+return 'pending'

@@ -1,0 +1,23 @@
+-- tell_failure(id, reason, found_name): adds the job that tells of a dead letter, @failed:{id}:{fence}, where a worker announced a handler
+-- for the failures of its name within a day. In the same step as the dead letter, so that a failure is told once and no crash
+-- loses it. found_name: where the hash has none. That job has a priority, so that no client of the Redis pattern takes it; its own failure is told to nobody.
+-- Needs: keys, now, now_text, read, next_rank, to_back.
+--@include lib/core/write_job
+local failure_handler_ms = 86400000
+
+local function tell_failure(id, reason, found_name)
+  local name, payload, attempts, fence = unpack(read(job .. id, 'name', 'payload', 'attempts', 'fence'))
+  name = name or found_name
+  local teller = '@failed:' .. (name or '')
+  local announced_at = redis.call('ZSCORE', names, teller)
+  if not announced_at or tonumber(announced_at) < now - failure_handler_ms then
+    return
+  end
+  local telling = '@failed:' .. id .. ':' .. (fence or now_text)
+  -- The payload as text, since a script decodes none.
+  write_job(telling, teller, cjson.encode({ id = id, name = name or nil, error = reason, attempts = attempts or '0',
+    failedAtMs = now_text, payload = payload or nil }))
+  redis.call('HSET', job .. telling, 'priority', '1', 'options', '{}')
+  to_back(telling, '1')
+  redis.call('HINCRBY', stats, 'enqueued_total', 1)
+end

@@ -1,0 +1,35 @@
+import { InvalidOptionError } from '../../queue/model/errors.js';
+import { show } from '../../queue/model/names.js';
+import type { BulkHandler, BulkHandlerFunction } from '../../worker/handlers/bulk-handler.js';
+import { handlerDefaults } from '../../worker/handlers/define-handler.js';
+import type { Handler, HandlerFunction, HandlerOptions } from '../../worker/handlers/handler.js';
+import { checked as checkedBySchema, checkedBulk } from '../../worker/handlers/schema-handler.js';
+import { isScoped } from '../enhancers/attempt-scope.js';
+import type { FoundHandler } from './handler-explorer.js';
+
+/** A handler of one job at a time, as a worker takes it. */
+export function handlerOf({ definition }: FoundHandler, options: HandlerOptions, handle: HandlerFunction): Handler {
+  return definition
+    ? { ...options, ...handlerDefaults(definition), handle: checkedBySchema(definition, handle) }
+    : { ...options, handle };
+}
+
+/**
+ * A bulk handler, as a worker takes it. Guards, pipes, interceptors and filters, which act on one job, are not for it.
+ *
+ * @throws InvalidOptionError
+ */
+export function bulkHandlerOf(found: FoundHandler, options: Omit<BulkHandler, 'handle'>): BulkHandler {
+  const { subject, method, definition, instance, wrapper } = found;
+  if (isScoped(wrapper)) {
+    throw new InvalidOptionError(`${subject}.bulk`, 'a provider of the default scope', 'a scoped one');
+  }
+  if (typeof instance?.[method] !== 'function') {
+    throw new InvalidOptionError(subject, `a method ${String(method)}(jobs)`, show(instance?.[method]));
+  }
+  const handle: BulkHandlerFunction = (jobs, call) =>
+    (instance[method] as BulkHandlerFunction).call(instance, jobs, call);
+  return definition
+    ? { ...options, ...handlerDefaults(definition), handle: checkedBulk(definition, handle) }
+    : { ...options, handle };
+}

@@ -1,0 +1,53 @@
+import { isJobDefinition, type JobDefinition, type PayloadOf } from '../../queue/enqueue/define-job.js';
+import { InvalidOptionError } from '../../queue/model/errors.js';
+import type { JobFailure } from '../../queue/model/failure-job.js';
+import { show } from '../../queue/model/names.js';
+import type { HandlerOptions } from '../../worker/handlers/handler.js';
+import type { Job } from '../../worker/handlers/job.js';
+import { recordHandler } from './job-handler.decorator.js';
+
+/** Options of a handler of final failures; they hold for the jobs that tell of them. */
+export interface OnJobFailedOptions extends HandlerOptions {
+  /** The queue of the jobs that fail. Default: the definition's, else that of their handler in this process, else the one named as the job. */
+  queue?: string;
+  /** The name of the connection that has the queue, in an app with several. Default: the `forRoot` without a name. */
+  connection?: string;
+}
+
+/** Decorates a method that takes the job which tells of a failure. */
+export type FailureHandlerDecorator<Payload> = <Method extends (job: Job<JobFailure<Payload>>) => unknown>(
+  target: object,
+  name: string | symbol,
+  descriptor: TypedPropertyDescriptor<Method>,
+) => void;
+
+/**
+ * Lets a method handle the final failures of the jobs of a name, as a job of its own: for each dead letter one job is
+ * enqueued, in the same step of Redis. So no failure is missed when a process dies, each is told once, and what the method
+ * throws is tried again. `@OnJobEvent('failed')` is cheaper, and is lost with its process.
+ *
+ * The job stands in the queue of the failed one, before the jobs without a priority. Redis remembers for a day that the
+ * name has such a handler. A bad option or a second handler stops the app's boot with an InvalidOptionError.
+ *
+ * @param job the name of the jobs that fail, or their definition
+ * @example
+ * @OnJobFailed('invoice', { maxAttempts: 10 })
+ * async refund({ payload: failure }: Job<JobFailure<Invoice>>) {
+ *   await this.tickets.open(`invoice ${failure.payload.number} failed: ${failure.error}`);
+ * }
+ */
+export function OnJobFailed<Definition extends JobDefinition>(
+  definition: Definition,
+  options?: OnJobFailedOptions,
+): FailureHandlerDecorator<PayloadOf<Definition>>;
+export function OnJobFailed(name: string, options?: OnJobFailedOptions): MethodDecorator;
+export function OnJobFailed(job: string | JobDefinition, options: OnJobFailedOptions = {}) {
+  const [name, definition] = isJobDefinition(job) ? [job.name, job] : [job, undefined];
+  return (target: object, method: string | symbol, descriptor: PropertyDescriptor) => {
+    const place: unknown = descriptor?.value;
+    if (typeof place !== 'function' || typeof target === 'function') {
+      throw new InvalidOptionError(`@OnJobFailed(${show(name)})`, 'an instance method', String(method));
+    }
+    recordHandler(place, { name, options, definition, failures: true });
+  };
+}

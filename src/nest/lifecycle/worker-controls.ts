@@ -1,0 +1,47 @@
+import { InvalidOptionError } from '../../queue/model/errors.js';
+import { show } from '../../queue/model/names.js';
+import { checkCount } from '../../queue/model/validate-options.js';
+import { HIGHEST_CONCURRENCY } from '../../worker/open-runner.js';
+import type { Worker } from '../../worker/worker.js';
+
+/** What was asked of the workers of this process while it runs: it holds for those that start later too. */
+export class WorkerControls {
+  private readonly paused = new Set<string | undefined>();
+  private readonly concurrencies = new Map<string, number>();
+  private readonly servedBy = new Map<Worker, readonly string[]>();
+
+  constructor(private readonly workers: () => readonly Worker[]) {}
+
+  /** @param served the queues of the worker */
+  apply(worker: Worker, served: readonly string[]): void {
+    this.servedBy.set(worker, served);
+    this.paused.forEach((queue) => worker.pause(queue));
+    this.concurrencies.forEach((slots, queue) => served.includes(queue) && worker.setConcurrency(queue, slots));
+  }
+
+  pause(queue?: string): void {
+    this.paused.add(queue);
+    this.workers().forEach((worker) => worker.pause(queue));
+  }
+
+  resume(queue?: string): void {
+    if (queue === undefined) {
+      this.paused.clear();
+    }
+    this.paused.delete(queue);
+    this.workers().forEach((worker) => worker.resume(queue));
+  }
+
+  /**
+   * @param served the queues with handlers here
+   * @throws InvalidOptionError
+   */
+  setConcurrency(queue: string, concurrency: number, served: readonly string[]): void {
+    if (!served.includes(queue)) {
+      throw new InvalidOptionError('setConcurrency queue', 'a queue that this process serves', show(queue));
+    }
+    checkCount('concurrency', concurrency, 1, HIGHEST_CONCURRENCY);
+    this.concurrencies.set(queue, concurrency);
+    this.servedBy.forEach((queues, worker) => queues.includes(queue) && worker.setConcurrency(queue, concurrency));
+  }
+}

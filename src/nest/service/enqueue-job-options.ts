@@ -1,0 +1,37 @@
+import type { JobDefinition } from '../../queue/enqueue/define-job.js';
+import type { EnqueueOptions } from '../../queue/enqueue/encode-job.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import { InvalidOptionError } from '../../queue/model/errors.js';
+import { show } from '../../queue/model/names.js';
+
+/** Options of one enqueue through the service. */
+export interface EnqueueJobOptions extends Omit<EnqueueOptions, 'name'> {
+  /** Which queue it goes to. Default: the definition's, that of the handler in this process, the one named as the job. */
+  queue?: string;
+}
+
+/** A job of an `enqueueMany` over several names. */
+export interface JobOfAnyName extends EnqueueJobOptions {
+  /** Its name, or its definition. */
+  job: string | JobDefinition;
+  payload: unknown;
+}
+
+/**
+ * Undefined where nothing is asked for: such a job skips all checks of options.
+ *
+ * @param subject how errors name the job
+ * @throws InvalidOptionError for a second name, which a caller without types may give
+ */
+export function optionsFor(
+  queue: JobQueue,
+  name: string,
+  options: Omit<EnqueueOptions, 'name'>,
+  subject: string,
+): EnqueueOptions | undefined {
+  if ('name' in options) {
+    const hint = "The job's name is the first argument.";
+    throw new InvalidOptionError(`${subject}.name`, 'a known option', show('name'), hint);
+  }
+  return queue.name !== name ? { ...options, name } : Object.keys(options).length > 0 ? options : undefined;
+}

@@ -1,0 +1,126 @@
+import { readBySchema } from './model/validate-with-schema.js';
+import { checkStart, lateStart, type Start } from './operate/reschedule-options.js';
+import { statusOf, type StatusCondition } from './operate/status-condition.js';
+import { decodeContent, encodeContent } from './model/codec.js';
+import { isJobDefinition, type JobDefinition, type PayloadInput } from './enqueue/define-job.js';
+import type { JobRecord } from './model/job.js';
+import { checkText } from './model/names.js';
+import { checkCount } from './model/validate-options.js';
+import type { CallLimit, QueueStore } from './store/queue-store.js';
+import type { ResolvedQueueOptions } from './model/queue-options.js';
+import type { StoreCall } from './store/store-call.js';
+import type { RestartAnswer, StoreCalls, UpdateAnswer } from './store/store-calls.js';
+
+/** The most urgent priority. */
+const HIGHEST_PRIORITY = 1_000;
+
+/** What operators do with one job of a queue, from outside. Each verb is one step on the server. */
+export abstract class JobAdmin {
+  /** @internal */
+  abstract readonly options: ResolvedQueueOptions;
+  /** @internal */
+  abstract readonly store: QueueStore;
+
+  /** @internal */
+  abstract exec<Answer>(build: (calls: StoreCalls) => StoreCall<Answer>, limit?: CallLimit): Promise<Answer>;
+
+  /** All that is known of a job; null when nothing is. */
+  async get(id: string): Promise<JobRecord | null> {
+    checkText('job id', id);
+    return this.exec((calls) => calls.get(id));
+  }
+
+  /**
+   * Deletes a job with all its traces. A claimed one is refused (`processing`): cancel it first.
+   *
+   * @param options.ifStatus deletes no job in another status (`changed`)
+   */
+  async remove(
+    id: string,
+    options: StatusCondition = {},
+  ): Promise<'removed' | 'processing' | 'missing' | 'changed'> {
+    checkText('job id', id);
+    const ifStatus = statusOf('remove', options);
+    return this.exec((calls) => calls.remove(id, ifStatus));
+  }
+
+  /**
+   * Gives a waiting job a new start: `{ delayMs }` from now, or `{ runAt }`. See also `promote`.
+   *
+   * @throws InvalidOptionError, also for a start by which the job would have expired; nothing is changed
+   */
+  async reschedule(id: string, start: Start): Promise<'scheduled' | 'pending' | 'refused' | 'missing'> {
+    checkText('job id', id);
+    const due = checkStart(start);
+    const answer = await this.exec((calls) => calls.reschedule(id, due));
+    if (typeof answer === 'object') {
+      throw lateStart(start, answer);
+    }
+    return answer;
+  }
+
+  /**
+   * Starts a scheduled job now, as if its time had come. A job that is pending stays in its place.
+   *
+   * @returns `pending`; `refused` for a job that runs or has ended; `missing`
+   * @example await queue.promote(id);
+   */
+  async promote(id: string): Promise<RestartAnswer> {
+    checkText('job id', id);
+    return this.exec((calls) => calls.promoteJob(id));
+  }
+
+  /**
+   * Gives a job that waits, pending or scheduled, another payload. Its place and its options stay; its checkpoint goes.
+   *
+   * @param definition that of the job, by which the payload is checked. Through JobQueueService the definition of the
+   *   handler in this process is known by itself
+   * @returns `updated`; `refused` for a job that runs, has ended, or has another name than the definition; `missing`
+   * @throws InvalidPayloadError with the path of the fault: nothing was changed
+   * @example await queue.update(id, { to: 'ada@example.com' });
+   * @example await queue.update(SendEmail, id, { to: 'ada@example.com' });
+   */
+  async update<Definition extends JobDefinition>(
+    definition: Definition,
+    id: string,
+    payload: PayloadInput<Definition>,
+  ): Promise<UpdateAnswer>;
+  async update(id: string, payload: unknown): Promise<UpdateAnswer>;
+  async update(first: string | JobDefinition, ...rest: unknown[]): Promise<UpdateAnswer> {
+    const definition = isJobDefinition(first) ? first : undefined;
+    const [id, payload] = definition ? rest : [first, ...rest];
+    checkText('job id', id);
+    const json = encodeContent('payload', payload, this.options);
+    if (definition) {
+      await readBySchema('payload', definition.payload, decodeContent(this.options.codec, JSON.parse(json)));
+    }
+    return this.exec((calls) => calls.update(id, json, definition?.name));
+  }
+
+  /**
+   * Gives a job that waits another priority: it goes to the back of that priority, as old as before. Taking one job out of
+   * a long queue is O(its length).
+   *
+   * @param priority 0 to 1,000; higher is more urgent, 0 is none
+   * @returns `updated`; `refused` for a job that runs or has ended; `missing`
+   * @throws InvalidOptionError
+   */
+  async setPriority(id: string, priority: number): Promise<UpdateAnswer> {
+    checkText('job id', id);
+    checkCount('priority', priority, 0, HIGHEST_PRIORITY);
+    return this.exec((calls) => calls.setPriority(id, priority));
+  }
+
+  /**
+   * Runs a job again that completed or was cancelled, with its id, payload and options, and all its attempts. Its result goes;
+   * its attempt log stays. Only as long as the job is known: `resultTtlMs`. Dead letters have `redrive`.
+   *
+   * @returns `pending`; `refused` for a job that has not ended so; `missing`
+   * @example await queue.runAgain(id);
+   */
+  async runAgain(id: string): Promise<RestartAnswer> {
+    checkText('job id', id);
+    const request = this.store.clock.randomId();
+    return this.exec((calls) => calls.runAgain(id, request));
+  }
+}

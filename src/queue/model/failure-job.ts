@@ -1,0 +1,53 @@
+import { decodeContent, decodeText, type JobCodec } from './codec.js';
+import { FAILURE_PREFIX } from './names.js';
+import { parseJson } from './parse-json.js';
+
+/** A job that has failed for good, as the payload of the job that tells of it. */
+export interface JobFailure<Payload = unknown> {
+  /** Of the job that failed. It is a dead letter until it is redriven, discarded or aged out. */
+  id: string;
+  name: string;
+  queue: string;
+  /** As it is stored. Undefined where it is not JSON. */
+  payload: Payload;
+  /** The message of its last error. */
+  error: string;
+  /** How many attempts it had. */
+  attempts: number;
+  failedAt: Date;
+}
+
+/** As `lua/lib/settle/tell_failure.lua` writes it. */
+interface StoredFailure {
+  id: string;
+  name: string;
+  payload?: string;
+  error: string;
+  attempts: string;
+  failedAtMs: string;
+}
+
+/** Returns the name of the jobs that tell of the dead letters of a name. */
+export function failureJobName(name: string): string {
+  return FAILURE_PREFIX + name;
+}
+
+/** Reads the stored payload of a job that tells of a dead letter. */
+export function readFailure(queue: string, codec: JobCodec | undefined, stored: unknown): JobFailure {
+  const { id, name, payload, error, attempts, failedAtMs } = stored as StoredFailure;
+  return {
+    id,
+    name,
+    queue,
+    payload: decodeContent(codec, parseJson(payload).value),
+    error: readError(codec, error),
+    attempts: Number(attempts),
+    failedAt: new Date(Number(failedAtMs)),
+  };
+}
+
+/** A secret codec stores the whole error in the place of its message. */
+function readError(codec: JobCodec | undefined, stored: string): string {
+  const text = decodeText(codec, stored);
+  return text === stored ? text : (JSON.parse(text) as { message: string }).message;
+}

@@ -1,0 +1,88 @@
+// What operators change of one job; see lua/job.
+import type { RestartAnswer, UpdateAnswer } from '../../queue/store/store-calls.js';
+import { holderOf } from './enqueue.js';
+import { removeFirst, type Hash, type MemoryQueue } from './memory-queue.js';
+
+function waits(job: Hash): boolean {
+  return job.status === 'pending' || job.status === 'scheduled';
+}
+
+export function promoteJob(queue: MemoryQueue, id: string): RestartAnswer {
+  const job = queue.job(id);
+  if (!job) {
+    return 'missing';
+  }
+  if (job.status === 'scheduled') {
+    queue.scheduled.delete(id);
+    queue.toBack(id, job, queue.now, job.lifo !== undefined);
+  }
+  return job.status === 'pending' ? 'pending' : 'refused';
+}
+
+export function update(queue: MemoryQueue, id: string, payload: string, name: string): UpdateAnswer {
+  const job = queue.job(id);
+  if (!job) {
+    return 'missing';
+  }
+  if (!waits(job) || (name !== '' && job.name !== name)) {
+    return 'refused';
+  }
+  job.payload = payload;
+  delete job.checkpoint;
+  return 'updated';
+}
+
+export function setPriority(queue: MemoryQueue, id: string, priority: number): UpdateAnswer {
+  const job = queue.job(id);
+  if (!job) {
+    return 'missing';
+  }
+  if (!waits(job)) {
+    return 'refused';
+  }
+  if (Number(job.priority ?? 0) === priority) {
+    return 'updated';
+  }
+  const isPending = job.status === 'pending';
+  if (isPending) {
+    queue.takeOut(id);
+  }
+  ['priority', 'rank', 'lifo'].forEach((field) => delete job[field]);
+  if (priority > 0) {
+    job.priority = String(priority);
+    job.options ??= '{}';
+  }
+  if (isPending) {
+    queue.toBack(id, job, undefined);
+  }
+  return 'updated';
+}
+
+const OF_THE_LAST_RUN =
+  'result completed_at_ms cancelled_at_ms cancel_requested_at_ms cancel_request crashes last_chance errors unhandled ' +
+  'unhandled_at_ms expires_at_ms progress checkpoint last_error last_error_at_ms held';
+
+export function runAgain(queue: MemoryQueue, id: string, request: string): RestartAnswer {
+  const job = queue.job(id);
+  if (!job) {
+    return 'missing';
+  }
+  if (job.run_again_request === request) {
+    return 'pending';
+  }
+  if (job.status !== 'completed' && job.status !== 'cancelled') {
+    return 'refused';
+  }
+  removeFirst(queue[job.status], id);
+  queue.forgottenAt.delete(id);
+  OF_THE_LAST_RUN.split(' ').forEach((field) => delete job[field]);
+  Object.assign(job, { attempts: '0', claimed_at_ms: '0', run_again_request: request });
+  job.options ??= '{}';
+  if (job.unique !== undefined && holderOf(queue, job.unique) === undefined) {
+    queue.unique.set(job.unique, id);
+    queue.uniqueExpiries.delete(job.unique);
+  }
+  queue.toBack(id, job);
+  queue.count('rerun');
+  return 'pending';
+}

@@ -1,0 +1,87 @@
+import type { BulkGatherers } from '../bulk/bulk-gatherers.js';
+
+/** Back-pressure: a runner stops claiming while more rounds of settlements are unacknowledged. One is in flight while the next ends. */
+const MAX_UNSETTLED_ROUNDS = 2;
+
+/** What a queue runner has here now. */
+interface SlotOwner {
+  readonly isClosed: boolean;
+  readonly isResting: boolean;
+  /** Jobs that were claimed here and have not ended. */
+  readonly attempts: { readonly size: number };
+  /** How many of them have a handler that runs. */
+  readonly running: number;
+  /** Slots that claims under way may fill. */
+  readonly claiming: number;
+  readonly ahead: { readonly count: number; readonly room: number; readonly roomForWait: number };
+  readonly settlements: { readonly unsettled: number; readonly blocksClaims: boolean };
+  /** Undefined where no handler is a bulk one. */
+  readonly bulk: BulkGatherers | undefined;
+}
+
+/** The slots of a queue runner: how many jobs it may claim, and start. Of a bulk handler a slot is a call. */
+export class RunnerSlots {
+  constructor(
+    private readonly owner: SlotOwner,
+    public concurrency: number,
+  ) {}
+
+  /** Whether nothing is waited for here: all slots are busy, or the runner is closed. */
+  get isFull(): boolean {
+    const { isClosed, bulk, attempts, running, ahead } = this.owner;
+    return isClosed || (bulk ? bulk.room(running, ahead.count) <= 0 : attempts.size >= this.roomForWait);
+  }
+
+  /** How many more may be claimed now, by the pace as it was last measured. */
+  get free(): number {
+    return this.freeOf(this.concurrency + this.owner.ahead.room);
+  }
+
+  /** How many more a wait may claim, which takes what comes later. */
+  get freeForWait(): number {
+    return this.freeOf(this.roomForWait);
+  }
+
+  /** How many of them begin at once. */
+  get beginAtOnce(): number {
+    return Math.max(0, this.roomOf(this.concurrency));
+  }
+
+  /** How many jobs fit into one slot: those of one call. */
+  get perSlot(): number {
+    return this.owner.bulk?.size ?? 1;
+  }
+
+  /** How many slots are used, or spoken for. */
+  get used(): number {
+    const { bulk, running, ahead, claiming, attempts } = this.owner;
+    return bulk ? bulk.used(running, ahead.count + claiming) : attempts.size + claiming;
+  }
+
+  /** Whether another job, or another call, may begin. */
+  get hasSlot(): boolean {
+    const { isClosed, bulk, running } = this.owner;
+    return !isClosed && (bulk?.calls(running) ?? running) < this.concurrency;
+  }
+
+  /** Whether claims under way ask for more than there is room for. */
+  get isOverdrawn(): boolean {
+    return this.owner.claiming > 0 && this.roomOf(this.concurrency) < 0;
+  }
+
+  /** How many jobs may be here that a wait brought; others may be more. */
+  private get roomForWait(): number {
+    return this.concurrency + this.owner.ahead.roomForWait;
+  }
+
+  private freeOf(room: number): number {
+    const { settlements, isClosed, isResting } = this.owner;
+    const isBehind = settlements.unsettled > MAX_UNSETTLED_ROUNDS * room * this.perSlot;
+    return isClosed || isResting || settlements.blocksClaims || isBehind ? 0 : Math.max(0, this.roomOf(room));
+  }
+
+  private roomOf(room: number): number {
+    const { bulk, running, ahead, claiming, attempts } = this.owner;
+    return bulk ? bulk.room(running, ahead.count + claiming) : room - attempts.size - claiming;
+  }
+}

@@ -1,0 +1,138 @@
+import type { Clock, Timer } from '../../queue/model/clock.js';
+import type { HandlerFunction } from '../handlers/handler.js';
+import type { Job } from '../handlers/job.js';
+import type { ResolvedBulk } from '../handlers/bulk-handler.js';
+import { BulkRun, type BulkMember } from './bulk-run.js';
+
+/** What a gatherer needs of the queue runner. */
+export interface BulkOwner {
+  readonly clock: Clock;
+  /** Whether another call may begin. */
+  readonly hasSlot: boolean;
+  begin(attempt: BulkMember, waitedMs?: number): void;
+  giveBack(attempt: BulkMember): void;
+  /** Sends what has ended, before jobs begin that waited. */
+  settle(): void;
+  /** A call begins. */
+  callBegins(): void;
+  /** A call is about to end: it still counts. */
+  callEnds(): void;
+  /** A call has ended, and its slot is free. */
+  callEnded(): void;
+}
+
+interface Gathered {
+  attempt: BulkMember;
+  askedAtMs: number;
+  sinceMs: number;
+  isSure: boolean;
+}
+
+/** Gathers the claimed jobs of one bulk handler into calls: `size` of them, or what is there once the first waited `waitMs`. */
+export class BulkGatherer {
+  private readonly waiting: Gathered[] = [];
+  private readonly runs = new WeakMap<Job, BulkRun>();
+  private readonly begun = new Set<BulkMember>();
+  private timer: Timer | undefined;
+  /** How many calls run. */
+  calls = 0;
+  /** What an attempt of this handler runs. */
+  readonly handle: HandlerFunction;
+
+  constructor(
+    private readonly bulk: ResolvedBulk,
+    private readonly owner: BulkOwner,
+  ) {
+    this.handle = bulk.around((job) => this.join(job));
+  }
+
+  get size(): number {
+    return this.bulk.size;
+  }
+
+  /** How many jobs wait for their call. */
+  get gathered(): number {
+    return this.waiting.length;
+  }
+
+  /** How many jobs are in calls. */
+  get running(): number {
+    return this.begun.size;
+  }
+
+  /** @param isSure whether its claim stands for certain */
+  add(attempt: BulkMember, askedAtMs: number, isSure: boolean): void {
+    this.waiting.push({ attempt, askedAtMs, sinceMs: this.owner.clock.monotonic(), isSure });
+  }
+
+  /** Begins the calls whose time has come, as far as slots are free. */
+  readonly look = (): void => {
+    while (this.isDue && this.owner.hasSlot) {
+      this.call(this.waiting.splice(0, this.bulk.size));
+    }
+    this.watch();
+  };
+
+  /** Gives back the jobs that wait. */
+  giveBack(): void {
+    this.waiting.splice(0).forEach(({ attempt }) => this.owner.giveBack(attempt));
+  }
+
+  left(attempt: BulkMember): void {
+    this.begun.delete(attempt);
+    this.runs.get(attempt.job)?.left(attempt);
+  }
+
+  private get isDue(): boolean {
+    const [first] = this.waiting;
+    return (
+      first !== undefined && (this.waiting.length >= this.bulk.size || this.waitedMs(first) >= this.bulk.waitMs)
+    );
+  }
+
+  private waitedMs({ sinceMs }: Gathered): number {
+    return this.owner.clock.monotonic() - sinceMs;
+  }
+
+  /** Where it is due already, only a slot is missing. */
+  private watch(): void {
+    const { clock } = this.owner;
+    clock.clear(this.timer);
+    this.timer = undefined;
+    const [first] = this.waiting;
+    if (first && !this.isDue) {
+      // Timers may be a part of a millisecond early.
+      this.timer = clock.setTimeout(this.look, Math.ceil(this.bulk.waitMs - this.waitedMs(first)) + 1);
+    }
+  }
+
+  private call(gathered: readonly Gathered[]): void {
+    const attempts = gathered.map(({ attempt }) => attempt).filter((attempt) => !attempt.isEnded);
+    if (attempts.length > 0) {
+      this.calls++;
+      const run = new BulkRun(attempts, this.bulk, () => this.onEnd());
+      attempts.forEach((attempt) => {
+        this.runs.set(attempt.job, run);
+        this.begun.add(attempt);
+      });
+      this.owner.settle();
+      this.owner.callBegins();
+    }
+    const now = this.owner.clock.monotonic();
+    for (const { attempt, askedAtMs, sinceMs, isSure } of gathered) {
+      const waited = !isSure || now - sinceMs > 1;
+      this.owner.begin(attempt, waited ? now - askedAtMs : undefined);
+    }
+  }
+
+  private onEnd(): void {
+    this.owner.callEnds();
+    this.calls--;
+    this.owner.callEnded();
+  }
+
+  /** A job on its last chance begins without having been gathered: it is a call of its own. */
+  private join(job: Job): Promise<unknown> {
+    return (this.runs.get(job) ?? new BulkRun([], this.bulk, () => undefined)).join(job);
+  }
+}

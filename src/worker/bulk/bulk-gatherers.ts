@@ -1,0 +1,67 @@
+import type { BulkMember } from './bulk-run.js';
+import { BulkGatherer, type BulkOwner } from './bulk-gatherer.js';
+import type { ResolvedHandler } from './resolve-bulk.js';
+
+/** The bulk handlers of one queue runner, and the arithmetic of its slots: a slot is a call, of a bulk handler or of another. */
+export class BulkGatherers {
+  /** Undefined where no handler is a bulk one, so that a plain queue pays nothing. */
+  static of(
+    handlers: ReadonlyMap<string, ResolvedHandler>,
+    concurrency: () => number,
+    owner: BulkOwner,
+  ): BulkGatherers | undefined {
+    const gatherers = new Map(
+      [...handlers].flatMap(([name, { bulk }]) => (bulk ? [[name, new BulkGatherer(bulk, owner)] as const] : [])),
+    );
+    return gatherers.size > 0 ? new BulkGatherers(gatherers, concurrency) : undefined;
+  }
+
+  /** The most jobs of one call. */
+  readonly size: number;
+  private readonly all: readonly BulkGatherer[];
+
+  private constructor(
+    private readonly byName: ReadonlyMap<string, BulkGatherer>,
+    private readonly concurrency: () => number,
+  ) {
+    this.all = [...byName.values()];
+    this.size = Math.max(...this.all.map(({ size }) => size));
+  }
+
+  of(name: string): BulkGatherer | undefined {
+    return this.byName.get(name);
+  }
+
+  /** How many calls run. @param running jobs of the runner whose handlers run */
+  calls(running: number): number {
+    const inBulk = this.sum(({ running: jobs }) => jobs);
+    return this.sum(({ calls }) => calls) + running - inBulk;
+  }
+
+  /** How many more jobs there may be. @param others jobs that wait elsewhere, or are on their way */
+  room(running: number, others: number): number {
+    const free = Math.max(0, this.concurrency() - this.calls(running));
+    return free * this.size - this.sum(({ gathered }) => gathered) - others;
+  }
+
+  /** How many slots are used, or spoken for. @param others as of room */
+  used(running: number, others: number): number {
+    return this.calls(running) + Math.ceil((this.sum(({ gathered }) => gathered) + others) / this.size);
+  }
+
+  look(): void {
+    this.all.forEach((gatherer) => gatherer.look());
+  }
+
+  giveBack(): void {
+    this.all.forEach((gatherer) => gatherer.giveBack());
+  }
+
+  left(attempt: BulkMember): void {
+    this.byName.get(attempt.job.name)?.left(attempt);
+  }
+
+  private sum(count: (gatherer: BulkGatherer) => number): number {
+    return this.all.reduce((sum, gatherer) => sum + count(gatherer), 0);
+  }
+}

@@ -1,0 +1,39 @@
+import { show } from '../../queue/model/names.js';
+import type { Job } from '../handlers/job.js';
+
+/**
+ * Returns the outcome of each job, in their order, of what a bulk handler returned.
+ *
+ * @throws TypeError for what is no list of outcomes
+ */
+export function outcomesOf(jobs: readonly Job[], returned: unknown): unknown[] {
+  if (returned === undefined) {
+    return jobs.map(() => undefined);
+  }
+  if (returned instanceof Map) {
+    refuseStrangers(jobs, returned);
+    return jobs.map((job) => (returned.has(job) ? returned.get(job) : returned.get(job.id)) as unknown);
+  }
+  if (Array.isArray(returned) && returned.length === jobs.length) {
+    return returned as unknown[];
+  }
+  const found = Array.isArray(returned) ? `an array of ${returned.length}` : show(returned);
+  throw new TypeError(
+    `A bulk handler returns nothing, an array of one outcome for each of its ${jobs.length} jobs, or a Map by job or id; ` +
+      `found ${found}.`,
+  );
+}
+
+/** A misspelled id would complete the job that failed. */
+function refuseStrangers(jobs: readonly Job[], outcomes: ReadonlyMap<unknown, unknown>): void {
+  const known = new Set<unknown>(jobs.flatMap((job) => [job, job.id]));
+  for (const key of outcomes.keys()) {
+    if (!known.has(key)) {
+      throw new TypeError(`A bulk handler returned an outcome for ${show(key)}, which is no job of its call.`);
+    }
+  }
+}
+
+export function isError(value: unknown): value is Error {
+  return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]'; // of another realm
+}

@@ -1,0 +1,100 @@
+import { AsyncResource } from 'node:async_hooks';
+import type { Job } from '../handlers/job.js';
+import type { BulkCall, ResolvedBulk } from '../handlers/bulk-handler.js';
+import { isError, outcomesOf } from './bulk-outcomes.js';
+
+/** An attempt, as far as a call knows it. */
+export interface BulkMember {
+  readonly job: Job;
+  readonly isEnded: boolean;
+}
+
+interface Joined {
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * One call of a bulk handler. Its jobs are attempts of their own, each with a claim, a signal, a timeout and an end; the
+ * handler of each joins the call, and ends with the job's outcome. The call begins when all have joined that still start.
+ */
+export class BulkRun implements BulkCall {
+  private readonly joined = new Map<Job, Joined>();
+  private readonly expected: Set<Job>;
+  /** The jobs in the order of their claims; of a job that runs alone empty. */
+  private readonly order: readonly Job[];
+  private controller: AbortController | undefined;
+  private began = false;
+
+  /** @param onEnd told once, when the handler has returned */
+  constructor(
+    attempts: readonly BulkMember[],
+    private readonly bulk: ResolvedBulk,
+    private readonly onEnd: () => void,
+  ) {
+    this.order = attempts.map(({ job }) => job);
+    this.expected = new Set(this.order);
+  }
+
+  /** The job starts; resolves with its result. */
+  join(job: Job): Promise<unknown> {
+    const outcome = new Promise<unknown>((resolve, reject) => this.joined.set(job, { resolve, reject }));
+    this.forget(job);
+    return outcome;
+  }
+
+  /** The attempt has ended, and where it has not joined it will not. */
+  left({ job }: BulkMember): void {
+    if (this.expected.has(job)) {
+      this.forget(job);
+    }
+  }
+
+  private forget(job: Job): void {
+    this.expected.delete(job);
+    if (this.expected.size === 0 && !this.began) {
+      this.began = true;
+      void new AsyncResource('nest-job-queue bulk call').runInAsyncScope(() => this.run());
+    }
+  }
+
+  private async run(): Promise<void> {
+    const order = this.order.length > 0 ? this.order : [...this.joined.keys()];
+    const jobs = order.filter((job) => this.joined.has(job));
+    try {
+      if (jobs.length > 0) {
+        const outcomes = outcomesOf(jobs, await this.bulk.call(jobs, this));
+        jobs.forEach((job, i) => this.end(job, outcomes[i]));
+      }
+    } catch (error) {
+      this.joined.forEach(({ reject }) => reject(error));
+    } finally {
+      this.onEnd();
+    }
+  }
+
+  private end(job: Job, outcome: unknown): void {
+    const { resolve, reject } = this.joined.get(job)!;
+    if (isError(outcome)) {
+      reject(outcome);
+    } else {
+      resolve(outcome);
+    }
+  }
+
+  /** Made when first asked for, so that a handler that ignores it pays nothing. */
+  get signal(): AbortSignal {
+    if (!this.controller) {
+      this.controller = new AbortController();
+      const look = () => {
+        const reasons = [...this.joined.keys()].map(({ abortReason }) => abortReason);
+        if (reasons.every((reason) => reason)) {
+          this.controller!.abort(reasons.at(-1));
+        }
+      };
+      this.joined.forEach((_joined, { signal }) => signal.addEventListener('abort', look, { once: true }));
+      look();
+    }
+    return this.controller.signal;
+  }
+}

@@ -1,0 +1,49 @@
+import {
+  isJobDefinition,
+  type JobDefinition,
+  type PayloadOf,
+  type ResultInput,
+} from '../../queue/enqueue/define-job.js';
+import { InvalidOptionError } from '../../queue/model/errors.js';
+import { show } from '../../queue/model/names.js';
+import type { BulkCall, BulkHandler, BulkOptions, BulkOutcomes } from '../handlers/bulk-handler.js';
+import { handlerDefaults } from '../handlers/define-handler.js';
+import { checkBulkOptions } from '../handlers/handler-options.js';
+import type { HandlerOptions } from '../handlers/handler.js';
+import type { Job } from '../handlers/job.js';
+import { checkedBulk } from '../handlers/schema-handler.js';
+
+/** A bulk handler of a definition: gets the payloads as their schema read them, returns results that the result's schema takes. */
+export type TypedBulkFunction<Definition extends JobDefinition> = (
+  jobs: Job<PayloadOf<Definition>>[],
+  call: BulkCall,
+) => BulkOutcomes<ResultInput<Definition>> | Promise<BulkOutcomes<ResultInput<Definition>>>;
+
+/**
+ * Binds a bulk function to a definition, for a Worker without Nest. Each job is held against the schemas by itself: one
+ * that does not fit fails, and the others of its call do not.
+ *
+ * @throws InvalidOptionError
+ * @example
+ * const index = defineBulkHandler(Index, (jobs) => search.add(jobs.map(({ payload }) => payload)), { bulk: { size: 100 } });
+ * new Worker([{ queue, handlers: { [Index.name]: index } }]);
+ */
+export function defineBulkHandler<Definition extends JobDefinition>(
+  definition: Definition,
+  handle: TypedBulkFunction<Definition>,
+  options: HandlerOptions & { bulk: BulkOptions },
+): BulkHandler {
+  if (!isJobDefinition(definition)) {
+    throw new InvalidOptionError('defineBulkHandler', 'a definition of defineJob', show(definition));
+  }
+  const subject = `defineBulkHandler(${show(definition.name)})`;
+  if (typeof handle !== 'function') {
+    throw new InvalidOptionError(subject, 'a function', show(handle));
+  }
+  checkBulkOptions(subject, options);
+  return {
+    ...options,
+    ...handlerDefaults(definition),
+    handle: checkedBulk(definition, handle),
+  };
+}

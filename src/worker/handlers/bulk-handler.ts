@@ -1,0 +1,56 @@
+import type { HandlerFunction, HandlerOptions } from './handler.js';
+import type { Job } from './job.js';
+
+/** How many jobs one call of a bulk handler gets. */
+export interface BulkOptions {
+  /** The most jobs of one call, 2 to 1,000. */
+  size: number;
+  /** How long the first job waits for others, in ms, where fewer than `size` are there. Default 50. 0: not at all. */
+  waitMs?: number;
+}
+
+/** One call of a bulk handler. */
+export interface BulkCall {
+  /**
+   * Aborts when the work of all jobs of the call has become pointless, with the reason of the last: a shutdown, a timeout.
+   * Each job has a `signal` of its own.
+   */
+  readonly signal: AbortSignal;
+}
+
+/** What became of one job of a call: an Error fails its attempt, anything else is its result. */
+export type BulkOutcome<Result = unknown> = Result | Error;
+
+/**
+ * What a bulk handler returns: nothing, where all jobs completed without a result; one outcome for each job, in their order;
+ * or a map with the outcome of a job or of its id, where a job that is not in it completed without a result.
+ */
+export type BulkOutcomes<Result = unknown> =
+  void | readonly BulkOutcome<Result>[] | ReadonlyMap<Job | string, BulkOutcome<Result>>;
+
+/** Does the work of several jobs in one call. What it throws fails all of them. */
+export type BulkHandlerFunction<Payload = unknown, Result = unknown> = {
+  // A method, so that a handler of a narrower payload can stand in a list of handlers.
+  handle(jobs: Job<Payload>[], call: BulkCall): BulkOutcomes<Result> | Promise<BulkOutcomes<Result>>;
+}['handle'];
+
+/** A bulk handler with its options, as a worker takes it. */
+export interface BulkHandler extends HandlerOptions {
+  bulk: BulkOptions;
+  handle: BulkHandlerFunction;
+}
+
+/** A bulk handler as a queue runner takes it. */
+export interface ResolvedBulk extends Required<BulkOptions> {
+  /** The call, inside of the middleware. */
+  call(jobs: Job[], call: BulkCall): unknown;
+  /** Makes the handler of one job, which is held against its schemas, of the function that joins the call. */
+  around(join: HandlerFunction): HandlerFunction;
+}
+
+/** How long the first job of a call waits for others by default, in ms. */
+const DEFAULT_WAIT_MS = 50;
+
+export function resolveBulkOptions({ size, waitMs = DEFAULT_WAIT_MS }: BulkOptions): Required<BulkOptions> {
+  return { size, waitMs };
+}

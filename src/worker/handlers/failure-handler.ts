@@ -1,0 +1,29 @@
+import type { JobQueue } from '../../queue/job-queue.js';
+import { failureJobName, readFailure } from '../../queue/model/failure-job.js';
+import type { WorkerQueue } from './worker-queue.js';
+import { withMiddleware, type AttemptMiddleware } from './attempt-middleware.js';
+import type { Handler } from './handler.js';
+
+/** Returns the queue with its handlers of failures among the others, under the names of the jobs that tell of them. */
+export function withFailureHandlers(served: WorkerQueue): WorkerQueue {
+  const { onFailed, ...rest } = served;
+  if (!onFailed) {
+    return served;
+  }
+  const tellers = Object.entries(onFailed).map(([name, handler]): [string, Handler] => {
+    const given = typeof handler === 'function' ? { handle: handler } : handler;
+    const handle = withMiddleware([failureReader(served.queue)], (job) => given.handle(job));
+    return [failureJobName(name), { ...given, handle }];
+  });
+  return { ...rest, handlers: { ...rest.handlers, ...Object.fromEntries(tellers) } };
+}
+
+/** Hands out the failure that a job tells of, and not the text that the script stored. */
+function failureReader({ name, options }: JobQueue): AttemptMiddleware {
+  return {
+    attempt: (job, next) => {
+      job.readAs(readFailure(name, options.codec, job.payload));
+      return next();
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import { InvalidOptionError } from '../queue/model/errors.js';
+import { show } from '../queue/model/names.js';
+import { checkCount } from '../queue/model/validate-options.js';
+import type { QueueRunnerObserver } from './attempt/queue-runner-observer.js';
+import { QueueRunner } from './attempt/queue-runner.js';
+import { resolveHandlers, type ResolvedWorkerOptions, type WorkerQueue } from './worker-options.js';
+
+const DEFAULT_CONCURRENCY = 10;
+/** The most jobs of a queue that one process runs at once. */
+export const HIGHEST_CONCURRENCY = 100_000;
+
+/** Opens one queue for a worker, which then knows how it is kept and what its handlers are. */
+export async function openRunner(
+  { queue, concurrency = DEFAULT_CONCURRENCY, prefetch, handlers }: WorkerQueue,
+  options: ResolvedWorkerOptions,
+  observer: QueueRunnerObserver<QueueRunner>,
+): Promise<QueueRunner> {
+  const calls = await queue.calls();
+  await queue.store.prepare(calls);
+  // Slots of all queues are none to wait in.
+  const ahead = prefetch ?? (options.concurrency === undefined ? undefined : 0);
+  const resolved = resolveHandlers(queue, handlers, options.middleware);
+  return new QueueRunner(queue, calls, concurrency, ahead, resolved, observer);
+}
+
+/** @throws InvalidOptionError */
+export function checkConcurrency(queues: readonly WorkerQueue[], queue: string, concurrency: number): void {
+  checkCount('concurrency', concurrency, 1, HIGHEST_CONCURRENCY);
+  const served = queues.map((each) => each.queue.name);
+  if (!served.includes(queue)) {
+    throw new InvalidOptionError('setConcurrency queue', served.join(', '), show(queue));
+  }
+}

@@ -1,0 +1,52 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+
+const failure = { error: { name: 'E', message: 'no' }, final: false, backoffMs: 0 };
+
+describe('checkpoint.lua', () => {
+  it('stores what the next attempt finds: after an error, a release and a crash', async () => {
+    const q = testQueue();
+    let job = await q.addAndClaim('a');
+    expect(job.checkpoint).toBeUndefined();
+    expect(await q.run(q.scripts.checkpoint(job, '{"row":1}'))).toBe(true);
+    await q.run(q.scripts.release([{ ...job, reason: 'interruption', delayMs: 0 }]));
+    [job] = (await q.claim(1)) as [typeof job];
+    expect(job).toMatchObject({ attempt: 1, checkpoint: { row: 1 } });
+    await q.run(q.scripts.fail([{ ...job, ...failure }]));
+    [job] = (await q.claim(1)) as [typeof job];
+    expect(job).toMatchObject({ attempt: 2, checkpoint: { row: 1 } });
+    await q.run(q.scripts.checkpoint(job, '0'));
+    await q.expireClaims('a');
+    await q.run(q.scripts.reclaim(10, 1e12, 0));
+    [job] = (await q.claim(1, { slots: 1 })) as [typeof job];
+    expect(job.checkpoint).toBe(0);
+  });
+
+  it('I3: a repeated claim brings it again', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await q.run(q.scripts.checkpoint(job, '7'));
+    await q.run(q.scripts.release([{ ...job, reason: 'interruption', delayMs: 0 }]));
+    const call = q.claimCall(1);
+    const first = await q.run(call);
+    expect(first.jobs[0]).toMatchObject({ checkpoint: 7 });
+    const again = await expectUnchanged(q, () => q.run(call));
+    expect(again.jobs[0]).toMatchObject({ checkpoint: 7, fence: first.jobs[0]!.fence });
+  });
+
+  it('is refused to a claim that is lost', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await q.run(q.scripts.release([{ ...job, reason: 'interruption', delayMs: 0 }]));
+    expect(await expectUnchanged(q, () => q.run(q.scripts.checkpoint(job, '1')))).toBe(false);
+  });
+
+  it('goes with the payload that it was made of', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await q.run(q.scripts.checkpoint(job, '1'));
+    await q.run(q.scripts.fail([{ ...job, ...failure, final: true }]));
+    await q.run(q.scripts.redrive(['a'], '2'));
+    expect(await q.field('a', 'checkpoint')).toBeNull();
+  });
+});

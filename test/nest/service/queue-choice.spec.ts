@@ -1,0 +1,96 @@
+// The verbs of the service in a queue that the call names, and jobs of several names in one call.
+import { describe, expect, it } from '@jest/globals';
+import {
+  defineJob,
+  InvalidOptionError,
+  InvalidPayloadError,
+  JobHandler,
+  JobQueueService,
+  type Job,
+} from 'nest-job-queue';
+import { z } from 'zod';
+import { uniqueQueueName } from '../../support/redis/redis.js';
+import { startApp } from '../app.js';
+
+describe('the option queue', () => {
+  it('is taken by each verb, as by enqueue', async () => {
+    const [name, queue] = [uniqueQueueName(), uniqueQueueName('other')];
+    const jobs = (await startApp({})).get(JobQueueService);
+    const { id } = await jobs.enqueue(name, 1, { queue, delayMs: 3_600_000 });
+    const there = { queue };
+    expect(await jobs.get(name, id)).toBeNull();
+    expect(await jobs.get(name, id, there)).toMatchObject({ name, queue });
+    expect((await jobs.list(name, 'scheduled', { ...there, limit: 1 })).map((job) => job.id)).toEqual([id]);
+    expect(await jobs.update(name, id, 2, there)).toBe('updated');
+    expect(await jobs.setPriority(name, id, 3, there)).toBe('updated');
+    expect(await jobs.reschedule(name, id, { delayMs: 7_200_000 }, there)).toBe('scheduled');
+    expect(await jobs.promote(name, id, there)).toBe('pending');
+    expect(await jobs.get(name, id, there)).toMatchObject({ payload: 2, priority: 3, status: 'pending' });
+    expect(await jobs.pause(name, there)).toBe(true);
+    expect(await jobs.resume(name, there)).toBe(true);
+    expect((await jobs.stats(name, there)).pending).toBe(1);
+    expect(await jobs.limits(name, there).get()).toEqual({ source: 'none' });
+    expect(await jobs.cancel(name, id, there)).toBe('cancelled');
+    await expect(jobs.result(name, id, { ...there, timeoutMs: 1_000 })).rejects.toThrow('cancelled');
+    expect(await jobs.runAgain(name, id, there)).toBe('pending');
+    expect(await jobs.clean(name, 'pending', there)).toBe(1);
+    expect(await jobs.remove(name, id, there)).toBe('missing');
+    expect(await jobs.purge(name, { confirm: queue, ...there })).toBe(0);
+    expect((await jobs.deadLetters(name, there).list()).jobs).toEqual([]);
+    expect(await jobs.schedules.list(name, there)).toEqual([]);
+  });
+
+  it('is refused where it is misspelled or no name', async () => {
+    const jobs = (await startApp({})).get(JobQueueService);
+    await expect(jobs.get('a', 'b', { queu: 'c' } as never)).rejects.toThrow(InvalidOptionError);
+    await expect(jobs.cancel('a', 'b', { queue: 'no name' })).rejects.toThrow(InvalidOptionError);
+  });
+
+  it('update is checked by the definition of the handler, or the one that is given', async () => {
+    const Count = defineJob(uniqueQueueName(), { payload: z.object({ n: z.number() }) });
+    @JobHandler(Count)
+    class Counts {
+      handle(_job: Job<{ n: number }>): void {}
+    }
+    const jobs = (await startApp({ jobs: { worker: false }, providers: [Counts] })).get(JobQueueService);
+    const { id } = await jobs.enqueue(Count, { n: 1 });
+    await expect(jobs.update(Count.name, id, { n: 'x' })).rejects.toThrow(InvalidPayloadError);
+    expect(await jobs.update(Count, id, { n: 2 })).toBe('updated');
+    const Other = defineJob(uniqueQueueName(), { payload: z.object({ n: z.number() }) });
+    expect(await jobs.update(Other, id, { n: 3 }, { queue: Count.name })).toBe('refused');
+    expect((await jobs.get(Count, id))!.payload).toEqual({ n: 2 });
+  });
+});
+
+describe('enqueueMany over several names', () => {
+  it('adds each to its queue, with handles in the order of the call', async () => {
+    const [one, two, shared] = [uniqueQueueName(), uniqueQueueName(), uniqueQueueName('shared')];
+    const Typed = defineJob(two, { payload: z.object({ n: z.number() }), result: z.number() });
+    const jobs = (await startApp({})).get(JobQueueService);
+    const [a, b, c] = await jobs.enqueueMany([
+      { job: one, payload: 'a' },
+      { job: Typed, payload: { n: 1 }, delayMs: 1_000 },
+      { job: one, payload: 'c', queue: shared, priority: 2 },
+    ]);
+    expect([a, b, c].map((handle) => [handle.name, handle.queue])).toEqual([
+      [one, one],
+      [two, two],
+      [one, shared],
+    ]);
+    expect((await b.get())!.status).toBe('scheduled');
+    expect((await c.get())!.priority).toBe(2);
+  });
+
+  it('checks all before the first is sent', async () => {
+    const [one, two] = [uniqueQueueName(), uniqueQueueName()];
+    const jobs = (await startApp({})).get(JobQueueService);
+    const wrong = jobs.enqueueMany([
+      { job: one, payload: 1 },
+      { job: two, payload: 2, delayMs: -1 },
+    ]);
+    await expect(wrong).rejects.toThrow('enqueueMany[1].delayMs');
+    expect((await jobs.stats(one)).pending).toBe(0);
+    await expect(jobs.enqueueMany([{ job: 7, payload: 1 }] as never)).rejects.toThrow(InvalidOptionError);
+    expect(await jobs.enqueueMany([])).toEqual([]);
+  });
+});

@@ -1,0 +1,57 @@
+// job.checkpoint: what the next attempt finds.
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { JobQueue } from '#queue/job-queue.js';
+import { defineJob } from '#queue/enqueue/define-job.js';
+import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { defineHandler } from '#worker/handlers/define-handler.js';
+import type { Job } from '#worker/handlers/job.js';
+import { atMost } from '../../support/queue/bounds.js';
+import { inside } from '../../support/queue/inside.js';
+import { gate, within } from '../../support/faults/wait.js';
+import { ClaimLostError } from '#queue/model/errors.js';
+import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+import { leaveBroken, newQueue, startWorker } from '../../support/worker/workers.js';
+
+const stores = { redis: () => connect(), memory: () => new MemoryStore() };
+
+async function count(job: Job): Promise<unknown> {
+  const before = (job.lastCheckpoint as number | undefined) ?? 0;
+  await job.checkpoint(before + 1);
+  if (before < 2) {
+    throw new Error('again');
+  }
+  return [before, job.lastCheckpoint];
+}
+
+describe.each(Object.entries(stores))('on %s', (_kind, make) => {
+  it('each attempt goes on from the last', async () => {
+    const queue = new JobQueue(make(), uniqueQueueName('store'));
+    await startWorker(queue, count);
+    const job = await queue.enqueue({});
+    expect(await job.result()).toEqual([2, 3]);
+    expect((await queue.get(job.id))!.checkpoint).toBe(3);
+    queue.close();
+  });
+});
+
+it('a typed handler has it too, and one whose claim is lost is told', async () => {
+  const queue = newQueue();
+  const Count = defineJob(queue.name, { payload: z.object({}) });
+  const seen = gate<[Error, boolean]>();
+  await startWorker(
+    queue,
+    defineHandler(Count, async (job) => {
+      await job.checkpoint(1);
+      const { keys } = await inside(queue).scripts();
+      await connect().hset(keys.job(job.id), 'claim_token', 'another');
+      const error = await job.checkpoint(2).catch((thrown: unknown) => thrown);
+      seen.open([error as Error, job.signal.aborted]);
+    }),
+  );
+  await queue.enqueue(Count, {});
+  const [error, aborted] = await within(atMost(10_000), 'the refusal', seen.promise);
+  expect(error).toBeInstanceOf(ClaimLostError);
+  expect(aborted).toBe(true);
+  leaveBroken(queue);
+});
