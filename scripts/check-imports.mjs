@@ -1,4 +1,4 @@
-// Holds the directions of imports inside src (docs/architecture.md):
+// Holds the directions of imports inside src (docs/internals/architecture.md):
 //   queue ← worker ← nest ← every other folder; files at the top of src may import all of them. Between the rooms of a folder see ROOMS.
 // src/queue and src/worker import nothing from @nestjs/*, and no import closes a cycle. Type imports count.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';

@@ -1,10 +1,10 @@
-// The tables of docs/architecture.md name every key, every script and every field of a job's hash, and none that is not there.
+// The tables of docs/internals/architecture.md name every key, every script and every field of a job's hash, and none that is not there.
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
-const text = read('docs/architecture.md');
+const text = read('docs/internals/architecture.md');
 const marked = (line: string) => [...line.matchAll(/`([^`]+)`/g)].map(([, name]) => name!);
 
 /** What stands in backquotes in the first column of the table under a heading, up to the next one. */

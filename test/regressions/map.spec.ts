@@ -1,11 +1,11 @@
-// docs/peers-bugs.md names the test of each bug that other queues had: each of them exists.
+// docs/internals/peers-bugs.md names the test of each bug that other queues had: each of them exists.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 
 /** The bugs with the tests that are named for them: file and title. */
-const bugs = read('docs/peers-bugs.md')
+const bugs = read('docs/internals/peers-bugs.md')
   .split('\n')
   .filter((line) => line.startsWith('|'))
   .slice(2)

@@ -1,0 +1,19 @@
+// Every relative link of the documentation leads to a file that exists.
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from '@jest/globals';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const pages = [
+  ...readdirSync(root).filter((file) => file.endsWith('.md')),
+  ...readdirSync(join(root, 'docs'), { recursive: true })
+    .map((file) => join('docs', String(file)))
+    .filter((file) => file.endsWith('.md')),
+];
+
+it.each(pages)('%s', (page) => {
+  const links = [...readFileSync(join(root, page), 'utf8').matchAll(/\]\(([^)#\s]+)/g)].map(([, link]) => link!);
+  const broken = links.filter((link) => !/^\w+:/.test(link) && !existsSync(join(root, dirname(page), link)));
+  expect(broken).toEqual([]);
+});
