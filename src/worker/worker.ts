@@ -20,12 +20,8 @@ import { Recurring } from './maintenance/worker-schedules.js';
 import type { StuckJob } from './attempt/stuck-watch.js';
 import type { Sweeper } from './maintenance/sweeper.js';
 import { startHeartbeats, startSweeper } from './start-upkeep.js';
-import {
-  resolveWorkerOptions,
-  type ResolvedWorkerOptions,
-  type WorkerOptions,
-  type WorkerQueue,
-} from './worker-options.js';
+import { resolveWorkerOptions } from './worker-options.js';
+import type { ResolvedWorkerOptions, WorkerOptions, WorkerQueue } from './worker-options.js';
 import { checkConcurrency, openRunner } from './open-runner.js';
 import { drain } from './drain.js';
 
@@ -231,10 +227,7 @@ export class Worker {
     );
   }
 
-  /**
-   * Which travel together, and are waited for on one connection. On a single server all of them: were they answered one by
-   * one, each would end the wait of those before it, which then claim again. In a Cluster each has a master that may be away.
-   */
+  /** The runners that share a connection: all on one server, where each reply would end the others' wait; each alone in a Cluster. */
   private lanesTogether(): QueueRunner[][] {
     return this.store.isSharded ? this.runners.map((runner) => [runner]) : [this.runners];
   }
