@@ -58,6 +58,8 @@ export class JobQueueTesting {
   private readonly time: TestClock;
   private readonly log = new TestLog();
   private readonly throwErrors: boolean;
+  /** How much of the log the test was told of: a job may run before the drain is called. */
+  private told = { ends: 0, errors: 0 };
 
   /** @throws InvalidOptionError */
   constructor(options: JobQueueTestingOptions = {}) {
@@ -98,7 +100,7 @@ export class JobQueueTesting {
    * Runs all jobs that are due, by the path of production, and all that follows from them: retries, for which the clock moves
    * to the end of their backoff, and jobs that handlers enqueue. Jobs that were enqueued for later wait for `advance`.
    *
-   * @returns how many attempts ended in which way
+   * @returns how many attempts ended in which way since the last `drain` or `advance`
    * @throws TestingError where a handler does not end, jobs wait that no worker claims, or `until` did not come about
    */
   async drain(options: DrainOptions = {}): Promise<DrainReport> {
@@ -111,7 +113,7 @@ export class JobQueueTesting {
       throw new InvalidOptionError('drain.until', ENDS.join(', '), show(until));
     }
     this.requireWorker();
-    const [ends, errors] = [this.log.ends.length, this.log.failures.length];
+    const { ends, errors } = this.told;
     const reached = () => until !== undefined && this.log.ends.includes(until, ends);
     await this.time.drain({
       delayed,
@@ -119,6 +121,7 @@ export class JobQueueTesting {
       attempts: () => this.log.ends.length,
       done: () => reached() || (throwErrors && this.log.failures.length > errors),
     });
+    this.tell();
     this.throwSince(errors, throwErrors);
     const report = this.log.reportSince(ends);
     if (until !== undefined && !reached()) {
@@ -134,13 +137,14 @@ export class JobQueueTesting {
    * Timeouts of handlers, heartbeats and the expiry of claims follow this clock.
    *
    * @param ms at most a year
-   * @returns how many attempts ended in which way
+   * @returns how many attempts ended in which way since the last `drain` or `advance`
    * @example await testing.advance(31 * 24 * 3_600_000); // a month of recurring jobs
    */
   async advance(ms: number): Promise<DrainReport> {
     checkMs('advance', ms, 0, YEAR_MS);
-    const [ends, errors] = [this.log.ends.length, this.log.failures.length];
+    const { ends, errors } = this.told;
     await this.time.advance(ms);
+    this.tell();
     this.throwSince(errors, this.throwErrors);
     return this.log.reportSince(ends);
   }
@@ -148,6 +152,7 @@ export class JobQueueTesting {
   /** Forgets which jobs were enqueued and which errors were thrown. The jobs themselves stay in their queues. */
   clear(): void {
     this.log.clear();
+    this.tell();
   }
 
   /** @internal Runs one attempt of a job that `enqueue` makes, whatever its end. */
@@ -209,6 +214,11 @@ export class JobQueueTesting {
           'and provide the handlers of the jobs.',
       );
     }
+  }
+
+  /** What happened until now was told. */
+  private tell(): void {
+    this.told = { ends: this.log.ends.length, errors: this.log.failures.length };
   }
 
   private throwSince(from: number, throws: boolean): void {

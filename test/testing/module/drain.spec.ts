@@ -1,8 +1,17 @@
 // The queues of a test: what runs, when, and what the test is told.
 import { describe, expect, it } from '@jest/globals';
-import { Injectable } from '@nestjs/common';
-import { InvalidOptionError, JobHandler, JobQueueService, RetryLaterError, type Job } from 'nest-job-queue';
+import {
+  Injectable,
+  UseGuards,
+  UseInterceptors,
+  type CallHandler,
+  type CanActivate,
+  type ExecutionContext,
+  type NestInterceptor,
+} from '@nestjs/common';
+import { getJob, InvalidOptionError, JobHandler, JobQueueService, RetryLaterError, type Job } from 'nest-job-queue';
 import { TestingError } from 'nest-job-queue/testing';
+import { tap } from 'rxjs';
 import { startTested } from './app.js';
 
 const SECOND = 1_000;
@@ -116,6 +125,15 @@ describe('drain', () => {
     expect(await job.get()).toMatchObject({ status: 'scheduled', attempts: 1 });
   });
 
+  it('tells also of what ran before it was called', async () => {
+    const handler = emailHandler(() => Promise.reject(new Error('no')), { maxAttempts: 1 });
+    const { testing, jobs } = await startTested({ providers: [handler] });
+    const job = await jobs.enqueue('email', { n: 1 });
+    await expect(job.result()).rejects.toThrow('no');
+    await expect(testing.drain({ throwErrors: true })).rejects.toThrow('no');
+    expect(await testing.drain({ throwErrors: true })).toMatchObject({ failed: 0 });
+  });
+
   it('leaves delayed jobs alone, unless told otherwise', async () => {
     const { testing, jobs } = await startTested({ providers: [emailHandler(() => 'sent')] });
     const job = await jobs.enqueue('email', { n: 1 }, { delayMs: HOUR });
@@ -164,6 +182,35 @@ describe('drain', () => {
     expect(await testing.drain()).toMatchObject({ completed: 0 });
     expect(testing.enqueued('invoice')).toHaveLength(1);
     expect((await jobs.stats('invoice')).pending).toBe(1);
+  });
+});
+
+describe('enhancers', () => {
+  it('run in a drain as in production: an interceptor sees the result, and a guard that denies ends the job', async () => {
+    const seen: unknown[] = [];
+    class Watch implements NestInterceptor {
+      intercept(_context: ExecutionContext, next: CallHandler) {
+        return next.handle().pipe(tap((result) => seen.push(result)));
+      }
+    }
+    class NoEvil implements CanActivate {
+      canActivate(context: ExecutionContext) {
+        return getJob(context).payload !== 'evil';
+      }
+    }
+    @UseGuards(NoEvil)
+    @UseInterceptors(Watch)
+    @JobHandler('email')
+    class Guarded {
+      handle({ payload }: Job) {
+        return `sent ${String(payload)}`;
+      }
+    }
+    const { testing, jobs } = await startTested({ providers: [Guarded] });
+    await jobs.enqueue('email', 'mail');
+    await jobs.enqueue('email', 'evil');
+    expect(await testing.drain()).toMatchObject({ completed: 1, failed: 1, retry: 0 });
+    expect(seen).toEqual(['sent mail']);
   });
 });
 

@@ -2,7 +2,15 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { Injectable, Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { InjectQueue, JobHandler, JobQueue, JobQueueModule, JobQueueService, type Job } from 'nest-job-queue';
+import {
+  getJobQueueServiceToken,
+  InjectQueue,
+  JobHandler,
+  JobQueue,
+  JobQueueModule,
+  JobQueueService,
+  type Job,
+} from 'nest-job-queue';
 import { JobQueueTesting, JobQueueTestingModule } from 'nest-job-queue/testing';
 import { KeptLog } from '../../nest/app.js';
 import { started, startTested } from './app.js';
@@ -57,6 +65,27 @@ describe('the testing module', () => {
     await testing.drain();
     expect(await job.result()).toEqual({ maxAttempts: 7 });
     expect(sent).toContain('bob');
+  });
+
+  it('keeps the servers of an app apart, and drains all of them', async () => {
+    const ran: string[] = [];
+    @JobHandler('invoice', { connection: 'billing' })
+    class Invoices {
+      handle({ payload }: Job<string>) {
+        ran.push(payload);
+      }
+    }
+    const imports = [
+      JobQueueModule.forRoot(),
+      JobQueueModule.forRoot({ name: 'billing', redis: 'redis://127.0.0.1:1' }),
+      JobQueueTestingModule.forApp(),
+    ];
+    const compiled = Test.createTestingModule({ imports, providers: [Invoices, EmailHandler] });
+    const { testing, moduleRef } = await started(await compiled.setLogger(new KeptLog()).compile());
+    await moduleRef.get<JobQueueService>(getJobQueueServiceToken('billing')).enqueue('invoice', 'no. 1');
+    await moduleRef.get(JobQueueService).enqueue('email', { to: 'ada' });
+    expect(await testing.drain()).toMatchObject({ completed: 2 });
+    expect(ran).toEqual(['no. 1']);
   });
 
   it('records what was enqueued without a start, and says what a drain then needs', async () => {
