@@ -215,16 +215,8 @@ export class Worker {
     const { options, store } = this;
     this.transport = store.transport(options.logger);
     const observer = { answered: () => this.onFetch(), measure: guardedListener(options.onTrip, options.logger) };
-    const { capacity } = this.slots;
-    return new FetchLoop(
-      this.id,
-      this.lanesTogether(),
-      capacity,
-      this.transport,
-      store.clock,
-      options.logger,
-      observer,
-    );
+    const [together, { capacity }] = [this.lanesTogether(), this.slots];
+    return new FetchLoop(this.id, together, capacity, this.transport, store.clock, options.logger, observer);
   }
 
   /** The runners that share a connection: all on one server, where each reply would end the others' wait; each alone in a Cluster. */
