@@ -34,6 +34,8 @@ beforeEach(async () => {
   await shop.post('/workers/start', { size: '2', ...SMOOTH });
   await queue.purge({ confirm: 'jobs' });
   await workersRun(page, 2);
+  // A slider follows the server a second after a hand was on it; until then Start sends what it shows.
+  await says(page, 'output[for=fail_rate]', /^0 %$/);
   // A row of the test before must not be taken for one of this test.
   for (const list of ['pending', 'processing', 'completed', 'failed']) await says(page, `.${list} .range`, /^0$/);
 });

@@ -14,6 +14,8 @@ const written = {
 
 /** Sliders that a hand is on, or was a moment ago: they do not follow the server. */
 const held = new Map();
+/** What the server said last of the sliders. */
+let lastConditions;
 
 export function connectActions() {
   byId('enqueue').addEventListener('submit', (event) => {
@@ -89,13 +91,19 @@ function onSlider(slider) {
     // A snapshot from before the change may still be on its way.
     held.set(
       slider.id,
-      setTimeout(() => held.delete(slider.id), 1_000),
+      setTimeout(() => letGo(slider.id), 1_000),
     );
   };
   held.set(
     slider.id,
     setTimeout(() => void apply(), 200),
   );
+}
+
+/** It follows the server again, which may say nothing new for long. */
+function letGo(id) {
+  held.delete(id);
+  if (lastConditions) showConditions(...lastConditions);
 }
 
 function fields(...names) {
@@ -110,6 +118,7 @@ function write(slider) {
 
 /** The sliders follow the server, which others may have changed. Stopped workers leave the number for the next start. */
 export function showConditions(stats, size) {
+  lastConditions = [stats, size];
   const values = { size: size === 0 ? byId('size').value : size };
   for (const name of CONDITIONS) values[name] = stats[name];
   for (const [name, value] of Object.entries(values)) {
