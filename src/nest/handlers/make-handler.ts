@@ -5,6 +5,7 @@ import { handlerDefaults } from '../../worker/handlers/define-handler.js';
 import type { Handler, HandlerFunction, HandlerOptions } from '../../worker/handlers/handler.js';
 import { checked as checkedBySchema, checkedBulk } from '../../worker/handlers/schema-handler.js';
 import { isScoped } from '../enhancers/attempt-scope.js';
+import { hasEnhancers } from '../enhancers/enhancer-metadata.js';
 import type { FoundHandler } from './handler-explorer.js';
 
 /** A handler of one job at a time, as a worker takes it. */
@@ -23,6 +24,14 @@ export function bulkHandlerOf(found: FoundHandler, options: Omit<BulkHandler, 'h
   const { subject, method, definition, instance, wrapper } = found;
   if (isScoped(wrapper)) {
     throw new InvalidOptionError(`${subject}.bulk`, 'a provider of the default scope', 'a scoped one');
+  }
+  if (hasEnhancers(found)) {
+    throw new InvalidOptionError(
+      `${subject}.bulk`,
+      'no guards, pipes, interceptors or filters, which act on one job',
+      'some',
+      'Check the jobs in the handler, or leave bulk out.',
+    );
   }
   if (typeof instance?.[method] !== 'function') {
     throw new InvalidOptionError(subject, `a method ${String(method)}(jobs)`, show(instance?.[method]));

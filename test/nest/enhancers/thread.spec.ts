@@ -13,7 +13,9 @@ it('runs behind the guard, and its result goes through the interceptor', async (
   const folder = writeExample({ 'double.mjs': 'export default ({ payload }) => payload * 2;' });
   @JobHandler(name, { thread: join(folder, 'double.mjs'), concurrency: 1, maxAttempts: 3 })
   @UseGuards({ canActivate: (context) => getJob<number>(context).payload < 10 })
-  @UseInterceptors({ intercept: (_context, next) => next.handle().pipe(map((result) => `${String(result)} doubled`)) })
+  @UseInterceptors({
+    intercept: (_context, next) => next.handle().pipe(map((result) => `${String(result)} doubled`)),
+  })
   class Handler {}
   const app = await startApp({ providers: [Handler] });
   const jobs = app.get(JobQueueService);
