@@ -73,9 +73,10 @@ export class BulkGatherer {
     this.watch();
   };
 
-  /** Gives back the jobs that wait. */
+  /** Gives back the jobs that wait; no timer of theirs keeps the process alive. */
   giveBack(): void {
     this.waiting.splice(0).forEach(({ attempt }) => this.owner.giveBack(attempt));
+    this.watch();
   }
 
   left(attempt: BulkMember): void {

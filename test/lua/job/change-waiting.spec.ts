@@ -127,6 +127,21 @@ describe('run-again.lua', () => {
   });
 });
 
+describe('a job of a group', () => {
+  it('is promoted, given a priority and run again in the line of its group', async () => {
+    const q = testQueue();
+    await q.add('a', { group: 'g' });
+    await q.add('b', { group: 'g', delay_ms: 60_000 });
+    expect(await q.run(q.scripts.promoteJob('b'))).toBe('pending');
+    expect(await q.run(q.scripts.setPriority('b', 5))).toBe('updated');
+    const [first] = await q.claim(1);
+    expect(first!.id).toBe('b');
+    await q.run(q.scripts.complete([{ ...first!, result: '' }], true));
+    expect(await q.run(q.scripts.runAgain('b', 'r'))).toBe('pending');
+    expect((await q.claim(2)).map(({ id }) => id).toSorted()).toEqual(['a', 'b']);
+  });
+});
+
 describe('lifo', () => {
   it('puts a job to the front of the line, also once its time has come', async () => {
     const q = testQueue();
