@@ -45,6 +45,8 @@ export async function main(argv: readonly string[]): Promise<number> {
         const progress = new Progress(process.stderr, out.json);
         const context = { session, out, confirm, progress, exit: (next: number) => (code = next) };
         await action(context, command.args, command.opts());
+      } catch (error) {
+        throw session.isCut && !isForUser(error) ? cutOff(session.place) : error;
       } finally {
         session.close();
       }
@@ -61,6 +63,11 @@ export async function main(argv: readonly string[]): Promise<number> {
   } catch (error) {
     return report(error, program.opts<GlobalOptions>().verbose === true);
   }
+}
+
+function cutOff(place: string): CliError {
+  const hint = 'What was asked for may have been done in part; run it again once Redis is back.';
+  return new CliError(`The connection to Redis at ${place} was cut. ${hint}`, EXIT.unreachable);
 }
 
 function report(error: unknown, verbose: boolean): number {

@@ -83,6 +83,11 @@ export class Session {
     return [...found].filter((name) => !name.includes(':job:')).toSorted();
   }
 
+  /** Whether the connection is gone: a command makes no second one. */
+  get isCut(): boolean {
+    return this.client.status !== 'ready';
+  }
+
   close(): void {
     this.queues.forEach((queue) => queue.close());
     this.client.disconnect();
