@@ -36,7 +36,7 @@ describe('docs/jobs.md', () => {
     expect(handler.sent).toEqual(['c']);
   });
 
-  it('final failures', async () => {
+  it('final-failures', async () => {
     const { Refunds } = await example<{ Refunds: Type<{ refunded: string[] }> }>('final-failures');
     const refunds = new Refunds();
     const failing = handlerOf('charge', () => {

@@ -110,22 +110,29 @@ export class JobQueueService extends WorkerApi {
   }): Promise<{ -readonly [Index in keyof Jobs]: JobHandle<ResultFor<Jobs[Index], unknown>> }>;
   async enqueueMany(
     job: string | JobDefinition | readonly JobOfAnyName[],
-    jobs: readonly ({ payload: unknown } & Omit<EnqueueJobOptions, 'queue'>)[] = [],
+    jobs?: readonly ({ payload: unknown } & Omit<EnqueueJobOptions, 'queue'>)[],
     options: Pick<EnqueueJobOptions, 'queue'> = {},
   ): Promise<JobHandle[]> {
     if (typeof job !== 'string' && !isJobDefinition(job)) {
+      if (jobs !== undefined) {
+        throw new InvalidOptionError(
+          'enqueueMany',
+          'a job beside its array, or an array of { job, payload, … } alone',
+          show(job),
+        );
+      }
       return this.enqueueMixed(job);
     }
     checkKnown('enqueueMany', options, ['queue']);
     const target = this.target(job, options.queue);
     return typeof job === 'string'
       ? target.enqueueMany(
-          checkJobs(jobs).map(({ payload, ...rest }, i) => ({
+          checkJobs(jobs!).map(({ payload, ...rest }, i) => ({
             payload,
             ...optionsFor(target, job, rest, `enqueueMany[${i}]`),
           })),
         )
-      : target.enqueueMany(job, jobs);
+      : target.enqueueMany(job, jobs!);
   }
 
   private enqueueMixed(jobs: readonly JobOfAnyName[]): Promise<JobHandle[]> {

@@ -82,7 +82,7 @@ describe('middleware of forRoot', () => {
 
   it.each([
     [5, 'forRoot.middleware: expected a list'],
-    [[{}], 'forRoot.middleware[0]: expected an object with a method attempt or enqueue'],
+    [[{}], 'forRoot.middleware[0]: expected an object with a method attempt, bulk or enqueue'],
     [[Notes], 'forRoot.middleware[0]'],
   ])('refuses %p', async (middleware, message) => {
     await expect(compileApp({ jobs: { middleware: middleware as never } })).rejects.toThrow(message);

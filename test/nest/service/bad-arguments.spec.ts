@@ -54,6 +54,11 @@ const verbs: Record<string, Parameter[]> = {
   cancel: [job, text('none')],
   remove: [job, text('none')],
   reschedule: [job, text('none'), start],
+  promote: [job, text('none')],
+  update: [job, text('none'), payload(1)],
+  setPriority: [job, text('none'), [5, [null, undefined, '5', -1, 1_001, Number.NaN]]],
+  runAgain: [job, text('none')],
+  listBatches: [job, options({}, { limit: null }, { offset: 1 })],
   list: [job, ['pending', [null, undefined, 5, 'waiting']], page],
   clean: [job, ['cancelled', [null, undefined, 5, 'processing']], options({}, { limit: null })],
   purge: [job, object({ confirm: 'another' }, { confirm: null })],
@@ -87,7 +92,8 @@ describe('every method of the service refuses an argument that is none, by name,
 
   it('has a row here', async () => {
     const jobs = (await startApp({})).get(JobQueueService);
-    const others = ['queueNames', 'drain', 'target', 'ask', 'askQueue'];
+    const internal = ['enqueueMixed', 'definitionOf', 'target', 'ask', 'askQueue'];
+    const others = ['queueNames', 'drain', 'setConcurrency', ...internal];
     const rows = Object.keys(verbs);
     expect(methodsOf(jobs).filter((method) => ![...others, ...rows].includes(method))).toEqual([]);
   });
