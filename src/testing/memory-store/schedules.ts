@@ -16,6 +16,19 @@ function isDeclared(queue: MemoryQueue, id: string): boolean {
   return (queue.scheduleOwners.get(id) ?? -Infinity) > queue.now - DECLARED_MS;
 }
 
+/**
+ * Declares the declared schedules of a queue until `atMs`. A clock that jumps skips the declarations which live workers repeat every
+ * ten seconds, and the schedules would count as given up.
+ */
+export function keepDeclared(queue: MemoryQueue, atMs: number): void {
+  if (queue.workers.size === 0) {
+    return;
+  }
+  for (const id of [...queue.scheduleOwners.keys()].filter((each) => isDeclared(queue, each))) {
+    queue.scheduleOwners.set(id, atMs);
+  }
+}
+
 function isHeld(queue: MemoryQueue, schedule: Hash, worker: string): boolean {
   return schedule.held_by !== worker && Number(schedule.held_until_ms ?? 0) > queue.now;
 }

@@ -1,5 +1,6 @@
 import { JobQueueError } from '../../queue/model/errors.js';
 import type { MemoryQueue } from '../memory-store/memory-queue.js';
+import { keepDeclared } from '../memory-store/schedules.js';
 import type { VirtualClock } from '../memory-store/virtual-clock.js';
 import { hasRunnable, isBusy, nextDueAt, nextRunAt } from './due.js';
 import type { RunningHandlers } from './running-handlers.js';
@@ -100,6 +101,7 @@ export class TestClock {
   }
 
   private async jump(at: number): Promise<void> {
+    this.queues().forEach((queue) => keepDeclared(queue, at));
     await this.clock.jump(at);
   }
 

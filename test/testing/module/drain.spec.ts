@@ -9,7 +9,15 @@ import {
   type ExecutionContext,
   type NestInterceptor,
 } from '@nestjs/common';
-import { getJob, InvalidOptionError, JobHandler, JobQueueService, RetryLaterError, type Job } from 'nest-job-queue';
+import {
+  getJob,
+  InvalidOptionError,
+  JobHandler,
+  JobQueueService,
+  RecurringJob,
+  RetryLaterError,
+  type Job,
+} from 'nest-job-queue';
 import { TestingError } from 'nest-job-queue/testing';
 import { tap } from 'rxjs';
 import { startTested } from './app.js';
@@ -251,6 +259,24 @@ describe('advance', () => {
     expect(days[0]).toBe('2030-03-02T03:00:00.000Z');
     expect(days[30]).toBe('2030-04-01T03:00:00.000Z');
     expect(testing.now.toISOString()).toBe('2030-04-01T12:00:00.000Z');
+  });
+
+  it('runs a recurring job that its handler declares, in its time zone', async () => {
+    const days: string[] = [];
+    @Injectable()
+    class Reports {
+      @RecurringJob({ cron: '0 7 * * *', timeZone: 'Europe/Berlin' })
+      @JobHandler('report')
+      report({ claimedAt }: Job) {
+        days.push(claimedAt.toISOString());
+      }
+    }
+    const { testing } = await startTested({
+      providers: [Reports],
+      testing: { now: new Date('2030-01-01T12:00:00Z') },
+    });
+    expect(await testing.advance(7 * 24 * HOUR)).toMatchObject({ completed: 7 });
+    expect(days[0]).toBe('2030-01-02T06:00:00.000Z');
   });
 
   it('ends a handler at its timeout, which follows this clock', async () => {
