@@ -6,7 +6,16 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const PARTS = ['package.json', 'LICENSE', 'tsconfig.json', 'tsconfig.build.json', 'src', 'lua', 'scripts'];
+const PARTS = [
+  'package.json',
+  'package-lock.json',
+  'LICENSE',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'src',
+  'lua',
+  'scripts',
+];
 const LEAN = ['--declaration', 'false', '--sourceMap', 'false', '--inlineSources', 'false', '--removeComments'];
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -35,6 +44,7 @@ function pack(commit, copy) {
   const run = (file, ...args) => execFileSync(process.execPath, [file, ...args], { cwd: copy, stdio: 'inherit' });
   execFileSync('tar', ['-x'], { cwd: copy, input: git('archive', commit, ...PARTS) });
   run('scripts/embed-lua.mjs');
+  run('scripts/embed-dashboard.mjs');
   run(join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json', ...LEAN);
   cpSync(join(copy, 'src/worker/threads/thread-entry.cjs'), join(copy, 'dist/esm/worker/threads/thread-entry.cjs'));
   const { name, version, license } = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8'));

@@ -24,7 +24,7 @@ export const deployEarlier: Fault = async (scene, planned) => {
   await replace(scene, replaced, true);
   await sleep(strength(planned, 2_000, 4_000));
   const claimed = async () => {
-    const [known] = (await (scene.ground.admin as Redis).script('EXISTS', earlierDigest('claim'))) as number[];
+    const [known] = (await (scene.ground.admin as Redis).script('EXISTS', earlierDigest('jobClaim'))) as number[];
     return known === 1;
   };
   await eventually(claimed, { timeoutMs: WORKED_MS, what: 'a claim by the script of the earlier version' });

@@ -101,9 +101,6 @@ function workOf(payload: string | null | undefined): { work?: Work } {
   }
 }
 
-/** Keys of the earlier version that have other names now. No release has had the old names, so nothing takes them away. */
-const RENAMED_KEYS = ['policies', 'windows'];
-
 /** Keys that nothing will ever take away, and unique keys that nobody holds. */
 async function leftovers(redis: Redis, queue: JobQueue): Promise<string[]> {
   const { keys } = await inside(queue).scripts();
@@ -111,7 +108,7 @@ async function leftovers(redis: Redis, queue: JobQueue): Promise<string[]> {
   const base = keys.jobPrefix.slice(0, -'job:'.length);
   const faults: string[] = [];
   for (const key of await keysLike(redis, `${base}*`)) {
-    if (known.has(key) || key.startsWith(keys.jobPrefix) || RENAMED_KEYS.includes(key.slice(base.length))) continue;
+    if (known.has(key) || key.startsWith(keys.jobPrefix)) continue;
     if ((await redis.pttl(key)) === -1) faults.push(`left over: ${key} would stay for ever`);
   }
   for (const [key, owner] of Object.entries(await redis.hgetall(keys.unique))) {

@@ -9,7 +9,7 @@ import { PULSE_MS } from './process-options.js';
 import type { Stop, Tools } from './process.js';
 import { Random } from './random.js';
 import { queueOptions, type Work } from './workload.js';
-import { inside, type Inside } from '../../test/support/queue/inside.js';
+import { inside } from '../../test/support/queue/inside.js';
 
 /** How many of the claimed jobs are dropped, as by a process that dies with them. */
 const DESERTED_SHARE = 0.001;
@@ -72,7 +72,7 @@ async function start(
 
 /** What a sweep took back is in no event, but for what that was the end of: it is in the answer of its script. */
 async function hearSweeps(queue: JobQueue, reclaimed: (id: string) => void): Promise<void> {
-  const scripts = await (givesScripts(queue) ? queue.scripts() : inside(queue).scripts());
+  const scripts = await inside(queue).scripts();
   const build = scripts.reclaim.bind(scripts);
   scripts.reclaim = (...given) => {
     const call = build(...given);
@@ -83,11 +83,6 @@ async function hearSweeps(queue: JobQueue, reclaimed: (id: string) => void): Pro
     };
     return { ...call, decode };
   };
-}
-
-/** Whether a queue is of the earlier version, which had no store between a queue and its scripts. */
-function givesScripts(queue: object): queue is { scripts: Inside['scripts'] } {
-  return !('store' in queue);
 }
 
 async function act(job: Job<Work>, tools: Tools, random: Random): Promise<unknown> {

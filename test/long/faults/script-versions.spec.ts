@@ -27,8 +27,8 @@ it('two versions of the scripts work on one queue, and SCRIPT FLUSH costs neithe
   }
   await traffic.more(20);
   const digest = createHash('sha1').update(luaScripts.jobClaim).digest('hex');
-  expect(earlierDigest('claim')).not.toBe(digest);
-  expect(await observer.script('EXISTS', digest, earlierDigest('claim'))).toEqual([1, 1]); // both were at work
+  expect(earlierDigest('jobClaim')).not.toBe(digest);
+  expect(await observer.script('EXISTS', digest, earlierDigest('jobClaim'))).toEqual([1, 1]); // both were at work
   await other.event('completed');
   await worker.event('completed');
   await traffic.settle(observer);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = join(import.meta.dirname, '../../..');
-const tarball = join(root, 'tools/chaos/fixtures/nest-job-queue-6fe37f3.tgz');
+const tarball = join(root, 'tools/chaos/fixtures/nest-job-queue-53c1c1d.tgz');
 
 /** The URL of its folder of modules, which ends in a slash. It is unpacked once, where the project's packages are found. */
 export function earlierVersion(): string {
