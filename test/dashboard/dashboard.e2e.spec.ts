@@ -120,7 +120,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     const page = await app.get(`/api/jobs?queue=${name}&state=failed&offset=1&limit=1`);
     expect(page.body).toMatchObject({
       total: 3,
-      // Those that failed in one millisecond stand in the order of their ids.
+      // Jobs that failed in the same millisecond are sorted by id.
       jobs: [
         { state: 'failed', error: expect.stringMatching(/^Mail server \d refused$/), attempts: 1, maxAttempts: 1 },
       ],

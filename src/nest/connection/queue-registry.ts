@@ -61,7 +61,7 @@ export class QueueRegistry {
   }
 
   /**
-   * The queue of a name, without counting it among those that this process uses and maintains.
+   * Returns the queue of a name. This process does not maintain the queue for it.
    *
    * @throws InvalidOptionError for a name that cannot be part of a key
    */

@@ -168,8 +168,8 @@ export interface QueueOptions {
   /** What holds for each group of jobs that take turns. Default: weight 1, without limits. */
   groups?: GroupsOptions;
   /**
-   * How many jobs may wait in the queue before an enqueue of this process is refused with a QueueFullError; those that wait for
-   * their time count too. Default: without a limit.
+   * The most jobs that may wait in the queue. This process's enqueues beyond it throw a QueueFullError. Scheduled jobs count too.
+   * Default: no limit.
    */
   maxPending?: number;
   /** What every key begins with. Default `queue`. */

@@ -85,8 +85,8 @@ export class JobQueueTesting {
   }
 
   /**
-   * Returns the jobs that were enqueued since the start or the last `clear`, the first first: those that were added, also by a
-   * schedule, and not those that a unique key or a known id refused.
+   * Returns the jobs that were added since the start or the last `clear`, oldest first. Jobs of schedules count. Jobs that a unique
+   * key or a known id refused do not.
    *
    * @param job a name or a definition. Default: all
    * @example expect(testing.enqueued('email')).toHaveLength(1);
@@ -133,8 +133,8 @@ export class JobQueueTesting {
   }
 
   /**
-   * Moves the clock, and runs what comes due meanwhile, each job at its time: delayed jobs, retries, ticks of schedules.
-   * Timeouts of handlers, heartbeats and the expiry of claims follow this clock.
+   * Moves the clock and runs each job at its time: delayed jobs, retries and the ticks of schedules. Handler timeouts, heartbeats
+   * and the expiry of claims follow this clock.
    *
    * @param ms at most a year
    * @returns how many attempts ended in which way since the last `drain` or `advance`

@@ -36,7 +36,7 @@ export class RunningHandlers {
   }
 
   /**
-   * Waits until nothing happens any more: no handler runs, or those that do wait for the clock.
+   * Waits until no handler runs, or every running handler waits for the clock.
    *
    * @param patienceMs how long a handler may do nothing that is seen here, in ms of real time, before it is taken to wait
    */

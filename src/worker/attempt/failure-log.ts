@@ -3,7 +3,7 @@ import { describeStored } from '../../queue/model/describe-error.js';
 import type { LogLevel, SafeLogger } from '../../queue/model/safe-logger.js';
 import { BurstLog } from './burst-log.js';
 
-/** The most characters of an id that a line shows: one that a foreign client planted has any length. */
+/** The most characters of an id in a log line. A foreign client's id may have any length. */
 const LONGEST_ID = 128;
 
 /** At which level failures are logged; `off`: not at all. */

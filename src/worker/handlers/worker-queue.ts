@@ -19,10 +19,11 @@ export interface WorkerQueue {
   /** How many of its jobs this process runs at once. Default 10. */
   concurrency?: number;
   /**
-   * How many jobs are claimed beyond those that run, so that the next begins without a round trip: one claimed ahead waits
-   * for a slot here while other workers cannot take it, and goes back when this one stops. 0: none. Default, below a
-   * concurrency of 20 and without a limit of the process: as many as begin within 5 ms, at the pace of late, at most ten,
-   * and twenty with those that run; once one has waited for 50 to 100 ms all go back, and for 10 s none is claimed ahead.
+   * The number of jobs that the worker claims beyond its running jobs, so that the next job starts without a round trip. A
+   * prefetched job waits for a slot of this worker, and no other worker can take it. It goes back when this worker stops.
+   * 0 forbids prefetching. The default is 0 at a concurrency of 20 or more, and under a limit of the process. Otherwise the
+   * worker prefetches as many jobs as start within 5 ms by its recent pace, at most ten. Together with the running jobs that
+   * is at most twenty. A prefetched job that waits longer than 50 to 100 ms sends all of them back, and stops prefetching for 10 s.
    */
   prefetch?: number;
   /** The handlers by job name. */
