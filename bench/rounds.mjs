@@ -36,7 +36,7 @@ export async function takeSamples(bench, selected) {
     const ids = [...bench.contestants.keys()].filter((id) => id !== 'nest' || measure.nest);
     const playing = new Set(ids);
     const enough = measure.rounds ?? Infinity;
-    const asked = bench.quick ? bench.rounds : bench.rounds * (measure.times ?? 1);
+    const asked = bench.quick || bench.pairs ? bench.rounds : bench.rounds * (measure.times ?? 1);
     const rounds = Math.min(asked, bench.quick ? enough - 1 : enough);
     // The full run has a round before each measure that does not count; the quick one is warm only from the start.
     for (let round = bench.quick ? 0 : -1; round < rounds; round++) {

@@ -1,9 +1,10 @@
 // npm run bench -- [--quick] [--only ID]… [--json FILE] [--rounds N] [--redis NAME=VALUE]… [--guard] [--trials PEER]
-//   [--growth [--plots DIR]]
+//   [--beside CHECKOUT] [--growth [--plots DIR]]
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { describeMachine, openContestants } from './contestants.mjs';
+import { BESIDE_MEASURES, printBeside } from './beside.mjs';
+import { describeMachine, openBeside, openContestants } from './contestants.mjs';
 import { Fleet } from './fleet.mjs';
 import { runGrowth } from './growth/growth.mjs';
 import { aboveLimits } from './limits.mjs';
@@ -23,20 +24,33 @@ const { values: options } = parseArgs({
     guard: { type: 'boolean', default: false },
     growth: { type: 'boolean', default: false },
     trials: { type: 'string' },
+    beside: { type: 'string' },
     plots: { type: 'string', default: 'results' },
   },
 });
 // npm changes into this folder; a path on the command line means the folder where npm was called.
 const path = (name) => resolve(process.env.INIT_CWD ?? process.cwd(), name);
 
-const contestants = options.trials ? await openTrials(options.trials) : await openContestants();
+async function contestantsOf({ trials, beside }) {
+  if (trials) return openTrials(trials);
+  return beside ? openBeside(path(beside)) : openContestants();
+}
+
+function defaultRounds({ quick, beside }) {
+  if (beside) return 15;
+  return quick ? 3 : 5;
+}
+
+const contestants = await contestantsOf(options);
 const server = await Server.start();
 const bench = {
   server,
   fleet: new Fleet(),
   contestants,
   quick: options.quick,
-  rounds: Number(options.rounds ?? (options.quick ? 3 : 5)),
+  rounds: Number(options.rounds ?? defaultRounds(options)),
+  /** Pairs of one measure are as many as those of another. */
+  pairs: options.beside !== undefined,
   /** The quick run does the same with a fifth of the jobs, and without the time that workers stand before latencies. */
   scale: (count) => (options.quick ? Math.ceil(count / 5) : count),
   log: (text) => process.stderr.write(text),
@@ -55,6 +69,15 @@ try {
     const selected = selectMeasures(measures, { only: options.only ?? TRIAL_MEASURES });
     await warmUp(bench);
     printTrials(contestants, selected, await takeSamples(bench, selected));
+  } else if (options.beside) {
+    const selected = selectMeasures(measures, { only: options.only ?? BESIDE_MEASURES });
+    await warmUp(bench);
+    const figures = printBeside(selected, await takeSamples(bench, selected));
+    if (options.json)
+      await writeFile(
+        path(options.json),
+        `${JSON.stringify({ machine: context.machine, redis: context.redis, figures }, null, 2)}\n`,
+      );
   } else {
     const selected = selectMeasures(measures, options);
     await warmUp(bench);

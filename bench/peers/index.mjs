@@ -20,11 +20,14 @@
 //   shrink()                         drops what is capped whatever the number of jobs (an event stream)
 //   close()
 
+import { loadBeside, loadOurs } from './ours.mjs';
+
 const modules = {
   bullmq: () => import('./bullmq.mjs'),
   'bee-queue': () => import('./bee-queue.mjs'),
   groupmq: () => import('./groupmq.mjs'),
-  self: () => import('./ours.mjs'),
+  self: loadOurs,
+  beside: loadBeside,
   nest: () => import('./ours-nest.mjs'),
 };
 

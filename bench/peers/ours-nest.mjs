@@ -1,8 +1,9 @@
 // This library in a Nest app: a decorated handler, found and started by the module. The producer is the bare core.
 import * as library from '../../dist/esm/index.js';
-import { open as openCore, version } from './ours.mjs';
+import { loadOurs } from './ours.mjs';
 
 const { JobHandler, JobQueueModule } = library;
+const { open: openCore, version } = await loadOurs();
 
 export const name = 'nest-job-queue (Nest)';
 export { version };

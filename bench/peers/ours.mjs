@@ -1,24 +1,38 @@
-// This library's core, without Nest, from the built package.
+// This library's core, without Nest, from a built checkout: this one, or another state of it (`--beside`).
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import * as library from '../../dist/esm/index.js';
+import { pathToFileURL } from 'node:url';
 
-const { JobQueue, Worker } = library;
-// The copy of ioredis that the library sees, as in an application, which has one.
-const { Redis } = createRequire(new URL('../../package.json', import.meta.url))('ioredis');
-
-export const name = 'nest-job-queue (core)';
-export const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-/** False while the build does not export the core yet. */
-export const available = typeof JobQueue === 'function' && typeof Worker === 'function';
-export const settings = {
+const settings = {
   enqueue: 'enqueueMany for bulk, enqueue for single jobs',
   history: 'completedHistory: keep',
   events: "events: 'listened', the default: published once somebody subscribes; nobody does",
   worker: 'one Worker with `concurrency`; prefetch, sweep, heartbeat and all guarantees at their defaults',
 };
 
-export async function open({ url, queue: queueName, keep, events }) {
+/** The adapter of this checkout. */
+export const loadOurs = () => loadFrom(new URL('../../', import.meta.url), 'nest-job-queue (core)');
+
+/** The adapter of the checkout that `--beside` names. Agents get the folder from the environment. */
+export const loadBeside = () =>
+  loadFrom(pathToFileURL(`${process.env.BENCH_BESIDE}/`), `nest-job-queue (core) of ${process.env.BENCH_BESIDE}`);
+
+async function loadFrom(root, name) {
+  const { JobQueue, Worker } = await import(new URL('dist/esm/index.js', root));
+  const manifest = new URL('package.json', root);
+  // The copy of ioredis that the library sees, as in an application, which has one.
+  const { Redis } = createRequire(manifest)('ioredis');
+  return {
+    name,
+    version: JSON.parse(readFileSync(manifest, 'utf8')).version,
+    /** False while the build does not export the core yet. */
+    available: typeof JobQueue === 'function' && typeof Worker === 'function',
+    settings,
+    open: (options) => open({ JobQueue, Worker, Redis }, options),
+  };
+}
+
+async function open({ JobQueue, Worker, Redis }, { url, queue: queueName, keep, events }) {
   const redis = new Redis(url, { maxRetriesPerRequest: null });
   const queue = new JobQueue(redis, queueName, { completedHistory: keep, events: events ? 'listened' : 'off' });
   await (queue.calls ?? queue.scripts).call(queue); // a version before `calls` may be measured beside this one
