@@ -19,23 +19,26 @@ const LAYERS = {
 const OTHERS = ['queue', 'inspect', 'nest'];
 const WITHOUT_NEST = ['queue', 'worker', 'inspect', 'metrics', 'tracing', 'cli'];
 
+/** The rooms at the bottom of src/queue, lowest first: each may import those before it, and every other room all of them. */
+const BASE = ['runtime', 'errors', 'validation', 'codec', 'model'];
+const above = (...rooms) => [...BASE, ...rooms];
+
 /**
  * What the rooms of a folder may import of the folder's other rooms. A room that is not named may import all of them, and so may
  * the files right in the folder.
  */
 const ROOMS = {
   queue: {
-    model: [],
-    codec: ['model'],
-    store: ['model'],
-    redis: ['model', 'store'],
-    scripts: ['model', 'store', 'redis'],
-    results: ['model', 'store'],
-    operate: ['model', 'store'],
-    enqueue: ['model', 'store', 'results'],
-    'dead-letters': ['model', 'store', 'enqueue'],
-    batches: ['model', 'store', 'enqueue', 'results', 'operate'],
-    schedules: ['model', 'store', 'enqueue', 'results'],
+    ...Object.fromEntries(BASE.map((room, i) => [room, BASE.slice(0, i)])),
+    store: above(),
+    redis: above('store'),
+    scripts: above('store', 'redis'),
+    results: above('store'),
+    operate: above('store'),
+    enqueue: above('store', 'results'),
+    'dead-letters': above('store', 'enqueue'),
+    batches: above('store', 'enqueue', 'results', 'operate'),
+    schedules: above('store', 'enqueue', 'results'),
   },
   worker: {
     handlers: [],

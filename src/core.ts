@@ -8,7 +8,7 @@ export { Batch, type BatchJobOptions } from './queue/batches/batch.js';
 export { BatchReader } from './queue/batches/batch-reader.js';
 export type { BatchOptions, FollowUp } from './queue/batches/batch-options.js';
 export type { BatchMember, BatchMemberStatus, BatchPage, BatchRecord } from './queue/model/batch.js';
-export { BatchNotFoundError, BatchSealedError, BatchTimeoutError } from './queue/model/batch-errors.js';
+export { BatchNotFoundError, BatchSealedError, BatchTimeoutError } from './queue/errors/batch-errors.js';
 export { awaitAll, type ResultsOf } from './queue/results/await-all.js';
 export { DeadLetters, type DeadLetterFilter, type DeadLetterPage } from './queue/dead-letters/dead-letters.js';
 export {
@@ -21,7 +21,7 @@ export {
   type ResultInput,
   type ResultOf,
 } from './queue/enqueue/define-job.js';
-export type { StandardSchema } from './queue/model/standard-schema.js';
+export type { StandardSchema } from './queue/validation/standard-schema.js';
 export type { TypedEnqueueOptions } from './queue/enqueue/encode-typed-job.js';
 export type { EnqueueOptions, UniqueOptions } from './queue/enqueue/encode-job.js';
 export type {
@@ -56,14 +56,14 @@ export type {
   QueueOptions,
   RateLimit,
 } from './queue/model/queue-options.js';
-export { CodecError, type JobCodec } from './queue/model/codec.js';
+export { CodecError, type JobCodec } from './queue/codec/codec.js';
 export { encrypted, type EncryptionKey, type EncryptionOptions } from './queue/codec/encrypted.js';
 export type { Backoff, StoredBackoff } from './queue/model/backoff.js';
-export type { JobFailure } from './queue/model/failure-job.js';
+export type { JobFailure } from './queue/codec/failure-job.js';
 export type { JobEvent } from './queue/model/job-event.js';
 export type { JobMetadata } from './queue/model/metadata.js';
-export type { JobQueueLogger } from './queue/model/logger.js';
-export type { LogLevel } from './queue/model/safe-logger.js';
+export type { JobQueueLogger } from './queue/runtime/logger.js';
+export type { LogLevel } from './queue/errors/safe-logger.js';
 export type { RedisClient } from './queue/redis/redis-client.js';
 export { RedisAuditError, type ServerFinding } from './queue/doctor/server-audit.js';
 export type {
@@ -75,10 +75,10 @@ export type {
   LogLine,
   QueueStats,
   UnservedName,
-  StoredError,
   WorkerDetails,
   WorkerRecord,
 } from './queue/model/job.js';
+export type { StoredError } from './queue/errors/stored-error.js';
 export {
   ClaimLostError,
   EnqueueError,
@@ -98,9 +98,9 @@ export {
   RedisUnsuitableError,
   RetryLaterError,
   ScheduleNotFoundError,
-} from './queue/model/errors.js';
-export { QueueLayoutError } from './queue/model/layout-error.js';
-export { RedisPermissionError } from './queue/model/redis-permission-error.js';
+} from './queue/errors/errors.js';
+export { QueueLayoutError } from './queue/errors/layout-error.js';
+export { RedisPermissionError } from './queue/errors/redis-permission-error.js';
 export { Worker } from './worker/worker.js';
 export type { WorkerOptions, WorkerQueue } from './worker/worker-options.js';
 export type { WorkerTrip } from './worker/fetch/fetch-loop.js';

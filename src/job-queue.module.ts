@@ -1,10 +1,10 @@
 import { Module, type DynamicModule, type InjectionToken, type Provider } from '@nestjs/common';
-import { InvalidOptionError } from './queue/model/errors.js';
+import { InvalidOptionError } from './queue/errors/errors.js';
 import { checkConnectionName, DEFAULT_CONNECTION, partToken } from './nest/connection/connection-tokens.js';
 import { declaredNames } from './nest/connection/inject-queue.decorator.js';
 import { declaredQueueProvider, queueProvider } from './nest/connection/queue-providers.js';
-import { checkQueueName, isQueueName } from './queue/model/names.js';
-import { checkOptions } from './queue/model/validate-options.js';
+import { checkQueueName, isQueueName } from './queue/validation/names.js';
+import { checkOptions } from './queue/validation/validate-options.js';
 import { z } from 'zod';
 import type { JobQueueModuleOptions } from './nest/options/job-queue.options.js';
 import { JobQueueService } from './nest/service/job-queue.service.js';

@@ -1,9 +1,9 @@
 import type { ModuleMetadata, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { InvalidOptionError } from './queue/model/errors.js';
+import { InvalidOptionError } from './queue/errors/errors.js';
 import type { JobMetadata } from './queue/model/metadata.js';
-import { show } from './queue/model/names.js';
-import { checkKnown } from './queue/model/validate-options.js';
+import { show } from './queue/errors/show.js';
+import { checkKnown } from './queue/validation/validate-options.js';
 import { JobQueueTestingModule } from './job-queue-testing.module.js';
 import { HandlerRegistry } from './nest/handlers/handler-registry.js';
 import type { JobQueueModuleOptions } from './nest/options/job-queue.options.js';

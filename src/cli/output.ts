@@ -1,6 +1,6 @@
 import Table from 'cli-table3';
 import type { Severity } from '../inspect/verdict.js';
-import { oneLine } from '../queue/model/one-line.js';
+import { oneLine } from '../queue/errors/one-line.js';
 
 /** The most characters of one cell; an id or an error may be of any length. */
 const LONGEST_CELL = 120;

@@ -1,5 +1,5 @@
 import { JobQueue } from '../queue/job-queue.js';
-import { JobQueueError } from '../queue/model/errors.js';
+import { JobQueueError } from '../queue/errors/errors.js';
 import { redisAccess } from '../queue/redis-access.js';
 import { isCluster, type RedisClient } from '../queue/redis/redis-client.js';
 import { clientOf, unreachable, type AddressOptions } from './address.js';

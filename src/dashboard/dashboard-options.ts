@@ -1,6 +1,6 @@
 import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
 import { z } from 'zod';
-import { checkOptions } from '../queue/model/validate-options.js';
+import { checkOptions } from '../queue/validation/validate-options.js';
 import type { JobRecord } from '../queue/model/job.js';
 import { wholeNumber } from '../queue/model/queue-options.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/terminus';
 import { z } from 'zod';
-import { checkOptions } from '../queue/model/validate-options.js';
+import { checkOptions } from '../queue/validation/validate-options.js';
 import { readSigns } from '../inspect/signs.js';
 import { verdictOf, type QueueSigns } from '../inspect/verdict.js';
 import { duration, wholeNumber } from '../queue/model/queue-options.js';

@@ -1,6 +1,6 @@
 import type { Severity } from '../inspect/verdict.js';
 import type { UnservedName } from '../queue/model/job.js';
-import { show } from '../queue/model/names.js';
+import { show } from '../queue/errors/show.js';
 import type { JobQueueHealthOptions, QueueHealth, WorkerHealth } from './health-report.js';
 
 /** Why queues and worker are not as they should be, in words; nothing where all is well. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkOptions } from '../queue/model/validate-options.js';
+import { checkOptions } from '../queue/validation/validate-options.js';
 import type { WorkerTrip } from '../worker/fetch/fetch-loop.js';
 import type { WorkerEvent } from '../worker/attempt/worker-event.js';
 import { FleetReader, type MeasuredQueue } from './fleet-reader.js';

@@ -1,4 +1,4 @@
-import { JobQueueError } from '../queue/model/errors.js';
+import { JobQueueError } from '../queue/errors/errors.js';
 import type { ReportedError } from './messages.js';
 
 /** A worker process ended before its worker ran, as often in a row as `maxBootFailures` allows; all were stopped. */

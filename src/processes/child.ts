@@ -1,6 +1,6 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { InvalidOptionError } from '../queue/model/errors.js';
+import { InvalidOptionError } from '../queue/errors/errors.js';
 import { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
 import { ChildLogger } from './child-logger.js';
 import { PROCESS_NAME, STOP_TIMEOUT, pack, reportedError, toChild, type FromChild } from './messages.js';

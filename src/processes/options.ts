@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import type { LoggerService, LogLevel } from '@nestjs/common';
 import { z } from 'zod';
-import { checkOptions } from '../queue/model/validate-options.js';
-import { InvalidOptionError } from '../queue/model/errors.js';
+import { checkOptions } from '../queue/validation/validate-options.js';
+import { InvalidOptionError } from '../queue/errors/errors.js';
 import { timerDuration, wholeNumber } from '../queue/model/queue-options.js';
 import { codeFile } from '../nest/handlers/code-file.js';
 

@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { Logger } from '@nestjs/common';
-import { SafeLogger } from '../queue/model/safe-logger.js';
+import { SafeLogger } from '../queue/errors/safe-logger.js';
 
 /** A file that exists while all is ready, for a probe. */
 export class ReadyFile {

@@ -1,6 +1,6 @@
 import type { ChildProcess, Serializable } from 'node:child_process';
 import { Logger } from '@nestjs/common';
-import { SafeLogger } from '../queue/model/safe-logger.js';
+import { SafeLogger } from '../queue/errors/safe-logger.js';
 import { WorkerBootError } from './boot-error.js';
 import { describeEnd, forkEntry, type ProcessEnd } from './fork-entry.js';
 import { LogStream } from './log-stream.js';

@@ -1,6 +1,6 @@
 import type { Serializable } from 'node:child_process';
 import { Logger } from '@nestjs/common';
-import { SafeLogger } from '../queue/model/safe-logger.js';
+import { SafeLogger } from '../queue/errors/safe-logger.js';
 import { Subject, type Observable } from 'rxjs';
 import { SafeObservable } from '../nest/service/safe-observable.js';
 import type { WorkerBootError } from './boot-error.js';

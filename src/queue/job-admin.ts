@@ -1,11 +1,11 @@
-import { readBySchema } from './model/validate-with-schema.js';
+import { readBySchema } from './validation/validate-with-schema.js';
 import { checkStart, lateStart, type Start } from './operate/reschedule-options.js';
 import { statusOf, type StatusCondition } from './operate/status-condition.js';
-import { decodeContent, encodeContent } from './model/codec.js';
+import { decodeContent, encodeContent } from './codec/codec.js';
 import { isJobDefinition, type JobDefinition, type PayloadInput } from './enqueue/define-job.js';
 import type { JobRecord } from './model/job.js';
-import { checkText } from './model/names.js';
-import { checkCount } from './model/validate-options.js';
+import { checkText } from './validation/names.js';
+import { checkCount } from './validation/validate-options.js';
 import type { CallLimit, QueueStore } from './store/queue-store.js';
 import type { ResolvedQueueOptions } from './model/queue-options.js';
 import type { StoreCall } from './store/store-call.js';

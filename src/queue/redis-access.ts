@@ -1,5 +1,5 @@
 import type { JobQueue } from './job-queue.js';
-import { InvalidOptionError } from './model/errors.js';
+import { InvalidOptionError } from './errors/errors.js';
 import type { RedisClient } from './redis/redis-client.js';
 import { RedisStore } from './redis-store.js';
 import type { QueueCalls } from './scripts/queue-calls.js';

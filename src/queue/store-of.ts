@@ -1,5 +1,5 @@
-import { InvalidOptionError } from './model/errors.js';
-import { show } from './model/names.js';
+import { InvalidOptionError } from './errors/errors.js';
+import { show } from './errors/show.js';
 import { isRedisClient, type RedisClient } from './redis/redis-client.js';
 import { RedisStore } from './redis-store.js';
 import type { QueueStore } from './store/queue-store.js';

@@ -13,8 +13,8 @@ import {
 } from '@opentelemetry/api';
 import { z } from 'zod';
 import type { EnqueueRequest } from '../queue/enqueue/enqueue-middleware.js';
-import { RetryLaterError } from '../queue/model/errors.js';
-import { checkOptions } from '../queue/model/validate-options.js';
+import { RetryLaterError } from '../queue/errors/errors.js';
+import { checkOptions } from '../queue/validation/validate-options.js';
 import type { JobHandle } from '../queue/results/job-handle.js';
 import type { JobQueueMiddleware } from '../worker/handlers/attempt-middleware.js';
 import type { Job } from '../worker/handlers/job.js';

@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../queue/model/clock.js';
-import type { JobQueueLogger } from '../queue/model/logger.js';
+import type { Clock, Timer } from '../queue/runtime/clock.js';
+import type { JobQueueLogger } from '../queue/runtime/logger.js';
 import type { QueueRunner } from './attempt/queue-runner.js';
 import { ShutdownError } from './attempt/worker-errors.js';
 

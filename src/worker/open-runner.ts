@@ -1,6 +1,6 @@
-import { InvalidOptionError } from '../queue/model/errors.js';
-import { show } from '../queue/model/names.js';
-import { checkCount } from '../queue/model/validate-options.js';
+import { InvalidOptionError } from '../queue/errors/errors.js';
+import { show } from '../queue/errors/show.js';
+import { checkCount } from '../queue/validation/validate-options.js';
 import type { QueueRunnerObserver } from './attempt/queue-runner-observer.js';
 import { QueueRunner } from './attempt/queue-runner.js';
 import { resolveHandlers, type ResolvedWorkerOptions, type WorkerQueue } from './worker-options.js';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { checkOptions } from '../queue/model/validate-options.js';
+import { checkOptions } from '../queue/validation/validate-options.js';
 import type { JobQueue } from '../queue/job-queue.js';
-import { silentLogger, type JobQueueLogger } from '../queue/model/logger.js';
-import { SafeLogger } from '../queue/model/safe-logger.js';
+import { silentLogger, type JobQueueLogger } from '../queue/runtime/logger.js';
+import { SafeLogger } from '../queue/errors/safe-logger.js';
 import { timerDuration, wholeNumber } from '../queue/model/queue-options.js';
 import type { FailureLogging } from './attempt/failure-log.js';
 import { checkMiddleware } from '../queue/enqueue/enqueue-middleware.js';

@@ -1,8 +1,8 @@
 import { AsyncResource } from 'node:async_hooks';
 import { hostname } from 'node:os';
-import { checkKnown, checkMs } from '../queue/model/validate-options.js';
+import { checkKnown, checkMs } from '../queue/validation/validate-options.js';
 import type { QueueStore, StoreTransport } from '../queue/store/queue-store.js';
-import { LONGEST_TIMER_MS } from '../queue/model/bounds.js';
+import { LONGEST_TIMER_MS } from '../queue/runtime/bounds.js';
 import { WorkerReports } from './maintenance/worker-reports.js';
 import type { Attempt } from './attempt/attempt.js';
 import { checkWorkerQueues } from './handlers/handler-options.js';

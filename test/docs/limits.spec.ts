@@ -1,7 +1,7 @@
 // The table of sizes and limits of docs/jobs.md: each number that it states is accepted, and the next one is refused
 // with a typed error, or cut, as the table says.
 import { describe, expect, it, jest } from '@jest/globals';
-import { InvalidOptionError, InvalidPayloadError } from '#queue/model/errors.js';
+import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { coreQueue } from '../support/queue/core-queue.js';
 import { expectUnchanged, type TestQueue } from '../support/queue/queue-state.js';

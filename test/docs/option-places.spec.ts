@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { defineJob } from '#queue/enqueue/define-job.js';
-import { InvalidOptionError } from '#queue/model/errors.js';
+import { InvalidOptionError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { defineHandler } from '#worker/handlers/define-handler.js';
 import { coreQueue } from '../support/queue/core-queue.js';

@@ -1,6 +1,6 @@
 // The queue under test in memory.
 import type { ClaimedJob } from '#queue/model/job.js';
-import { systemClock } from '#queue/model/clock.js';
+import { systemClock } from '#queue/runtime/clock.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { MemoryServer } from '#testing/memory-store/memory-server.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';

@@ -2,7 +2,7 @@
 // that can be observed.
 import { expect } from '@jest/globals';
 import fc from 'fast-check';
-import { InvalidOptionError } from '#queue/model/errors.js';
+import { InvalidOptionError } from '#queue/errors/errors.js';
 import { foundState, ruledState } from './observed.js';
 import type { RealQueue } from './real-queue.js';
 import type { QueueModel } from './rules/queue-model.js';

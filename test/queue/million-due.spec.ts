@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
-import { silentLogger } from '#queue/model/logger.js';
+import { silentLogger } from '#queue/runtime/logger.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
 import { Worker } from '#worker/worker.js';
 import { atMost } from '../support/queue/bounds.js';

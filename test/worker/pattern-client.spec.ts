@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
-import { silentLogger } from '#queue/model/logger.js';
+import { silentLogger } from '#queue/runtime/logger.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
 import type { WorkerEvent } from '#worker/attempt/worker-event.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { InvalidOptionError } from '#queue/model/errors.js';
+import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { Job } from '#worker/handlers/job.js';
 import { ShutdownError } from '#worker/attempt/worker-errors.js';

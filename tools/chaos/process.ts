@@ -1,6 +1,6 @@
 // A process of a run: `node --import ./tools/chaos/register.mjs tools/chaos/process.ts OPTIONS`.
 import { appendFileSync } from 'node:fs';
-import type { JobQueueLogger } from '#queue/model/logger.js';
+import type { JobQueueLogger } from '#queue/runtime/logger.js';
 import type { RedisClient } from '#queue/redis/redis-client.js';
 import { shiftClock } from './clock.js';
 import { HistoryWriter, monotonicMs } from './history.js';

@@ -1,5 +1,5 @@
 // A worker of a run: acts out what the payload says, and writes down each attempt and what became of it.
-import { JobCancelledError, NonRetryableError } from '#queue/model/errors.js';
+import { JobCancelledError, NonRetryableError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import type { Job } from '#worker/handlers/job.js';
 import type { WorkerEvent } from '#worker/attempt/worker-event.js';

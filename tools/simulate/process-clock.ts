@@ -1,5 +1,5 @@
 // The clock of one simulated process: its wall clock is wrong, and it can be frozen, or killed for good.
-import type { Clock, Timer } from '#queue/model/clock.js';
+import type { Clock, Timer } from '#queue/runtime/clock.js';
 import type { VirtualClock } from '#testing/memory-store/virtual-clock.js';
 
 interface ProcessTimer extends Timer {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { redisAccess } from '../../queue/redis-access.js';
-import { parseJson } from '../../queue/model/parse-json.js';
+import { parseJson } from '../../queue/codec/parse-json.js';
 import type { RunView } from '../api/views.js';
 
 const KEPT_MS = 86_400_000;

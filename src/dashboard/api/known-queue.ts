@@ -2,7 +2,7 @@ import { Injectable, NotFoundException } from '@nestjs/common';
 import { z } from 'zod';
 import { JobQueueService } from '../../nest/service/job-queue.service.js';
 import { JOB_STATUSES } from '../../queue/model/job.js';
-import { checkOptions } from '../../queue/model/validate-options.js';
+import { checkOptions } from '../../queue/validation/validate-options.js';
 import { OverviewReader } from '../live/overview-reader.js';
 
 export const stateSchema = z.enum(JOB_STATUSES, { error: `expected ${JOB_STATUSES.join(', ')}` });

@@ -5,7 +5,7 @@ import {
   InvalidPayloadError,
   JobQueueError,
   RedisUnsuitableError,
-} from '../../queue/model/errors.js';
+} from '../../queue/errors/errors.js';
 import { SECURITY_HEADERS } from '../security/security-headers.js';
 import type { ProblemView } from './views.js';
 

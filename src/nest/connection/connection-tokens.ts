@@ -1,5 +1,5 @@
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import { show } from '../../queue/model/names.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { show } from '../../queue/errors/show.js';
 
 /** The name of the connection of a `forRoot` without a name. */
 export const DEFAULT_CONNECTION = 'default';

@@ -1,5 +1,5 @@
 import { Inject } from '@nestjs/common';
-import { checkQueueName } from '../../queue/model/names.js';
+import { checkQueueName } from '../../queue/validation/names.js';
 import { checkConnectionName, DEFAULT_CONNECTION, partToken } from './connection-tokens.js';
 
 const DECLARED = Symbol.for('nest-job-queue:declared-queues');

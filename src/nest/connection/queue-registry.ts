@@ -1,7 +1,7 @@
 import { JobQueue } from '../../queue/job-queue.js';
 import type { EnqueueMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
-import { QueueLayoutError } from '../../queue/model/layout-error.js';
-import { checkQueueName } from '../../queue/model/names.js';
+import { QueueLayoutError } from '../../queue/errors/layout-error.js';
+import { checkQueueName } from '../../queue/validation/names.js';
 import { resolveQueueOptions, type QueueLimits, type QueueOptions } from '../../queue/model/queue-options.js';
 import { given } from '../options/defined-options.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { DEFAULT_CONNECTION } from './connection-tokens.js';
-import { SafeLogger, type LogLevel } from '../../queue/model/safe-logger.js';
+import { SafeLogger, type LogLevel } from '../../queue/errors/safe-logger.js';
 
 const QUIET_MS = 10_000;
 const MOST_REMEMBERED = 200;

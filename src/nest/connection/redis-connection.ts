@@ -1,15 +1,15 @@
 import { Redis } from 'ioredis';
 import { addressOf } from '../../queue/redis/address.js';
 import { Connection } from '../../queue/redis/connection.js';
-import { RedisUnsuitableError } from '../../queue/model/errors.js';
+import { RedisUnsuitableError } from '../../queue/errors/errors.js';
 import { silenceOf, type Silence } from '../../queue/redis/connection-silence.js';
 import { forwardErrors } from '../../queue/redis/connection-errors.js';
 import { auditServer, type ServerFinding } from '../../queue/doctor/server-audit.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import type { JobQueueLogger } from '../../queue/model/logger.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { isRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
 import { withResponseTimeout } from '../../queue/redis/response-timeout.js';
-import { SHORTEST_TRIP_MS } from '../../queue/model/bounds.js';
+import { SHORTEST_TRIP_MS } from '../../queue/runtime/bounds.js';
 import { RedisStore } from '../../queue/redis-store.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import type { ServerConnection } from './server-connection.js';

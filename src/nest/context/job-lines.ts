@@ -1,5 +1,5 @@
 import { Logger, type LoggerService } from '@nestjs/common';
-import { oneLine } from '../../queue/model/one-line.js';
+import { oneLine } from '../../queue/errors/one-line.js';
 import type { Job } from '../../worker/handlers/job.js';
 import { currentJob } from './current-job.js';
 

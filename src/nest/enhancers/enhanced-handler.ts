@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ExternalContextCreator, type ContextId } from '@nestjs/core';
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
-import { JobQueueError } from '../../queue/model/errors.js';
+import { JobQueueError } from '../../queue/errors/errors.js';
 import type { HandlerFunction } from '../../worker/handlers/handler.js';
 import type { Job } from '../../worker/handlers/job.js';
 import type { EnhancerContainer } from './enhancer-container.js';

@@ -1,5 +1,5 @@
 import { ApplicationConfig, NestContainer, type ModulesContainer } from '@nestjs/core';
-import { InvalidOptionError } from '../../queue/model/errors.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
 
 /** The kinds of global enhancers. */
 export const ENHANCER_KINDS = ['guards', 'interceptors', 'pipes', 'filters'] as const;

@@ -5,7 +5,7 @@ import {
   INTERCEPTORS_METADATA,
   PIPES_METADATA,
 } from '@nestjs/common/constants.js';
-import { InvalidOptionError } from '../../queue/model/errors.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { Decorated } from './handler-host.js';
 import { parameterRecords } from './job-params.decorator.js';
 

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import { show } from '../../queue/model/names.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { show } from '../../queue/errors/show.js';
 import type { HandlerFunction } from '../../worker/handlers/handler.js';
 import type { Job } from '../../worker/handlers/job.js';
 import type { FoundHandler } from '../handlers/handler-explorer.js';

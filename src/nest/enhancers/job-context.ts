@@ -1,6 +1,6 @@
 import type { ArgumentsHost } from '@nestjs/common';
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import { show } from '../../queue/model/names.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { show } from '../../queue/errors/show.js';
 import type { Job } from '../../worker/handlers/job.js';
 
 /** The type of the ExecutionContext of a job's attempt, as `context.getType()` returns it. */

@@ -1,8 +1,8 @@
 import type { PipeTransform, Type } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import { show } from '../../queue/model/names.js';
-import type { StandardSchema } from '../../queue/model/standard-schema.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { show } from '../../queue/errors/show.js';
+import type { StandardSchema } from '../../queue/validation/standard-schema.js';
 import type { Job } from '../../worker/handlers/job.js';
 
 /** Types of parameters as Nest numbers them: pipes see the payload as a body, and a validation pipe skips the job. */

@@ -1,4 +1,4 @@
-import { NonRetryableError } from '../../queue/model/errors.js';
+import { NonRetryableError } from '../../queue/errors/errors.js';
 
 /** Statuses of a 4xx that say "later", not "no". */
 const LATER = [408, 425, 429];

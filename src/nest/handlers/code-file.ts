@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import { show } from '../../queue/model/names.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { show } from '../../queue/errors/show.js';
 
 /**
  * The path of a file of code that an option names, as a file URL or an absolute path. Where it is named as it will be

@@ -1,5 +1,5 @@
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import { show } from '../../queue/model/names.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { show } from '../../queue/errors/show.js';
 import { checkSchedule, encodeSchedule } from '../../queue/schedules/schedule.js';
 import type { DeclaredSchedule } from '../../worker/handlers/worker-queue.js';
 import type { FoundHandler } from './handler-explorer.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import { checkJobName, checkQueueName } from '../../queue/model/names.js';
-import { checkOptions } from '../../queue/model/validate-options.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { checkJobName, checkQueueName } from '../../queue/validation/names.js';
+import { checkOptions } from '../../queue/validation/validate-options.js';
 import { handlerOptionFields } from '../../worker/handlers/handler-options.js';
 import type { Handler, HandlerFunction } from '../../worker/handlers/handler.js';
 import type { FoundHandler } from './handler-explorer.js';

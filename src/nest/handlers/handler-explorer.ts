@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
-import { InvalidOptionError } from '../../queue/model/errors.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { HandlerClass, Wrapper } from '../enhancers/handler-host.js';
 import { handlerRecords, type HandlerRecord } from './job-handler.decorator.js';
 import { recurringRecords, type RecurringRecord } from './recurring-job.decorator.js';

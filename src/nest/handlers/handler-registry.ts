@@ -1,10 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { Inject, Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import { checkOptions } from '../../queue/model/validate-options.js';
+import { checkOptions } from '../../queue/validation/validate-options.js';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import { checkJobName, checkQueueName, show } from '../../queue/model/names.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { checkJobName, checkQueueName } from '../../queue/validation/names.js';
+import { show } from '../../queue/errors/show.js';
 import { duration, limitFields, maxPendingField } from '../../queue/model/queue-options.js';
 import { bulkSchema, handlerOptionFields, slotFields } from '../../worker/handlers/handler-options.js';
 import type { BulkHandler } from '../../worker/handlers/bulk-handler.js';

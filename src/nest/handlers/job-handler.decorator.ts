@@ -1,7 +1,7 @@
 import type { InjectionToken, OptionalFactoryDependency, Type } from '@nestjs/common';
 import { isJobDefinition, type JobDefinition } from '../../queue/enqueue/define-job.js';
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import { isQueueName } from '../../queue/model/names.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { isQueueName } from '../../queue/validation/names.js';
 import { DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
 import { declareQueue } from '../connection/inject-queue.decorator.js';
 import type { TypedBulkFunction } from '../../worker/bulk/define-bulk-handler.js';

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { z } from 'zod';
-import { checkOptions } from '../../queue/model/validate-options.js';
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import { show } from '../../queue/model/names.js';
+import { checkOptions } from '../../queue/validation/validate-options.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { show } from '../../queue/errors/show.js';
 import type { WorkerEvent, WorkerEventListener } from '../../worker/attempt/worker-event.js';
 import { methodsOfProviders, type ProviderMethod } from './handler-explorer.js';
 import { listenerRecords, type JobEventType, type ListenerRecord } from './on-job-event.decorator.js';

@@ -1,8 +1,8 @@
 import type { InjectionToken, OptionalFactoryDependency } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import { checkObject } from '../../queue/model/validate-options.js';
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import { show } from '../../queue/model/names.js';
+import { checkObject } from '../../queue/validation/validate-options.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { show } from '../../queue/errors/show.js';
 import type { FoundHandler } from './handler-explorer.js';
 import type { JobHandlerOptionsSource, MadeHandlerOptions } from './job-handler.decorator.js';
 

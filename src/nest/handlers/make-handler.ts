@@ -1,5 +1,5 @@
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import { show } from '../../queue/model/names.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { show } from '../../queue/errors/show.js';
 import type { BulkHandler, BulkHandlerFunction } from '../../worker/handlers/bulk-handler.js';
 import { handlerDefaults } from '../../worker/handlers/define-handler.js';
 import type { Handler, HandlerFunction, HandlerOptions } from '../../worker/handlers/handler.js';

@@ -1,4 +1,4 @@
-import { InvalidOptionError } from '../../queue/model/errors.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { WorkerEvent } from '../../worker/attempt/worker-event.js';
 
 // A fixed text, so that it is found whichever copy of the package a class was decorated with.

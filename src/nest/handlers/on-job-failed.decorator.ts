@@ -1,7 +1,7 @@
 import { isJobDefinition, type JobDefinition, type PayloadOf } from '../../queue/enqueue/define-job.js';
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import type { JobFailure } from '../../queue/model/failure-job.js';
-import { show } from '../../queue/model/names.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import type { JobFailure } from '../../queue/codec/failure-job.js';
+import { show } from '../../queue/errors/show.js';
 import type { HandlerOptions } from '../../worker/handlers/handler.js';
 import type { Job } from '../../worker/handlers/job.js';
 import { recordHandler } from './job-handler.decorator.js';

@@ -1,4 +1,4 @@
-import { InvalidOptionError } from '../../queue/model/errors.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { Recurrence } from '../../queue/model/schedule.js';
 import type { ScheduleOptions } from '../../queue/schedules/schedule.js';
 

@@ -1,8 +1,8 @@
 import type { ResourceLimits } from 'node:worker_threads';
 import { z } from 'zod';
-import { checkOptions } from '../../queue/model/validate-options.js';
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import { show } from '../../queue/model/names.js';
+import { checkOptions } from '../../queue/validation/validate-options.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { show } from '../../queue/errors/show.js';
 import { timerDuration } from '../../queue/model/queue-options.js';
 import type { ThreadSettings } from '../../worker/threads/thread-pool.js';
 import { codeFile } from './code-file.js';

@@ -1,4 +1,4 @@
-import type { JobQueueLogger } from '../../queue/model/logger.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { describeFinding, RedisAuditError } from '../../queue/doctor/server-audit.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import type { QueueStats } from '../../queue/model/job.js';

@@ -1,4 +1,4 @@
-import { codecOf, decodeContent, type CodecError } from '../../queue/model/codec.js';
+import { codecOf, decodeContent, type CodecError } from '../../queue/codec/codec.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobStatus } from '../../queue/model/job.js';
 

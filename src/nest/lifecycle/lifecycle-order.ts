@@ -7,7 +7,7 @@ import {
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
-import { InvalidOptionError } from '../../queue/model/errors.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
 
 /** What starts when the app is ready and stops before anything else of it does. */
 export interface Runtime {

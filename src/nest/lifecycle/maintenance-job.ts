@@ -1,4 +1,4 @@
-import { LONGEST_TIMER_MS } from '../../queue/model/bounds.js';
+import { LONGEST_TIMER_MS } from '../../queue/runtime/bounds.js';
 import type { Recurrence } from '../../queue/model/schedule.js';
 import { nextTick } from '../../queue/schedules/recurrence.js';
 import type { MaintenanceSchedule } from '../options/maintenance-options.js';

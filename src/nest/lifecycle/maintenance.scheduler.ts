@@ -1,6 +1,6 @@
 import type { ModulesContainer } from '@nestjs/core';
-import { systemClock } from '../../queue/model/clock.js';
-import type { JobQueueLogger } from '../../queue/model/logger.js';
+import { systemClock } from '../../queue/runtime/clock.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { FailureLog } from '../../worker/attempt/failure-log.js';
 import { Sweeper } from '../../worker/maintenance/sweeper.js';
 import type { JobListeners } from '../handlers/job-listeners.js';

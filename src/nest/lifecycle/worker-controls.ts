@@ -1,6 +1,6 @@
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import { show } from '../../queue/model/names.js';
-import { checkCount } from '../../queue/model/validate-options.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { show } from '../../queue/errors/show.js';
+import { checkCount } from '../../queue/validation/validate-options.js';
 import { HIGHEST_CONCURRENCY } from '../../worker/open-runner.js';
 import type { Worker } from '../../worker/worker.js';
 

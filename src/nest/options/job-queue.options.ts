@@ -1,8 +1,8 @@
 import type { RedisOptions } from 'ioredis';
 import { z } from 'zod';
-import { checkOptions } from '../../queue/model/validate-options.js';
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import { checkQueueName } from '../../queue/model/names.js';
+import { checkOptions } from '../../queue/validation/validate-options.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { checkQueueName } from '../../queue/validation/names.js';
 import { duration, queueOptionFields, type QueueOptions, timerDuration } from '../../queue/model/queue-options.js';
 import { isRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
 import { slotFields } from '../../worker/handlers/handler-options.js';

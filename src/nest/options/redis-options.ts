@@ -1,8 +1,8 @@
 import type { RedisOptions } from 'ioredis';
 import { z } from 'zod';
-import { checkOptions } from '../../queue/model/validate-options.js';
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import { show } from '../../queue/model/names.js';
+import { checkOptions } from '../../queue/validation/validate-options.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { show } from '../../queue/errors/show.js';
 
 /** Every option that ioredis knows. It ignores others without a word, and then connects to localhost. */
 const KNOWN = `

@@ -1,7 +1,7 @@
 import { clean, type CleanableStatus, type CleanOptions } from '../../queue/operate/clean.js';
 import { isJobDefinition, type JobDefinition, type PayloadFor } from '../../queue/enqueue/define-job.js';
 import type { JobRecord, JobStatus } from '../../queue/model/job.js';
-import { checkKnown } from '../../queue/model/validate-options.js';
+import { checkKnown } from '../../queue/validation/validate-options.js';
 import type { History } from '../../queue/operate/history.js';
 import type { Groups } from '../../queue/operate/groups.js';
 import type { StatusCondition } from '../../queue/operate/status-condition.js';

@@ -1,6 +1,6 @@
 import type { BatchOptions } from '../../queue/batches/batch-options.js';
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import { checkObject } from '../../queue/model/validate-options.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { checkObject } from '../../queue/validation/validate-options.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 
 /** Options of a batch of the service. */

@@ -1,8 +1,8 @@
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import type { EnqueueOptions } from '../../queue/enqueue/encode-job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import { show } from '../../queue/model/names.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { show } from '../../queue/errors/show.js';
 
 /** Options of one enqueue through the service. */
 export interface EnqueueJobOptions extends Omit<EnqueueOptions, 'name'> {

@@ -1,9 +1,9 @@
 import type { Subscriber } from 'rxjs';
 import { z } from 'zod';
-import { checkOptions } from '../../queue/model/validate-options.js';
+import { checkOptions } from '../../queue/validation/validate-options.js';
 import type { JobEvent } from '../../queue/model/job-event.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import type { SafeLogger } from '../../queue/model/safe-logger.js';
+import type { SafeLogger } from '../../queue/errors/safe-logger.js';
 import { iterate } from './event-iterator.js';
 import { SafeObservable } from './safe-observable.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Batch } from '../../queue/batches/batch.js';
 import { encodeBatch } from '../../queue/batches/batch-options.js';
 import { checkJobs } from '../../queue/enqueue/validate-bulk.js';
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import { checkKnown, checkObject } from '../../queue/model/validate-options.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { checkKnown, checkObject } from '../../queue/validation/validate-options.js';
 import {
   isJobDefinition,
   type JobDefinition,
@@ -15,8 +15,9 @@ import { DeadLetters } from '../../queue/dead-letters/dead-letters.js';
 import type { DoctorOptions, DoctorReport } from '../../queue/model/doctor-report.js';
 import { checkResultOptions, type JobHandle, type ResultOptions } from '../../queue/results/job-handle.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { checkText, show } from '../../queue/model/names.js';
-import type { InputOf, OutputOf, StandardSchema } from '../../queue/model/standard-schema.js';
+import { checkText } from '../../queue/validation/names.js';
+import { show } from '../../queue/errors/show.js';
+import type { InputOf, OutputOf, StandardSchema } from '../../queue/validation/standard-schema.js';
 import { typedSource } from '../../queue/enqueue/encode-typed-job.js';
 import { HandlerRegistry } from '../handlers/handler-registry.js';
 import { JobEvents } from './job-events.js';

@@ -1,8 +1,8 @@
 import { isJobDefinition, type JobDefinition, type PayloadInput } from '../../queue/enqueue/define-job.js';
-import { checkObject } from '../../queue/model/validate-options.js';
+import { checkObject } from '../../queue/validation/validate-options.js';
 import type { JobHandle } from '../../queue/results/job-handle.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { show } from '../../queue/model/names.js';
+import { show } from '../../queue/errors/show.js';
 import type { Recurrence } from '../../queue/model/schedule.js';
 import type { ScheduleOptions } from '../../queue/schedules/schedule.js';
 import type { ScheduleRecord } from '../../queue/model/schedule.js';

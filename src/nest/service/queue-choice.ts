@@ -1,4 +1,4 @@
-import { checkObject } from '../../queue/model/validate-options.js';
+import { checkObject } from '../../queue/validation/validate-options.js';
 
 /** Which queue a call means, where the job's name alone does not say it. */
 export interface QueueChoice {

@@ -1,5 +1,5 @@
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
-import { checkQueueName } from '../../queue/model/names.js';
+import { checkQueueName } from '../../queue/validation/names.js';
 import type { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
 import { AdminApi, onlyQueue } from './admin-api.js';
 import type { QueueChoice } from './queue-choice.js';

@@ -1,11 +1,11 @@
-import type { ContentRules } from '../model/codec.js';
+import type { ContentRules } from '../codec/codec.js';
 import { z } from 'zod';
 import { encodeJob, type JobRules } from '../enqueue/encode-job.js';
 import type { EncodedBatch, EncodedFollowUp } from '../model/batch.js';
 import type { JobMetadata } from '../model/metadata.js';
-import { checkJobId } from '../model/names.js';
+import { checkJobId } from '../validation/names.js';
 import { duration } from '../model/queue-options.js';
-import { checkKnown, checkOptions } from '../model/validate-options.js';
+import { checkKnown, checkOptions } from '../validation/validate-options.js';
 
 /** A job that follows a batch. Its id is fixed: `@batch:{id of the batch}:then`, `:on_failure` or `:finally`. */
 export interface FollowUp extends JobRules {

@@ -1,7 +1,7 @@
-import { BatchNotFoundError } from '../model/batch-errors.js';
+import { BatchNotFoundError } from '../errors/batch-errors.js';
 import type { BatchMember, BatchPage, BatchRecord } from '../model/batch.js';
-import { checkCount, checkKnown } from '../model/validate-options.js';
-import { LARGEST_PAGE } from '../model/bounds.js';
+import { checkCount, checkKnown } from '../validation/validate-options.js';
+import { LARGEST_PAGE } from '../runtime/bounds.js';
 import type { QueueAccess } from '../store/queue-store.js';
 
 /** A batch as its readers see it, such as the handler of its follow-up. */

@@ -1,11 +1,11 @@
 import { isJobDefinition, type JobDefinition, type PayloadFor, type ResultFor } from '../enqueue/define-job.js';
 import type { EnqueueOptions } from '../enqueue/encode-job.js';
 import { checkJobs } from '../enqueue/validate-bulk.js';
-import { BatchNotFoundError, BatchSealedError, BatchTimeoutError } from '../model/batch-errors.js';
+import { BatchNotFoundError, BatchSealedError, BatchTimeoutError } from '../errors/batch-errors.js';
 import type { BatchRecord, EncodedBatch } from '../model/batch.js';
-import { InvalidOptionError } from '../model/errors.js';
-import { show } from '../model/names.js';
-import { checkKnown, checkObject } from '../model/validate-options.js';
+import { InvalidOptionError } from '../errors/errors.js';
+import { show } from '../errors/show.js';
+import { checkKnown, checkObject } from '../validation/validate-options.js';
 import { tendBatches } from '../operate/tend-batches.js';
 import { checkResultOptions, type JobHandle, type ResultOptions } from '../results/job-handle.js';
 import type { QueueAccess } from '../store/queue-store.js';

@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { CodecError, type JobCodec } from '../model/codec.js';
-import { encodeJson } from '../model/encode-json.js';
-import { InvalidOptionError } from '../model/errors.js';
-import { show } from '../model/names.js';
+import { CodecError, type JobCodec } from './codec.js';
+import { encodeJson } from './encode-json.js';
+import { InvalidOptionError } from '../errors/errors.js';
+import { show } from '../errors/show.js';
 
 /** One key of `encrypted()`. */
 export interface EncryptionKey {

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { RedisUnsuitableError } from '../model/errors.js';
+import { RedisUnsuitableError } from '../errors/errors.js';
 import { isCluster, type RedisClient } from '../redis/redis-client.js';
 import { QueueKeys } from '../scripts/queue-keys.js';
 

@@ -1,7 +1,7 @@
 // The way of jobs from a call of enqueue to the producer: checked, encoded, sent.
 import type { JobHandle, JobSource } from '../results/job-handle.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
-import type { ContentRules } from '../model/codec.js';
+import type { ContentRules } from '../codec/codec.js';
 import type { JobDefinition } from './define-job.js';
 import { encodeJob, type EnqueueOptions } from './encode-job.js';
 import { encodeTypedJob, typedSource, type TypedEnqueueOptions } from './encode-typed-job.js';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { backoffSchema, type Backoff } from '../model/backoff.js';
-import { brand, hasBrand } from '../model/brand.js';
-import { checkOptions } from '../model/validate-options.js';
-import { checkJobName, checkQueueName } from '../model/names.js';
+import { brand, hasBrand } from '../errors/brand.js';
+import { checkOptions } from '../validation/validate-options.js';
+import { checkJobName, checkQueueName } from '../validation/names.js';
 import { jobDefaultFields, type EnqueueOptions } from './encode-job.js';
 import { duration, wholeNumber } from '../model/queue-options.js';
-import type { InputOf, OutputOf, StandardSchema } from '../model/standard-schema.js';
+import type { InputOf, OutputOf, StandardSchema } from '../validation/standard-schema.js';
 
 /** What a definition sets for all its jobs. The option of an enqueue goes before it, that of a handler after it. */
 export interface JobDefaults {

@@ -1,5 +1,5 @@
 import { EnqueueBatcher } from './enqueue-batcher.js';
-import { JobQueueError } from '../model/errors.js';
+import { JobQueueError } from '../errors/errors.js';
 import type { JobHandle } from '../results/job-handle.js';
 import type { EnqueueAnswer } from '../store/enqueue-call.js';
 import type { QueueAccess } from '../store/queue-store.js';

@@ -1,15 +1,16 @@
 import { z } from 'zod';
 import { storedBackoffSchema, type StoredBackoff } from '../model/backoff.js';
-import { checkOptions } from '../model/validate-options.js';
+import { checkOptions } from '../validation/validate-options.js';
 import { beforeStart, type EncodedJob } from '../store/enqueue-call.js';
-import { InvalidOptionError } from '../model/errors.js';
+import { InvalidOptionError } from '../errors/errors.js';
 import { metadataSchema, type JobMetadata } from '../model/metadata.js';
-import { randomId } from '../model/random-id.js';
-import { encodeContent, type ContentRules } from '../model/codec.js';
+import { randomId } from '../runtime/random-id.js';
+import { encodeContent, type ContentRules } from '../codec/codec.js';
 import { groupName } from '../model/group.js';
-import { checkJobId, checkJobName, SCHEDULE_PREFIX, show } from '../model/names.js';
+import { checkJobId, checkJobName, SCHEDULE_PREFIX } from '../validation/names.js';
+import { show } from '../errors/show.js';
 import { duration, durabilitySchema, timerDuration, wholeNumber, type Durability } from '../model/queue-options.js';
-import { runAtSchema } from '../model/run-at.js';
+import { runAtSchema } from '../validation/run-at.js';
 
 /** How a job is treated, by an enqueue or by a schedule that makes it. */
 export interface JobRules {

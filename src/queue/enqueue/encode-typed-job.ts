@@ -1,11 +1,11 @@
-import { decodeContent, type ContentRules } from '../model/codec.js';
+import { decodeContent, type ContentRules } from '../codec/codec.js';
 import type { JobDefinition } from './define-job.js';
-import { InvalidOptionError } from '../model/errors.js';
+import { InvalidOptionError } from '../errors/errors.js';
 import type { JobSource } from '../results/job-handle.js';
-import { show } from '../model/names.js';
+import { show } from '../errors/show.js';
 import { encodeJob, payloadSubject, type EnqueueOptions } from './encode-job.js';
 import type { EncodedJob } from '../store/enqueue-call.js';
-import { readBySchema } from '../model/validate-with-schema.js';
+import { readBySchema } from '../validation/validate-with-schema.js';
 
 /** Options of an enqueue of a definition, which has its own name. */
 export type TypedEnqueueOptions = Omit<EnqueueOptions, 'name'>;

@@ -1,6 +1,6 @@
 // What an enqueue of a queue may be given, one signature for all its shapes.
-import { InvalidOptionError } from '../model/errors.js';
-import { show } from '../model/names.js';
+import { InvalidOptionError } from '../errors/errors.js';
+import { show } from '../errors/show.js';
 import type { JobDefinition, PayloadFor } from './define-job.js';
 import type { EnqueueOptions } from './encode-job.js';
 import type { TypedEnqueueOptions } from './encode-typed-job.js';

@@ -1,8 +1,8 @@
 import { EnqueueRejected, type EnqueueAnswer, type EncodedJob } from '../store/enqueue-call.js';
-import { EnqueueError, RedisOutOfMemoryError } from '../model/errors.js';
-import type { Clock, Timer } from '../model/clock.js';
+import { EnqueueError, RedisOutOfMemoryError } from '../errors/errors.js';
+import type { Clock, Timer } from '../runtime/clock.js';
 import type { QueueStore } from '../store/queue-store.js';
-import { RedisPermissionError } from '../model/redis-permission-error.js';
+import { RedisPermissionError } from '../errors/redis-permission-error.js';
 
 /** One script call adds at most this many jobs, and at most about so much payload: it must not hold up the server. */
 const SLICE_JOBS = 500;

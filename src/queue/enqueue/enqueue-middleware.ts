@@ -1,6 +1,6 @@
 import { compose } from '../model/compose.js';
-import { InvalidOptionError } from '../model/errors.js';
-import { show } from '../model/names.js';
+import { InvalidOptionError } from '../errors/errors.js';
+import { show } from '../errors/show.js';
 import type { QueueOptions } from '../model/queue-options.js';
 import type { JobHandle } from '../results/job-handle.js';
 import type { JobDefinition } from './define-job.js';

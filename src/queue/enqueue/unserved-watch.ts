@@ -1,6 +1,6 @@
-import { silentLogger } from '../model/logger.js';
-import { show } from '../model/names.js';
-import type { Timer } from '../model/clock.js';
+import { silentLogger } from '../runtime/logger.js';
+import { show } from '../errors/show.js';
+import type { Timer } from '../runtime/clock.js';
 import type { QueueAccess } from '../store/queue-store.js';
 
 /** How long after the first enqueue of a name it is looked whether a worker handles it, in ms: a deploy takes a moment. */

@@ -1,5 +1,5 @@
-import { InvalidOptionError } from '../model/errors.js';
-import { show } from '../model/names.js';
+import { InvalidOptionError } from '../errors/errors.js';
+import { show } from '../errors/show.js';
 
 /**
  * Checks that a list of jobs is one, each an object with its payload and options.

@@ -1,4 +1,4 @@
-import { JobQueueError } from './errors.js';
+import { JobQueueError } from '../errors/errors.js';
 
 /** One link of a chain: does its part around `next`, which runs the rest of the chain. */
 export type Link<Subject, Result> = (subject: Subject, next: () => Promise<Result>) => Result | Promise<Result>;

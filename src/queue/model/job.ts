@@ -1,3 +1,4 @@
+import type { StoredError } from '../errors/stored-error.js';
 import type { StoredBackoff } from './backoff.js';
 import type { JobMetadata } from './metadata.js';
 
@@ -68,17 +69,6 @@ export interface RefusedJob extends ClaimRef {
   readonly error: StoredError;
   /** As far as it can be read: the payload of a broken one is undefined. */
   readonly job: ClaimedJob;
-}
-
-/** An error as it is kept with a job. */
-export interface StoredError {
-  name: string;
-  message: string;
-  stack?: string;
-  /** Its `cause`, where it had one. */
-  cause?: StoredError;
-  /** The errors of an AggregateError, at most ten. */
-  errors?: StoredError[];
 }
 
 /** One attempt that has ended. */

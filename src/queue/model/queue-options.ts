@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { backoffSchema, type Backoff } from './backoff.js';
-import type { JobCodec } from './codec.js';
-import { checkOptions } from './validate-options.js';
-import { LONGEST_TIMER_MS, YEAR_MS } from './bounds.js';
+import type { JobCodec } from '../codec/codec.js';
+import { checkOptions } from '../validation/validate-options.js';
+import { LONGEST_TIMER_MS, YEAR_MS } from '../runtime/bounds.js';
 
 /** A length of time in ms: a whole number from `min` to a year. */
 export function duration(min: number) {

@@ -1,6 +1,6 @@
-import { InvalidOptionError } from '../model/errors.js';
+import { InvalidOptionError } from '../errors/errors.js';
 import type { JobRecord, JobStatus } from '../model/job.js';
-import { show } from '../model/names.js';
+import { show } from '../errors/show.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { CancelAnswer } from '../store/store-calls.js';
 import { CancelNotices } from './cancel-notices.js';

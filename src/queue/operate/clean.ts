@@ -1,8 +1,8 @@
-import { checkCount, checkKnown, checkMs } from '../model/validate-options.js';
-import { InvalidOptionError } from '../model/errors.js';
+import { checkCount, checkKnown, checkMs } from '../validation/validate-options.js';
+import { InvalidOptionError } from '../errors/errors.js';
 import { JOB_STATUSES, type JobStatus } from '../model/job.js';
-import { YEAR_MS } from '../model/bounds.js';
-import { show } from '../model/names.js';
+import { YEAR_MS } from '../runtime/bounds.js';
+import { show } from '../errors/show.js';
 import type { QueueAccess } from '../store/queue-store.js';
 
 /** The most entries that one script call looks at. */

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { LARGEST_PAGE, YEAR_MS } from '../model/bounds.js';
-import { InvalidOptionError } from '../model/errors.js';
+import { LARGEST_PAGE, YEAR_MS } from '../runtime/bounds.js';
+import { InvalidOptionError } from '../errors/errors.js';
 import { groupName, type GroupStats } from '../model/group.js';
-import { show } from '../model/names.js';
+import { show } from '../errors/show.js';
 import { groupLimitFields, type GroupLimits } from '../model/queue-options.js';
-import { checkCount, checkKnown, checkMs, checkOptions } from '../model/validate-options.js';
+import { checkCount, checkKnown, checkMs, checkOptions } from '../validation/validate-options.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { CleanOptions } from './clean.js';
 

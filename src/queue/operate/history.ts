@@ -8,7 +8,7 @@ import type {
   StoredMinute,
 } from '../model/history.js';
 import { wholeNumber } from '../model/queue-options.js';
-import { checkOptions } from '../model/validate-options.js';
+import { checkOptions } from '../validation/validate-options.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { HistorySlice } from '../store/store-calls.js';
 

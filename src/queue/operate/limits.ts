@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { limitFields, type QueueLimits } from '../model/queue-options.js';
-import { checkOptions } from '../model/validate-options.js';
+import { checkOptions } from '../validation/validate-options.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { LimitsInForce } from '../store/store-calls.js';
 

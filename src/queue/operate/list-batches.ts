@@ -1,6 +1,6 @@
 import type { BatchRecord } from '../model/batch.js';
-import { LARGEST_PAGE } from '../model/bounds.js';
-import { checkCount, checkKnown } from '../model/validate-options.js';
+import { LARGEST_PAGE } from '../runtime/bounds.js';
+import { checkCount, checkKnown } from '../validation/validate-options.js';
 import type { QueueAccess } from '../store/queue-store.js';
 
 /** Lists batches that have not ended; see JobQueue.listBatches. @throws InvalidOptionError */

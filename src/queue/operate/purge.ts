@@ -1,6 +1,6 @@
-import { checkKnown } from '../model/validate-options.js';
-import { InvalidOptionError } from '../model/errors.js';
-import { show } from '../model/names.js';
+import { checkKnown } from '../validation/validate-options.js';
+import { InvalidOptionError } from '../errors/errors.js';
+import { show } from '../errors/show.js';
 import { tendBatches } from './tend-batches.js';
 import type { QueueAccess } from '../store/queue-store.js';
 

@@ -1,7 +1,7 @@
-import { checkKnown, checkMs } from '../model/validate-options.js';
-import { InvalidOptionError } from '../model/errors.js';
-import { YEAR_MS } from '../model/bounds.js';
-import { checkRunAt } from '../model/run-at.js';
+import { checkKnown, checkMs } from '../validation/validate-options.js';
+import { InvalidOptionError } from '../errors/errors.js';
+import { YEAR_MS } from '../runtime/bounds.js';
+import { checkRunAt } from '../validation/run-at.js';
 
 /** When a job is to start: after so many ms, or at a time. */
 export type Start = { delayMs: number } | { runAt: Date | number };

@@ -1,7 +1,7 @@
-import { InvalidOptionError } from '../model/errors.js';
+import { InvalidOptionError } from '../errors/errors.js';
 import { JOB_STATUSES, type JobStatus } from '../model/job.js';
-import { show } from '../model/names.js';
-import { checkKnown } from '../model/validate-options.js';
+import { show } from '../errors/show.js';
+import { checkKnown } from '../validation/validate-options.js';
 
 /** In which status a job must be for a change. */
 export interface StatusCondition {

@@ -1,9 +1,9 @@
 import type { RedisOptions } from 'ioredis';
 import { onPermissionError, requireAsking } from './cluster-permissions.js';
-import { RedisUnsuitableError } from '../model/errors.js';
+import { RedisUnsuitableError } from '../errors/errors.js';
 import { forwardErrors } from './connection-errors.js';
-import { silentLogger, type JobQueueLogger } from '../model/logger.js';
-import { SafeLogger } from '../model/safe-logger.js';
+import { silentLogger, type JobQueueLogger } from '../runtime/logger.js';
+import { SafeLogger } from '../errors/safe-logger.js';
 import { explainRefusal } from './permission-error.js';
 import { enableFlowingReads } from './flowing-reads.js';
 import { isCluster, type RedisClient } from './redis-client.js';

@@ -1,4 +1,4 @@
-import { RedisPermissionError } from '../model/redis-permission-error.js';
+import { RedisPermissionError } from '../errors/redis-permission-error.js';
 
 /** What Redis says of a missing right, outside and inside of a script. */
 const REFUSALS: [RegExp, (match: RegExpExecArray) => string][] = [

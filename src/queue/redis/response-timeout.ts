@@ -1,4 +1,4 @@
-import { RedisUnsuitableError } from '../model/errors.js';
+import { RedisUnsuitableError } from '../errors/errors.js';
 import { explainRefusal } from './permission-error.js';
 import { cut, silenceOf } from './connection-silence.js';
 import { unstickCluster } from './ioredis-cluster-workarounds.js';

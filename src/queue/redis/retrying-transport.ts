@@ -1,7 +1,7 @@
-import type { JobQueueLogger } from '../model/logger.js';
+import type { JobQueueLogger } from '../runtime/logger.js';
 import type { RedisClient } from './redis-client.js';
 import { ReplyDecodeError, type BlockingWait, type ScriptCall, type ScriptRunner } from './script-runner.js';
-import { LONGEST_TRIP_MS } from '../model/bounds.js';
+import { LONGEST_TRIP_MS } from '../runtime/bounds.js';
 import type { Settled, StoreTransport } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import { withResponseTimeout, withHandshakeTimeout } from './response-timeout.js';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { JobQueueError } from '../model/errors.js';
+import { JobQueueError } from '../errors/errors.js';
 import { luaScripts } from '../lua.generated.js';
 import type { Settled } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';

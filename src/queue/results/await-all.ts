@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
-import { checkKnown, checkMs } from '../model/validate-options.js';
-import { InvalidOptionError } from '../model/errors.js';
+import { checkKnown, checkMs } from '../validation/validate-options.js';
+import { InvalidOptionError } from '../errors/errors.js';
 import type { JobHandle } from './job-handle.js';
-import { show } from '../model/names.js';
+import { show } from '../errors/show.js';
 
 /** What the handles resolve with, in their order. */
 export type ResultsOf<Handles extends readonly JobHandle[]> = {

@@ -1,7 +1,7 @@
-import { checkKnown, checkMs } from '../model/validate-options.js';
-import { InvalidOptionError } from '../model/errors.js';
+import { checkKnown, checkMs } from '../validation/validate-options.js';
+import { InvalidOptionError } from '../errors/errors.js';
 import type { JobRecord } from '../model/job.js';
-import { show } from '../model/names.js';
+import { show } from '../errors/show.js';
 
 /** How long to wait for a result. */
 export interface ResultOptions {

@@ -1,16 +1,16 @@
-import { CodecError, codecOf, isEncoded } from '../model/codec.js';
+import { CodecError, codecOf, isEncoded } from '../codec/codec.js';
 import {
   InvalidOptionError,
   JobCancelledError,
   JobFailedError,
   JobNotFoundError,
   JobTimeoutError,
-} from '../model/errors.js';
-import type { Clock, Timer } from '../model/clock.js';
+} from '../errors/errors.js';
+import type { Clock, Timer } from '../runtime/clock.js';
 import type { JobEvent } from '../model/job-event.js';
 import type { JobRecord } from '../model/job.js';
-import { LONGEST_TIMER_MS } from '../model/bounds.js';
-import { show } from '../model/names.js';
+import { LONGEST_TIMER_MS } from '../runtime/bounds.js';
+import { show } from '../errors/show.js';
 
 /** How often a waiting caller looks for itself, in ms: an event can be missed, a caller must not hang. */
 const LOOK_EVERY_MS = 2_000;

@@ -1,9 +1,9 @@
 import { Cron } from 'croner';
 import { z } from 'zod';
-import { checkOptions } from '../model/validate-options.js';
-import { InvalidOptionError } from '../model/errors.js';
-import { oneLine } from '../model/one-line.js';
-import { show } from '../model/names.js';
+import { checkOptions } from '../validation/validate-options.js';
+import { InvalidOptionError } from '../errors/errors.js';
+import { oneLine } from '../errors/one-line.js';
+import { show } from '../errors/show.js';
 import { duration } from '../model/queue-options.js';
 import type { Recurrence } from '../model/schedule.js';
 

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { serialize } from 'node:v8';
 import { z } from 'zod';
 import { storedBackoffSchema } from '../model/backoff.js';
-import { decodeContent, type ContentRules, type JobCodec } from '../model/codec.js';
-import { checkOptions } from '../model/validate-options.js';
+import { decodeContent, type ContentRules, type JobCodec } from '../codec/codec.js';
+import { checkOptions } from '../validation/validate-options.js';
 import { isJobDefinition, type JobDefinition } from '../enqueue/define-job.js';
-import { InvalidOptionError } from '../model/errors.js';
+import { InvalidOptionError } from '../errors/errors.js';
 import { groupName } from '../model/group.js';
-import { show } from '../model/names.js';
+import { show } from '../errors/show.js';
 import {
   withScheduleUniqueKey,
   jobDefaultFields,
@@ -16,10 +16,10 @@ import {
   type JobRules,
 } from '../enqueue/encode-job.js';
 import { duration, wholeNumber } from '../model/queue-options.js';
-import { readBySchema } from '../model/validate-with-schema.js';
+import { readBySchema } from '../validation/validate-with-schema.js';
 import type { Recurrence, StoredSchedule } from '../model/schedule.js';
 import { checkRecurrence } from './recurrence.js';
-import type { InputOf, StandardSchema } from '../model/standard-schema.js';
+import type { InputOf, StandardSchema } from '../validation/standard-schema.js';
 import { typedOptions } from '../enqueue/encode-typed-job.js';
 
 /** Options of a recurring job. */

@@ -1,15 +1,15 @@
-import { checkCount, checkKnown } from '../model/validate-options.js';
-import { InvalidOptionError, ScheduleNotFoundError } from '../model/errors.js';
+import { checkCount, checkKnown } from '../validation/validate-options.js';
+import { InvalidOptionError, ScheduleNotFoundError } from '../errors/errors.js';
 import { JobHandle, type JobSource } from '../results/job-handle.js';
-import { LARGEST_PAGE } from '../model/bounds.js';
-import { checkText, SCHEDULE_PREFIX } from '../model/names.js';
+import { LARGEST_PAGE } from '../runtime/bounds.js';
+import { checkText, SCHEDULE_PREFIX } from '../validation/names.js';
 import type { Recurrence, ScheduleRecord, StoredSchedule } from '../model/schedule.js';
 import { nextTick } from './recurrence.js';
 import { checkSchedule, encodeSchedule, type ScheduleOptions, type TypedScheduleOptions } from './schedule.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import type { DueSchedule, ScheduleVerbs } from '../store/schedule-verbs.js';
-import type { StandardSchema } from '../model/standard-schema.js';
+import type { StandardSchema } from '../validation/standard-schema.js';
 
 /** The most schedules that one script call ticks. */
 const SLICE = 100;

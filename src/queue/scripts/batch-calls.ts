@@ -6,7 +6,7 @@ import type {
   BatchRecord,
   EncodedBatch,
 } from '../model/batch.js';
-import { parseJson } from '../model/parse-json.js';
+import { parseJson } from '../codec/parse-json.js';
 import type { BatchVerbs, TendAnswer } from '../store/batch-verbs.js';
 import type { ScriptArgument, ScriptCall, ScriptName } from '../redis/script-runner.js';
 import { call } from './script-call.js';

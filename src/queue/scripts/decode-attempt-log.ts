@@ -1,4 +1,4 @@
-import { jsonLines } from '../model/parse-json.js';
+import { jsonLines } from '../codec/parse-json.js';
 import type { AttemptRecord } from '../model/job.js';
 
 interface StoredAttempt extends Omit<AttemptRecord, 'startedAt' | 'endedAt'> {

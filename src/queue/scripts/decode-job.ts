@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { decodeAttempts } from './decode-attempt-log.js';
 import { storedBackoffSchema } from '../model/backoff.js';
 import type { ClaimAnswer, LeftJobs } from '../store/store-calls.js';
-import { jsonLines, parseJson } from '../model/parse-json.js';
-import type { ClaimedJob, JobRecord, JobStatus, RefusedJob, StoredError, WorkerOptions } from '../model/job.js';
-import { LONGEST_TIMER_MS } from '../model/bounds.js';
+import { jsonLines, parseJson } from '../codec/parse-json.js';
+import type { ClaimedJob, JobRecord, JobStatus, RefusedJob, WorkerOptions } from '../model/job.js';
+import type { StoredError } from '../errors/stored-error.js';
+import { LONGEST_TIMER_MS } from '../runtime/bounds.js';
 import { readMetadata } from '../model/metadata.js';
 import { refusalOf } from '../store/claim-refusal.js';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { WorkerRecord } from '../model/job.js';
-import { parseJson } from '../model/parse-json.js';
+import { parseJson } from '../codec/parse-json.js';
 
 const detailsSchema = z.object({
   host: z.string(),

@@ -1,7 +1,8 @@
 import { decodeClaim, decodeNamedClaim } from './decode-job.js';
 import type { ClaimAnswer, ClaimRequest, Completion, ExtendAnswer } from '../store/store-calls.js';
 import { decodeEnqueue, type EnqueueAnswer, type EncodedJob } from '../store/enqueue-call.js';
-import type { ClaimRef, StoredError } from '../model/job.js';
+import type { ClaimRef } from '../model/job.js';
+import type { StoredError } from '../errors/stored-error.js';
 import type { QueueKeys } from './queue-keys.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import { refusalOf } from '../store/claim-refusal.js';

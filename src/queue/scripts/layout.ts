@@ -1,5 +1,5 @@
 // The version of the keys in Redis, so that a process which does not know them leaves them alone.
-import { QueueLayoutError } from '../model/layout-error.js';
+import { QueueLayoutError } from '../errors/layout-error.js';
 
 /** The layout that this version of the library reads and writes. It grows when an older version could not work with the keys. */
 export const LAYOUT = 1;

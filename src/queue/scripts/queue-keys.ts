@@ -1,4 +1,4 @@
-import { checkQueueName } from '../model/names.js';
+import { checkQueueName } from '../validation/names.js';
 
 /** Options that decide how the keys of a queue are spelled. */
 export interface KeyOptions {

@@ -1,5 +1,5 @@
 import type { Connection } from '../redis/connection.js';
-import { RedisPermissionError } from '../model/redis-permission-error.js';
+import { RedisPermissionError } from '../errors/redis-permission-error.js';
 import type { QueueKeys } from './queue-keys.js';
 import { ScriptRunner, type ScriptCall } from '../redis/script-runner.js';
 

@@ -1,7 +1,8 @@
-import { checkCount, checkObject } from '../model/validate-options.js';
-import { InvalidOptionError } from '../model/errors.js';
+import { checkCount, checkObject } from '../validation/validate-options.js';
+import { InvalidOptionError } from '../errors/errors.js';
 import type { ClaimRef, ClaimedJob } from '../model/job.js';
-import { checkText, show } from '../model/names.js';
+import { checkText } from '../validation/names.js';
+import { show } from '../errors/show.js';
 
 /**
  * What a settle needs of the claim that a call was given.

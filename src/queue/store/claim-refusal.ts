@@ -1,6 +1,6 @@
-import type { StoredError } from '../model/job.js';
-import { show } from '../model/names.js';
-import { cutMessage } from '../model/serialize-error.js';
+import type { StoredError } from '../errors/stored-error.js';
+import { show } from '../errors/show.js';
+import { cutMessage } from '../errors/serialize-error.js';
 
 /** What a claim, or a start, says of a job that must not run; see `lua/lib/settle/refusal.lua`. */
 interface Refusal {

@@ -1,6 +1,7 @@
 // The calls of a queue with its codec: what goes in is encoded, what comes out is decoded.
-import { codecOf, decodeContent, decodeText, encodeText, type CodecError, type JobCodec } from '../model/codec.js';
-import type { AttemptRecord, ClaimedJob, JobRecord, RefusedJob, StoredError } from '../model/job.js';
+import { codecOf, decodeContent, decodeText, encodeText, type CodecError, type JobCodec } from '../codec/codec.js';
+import type { AttemptRecord, ClaimedJob, JobRecord, RefusedJob } from '../model/job.js';
+import type { StoredError } from '../errors/stored-error.js';
 import type { ScheduleRecord } from '../model/schedule.js';
 import type { StoreCall } from './store-call.js';
 import type { ClaimAnswer, DeadLetterVerbs, StoreCalls } from './store-calls.js';

@@ -1,7 +1,7 @@
 // A step of enqueues: what one call of the script is given, and what it answers.
-import { BatchNotFoundError, BatchSealedError } from '../model/batch-errors.js';
-import { InvalidOptionError, JobQueueError } from '../model/errors.js';
-import { show } from '../model/names.js';
+import { BatchNotFoundError, BatchSealedError } from '../errors/batch-errors.js';
+import { InvalidOptionError, JobQueueError } from '../errors/errors.js';
+import { show } from '../errors/show.js';
 import type { Durability } from '../model/queue-options.js';
 
 /** A job to enqueue, encoded. */

@@ -1,8 +1,8 @@
 // The seam between the runtime (queues, workers) and what keeps the jobs.
-import type { Clock } from '../model/clock.js';
+import type { Clock } from '../runtime/clock.js';
 import type { DoctorOptions, DoctorReport } from '../model/doctor-report.js';
 import type { JobEvent } from '../model/job-event.js';
-import type { JobQueueLogger } from '../model/logger.js';
+import type { JobQueueLogger } from '../runtime/logger.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import type { EncodedJob, EnqueueAnswer } from './enqueue-call.js';
 import type { StoreCall } from './store-call.js';

@@ -6,10 +6,10 @@ import type {
   JobStatus,
   QueueStats,
   RefusedJob,
-  StoredError,
   WorkerDetails,
   WorkerRecord,
 } from '../model/job.js';
+import type { StoredError } from '../errors/stored-error.js';
 import type { QueueLimits, ResolvedQueueOptions } from '../model/queue-options.js';
 import type { EncodedJob, EnqueueAnswer } from './enqueue-call.js';
 import type { BatchVerbs } from './batch-verbs.js';

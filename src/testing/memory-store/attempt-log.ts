@@ -1,5 +1,5 @@
 // How the attempts of a job ended that did not complete; see lua/lib/settle/attempt_log.lua.
-import type { StoredError } from '../../queue/model/job.js';
+import type { StoredError } from '../../queue/errors/stored-error.js';
 import type { Hash, MemoryQueue } from './memory-queue.js';
 
 const MOST_LOGGED = 20;

@@ -1,6 +1,6 @@
 // Claim: which jobs, and what it writes; see lua/job/claim.lua. The reply is decoded as that of the script is.
 import { refusalOf } from '../../queue/store/claim-refusal.js';
-import type { StoredError } from '../../queue/model/job.js';
+import type { StoredError } from '../../queue/errors/stored-error.js';
 import type { ClaimAnswer, ClaimRequest } from '../../queue/store/store-calls.js';
 import { decodeClaim, decodeNamedClaim } from '../../queue/scripts/decode-job.js';
 import { type Batch, type Hash, type MemoryQueue } from './memory-queue.js';

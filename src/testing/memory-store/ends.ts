@@ -1,6 +1,6 @@
 // How jobs end: as dead letters, or cancelled; and the histories that they leave.
-import { failureJobName } from '../../queue/model/failure-job.js';
-import { FAILURE_PREFIX } from '../../queue/model/names.js';
+import { failureJobName } from '../../queue/codec/failure-job.js';
+import { FAILURE_PREFIX } from '../../queue/validation/names.js';
 import { EVICTED_TTL_MS } from '../../queue/scripts/job-calls.js';
 import type { Hash, MemoryQueue } from './memory-queue.js';
 

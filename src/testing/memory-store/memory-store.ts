@@ -1,10 +1,10 @@
-import { systemClock, type Clock } from '../../queue/model/clock.js';
+import { systemClock, type Clock } from '../../queue/runtime/clock.js';
 import type { DoctorReport } from '../../queue/model/doctor-report.js';
-import { RedisUnsuitableError } from '../../queue/model/errors.js';
+import { RedisUnsuitableError } from '../../queue/errors/errors.js';
 import type { JobEvent } from '../../queue/model/job-event.js';
-import { silentLogger, type JobQueueLogger } from '../../queue/model/logger.js';
+import { silentLogger, type JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
-import { within } from '../../queue/model/within.js';
+import { within } from '../../queue/runtime/within.js';
 import type { EncodedJob, EnqueueAnswer } from '../../queue/store/enqueue-call.js';
 import type {
   CallLimit,

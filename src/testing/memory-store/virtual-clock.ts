@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../queue/model/clock.js';
+import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import { turn } from './real-time.js';
 
 interface Pending {

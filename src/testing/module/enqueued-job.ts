@@ -1,4 +1,4 @@
-import { decodeContent } from '../../queue/model/codec.js';
+import { decodeContent } from '../../queue/codec/codec.js';
 import type { EnqueueOptions } from '../../queue/enqueue/encode-job.js';
 import type { WorkerOptions } from '../../queue/model/job.js';
 import type { AskedOptions } from '../memory-store/asked-options.js';

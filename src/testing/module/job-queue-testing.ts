@@ -1,9 +1,9 @@
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
-import { checkFlag, checkKnown, checkMs } from '../../queue/model/validate-options.js';
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import { YEAR_MS, LONGEST_TIMER_MS } from '../../queue/model/bounds.js';
-import { show } from '../../queue/model/names.js';
-import type { SafeLogger } from '../../queue/model/safe-logger.js';
+import { checkFlag, checkKnown, checkMs } from '../../queue/validation/validate-options.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { YEAR_MS, LONGEST_TIMER_MS } from '../../queue/runtime/bounds.js';
+import { show } from '../../queue/errors/show.js';
+import type { SafeLogger } from '../../queue/errors/safe-logger.js';
 import type { ServerConnection } from '../../nest/connection/server-connection.js';
 import type { ResolvedModuleOptions } from '../../nest/options/job-queue.options.js';
 import type { JobQueueMiddleware } from '../../worker/handlers/attempt-middleware.js';

@@ -1,5 +1,5 @@
-import { RedisUnsuitableError } from '../../queue/model/errors.js';
-import type { SafeLogger } from '../../queue/model/safe-logger.js';
+import { RedisUnsuitableError } from '../../queue/errors/errors.js';
+import type { SafeLogger } from '../../queue/errors/safe-logger.js';
 import type { ServerConnection } from '../../nest/connection/server-connection.js';
 import type { MemoryStore } from '../memory-store/memory-store.js';
 

@@ -1,4 +1,4 @@
-import { JobQueueError } from '../../queue/model/errors.js';
+import { JobQueueError } from '../../queue/errors/errors.js';
 import type { MemoryQueue } from '../memory-store/memory-queue.js';
 import { keepDeclared } from '../memory-store/schedules.js';
 import type { VirtualClock } from '../memory-store/virtual-clock.js';

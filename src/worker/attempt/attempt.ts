@@ -6,12 +6,12 @@ import {
   JobCancelledError,
   restOf,
   retryDelayOf,
-} from '../../queue/model/errors.js';
-import type { Clock, Timer } from '../../queue/model/clock.js';
+} from '../../queue/errors/errors.js';
+import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
-import { encodeContent, type ContentRules } from '../../queue/model/codec.js';
+import { encodeContent, type ContentRules } from '../../queue/codec/codec.js';
 import type { Completion, Failure, Release } from '../../queue/store/store-calls.js';
-import { storeError } from '../../queue/model/serialize-error.js';
+import { storeError } from '../../queue/errors/serialize-error.js';
 import type { Handler } from '../handlers/handler.js';
 import { Job, type JobReporter } from '../handlers/job.js';
 import { StuckWatch, type StuckJob } from './stuck-watch.js';

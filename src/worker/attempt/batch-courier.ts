@@ -1,4 +1,4 @@
-import type { Timer } from '../../queue/model/clock.js';
+import type { Timer } from '../../queue/runtime/clock.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { deliverNews } from '../../queue/operate/tend-batches.js';
 

@@ -1,4 +1,4 @@
-import type { LogLevel, SafeLogger } from '../../queue/model/safe-logger.js';
+import type { LogLevel, SafeLogger } from '../../queue/errors/safe-logger.js';
 
 /** How long equal lines are counted before their sum is logged, in ms. */
 const WINDOW_MS = 10_000;

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../queue/model/clock.js';
+import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import type { Attempt } from './attempt.js';
 import type { QueueRunner } from './queue-runner.js';
 

@@ -1,6 +1,7 @@
-import type { JobStatus, StoredError } from '../../queue/model/job.js';
-import { describeStored } from '../../queue/model/describe-error.js';
-import type { LogLevel, SafeLogger } from '../../queue/model/safe-logger.js';
+import type { JobStatus } from '../../queue/model/job.js';
+import type { StoredError } from '../../queue/errors/stored-error.js';
+import { describeStored } from '../../queue/errors/describe-error.js';
+import type { LogLevel, SafeLogger } from '../../queue/errors/safe-logger.js';
 import { BurstLog } from './burst-log.js';
 
 /** The most characters of an id in a log line. A foreign client's id may have any length. */

@@ -1,8 +1,8 @@
 import { BatchReader } from '../../queue/batches/batch-reader.js';
-import { ClaimLostError } from '../../queue/model/errors.js';
+import { ClaimLostError } from '../../queue/errors/errors.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { encodeContent } from '../../queue/model/codec.js';
+import { encodeContent } from '../../queue/codec/codec.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { JobReporter } from '../handlers/job.js';
 

@@ -1,4 +1,4 @@
-import { systemClock, type Clock, type Timer } from '../../queue/model/clock.js';
+import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.js';
 import type { Attempt } from './attempt.js';
 
 /** By default jobs are claimed ahead only as far as they begin within so many ms, at the pace of late. */

@@ -1,7 +1,7 @@
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
-import { LONGEST_TRIP_MS } from '../../queue/model/bounds.js';
+import { LONGEST_TRIP_MS } from '../../queue/runtime/bounds.js';
 
 /** Tells whoever listens to the queue's events what only this worker knows. What cannot be told harms nothing. */
 export async function publishEvent(

@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
-import type { Clock } from '../../queue/model/clock.js';
+import type { Clock } from '../../queue/runtime/clock.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { AttemptLimits, ClaimAnswer, Failure, Release, StoreCalls } from '../../queue/store/store-calls.js';

@@ -1,4 +1,4 @@
-import { ClaimLostError } from '../../queue/model/errors.js';
+import { ClaimLostError } from '../../queue/errors/errors.js';
 import type { Attempt } from './attempt.js';
 import { publishEvent } from './publish-event.js';
 import type { AttemptStarter } from './start-attempt.js';

@@ -1,5 +1,5 @@
-import type { JobQueueLogger } from '../../queue/model/logger.js';
-import { SafeLogger } from '../../queue/model/safe-logger.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
+import { SafeLogger } from '../../queue/errors/safe-logger.js';
 
 /** A listener of the application's that throws, or whose promise rejects, harms nothing but itself. */
 export function guardedListener<Event>(

@@ -1,7 +1,8 @@
-import { show } from '../../queue/model/names.js';
-import type { ClaimedJob, StoredError } from '../../queue/model/job.js';
+import { show } from '../../queue/errors/show.js';
+import type { ClaimedJob } from '../../queue/model/job.js';
+import type { StoredError } from '../../queue/errors/stored-error.js';
 import type { FailOutcome, Failure, Release, ReleaseOutcome } from '../../queue/store/store-calls.js';
-import { storeError } from '../../queue/model/serialize-error.js';
+import { storeError } from '../../queue/errors/serialize-error.js';
 import type { Attempt } from './attempt.js';
 import type { FailedJob, FailureLog } from './failure-log.js';
 import { Job, type JobReporter } from '../handlers/job.js';

@@ -1,4 +1,5 @@
-import type { ClaimedJob, StoredError } from '../../queue/model/job.js';
+import type { ClaimedJob } from '../../queue/model/job.js';
+import type { StoredError } from '../../queue/errors/stored-error.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { Attempt } from './attempt.js';

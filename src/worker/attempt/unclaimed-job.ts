@@ -1,4 +1,4 @@
-import { ClaimLostError } from '../../queue/model/errors.js';
+import { ClaimLostError } from '../../queue/errors/errors.js';
 import type { JobRecord } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { Job, type JobReporter } from '../handlers/job.js';

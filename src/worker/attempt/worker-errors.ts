@@ -1,4 +1,4 @@
-import { JobQueueError } from '../../queue/model/errors.js';
+import { JobQueueError } from '../../queue/errors/errors.js';
 
 /** The reason of a signal whose attempt ran longer than its `timeoutMs`; the attempt has failed with it. */
 export class HandlerTimeoutError extends JobQueueError {

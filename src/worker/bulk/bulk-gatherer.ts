@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../queue/model/clock.js';
+import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import type { HandlerFunction } from '../handlers/handler.js';
 import type { Job } from '../handlers/job.js';
 import type { ResolvedBulk } from '../handlers/bulk-handler.js';

@@ -1,4 +1,4 @@
-import { show } from '../../queue/model/names.js';
+import { show } from '../../queue/errors/show.js';
 import type { Job } from '../handlers/job.js';
 
 /**

@@ -4,8 +4,8 @@ import {
   type PayloadOf,
   type ResultInput,
 } from '../../queue/enqueue/define-job.js';
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import { show } from '../../queue/model/names.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { show } from '../../queue/errors/show.js';
 import type { BulkCall, BulkHandler, BulkOptions, BulkOutcomes } from '../handlers/bulk-handler.js';
 import { handlerDefaults } from '../handlers/define-handler.js';
 import { checkBulkOptions } from '../handlers/handler-options.js';

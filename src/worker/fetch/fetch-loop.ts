@@ -1,6 +1,6 @@
-import type { JobQueueLogger } from '../../queue/model/logger.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { FailOutcome, Failure, Release, ReleaseOutcome } from '../../queue/store/store-calls.js';
-import type { Clock } from '../../queue/model/clock.js';
+import type { Clock } from '../../queue/runtime/clock.js';
 import type { Settled, StoreTransport } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { Attempt } from '../attempt/attempt.js';

@@ -1,6 +1,6 @@
 import type { ClaimAnswer, StoreCalls } from '../../queue/store/store-calls.js';
-import type { Clock } from '../../queue/model/clock.js';
-import type { JobQueueLogger } from '../../queue/model/logger.js';
+import type { Clock } from '../../queue/runtime/clock.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueStore, Settled, WorkerWait } from '../../queue/store/queue-store.js';
 import type { QueueRunner } from '../attempt/queue-runner.js';
 import { claimFor } from './claim-call.js';

@@ -4,8 +4,8 @@ import {
   type PayloadOf,
   type ResultInput,
 } from '../../queue/enqueue/define-job.js';
-import { InvalidOptionError } from '../../queue/model/errors.js';
-import { show } from '../../queue/model/names.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { show } from '../../queue/errors/show.js';
 import { checked } from './schema-handler.js';
 import { checkHandlerOptions } from './handler-options.js';
 import type { Handler, HandlerOptions } from './handler.js';

@@ -1,5 +1,5 @@
 import type { JobQueue } from '../../queue/job-queue.js';
-import { failureJobName, readFailure } from '../../queue/model/failure-job.js';
+import { failureJobName, readFailure } from '../../queue/codec/failure-job.js';
 import type { WorkerQueue } from './worker-queue.js';
 import { withMiddleware, type AttemptMiddleware } from './attempt-middleware.js';
 import type { Handler } from './handler.js';

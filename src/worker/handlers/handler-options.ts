@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { backoffSchema } from '../../queue/model/backoff.js';
-import { checkOptions } from '../../queue/model/validate-options.js';
+import { checkOptions } from '../../queue/validation/validate-options.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
-import { InvalidOptionError } from '../../queue/model/errors.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { checkJobName, show } from '../../queue/model/names.js';
+import { checkJobName } from '../../queue/validation/names.js';
+import { show } from '../../queue/errors/show.js';
 import { jobDefaultFields } from '../../queue/enqueue/encode-job.js';
 import { timerDuration, wholeNumber } from '../../queue/model/queue-options.js';
 import type { HandlerFunction, HandlerOptions } from './handler.js';

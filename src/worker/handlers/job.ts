@@ -1,8 +1,8 @@
 import type { BatchReader } from '../../queue/batches/batch-reader.js';
-import { InvalidOptionError, RetryLaterError } from '../../queue/model/errors.js';
+import { InvalidOptionError, RetryLaterError } from '../../queue/errors/errors.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import { NO_METADATA, type JobMetadata } from '../../queue/model/metadata.js';
-import { show } from '../../queue/model/names.js';
+import { show } from '../../queue/errors/show.js';
 
 /** What a running job can tell the queue. */
 export interface JobReporter {

@@ -1,7 +1,7 @@
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
-import { NonRetryableError } from '../../queue/model/errors.js';
-import { encodeJson } from '../../queue/model/encode-json.js';
-import { readBySchema } from '../../queue/model/validate-with-schema.js';
+import { NonRetryableError } from '../../queue/errors/errors.js';
+import { encodeJson } from '../../queue/codec/encode-json.js';
+import { readBySchema } from '../../queue/validation/validate-with-schema.js';
 import { withMiddleware, type AttemptMiddleware } from './attempt-middleware.js';
 import type { BulkHandler, BulkHandlerFunction } from './bulk-handler.js';
 import type { Handler, HandlerFunction } from './handler.js';

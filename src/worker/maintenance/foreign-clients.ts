@@ -1,6 +1,6 @@
 import type { JobQueue } from '../../queue/job-queue.js';
-import type { JobQueueLogger } from '../../queue/model/logger.js';
-import type { Timer } from '../../queue/model/clock.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
+import type { Timer } from '../../queue/runtime/clock.js';
 import type { JobEvent } from '../../queue/model/job-event.js';
 
 /** How long failures are gathered before one call adopts them, in ms. */

@@ -1,4 +1,4 @@
-import { limitOf } from '../../queue/model/bounds.js';
+import { limitOf } from '../../queue/runtime/bounds.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 
 /** Without maintenance for this long, in ms, a fleet that maintains each few seconds was away. */

@@ -1,6 +1,6 @@
-import { limitOf } from '../../queue/model/bounds.js';
-import type { Timer } from '../../queue/model/clock.js';
-import type { JobQueueLogger } from '../../queue/model/logger.js';
+import { limitOf } from '../../queue/runtime/bounds.js';
+import type { Timer } from '../../queue/runtime/clock.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
 import type { QueueRunner } from '../attempt/queue-runner.js';
 

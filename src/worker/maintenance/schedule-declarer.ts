@@ -1,6 +1,6 @@
 import type { JobQueue } from '../../queue/job-queue.js';
-import { systemClock, type Clock, type Timer } from '../../queue/model/clock.js';
-import type { JobQueueLogger } from '../../queue/model/logger.js';
+import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { StoredSchedule } from '../../queue/model/schedule.js';
 
 const INTERVAL_MS = 10_000;

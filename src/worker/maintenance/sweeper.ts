@@ -1,11 +1,11 @@
 import type { JobQueue } from '../../queue/job-queue.js';
-import type { JobQueueLogger } from '../../queue/model/logger.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { ForeignClients } from './foreign-clients.js';
-import { SafeLogger } from '../../queue/model/safe-logger.js';
-import { limitOf, SHORTEST_TRIP_MS } from '../../queue/model/bounds.js';
-import { systemClock, type Clock, type Timer } from '../../queue/model/clock.js';
+import { SafeLogger } from '../../queue/errors/safe-logger.js';
+import { limitOf, SHORTEST_TRIP_MS } from '../../queue/runtime/bounds.js';
+import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.js';
 import { tendBatches } from '../../queue/operate/tend-batches.js';
-import { within } from '../../queue/model/within.js';
+import { within } from '../../queue/runtime/within.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import { FailureLog } from '../attempt/failure-log.js';

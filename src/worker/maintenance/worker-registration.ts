@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
 import type { WorkerDetails } from '../../queue/model/job.js';
-import type { JobQueueLogger } from '../../queue/model/logger.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueRunner } from '../attempt/queue-runner.js';
-import { limitOf } from '../../queue/model/bounds.js';
-import { QueueLayoutError } from '../../queue/model/layout-error.js';
-import type { Clock, Timer } from '../../queue/model/clock.js';
+import { limitOf } from '../../queue/runtime/bounds.js';
+import { QueueLayoutError } from '../../queue/errors/layout-error.js';
+import type { Clock, Timer } from '../../queue/runtime/clock.js';
 
 const INTERVAL_MS = 10_000;
 /** How often a worker says what has not changed, in ms: a server may have lost it. */

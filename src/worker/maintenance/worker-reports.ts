@@ -1,5 +1,5 @@
 import type { QueueStore } from '../../queue/store/queue-store.js';
-import type { JobQueueLogger } from '../../queue/model/logger.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { HistoryWriter } from './history-writer.js';
 import type { QueueRunner } from '../attempt/queue-runner.js';
 import { WorkerRegistration } from './worker-registration.js';

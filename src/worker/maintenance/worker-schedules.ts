@@ -1,7 +1,7 @@
-import { checkKnown } from '../../queue/model/validate-options.js';
+import { checkKnown } from '../../queue/validation/validate-options.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import type { JobQueueLogger } from '../../queue/model/logger.js';
-import { show } from '../../queue/model/names.js';
+import type { JobQueueLogger } from '../../queue/runtime/logger.js';
+import { show } from '../../queue/errors/show.js';
 import { checkSchedule, encodeSchedule } from '../../queue/schedules/schedule.js';
 import { type StoredSchedule } from '../../queue/model/schedule.js';
 import { definitionOf } from '../handlers/schema-handler.js';

@@ -1,6 +1,6 @@
 import type { ResourceLimits } from 'node:worker_threads';
 import type { Piscina } from 'piscina';
-import { InvalidOptionError } from '../../queue/model/errors.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { Job } from '../handlers/job.js';
 import { ThreadRun } from './thread-run.js';
 import { ShutdownError, ThreadCrashedError } from '../attempt/worker-errors.js';

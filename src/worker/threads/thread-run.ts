@@ -1,6 +1,6 @@
 import { MessageChannel, receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
 import type { Piscina } from 'piscina';
-import { NonRetryableError, RetryLaterError } from '../../queue/model/errors.js';
+import { NonRetryableError, RetryLaterError } from '../../queue/errors/errors.js';
 import type { Job } from '../handlers/job.js';
 import { ThreadCrashedError, ThreadTerminatedError } from '../attempt/worker-errors.js';
 

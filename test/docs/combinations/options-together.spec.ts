@@ -1,6 +1,6 @@
 // The table "options together" of docs/jobs.md: each cell is one enqueue here with both options, or with one alone.
 import { describe, expect, it } from '@jest/globals';
-import { InvalidOptionError, InvalidPayloadError } from '#queue/model/errors.js';
+import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
 import type { EnqueueOptions, UniqueOptions } from '#queue/enqueue/encode-job.js';
 import { coreDriver } from './core-driver.js';
 import { nestDriver } from './nest-driver.js';

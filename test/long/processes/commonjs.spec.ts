@@ -10,7 +10,7 @@ import { defineHandler, JobHandler, JobQueue, NonRetryableError, type Job } from
 import { z } from 'zod';
 import { handlerRecords } from '#nest/handlers/job-handler.decorator.js';
 import type * as defineJobModule from '#queue/enqueue/define-job.js';
-import type * as errorsModule from '#queue/model/errors.js';
+import type * as errorsModule from '#queue/errors/errors.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
 import { startProcess } from '../../support/browser/shop.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';

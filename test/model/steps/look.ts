@@ -1,6 +1,6 @@
 // Looks at the queue that are no part of what is compared after every step.
 import fc from 'fast-check';
-import { JobFailedError } from '#queue/model/errors.js';
+import { JobFailedError } from '#queue/errors/errors.js';
 import type { RealQueue } from '../real-queue.js';
 import { resultOf } from '../rules/ends.js';
 import { oneOf, step, type Step } from '../step.js';

@@ -2,8 +2,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
-import { BatchNotFoundError, BatchSealedError } from '#queue/model/batch-errors.js';
-import { InvalidOptionError } from '#queue/model/errors.js';
+import { BatchNotFoundError, BatchSealedError } from '#queue/errors/batch-errors.js';
+import { InvalidOptionError } from '#queue/errors/errors.js';
 import { tendBatches } from '#queue/operate/tend-batches.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { defineJob } from '#queue/enqueue/define-job.js';
-import { InvalidOptionError, InvalidPayloadError } from '#queue/model/errors.js';
+import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { EnqueueError, RedisOutOfMemoryError, RedisUnsuitableError } from '#queue/model/errors.js';
+import { EnqueueError, RedisOutOfMemoryError, RedisUnsuitableError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { connect } from '../../support/redis/redis.js';
 import { coreQueue } from '../../support/queue/core-queue.js';

@@ -2,7 +2,7 @@
 // anything of the step; see lua/lib/enqueue/add_with_options.lua.
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { EnqueueError, InvalidOptionError } from '#queue/model/errors.js';
+import { EnqueueError, InvalidOptionError } from '#queue/errors/errors.js';
 import { connectClocked } from '../../support/redis/clocked-redis.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { failure } from '../../support/faults/failure.js';

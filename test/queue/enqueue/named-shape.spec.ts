@@ -1,7 +1,7 @@
 // One call, two shapes: the service's `enqueue(name, payload)` on a queue, whose shape is `enqueue(payload, options)`.
 import { describe, expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
-import { InvalidOptionError } from '#queue/model/errors.js';
+import { InvalidOptionError } from '#queue/errors/errors.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 
 /** As a caller without types would. */

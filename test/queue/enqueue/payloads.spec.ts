@@ -1,8 +1,8 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
 import fc from '../../support/queue/properties.js';
-import { InvalidPayloadError } from '#queue/model/errors.js';
-import { encodeJson } from '#queue/model/encode-json.js';
+import { InvalidPayloadError } from '#queue/errors/errors.js';
+import { encodeJson } from '#queue/codec/encode-json.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { keysLike } from '../../support/redis/redis-reads.js';
 

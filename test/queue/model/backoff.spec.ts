@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from '../../support/queue/properties.js';
 import { backoffDelay, storedBackoffSchema, type StoredBackoff } from '#queue/model/backoff.js';
-import { InvalidOptionError } from '#queue/model/errors.js';
+import { InvalidOptionError } from '#queue/errors/errors.js';
 
 const YEAR_MS = 31_536_000_000;
 const ms = fc.oneof(fc.integer({ min: 0, max: YEAR_MS }), fc.double({ min: 0, max: YEAR_MS, noNaN: true }));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from '../../support/queue/properties.js';
-import { InvalidOptionError, InvalidPayloadError } from '#queue/model/errors.js';
+import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
-import { checkJobId, checkJobName, checkQueueName } from '#queue/model/names.js';
+import { checkJobId, checkJobName, checkQueueName } from '#queue/validation/names.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { keysLike } from '../../support/redis/redis-reads.js';
 import { inside } from '../../support/queue/inside.js';

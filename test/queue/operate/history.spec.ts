@@ -1,8 +1,8 @@
 // The history through its public call, against what really happened.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { InvalidOptionError } from '#queue/model/errors.js';
+import { InvalidOptionError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
-import { silentLogger } from '#queue/model/logger.js';
+import { silentLogger } from '#queue/runtime/logger.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
 import { connectClocked } from '../../support/redis/clocked-redis.js';

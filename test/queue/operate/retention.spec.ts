@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { awaitAll } from '#queue/results/await-all.js';
 import { defineJob } from '#queue/enqueue/define-job.js';
 import type { JobQueue } from '#queue/job-queue.js';
-import { silentLogger } from '#queue/model/logger.js';
+import { silentLogger } from '#queue/runtime/logger.js';
 import type { HandlerOptions } from '#worker/handlers/handler.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
 import { Worker } from '#worker/worker.js';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { Connection } from '#queue/redis/connection.js';
-import { RedisUnsuitableError } from '#queue/model/errors.js';
+import { RedisUnsuitableError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { withResponseTimeout } from '#queue/redis/response-timeout.js';
 import { coreQueue } from '../../support/queue/core-queue.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
-import { RedisUnsuitableError } from '#queue/model/errors.js';
+import { RedisUnsuitableError } from '#queue/errors/errors.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import { coreQueue, sameQueue } from '../../support/queue/core-queue.js';
 import { connect } from '../../support/redis/redis.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { awaitAll } from '#queue/results/await-all.js';
-import { InvalidOptionError, JobFailedError, JobTimeoutError } from '#queue/model/errors.js';
+import { InvalidOptionError, JobFailedError, JobTimeoutError } from '#queue/errors/errors.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { eventually } from '../../support/faults/wait.js';
 

@@ -6,7 +6,7 @@ import {
   JobTimeoutError,
   QueueClosedError,
   type JobQueueError,
-} from '#queue/model/errors.js';
+} from '#queue/errors/errors.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import { connect } from '../../support/redis/redis.js';
 import { coreQueue, sameQueue } from '../../support/queue/core-queue.js';

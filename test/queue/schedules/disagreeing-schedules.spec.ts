@@ -1,7 +1,7 @@
 // Versions of the code that disagree about when a schedule ticks, as during a deploy. The clock of the scripts is the
 // test's. What a tick enqueued is deleted at once, so that no job of the same id hides a second one.
 import { describe, expect, it } from '@jest/globals';
-import { silentLogger } from '#queue/model/logger.js';
+import { silentLogger } from '#queue/runtime/logger.js';
 import { checkRecurrence, nextTick } from '#queue/schedules/recurrence.js';
 import { type Recurrence } from '#queue/model/schedule.js';
 import { encodeSchedule } from '#queue/schedules/schedule.js';

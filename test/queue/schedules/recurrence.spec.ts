@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import fc from '../../support/queue/properties.js';
-import { InvalidOptionError } from '#queue/model/errors.js';
+import { InvalidOptionError } from '#queue/errors/errors.js';
 import { checkRecurrence, nextTick } from '#queue/schedules/recurrence.js';
 import { type Recurrence } from '#queue/model/schedule.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { InvalidOptionError, InvalidPayloadError, ScheduleNotFoundError } from '#queue/model/errors.js';
+import { InvalidOptionError, InvalidPayloadError, ScheduleNotFoundError } from '#queue/errors/errors.js';
 import type { Recurrence } from '#queue/model/schedule.js';
 import type { ScheduleOptions } from '#queue/schedules/schedule.js';
 import { coreQueue, sameQueue } from '../../support/queue/core-queue.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { defineJob } from '#queue/enqueue/define-job.js';
-import { InvalidOptionError, InvalidPayloadError } from '#queue/model/errors.js';
+import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
 import { defineHandler } from '#worker/handlers/define-handler.js';
 import type { DeclaredSchedule } from '#worker/handlers/worker-queue.js';
 import { Worker } from '#worker/worker.js';

@@ -1,6 +1,6 @@
 // The attempts of a job, as they are read: those that did not complete, then the one that did.
 import { describe, expect, it } from '@jest/globals';
-import { NonRetryableError } from '#queue/model/errors.js';
+import { NonRetryableError } from '#queue/errors/errors.js';
 import { connect } from '../../support/redis/redis.js';
 import { PatternClient } from '../../support/queue/pattern-client.js';
 import { leaveBroken, newQueue, startWorker } from '../../support/worker/workers.js';

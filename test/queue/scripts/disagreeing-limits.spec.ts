@@ -1,6 +1,6 @@
 // Two versions of an app on one queue, as in a deploy, whose handlers say different limits: each job stays, and one limit holds.
 import { expect, it } from '@jest/globals';
-import { JobFailedError } from '#queue/model/errors.js';
+import { JobFailedError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { HandlerOptions } from '#worker/handlers/handler.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';

@@ -1,7 +1,7 @@
 // The limits of a queue are those of its workers, whichever process sweeps it, cancels its jobs or finds its dead claims.
 import { describe, expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
-import { silentLogger } from '#queue/model/logger.js';
+import { silentLogger } from '#queue/runtime/logger.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
 import { Worker } from '#worker/worker.js';

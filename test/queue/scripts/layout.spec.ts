@@ -1,6 +1,6 @@
 // A process of an older version leaves a queue alone that a newer version has, and says what to do.
 import { describe, expect, it } from '@jest/globals';
-import { QueueLayoutError } from '#queue/model/layout-error.js';
+import { QueueLayoutError } from '#queue/errors/layout-error.js';
 import { LAYOUT } from '#queue/scripts/layout.js';
 import { Worker } from '#worker/worker.js';
 import { coreQueue } from '../../support/queue/core-queue.js';

@@ -1,6 +1,6 @@
 // Calls of which one argument is not what it must be, and what comes of them.
 import { inspect } from 'node:util';
-import { InvalidOptionError, InvalidPayloadError } from '#queue/model/errors.js';
+import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
 
 /** A parameter: an argument that is as it must be, and some that are not. */
 export type Parameter = readonly [sound: unknown, bad: readonly unknown[]];

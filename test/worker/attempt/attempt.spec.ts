@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from '@jest/globals';
-import { InvalidPayloadError, NonRetryableError, RetryLaterError } from '#queue/model/errors.js';
+import { InvalidPayloadError, NonRetryableError, RetryLaterError } from '#queue/errors/errors.js';
 import type { Job } from '#worker/handlers/job.js';
 import { gate } from '../../support/faults/wait.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';

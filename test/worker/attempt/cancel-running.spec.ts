@@ -1,6 +1,6 @@
 // A cancel reaches a running handler at once in its process, and within a second from any other. Heartbeats come every 20 minutes here.
 import { describe, expect, it } from '@jest/globals';
-import { JobCancelledError } from '#queue/model/errors.js';
+import { JobCancelledError } from '#queue/errors/errors.js';
 import type { Job } from '#worker/handlers/job.js';
 import { atMost } from '../../support/queue/bounds.js';
 import { sameQueue } from '../../support/queue/core-queue.js';

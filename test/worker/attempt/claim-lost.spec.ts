@@ -1,6 +1,6 @@
 // What ends a running attempt from outside: a claim that is lost, a cancel, its time limit.
 import { describe, expect, it } from '@jest/globals';
-import { ClaimLostError, JobCancelledError, NonRetryableError, RetryLaterError } from '#queue/model/errors.js';
+import { ClaimLostError, JobCancelledError, NonRetryableError, RetryLaterError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { Job } from '#worker/handlers/job.js';
 import { HandlerTimeoutError } from '#worker/attempt/worker-errors.js';

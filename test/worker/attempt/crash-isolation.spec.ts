@@ -1,8 +1,8 @@
 // What Redis is asked before a job on its last chance begins, by how long ago its claim was asked for.
 import { describe, expect, it } from '@jest/globals';
 import { CrashIsolation } from '#worker/attempt/crash-isolation.js';
-import { silentLogger } from '#queue/model/logger.js';
-import { SafeLogger } from '#queue/model/safe-logger.js';
+import { silentLogger } from '#queue/runtime/logger.js';
+import { SafeLogger } from '#queue/errors/safe-logger.js';
 import { FailureLog } from '#worker/attempt/failure-log.js';
 import { QueueRunner } from '#worker/attempt/queue-runner.js';
 import type { QueueRunnerObserver } from '#worker/attempt/queue-runner-observer.js';

@@ -1,8 +1,8 @@
 // What a worker logs of failed attempts and dead letters.
 import { describe, expect, it } from '@jest/globals';
-import { NonRetryableError } from '#queue/model/errors.js';
-import { silentLogger, type JobQueueLogger } from '#queue/model/logger.js';
-import { SafeLogger } from '#queue/model/safe-logger.js';
+import { NonRetryableError } from '#queue/errors/errors.js';
+import { silentLogger, type JobQueueLogger } from '#queue/runtime/logger.js';
+import { SafeLogger } from '#queue/errors/safe-logger.js';
 import { FailureLog } from '#worker/attempt/failure-log.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';

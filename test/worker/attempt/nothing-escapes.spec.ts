@@ -1,6 +1,6 @@
 // Nothing that a handler throws or returns, and no listener or logger, keeps an attempt from its settlement.
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { RetryLaterError } from '#queue/model/errors.js';
+import { RetryLaterError } from '#queue/errors/errors.js';
 import { gate } from '../../support/faults/wait.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 import { inside } from '../../support/queue/inside.js';

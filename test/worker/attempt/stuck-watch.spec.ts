@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { resolveThread } from '#nest/handlers/thread-option.js';
 import type { HandlerFunction } from '#worker/handlers/handler.js';
-import { systemClock } from '#queue/model/clock.js';
+import { systemClock } from '#queue/runtime/clock.js';
 import { STUCK_AFTER_MS, StuckWatch } from '#worker/attempt/stuck-watch.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { defineJob } from '#queue/enqueue/define-job.js';
-import { InvalidOptionError, NonRetryableError, RetryLaterError } from '#queue/model/errors.js';
+import { InvalidOptionError, NonRetryableError, RetryLaterError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { defineBulkHandler } from '#worker/bulk/define-bulk-handler.js';
 import type { BulkCall, BulkHandler, BulkOutcomes } from '#worker/handlers/bulk-handler.js';

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '#queue/job-queue.js';
-import { silentLogger } from '#queue/model/logger.js';
+import { silentLogger } from '#queue/runtime/logger.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
 import type { WorkerOptions } from '#worker/worker-options.js';
 import { atMost } from '../../support/queue/bounds.js';

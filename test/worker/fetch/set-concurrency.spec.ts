@@ -1,6 +1,6 @@
 // How many jobs of a queue run at once, changed while the worker runs.
 import { expect, it } from '@jest/globals';
-import { InvalidOptionError } from '#queue/model/errors.js';
+import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { Job } from '#worker/handlers/job.js';
 import { eventually, gate, type Gate } from '../../support/faults/wait.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';

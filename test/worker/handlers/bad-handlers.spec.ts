@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { defineJob } from '#queue/enqueue/define-job.js';
-import { InvalidOptionError } from '#queue/model/errors.js';
+import { InvalidOptionError } from '#queue/errors/errors.js';
 import { defineHandler } from '#worker/handlers/define-handler.js';
 import type { HandlerOptions } from '#worker/handlers/handler.js';
 import type { Job } from '#worker/handlers/job.js';

@@ -9,7 +9,7 @@ import type { Job } from '#worker/handlers/job.js';
 import { atMost } from '../../support/queue/bounds.js';
 import { inside } from '../../support/queue/inside.js';
 import { gate, within } from '../../support/faults/wait.js';
-import { ClaimLostError } from '#queue/model/errors.js';
+import { ClaimLostError } from '#queue/errors/errors.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { leaveBroken, newQueue, startWorker } from '../../support/worker/workers.js';
 

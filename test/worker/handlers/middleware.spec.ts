@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { JobQueue } from '#queue/job-queue.js';
 import { defineJob } from '#queue/enqueue/define-job.js';
 import type { EnqueueMiddleware, EnqueueRequest } from '#queue/enqueue/enqueue-middleware.js';
-import { InvalidOptionError, InvalidPayloadError, NonRetryableError } from '#queue/model/errors.js';
+import { InvalidOptionError, InvalidPayloadError, NonRetryableError } from '#queue/errors/errors.js';
 import { compose } from '#queue/model/compose.js';
 import {
   withMiddleware,

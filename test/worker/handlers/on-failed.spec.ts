@@ -1,7 +1,7 @@
 // Handlers of final failures: for each dead letter one job, made in the step that makes the dead letter.
 import { describe, expect, it } from '@jest/globals';
-import { InvalidOptionError, NonRetryableError } from '#queue/model/errors.js';
-import type { JobFailure } from '#queue/model/failure-job.js';
+import { InvalidOptionError, NonRetryableError } from '#queue/errors/errors.js';
+import type { JobFailure } from '#queue/codec/failure-job.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Worker } from '#worker/worker.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';

@@ -1,6 +1,6 @@
 // Groups as a fleet of workers runs them.
 import { describe, expect, it } from '@jest/globals';
-import { NonRetryableError, RateLimitedError } from '#queue/model/errors.js';
+import { NonRetryableError, RateLimitedError } from '#queue/errors/errors.js';
 import type { Job } from '#worker/handlers/job.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
 

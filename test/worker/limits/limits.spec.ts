@@ -1,6 +1,6 @@
 // The limits of a queue as a fleet of workers keeps them.
 import { expect, it } from '@jest/globals';
-import { RateLimitedError } from '#queue/model/errors.js';
+import { RateLimitedError } from '#queue/errors/errors.js';
 import type { Job } from '#worker/handlers/job.js';
 import { gate } from '../../support/faults/wait.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';

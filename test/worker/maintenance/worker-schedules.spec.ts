@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { InvalidOptionError } from '#queue/model/errors.js';
+import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { DeclaredSchedule } from '#worker/handlers/worker-queue.js';
 import { encodeSchedule } from '#queue/schedules/schedule.js';

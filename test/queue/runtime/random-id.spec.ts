@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { randomId } from '#queue/model/random-id.js';
+import { randomId } from '#queue/runtime/random-id.js';
 
 it('gives ids of eleven letters and digits, none twice', () => {
   const ids = Array.from({ length: 10_000 }, randomId);

@@ -1,5 +1,5 @@
-import { InvalidPayloadError } from './errors.js';
-import { show } from './names.js';
+import { InvalidPayloadError } from '../errors/errors.js';
+import { show } from '../errors/show.js';
 import type { SchemaIssue, SchemaOutcome, StandardSchema } from './standard-schema.js';
 
 /**

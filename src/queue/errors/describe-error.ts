@@ -1,4 +1,4 @@
-import type { StoredError } from './job.js';
+import type { StoredError } from './stored-error.js';
 import { storeError } from './serialize-error.js';
 import { oneLine } from './one-line.js';
 

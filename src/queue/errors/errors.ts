@@ -1,5 +1,5 @@
 import { brand, hasBrand } from './brand.js';
-import { YEAR_MS } from './bounds.js';
+import { YEAR_MS } from '../runtime/bounds.js';
 import { oneLine } from './one-line.js';
 
 /** The base of every error this library throws, so that an application can tell ours from its own. */

@@ -1,5 +1,5 @@
 import { RedisUnsuitableError } from './errors.js';
-import { show } from './names.js';
+import { show } from './show.js';
 
 /** The keys of a queue were written by a newer version of the library, whose layout this version does not know. */
 export class QueueLayoutError extends RedisUnsuitableError {

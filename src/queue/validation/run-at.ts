@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { InvalidOptionError } from './errors.js';
-import { YEAR_MS } from './bounds.js';
-import { show } from './names.js';
+import { InvalidOptionError } from '../errors/errors.js';
+import { YEAR_MS } from '../runtime/bounds.js';
+import { show } from '../errors/show.js';
 
 const EXPECTED = 'a valid Date or epoch ms, at most a year ahead';
 

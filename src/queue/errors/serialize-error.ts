@@ -1,5 +1,5 @@
 import { types } from 'node:util';
-import type { StoredError } from './job.js';
+import type { StoredError } from './stored-error.js';
 
 const LONGEST_MESSAGE = 2_000;
 const LONGEST_STACK = 4_000;

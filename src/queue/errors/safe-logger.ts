@@ -1,4 +1,4 @@
-import type { JobQueueLogger } from './logger.js';
+import type { JobQueueLogger } from '../runtime/logger.js';
 import { describeError } from './describe-error.js';
 import { oneLine } from './one-line.js';
 

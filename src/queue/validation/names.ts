@@ -1,4 +1,5 @@
-import { InvalidOptionError } from './errors.js';
+import { InvalidOptionError } from '../errors/errors.js';
+import { show } from '../errors/show.js';
 
 /** What the unique key of a schedule without overlap, and the ids of the jobs of schedules begin with, and none that an enqueue names. */
 export const SCHEDULE_PREFIX = '@schedule:';
@@ -64,30 +65,4 @@ export function checkText(subject: string, value: unknown): asserts value is str
   if (typeof value !== 'string') {
     throw new InvalidOptionError(subject, 'text', show(value));
   }
-}
-
-/** A URL in the wrong place may hold a password. */
-function withoutUser(text: string): string {
-  const [start, end] = [text.indexOf('://'), text.lastIndexOf('@')];
-  return start >= 0 && end > start ? `${text.slice(0, start)}://…${text.slice(end)}` : text;
-}
-
-/** A value as an error message shows it: short, on one line, without a password, with its type where that says more. */
-export function show(value: unknown): string {
-  if (typeof value === 'string') {
-    const text = withoutUser(value);
-    return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
-  }
-  if (typeof value === 'function') {
-    return `a function${value.name && ` (${value.name})`}`;
-  }
-  if (value instanceof Date) {
-    return Number.isNaN(value.getTime()) ? 'an invalid Date' : value.toISOString();
-  }
-  if (typeof value === 'object' && value !== null) {
-    return Array.isArray(value)
-      ? `an array of ${value.length}`
-      : `an object with ${Object.keys(value).slice(0, 5).join(', ').slice(0, 80) || 'no keys'}`;
-  }
-  return String(value);
 }

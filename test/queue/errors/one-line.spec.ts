@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { InvalidOptionError, JobFailedError, NonRetryableError } from '#queue/model/errors.js';
-import { describeError } from '#queue/model/describe-error.js';
-import { oneLine } from '#queue/model/one-line.js';
-import { SafeLogger } from '#queue/model/safe-logger.js';
+import { InvalidOptionError, JobFailedError, NonRetryableError } from '#queue/errors/errors.js';
+import { describeError } from '#queue/errors/describe-error.js';
+import { oneLine } from '#queue/errors/one-line.js';
+import { SafeLogger } from '#queue/errors/safe-logger.js';
 import { checkRecurrence } from '#queue/schedules/recurrence.js';
-import { storeError } from '#queue/model/serialize-error.js';
+import { storeError } from '#queue/errors/serialize-error.js';
 
 const HOSTILE = `a\r\n[Nest] 1 - ERROR forged\x1b[2J\u202e\u2028b${'x'.repeat(100_000)}the end`;
 

@@ -1,5 +1,5 @@
 import { decodeContent, decodeText, type JobCodec } from './codec.js';
-import { FAILURE_PREFIX } from './names.js';
+import { FAILURE_PREFIX } from '../validation/names.js';
 import { parseJson } from './parse-json.js';
 
 /** A job that has failed for good, as the payload of the job that tells of it. */

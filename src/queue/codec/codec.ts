@@ -1,4 +1,4 @@
-import { InvalidPayloadError, JobQueueError } from './errors.js';
+import { InvalidPayloadError, JobQueueError } from '../errors/errors.js';
 import { encodeJson } from './encode-json.js';
 
 /**

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { InvalidOptionError } from './errors.js';
-import { show } from './names.js';
+import { InvalidOptionError } from '../errors/errors.js';
+import { show } from '../errors/show.js';
 
 /** How many letters a mistyped option may be off to be recognised. */
 const MAX_DISTANCE = 3;

@@ -1,6 +1,6 @@
-import { InvalidPayloadError } from './errors.js';
-import { show } from './names.js';
-import { storeError } from './serialize-error.js';
+import { InvalidPayloadError } from '../errors/errors.js';
+import { show } from '../errors/show.js';
+import { storeError } from '../errors/serialize-error.js';
 
 const MAX_DEPTH = 200;
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { awaitAll } from '#queue/results/await-all.js';
-import { InvalidOptionError, InvalidPayloadError } from '#queue/model/errors.js';
+import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
-import { YEAR_MS } from '#queue/model/bounds.js';
+import { YEAR_MS } from '#queue/runtime/bounds.js';
 import type { EnqueueOptions } from '#queue/enqueue/encode-job.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { failure } from '../../support/faults/failure.js';

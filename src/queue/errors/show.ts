@@ -1,0 +1,25 @@
+/** A URL in the wrong place may hold a password. */
+function withoutUser(text: string): string {
+  const [start, end] = [text.indexOf('://'), text.lastIndexOf('@')];
+  return start >= 0 && end > start ? `${text.slice(0, start)}://…${text.slice(end)}` : text;
+}
+
+/** A value as an error message shows it: short, on one line, without a password, with its type where that says more. */
+export function show(value: unknown): string {
+  if (typeof value === 'string') {
+    const text = withoutUser(value);
+    return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+  }
+  if (typeof value === 'function') {
+    return `a function${value.name && ` (${value.name})`}`;
+  }
+  if (value instanceof Date) {
+    return Number.isNaN(value.getTime()) ? 'an invalid Date' : value.toISOString();
+  }
+  if (typeof value === 'object' && value !== null) {
+    return Array.isArray(value)
+      ? `an array of ${value.length}`
+      : `an object with ${Object.keys(value).slice(0, 5).join(', ').slice(0, 80) || 'no keys'}`;
+  }
+  return String(value);
+}
