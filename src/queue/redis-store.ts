@@ -1,12 +1,12 @@
 import { Connection } from './redis/connection.js';
 import { addressOf } from './redis/address.js';
 import { silenceOf } from './redis/connection-silence.js';
-import { DurableConnection } from './redis/durable-connection.js';
+import { DurableConnection } from './transport/durable-connection.js';
 import { EventSubscriber } from './redis/event-subscriber.js';
 import type { RedisClient } from './redis/redis-client.js';
-import { RetryingTransport } from './redis/retrying-transport.js';
-import { ScriptRunner, type RedisCall } from './redis/script-runner.js';
-import { isAutoPipelinedForeignClient } from './redis/send-evalsha.js';
+import { RetryingTransport } from './transport/retrying-transport.js';
+import { ScriptRunner, type RedisCall } from './transport/script-runner.js';
+import { isAutoPipelinedForeignClient } from './transport/send-evalsha.js';
 import { WakeWait } from './redis/wake-wait.js';
 import { Doctor } from './doctor/doctor.js';
 import { LONGEST_TRIP_MS } from './runtime/bounds.js';

@@ -45,7 +45,7 @@ it('every script', () => {
 
 it('every field of a hash that an operator can read', () => {
   const section = text.split('### The hash of a job')[1]!.split('\n## ')[0]!;
-  const fields = [...read('src/queue/scripts/decode-job.ts').matchAll(/\bhash\.([a-z_]+)/g)].map(
+  const fields = [...read('src/queue/replies/decode-job.ts').matchAll(/\bhash\.([a-z_]+)/g)].map(
     ([, field]) => field!,
   );
   expect(fields.length).toBeGreaterThan(20);

@@ -1,5 +1,5 @@
 import type { QueueCalls } from '../scripts/queue-calls.js';
-import type { ScriptArgument, ScriptCall, ScriptName } from '../redis/script-runner.js';
+import type { ScriptArgument, ScriptCall, ScriptName } from '../transport/script-runner.js';
 
 /** What the first look says of a job that is not plainly well. */
 export interface Look {

@@ -4,7 +4,7 @@ import { DoctorCalls, type Look } from './doctor-calls.js';
 import { ListWalk } from './list-walk.js';
 import type { QueueCalls } from '../scripts/queue-calls.js';
 import { isCluster, type RedisClient } from '../redis/redis-client.js';
-import type { ScriptCall } from '../redis/script-runner.js';
+import type { ScriptCall } from '../transport/script-runner.js';
 
 /** How many jobs one step looks at, which holds up the server for about a millisecond. */
 const SLICE = 100;

@@ -8,7 +8,7 @@ import type {
 } from '../model/batch.js';
 import { parseJson } from '../codec/parse-json.js';
 import type { BatchVerbs, TendAnswer } from '../store/batch-verbs.js';
-import type { ScriptArgument, ScriptCall, ScriptName } from '../redis/script-runner.js';
+import type { ScriptArgument, ScriptCall, ScriptName } from '../transport/script-runner.js';
 import { call } from './script-call.js';
 import type { QueueKeys } from './queue-keys.js';
 

@@ -1,12 +1,12 @@
-import { decodeLimits, type LimitsReply } from './decode-limits.js';
-import { decodeWorker } from './decode-worker.js';
+import { decodeLimits, type LimitsReply } from '../replies/decode-limits.js';
+import { decodeWorker } from '../replies/decode-worker.js';
 import { configuredLimits, limitArguments, limitsText } from './encode-worker-limits.js';
 import { checkLayout, LAYOUT } from './layout.js';
 import { JobCalls, WORKER_SEEN_MS } from './job-calls.js';
 import type { QueueLimits } from '../model/queue-options.js';
 import type { WorkerDetails, WorkerRecord } from '../model/job.js';
 import type { AttemptLimits, LimitsInForce, UnservedJobs } from '../store/store-calls.js';
-import type { ScriptCall } from '../redis/script-runner.js';
+import type { ScriptCall } from '../transport/script-runner.js';
 import { call } from './script-call.js';
 
 /** The calls about workers and limits: one method per script, see the headers there. */

@@ -1,8 +1,8 @@
 import type { GroupStats } from '../model/group.js';
 import type { GroupLimits } from '../model/queue-options.js';
-import type { ScriptArgument, ScriptCall } from '../redis/script-runner.js';
+import type { ScriptArgument, ScriptCall } from '../transport/script-runner.js';
 import type { GroupPage, GroupVerbs } from '../store/group-verbs.js';
-import { decodeGroupLimits } from './decode-limits.js';
+import { decodeGroupLimits } from '../replies/decode-limits.js';
 import { groupArguments } from './encode-worker-limits.js';
 import type { QueueKeys } from './queue-keys.js';
 import { call } from './script-call.js';

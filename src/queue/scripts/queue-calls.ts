@@ -1,9 +1,9 @@
 import { BatchCalls } from './batch-calls.js';
 import { DeadLetterCalls } from './dead-letter-calls.js';
 import { HistoryCalls } from './history-calls.js';
-import { decodeJob, decodeJobHash, decodeJobs } from './decode-job.js';
-import { decodeReclaimed } from './decode-reclaimed.js';
-import { decodeStats } from './decode-stats.js';
+import { decodeJob, decodeJobHash, decodeJobs } from '../replies/decode-job.js';
+import { decodeReclaimed } from '../replies/decode-reclaimed.js';
+import { decodeStats } from '../replies/decode-stats.js';
 import { EVICTED_TTL_MS, UNDECLARED_AGE_MS, WORKER_FORGOTTEN_MS, WORKER_SEEN_MS } from './job-calls.js';
 import type {
   CancelAnswer,
@@ -16,7 +16,7 @@ import type {
 import type { ClaimedJob, JobRecord, JobStatus, QueueStats } from '../model/job.js';
 import type { QueueKeys } from './queue-keys.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
-import type { CommandCall, ScriptArgument, ScriptCall } from '../redis/script-runner.js';
+import type { CommandCall, ScriptArgument, ScriptCall } from '../transport/script-runner.js';
 import { call } from './script-call.js';
 import { GroupCalls } from './group-calls.js';
 import { ScheduleCalls } from './schedule-calls.js';

@@ -1,5 +1,5 @@
 import type { QueueKeys } from './queue-keys.js';
-import { decodeSchedule } from './decode-schedule.js';
+import { decodeSchedule } from '../replies/decode-schedule.js';
 import type { Recurrence, ScheduleRecord, StoredSchedule } from '../model/schedule.js';
 import type {
   DueLook,
@@ -9,7 +9,7 @@ import type {
   TickOutcome,
   UpsertAnswer,
 } from '../store/schedule-verbs.js';
-import type { ScriptCall } from '../redis/script-runner.js';
+import type { ScriptCall } from '../transport/script-runner.js';
 
 /** How long a schedule that code declares goes on without being declared again, in ms; processes do so every 10 s. */
 export const DECLARED_MS = 30_000;

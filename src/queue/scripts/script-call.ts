@@ -1,4 +1,4 @@
-import type { ScriptArgument, ScriptCall, ScriptName } from '../redis/script-runner.js';
+import type { ScriptArgument, ScriptCall, ScriptName } from '../transport/script-runner.js';
 
 /** Puts together the call of one script. */
 export function call<Answer>(

@@ -1,7 +1,7 @@
 import type { Connection } from '../redis/connection.js';
 import { RedisPermissionError } from '../errors/redis-permission-error.js';
 import type { QueueKeys } from './queue-keys.js';
-import { ScriptRunner, type ScriptCall } from '../redis/script-runner.js';
+import { ScriptRunner, type ScriptCall } from '../transport/script-runner.js';
 
 /** Every command that a script calls. `test/lua/queue/check-permissions.spec.ts` holds the list against the scripts. */
 export const SCRIPT_COMMANDS = (

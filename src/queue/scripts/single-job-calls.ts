@@ -1,5 +1,5 @@
 import type { ClaimRef, JobStatus } from '../model/job.js';
-import type { ScriptCall } from '../redis/script-runner.js';
+import type { ScriptCall } from '../transport/script-runner.js';
 import type { RestartAnswer, UpdateAnswer } from '../store/store-calls.js';
 import { FleetCalls } from './fleet-calls.js';
 import { call } from './script-call.js';

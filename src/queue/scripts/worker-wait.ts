@@ -1,7 +1,7 @@
 import type { Connection } from '../redis/connection.js';
 import type { RedisClient } from '../redis/redis-client.js';
-import { isPassing, RetryingTransport } from '../redis/retrying-transport.js';
-import { ScriptRunner } from '../redis/script-runner.js';
+import { isPassing, RetryingTransport } from '../transport/retrying-transport.js';
+import { ScriptRunner } from '../transport/script-runner.js';
 import type { JobQueueLogger } from '../runtime/logger.js';
 import type { WaitOutcome, WorkerWait } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';

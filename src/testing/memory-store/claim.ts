@@ -2,7 +2,7 @@
 import { refusalOf } from '../../queue/store/claim-refusal.js';
 import type { StoredError } from '../../queue/errors/stored-error.js';
 import type { ClaimAnswer, ClaimRequest } from '../../queue/store/store-calls.js';
-import { decodeClaim, decodeNamedClaim } from '../../queue/scripts/decode-job.js';
+import { decodeClaim, decodeNamedClaim } from '../../queue/replies/decode-job.js';
 import { type Batch, type Hash, type MemoryQueue } from './memory-queue.js';
 
 /** What one job has in the reply of lua/job/claim.lua. */

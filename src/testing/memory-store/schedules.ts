@@ -1,6 +1,6 @@
 // Recurring jobs; see lua/schedule. Declarations by code are kept as lua/lib/schedule/rest.lua keeps them.
 import type { Recurrence, ScheduleRecord, StoredSchedule } from '../../queue/model/schedule.js';
-import { decodeSchedule } from '../../queue/scripts/decode-schedule.js';
+import { decodeSchedule } from '../../queue/replies/decode-schedule.js';
 import { DECLARED_MS } from '../../queue/scripts/schedule-calls.js';
 import type {
   DueLook,

@@ -3,7 +3,7 @@
 // every job that is not held back runs: nothing is stuck, without a repair by hand.
 import { expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
-import type { ScriptCall } from '#queue/redis/script-runner.js';
+import type { ScriptCall } from '#queue/transport/script-runner.js';
 import { groupViolations } from '../../support/queue/group-invariants.js';
 import fc from '../../support/queue/properties.js';
 import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';

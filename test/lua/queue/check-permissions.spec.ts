@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { luaScripts } from '#queue/lua.generated.js';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { rightsCall, SCRIPT_COMMANDS } from '#queue/scripts/script-permissions.js';
-import { ScriptRunner } from '#queue/redis/script-runner.js';
+import { ScriptRunner } from '#queue/transport/script-runner.js';
 import { createUser, MINIMAL_RIGHTS } from '../../support/redis/acl.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect } from '../../support/redis/redis.js';

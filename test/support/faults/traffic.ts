@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { EnqueueError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { EnqueueOptions } from '#queue/enqueue/encode-job.js';
-import { ScriptRunner } from '#queue/redis/script-runner.js';
+import { ScriptRunner } from '#queue/transport/script-runner.js';
 import { violations } from '../queue/invariants.js';
 import { eventually, sleep } from './wait.js';
 import { inside } from '../queue/inside.js';

@@ -1,7 +1,7 @@
 // What a queue on Redis has inside: for tests of what only Redis has.
 import type { JobQueue } from '#queue/job-queue.js';
 import type { Connection } from '#queue/redis/connection.js';
-import type { RedisCall, ScriptRunner } from '#queue/redis/script-runner.js';
+import type { RedisCall, ScriptRunner } from '#queue/transport/script-runner.js';
 import type { RedisStore } from '#queue/redis-store.js';
 import type { QueueCalls } from '#queue/scripts/queue-calls.js';
 

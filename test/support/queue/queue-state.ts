@@ -7,7 +7,7 @@ import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { resolveQueueOptions, type QueueOptions } from '#queue/model/queue-options.js';
 import type { ClaimRequest } from '#queue/store/store-calls.js';
 import { QueueCalls } from '#queue/scripts/queue-calls.js';
-import { ScriptRunner, type ScriptCall } from '#queue/redis/script-runner.js';
+import { ScriptRunner, type ScriptCall } from '#queue/transport/script-runner.js';
 import { violations } from './invariants.js';
 import { connect, uniqueQueueName } from '../redis/redis.js';
 import { keysLike, read } from '../redis/redis-reads.js';

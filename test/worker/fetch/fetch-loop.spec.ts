@@ -1,7 +1,7 @@
 // What a worker sends, and in which order, where the test says when each trip is answered.
 import { expect, it } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
-import type { ScriptCall } from '#queue/redis/script-runner.js';
+import type { ScriptCall } from '#queue/transport/script-runner.js';
 import type { Settled } from '#queue/store/queue-store.js';
 import { FetchLoop } from '#worker/fetch/fetch-loop.js';
 import type { HandlerFunction } from '#worker/handlers/handler.js';
@@ -10,7 +10,7 @@ import { SafeLogger } from '#queue/errors/safe-logger.js';
 import { FailureLog } from '#worker/attempt/failure-log.js';
 import { QueueRunner } from '#worker/attempt/queue-runner.js';
 import { systemClock } from '#queue/runtime/clock.js';
-import type { RetryingTransport } from '#queue/redis/retrying-transport.js';
+import type { RetryingTransport } from '#queue/transport/retrying-transport.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { eventually } from '../../support/faults/wait.js';
 import { inside } from '../../support/queue/inside.js';

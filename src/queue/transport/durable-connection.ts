@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis';
-import type { Connection } from './connection.js';
+import type { Connection } from '../redis/connection.js';
 import { luaScripts } from '../lua.generated.js';
 import type { EnqueueAnswer } from '../store/enqueue-call.js';
 import type { ReplicationOptions } from '../store/queue-store.js';
 import type { ScriptCall } from './script-runner.js';
-import { withHandshakeTimeout, watchSilence } from './response-timeout.js';
+import { withHandshakeTimeout, watchSilence } from '../redis/response-timeout.js';
 
 /** One enqueue on its way: its script, and the counters of its queue. */
 interface PendingWrite {

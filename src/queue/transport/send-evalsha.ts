@@ -1,5 +1,5 @@
 import { Cluster, Command, Redis } from 'ioredis';
-import type { RedisClient } from './redis-client.js';
+import type { RedisClient } from '../redis/redis-client.js';
 
 /**
  * Sends a call of a script whose arguments are text. To a client of the copy of ioredis that is seen from here it goes as a

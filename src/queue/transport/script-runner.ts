@@ -3,8 +3,8 @@ import { JobQueueError } from '../errors/errors.js';
 import { luaScripts } from '../lua.generated.js';
 import type { Settled } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
-import { explainRefusal } from './permission-error.js';
-import { leaveReplica, type RedisClient } from './redis-client.js';
+import { explainRefusal } from '../redis/permission-error.js';
+import { leaveReplica, type RedisClient } from '../redis/redis-client.js';
 import { sendEvalsha } from './send-evalsha.js';
 
 export type ScriptName = keyof typeof luaScripts;

@@ -1,10 +1,10 @@
 import type { JobQueueLogger } from '../runtime/logger.js';
-import type { RedisClient } from './redis-client.js';
+import type { RedisClient } from '../redis/redis-client.js';
 import { ReplyDecodeError, type BlockingWait, type ScriptCall, type ScriptRunner } from './script-runner.js';
 import { LONGEST_TRIP_MS } from '../runtime/bounds.js';
 import type { Settled, StoreTransport } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
-import { withResponseTimeout, withHandshakeTimeout } from './response-timeout.js';
+import { withResponseTimeout, withHandshakeTimeout } from '../redis/response-timeout.js';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;

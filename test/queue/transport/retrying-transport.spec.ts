@@ -2,9 +2,9 @@
 import { expect, it } from '@jest/globals';
 import { EventEmitter } from 'node:events';
 import type { RedisClient } from '#queue/redis/redis-client.js';
-import type { ScriptCall, ScriptRunner } from '#queue/redis/script-runner.js';
+import type { ScriptCall, ScriptRunner } from '#queue/transport/script-runner.js';
 import type { Settled } from '#queue/store/queue-store.js';
-import { RetryingTransport } from '#queue/redis/retrying-transport.js';
+import { RetryingTransport } from '#queue/transport/retrying-transport.js';
 import { eventually } from '../../support/faults/wait.js';
 
 const call = {} as ScriptCall<unknown>;
