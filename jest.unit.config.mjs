@@ -14,7 +14,7 @@ const files = [
   'test/queue/schedules/ticks.spec.ts',
   'test/scripts/check-imports.spec.ts',
   'test/scripts/embed-lua.spec.ts',
-  'test/worker/attempt/name-filter.spec.ts',
+  'test/worker/runner/name-filter.spec.ts',
   'test/worker/fetch/retrying-transport.spec.ts',
 ];
 for (const file of files) {

@@ -45,10 +45,12 @@ const ROOMS = {
   worker: {
     handlers: [],
     bulk: ['handlers'],
-    attempt: ['handlers', 'bulk'],
-    fetch: ['attempt', 'handlers'],
-    maintenance: ['attempt', 'handlers'],
-    threads: ['attempt', 'handlers'],
+    reports: ['handlers'],
+    attempt: ['handlers', 'bulk', 'reports'],
+    runner: ['handlers', 'bulk', 'reports', 'attempt'],
+    fetch: ['handlers', 'reports', 'attempt', 'runner'],
+    maintenance: ['handlers', 'reports', 'attempt', 'runner'],
+    threads: ['handlers', 'reports', 'attempt', 'runner'],
   },
 };
 

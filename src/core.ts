@@ -106,7 +106,7 @@ export type { WorkerOptions, WorkerQueue } from './worker/worker-options.js';
 export type { WorkerTrip } from './worker/fetch/fetch-loop.js';
 export type { DeclaredSchedule } from './worker/handlers/worker-queue.js';
 export { Job } from './worker/handlers/job.js';
-export type { FailureLogging } from './worker/attempt/failure-log.js';
+export type { FailureLogging } from './worker/reports/failure-log.js';
 export type { StuckJob } from './worker/attempt/stuck-watch.js';
 export type { AttemptMiddleware, JobQueueMiddleware } from './worker/handlers/attempt-middleware.js';
 export { defineHandler, type TypedHandlerFunction } from './worker/handlers/define-handler.js';
@@ -120,7 +120,7 @@ export type {
   BulkOutcome,
   BulkOutcomes,
 } from './worker/handlers/bulk-handler.js';
-export type { WorkerEvent, WorkerEventListener } from './worker/attempt/worker-event.js';
+export type { WorkerEvent, WorkerEventListener } from './worker/reports/worker-event.js';
 export {
   HandlerTimeoutError,
   ShutdownError,

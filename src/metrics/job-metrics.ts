@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import type { WorkerTrip } from '../worker/fetch/fetch-loop.js';
-import type { WorkerEvent } from '../worker/attempt/worker-event.js';
+import type { WorkerEvent } from '../worker/reports/worker-event.js';
 import { FleetReader, type MeasuredQueue } from './fleet-reader.js';
 import type { Labels, MetricSink } from './instruments.js';
 import { type Meter, openTelemetrySink } from './open-telemetry.js';

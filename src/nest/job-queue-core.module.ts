@@ -31,7 +31,7 @@ import { MaintenanceScheduler } from './lifecycle/maintenance.scheduler.js';
 import { ModuleMiddleware } from './lifecycle/module-middleware.js';
 import { RedisConnection } from './connection/redis-connection.js';
 import { STORE_OVERRIDE, type ServerConnection, type StoreOverride } from './connection/server-connection.js';
-import { FailureLog } from '../worker/attempt/failure-log.js';
+import { FailureLog } from '../worker/reports/failure-log.js';
 import { WorkerLifecycle } from './lifecycle/worker-lifecycle.js';
 
 /** What is beside the options. */

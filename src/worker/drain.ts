@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../queue/runtime/logger.js';
-import type { QueueRunner } from './attempt/queue-runner.js';
+import type { QueueRunner } from './runner/queue-runner.js';
 import { ShutdownError } from './attempt/worker-errors.js';
 
 /** The part of the deadline that is kept for giving back what is unfinished, at most a second. */

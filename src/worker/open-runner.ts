@@ -1,8 +1,8 @@
 import { InvalidOptionError } from '../queue/errors/errors.js';
 import { show } from '../queue/errors/show.js';
 import { checkCount } from '../queue/validation/validate-options.js';
-import type { QueueRunnerObserver } from './attempt/queue-runner-observer.js';
-import { QueueRunner } from './attempt/queue-runner.js';
+import type { QueueRunnerObserver } from './runner/queue-runner-observer.js';
+import { QueueRunner } from './runner/queue-runner.js';
 import { resolveHandlers, type ResolvedWorkerOptions, type WorkerQueue } from './worker-options.js';
 
 const DEFAULT_CONCURRENCY = 10;

@@ -1,7 +1,7 @@
-import type { FailureLog } from './attempt/failure-log.js';
-import { Heartbeat } from './attempt/heartbeat.js';
-import type { QueueRunner } from './attempt/queue-runner.js';
-import { guardedListener } from './attempt/safe-listener.js';
+import type { FailureLog } from './reports/failure-log.js';
+import { Heartbeat } from './runner/heartbeat.js';
+import type { QueueRunner } from './runner/queue-runner.js';
+import { guardedListener } from './reports/safe-listener.js';
 import { Sweeper } from './maintenance/sweeper.js';
 import type { ResolvedWorkerOptions, WorkerQueue } from './worker-options.js';
 

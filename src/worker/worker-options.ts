@@ -4,13 +4,13 @@ import type { JobQueue } from '../queue/job-queue.js';
 import { silentLogger, type JobQueueLogger } from '../queue/runtime/logger.js';
 import { SafeLogger } from '../queue/errors/safe-logger.js';
 import { timerDuration, wholeNumber } from '../queue/model/queue-options.js';
-import type { FailureLogging } from './attempt/failure-log.js';
+import type { FailureLogging } from './reports/failure-log.js';
 import { checkMiddleware } from '../queue/enqueue/enqueue-middleware.js';
 import { withMiddleware, type AttemptMiddleware } from './handlers/attempt-middleware.js';
 import { isBulk, resolveBulk, type ResolvedHandler } from './bulk/resolve-bulk.js';
 import type { WorkerTrip } from './fetch/fetch-loop.js';
 import type { WorkerQueue } from './handlers/worker-queue.js';
-import type { WorkerEventListener } from './attempt/worker-event.js';
+import type { WorkerEventListener } from './reports/worker-event.js';
 
 export type { WorkerQueue } from './handlers/worker-queue.js';
 

@@ -46,8 +46,16 @@ describe('check-imports', () => {
       /src\/queue\/store may import of the other rooms only runtime, errors, validation, codec, model,/,
     ],
     ['worker/handlers/a.ts', "import '../worker.js';", /src\/worker\/handlers may import no other room,/],
-    ['worker/attempt/a.ts', "import '../fetch/x.js';", /may import of the other rooms only handlers,/],
-    ['worker/fetch/a.ts', "import '../maintenance/x.js';", /may import of the other rooms only attempt, handlers,/],
+    [
+      'worker/attempt/a.ts',
+      "import '../runner/x.js';",
+      /may import of the other rooms only handlers, bulk, reports,/,
+    ],
+    [
+      'worker/fetch/a.ts',
+      "import '../maintenance/x.js';",
+      /may import of the other rooms only handlers, reports, attempt, runner,/,
+    ],
   ])('refuses in %s: %s', (file, text, message) => {
     expect(checkImports(folderWith({ [file]: text }))).toEqual([expect.stringMatching(message)]);
   });

@@ -2,7 +2,7 @@
 import { JobCancelledError, NonRetryableError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import type { Job } from '#worker/handlers/job.js';
-import type { WorkerEvent } from '#worker/attempt/worker-event.js';
+import type { WorkerEvent } from '#worker/reports/worker-event.js';
 import { Worker } from '#worker/worker.js';
 import { monotonicMs } from './history.js';
 import { PULSE_MS } from './process-options.js';

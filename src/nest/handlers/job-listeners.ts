@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { checkOptions } from '../../queue/validation/validate-options.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
-import type { WorkerEvent, WorkerEventListener } from '../../worker/attempt/worker-event.js';
+import type { WorkerEvent, WorkerEventListener } from '../../worker/reports/worker-event.js';
 import { methodsOfProviders, type ProviderMethod } from './handler-explorer.js';
 import { listenerRecords, type JobEventType, type ListenerRecord } from './on-job-event.decorator.js';
 import { QuietLogger } from '../connection/quiet-logger.js';

@@ -1,5 +1,5 @@
 import { InvalidOptionError } from '../../queue/errors/errors.js';
-import type { WorkerEvent } from '../../worker/attempt/worker-event.js';
+import type { WorkerEvent } from '../../worker/reports/worker-event.js';
 
 // A fixed text, so that it is found whichever copy of the package a class was decorated with.
 const LISTENER_METADATA = 'nest-job-queue:event-listeners';

@@ -1,7 +1,7 @@
 import type { ModulesContainer } from '@nestjs/core';
 import { systemClock } from '../../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
-import type { FailureLog } from '../../worker/attempt/failure-log.js';
+import type { FailureLog } from '../../worker/reports/failure-log.js';
 import { Sweeper } from '../../worker/maintenance/sweeper.js';
 import type { JobListeners } from '../handlers/job-listeners.js';
 import type { MaintenanceSchedule } from '../options/maintenance-options.js';

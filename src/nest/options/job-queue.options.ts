@@ -6,7 +6,7 @@ import { checkQueueName } from '../../queue/validation/names.js';
 import { duration, queueOptionFields, type QueueOptions, timerDuration } from '../../queue/model/queue-options.js';
 import { isRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
 import { slotFields } from '../../worker/handlers/handler-options.js';
-import type { FailureLogging } from '../../worker/attempt/failure-log.js';
+import type { FailureLogging } from '../../worker/reports/failure-log.js';
 import { logFailuresSchema, versionSchema, type WorkerOptions } from '../../worker/worker-options.js';
 import { checkMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
 import type { DescribeJob } from '../context/job-lines.js';

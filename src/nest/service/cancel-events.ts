@@ -1,7 +1,7 @@
 import type { JobQueue } from '../../queue/job-queue.js';
 import { cancelledError } from '../../queue/store/claim-refusal.js';
 import { unclaimedJob } from '../../worker/attempt/unclaimed-job.js';
-import type { WorkerEventListener } from '../../worker/attempt/worker-event.js';
+import type { WorkerEventListener } from '../../worker/reports/worker-event.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 
 /** Tells of each waiting job that a call of this process cancels: no worker holds it that could. */

@@ -1,6 +1,6 @@
 import { ClaimLostError } from '../../queue/errors/errors.js';
 import type { Attempt } from './attempt.js';
-import { publishEvent } from './publish-event.js';
+import { publishEvent } from '../reports/publish-event.js';
 import type { AttemptStarter } from './start-attempt.js';
 
 /** Whose attempt is in trouble, and who is told. */

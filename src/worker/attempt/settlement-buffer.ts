@@ -4,9 +4,9 @@ import type { StoredError } from '../../queue/errors/stored-error.js';
 import type { FailOutcome, Failure, Release, ReleaseOutcome } from '../../queue/store/store-calls.js';
 import { storeError } from '../../queue/errors/serialize-error.js';
 import type { Attempt } from './attempt.js';
-import type { FailedJob, FailureLog } from './failure-log.js';
+import type { FailedJob, FailureLog } from '../reports/failure-log.js';
 import { Job, type JobReporter } from '../handlers/job.js';
-import type { WorkerEvent } from './worker-event.js';
+import type { WorkerEvent } from '../reports/worker-event.js';
 
 /** A settlement on its way, with the attempt it belongs to, or with the job that no handler was given, and why. */
 export interface Settling<Settlement> {

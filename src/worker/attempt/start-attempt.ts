@@ -4,7 +4,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { Attempt } from './attempt.js';
 import type { SettlementBuffer } from './settlement-buffer.js';
-import type { WorkerEvent } from './worker-event.js';
+import type { WorkerEvent } from '../reports/worker-event.js';
 
 /** Whose attempts are started, and who is told what came of it. */
 export interface AttemptStarter {

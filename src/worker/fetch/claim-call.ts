@@ -1,7 +1,7 @@
 import type { Settled } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { ClaimAnswer } from '../../queue/store/store-calls.js';
-import type { QueueRunner } from '../attempt/queue-runner.js';
+import type { QueueRunner } from '../runner/queue-runner.js';
 
 export interface RunnerClaim {
   readonly call: StoreCall<ClaimAnswer>;

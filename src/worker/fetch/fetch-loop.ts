@@ -4,8 +4,8 @@ import type { Clock } from '../../queue/runtime/clock.js';
 import type { Settled, StoreTransport } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { Attempt } from '../attempt/attempt.js';
-import { shareBudget } from '../attempt/claim-budget.js';
-import type { QueueRunner } from '../attempt/queue-runner.js';
+import { shareBudget } from '../runner/claim-budget.js';
+import type { QueueRunner } from '../runner/queue-runner.js';
 import type { Settling } from '../attempt/settlement-buffer.js';
 import { claimFor } from './claim-call.js';
 

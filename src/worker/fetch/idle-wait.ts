@@ -2,7 +2,7 @@ import type { ClaimAnswer, StoreCalls } from '../../queue/store/store-calls.js';
 import type { Clock } from '../../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueStore, Settled, WorkerWait } from '../../queue/store/queue-store.js';
-import type { QueueRunner } from '../attempt/queue-runner.js';
+import type { QueueRunner } from '../runner/queue-runner.js';
 import { claimFor } from './claim-call.js';
 
 /** The longest wait, in ms: a producer that follows the Redis pattern sets no marker, so the worker looks for itself. */

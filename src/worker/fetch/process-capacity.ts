@@ -1,5 +1,5 @@
-import type { CrashIsolation } from '../attempt/crash-isolation.js';
-import type { QueueRunner } from '../attempt/queue-runner.js';
+import type { CrashIsolation } from '../runner/crash-isolation.js';
+import type { QueueRunner } from '../runner/queue-runner.js';
 
 /** What the process as a whole leaves of the slots of its runners: by a limit of its own, and while a job runs alone. */
 export class ProcessCapacity {

@@ -2,7 +2,7 @@ import { limitOf } from '../../queue/runtime/bounds.js';
 import type { Timer } from '../../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
-import type { QueueRunner } from '../attempt/queue-runner.js';
+import type { QueueRunner } from '../runner/queue-runner.js';
 
 /** How often a worker adds what it measured, in ms. A worker in which no job ended sends nothing. */
 const INTERVAL_MS = 10_000;

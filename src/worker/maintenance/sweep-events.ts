@@ -1,7 +1,7 @@
 import type { JobRecord, JobStatus } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { unclaimedJob } from '../attempt/unclaimed-job.js';
-import type { WorkerEventListener } from '../attempt/worker-event.js';
+import type { WorkerEventListener } from '../reports/worker-event.js';
 
 /**
  * Tells of the jobs whose end a sweep found: their own workers, being dead, tell of nothing.

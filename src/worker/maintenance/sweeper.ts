@@ -8,10 +8,10 @@ import { tendBatches } from '../../queue/operate/tend-batches.js';
 import { within } from '../../queue/runtime/within.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
-import { FailureLog } from '../attempt/failure-log.js';
+import { FailureLog } from '../reports/failure-log.js';
 import { HistoryKeeper } from './history-keeper.js';
 import { emitEnds } from './sweep-events.js';
-import type { WorkerEventListener } from '../attempt/worker-event.js';
+import type { WorkerEventListener } from '../reports/worker-event.js';
 
 /** The most jobs that one script call of a sweep moves. */
 const SLICE = 200;

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { WorkerDetails } from '../../queue/model/job.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
-import type { QueueRunner } from '../attempt/queue-runner.js';
+import type { QueueRunner } from '../runner/queue-runner.js';
 import { limitOf } from '../../queue/runtime/bounds.js';
 import { QueueLayoutError } from '../../queue/errors/layout-error.js';
 import type { Clock, Timer } from '../../queue/runtime/clock.js';

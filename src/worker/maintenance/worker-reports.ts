@@ -1,7 +1,7 @@
 import type { QueueStore } from '../../queue/store/queue-store.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { HistoryWriter } from './history-writer.js';
-import type { QueueRunner } from '../attempt/queue-runner.js';
+import type { QueueRunner } from '../runner/queue-runner.js';
 import { WorkerRegistration } from './worker-registration.js';
 
 /** The options of a worker that its reports need. */

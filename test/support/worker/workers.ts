@@ -7,7 +7,7 @@ import type { Handler, HandlerFunction } from '#worker/handlers/handler.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Worker } from '#worker/worker.js';
 import type { WorkerOptions, WorkerQueue } from '#worker/worker-options.js';
-import type { WorkerEvent } from '#worker/attempt/worker-event.js';
+import type { WorkerEvent } from '#worker/reports/worker-event.js';
 import { atMost } from '../queue/bounds.js';
 import type { QueueStore } from '#queue/store/queue-store.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';

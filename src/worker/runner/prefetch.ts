@@ -1,5 +1,5 @@
 import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.js';
-import type { Attempt } from './attempt.js';
+import type { Attempt } from '../attempt/attempt.js';
 
 /** By default jobs are claimed ahead only as far as they begin within so many ms, at the pace of late. */
 const BEGINS_WITHIN_MS = 5;

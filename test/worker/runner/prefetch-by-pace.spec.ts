@@ -1,7 +1,7 @@
 // What a worker claims ahead by default, without `prefetch`: what is quick, and no more than begins at once or nearly so.
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Attempt } from '#worker/attempt/attempt.js';
-import { Prefetcher } from '#worker/attempt/prefetch.js';
+import { Prefetcher } from '#worker/runner/prefetch.js';
 import type { Job } from '#worker/handlers/job.js';
 import { behindProxy } from '../../support/browser/behind-proxy.js';
 import { eventually, gate, sleep } from '../../support/faults/wait.js';

@@ -1,5 +1,5 @@
 import { bucketOf } from '../../queue/model/histogram.js';
-import type { Attempt } from './attempt.js';
+import type { Attempt } from '../attempt/attempt.js';
 
 /** Counts how long the jobs of one queue waited and ran in this process, in buckets, until the history takes them. */
 export class DurationCounts {

@@ -1,6 +1,6 @@
-import type { Attempt } from './attempt.js';
-import type { FailureLog } from './failure-log.js';
-import type { WorkerEvent } from './worker-event.js';
+import type { Attempt } from '../attempt/attempt.js';
+import type { FailureLog } from '../reports/failure-log.js';
+import type { WorkerEvent } from '../reports/worker-event.js';
 
 /** What a runner tells the worker. */
 export interface QueueRunnerObserver<Runner = unknown> {

@@ -3,7 +3,7 @@ import type { Clock } from '../../queue/runtime/clock.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { AttemptLimits, ClaimAnswer, Failure, Release, StoreCalls } from '../../queue/store/store-calls.js';
-import { Attempt, type AttemptOwner } from './attempt.js';
+import { Attempt, type AttemptOwner } from '../attempt/attempt.js';
 import { BatchCourier } from './batch-courier.js';
 import { ClaimBudget, type ClaimUnderWay } from './claim-budget.js';
 import { Prefetcher, type PrefetchOwner } from './prefetch.js';
@@ -13,13 +13,13 @@ import { BulkGatherers } from '../bulk/bulk-gatherers.js';
 import type { ResolvedHandler } from '../bulk/resolve-bulk.js';
 import { DurationCounts } from './duration-counts.js';
 import { NameFilter } from './name-filter.js';
-import { QueueReporter } from './job-reporter.js';
+import { QueueReporter } from '../attempt/job-reporter.js';
 import type { QueueRunnerObserver } from './queue-runner-observer.js';
 import { RunnerSlots } from './runner-slots.js';
-import { SettlementBuffer } from './settlement-buffer.js';
-import { mayBeLost, startAttempt, type AttemptStarter } from './start-attempt.js';
-import { reportLost, reportStuck } from './report-trouble.js';
-import { ShutdownError } from './worker-errors.js';
+import { SettlementBuffer } from '../attempt/settlement-buffer.js';
+import { mayBeLost, startAttempt, type AttemptStarter } from '../attempt/start-attempt.js';
+import { reportLost, reportStuck } from '../attempt/report-trouble.js';
+import { ShutdownError } from '../attempt/worker-errors.js';
 
 /** After so long without a claim or a wait, in ms, a runner has its turn too, where others use all slots of the process. */
 const LONGEST_UNPOLLED_MS = 1_000;

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { NonRetryableError } from '#queue/errors/errors.js';
 import { silentLogger, type JobQueueLogger } from '#queue/runtime/logger.js';
 import { SafeLogger } from '#queue/errors/safe-logger.js';
-import { FailureLog } from '#worker/attempt/failure-log.js';
+import { FailureLog } from '#worker/reports/failure-log.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';

@@ -1,11 +1,11 @@
 // What Redis is asked before a job on its last chance begins, by how long ago its claim was asked for.
 import { describe, expect, it } from '@jest/globals';
-import { CrashIsolation } from '#worker/attempt/crash-isolation.js';
+import { CrashIsolation } from '#worker/runner/crash-isolation.js';
 import { silentLogger } from '#queue/runtime/logger.js';
 import { SafeLogger } from '#queue/errors/safe-logger.js';
-import { FailureLog } from '#worker/attempt/failure-log.js';
-import { QueueRunner } from '#worker/attempt/queue-runner.js';
-import type { QueueRunnerObserver } from '#worker/attempt/queue-runner-observer.js';
+import { FailureLog } from '#worker/reports/failure-log.js';
+import { QueueRunner } from '#worker/runner/queue-runner.js';
+import type { QueueRunnerObserver } from '#worker/runner/queue-runner-observer.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { onLastChance } from '../../support/worker/crash-budget.js';
 import { eventually, sleep } from '../../support/faults/wait.js';

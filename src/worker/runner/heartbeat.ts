@@ -2,7 +2,7 @@ import { CancelNotices } from '../../queue/operate/cancel-notices.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { limitOf, LONGEST_TIMER_MS } from '../../queue/runtime/bounds.js';
 import type { Timer } from '../../queue/runtime/clock.js';
-import type { Attempt } from './attempt.js';
+import type { Attempt } from '../attempt/attempt.js';
 import type { ClaimUnderWay } from './claim-budget.js';
 import type { QueueRunner } from './queue-runner.js';
 

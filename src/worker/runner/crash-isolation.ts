@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
-import type { Attempt } from './attempt.js';
+import type { Attempt } from '../attempt/attempt.js';
 import type { QueueRunner } from './queue-runner.js';
 
 interface Held {
