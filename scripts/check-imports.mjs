@@ -52,6 +52,14 @@ const ROOMS = {
     maintenance: ['handlers', 'reports', 'attempt', 'runner'],
     threads: ['handlers', 'reports', 'attempt', 'runner'],
   },
+  testing: {
+    time: [],
+    'memory-store': ['time'],
+  },
+  'testing/memory-store': {
+    state: [],
+    verbs: ['state'],
+  },
 };
 
 /** Rooms that a folder may not import of another: the runtime knows storage only by QueueStore. */
@@ -95,7 +103,7 @@ function directionProblem(src, file, name) {
   const to = folderOf(target);
   const closed = (CLOSED[from] ?? []).find((room) => target === room || target.startsWith(`${room}/`));
   if (closed) return `${file}: src/${from} may not import src/${closed}, but imports "${name}"`;
-  if (to === from) return roomProblem(from, file, target, name);
+  if (to === from) return roomProblem(file, target, name);
   const allowed = LAYERS[from] ?? OTHERS;
   if (to !== undefined && allowed.includes(to)) return undefined;
   const rule =
@@ -103,24 +111,23 @@ function directionProblem(src, file, name) {
   return `${file}: src/${from} may import ${rule}, but imports "${name}"`;
 }
 
-function roomProblem(folder, file, target, name) {
-  const [room, other] = [roomOf(file), roomOf(target)];
-  const allowed = ROOMS[folder]?.[room];
-  if (
-    allowed === undefined ||
-    other === room ||
-    target.endsWith('.generated.ts') ||
-    (other !== undefined && allowed.includes(other))
-  )
-    return undefined;
-  const rule = allowed.length === 0 ? 'no other room' : `of the other rooms only ${allowed.join(', ')}`;
-  return `${file}: src/${folder}/${room} may import ${rule}, but imports "${name}"`;
+function roomProblem(file, target, name) {
+  if (target.endsWith('.generated.ts')) return undefined;
+  for (const [folder, rooms] of Object.entries(ROOMS)) {
+    const [room, other] = [roomOf(folder, file), roomOf(folder, target)];
+    const allowed = rooms[room];
+    const isInFolder = target.startsWith(`${folder}/`);
+    if (!isInFolder || allowed === undefined || other === room || allowed.includes(other)) continue;
+    const rule = allowed.length === 0 ? 'no other room' : `of the other rooms only ${allowed.join(', ')}`;
+    return `${file}: src/${folder}/${room} may import ${rule}, but imports "${name}"`;
+  }
+  return undefined;
 }
 
-/** The room of a file, the folder under its folder; undefined for a file right in it. */
-function roomOf(file) {
-  const parts = file.split('/');
-  return parts.length > 2 ? parts[1] : undefined;
+/** The room of a file, the folder under that folder; undefined for a file right in the folder or outside of it. */
+function roomOf(folder, file) {
+  const [room, ...rest] = file.startsWith(`${folder}/`) ? file.slice(folder.length + 1).split('/') : [];
+  return rest.length > 0 ? room : undefined;
 }
 
 /** The folder right under src, or undefined for a file at its top. */

@@ -56,6 +56,13 @@ describe('check-imports', () => {
       "import '../maintenance/x.js';",
       /may import of the other rooms only handlers, reports, attempt, runner,/,
     ],
+    ['testing/time/a.ts', "import '../memory-store/x.js';", /src\/testing\/time may import no other room,/],
+    [
+      'testing/memory-store/state/a.ts',
+      "import '../verbs/x.js';",
+      /src\/testing\/memory-store\/state may import no other room,/,
+    ],
+    ['testing/memory-store/verbs/a.ts', "import '../memory-store.js';", /of the other rooms only state,/],
   ])('refuses in %s: %s', (file, text, message) => {
     expect(checkImports(folderWith({ [file]: text }))).toEqual([expect.stringMatching(message)]);
   });

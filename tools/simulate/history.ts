@@ -1,5 +1,5 @@
 // What the processes of a simulation did and were told, and what must follow from it at the end.
-import type { Hash, MemoryQueue } from '#testing/memory-store/memory-queue.js';
+import type { Hash, MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
 
 const ENDED = new Set(['completed', 'failed', 'cancelled']);
 

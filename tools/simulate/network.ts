@@ -1,6 +1,6 @@
 // The network between a simulated process and the server: it delays, loses and repeats calls and answers, by a seed.
 import type { Link } from '#testing/memory-store/memory-store.js';
-import type { VirtualClock } from '#testing/memory-store/virtual-clock.js';
+import type { VirtualClock } from '#testing/time/virtual-clock.js';
 import type { Random } from '../chaos/random.js';
 import type { ProcessClock } from './process-clock.js';
 

@@ -1,5 +1,5 @@
 // Faults that are planted into the store, to see that the simulation finds each.
-import type { Hash, MemoryQueue } from '#testing/memory-store/memory-queue.js';
+import type { Hash, MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
 
 export interface Plant {
   /** Which invariant it breaks. */

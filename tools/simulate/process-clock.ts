@@ -1,6 +1,6 @@
 // The clock of one simulated process: its wall clock is wrong, and it can be frozen, or killed for good.
 import type { Clock, Timer } from '#queue/runtime/clock.js';
-import type { VirtualClock } from '#testing/memory-store/virtual-clock.js';
+import type { VirtualClock } from '#testing/time/virtual-clock.js';
 
 interface ProcessTimer extends Timer {
   inner: Timer;

@@ -1,5 +1,5 @@
 // The server of a simulation: sees each call before and after it runs, and holds what it changed against the invariants.
-import type { MemoryQueue } from '#testing/memory-store/memory-queue.js';
+import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
 import type { Plant } from './plants.js';
 import type { Server } from './network.js';
 

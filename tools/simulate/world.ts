@@ -1,7 +1,7 @@
 // A fleet by virtual time and a seed: what it is made of, what befalls it, and how a run goes.
 import { MemoryServer } from '#testing/memory-store/memory-server.js';
-import { turn } from '#testing/memory-store/real-time.js';
-import { VirtualClock } from '#testing/memory-store/virtual-clock.js';
+import { turn } from '#testing/time/real-time.js';
+import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { memoryViolations } from '../../test/support/queue/memory-invariants.js';
 import { Random } from '../chaos/random.js';
 import { History } from './history.js';

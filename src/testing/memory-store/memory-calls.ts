@@ -16,17 +16,17 @@ import type {
 } from '../../queue/store/store-calls.js';
 import type { GroupVerbs } from '../../queue/store/group-verbs.js';
 import type { ScheduleVerbs } from '../../queue/store/schedule-verbs.js';
-import * as ofOne from './change-job.js';
-import { claim, start } from './claim.js';
-import * as deadLetters from './dead-letters.js';
-import { enqueue } from './enqueue.js';
-import { groupVerbs } from './groups.js';
-import { callOf, type MemoryCall } from './memory-call.js';
-import type { MemoryQueue } from './memory-queue.js';
-import * as operate from './operate.js';
-import * as schedules from './schedules.js';
-import { complete, extend, fail, release } from './settle.js';
-import { reclaim, tidy } from './sweep.js';
+import * as ofOne from './verbs/change-job.js';
+import { claim, start } from './verbs/claim.js';
+import * as deadLetters from './verbs/dead-letters.js';
+import { enqueue } from './verbs/enqueue.js';
+import { groupVerbs } from './verbs/groups.js';
+import { callOf, type MemoryCall } from './verbs/memory-call.js';
+import type { MemoryQueue } from './state/memory-queue.js';
+import * as operate from './verbs/operate.js';
+import * as schedules from './verbs/schedules.js';
+import { complete, extend, fail, release } from './verbs/settle.js';
+import { reclaim, tidy } from './verbs/sweep.js';
 
 const WORKER_SEEN_MS = 30_000;
 

@@ -1,6 +1,6 @@
 import type { JobEvent } from '../../queue/model/job-event.js';
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
-import { MemoryQueue, type QueueHost, type QueueObserver } from './memory-queue.js';
+import { MemoryQueue, type QueueHost, type QueueObserver } from './state/memory-queue.js';
 
 /** What waits for jobs of some queues, or for a nudge of its worker. */
 export interface Waiter {

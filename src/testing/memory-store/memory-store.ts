@@ -19,7 +19,7 @@ import type {
 } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
-import type { MemoryCall } from './memory-call.js';
+import type { MemoryCall } from './verbs/memory-call.js';
 import { MemoryCalls } from './memory-calls.js';
 import { MemoryServer } from './memory-server.js';
 

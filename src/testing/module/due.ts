@@ -1,5 +1,5 @@
 // What is left to do in queues in memory, and when something is due next.
-import type { Hash, MemoryQueue } from '../memory-store/memory-queue.js';
+import type { Hash, MemoryQueue } from '../memory-store/state/memory-queue.js';
 
 /** Whether a live worker runs jobs of this queue. */
 function isServed(queue: MemoryQueue): boolean {

@@ -1,8 +1,8 @@
 import { decodeContent } from '../../queue/codec/codec.js';
 import type { EnqueueOptions } from '../../queue/enqueue/encode-job.js';
 import type { WorkerOptions } from '../../queue/model/job.js';
-import type { AskedOptions } from '../memory-store/asked-options.js';
-import type { MemoryQueue } from '../memory-store/memory-queue.js';
+import type { AskedOptions } from '../memory-store/state/asked-options.js';
+import type { MemoryQueue } from '../memory-store/state/memory-queue.js';
 
 /** A job as a test sees it enqueued. */
 export interface EnqueuedJob<Payload = unknown> {

@@ -1,5 +1,5 @@
 import type { Job } from '../../worker/handlers/job.js';
-import { inRealTime, turn } from '../memory-store/real-time.js';
+import { inRealTime, turn } from '../time/real-time.js';
 
 interface Running {
   readonly job: Job;

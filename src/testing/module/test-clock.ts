@@ -1,7 +1,7 @@
 import { JobQueueError } from '../../queue/errors/errors.js';
-import type { MemoryQueue } from '../memory-store/memory-queue.js';
-import { keepDeclared } from '../memory-store/schedules.js';
-import type { VirtualClock } from '../memory-store/virtual-clock.js';
+import type { MemoryQueue } from '../memory-store/state/memory-queue.js';
+import { keepDeclared } from '../memory-store/verbs/schedules.js';
+import type { VirtualClock } from '../time/virtual-clock.js';
 import { hasRunnable, isBusy, nextDueAt, nextRunAt } from './due.js';
 import type { RunningHandlers } from './running-handlers.js';
 

@@ -1,6 +1,6 @@
 import type { Job } from '../../worker/handlers/job.js';
-import type { AskedOptions } from '../memory-store/asked-options.js';
-import type { MemoryQueue, QueueObserver } from '../memory-store/memory-queue.js';
+import type { AskedOptions } from '../memory-store/state/asked-options.js';
+import type { MemoryQueue, QueueObserver } from '../memory-store/state/memory-queue.js';
 import { enqueuedJob, type EnqueuedJob } from './enqueued-job.js';
 
 export const ENDS = ['completed', 'retry', 'failed', 'cancelled', 'released', 'reclaimed'] as const;

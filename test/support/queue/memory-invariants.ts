@@ -1,5 +1,5 @@
 // Invariants of a queue's state in memory, whatever was done to it; see invariants.ts for Redis.
-import type { MemoryQueue } from '#testing/memory-store/memory-queue.js';
+import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
 
 /** What is wrong with a queue, in words; nothing where all is well. */
 export function memoryViolations(queue: MemoryQueue): string[] {

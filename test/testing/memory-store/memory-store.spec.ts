@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';
-import { VirtualClock } from '#testing/memory-store/virtual-clock.js';
+import { VirtualClock } from '#testing/time/virtual-clock.js';
 import { Worker } from '#worker/worker.js';
 import type { Handler, HandlerFunction } from '#worker/handlers/handler.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';

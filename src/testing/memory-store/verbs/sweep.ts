@@ -1,6 +1,6 @@
 // What runs by the clock; see lua/sweep.
-import type { ReclaimedJob } from '../../queue/store/store-calls.js';
-import type { MemoryQueue } from './memory-queue.js';
+import type { ReclaimedJob } from '../../../queue/store/store-calls.js';
+import type { MemoryQueue } from '../state/memory-queue.js';
 import { trimDeadLetters } from './ends.js';
 import { crash } from './settle.js';
 

@@ -1,6 +1,6 @@
 // Dead letters: which a filter means, and their end; see lua/dead-letter.
-import type { DeadLetterQuery, DeadLetterSlice } from '../../queue/store/store-calls.js';
-import { removeFirst, type MemoryQueue } from './memory-queue.js';
+import type { DeadLetterQuery, DeadLetterSlice } from '../../../queue/store/store-calls.js';
+import { removeFirst, type MemoryQueue } from '../state/memory-queue.js';
 import { record } from './operate.js';
 import { freeUnique } from './ends.js';
 

@@ -1,5 +1,5 @@
 // The state of one queue, and where its jobs stand. A job is the hash that it would be in Redis.
-import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
+import type { ResolvedQueueOptions } from '../../../queue/model/queue-options.js';
 import type { AskedOptions } from './asked-options.js';
 import { FlowControl } from './flow-control.js';
 import { ScoredSet } from './scored-set.js';

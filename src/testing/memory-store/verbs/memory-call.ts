@@ -1,4 +1,4 @@
-import type { StoreCall } from '../../queue/store/store-call.js';
+import type { StoreCall } from '../../../queue/store/store-call.js';
 
 /** A call of a store in memory. */
 export interface MemoryCall<Answer> extends StoreCall<Answer> {

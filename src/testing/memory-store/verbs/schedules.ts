@@ -1,16 +1,16 @@
 // Recurring jobs; see lua/schedule. Declarations by code are kept as lua/lib/schedule/rest.lua keeps them.
-import type { Recurrence, ScheduleRecord, StoredSchedule } from '../../queue/model/schedule.js';
-import { decodeSchedule } from '../../queue/replies/decode-schedule.js';
-import { DECLARED_MS } from '../../queue/scripts/schedule-calls.js';
+import type { Recurrence, ScheduleRecord, StoredSchedule } from '../../../queue/model/schedule.js';
+import { decodeSchedule } from '../../../queue/replies/decode-schedule.js';
+import { DECLARED_MS } from '../../../queue/scripts/schedule-calls.js';
 import type {
   DueLook,
   DueSchedule,
   ResumeAnswer,
   TickOutcome,
   UpsertAnswer,
-} from '../../queue/store/schedule-verbs.js';
+} from '../../../queue/store/schedule-verbs.js';
 import { holderOf, own, write, writeOptions } from './enqueue.js';
-import type { Hash, MemoryQueue } from './memory-queue.js';
+import type { Hash, MemoryQueue } from '../state/memory-queue.js';
 
 function isDeclared(queue: MemoryQueue, id: string): boolean {
   return (queue.scheduleOwners.get(id) ?? -Infinity) > queue.now - DECLARED_MS;

@@ -1,7 +1,7 @@
 // What operators change of one job; see lua/job.
-import type { RestartAnswer, UpdateAnswer } from '../../queue/store/store-calls.js';
+import type { RestartAnswer, UpdateAnswer } from '../../../queue/store/store-calls.js';
 import { holderOf } from './enqueue.js';
-import { removeFirst, type Hash, type MemoryQueue } from './memory-queue.js';
+import { removeFirst, type Hash, type MemoryQueue } from '../state/memory-queue.js';
 
 function waits(job: Hash): boolean {
   return job.status === 'pending' || job.status === 'scheduled';

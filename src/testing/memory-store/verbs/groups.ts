@@ -1,7 +1,7 @@
 // The groups of a queue; see lua/group.
-import type { GroupVerbs } from '../../queue/store/group-verbs.js';
+import type { GroupVerbs } from '../../../queue/store/group-verbs.js';
 import { callOf } from './memory-call.js';
-import type { MemoryQueue } from './memory-queue.js';
+import type { MemoryQueue } from '../state/memory-queue.js';
 import { remove } from './operate.js';
 
 export function groupVerbs(queue: MemoryQueue): GroupVerbs {

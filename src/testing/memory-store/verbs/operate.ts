@@ -1,9 +1,9 @@
 // What operators do with jobs from outside; see lua/job and lua/queue.
-import type { JobRecord, JobStatus, QueueStats } from '../../queue/model/job.js';
-import { decodeJobHash } from '../../queue/replies/decode-job.js';
-import type { CancelAnswer } from '../../queue/store/store-calls.js';
+import type { JobRecord, JobStatus, QueueStats } from '../../../queue/model/job.js';
+import { decodeJobHash } from '../../../queue/replies/decode-job.js';
+import type { CancelAnswer } from '../../../queue/store/store-calls.js';
 import { holderOf } from './enqueue.js';
-import { removeFirst, type Hash, type MemoryQueue } from './memory-queue.js';
+import { removeFirst, type Hash, type MemoryQueue } from '../state/memory-queue.js';
 import { endCancelled, freeUnique } from './ends.js';
 
 const WORKER_SEEN_MS = 30_000;

@@ -1,7 +1,7 @@
 // Limits and groups: which waiting jobs may start now, whose turn it is, and when time lets the next one start. See docs/limits.md
 // and docs/groups.md; lua/lib/limits and lua/lib/group do the same.
-import type { GroupStats } from '../../queue/model/group.js';
-import type { GroupLimits, GroupsOptions, QueueLimits, RateLimit } from '../../queue/model/queue-options.js';
+import type { GroupStats } from '../../../queue/model/group.js';
+import type { GroupLimits, GroupsOptions, QueueLimits, RateLimit } from '../../../queue/model/queue-options.js';
 import type { ScoredSet } from './scored-set.js';
 
 /** What flow control needs of a queue. */

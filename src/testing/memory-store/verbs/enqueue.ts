@@ -1,7 +1,7 @@
 // Enqueue: what a new job finds, and where it goes; see lua/job/enqueue.lua.
-import { EnqueueRejected, type EncodedJob, type EnqueueAnswer } from '../../queue/store/enqueue-call.js';
-import type { AskedOptions } from './asked-options.js';
-import type { Hash, MemoryQueue } from './memory-queue.js';
+import { EnqueueRejected, type EncodedJob, type EnqueueAnswer } from '../../../queue/store/enqueue-call.js';
+import type { AskedOptions } from '../state/asked-options.js';
+import type { Hash, MemoryQueue } from '../state/memory-queue.js';
 
 /** @throws EnqueueRejected: nothing was written */
 export function enqueue(queue: MemoryQueue, jobs: readonly EncodedJob[]): EnqueueAnswer[] {
