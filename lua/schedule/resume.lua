@@ -1,12 +1,13 @@
 #!lua flags=allow-oom
--- Ends the pause of a schedule: it goes on with the next due time.
+-- Ends the pause of a schedule: it goes on with the next due time, or has ended where none is left.
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] id; ARGV[2] next due time in ms, or ''; ARGV[3] the version it was computed for, or ''
+-- ARGV[1] id; ARGV[2] next due time in ms, +inf where none is left, or ''; ARGV[3] the version it was computed for, or ''
 -- Returns resumed | missing | next (nothing was changed: call again with ARGV[2] and [3]), then for next: now in ms,
 --   version, recurrence (JSON).
 -- Repeated: resumed, and nothing changes.
 --@include lib/core/keys
 --@include lib/core/clock
+--@include lib/schedule/rest
 local id, key = ARGV[1], schedule .. ARGV[1]
 local version, recurrence, paused = unpack(redis.call('HMGET', key, 'version', 'recurrence', 'paused_at_ms'))
 if not version then
@@ -19,5 +20,5 @@ if ARGV[3] ~= version then
   return { 'next', now, version, recurrence }
 end
 redis.call('HDEL', key, 'paused_at_ms')
-redis.call('ZADD', schedule_due, ARGV[2], id)
+set_due(id, key, ARGV[2])
 return { 'resumed' }

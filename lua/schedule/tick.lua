@@ -3,10 +3,10 @@
 -- in one step. So one of all the callers makes a tick, whoever saw it due. A tick that is late counts as missed: it is made
 -- once or skipped, by the schedule's own option. However late, all that was due in between is one tick.
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV, for each tick: id, due time in ms as the caller saw it, version as it saw it, next due time in ms
+-- ARGV, for each tick: id, due time in ms as the caller saw it, version as it saw it, next due time in ms (+inf: none is left)
 -- Returns for each: enqueued | kept (the last job of a schedule without overlap is unfinished) | skipped (missed) |
---   lost (made by another caller, changed, not due, not later than the last tick that was made, or the next due time is
---   not later).
+--   lost (made by another caller, changed, not due, not later than the last tick that was made, over the limit of ticks, or
+--   the next due time is not later).
 -- Repeated: lost, and nothing changes.
 --@include lib/core/keys
 --@include lib/core/clock
@@ -21,8 +21,11 @@
 --@include lib/enqueue/add_scheduled
 --@include lib/schedule/rest
 local function make(id, due, key)
-  local name, payload, options, on_missed, missed_after, last = unpack(redis.call('HMGET', key,
-    'name', 'payload', 'options', 'on_missed', 'missed_after_ms', 'last_tick_at_ms'))
+  local name, payload, options, on_missed, missed_after, last, ticks, limit = unpack(redis.call('HMGET', key,
+    'name', 'payload', 'options', 'on_missed', 'missed_after_ms', 'last_tick_at_ms', 'ticks', 'tick_limit'))
+  if (tonumber(ticks) or 0) >= (tonumber(limit) or math.huge) then
+    return 'lost'
+  end
   -- A change that came late brings back a due time from before it. (A last tick in the future is of a clock that was wrong.)
   if last and due <= tonumber(last) and tonumber(last) <= now then
     return 'lost'
@@ -48,6 +51,7 @@ for i = 1, #ARGV, 4 do
     if answer ~= 'lost' then
       redis.call('HINCRBY', key, answer == 'enqueued' and 'ticks' or 'skipped', 1)
     end
+    set_due(id, key, next_due)
   end
   answers[#answers + 1] = answer
 end

@@ -5,10 +5,11 @@
 -- schedule stands until the process that declared it last lets go, or for a while where nobody does.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] source: code | call; ARGV[3] the worker that declares it, '' for a call
--- ARGV[4] next due time in ms, '' where the caller does not know the server's time yet
+-- ARGV[4] next due time in ms, +inf where none is left, '' where the caller does not know the server's time yet
 -- ARGV[5] how long a declaration holds, in ms; ARGV[6] version: names the definition
 -- ARGV[7] recurrence (JSON); ARGV[8] job name; ARGV[9] payload (JSON); ARGV[10] options, as for enqueue
 -- ARGV[11] on_missed: skip | once; ARGV[12] how late a tick counts as missed, in ms
+-- ARGV[13] after how many jobs it ends, '' for none
 -- Returns created | changed | unchanged | held (by another version of the code) | declared (refused: by code, which a
 --   call cannot change) | next (nothing was changed: call again with ARGV[4]), then now in ms.
 -- Repeated: unchanged.
@@ -17,8 +18,8 @@
 --@include lib/schedule/rest
 local id, source, worker, next_due, declaration_ms = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local version, key = ARGV[6], schedule .. ARGV[1]
-local current, old_source, held_by, held_until, paused = unpack(redis.call('HMGET', key,
-  'version', 'source', 'held_by', 'held_until_ms', 'paused_at_ms'))
+local current, old_source, held_by, held_until, paused, ended = unpack(redis.call('HMGET', key,
+  'version', 'source', 'held_by', 'held_until_ms', 'paused_at_ms', 'ended_at_ms'))
 
 local function is_held()
   return old_source == 'code' and held_by ~= worker and (tonumber(held_until) or 0) > now
@@ -41,6 +42,9 @@ if current and source == 'call' and old_source == 'code' and is_declared(id, dec
 end
 if current == version then
   own()
+  if ended then
+    set_due(id, key, math.huge)
+  end
   return { 'unchanged', now }
 end
 if current and source == 'code' and is_held() then
@@ -52,15 +56,16 @@ if not next_due then
   return { 'next', now }
 end
 redis.call('HSET', key, 'version', version, 'recurrence', ARGV[7], 'name', ARGV[8], 'payload', ARGV[9],
-  'options', ARGV[10], 'on_missed', ARGV[11], 'missed_after_ms', ARGV[12], 'updated_at_ms', now)
+  'options', ARGV[10], 'on_missed', ARGV[11], 'missed_after_ms', ARGV[12], 'tick_limit', ARGV[13],
+  'updated_at_ms', now)
 own()
 if not current then
   redis.call('HSET', key, 'created_at_ms', now)
-  redis.call('ZADD', schedule_due, next_due, id)
+  set_due(id, key, next_due)
   return { 'created', now }
 end
 local due = tonumber(redis.call('ZSCORE', schedule_due, id) or nil)
 if not paused and not (due and due <= now) then
-  redis.call('ZADD', schedule_due, next_due, id)
+  set_due(id, key, next_due)
 end
 return { 'changed', now }

@@ -75,9 +75,10 @@ function addMoreReads(program: Command, run: Run): void {
           each.cron ?? `every ${duration(each.everyMs ?? 0)}`,
           each.status,
           each.nextAt?.toISOString() ?? '–',
-          each.ticks,
+          each.limit === undefined ? each.ticks : `${each.ticks} of ${each.limit}`,
+          each.endAt?.toISOString() ?? '–',
         ]);
-        out.show(schedules, () => table(['schedule', 'when', 'status', 'next', 'ticks'], rows));
+        out.show(schedules, () => table(['schedule', 'when', 'status', 'next', 'ticks', 'until'], rows));
       }),
     );
   program

@@ -94,6 +94,25 @@ describe('docs/recurring-jobs.md', () => {
     });
   });
 
+  it('bounds: reminds three times at most, and not after the end', async () => {
+    const { remind } = await example<{
+      remind: (jobs: JobQueueService, customer: string, offerEndsAt: Date) => Promise<ScheduleRecord>;
+    }>('bounds');
+    const jobs = await service();
+    const endAt = new Date(Date.now() + 1_000 * HOUR);
+    const made = await remind(jobs, 'ada', endAt);
+    expect(made).toMatchObject({ status: 'active', endAt, limit: 3, jitterMs: 600_000 });
+    expect(made.nextAt!.toLocaleTimeString('en-GB', { timeZone: 'Europe/Berlin' })).toMatch(/^08:0|^08:10:00/);
+    const [seeded, { schedules }] = [seeds('reminder'), jobs.queue('reminder')];
+    for (let n = 5; n > 0; n--) {
+      await seeded.makeDue('offer-ada', n * 1_000);
+      await schedules.tick();
+    }
+    expect(await jobs.list('reminder', 'pending')).toHaveLength(3);
+    expect(await schedules.get('offer-ada')).toMatchObject({ status: 'ended', nextAt: null, ticks: 3 });
+    expect(await remind(jobs, 'bob', new Date(Date.now() - 1_000))).toMatchObject({ status: 'ended' });
+  });
+
   it('schedule-options: catches up by one job, enqueues none beside an unfinished one, and hands its options on', async () => {
     const { SyncHandler } = await example<{ SyncHandler: Type }>('schedule-options');
     const jobs = await service(SyncHandler);

@@ -134,7 +134,9 @@ function learnTimesOfEnd(model: QueueModel, listed: ReadonlyMap<string, JobRecor
 
 export function foundSchedule(schedule: ScheduleRecord, model: QueueModel) {
   return {
-    ...fields(schedule, [...SCHEDULE_FIELDS, 'cron', 'timeZone', 'everyMs', 'status', 'lastJobId']),
+    ...fields(schedule, [...SCHEDULE_FIELDS, 'cron', 'timeZone', 'everyMs', 'limit', 'status', 'lastJobId']),
+    ...(schedule.startAt && { startAt: schedule.startAt.getTime() }),
+    ...(schedule.endAt && { endAt: schedule.endAt.getTime() }),
     nextAt: schedule.nextAt && schedule.nextAt.getTime() + model.passed,
     lastTickAt: schedule.lastTickAt && schedule.lastTickAt.getTime() + model.passed,
   };
@@ -146,7 +148,7 @@ export function ruledSchedule(schedule: ModelSchedule) {
     ...fields(schedule, SCHEDULE_FIELDS),
     ...(recurrence.cron !== undefined && { timeZone: 'UTC' }),
     ...recurrence,
-    status: dueAt === undefined ? 'paused' : 'active',
+    status: schedule.isPaused ? 'paused' : schedule.hasEnded ? 'ended' : 'active',
     lastJobId: schedule.lastJobId ?? null,
     nextAt: dueAt ?? null,
     lastTickAt: schedule.lastTickAt ?? null,

@@ -2,6 +2,8 @@
 -- is_declared(id, declaration_ms): whether some process declared it within the last `declaration_ms` ms.
 -- rest(id, key, due): stops a schedule that nobody declares; its hash remembers what was due.
 -- wake_schedule(id, key): ends that rest, with what was due then.
+-- set_due(id, key, due): sets the next due time. The schedule has ended where `due` is +inf, or its limit of ticks is used up;
+-- one that a call made is then forgotten after a day, as one that nobody declares.
 -- Needs: schedule_due, schedule_owners, now.
 local function is_declared(id, declaration_ms)
   local seen = redis.call('ZSCORE', schedule_owners, id)
@@ -19,4 +21,19 @@ local function wake_schedule(id, key)
     redis.call('HDEL', key, 'rested_due_ms')
     redis.call('ZADD', schedule_due, due, id)
   end
+end
+
+local function set_due(id, key, due)
+  local ticks, limit, source = unpack(redis.call('HMGET', key, 'ticks', 'tick_limit', 'source'))
+  local used_up = (tonumber(ticks) or 0) >= (tonumber(limit) or math.huge)
+  if used_up or tonumber(due) == math.huge then
+    redis.call('HSETNX', key, 'ended_at_ms', now)
+    redis.call('ZADD', schedule_due, '+inf', id)
+    if source ~= 'code' then
+      redis.call('ZADD', schedule_owners, now, id)
+    end
+    return
+  end
+  redis.call('HDEL', key, 'ended_at_ms')
+  redis.call('ZADD', schedule_due, due, id)
 end

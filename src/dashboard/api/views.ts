@@ -187,7 +187,7 @@ export interface ScheduleView {
   words: string;
   recurrence: string;
   timeZone: string | null;
-  status: 'active' | 'paused' | 'undeclared';
+  status: 'active' | 'paused' | 'undeclared' | 'ended';
   source: 'code' | 'call';
   nextAt: number | null;
   lastTickAt: number | null;

@@ -25,6 +25,7 @@ export interface RecurringRecord {
  * A bad expression, time zone or option stops the app's boot with an InvalidOptionError, a payload that does not fit the
  * definition of its handler with an InvalidPayloadError.
  *
+ * @param recurrence when it ticks, with `startAt`, `endAt`, `limit` and `jitterMs`
  * @example
  * @JobHandler('report')
  * @RecurringJob({ cron: '0 3 * * *', timeZone: 'Europe/Berlin' }, { payload: { kind: 'daily' }, onMissed: 'once' })

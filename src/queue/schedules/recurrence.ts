@@ -6,6 +6,7 @@ import { oneLine } from '../errors/one-line.js';
 import { show } from '../errors/show.js';
 import { duration } from '../model/queue-options.js';
 import type { Recurrence } from '../model/schedule.js';
+import { boundsFields, checkBounds } from './recurrence-bounds.js';
 
 const SHORTEST_PERIOD_MS = 100;
 
@@ -21,17 +22,18 @@ const recurrenceSchema = z.strictObject(
     cron: z.string({ error: `expected ${CRON_EXAMPLE}` }).optional(),
     timeZone: z.string({ error: "expected a time zone such as 'Europe/Berlin'" }).optional(),
     everyMs: duration(SHORTEST_PERIOD_MS).optional(),
+    ...boundsFields,
   },
-  { error: 'expected { cron, timeZone? } or { everyMs }' },
+  { error: 'expected { cron, timeZone? } or { everyMs }, with startAt, endAt, limit or jitterMs' },
 );
 
 /**
- * Checks a recurrence and fills in the time zone.
+ * Checks a recurrence, fills in the time zone, and turns instants into epoch ms.
  *
  * @throws InvalidOptionError, also for a cron expression that never fires
  */
 export function checkRecurrence(subject: string, value: unknown): Recurrence {
-  const { cron, timeZone, everyMs } = checkOptions(subject, recurrenceSchema, value);
+  const { cron, timeZone, everyMs, ...given } = checkOptions(subject, recurrenceSchema, value);
   if ((cron === undefined) === (everyMs === undefined)) {
     throw new InvalidOptionError(subject, 'either cron or everyMs', cron === undefined ? 'neither' : 'both');
   }
@@ -39,16 +41,30 @@ export function checkRecurrence(subject: string, value: unknown): Recurrence {
     if (timeZone !== undefined) {
       throw new InvalidOptionError(`${subject}.timeZone`, 'none beside everyMs', show(timeZone));
     }
-    return { everyMs };
+    return { everyMs, ...checkBounds(subject, given, () => everyMs) };
   }
   const zone = timeZone ?? 'UTC';
   checkTimeZone(`${subject}.timeZone`, zone);
   checkCron(`${subject}.cron`, cron!, zone);
-  return { cron: cron!, timeZone: zone };
+  const shortestGapMs = () => shortestGap({ cron: cron!, timeZone: zone });
+  return { cron: cron!, timeZone: zone, ...checkBounds(subject, given, shortestGapMs) };
+}
+
+/** How many ticks tell the shortest time between two of them. */
+const GAPS = 50;
+
+function shortestGap(recurrence: Recurrence): number {
+  let shortest = Infinity;
+  for (let i = 0, tick = nextTick(recurrence, SOME_TIME.getTime()); i < GAPS; i++) {
+    const next = nextTick(recurrence, tick);
+    shortest = Math.min(shortest, next - tick);
+    tick = next;
+  }
+  return shortest;
 }
 
 /**
- * The first tick after a time, in epoch ms. The time is given and never taken from this process's clock.
+ * The first tick after a time, in epoch ms, whatever the bounds; see nextDue. The time is given and never taken from this process's clock.
  *
  * Across changes of daylight-saving time it does as Vixie's cron: fixed times (no `*`, `?` or step in second, minute and
  * hour) tick once a day, those that do not exist that day at the first moment after the gap, those that exist twice the

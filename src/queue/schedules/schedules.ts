@@ -4,7 +4,7 @@ import { JobHandle, type JobSource } from '../results/job-handle.js';
 import { LARGEST_PAGE } from '../runtime/bounds.js';
 import { checkText, SCHEDULE_PREFIX } from '../validation/names.js';
 import type { Recurrence, ScheduleRecord, StoredSchedule } from '../model/schedule.js';
-import { nextTick } from './recurrence.js';
+import { nextDue } from './next-due.js';
 import { checkSchedule, encodeSchedule, type ScheduleOptions, type TypedScheduleOptions } from './schedule.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
@@ -99,7 +99,10 @@ export class Schedules {
         this.announceChange();
         return answer.answer;
       }
-      next = { dueMs: nextTick(answer.recurrence, answer.nowMs), version: answer.version };
+      next = {
+        dueMs: nextDue(answer.recurrence, answer.nowMs, { queue: this.queue.name, id }),
+        version: answer.version,
+      };
     }
   }
 
@@ -151,7 +154,8 @@ export class Schedules {
       report.enqueued = outcomes.filter((outcome) => outcome === 'enqueued').length;
       report.skipped = outcomes.filter((outcome) => outcome === 'skipped' || outcome === 'kept').length;
       // Whoever made a tick that was lost here set the same next time.
-      report.nextDueInMs = Math.min(nextDueInMs ?? Infinity, ...ticks.map(({ nextDueMs }) => nextDueMs - nowMs));
+      const nextInMs = Math.min(nextDueInMs ?? Infinity, ...ticks.map(({ nextDueMs }) => nextDueMs - nowMs));
+      report.nextDueInMs = nextInMs === Infinity ? undefined : nextInMs;
     }
     return report;
   }
@@ -168,7 +172,7 @@ export class Schedules {
         this.announceChange();
         return answer;
       }
-      nextDueMs = nextTick(schedule.recurrence, nowMs);
+      nextDueMs = nextDue(schedule.recurrence, nowMs, { queue: this.queue.name, id: schedule.id });
     }
   }
 
@@ -189,7 +193,8 @@ export class Schedules {
 
   private withNext(due: DueSchedule, nowMs: number, report: TickReport): (DueSchedule & { nextDueMs: number })[] {
     try {
-      return [{ ...due, nextDueMs: nextTick(JSON.parse(due.recurrence) as Recurrence, nowMs) }];
+      const recurrence = JSON.parse(due.recurrence) as Recurrence;
+      return [{ ...due, nextDueMs: nextDue(recurrence, nowMs, { queue: this.queue.name, id: due.id }) }];
     } catch (error) {
       report.faults.push({ id: due.id, reason: (error as Error).message });
       return [];

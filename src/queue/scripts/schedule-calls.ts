@@ -22,9 +22,10 @@ export class ScheduleCalls implements ScheduleVerbs {
   upsert(schedule: StoredSchedule, worker: string | undefined, nextDueMs: number | undefined) {
     const { id, version, recurrence, name, payload, options, onMissed, missedAfterMs } = schedule;
     const source = worker === undefined ? 'call' : 'code';
-    const call = [id, source, worker ?? '', nextDueMs ?? '', DECLARED_MS];
+    const call = [id, source, worker ?? '', dueArg(nextDueMs), DECLARED_MS];
     const definition = [version, JSON.stringify(recurrence), name, payload, options, onMissed, missedAfterMs];
-    return this.call('scheduleUpsert', [...call, ...definition], (reply) => {
+    const limit = recurrence.limit ?? '';
+    return this.call('scheduleUpsert', [...call, ...definition, limit], (reply) => {
       const [answer, nowMs] = reply as [UpsertAnswer, number];
       return { answer, nowMs };
     });
@@ -44,7 +45,7 @@ export class ScheduleCalls implements ScheduleVerbs {
   }
 
   tick(ticks: readonly (DueSchedule & { nextDueMs: number })[]): ScriptCall<TickOutcome[]> {
-    const args = ticks.flatMap(({ id, dueAtMs, version, nextDueMs }) => [id, dueAtMs, version, nextDueMs]);
+    const args = ticks.flatMap(({ id, dueAtMs, version, nextDueMs }) => [id, dueAtMs, version, dueArg(nextDueMs)]);
     return this.call('scheduleTick', args, (reply) => reply as TickOutcome[]);
   }
 
@@ -61,7 +62,7 @@ export class ScheduleCalls implements ScheduleVerbs {
 
   /** @param next the next due time, and the version of the definition that it comes from */
   resume(id: string, next?: { dueMs: number; version: string }): ScriptCall<ResumeAnswer> {
-    return this.call('scheduleResume', [id, next?.dueMs ?? '', next?.version ?? ''], (reply) => {
+    return this.call('scheduleResume', [id, dueArg(next?.dueMs), next?.version ?? ''], (reply) => {
       const [answer, nowMs, version, recurrence] = reply as [
         'resumed' | 'missing' | 'next',
         number,
@@ -100,6 +101,11 @@ export class ScheduleCalls implements ScheduleVerbs {
   ): ScriptCall<Answer> {
     return { script, keys: this.keys.standard, args, decode };
   }
+}
+
+/** A due time as the scripts take it: +inf where no tick is left. */
+function dueArg(dueMs: number | undefined): number | string {
+  return dueMs === Infinity ? '+inf' : (dueMs ?? '');
 }
 
 function decodeDue(reply: readonly (string | number)[]): DueLook {

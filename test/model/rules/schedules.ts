@@ -20,6 +20,8 @@ export interface ModelSchedule extends ScheduleSettings {
   id: string;
   /** Undefined while it rests. */
   dueAt: number | undefined;
+  isPaused: boolean;
+  hasEnded: boolean;
   lastTickAt?: number;
   lastJobId?: string;
   ticks: number;
@@ -27,13 +29,24 @@ export interface ModelSchedule extends ScheduleSettings {
 }
 
 /** The next whole multiple of the period since 1970, or the next new year; by the clock of the server alone. */
-function nextDue(model: QueueModel, { everyMs }: Recurrence): number {
-  const serverNow = model.now - model.passed;
+function nextDue(model: QueueModel, { everyMs, startAt = 0, endAt = Infinity }: Recurrence): number {
+  const after = Math.max(model.now - model.passed, Number(startAt) - 1);
   const next =
     everyMs === undefined
-      ? Date.UTC(new Date(serverNow).getUTCFullYear() + 1)
-      : (Math.floor(serverNow / everyMs) + 1) * everyMs;
-  return next + model.passed;
+      ? Date.UTC(new Date(after).getUTCFullYear() + 1)
+      : (Math.floor(after / everyMs) + 1) * everyMs;
+  return next > Number(endAt) ? Infinity : next + model.passed;
+}
+
+function isUsedUp({ ticks, recurrence }: ModelSchedule): boolean {
+  return ticks >= (recurrence.limit ?? Infinity);
+}
+
+/** It has ended where no tick is left. */
+function setNext(model: QueueModel, schedule: ModelSchedule): void {
+  const next = nextDue(model, schedule.recurrence);
+  schedule.hasEnded = next === Infinity || isUsedUp(schedule);
+  schedule.dueAt = schedule.hasEnded ? undefined : next;
 }
 
 /** An equal definition changes nothing; a changed one keeps a tick that is due, and a pause. */
@@ -44,15 +57,17 @@ export function upsert(
 ): 'created' | 'changed' | 'unchanged' {
   const known = model.schedules.get(id);
   if (!known) {
-    model.schedules.set(id, { ...settings, id, dueAt: nextDue(model, settings.recurrence), ticks: 0, skipped: 0 });
+    const schedule = { ...settings, id, dueAt: undefined, isPaused: false, hasEnded: false, ticks: 0, skipped: 0 };
+    model.schedules.set(id, schedule);
+    setNext(model, schedule);
     return 'created';
   }
   if (isDeepStrictEqual({ ...known, ...settings }, known)) {
     return 'unchanged';
   }
   Object.assign(known, settings);
-  if (known.dueAt !== undefined && known.dueAt > model.now) {
-    known.dueAt = nextDue(model, settings.recurrence);
+  if (!known.isPaused && (known.dueAt === undefined || known.dueAt > model.now)) {
+    setNext(model, known);
   }
   return 'changed';
 }
@@ -63,6 +78,7 @@ export function pauseSchedule(model: QueueModel, id: string): 'paused' | 'missin
     return 'missing';
   }
   schedule.dueAt = undefined;
+  schedule.isPaused = true;
   return 'paused';
 }
 
@@ -72,7 +88,10 @@ export function resumeSchedule(model: QueueModel, id: string): 'resumed' | 'miss
   if (!schedule) {
     return 'missing';
   }
-  schedule.dueAt ??= nextDue(model, schedule.recurrence);
+  if (schedule.isPaused) {
+    schedule.isPaused = false;
+    setNext(model, schedule);
+  }
   return 'resumed';
 }
 
@@ -121,10 +140,10 @@ export function tick(model: QueueModel, queue: string): { enqueued: number; skip
   const report = { enqueued: 0, skipped: 0 };
   for (const schedule of due) {
     const dueAt = schedule.dueAt!;
-    schedule.dueAt = nextDue(model, schedule.recurrence);
-    if (dueAt > (schedule.lastTickAt ?? 0)) {
+    if (dueAt > (schedule.lastTickAt ?? 0) && !isUsedUp(schedule)) {
       report[make(model, queue, schedule, dueAt)] += 1;
     }
+    setNext(model, schedule);
   }
   return report;
 }

@@ -40,6 +40,21 @@ function endRest(queue: MemoryQueue, id: string, schedule: Hash): void {
   }
 }
 
+/** Sets the next due time, as set_due of lua/lib/schedule/rest.lua. */
+function setDue(queue: MemoryQueue, id: string, schedule: Hash, dueMs: number): void {
+  const isUsedUp = Number(schedule.ticks ?? 0) >= Number(schedule.tick_limit || Infinity);
+  if (!isUsedUp && dueMs !== Infinity) {
+    delete schedule.ended_at_ms;
+    queue.scheduleDue.set(id, dueMs);
+    return;
+  }
+  schedule.ended_at_ms ??= String(queue.now);
+  queue.scheduleDue.set(id, Infinity);
+  if (schedule.source !== 'code') {
+    queue.scheduleOwners.set(id, queue.now);
+  }
+}
+
 function takeOver(queue: MemoryQueue, id: string, schedule: Hash, worker: string | undefined): void {
   schedule.source = worker === undefined ? 'call' : 'code';
   if (worker === undefined) {
@@ -66,6 +81,9 @@ export function upsert(
   }
   if (known?.version === version) {
     takeOver(queue, id, known, worker);
+    if (known.ended_at_ms !== undefined) {
+      setDue(queue, id, known, Infinity);
+    }
     return { answer: 'unchanged', nowMs: now };
   }
   if (known && worker !== undefined && known.source === 'code' && isHeld(queue, known, worker)) {
@@ -85,13 +103,14 @@ export function upsert(
     options,
     on_missed: onMissed,
     missed_after_ms: String(missedAfterMs),
+    tick_limit: String(recurrence.limit ?? ''),
     updated_at_ms: String(now),
   });
   queue.schedules.set(id, schedule);
   takeOver(queue, id, schedule, worker);
   const dueAt = queue.scheduleDue.score(id) ?? Infinity;
   if (!known || (schedule.paused_at_ms === undefined && dueAt > now)) {
-    queue.scheduleDue.set(id, nextDueMs);
+    setDue(queue, id, schedule, nextDueMs);
   }
   return { answer: known ? 'changed' : 'created', nowMs: now };
 }
@@ -156,11 +175,15 @@ export function tick(queue: MemoryQueue, ticks: readonly (DueSchedule & { nextDu
       const counter = outcome === 'enqueued' ? 'ticks' : 'skipped';
       schedule[counter] = String(Number(schedule[counter] ?? 0) + 1);
     }
+    setDue(queue, id, schedule, nextDueMs);
     return outcome;
   });
 }
 
 function make(queue: MemoryQueue, id: string, dueAtMs: number, schedule: Hash): TickOutcome {
+  if (Number(schedule.ticks ?? 0) >= Number(schedule.tick_limit || Infinity)) {
+    return 'lost';
+  }
   const last = schedule.last_tick_at_ms === undefined ? undefined : Number(schedule.last_tick_at_ms);
   if (last !== undefined && dueAtMs <= last && last <= queue.now) {
     return 'lost';
@@ -220,7 +243,7 @@ export function resume(queue: MemoryQueue, id: string, next?: { dueMs: number; v
     return { answer: 'next', nowMs: queue.now, version: schedule.version!, recurrence };
   }
   delete schedule.paused_at_ms;
-  queue.scheduleDue.set(id, next!.dueMs);
+  setDue(queue, id, schedule, next!.dueMs);
   return { answer: 'resumed' };
 }
 
