@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { InvalidOptionError } from '../model/errors.js';
-import { show } from '../model/names.js';
+import { InvalidOptionError } from '../errors/errors.js';
+import { show } from '../errors/show.js';
 import { duration, wholeNumber } from '../model/queue-options.js';
 import type { RecurrenceBounds } from '../model/schedule.js';
 
