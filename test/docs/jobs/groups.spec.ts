@@ -2,10 +2,10 @@
 import { expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import { JobQueueService } from 'nest-job-queue';
-import { startApp } from '../nest/app.js';
-import { eventually } from '../support/faults/wait.js';
-import { startOwnRedis } from '../support/redis/own-redis.js';
-import { loadExample } from './example.js';
+import { startApp } from '../../nest/app.js';
+import { eventually } from '../../support/faults/wait.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { loadExample } from '../example.js';
 
 it('docs/groups.md: each tenant gets its reports in order', async () => {
   const { ReportHandler, sendReports } = (await loadExample('groups.md', 'groups')) as {

@@ -5,9 +5,9 @@ import { NestFactory } from '@nestjs/core';
 import { JobQueueService, type BatchOptions, type FollowUp } from 'nest-job-queue';
 import { FOLLOW_UP_OPTIONS } from '#queue/batches/batch-options.js';
 import type { JobBatchOptions } from '#nest/service/batch-home.js';
-import { startOwnRedis } from '../support/redis/own-redis.js';
-import { loadExample } from './example.js';
-import { rowsOf } from './table.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { loadExample } from '../example.js';
+import { rowsOf } from '../table.js';
 
 const named = (mark: string) =>
   rowsOf(mark, 'docs/batches.md')

@@ -3,12 +3,12 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
-import { coreQueue } from '../support/queue/core-queue.js';
-import { expectUnchanged, type TestQueue } from '../support/queue/queue-state.js';
-import { connect } from '../support/redis/redis.js';
-import { newQueue, startWorker } from '../support/worker/workers.js';
-import { tableOf } from './table.js';
-import { inside } from '../support/queue/inside.js';
+import { coreQueue } from '../../support/queue/core-queue.js';
+import { expectUnchanged, type TestQueue } from '../../support/queue/queue-state.js';
+import { connect } from '../../support/redis/redis.js';
+import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { tableOf } from '../table.js';
+import { inside } from '../../support/queue/inside.js';
 
 const DAY = 86_400_000;
 const limits = new Map(tableOf('limits').map(([thing, , said]) => [thing, said]));

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it, jest } from '@jest/globals';
 import request from 'supertest';
-import { freePort } from '../../scripts/redis-server.mjs';
-import { startOwnRedis } from '../support/redis/own-redis.js';
-import { startProcess } from '../support/browser/shop.js';
+import { freePort } from '../../../scripts/redis-server.mjs';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { startProcess } from '../../support/browser/shop.js';
 
 jest.setTimeout(120_000);
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
+const root = fileURLToPath(new URL('../../..', import.meta.url));
 mkdirSync(join(root, '.cache'), { recursive: true });
 // Inside of the project, where its packages are found.
 const folder = mkdtempSync(join(root, '.cache', 'quickstart-'));

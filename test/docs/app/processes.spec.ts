@@ -4,16 +4,16 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { beforeAll, expect, it, jest } from '@jest/globals';
 import { Logger, type Type } from '@nestjs/common';
 import { JobQueue } from 'nest-job-queue';
-import { startOwnRedis } from '../support/redis/own-redis.js';
-import { connect } from '../support/redis/redis.js';
-import { startProcess } from '../support/browser/shop.js';
-import { exampleOf, loadExample } from './example.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { connect } from '../../support/redis/redis.js';
+import { startProcess } from '../../support/browser/shop.js';
+import { exampleOf, loadExample } from '../example.js';
 import { writeExample } from './files.js';
 
 // Each starts several processes, on a machine that also runs the other tests.
 jest.setTimeout(120_000);
 
-const LOADER = fileURLToPath(new URL('../support/typescript.mjs', import.meta.url));
+const LOADER = fileURLToPath(new URL('../../support/typescript.mjs', import.meta.url));
 
 let entry: string;
 let url: string;

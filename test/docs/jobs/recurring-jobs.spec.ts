@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Provider, Type } from '@nestjs/common';
 import { JobQueueService, type JobHandle, type JobQueue, type ScheduleRecord } from 'nest-job-queue';
-import { startOwnRedis, type OwnRedis } from '../support/redis/own-redis.js';
-import { queueOn } from '../support/queue/queue-state.js';
-import { connect } from '../support/redis/redis.js';
-import { HOUR, TestSchedules } from '../support/queue/schedules.js';
-import { eventually } from '../support/faults/wait.js';
-import { startApp } from '../nest/app.js';
-import { loadExample } from './example.js';
+import { startOwnRedis, type OwnRedis } from '../../support/redis/own-redis.js';
+import { queueOn } from '../../support/queue/queue-state.js';
+import { connect } from '../../support/redis/redis.js';
+import { HOUR, TestSchedules } from '../../support/queue/schedules.js';
+import { eventually } from '../../support/faults/wait.js';
+import { startApp } from '../../nest/app.js';
+import { loadExample } from '../example.js';
 
 interface Tenants {
   wantsReport(tenant: string, timeZone: string): Promise<void>;
@@ -183,7 +183,7 @@ describe('docs/recurring-jobs.md', () => {
   });
 
   it('has no example that is not run here', () => {
-    const text = readFileSync(new URL('../../docs/recurring-jobs.md', import.meta.url), 'utf8');
+    const text = readFileSync(new URL('../../../docs/recurring-jobs.md', import.meta.url), 'utf8');
     const marks = [...text.matchAll(/<!-- example: ([\w-]+) -->/g)].map(([, mark]) => mark!);
     expect([...tested]).toEqual(marks);
   });

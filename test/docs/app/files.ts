@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from '@jest/globals';
 
-const cache = fileURLToPath(new URL('../../.cache', import.meta.url));
+const cache = fileURLToPath(new URL('../../../.cache', import.meta.url));
 const folders: string[] = [];
 
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));

@@ -3,10 +3,10 @@ import { expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import { ContextIdFactory } from '@nestjs/core';
 import { JobQueueService } from 'nest-job-queue';
-import { startApp } from '../nest/app.js';
-import { startOwnRedis } from '../support/redis/own-redis.js';
+import { startApp } from '../../nest/app.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { runExample } from './child.js';
-import { exampleOf, loadExample } from './example.js';
+import { exampleOf, loadExample } from '../example.js';
 import { writeExample } from './files.js';
 
 it('the e-mail handler with its guard, pipe, interceptor and filter', async () => {

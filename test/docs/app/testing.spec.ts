@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import { testRedisUrl } from '../support/redis/redis.js';
-import { exampleOf } from './example.js';
+import { testRedisUrl } from '../../support/redis/redis.js';
+import { exampleOf } from '../example.js';
 import { writeExample } from './files.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
+const root = fileURLToPath(new URL('../../..', import.meta.url));
 const TESTS = ['service', 'handler', 'flow', 'redis'];
 const PASSED = 8;
 
@@ -83,7 +83,7 @@ describe('the recipe of docs/testing.md', () => {
   it('passes under Jest', async () => {
     const tests = Object.fromEntries(TESTS.map((mark) => [`${mark}.test.ts`, forJest(example(mark))]));
     const folder = writeExample({ 'app.ts': example('app'), ...tests });
-    const config: string = '../../jest.config.mjs';
+    const config: string = '../../../jest.config.mjs';
     const { default: base } = (await import(config)) as { default: Record<string, unknown> };
     const { globalSetup: _setup, globalTeardown: _teardown, ...options } = base;
     const own = {

@@ -5,8 +5,8 @@ import type { DynamicModule, INestApplication, Type } from '@nestjs/common';
 import { JobQueueService } from 'nest-job-queue';
 import type { Subscription } from 'rxjs';
 import { MaintenanceScheduler } from '#nest/lifecycle/maintenance.scheduler.js';
-import { startApp } from '../nest/app.js';
-import { eventually } from '../support/faults/wait.js';
+import { startApp } from '../../nest/app.js';
+import { eventually } from '../../support/faults/wait.js';
 import { example, failing, redisUrl, service, stateOf } from './jobs-setup.js';
 
 /** The app's sweep, whenever it has tidied last. */
@@ -16,7 +16,7 @@ async function sweep(app: INestApplication, queue: string): Promise<void> {
   await app.get(MaintenanceScheduler).runOnce();
 }
 
-const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+const read = (file: string) => readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8');
 
 describe('docs/jobs.md', () => {
   it('typed', async () => {
@@ -157,7 +157,9 @@ describe('docs/jobs.md', () => {
 
   it('has no example that no spec runs', () => {
     const marks = [...read('docs/jobs.md').matchAll(/<!-- example: ([\w-]+) -->/g)].map(([, mark]) => mark!);
-    const specs = ['jobs', 'jobs-many', 'jobs-change'].map((name) => read(`test/docs/${name}.spec.ts`)).join('');
+    const specs = ['jobs', 'jobs-many', 'jobs-change']
+      .map((name) => read(`test/docs/jobs/${name}.spec.ts`))
+      .join('');
     expect(marks.filter((mark) => !specs.includes(`it('${mark}', `))).toEqual([]);
   });
 });

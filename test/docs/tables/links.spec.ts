@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from '@jest/globals';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
+const root = fileURLToPath(new URL('../../..', import.meta.url));
 const pages = [
   ...readdirSync(root).filter((file) => file.endsWith('.md')),
   ...readdirSync(join(root, 'docs'), { recursive: true })

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-const LOADER = fileURLToPath(new URL('../support/typescript.mjs', import.meta.url));
+const LOADER = fileURLToPath(new URL('../../support/typescript.mjs', import.meta.url));
 
 /** Runs a TypeScript file of a folder, and returns the JSON of the last line that it prints. */
 export async function runExample(folder: string, file: string, env: Record<string, string>): Promise<unknown> {

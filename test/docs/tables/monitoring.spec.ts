@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { INSTRUMENT_LIST, type Instrument, prometheusName } from '#metrics/instruments.js';
-import { checkRules } from '../support/docs/promtool.js';
-import { rowsOf } from './table.js';
+import { checkRules } from '../../support/docs/promtool.js';
+import { rowsOf } from '../table.js';
 
 interface Dashboard {
   panels: { title: string; targets: { expr: string }[]; gridPos: { x: number; y: number; w: number; h: number } }[];

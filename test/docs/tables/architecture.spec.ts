@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
 
-const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+const read = (file: string) => readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8');
 const text = read('docs/internals/architecture.md');
 const marked = (line: string) => [...line.matchAll(/`([^`]+)`/g)].map(([, name]) => name!);
 
@@ -30,7 +30,7 @@ it('every key of a queue', () => {
 });
 
 it('every script', () => {
-  const scripts = readdirSync(new URL('../../lua', import.meta.url), { recursive: true })
+  const scripts = readdirSync(new URL('../../../lua', import.meta.url), { recursive: true })
     .map(String)
     .filter((file) => file.endsWith('.lua') && !file.startsWith('lib/'))
     .map((file) => file.slice(0, -'.lua'.length));

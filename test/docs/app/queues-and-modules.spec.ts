@@ -4,10 +4,10 @@ import { Module, type Type } from '@nestjs/common';
 import { ConfigModule } from '@nestjs/config';
 import { expect, it } from '@jest/globals';
 import { JobQueue, JobQueueModule, JobQueueService, type JobCodec, type QueueOptions } from 'nest-job-queue';
-import { startApp } from '../nest/app.js';
-import { startOwnRedis } from '../support/redis/own-redis.js';
-import { connect, testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
-import { loadExample } from './example.js';
+import { startApp } from '../../nest/app.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
+import { loadExample } from '../example.js';
 
 it('a queue is injected, and a test replaces it', async () => {
   const { Uploads } = (await loadExample('queues-and-modules.md', 'uploads')) as {

@@ -5,9 +5,9 @@ import { defineJob } from '#queue/enqueue/define-job.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { defineHandler } from '#worker/handlers/define-handler.js';
-import { coreQueue } from '../support/queue/core-queue.js';
-import { connect } from '../support/redis/redis.js';
-import { tableOf } from './table.js';
+import { coreQueue } from '../../support/queue/core-queue.js';
+import { connect } from '../../support/redis/redis.js';
+import { tableOf } from '../table.js';
 
 const VALUES: Record<string, unknown> = {
   maxAttempts: 2,

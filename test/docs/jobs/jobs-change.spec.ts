@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import type { JobQueueService } from 'nest-job-queue';
-import { eventually } from '../support/faults/wait.js';
+import { eventually } from '../../support/faults/wait.js';
 import { example, handlerOf, service, stateOf } from './jobs-setup.js';
 
 describe('docs/jobs.md', () => {

@@ -2,11 +2,11 @@
 import type { Type } from '@nestjs/common';
 import { expect, it } from '@jest/globals';
 import { JobHandler, JobQueueService, type Job } from 'nest-job-queue';
-import { startApp } from '../nest/app.js';
-import { startOwnRedis } from '../support/redis/own-redis.js';
-import { uniqueQueueName } from '../support/redis/redis.js';
+import { startApp } from '../../nest/app.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { uniqueQueueName } from '../../support/redis/redis.js';
 import { runExample } from './child.js';
-import { exampleOf, loadExample } from './example.js';
+import { exampleOf, loadExample } from '../example.js';
 import { writeExample } from './files.js';
 
 it('currentJob in a service of the handler', async () => {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import type { JobHandle, JobQueueService } from 'nest-job-queue';
-import { eventually } from '../support/faults/wait.js';
+import { eventually } from '../../support/faults/wait.js';
 import { example, failing, handlerOf, service, stateOf } from './jobs-setup.js';
 
 const HOUR = 3_600_000;

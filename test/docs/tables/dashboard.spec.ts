@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
 import { DASHBOARD_ACTIONS, resolveDashboardOptions, resolveMount } from '#dashboard/dashboard-options.js';
-import { rowsOf } from './table.js';
+import { rowsOf } from '../table.js';
 
 const WITHOUT_DEFAULT = ['can', 'user', 'label'];
 
@@ -23,7 +23,7 @@ it('every option with its default', () => {
 });
 
 it('every action', () => {
-  const text = readFileSync(new URL('../../docs/dashboard.md', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('../../../docs/dashboard.md', import.meta.url), 'utf8');
   const [, actions] = /The actions are ([^.]+)\./.exec(text)!;
   expect([...actions!.matchAll(/`([^`]+)`/g)].map(([, name]) => name)).toEqual([...DASHBOARD_ACTIONS]);
 });

@@ -2,7 +2,7 @@
 import { expect, it } from '@jest/globals';
 import { backoffDelay, type StoredBackoff } from '#queue/model/backoff.js';
 import { resolveQueueOptions } from '#queue/model/queue-options.js';
-import { rowsOf } from './table.js';
+import { rowsOf } from '../table.js';
 
 const told = new Map(
   rowsOf('backoff', 'docs/jobs.md')

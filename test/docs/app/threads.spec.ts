@@ -4,9 +4,9 @@ import { expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import { JobQueueService } from 'nest-job-queue';
 import ts from 'typescript';
-import { startApp } from '../nest/app.js';
-import { startOwnRedis } from '../support/redis/own-redis.js';
-import { exampleOf } from './example.js';
+import { startApp } from '../../nest/app.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { exampleOf } from '../example.js';
 import { writeExample } from './files.js';
 
 it('the handler counts primes in a thread, with progress and log', async () => {

@@ -2,11 +2,11 @@
 import { beforeAll } from '@jest/globals';
 import type { Provider, Type } from '@nestjs/common';
 import { JobHandler, JobQueueService, type Job } from 'nest-job-queue';
-import { startApp } from '../nest/app.js';
-import { startOwnRedis, type OwnRedis } from '../support/redis/own-redis.js';
-import { queueOn, type TestQueue } from '../support/queue/queue-state.js';
-import { connect } from '../support/redis/redis.js';
-import { loadExample } from './example.js';
+import { startApp } from '../../nest/app.js';
+import { startOwnRedis, type OwnRedis } from '../../support/redis/own-redis.js';
+import { queueOn, type TestQueue } from '../../support/queue/queue-state.js';
+import { connect } from '../../support/redis/redis.js';
+import { loadExample } from '../example.js';
 
 let redis: OwnRedis;
 

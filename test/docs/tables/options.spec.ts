@@ -7,7 +7,7 @@ import type { RunWorkersOptions } from 'nest-job-queue/workers';
 import { resolveModuleOptions } from '#nest/options/job-queue.options.js';
 import { resolveRunWorkersOptions } from '#processes/options.js';
 import { queueOptionFields, resolveQueueOptions } from '#queue/model/queue-options.js';
-import { rowsOf } from './table.js';
+import { rowsOf } from '../table.js';
 
 /** Whose default is told in words, since it depends on other things. */
 const IN_WORDS = ['redis', 'cancelledTtlMs', 'foreignVisibilityMs', 'processes', 'entry'];
@@ -87,7 +87,7 @@ it('of @JobHandler', () => {
     groups: true,
     maxPending: true,
   };
-  const text = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
   const [, told] = /Options of `@JobHandler`: ([^.]*)\./.exec(text)!;
   expect([...told!.matchAll(/`(\w+)`/g)].map(([, option]) => option!).toSorted()).toEqual(
     Object.keys(options).toSorted(),

@@ -2,9 +2,9 @@
 import { expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import { JobQueueService } from 'nest-job-queue';
-import { startApp } from '../nest/app.js';
-import { startOwnRedis } from '../support/redis/own-redis.js';
-import { loadExample } from './example.js';
+import { startApp } from '../../nest/app.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { loadExample } from '../example.js';
 
 it('docs/bulk-handlers.md: indexes documents in calls, and fails the empty one', async () => {
   const { IndexHandler } = (await loadExample('bulk-handlers.md', 'bulk')) as unknown as {
