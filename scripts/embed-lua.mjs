@@ -2,7 +2,7 @@
 // the ES build, the CommonJS build, under jest and inside a bundle, where no file can be read at run time.
 //
 // A line `--@include lib/room/name` is replaced by lua/lib/room/name.lua, once in a script; a library may include others.
-// A script's name is its path in camel case: lua/job/claim.lua is `jobClaim`.
+// A script's name is its path in camel case: lua/attempt/claim.lua is `attemptClaim`.
 // Comments and blank lines are dropped.
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';

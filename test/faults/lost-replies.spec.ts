@@ -46,6 +46,6 @@ describe('a reply that is lost', () => {
 });
 
 function shaOf(verb: 'claim' | 'complete' | 'fail' | 'release'): string {
-  const script = luaScripts[`job${verb[0]!.toUpperCase()}${verb.slice(1)}` as 'jobClaim'];
+  const script = luaScripts[`attempt${verb[0]!.toUpperCase()}${verb.slice(1)}` as 'attemptClaim'];
   return createHash('sha1').update(script).digest('hex');
 }

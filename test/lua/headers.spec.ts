@@ -132,8 +132,8 @@ describe('lua/lib', () => {
 
   it.each([
     ['job/enqueue', 'forEnqueue'],
-    ['job/complete', 'forFollowedComplete'],
-    ['job/extend', 'forExtend'],
+    ['attempt/complete', 'forFollowedComplete'],
+    ['attempt/extend', 'forExtend'],
   ] as const)('the keys of %s are sent in the order of its header', (name, list) => {
     const keys = new QueueKeys('jobs');
     expect(keys[list].map((key) => key.slice('queue:jobs:'.length))).toEqual(headerKeys(name));
@@ -161,7 +161,7 @@ describe('lua/lib', () => {
   it('the keys of claim are sent in the order of its header', () => {
     const keys = new QueueKeys('jobs').forNamedClaim('w');
     expect(keys.map((key) => key.slice('queue:jobs:'.length).replace(/^batch:w$/, 'batch'))).toEqual(
-      headerKeys('job/claim'),
+      headerKeys('attempt/claim'),
     );
   });
 });

@@ -50,7 +50,7 @@ export const plants: Record<string, Plant> = {
       queue.drop(id);
     }
   }),
-  'a job is in two places': spoils('I1', ['jobFail'], ({ queue, id, job }) => {
+  'a job is in two places': spoils('I1', ['attemptFail'], ({ queue, id, job }) => {
     if (job.status === 'scheduled') {
       queue.pending.push(id);
     }
@@ -63,7 +63,7 @@ export const plants: Record<string, Plant> = {
   'a repeated claim takes more': {
     breaks: 'I3',
     before: (script, queues, isRepeat) => {
-      if (script === 'jobClaim' && isRepeat) {
+      if (script === 'attemptClaim' && isRepeat) {
         queues.forEach(({ batches }) => batches.clear());
       }
     },
@@ -78,17 +78,21 @@ export const plants: Record<string, Plant> = {
       return ends;
     },
   },
-  'an error costs no attempt': spoils('I6', ['jobFail'], ({ job }) => {
+  'an error costs no attempt': spoils('I6', ['attemptFail'], ({ job }) => {
     if (job.status === 'scheduled' || job.status === 'pending') {
       job.attempts = String(Number(job.attempts) - 1);
     }
   }),
-  'a job without its hash blocks': spoils('I7', ['jobClaim', 'jobFail', 'sweepReclaim'], ({ queue, id, job }) => {
-    if (job.payload === undefined && queue.dead.delete(id)) {
-      job.status = 'pending';
-      queue.pending.unshift(id);
-    }
-  }),
+  'a job without its hash blocks': spoils(
+    'I7',
+    ['attemptClaim', 'attemptFail', 'sweepReclaim'],
+    ({ queue, id, job }) => {
+      if (job.payload === undefined && queue.dead.delete(id)) {
+        job.status = 'pending';
+        queue.pending.unshift(id);
+      }
+    },
+  ),
   'the newest job comes first': spoils('I8', ['jobEnqueue'], ({ queue, id, job }) => {
     if (job.status === 'pending' && queue.pending.at(-1) === id && queue.pending.length > 1) {
       queue.pending.pop();

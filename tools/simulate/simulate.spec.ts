@@ -15,7 +15,7 @@ describe('a simulated fleet', () => {
     const { violations, jobs, calls } = await new World(seed).run(STEPS);
     expect(violations).toEqual([]);
     expect(jobs).toBeGreaterThan(20);
-    expect(calls.jobClaim).toBeGreaterThan(20);
+    expect(calls.attemptClaim).toBeGreaterThan(20);
   });
 
   it('runs the same by the same seed, and otherwise by another', async () => {

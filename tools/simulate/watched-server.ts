@@ -11,9 +11,16 @@ interface Seen {
 }
 
 /** Calls by which a process ends a claim of its own. */
-const ENDS_OWN = new Set(['jobComplete', 'jobFail', 'jobRelease']);
+const ENDS_OWN = new Set(['attemptComplete', 'attemptFail', 'attemptRelease']);
 /** Calls that must change nothing the second time. An extend counts anew from its own time. */
-const REPEATABLE = new Set(['jobClaim', 'jobComplete', 'jobFail', 'jobRelease', 'jobEnqueue', 'jobStart']);
+const REPEATABLE = new Set([
+  'attemptClaim',
+  'attemptComplete',
+  'attemptFail',
+  'attemptRelease',
+  'jobEnqueue',
+  'attemptStart',
+]);
 
 export class WatchedServer implements Server {
   readonly violations = new Set<string>();
@@ -91,9 +98,9 @@ export class WatchedServer implements Server {
       if (now.token === was.token) {
         continue;
       }
-      if (was.token === '' || script === 'jobClaim') {
+      if (was.token === '' || script === 'attemptClaim') {
         this.tokens.set(`${id} ${now.token}`, process);
-        if (script !== 'jobClaim') {
+        if (script !== 'attemptClaim') {
           this.violations.add(`I2: ${script} gave ${id} a token`);
         }
       } else if (ENDS_OWN.has(script)) {

@@ -72,7 +72,7 @@ type ClaimRest = [
 ];
 const FIRST_ATTEMPT: ClaimRest = [1, null, '', null];
 
-/** Decodes the reply of `lua/job/claim.lua`. */
+/** Decodes the reply of `lua/attempt/claim.lua`. */
 export function decodeClaim(
   reply: unknown,
   queue: string,

@@ -64,13 +64,13 @@ export class JobCalls {
     ];
     return only
       ? {
-          script: 'jobClaim',
+          script: 'attemptClaim',
           keys: this.keys.forNamedClaim(claimer),
           args,
           decode: (reply) => decodeNamedClaim(reply, queue, token, maxAttemptsOf),
         }
       : {
-          script: 'jobClaim',
+          script: 'attemptClaim',
           keys: this.keys.forClaim(claimer),
           args,
           decode: (reply) => decodeClaim(reply, queue, token, maxAttemptsOf),
@@ -80,7 +80,7 @@ export class JobCalls {
   /** Lengthens the claims that one request makes, whose answer is still on its way. Answers how many were made. */
   extendBatch({ worker, stream, token }: Pick<ClaimRequest, 'worker' | 'stream' | 'token'>): ScriptCall<number> {
     return {
-      script: 'jobExtendBatch',
+      script: 'attemptExtendBatch',
       keys: this.keys.forExtendBatch(`${worker}:${stream}`),
       args: [this.options.visibilityMs, token],
       decode: Number,
@@ -90,7 +90,7 @@ export class JobCalls {
   /** Says that a job starts which waited in its worker. Answers that, or why it must not. */
   start({ id, token }: Pick<ClaimRef, 'id' | 'token'>): ScriptCall<'started' | 'lost' | StoredError> {
     return {
-      script: 'jobStart',
+      script: 'attemptStart',
       keys: this.keys.forStart,
       args: [id, token],
       decode: (reply) => refusalOf(String(reply)) ?? (Number(reply) === 1 ? 'started' : 'lost'),
@@ -105,7 +105,7 @@ export class JobCalls {
   complete(completions: readonly Completion[], isLimited = false): ScriptCall<number[]> {
     const { completedHistory, events, resultTtlMs } = this.options;
     return {
-      script: 'jobComplete',
+      script: 'attemptComplete',
       keys: this.completionKeys(completions, isLimited),
       args: [completedHistory, EVICTED_TTL_MS, events, resultTtlMs, ...completionArguments(completions)],
       decode: (reply) => ((reply as number[] | null) ?? []).map((index) => index - 1),
@@ -125,7 +125,7 @@ export class JobCalls {
     visibilityMs = this.options.visibilityMs,
   ): ScriptCall<ExtendAnswer> {
     return {
-      script: 'jobExtend',
+      script: 'attemptExtend',
       keys: this.keys.forExtend,
       args: [visibilityMs, ...claims.flatMap(({ id, token }) => [id, token])],
       decode: (reply) => {

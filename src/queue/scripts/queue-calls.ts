@@ -64,7 +64,7 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
       backoffMs,
       begun ? '1' : '',
     ]);
-    return call('jobFail', this.keys.standard, [...this.retention, ...args], (reply) => reply as FailOutcome[]);
+    return call('attemptFail', this.keys.standard, [...this.retention, ...args], (reply) => reply as FailOutcome[]);
   }
 
   release(releases: readonly Release[]): ScriptCall<ReleaseOutcome[]> {
@@ -77,7 +77,7 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
       reason === 'unhandled' ? name : '',
     ]);
     return call(
-      'jobRelease',
+      'attemptRelease',
       this.keys.standard,
       [...this.retention, ...args],
       (reply) => reply as ReleaseOutcome[],
@@ -136,7 +136,7 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
 
   /** Answers whether the name was written. */
   name({ id, token, name }: Pick<ClaimedJob, 'id' | 'token' | 'name'>): ScriptCall<boolean> {
-    return call('jobSetName', this.keys.standard, [id, token, name], (reply) => Number(reply) === 1);
+    return call('attemptSetName', this.keys.standard, [id, token, name], (reply) => Number(reply) === 1);
   }
 
   /** Answers whether somebody may have heard it. */

@@ -41,7 +41,7 @@ export class SingleJobCalls extends FleetCalls {
   /** Answers whether the claim was current. */
   progress({ id, token }: Pick<ClaimRef, 'id' | 'token'>, progress: string): ScriptCall<boolean> {
     return call(
-      'jobProgress',
+      'attemptProgress',
       this.keys.standard,
       [id, token, progress, this.options.events],
       (reply) => Number(reply) === 1,
@@ -50,11 +50,11 @@ export class SingleJobCalls extends FleetCalls {
 
   /** Answers whether the claim was current. */
   checkpoint({ id, token }: Pick<ClaimRef, 'id' | 'token'>, checkpoint: string): ScriptCall<boolean> {
-    return call('jobCheckpoint', this.keys.standard, [id, token, checkpoint], (reply) => Number(reply) === 1);
+    return call('attemptCheckpoint', this.keys.standard, [id, token, checkpoint], (reply) => Number(reply) === 1);
   }
 
   /** Answers whether the claim was current. */
   log({ id, token }: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]): ScriptCall<boolean> {
-    return call('jobLog', this.keys.standard, [id, token, keep, ...lines], (reply) => Number(reply) === 1);
+    return call('attemptLog', this.keys.standard, [id, token, keep, ...lines], (reply) => Number(reply) === 1);
   }
 }

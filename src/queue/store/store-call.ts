@@ -3,7 +3,7 @@
  * repeat changes nothing, and gets the first answer.
  */
 export interface StoreCall<Answer> {
-  /** The verb, such as `jobClaim`. */
+  /** The verb, such as `attemptClaim`. */
   readonly script: string;
   /** Returns the answer that a reply of the store means. */
   decode(reply: unknown): Answer;

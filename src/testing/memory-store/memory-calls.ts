@@ -62,24 +62,25 @@ export class MemoryCalls implements StoreCalls {
   }
 
   enqueue = (jobs: readonly EncodedJob[]) => callOf('jobEnqueue', () => enqueue(this.queue, jobs));
-  claim = (request: ClaimRequest) => callOf('jobClaim', () => claim(this.queue, request));
-  start = ({ id, token }: Pick<ClaimRef, 'id' | 'token'>) => callOf('jobStart', () => start(this.queue, id, token));
+  claim = (request: ClaimRequest) => callOf('attemptClaim', () => claim(this.queue, request));
+  start = ({ id, token }: Pick<ClaimRef, 'id' | 'token'>) =>
+    callOf('attemptStart', () => start(this.queue, id, token));
   extend = (claims: readonly Pick<ClaimRef, 'id' | 'token'>[], visibilityMs = this.options.visibilityMs) =>
-    callOf('jobExtend', () => extend(this.queue, claims, visibilityMs));
+    callOf('attemptExtend', () => extend(this.queue, claims, visibilityMs));
   complete = (completions: readonly Completion[]) =>
-    this.freeing('jobComplete', () => complete(this.queue, completions));
-  fail = (failures: readonly Failure[]) => this.freeing('jobFail', () => fail(this.queue, failures));
-  release = (releases: readonly Release[]) => this.freeing('jobRelease', () => release(this.queue, releases));
+    this.freeing('attemptComplete', () => complete(this.queue, completions));
+  fail = (failures: readonly Failure[]) => this.freeing('attemptFail', () => fail(this.queue, failures));
+  release = (releases: readonly Release[]) => this.freeing('attemptRelease', () => release(this.queue, releases));
 
   extendBatch = ({ worker, stream, token }: Pick<ClaimRequest, 'worker' | 'stream' | 'token'>) =>
-    callOf('jobExtendBatch', () => {
+    callOf('attemptExtendBatch', () => {
       const batch = this.queue.batches.get(`${worker}:${stream}`);
       const claims = batch?.token === token ? batch.claims.map(({ id }) => ({ id, token })) : [];
       return claims.length - extend(this.queue, claims, this.options.visibilityMs).lost.length;
     });
 
   name = ({ id, token, name }: Pick<ClaimedJob, 'id' | 'token' | 'name'>) =>
-    callOf('jobSetName', () => {
+    callOf('attemptSetName', () => {
       const job = this.queue.job(id);
       const writes = job?.claim_token === token && job.name === undefined;
       if (writes) {
@@ -89,7 +90,7 @@ export class MemoryCalls implements StoreCalls {
     });
 
   progress = ({ id, token }: Pick<ClaimRef, 'id' | 'token'>, progress: string) =>
-    callOf('jobProgress', () => {
+    callOf('attemptProgress', () => {
       const job = this.queue.job(id);
       const isCurrent = job?.claim_token === token;
       if (isCurrent) {
@@ -100,7 +101,7 @@ export class MemoryCalls implements StoreCalls {
     });
 
   checkpoint = ({ id, token }: Pick<ClaimRef, 'id' | 'token'>, checkpoint: string) =>
-    callOf('jobCheckpoint', () => {
+    callOf('attemptCheckpoint', () => {
       const job = this.queue.job(id);
       const isCurrent = job?.claim_token === token;
       if (isCurrent) {
@@ -111,7 +112,7 @@ export class MemoryCalls implements StoreCalls {
     });
 
   log = ({ id, token }: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]) =>
-    callOf('jobLog', () => {
+    callOf('attemptLog', () => {
       const job = this.queue.job(id);
       const isCurrent = job?.claim_token === token;
       if (isCurrent) {

@@ -26,7 +26,7 @@ it('two versions of the scripts work on one queue, and SCRIPT FLUSH costs neithe
     await observer.script('FLUSH');
   }
   await traffic.more(20);
-  const digest = createHash('sha1').update(luaScripts.jobClaim).digest('hex');
+  const digest = createHash('sha1').update(luaScripts.attemptClaim).digest('hex');
   expect(earlierDigest('jobClaim')).not.toBe(digest);
   expect(await observer.script('EXISTS', digest, earlierDigest('jobClaim'))).toEqual([1, 1]); // both were at work
   await other.event('completed');

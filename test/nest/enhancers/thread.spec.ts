@@ -4,7 +4,7 @@ import { UseGuards, UseInterceptors } from '@nestjs/common';
 import { expect, it } from '@jest/globals';
 import { map } from 'rxjs';
 import { getJob, JobHandler, JobQueueService } from 'nest-job-queue';
-import { writeExample } from '../../docs/files.js';
+import { writeExample } from '../../docs/app/files.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { startApp } from '../app.js';
 

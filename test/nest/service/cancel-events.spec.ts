@@ -126,7 +126,7 @@ it('a job that a call cancels while it runs is told of once, where it runs, by i
   const { runner } = inside(app.get(JobQueueService).queue(name));
   const run = runner.run.bind(runner);
   runner.run = (call) => {
-    beats += Number(call.script === 'jobExtend');
+    beats += Number(call.script === 'attemptExtend');
     return run(call);
   };
   const job = await caller.jobs.enqueue(name, 1);

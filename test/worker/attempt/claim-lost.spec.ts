@@ -329,7 +329,7 @@ function countBeats(queue: JobQueue): { begun: number } {
   const beats = { begun: 0 };
   const run = inside(queue).runner.run.bind(inside(queue).runner);
   inside(queue).runner.run = (call) => {
-    beats.begun += Number(call.script === 'jobExtend');
+    beats.begun += Number(call.script === 'attemptExtend');
     return run(call);
   };
   return beats;

@@ -43,7 +43,7 @@ async function waiting(queue: JobQueue, slots: { concurrency: number; prefetch?:
     ran.push(call.script);
     return run(call);
   };
-  return { worker, first, starts: () => ran.filter((script) => script === 'jobStart').length };
+  return { worker, first, starts: () => ran.filter((script) => script === 'attemptStart').length };
 }
 
 describe('a job that expires while it waits in its worker', () => {
@@ -101,7 +101,7 @@ describe('a job that expires while it waits in its worker', () => {
     let stopped: Promise<unknown> | undefined;
     inside(queue).runner.run = async (call) => {
       const answer = await run(call);
-      if (call.script === 'jobStart') {
+      if (call.script === 'attemptStart') {
         stopped = worker.worker.stop({ timeoutMs: 200 });
         await worker.event('released', 1, { id });
       }

@@ -27,7 +27,7 @@ async function workerOfOne({
   const log: string[] = [];
   const answers: ((answer: unknown) => void)[] = [];
   const carry = ([call]: ScriptCall<unknown>[]) => {
-    const id = call!.script === 'jobComplete' ? ` of ${call!.args[7]}` : '';
+    const id = call!.script === 'attemptComplete' ? ` of ${call!.args[7]}` : '';
     log.push(call!.script.replace(/^job/, '').toLowerCase() + id);
     return new Promise<Settled<unknown>[]>((resolve) => answers.push((answer) => resolve([{ ok: true, answer }])));
   };

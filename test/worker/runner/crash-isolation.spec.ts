@@ -54,8 +54,12 @@ async function workerWithSuspect(
 
 describe('a job on its last chance', () => {
   it.each([
-    ['is asked for, where its claim surely stands', VISIBILITY_MS / 3, ['jobStart', 'run']],
-    ['has its claim extended first, where that may have run out', VISIBILITY_MS, ['jobExtend', 'jobStart', 'run']],
+    ['is asked for, where its claim surely stands', VISIBILITY_MS / 3, ['attemptStart', 'run']],
+    [
+      'has its claim extended first, where that may have run out',
+      VISIBILITY_MS,
+      ['attemptExtend', 'attemptStart', 'run'],
+    ],
   ])('%s', async (_, agoMs, asked) => {
     const { runner, isolation, log } = await workerWithSuspect(agoMs);
     isolation.check();
@@ -72,7 +76,7 @@ describe('a job on its last chance', () => {
     runner.giveUpClaim(1);
     isolation.check();
     await eventually(() => runner.attempts.size === 0);
-    expect(log).toEqual(['jobExtend', 'jobStart', 'run']);
+    expect(log).toEqual(['attemptExtend', 'attemptStart', 'run']);
   });
 
   it('waits for its turn also where its queue was paused and resumed while claims were under way', async () => {
@@ -84,7 +88,7 @@ describe('a job on its last chance', () => {
     runner.giveUpClaim(1);
     isolation.check();
     await eventually(() => runner.attempts.size === 0);
-    expect(log).toEqual(['jobStart', 'run']);
+    expect(log).toEqual(['attemptStart', 'run']);
   });
 
   it('goes back at a pause once no claim is under way, as what that brings would stand before it', async () => {
@@ -100,10 +104,10 @@ describe('a job on its last chance', () => {
   });
 
   it('goes back where Redis does not say whether its claim stands', async () => {
-    const { runner, isolation, log } = await workerWithSuspect(VISIBILITY_MS, { fails: ['jobExtend'] });
+    const { runner, isolation, log } = await workerWithSuspect(VISIBILITY_MS, { fails: ['attemptExtend'] });
     isolation.check();
     await eventually(() => runner.attempts.size === 0);
-    expect(log).toEqual(['jobExtend']);
+    expect(log).toEqual(['attemptExtend']);
     expect(runner.settlements.releases).toMatchObject([{ settlement: { reason: 'interruption', delayMs: 0 } }]);
     expect(isolation.isActive).toBe(false);
   });

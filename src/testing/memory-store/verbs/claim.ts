@@ -1,11 +1,11 @@
-// Claim: which jobs, and what it writes; see lua/job/claim.lua. The reply is decoded as that of the script is.
+// Claim: which jobs, and what it writes; see lua/attempt/claim.lua. The reply is decoded as that of the script is.
 import { refusalOf } from '../../../queue/store/claim-refusal.js';
 import type { StoredError } from '../../../queue/errors/stored-error.js';
 import type { ClaimAnswer, ClaimRequest } from '../../../queue/store/store-calls.js';
 import { decodeClaim, decodeNamedClaim } from '../../../queue/replies/decode-job.js';
 import { type Batch, type Hash, type MemoryQueue } from '../state/memory-queue.js';
 
-/** What one job has in the reply of lua/job/claim.lua. */
+/** What one job has in the reply of lua/attempt/claim.lua. */
 type ReplyEntry = [string, string, string | null, number, unknown[]];
 
 interface Taken {
@@ -186,7 +186,7 @@ function refuse(job: Hash, reason: string, attempts: number, maxAttempts: string
   return `${reason} ${JSON.stringify(told)}`;
 }
 
-/** A job starts that waited in its worker; see lua/job/start.lua. */
+/** A job starts that waited in its worker; see lua/attempt/start.lua. */
 export function start(queue: MemoryQueue, id: string, token: string): 'started' | 'lost' | StoredError {
   const job = queue.job(id);
   if (job?.claim_token !== token) {

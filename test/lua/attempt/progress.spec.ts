@@ -1,0 +1,37 @@
+import { describe, expect, it } from '@jest/globals';
+import { connect } from '../../support/redis/redis.js';
+import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+
+describe('progress.lua', () => {
+  it('stores the progress of a current claim; repeated it is the same', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    const call = q.scripts.progress(job, '{"percent":40}');
+    expect(await q.run(call)).toBe(true);
+    expect(await q.field('a', 'progress')).toBe('{"percent":40}');
+    expect(await expectUnchanged(q, () => q.run(call))).toBe(true);
+  });
+
+  it('I2: is refused to a lost claim and to a missing job', async () => {
+    const q = testQueue();
+    const job = await q.addAndClaim('a');
+    await q.run(q.scripts.complete([{ ...job, result: '' }]));
+    const answers = await expectUnchanged(q, async () => [
+      await q.run(q.scripts.progress(job, '1')),
+      await q.run(q.scripts.progress({ id: 'missing', token: 't' }, '1')),
+    ]);
+    expect(answers).toEqual([false, false]);
+  });
+
+  it('is told to whoever listens', async () => {
+    const q = testQueue();
+    const subscriber = connect();
+    await subscriber.subscribe(q.keys.events);
+    const heard = new Promise<string>((resolve) => {
+      subscriber.once('message', (_channel: string, message: string) => resolve(message));
+    });
+    const job = await q.addAndClaim('a');
+    await q.run(q.scripts.progress(job, '1'));
+    expect(JSON.parse(await heard)).toEqual({ id: 'a', status: 'progress', name: q.name });
+  });
+});
