@@ -27,7 +27,7 @@ function addJobCommands(program: Command, run: Run): void {
       run(async ({ session, out }, [name, payload], options) => {
         const given = { name: options['name'], id: options['id'], delayMs: wholeNumber('delay', options['delay']) };
         const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-        const queue = session.queue(name!);
+        const queue = await session.audited(name!);
         const [job] = await queue.enqueueMany([{ payload: parsed(payload!), ...(set as EnqueueOptions) }]);
         out.show({ id: job!.id }, () => safe(job!.id));
       }),

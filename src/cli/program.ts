@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { Command, CommanderError, Option } from 'commander';
+import { addAudit } from './audit-command.js';
 import { addBench } from './bench-command.js';
 import { addChangeCommands } from './change-commands.js';
 import { addCompletion } from './completion.js';
@@ -54,6 +55,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   addReadCommands(program, run);
   addChangeCommands(program, run);
   addLiveCommands(program, run);
+  addAudit(program, run);
   addBench(program, run);
   addCompletion(program);
   program.commands.forEach((command) => command.exitOverride());

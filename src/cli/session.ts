@@ -1,4 +1,5 @@
 import { JobQueue } from '../queue/job-queue.js';
+import type { QueueOptions } from '../queue/model/queue-options.js';
 import { JobQueueError } from '../queue/errors/errors.js';
 import { redisAccess } from '../queue/redis-access.js';
 import { isCluster, type RedisClient } from '../queue/redis/redis-client.js';
@@ -9,6 +10,9 @@ import { CliError, EXIT } from './exit-codes.js';
 export interface SessionOptions extends AddressOptions {
   prefix: string;
 }
+
+/** Of a queue with an audit trail: what is done here is written down, and pushes nothing out. */
+const KEEPS_ALL: QueueOptions = { auditTrail: { maxEntries: 100_000_000 } };
 
 const SCAN_COUNT = 5_000;
 
@@ -38,10 +42,11 @@ export class Session {
     return new Session(client, options.prefix, place);
   }
 
-  queue(name: string): JobQueue {
+  queue(name: string, options: QueueOptions = {}): JobQueue {
     let queue = this.queues.get(name);
-    if (!queue) {
-      queue = new JobQueue(this.client, name, { prefix: this.prefix });
+    if (!queue || options.auditTrail) {
+      queue?.close();
+      queue = new JobQueue(this.client, name, { prefix: this.prefix, ...options });
       this.queues.set(name, queue);
     }
     return queue;
@@ -62,7 +67,13 @@ export class Session {
         EXIT.notFound,
       );
     }
-    return queue;
+    return this.audited(name);
+  }
+
+  /** A queue, there or not, whose audit trail goes on where it has one. */
+  async audited(name: string): Promise<JobQueue> {
+    const { keys } = await redisAccess(this.queue(name));
+    return (await this.client.exists(keys.audit)) === 0 ? this.queue(name) : this.queue(name, KEEPS_ALL);
   }
 
   /** The names of all queues, by a walk over the keys in small steps. */

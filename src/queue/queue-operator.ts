@@ -15,6 +15,7 @@ import { show } from './errors/show.js';
 import { resolveQueueOptions, type QueueOptions, type ResolvedQueueOptions } from './model/queue-options.js';
 import { purge } from './operate/purge.js';
 import type { RedisClient } from './redis/redis-client.js';
+import { AuditTrail } from './operate/audit-trail.js';
 import { History } from './operate/history.js';
 import { Groups } from './operate/groups.js';
 import { doctorSchema } from './operate/doctor-options.js';
@@ -45,6 +46,8 @@ export abstract class QueueAdmin extends JobAdmin {
   readonly limits: Limits = new Limits(this);
   /** The figures of each minute of the last 72 hours. */
   readonly history: History = new History(this);
+  /** The transitions of the queue's jobs, where the option `auditTrail` writes them down. */
+  readonly auditTrail: AuditTrail = new AuditTrail(this);
   /** The groups of the queue, whose jobs take turns. */
   readonly groups: Groups = new Groups(this);
   /** The jobs that have failed for good. */

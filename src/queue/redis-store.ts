@@ -3,6 +3,7 @@ import { addressOf } from './redis/address.js';
 import { silenceOf } from './redis/connection-silence.js';
 import { DurableConnection } from './transport/durable-connection.js';
 import { EventSubscriber } from './redis/event-subscriber.js';
+import type { AuditMark } from './transport/audited-script.js';
 import type { RedisClient } from './redis/redis-client.js';
 import { RetryingTransport } from './transport/retrying-transport.js';
 import { ScriptRunner, type RedisCall } from './transport/script-runner.js';
@@ -17,6 +18,7 @@ import type { JobQueueLogger } from './runtime/logger.js';
 import type { ResolvedQueueOptions } from './model/queue-options.js';
 import { checkLayout, LAYOUT_FIELD } from './scripts/layout.js';
 import { QueueCalls } from './scripts/queue-calls.js';
+import { audited, auditedCalls } from './scripts/audited-calls.js';
 import { QueueKeys } from './scripts/queue-keys.js';
 import { requireRights } from './scripts/script-permissions.js';
 import { RedisWorkerWait } from './scripts/worker-wait.js';
@@ -89,7 +91,9 @@ export class RedisStore implements QueueStore {
     const { cluster } = await this.connection.answer(timeoutMs, () => this.connection.inspect());
     const { prefix, hashTag = cluster } = options;
     const keys = new QueueKeys(queue, { prefix, hashTag });
-    return new QueueCalls(keys, options);
+    const calls = new QueueCalls(keys, options);
+    const mark = markOf(calls);
+    return mark ? auditedCalls(calls, mark) : calls;
   }
 
   async checkLayout(calls: StoreCalls, { timeoutMs }: Required<CallLimit>): Promise<void> {
@@ -149,9 +153,10 @@ export class RedisStore implements QueueStore {
     options: Required<DoctorOptions>,
     { timeoutMs }: Required<CallLimit>,
   ): Promise<DoctorReport> {
+    const mark = markOf(queue as QueueCalls);
     const access = {
       client: this.connection.client,
-      run: <Answer>(call: RedisCall<Answer>) => this.exec(call, { timeoutMs }),
+      run: <Answer>(call: RedisCall<Answer>) => this.exec(mark ? audited(call, mark) : call, { timeoutMs }),
       ask: <Answer>(question: () => Promise<Answer>) => this.connection.answer(timeoutMs, question),
     };
     return new Doctor(access, queue as QueueCalls, options).run();
@@ -166,6 +171,11 @@ export class RedisStore implements QueueStore {
 function patienceWith(client: RedisClient, askedAtMs: number): (limitMs: number) => number {
   const silence = silenceOf(client, askedAtMs);
   return (limitMs) => silence.remainingMs(limitMs);
+}
+
+/** Returns how the transitions of a queue are written down; undefined where they are not. */
+function markOf({ keys, options }: QueueCalls): AuditMark | undefined {
+  return options.auditTrail && { stream: keys.audit, maxEntries: options.auditTrail.maxEntries };
 }
 
 /** The calls that this store is given are those that it made. */

@@ -84,6 +84,33 @@ describe('on a pipe', () => {
     expect(await queue.limits.get()).toMatchObject({ maxRunning: 3 });
   });
 
+  it('prints the audit trail, and goes on with it', async () => {
+    const queue = newQueue({ auditTrail: {} });
+    await queue.enqueue({ secret: 1 }, { name: HOSTILE });
+    expect(await cli(['enqueue', queue.name, '{}', '--id', 'by-hand'])).toMatchObject({ code: EXIT.ok });
+    expect(await cli(['cancel', queue.name, 'by-hand'])).toMatchObject({ stdout: 'cancelled\n' });
+    const { stdout, code } = await cli(['audit', queue.name]);
+    expect({ code, lines: stdout.trim().split('\n').length }).toEqual({ code: EXIT.ok, lines: 3 });
+    expect(stdout).toMatch(/cancel +pending → cancelled/);
+    expect(stdout).not.toContain('\u001B');
+    const following = cli(['audit', queue.name, '--limit', '1', '--follow', '--count', '5', '--json']);
+    const state = { isOver: false };
+    const over = following.finally(() => (state.isOver = true));
+    await eventually(async () => (await queue.enqueue(2)) && state.isOver, { timeoutMs: 60_000, everyMs: 50 });
+    const ids = (await over).stdout
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { entryId: string }).entryId);
+    expect(ids).toHaveLength(5);
+    expect(ids).toEqual([...new Set(ids)].toSorted());
+    const without = newQueue();
+    await without.enqueue(1);
+    expect(await cli(['audit', without.name])).toMatchObject({
+      code: EXIT.notFound,
+      stderr: expect.stringContaining('has no audit trail'),
+    });
+  }, 90_000); // a process for each command
+
   it('says what is wrong, and how bad it is by its exit code', async () => {
     const queue = newQueue();
     await startWorker(queue, () => 1);

@@ -3,6 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Redis } from 'ioredis';
 import type { ClaimedJob } from '#queue/model/job.js';
 import { JobQueue } from '#queue/job-queue.js';
+import type { QueueOptions } from '#queue/model/queue-options.js';
+import { gapsIn } from '../support/queue/audit-gaps.js';
 import { violations } from '../support/queue/invariants.js';
 import { TestSchedules } from '../support/queue/schedules.js';
 import { TestQueue } from '../support/queue/queue-state.js';
@@ -42,8 +44,8 @@ export class RedisQueue implements RealQueue {
   readonly story: string[] = [];
   private last = 0;
 
-  constructor(redis: Redis, name: string) {
-    this.queue = new JobQueue(redis, name, LIMITS);
+  constructor(redis: Redis, name: string, options: Pick<QueueOptions, 'auditTrail'> = {}) {
+    this.queue = new JobQueue(redis, name, { ...LIMITS, ...options });
     this.state = new TestQueue(redis, LIMITS, name);
   }
 
@@ -81,7 +83,7 @@ export class RedisQueue implements RealQueue {
    */
   async violations(): Promise<string[]> {
     await this.state.run(this.state.scripts.tidy(500));
-    return violations(this.state.redis, this.state.scripts);
+    return [...(await violations(this.state.redis, this.state.scripts)), ...(await gapsIn(this.queue))];
   }
 
   /** What the doctor finds, and what it changes: nothing where all that was done to the queue is what anybody may do. */

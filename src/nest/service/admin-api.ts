@@ -2,6 +2,7 @@ import { clean, type CleanableStatus, type CleanOptions } from '../../queue/oper
 import { isJobDefinition, type JobDefinition, type PayloadFor } from '../../queue/enqueue/define-job.js';
 import type { JobRecord, JobStatus } from '../../queue/model/job.js';
 import { checkKnown } from '../../queue/validation/validate-options.js';
+import type { AuditTrail } from '../../queue/operate/audit-trail.js';
 import type { History } from '../../queue/operate/history.js';
 import type { Groups } from '../../queue/operate/groups.js';
 import type { StatusCondition } from '../../queue/operate/status-condition.js';
@@ -216,6 +217,16 @@ export abstract class AdminApi {
    */
   history(job: string | JobDefinition): History {
     return this.target(job, undefined).history;
+  }
+
+  /**
+   * Returns the transitions of a queue's jobs, where the option `auditTrail` writes them down.
+   *
+   * @param job a definition, a job's name, or the name of the queue
+   * @example const entries = await jobs.auditTrail('email').latest({ limit: 20 });
+   */
+  auditTrail(job: string | JobDefinition): AuditTrail {
+    return this.target(job, undefined).auditTrail;
   }
 
   /**

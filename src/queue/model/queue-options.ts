@@ -161,6 +161,11 @@ export interface QueueOptions {
   durabilityTimeoutMs?: number;
   /** Whether figures of each minute are kept for 72 hours, see `JobQueue.history`. Default true. */
   history?: boolean;
+  /**
+   * Writes each transition of a job down, in a Redis Stream of about `maxEntries` (1,000 to 100,000,000; default 100,000), see
+   * `JobQueue.auditTrail`. The same in all processes of the queue. Default: nothing is written down.
+   */
+  auditTrail?: { maxEntries?: number };
   /** How many jobs of the queue run at once over all workers of the fleet. Default: without a limit. */
   maxRunning?: number;
   /** How many jobs of the queue start in a period, over all workers of the fleet. Default: without a limit. */
@@ -179,9 +184,14 @@ export interface QueueOptions {
 }
 
 export type ResolvedQueueOptions = Required<
-  Omit<QueueOptions, 'hashTag' | 'backoff' | 'maxRunning' | 'rateLimit' | 'groups' | 'maxPending' | 'codec'>
+  Omit<
+    QueueOptions,
+    'hashTag' | 'backoff' | 'maxRunning' | 'rateLimit' | 'groups' | 'maxPending' | 'codec' | 'auditTrail'
+  >
 > &
-  Pick<QueueOptions, 'hashTag' | 'backoff' | 'maxRunning' | 'rateLimit' | 'groups' | 'maxPending' | 'codec'>;
+  Pick<QueueOptions, 'hashTag' | 'backoff' | 'maxRunning' | 'rateLimit' | 'groups' | 'maxPending' | 'codec'> & {
+    auditTrail?: { maxEntries: number };
+  };
 
 /** The fields of QueueOptions, each with its bounds and default, to be used in the schemas of forRoot and others. */
 export const queueOptionFields = {
@@ -212,6 +222,12 @@ export const queueOptionFields = {
   replicas: wholeNumber(1, 100).default(1),
   durabilityTimeoutMs: wholeNumber(1, 3_600_000, ' ms').default(1_000),
   history: z.boolean({ error: 'expected true or false' }).default(true),
+  auditTrail: z
+    .strictObject(
+      { maxEntries: wholeNumber(1_000, 100_000_000).default(100_000) },
+      { error: 'expected { maxEntries? }' },
+    )
+    .optional(),
   ...limitFields,
   maxPending: maxPendingField,
   prefix: z

@@ -1,3 +1,4 @@
+import { AuditCalls } from './audit-calls.js';
 import { BatchCalls } from './batch-calls.js';
 import { DeadLetterCalls } from './dead-letter-calls.js';
 import { HistoryCalls } from './history-calls.js';
@@ -31,6 +32,7 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
   readonly schedules: ScheduleCalls;
   readonly batches: BatchCalls;
   readonly history: HistoryCalls;
+  readonly audit: AuditCalls;
   readonly groups = new GroupCalls(this.keys);
   readonly retention: readonly ScriptArgument[];
 
@@ -40,6 +42,7 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
     this.schedules = new ScheduleCalls(keys);
     this.batches = new BatchCalls(keys);
     this.history = new HistoryCalls(keys);
+    this.audit = new AuditCalls(keys);
     this.retention = [
       options.failedHistory,
       options.cancelledHistory,

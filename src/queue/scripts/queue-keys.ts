@@ -44,6 +44,7 @@ export class QueueKeys {
   readonly schedulePrefix: string;
   readonly actions: string;
   readonly bulkRuns: string;
+  readonly audit: string;
   readonly historyOpen: string;
   readonly history: string;
   readonly historyMarks: string;
@@ -111,6 +112,7 @@ export class QueueKeys {
     this.schedulePrefix = `${this.base}schedule:`;
     this.actions = `${this.base}actions`;
     this.bulkRuns = `${this.base}bulk_runs`;
+    this.audit = `${this.base}audit`;
     this.historyOpen = `${this.base}history_open`;
     this.history = `${this.base}history`;
     this.historyMarks = `${this.base}history_marks`;

@@ -16,6 +16,7 @@ import type { BatchVerbs } from './batch-verbs.js';
 import type { GroupVerbs } from './group-verbs.js';
 import type { ScheduleVerbs } from './schedule-verbs.js';
 import type { DeadLetterVerbs } from './dead-letter-verbs.js';
+import type { AuditVerbs } from './audit-verbs.js';
 import type { HistoryVerbs } from './history-verbs.js';
 import type { StoreCall } from './store-call.js';
 
@@ -278,5 +279,6 @@ export interface StoreCalls extends JobVerbs, SweepVerbs, AdminVerbs, LimitVerbs
   readonly schedules: ScheduleVerbs;
   readonly batches: BatchVerbs;
   readonly history: HistoryVerbs;
+  readonly audit: AuditVerbs;
   readonly groups: GroupVerbs;
 }

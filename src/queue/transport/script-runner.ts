@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { JobQueueError } from '../errors/errors.js';
 import { luaScripts } from '../lua.generated.js';
+import { auditedScript, type AuditMark } from './audited-script.js';
 import type { Settled } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import { explainRefusal } from '../redis/permission-error.js';
@@ -15,6 +16,8 @@ export interface ScriptCall<Answer> extends StoreCall<Answer> {
   readonly script: ScriptName;
   readonly keys: readonly string[];
   readonly args: readonly ScriptArgument[];
+  /** Set where its transitions are written down. */
+  readonly audit?: AuditMark;
 }
 
 /** A step that is one command of Redis and needs no script. */
@@ -42,9 +45,12 @@ export class ReplyDecodeError extends JobQueueError {
   }
 }
 
-const shas = Object.fromEntries(
-  Object.entries(luaScripts).map(([name, text]) => [name, createHash('sha1').update(text).digest('hex')]),
-) as Record<ScriptName, string>;
+const bareScripts = Object.fromEntries(
+  Object.entries(luaScripts).map(([name, text]) => [
+    name,
+    { text, sha: createHash('sha1').update(text).digest('hex') },
+  ]),
+) as Record<ScriptName, { sha: string; text: string }>;
 
 /** Runs scripts by their digest, and by their text where the server does not know them yet or any more. */
 export class ScriptRunner {
@@ -114,8 +120,9 @@ export class ScriptRunner {
       }
     };
     const explained = (error: unknown) => fail(this.explain(error));
-    return send('evalsha', shas[call.script]).then(use, (error: unknown) =>
-      isUnknownScript(error) ? send('eval', luaScripts[call.script]).then(use, explained) : explained(error),
+    const { sha, text } = call.audit ? auditedScript(call.script) : bareScripts[call.script];
+    return send('evalsha', sha).then(use, (error: unknown) =>
+      isUnknownScript(error) ? send('eval', text).then(use, explained) : explained(error),
     );
   }
 
@@ -129,8 +136,10 @@ export class ScriptRunner {
 }
 
 /** The arguments of a call as they travel. `concat` makes them, not the literal that it begins with: see `young` in decode-job.ts. */
-function textsOf(script: string, { keys, args }: ScriptCall<unknown>): string[] {
-  return [script, String(keys.length)].concat(keys, args.map(String));
+function textsOf(script: string, { keys, args, audit }: ScriptCall<unknown>): string[] {
+  return audit
+    ? [script, String(keys.length + 1)].concat(keys, audit.stream, args.map(String), String(audit.maxEntries))
+    : [script, String(keys.length)].concat(keys, args.map(String));
 }
 
 function decoded<Answer>(call: ScriptCall<Answer>, reply: unknown): Settled<Answer> {

@@ -1,6 +1,7 @@
 // The verbs of a queue in memory: each method makes one call, which runs when the store runs it.
 import type { ClaimedJob, ClaimRef, JobStatus } from '../../queue/model/job.js';
 import type { QueueLimits, ResolvedQueueOptions } from '../../queue/model/queue-options.js';
+import type { AuditVerbs } from '../../queue/store/audit-verbs.js';
 import type { BatchVerbs } from '../../queue/store/batch-verbs.js';
 import type { EncodedJob } from '../../queue/store/enqueue-call.js';
 import type {
@@ -16,6 +17,7 @@ import type {
 } from '../../queue/store/store-calls.js';
 import type { GroupVerbs } from '../../queue/store/group-verbs.js';
 import type { ScheduleVerbs } from '../../queue/store/schedule-verbs.js';
+import { auditVerbs } from './verbs/audit-verbs.js';
 import * as ofOne from './verbs/change-job.js';
 import { claim, start } from './verbs/claim.js';
 import * as deadLetters from './verbs/dead-letters.js';
@@ -36,6 +38,7 @@ export class MemoryCalls implements StoreCalls {
   readonly groups: GroupVerbs;
   readonly batches: BatchVerbs;
   readonly history: HistoryVerbs;
+  readonly audit: AuditVerbs = auditVerbs();
 
   constructor(
     readonly queue: MemoryQueue,

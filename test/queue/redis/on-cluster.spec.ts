@@ -40,6 +40,19 @@ describe('the doctor', () => {
   });
 });
 
+it('writes the audit trail in the slot of its queue, and reads it there', async () => {
+  for (const name of ['a', 'b', 'c']) {
+    const queue = newQueue(name, { auditTrail: {} });
+    await queue.purge({ confirm: name });
+    await queue.auditTrail.clear();
+    await queue.enqueue(1);
+    await queue.complete((await queue.claim())!);
+    const entries = await queue.auditTrail.take({ group: 'g', consumer: 'a' });
+    expect(entries.map(({ transition }) => transition)).toEqual(['enqueue', 'claim', 'complete']);
+    expect(await queue.auditTrail.acknowledge('g', entries)).toBe(3);
+  }
+});
+
 describe("durability: 'replica'", () => {
   it('waits for the replica of the master that has the queue, and says honestly when it does not answer', async () => {
     const queue = newQueue(uniqueQueueName(), { durability: 'replica', durabilityTimeoutMs: 3_000 });

@@ -1,0 +1,90 @@
+#!lua flags=allow-oom
+-- The frame of every script that changes jobs, on a queue with an audit trail: the script stands inside of it, as a function, and
+-- sees a `redis` that notes each change of a status and each job deleted. At its end each job that it changed gets one entry.
+-- Off, a queue runs the bare scripts, see src/queue/transport/audited-script.ts. That file puts the script, and its name, in here.
+-- KEYS: those of the script, and behind them the stream `audit`; the frame takes it away before the script begins
+-- ARGV: those of the script, and behind them the most entries that the stream keeps
+-- Returns what the script returns. Repeated: as the script; a repeat that changes nothing writes no entry.
+local stream, most = table.remove(KEYS), table.remove(ARGV)
+local server, transition = redis, 'TRANSITION'
+local prefix = string.sub(stream, 1, -#'audit' - 1) .. 'job:'
+local changes, order = {}, {}
+
+-- The first look at a job in this script tells what it was before.
+local function change_of(key)
+  local id = string.sub(key, #prefix + 1)
+  if not changes[id] then
+    local before = server.pcall('HMGET', key, 'status', 'name', 'attempts', 'worker')
+    if before.err then
+      before = {}
+    end
+    changes[id] = { from = before[1] or '', name = before[2], attempts = before[3], worker = before[4] }
+    order[#order + 1] = id
+  end
+  return changes[id]
+end
+
+local function is_job(key)
+  return type(key) == 'string' and string.sub(key, 1, #prefix) == prefix
+end
+
+local function note(command, key, ...)
+  if command == 'HSET' and is_job(key) then
+    for i = 1, select('#', ...), 2 do
+      local field, value = select(i, ...)
+      if field == 'status' then
+        change_of(key).to = value
+      end
+    end
+  elseif command == 'UNLINK' then
+    for _, each in ipairs({ key, ... }) do
+      if is_job(each) then
+        change_of(each).to = ''
+      end
+    end
+  end
+end
+
+-- Only the errors of this very transition: a job keeps its last one.
+local function error_of(change, last_error)
+  local ended = change.from == 'processing' and (transition == 'fail' or transition == 'reclaim' or transition == 'adopt-foreign')
+  if not last_error or not ended and change.to ~= 'failed' then
+    return ''
+  end
+  if #last_error > 200 then
+    return (string.gsub(string.sub(last_error, 1, 200), '[\192-\255][\128-\191]*$', '')) -- no half a letter
+  end
+  return last_error
+end
+
+local function record()
+  local time = order[1] and server.call('TIME')
+  for _, id in ipairs(order) do
+    local change = changes[id]
+    if change.to and (change.to ~= '' or change.from ~= '') then
+      local name, attempts, worker, last_error = unpack(server.call('HMGET', prefix .. id, 'name', 'attempts', 'worker', 'last_error'))
+      server.call('XADD', stream, 'MAXLEN', '~', most, '*', 'id', id, 'name', name or change.name or '', 'transition', transition,
+        'from', change.from, 'to', change.to, 'attempt', attempts or change.attempts or '0', 'worker', worker or change.worker or '',
+        'error', error_of(change, last_error), 'at', time[1] .. string.sub('00000' .. time[2], -6, -4))
+    end
+  end
+end
+
+local redis = setmetatable({
+  call = function(...)
+    note(...)
+    return server.call(...)
+  end,
+  pcall = function(...)
+    note(...)
+    return server.pcall(...)
+  end,
+}, { __index = server })
+
+local function script()
+  SCRIPT()
+end
+
+local reply = script()
+record()
+return reply

@@ -1,0 +1,65 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { AuditEntry } from '../queue/model/audit.js';
+import { redisAccess } from '../queue/redis-access.js';
+import type { Context, Run } from './context.js';
+import { CliError, EXIT } from './exit-codes.js';
+import { wholeNumber } from './numbers.js';
+import { safe } from './output.js';
+
+/** How often a followed trail is read, in ms. */
+const FOLLOW_EVERY_MS = 500;
+
+/** The command that reads the audit trail. */
+export function addAudit(program: Command, run: Run): void {
+  program
+    .command('audit <queue>')
+    .description('prints the transitions of the jobs, where the option `auditTrail` writes them down')
+    .option('--limit <n>', 'the last so many, up to 1,000', '50')
+    .option('--follow', 'goes on with new ones until it is interrupted')
+    .option('--count <n>', 'with --follow: ends after so many entries')
+    .action(run(audit));
+}
+
+async function audit(context: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {
+  const { session, out } = context;
+  const queue = await session.known(name!);
+  const { client, keys } = await redisAccess(queue);
+  if ((await client.exists(keys.audit)) === 0) {
+    const hint = 'Set its option `auditTrail` in all processes, and restart them.';
+    throw new CliError(`Queue ${JSON.stringify(name)} has no audit trail. ${hint}`, EXIT.notFound);
+  }
+  const limit = wholeNumber('limit', options['limit'] as string) ?? 50;
+  const entries = (await queue.auditTrail.latest({ limit })).toReversed();
+  if (options['follow'] === undefined) {
+    out.show(entries, () => (entries.length > 0 ? entries.map(lineOf).join('\n') : 'No entries.'));
+    return;
+  }
+  let left = wholeNumber('count', options['count'] as string | undefined) ?? Infinity;
+  let last: AuditEntry | undefined;
+  for (let slice = entries; left > 0;) {
+    const shown = slice.slice(0, left);
+    shown.forEach((entry) => out.write(out.json ? JSON.stringify(entry) : lineOf(entry)));
+    left -= shown.length;
+    last = slice.at(-1) ?? last;
+    if (slice.length === 0) {
+      await sleep(FOLLOW_EVERY_MS);
+    }
+    slice = await queue.auditTrail.read(last && { after: last.entryId });
+  }
+}
+
+function lineOf({ at, jobId, name, transition, from, to, attempt, worker, error }: AuditEntry): string {
+  const moved = `${from ?? '–'} → ${to ?? '–'}`;
+  const told = [
+    at.toISOString(),
+    transition.padEnd(10),
+    moved.padEnd(24),
+    `#${attempt}`,
+    safe(name, 40),
+    safe(jobId, 40),
+    ...(worker === undefined ? [] : [safe(worker, 40)]),
+    ...(error === undefined ? [] : [safe(error, 80)]),
+  ];
+  return told.join('  ');
+}

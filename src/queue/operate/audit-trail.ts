@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import type { AuditEntry } from '../model/audit.js';
+import { YEAR_MS } from '../runtime/bounds.js';
+import { InvalidOptionError } from '../errors/errors.js';
+import { show } from '../errors/show.js';
+import { checkText } from '../validation/names.js';
+import { wholeNumber } from '../model/queue-options.js';
+import { checkOptions } from '../validation/validate-options.js';
+import type { QueueAccess } from '../store/queue-store.js';
+
+const MOST = 1_000;
+const ENTRY_ID = /^\d{1,20}-\d{1,20}$/;
+
+const entryId = z.string().regex(ENTRY_ID, 'expected the entryId of an entry');
+const limit = wholeNumber(1, MOST).default(100);
+const name = z.string().min(1, 'expected a name').max(200, 'expected at most 200 characters');
+
+const readSchema = z.strictObject(
+  { after: entryId.optional(), limit },
+  { error: 'expected an object with after, limit' },
+);
+const takeSchema = z.strictObject(
+  { group: name, consumer: name, limit, idleMs: wholeNumber(0, YEAR_MS, ' ms').default(60_000) },
+  { error: 'expected an object with group, consumer, limit, idleMs' },
+);
+
+/** The transitions of a queue's jobs, as the option `auditTrail` writes them down. Empty without it. */
+export class AuditTrail {
+  constructor(private readonly queue: Pick<QueueAccess, 'exec'>) {}
+
+  /**
+   * Returns entries, oldest first.
+   *
+   * @param options.after goes on after the entry with this `entryId`. Default: from the oldest
+   * @param options.limit at most 1,000. Default 100
+   * @throws InvalidOptionError
+   * @example
+   * for (let after; ; ) {
+   *   const entries = await queue.auditTrail.read({ ...(after && { after }) });
+   *   if (entries.length === 0) break;
+   *   await warehouse.insert(entries);
+   *   after = entries.at(-1)!.entryId;
+   * }
+   */
+  async read(options: { after?: string; limit?: number } = {}): Promise<AuditEntry[]> {
+    const { after = '', limit: most } = checkOptions('auditTrail.read', readSchema, options);
+    return this.queue.exec((calls) => calls.audit.read(after, most));
+  }
+
+  /**
+   * Returns the latest entries, newest first.
+   *
+   * @param options.limit at most 1,000. Default 100
+   * @throws InvalidOptionError
+   */
+  async latest(options: { limit?: number } = {}): Promise<AuditEntry[]> {
+    const { limit: most } = checkOptions('auditTrail.latest', readSchema.pick({ limit: true }), options);
+    return this.queue.exec((calls) => calls.audit.latest(most));
+  }
+
+  /**
+   * Takes entries for one consumer of a group: each entry goes to one of them, and comes again to any after `idleMs` unless it was
+   * acknowledged. The group is made with its first call, and begins with the oldest entry.
+   *
+   * @param options.limit at most 1,000. Default 100
+   * @param options.idleMs how long another consumer may keep an entry, in ms. Default 60,000
+   * @throws InvalidOptionError
+   * @example
+   * const entries = await queue.auditTrail.take({ group: 'warehouse', consumer: hostname() });
+   * await warehouse.insert(entries);
+   * await queue.auditTrail.acknowledge('warehouse', entries);
+   */
+  async take(options: { group: string; consumer: string; limit?: number; idleMs?: number }): Promise<AuditEntry[]> {
+    const { group, consumer, limit: most, idleMs } = checkOptions('auditTrail.take', takeSchema, options);
+    return this.queue.exec((calls) => calls.audit.take({ group, consumer }, most, idleMs));
+  }
+
+  /**
+   * Says that a group is done with entries.
+   *
+   * @returns how many were the group's: 0 for those that were acknowledged before
+   * @throws InvalidOptionError
+   */
+  async acknowledge(group: string, entries: readonly Pick<AuditEntry, 'entryId'>[]): Promise<number> {
+    checkText('group', group);
+    const wrong = entries.find((entry) => !ENTRY_ID.test(entry.entryId));
+    if (wrong) {
+      throw new InvalidOptionError('auditTrail.acknowledge', 'entries of the trail', show(wrong.entryId));
+    }
+    const ids = entries.map((entry) => entry.entryId);
+    return ids.length === 0 ? 0 : this.queue.exec((calls) => calls.audit.acknowledge(group, ids));
+  }
+
+  /** Deletes the trail with its groups. False where there was none. */
+  async clear(): Promise<boolean> {
+    return this.queue.exec((calls) => calls.audit.clear());
+  }
+}

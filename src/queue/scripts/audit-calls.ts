@@ -1,0 +1,98 @@
+import type { AuditEntry } from '../model/audit.js';
+import type { JobStatus } from '../model/job.js';
+import type { RedisClient } from '../redis/redis-client.js';
+import type { CommandCall } from '../transport/script-runner.js';
+import type { AuditReader, AuditVerbs } from '../store/audit-verbs.js';
+import type { QueueKeys } from './queue-keys.js';
+
+type StreamEntry = [id: string, fields: string[]];
+
+/** What a job's fields say; deleted entries that a group still owes have none. */
+type Found = readonly (StreamEntry | [id: string, fields: null])[];
+
+/** Reads the stream by commands, not by scripts: a worker's Redis user needs no right to them. */
+export class AuditCalls implements AuditVerbs {
+  constructor(private readonly keys: QueueKeys) {}
+
+  read(after: string, limit: number) {
+    const from = after === '' ? '-' : `(${after}`;
+    return command('auditRead', (client) => client.xrange(this.keys.audit, from, '+', 'COUNT', limit), decodeAll);
+  }
+
+  latest(limit: number) {
+    return command(
+      'auditLatest',
+      (client) => client.xrevrange(this.keys.audit, '+', '-', 'COUNT', limit),
+      decodeAll,
+    );
+  }
+
+  take(reader: AuditReader, limit: number, idleMs: number) {
+    return command('auditTake', (client) => take(client, this.keys.audit, reader, limit, idleMs), decodeAll);
+  }
+
+  acknowledge(group: string, entryIds: readonly string[]) {
+    return command('auditAcknowledge', (client) => client.xack(this.keys.audit, group, ...entryIds), Number);
+  }
+
+  clear() {
+    return command(
+      'auditClear',
+      (client) => client.unlink(this.keys.audit),
+      (reply) => Number(reply) === 1,
+    );
+  }
+}
+
+function command<Answer>(
+  script: string,
+  send: CommandCall<Answer>['send'],
+  decode: (reply: unknown) => Answer,
+): CommandCall<Answer> {
+  return { script, args: [], send, decode };
+}
+
+/** A process that dies between these commands leaves entries pending; the next call of any consumer takes them after `idleMs`. */
+async function take(
+  client: RedisClient,
+  stream: string,
+  { group, consumer }: AuditReader,
+  limit: number,
+  idleMs: number,
+): Promise<Found> {
+  await client.xgroup('CREATE', stream, group, '0', 'MKSTREAM').catch((error: Error) => {
+    if (!error.message.startsWith('BUSYGROUP')) {
+      throw error;
+    }
+  });
+  const [, left] = (await client.xautoclaim(stream, group, consumer, idleMs, '0', 'COUNT', limit)) as [
+    string,
+    Found,
+  ];
+  const room = limit - left.length;
+  const read =
+    room > 0 ? await client.xreadgroup('GROUP', group, consumer, 'COUNT', room, 'STREAMS', stream, '>') : [];
+  const [[, fresh] = ['', []]] = (read ?? []) as [string, Found][];
+  return [...left, ...fresh];
+}
+
+function decodeAll(reply: unknown): AuditEntry[] {
+  return (reply as Found).flatMap(([entryId, fields]) => (fields ? [decodeEntry(entryId, fields)] : []));
+}
+
+function decodeEntry(entryId: string, fields: readonly string[]): AuditEntry {
+  const field = (name: string) => fields[fields.indexOf(name) + 1] ?? '';
+  const [from, to, worker, error] = ['from', 'to', 'worker', 'error'].map((name) => field(name) || undefined);
+  return {
+    entryId,
+    jobId: field('id'),
+    name: field('name'),
+    transition: field('transition'),
+    ...(from && { from: from as JobStatus }),
+    ...(to && { to: to as JobStatus }),
+    attempt: Number(field('attempt')),
+    ...(worker && { worker }),
+    ...(error && { error }),
+    at: new Date(Number(field('at'))),
+  };
+}
