@@ -59,6 +59,7 @@ export type {
   RateLimit,
 } from './queue/model/queue-options.js';
 export { CodecError, type JobCodec } from './queue/codec/codec.js';
+export type { Redact, RedactedPart } from './queue/codec/redact.js';
 export { encrypted, type EncryptionKey, type EncryptionOptions } from './queue/codec/encrypted.js';
 export type { Backoff, StoredBackoff } from './queue/model/backoff.js';
 export type { JobFailure } from './queue/codec/failure-job.js';

@@ -7,5 +7,5 @@ export type {
   DashboardOptions,
   DashboardRequest,
   DashboardSubject,
-  RedactedPart,
 } from './dashboard/dashboard-options.js';
+export type { Redact, RedactedPart } from './queue/codec/redact.js';

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Says that a worker serves this queue, in which layout of the keys, with the names and limits of its handlers, or that it no
--- longer does. The first one stands for a first sweep: a server that goes away before one is known by the gap, and live claims are not taken back at once, see
+-- Says that a worker serves this queue, in which layout of the keys, how it stores what jobs carry, with the names and limits of
+-- its handlers, or that it no longer does. The first one stands for a first sweep: a server that goes away before one is known by the gap, and live claims are not taken back at once, see
 -- lua/sweep/reclaim.lua. What a purge gave an end, because nobody might serve the queue any more, has none again. The last worker
 -- of a queue without jobs takes along what was announced, since no sweep may come.
 -- KEYS: the standard keys, see lib/core/keys
@@ -9,7 +9,8 @@
 -- ARGV[4] the limits that this worker configures, as JSON; '' for none. Limits that were set at run time
 --   stay, and so do those of another live worker, so replicas that disagree do not flap
 -- ARGV[5] the layout of the keys that this worker knows
--- ARGV[6..] for each handler: job name, max_attempts:max_crashes
+-- ARGV[6] how it stores what jobs carry, as JSON; the worker that announced itself last is read, see lua/queue/content
+-- ARGV[7..] for each handler: job name, max_attempts:max_crashes
 -- Returns the layout in Redis; where it is newer than the worker's, nothing was written. Repeated: the same.
 --@include lib/core/keys
 --@include lib/core/clock
@@ -39,12 +40,12 @@ if layout > known then
   return layout
 end
 if ARGV[2] == '1' then
-  redis.call('HSET', sweep, 'layout', known)
+  redis.call('HSET', sweep, 'layout', known, 'content', ARGV[6])
   redis.call('ZADD', workers, now, ARGV[1])
   redis.call('HSETNX', sweep, 'last_run_at_ms', now)
   redis.call('HSET', retention, '', ARGV[3])
   configure_limits()
-  for i = 6, #ARGV, 2 do
+  for i = 7, #ARGV, 2 do
     local name, limits = ARGV[i], ARGV[i + 1]
     redis.call('HSET', handler_limits, name, limits)
     redis.call('ZADD', names, now, name)

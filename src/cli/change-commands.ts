@@ -28,6 +28,7 @@ function addJobCommands(program: Command, run: Run): void {
         const given = { name: options['name'], id: options['id'], delayMs: wholeNumber('delay', options['delay']) };
         const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
         const queue = await session.audited(name!);
+        await session.refuseSecret(queue);
         const [job] = await queue.enqueueMany([{ payload: parsed(payload!), ...(set as EnqueueOptions) }]);
         out.show({ id: job!.id }, () => safe(job!.id));
       }),

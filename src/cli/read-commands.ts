@@ -40,7 +40,7 @@ export function addReadCommands(program: Command, run: Run): void {
           offset: wholeNumber('offset', options['offset']),
         };
         const shown = out.json ? page : { ...page, mostBytes: TABLE_BYTES };
-        const jobs = await queue.list(status as JobStatus, shown);
+        const jobs = (await queue.list(status as JobStatus, shown)).map((await session.shownBy(queue)).job);
         out.show(jobs, () => jobTable(jobs));
       }),
     );
@@ -50,10 +50,11 @@ export function addReadCommands(program: Command, run: Run): void {
     .action(
       run(async ({ session, out }, [name, id]) => {
         const queue = await session.known(name!);
-        const job = await queue.get(id!);
-        if (!job) {
+        const stored = await queue.get(id!);
+        if (!stored) {
           throw new CliError(`Queue ${JSON.stringify(name)} has no job ${JSON.stringify(id)}.`, EXIT.notFound);
         }
+        const job = (await session.shownBy(queue)).job(stored);
         const group = job.group === undefined ? undefined : await queue.groups.get(job.group);
         const [signs, ahead] = await Promise.all([readSigns(queue), jobsAhead(queue, job)]);
         const reason = whyNotRunning(job, { ...signs, ahead, ...(group && { group }) });
@@ -69,7 +70,10 @@ function addMoreReads(program: Command, run: Run): void {
     .description('lists the recurring jobs')
     .action(
       run(async ({ session, out }, [name]) => {
-        const schedules = await (await session.known(name!)).schedules.list({ limit: 1_000 });
+        const queue = await session.known(name!);
+        const shown = await session.shownBy(queue);
+        const stored = await queue.schedules.list({ limit: 1_000 });
+        const schedules = stored.map((each) => ({ ...each, payload: shown.payload(each) }));
         const rows = schedules.map((each) => [
           safe(each.id),
           each.cron ?? `every ${duration(each.everyMs ?? 0)}`,

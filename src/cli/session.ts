@@ -1,6 +1,11 @@
 import { JobQueue } from '../queue/job-queue.js';
 import type { QueueOptions } from '../queue/model/queue-options.js';
 import { JobQueueError } from '../queue/errors/errors.js';
+import { announcedRedact } from '../queue/codec/announced-content.js';
+import type { JobRecord } from '../queue/model/job.js';
+import type { ScheduleRecord } from '../queue/model/schedule.js';
+import { redactValue } from '../queue/codec/redact.js';
+import { redactRecord } from '../queue/store/redact-record.js';
 import { redisAccess } from '../queue/redis-access.js';
 import { isCluster, type RedisClient } from '../queue/redis/redis-client.js';
 import { clientOf, unreachable, type AddressOptions } from './address.js';
@@ -74,6 +79,30 @@ export class Session {
   async audited(name: string): Promise<JobQueue> {
     const { keys } = await redisAccess(this.queue(name));
     return (await this.client.exists(keys.audit)) === 0 ? this.queue(name) : this.queue(name, KEEPS_ALL);
+  }
+
+  /** Returns what may be shown of a queue: not what its workers hide by `redact`. */
+  async shownBy(queue: JobQueue) {
+    const redact = announcedRedact(await queue.exec((calls) => calls.content()));
+    return {
+      job: (job: JobRecord): JobRecord => redactRecord(redact, job),
+      payload: ({ id, name, queue: queueName, payload }: ScheduleRecord): unknown =>
+        redactValue(redact, payload, { part: 'payload', job: { id, name, queue: queueName } }),
+    };
+  }
+
+  /**
+   * Refuses to store a payload in the clear where the workers encrypt.
+   *
+   * @throws CliError
+   */
+  async refuseSecret(queue: JobQueue): Promise<void> {
+    const content = await queue.exec((calls) => calls.content());
+    if (content?.encrypted) {
+      throw new CliError(
+        `Queue ${JSON.stringify(queue.name)} is encrypted, and the command line has no key. Enqueue by the app.`,
+      );
+    }
   }
 
   /** The names of all queues, by a walk over the keys in small steps. */

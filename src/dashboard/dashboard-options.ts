@@ -1,7 +1,7 @@
 import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
 import { z } from 'zod';
 import { checkOptions } from '../queue/validation/validate-options.js';
-import type { JobRecord } from '../queue/model/job.js';
+import type { Redact, RedactedPart } from '../queue/codec/redact.js';
 import { wholeNumber } from '../queue/model/queue-options.js';
 
 /** What a request to the dashboard does. `view` covers every page; each other action changes something. */
@@ -29,12 +29,6 @@ export interface DashboardSubject {
   id?: string;
 }
 
-/** The part of a job that `redact` is asked about. */
-export interface RedactedPart {
-  part: 'payload' | 'result' | 'progress';
-  job: Pick<JobRecord, 'id' | 'name' | 'queue'>;
-}
-
 /** The request as the app's HTTP adapter gives it: Express's or Fastify's, with what the app's guards have put on it. */
 export type DashboardRequest = {
   headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -58,10 +52,10 @@ export interface DashboardOptions {
   /** Labels a job in a few words, shown in lists beside its name. Default: the start of its payload. */
   label?(job: { name: string; queue: string; payload: unknown }): string | undefined;
   /**
-   * Hides parts of payloads, results and progress: the names of fields at any depth, or a function that returns what may
-   * be shown. Default: nothing is hidden.
+   * Hides parts of payloads, results and progress, beside what the queues hide by their own `redact`: the names of fields at any
+   * depth, or a function that returns what may be shown. Default: nothing more is hidden.
    */
-  redact?: readonly string[] | ((value: unknown, about: RedactedPart) => unknown);
+  redact?: Redact;
   /** Queues to show beside those that this process knows. Default: none. */
   queues?: readonly string[];
   /** Origins that may send changes beside the dashboard's own, for a proxy that changes the host. Default: none. */

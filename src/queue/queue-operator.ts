@@ -1,4 +1,5 @@
 import { JobAdmin } from './job-admin.js';
+import { plainJobWarning } from './store/plain-job-warning.js';
 import { Canceller } from './operate/cancel.js';
 import { checkCount, checkKnown, checkOptions } from './validation/validate-options.js';
 import { clean, type CleanableStatus, type CleanOptions } from './operate/clean.js';
@@ -80,7 +81,7 @@ export abstract class QueueAdmin extends JobAdmin {
   async calls(): Promise<StoreCalls> {
     if (!this.opened) {
       const calls = await this.store.open(this.name, this.options, this.limit);
-      this.opened ??= codedCalls(calls, this.options.codec);
+      this.opened ??= codedCalls(calls, this.options.codec, plainJobWarning(this));
     }
     return this.opened;
   }

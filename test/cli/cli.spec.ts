@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { encrypted, JobQueue } from 'nest-job-queue/core';
 import { EXIT } from '#cli/exit-codes.js';
 import { freePort } from '../../scripts/redis-server.mjs';
 import { eventually } from '../support/faults/wait.js';
@@ -28,6 +29,27 @@ describe('on a pipe', () => {
     const shown = await cli(['show', name, 'a1']);
     expect(shown.stdout).toContain('not running  it is next');
     expect(shown.stdout).toContain('{"to":"ada"}');
+  });
+
+  it('hides what the workers of a queue hide, and stores nothing in the clear where they encrypt', async () => {
+    const { name } = newQueue();
+    const key = { id: 'a', key: Buffer.alloc(32) };
+    const queue = new JobQueue(connect(), name, { codec: encrypted([key]), redact: ['iban'] });
+    await startWorker(queue, () => undefined);
+    const plain = new JobQueue(connect(), name);
+    const [job] = await plain.enqueueMany([{ payload: { iban: 'DE02-1203', to: 'ada' }, delayMs: 60_000 }]);
+    for (const args of [
+      ['list', name, 'scheduled', '--json'],
+      ['show', name, job!.id],
+    ]) {
+      const { stdout } = await cli(args);
+      expect(stdout).toContain('"to":"ada"');
+      expect(stdout).not.toContain('1203');
+    }
+    expect(await cli(['enqueue', name, '{}'])).toMatchObject({
+      code: EXIT.failed,
+      stderr: expect.stringContaining('is encrypted, and the command line has no key'),
+    });
   });
 
   it('finds the queues, and counts them without a colour', async () => {

@@ -146,6 +146,32 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect((await app.get(`/api/find?id=${first}`)).body).toMatchObject({ jobs: [{ id: first, queue: name }] });
   });
 
+  it('hides what the queue hides, also where errors and log lines quote it, in pages, searches and groups', async () => {
+    const name = uniqueQueueName('pay');
+    const app = await start({ jobs: { queues: { [name]: { redact: ['iban'] } } } });
+    const queue = app.queue(name);
+    const { id } = await queue.enqueue({ iban: 'DE02-1203', to: 'ada' }, { maxAttempts: 1 });
+    const claimed = (await queue.claim())!;
+    await queue.fail(claimed, new Error('no account DE02-1203'));
+    const answers = await Promise.all(
+      [
+        `/api/job?queue=${name}&id=${id}`,
+        `/api/jobs?queue=${name}&state=failed`,
+        `/api/search?queue=${name}&state=failed&text=account`,
+        `/api/errors?queue=${name}`,
+      ].map((path) => app.get(path)),
+    );
+    expect(answers[0]!.body).toMatchObject({
+      payload: { iban: '[redacted]', to: 'ada' },
+      error: 'no account [redacted]',
+      editRefusal: expect.stringContaining('redacted'),
+    });
+    expect(answers[1]!.body).toMatchObject({ jobs: [{ label: 'iban: [redacted], to: ada' }] });
+    expect(answers[2]!.body).toMatchObject({ jobs: [{ id }] });
+    expect(answers[3]!.body).toMatchObject({ groups: [{ sample: 'no account [redacted]' }] });
+    expect(JSON.stringify(answers.map(({ body }) => body as unknown))).not.toContain('1203');
+  });
+
   it('searches ids, names and errors, and groups dead letters by error', async () => {
     const name = uniqueQueueName('mail');
     const app = await start({ dashboard: { queues: [name] } });

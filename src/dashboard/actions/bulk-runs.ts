@@ -4,6 +4,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobRecord } from '../../queue/model/job.js';
 import { JobQueueService } from '../../nest/service/job-queue.service.js';
 import type { JobAction, JobMatch, RunView, State } from '../api/views.js';
+import { Redactor } from '../security/redactor.js';
 import { matches } from '../search/job-match.js';
 import { walkSlice } from '../search/job-walk.js';
 import { ActionLog } from './action-log.js';
@@ -36,6 +37,7 @@ export class BulkRuns implements BeforeApplicationShutdown {
     private readonly actions: JobActions,
     private readonly store: RunStore,
     private readonly log: ActionLog,
+    private readonly redactor: Redactor,
   ) {}
 
   async start(queue: JobQueue, request: RunRequest): Promise<RunView> {
@@ -134,7 +136,7 @@ export class BulkRuns implements BeforeApplicationShutdown {
   }
 
   private async change(queue: JobQueue, run: RunView, jobs: readonly JobRecord[]): Promise<{ done: number }> {
-    const chosen = jobs.filter((job) => isMeant(job, run) && matches(job, run.match));
+    const chosen = jobs.filter((job) => isMeant(job, run) && matches(this.redactor.record(job), run.match));
     if (chosen.length === 0) {
       return { done: 0 };
     }

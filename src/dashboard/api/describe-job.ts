@@ -20,12 +20,16 @@ export class JobDescriber {
   ) {}
 
   row(job: JobRecord): JobRow {
+    return this.rowOf(this.redactor.record(job));
+  }
+
+  private rowOf(job: JobRecord): JobRow {
     return {
       id: job.id,
       name: cut(job.name, 256),
       queue: job.queue,
       state: job.status,
-      label: this.labelOf(job),
+      label: this.labelFrom(job),
       attempts: job.attempts,
       maxAttempts: job.maxAttempts ?? null,
       priority: job.priority,
@@ -38,16 +42,16 @@ export class JobDescriber {
     };
   }
 
-  view(job: JobRecord, context: { actions: JobView['actions']; signs: JobSigns }): JobView {
-    const about = (part: 'payload' | 'result' | 'progress') => ({ part, job });
+  view(stored: JobRecord, context: { actions: JobView['actions']; signs: JobSigns }): JobView {
+    const job = this.redactor.record(stored);
     const { payload, result, progress } = job;
     return {
-      ...this.row(job),
-      payload: bounded(this.redactor.redact(payload, about('payload'))),
+      ...this.rowOf(job),
+      payload: bounded(payload),
       brokenPayload: job.brokenPayload === undefined ? null : cut(job.brokenPayload, LONGEST_VALUE),
-      result: bounded(this.redactor.redact(result ?? null, about('result'))),
+      result: bounded(result ?? null),
       hasResult: result !== undefined,
-      progressValue: bounded(this.redactor.redact(progress ?? null, about('progress'))),
+      progressValue: bounded(progress ?? null),
       log: job.log.map(({ at, message }) => ({ at: at.getTime(), message })),
       errors: job.errors,
       crashes: job.crashes,
@@ -62,7 +66,7 @@ export class JobDescriber {
       fence: job.fence ?? null,
       attemptLog: attemptsOf(job),
       whyNotRunning: reasonOf(job, context.signs),
-      editRefusal: this.editRefusal(job),
+      editRefusal: this.editRefusal(stored),
       actions: context.actions,
     };
   }
@@ -72,7 +76,7 @@ export class JobDescriber {
     if (job.status !== 'failed') {
       return 'Only the payload of a dead letter can be edited.';
     }
-    if (this.redactor.hides(job.payload, { part: 'payload', job })) {
+    if (this.redactor.hidesPayload(job)) {
       return 'Parts of the payload are redacted, so it cannot be edited here.';
     }
     const long = job.payload !== undefined && (JSON.stringify(job.payload) ?? '').length > LONGEST_VALUE;
@@ -80,13 +84,16 @@ export class JobDescriber {
   }
 
   labelOf(job: JobRecord): string {
+    return this.labelFrom(this.redactor.record(job));
+  }
+
+  /** @param job as it may be shown */
+  private labelFrom(job: JobRecord): string {
     if (job.leftOut?.payload !== undefined) {
       return `payload of ${Math.ceil(job.leftOut.payload / 1_024).toLocaleString('en')} KB`;
     }
-    const about = { part: 'payload' as const, job };
-    const payload = this.redactor.redact(job.payload, about);
-    const label = this.options.label?.({ name: job.name, queue: job.queue, payload });
-    return cut(label ?? preview(payload ?? job.brokenPayload), LABEL_LENGTH);
+    const { name, queue, payload, brokenPayload } = job;
+    return cut(this.options.label?.({ name, queue, payload }) ?? preview(payload ?? brokenPayload), LABEL_LENGTH);
   }
 }
 

@@ -3,6 +3,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobStatus } from '../../queue/model/job.js';
 import { JobDescriber } from '../api/describe-job.js';
 import type { ErrorGroupsPage, JobMatch, JobRow, SearchPage } from '../api/views.js';
+import { Redactor } from '../security/redactor.js';
 import { groupByError } from './error-groups.js';
 import { matches } from './job-match.js';
 import { walkSlice } from './job-walk.js';
@@ -15,7 +16,10 @@ const MOST_FOUND = 100;
 /** Searches the jobs of one state, a bounded slice at each request. It keeps nothing between two requests. */
 @Injectable()
 export class JobSearch {
-  constructor(private readonly describer: JobDescriber) {}
+  constructor(
+    private readonly describer: JobDescriber,
+    private readonly redactor: Redactor,
+  ) {}
 
   async search(queue: JobQueue, state: JobStatus, match: JobMatch, cursor: string | null): Promise<SearchPage> {
     const until = performance.now() + SLICE_MS;
@@ -26,7 +30,8 @@ export class JobSearch {
       const slice = await walkSlice(queue, state, next);
       searched += slice.looked;
       next = slice.cursor;
-      found.push(...slice.jobs.filter((job) => matches(job, match)).map((job) => this.describer.row(job)));
+      const matching = slice.jobs.filter((job) => matches(this.redactor.record(job), match));
+      found.push(...matching.map((job) => this.describer.row(job)));
     } while (next !== null && found.length < MOST_FOUND && performance.now() < until);
     const stats = await queue.stats();
     return { jobs: found, searched, total: stats[state], cursor: next };
@@ -39,7 +44,7 @@ export class JobSearch {
     let next = cursor;
     do {
       const slice = await walkSlice(queue, 'failed', next);
-      jobs.push(...slice.jobs);
+      jobs.push(...slice.jobs.map((job) => this.redactor.record(job)));
       next = slice.cursor;
     } while (next !== null && performance.now() < until);
     const { failed } = await queue.stats();

@@ -1,43 +1,30 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { RedactedPart, ResolvedDashboardOptions } from '../dashboard-options.js';
+import { JobQueueService } from '../../nest/service/job-queue.service.js';
+import type { JobRecord } from '../../queue/model/job.js';
+import { redactRecord } from '../../queue/store/redact-record.js';
+import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 
-export const REDACTED = '[redacted]';
-const DEEPEST = 50;
-
-/** Hides what the option `redact` names. */
+/** Hides what the option `redact` names, that of the queue and that of the dashboard. */
 @Injectable()
 export class Redactor {
-  constructor(@Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions) {}
+  constructor(
+    @Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions,
+    private readonly jobs: JobQueueService,
+  ) {}
 
-  /** True where something may be hidden, so that a shown payload must not be stored again. */
-  hides(value: unknown, about: RedactedPart): boolean {
-    return JSON.stringify(this.redact(value, about)) !== JSON.stringify(value);
+  /** True where something is hidden of the payload, so that the shown one must not be stored again. */
+  hidesPayload(job: JobRecord): boolean {
+    return JSON.stringify(this.record(job).payload) !== JSON.stringify(job.payload);
   }
 
-  redact(value: unknown, about: RedactedPart): unknown {
+  /** The job as it may be shown. */
+  record(job: JobRecord): JobRecord {
+    return redactRecord(this.own, redactRecord(this.jobs.queue(job.queue).options.redact, job));
+  }
+
+  private get own() {
     const { redact } = this.options;
-    if (typeof redact === 'function') {
-      return redact(value, about);
-    }
-    return redact.length === 0 ? value : withoutFields(value, new Set(redact.map((name) => name.toLowerCase())), 0);
+    return redact.length === 0 ? undefined : redact;
   }
-}
-
-function withoutFields(value: unknown, names: ReadonlySet<string>, depth: number): unknown {
-  if (typeof value !== 'object' || value === null) {
-    return value;
-  }
-  if (depth > DEEPEST) {
-    return REDACTED;
-  }
-  if (Array.isArray(value)) {
-    return value.map((each) => withoutFields(each, names, depth + 1));
-  }
-  return Object.fromEntries(
-    Object.entries(value).map(([key, each]) => [
-      key,
-      names.has(key.toLowerCase()) ? REDACTED : withoutFields(each, names, depth + 1),
-    ]),
-  );
 }

@@ -1,5 +1,7 @@
 import { Logger, type LoggerService } from '@nestjs/common';
 import { oneLine } from '../../queue/errors/one-line.js';
+import { redactValue, textRedaction, type Redact, type TextRedaction } from '../../queue/codec/redact.js';
+import type { AttemptMiddleware } from '../../worker/handlers/attempt-middleware.js';
 import type { Job } from '../../worker/handlers/job.js';
 import { currentJob } from './current-job.js';
 
@@ -15,30 +17,47 @@ class AppLogger extends Logger {
   }
 }
 
-/** Adds the job that runs to each line that is written through Nest's Logger while it runs. */
+/**
+ * Adds the job that runs to each line that is written through Nest's Logger while it runs, and hides there what the queue hides. An
+ * app with several connections has one of these for each.
+ */
 export class JobLines implements LoggerService {
+  /** The jobs of the connection, each with what is hidden of it. */
+  private readonly jobs = new WeakMap<Job, TextRedaction | undefined>();
+  /** Makes the jobs of a worker known here. */
+  readonly middleware: AttemptMiddleware = {
+    attempt: (job, next) => {
+      const redact = this.redactOf(job.queue);
+      this.jobs.set(job, redact && textRedaction(redact, job));
+      return next();
+    },
+  };
+
   private constructor(
     private readonly target: LoggerService,
+    private readonly redactOf: (queue: string) => Redact | undefined,
     private readonly describe: DescribeJob,
   ) {}
 
-  /**
-   * Puts itself in front of the logger that the app has now.
-   *
-   * @returns puts the app's logger back, unless another one has taken its place
-   */
-  static install(describe: DescribeJob = describeJob): () => void {
+  /** Puts itself in front of the logger that the app has now; undefined where the app has switched its log off. */
+  static install(
+    redactOf: (queue: string) => Redact | undefined,
+    describe: DescribeJob = describeJob,
+  ): JobLines | undefined {
     const { current } = AppLogger;
     if (!current) {
-      return () => undefined; // the app has switched its log off
+      return undefined;
     }
-    const lines = new JobLines(current, describe);
+    const lines = new JobLines(current, redactOf, describe);
     Logger.overrideLogger(lines);
-    return () => {
-      if (AppLogger.current === lines) {
-        Logger.overrideLogger(current);
-      }
-    };
+    return lines;
+  }
+
+  /** Puts the app's logger back, unless another one has taken its place. */
+  remove(): void {
+    if (AppLogger.current === this) {
+      Logger.overrideLogger(this.target);
+    }
   }
 
   log(message: unknown, ...rest: unknown[]): void {
@@ -67,7 +86,22 @@ export class JobLines implements LoggerService {
 
   private write(level: Level, message: unknown, rest: unknown[]): void {
     const job = currentJob();
-    this.target[level]?.(job ? withJob(message, job, this.describe) : message, ...rest);
+    if (!job || !this.jobs.has(job)) {
+      this.target[level]?.(message, ...rest);
+      return;
+    }
+    const shown = (value: unknown) => this.shown(value, job);
+    this.target[level]?.(withJob(shown(message), job, this.describe), ...rest.map(shown));
+  }
+
+  private shown(value: unknown, job: Job): unknown {
+    const texts = this.jobs.get(job);
+    if (!texts) {
+      return value;
+    }
+    const redact = this.redactOf(job.queue);
+    const named = typeof redact === 'function' ? value : redactValue(redact, value, { part: 'payload', job });
+    return texts.value(named);
   }
 }
 

@@ -63,10 +63,8 @@ export class BootAudit {
   }
 
   private async lookAtCodec(queue: JobQueue): Promise<void> {
-    const warning = await auditCodec(queue);
-    if (warning) {
-      this.logger.warn(warning);
-    }
+    const warnings = await auditCodec(queue);
+    warnings.forEach((warning) => this.logger.warn(warning));
   }
 
   /** Only warns, once for a queue: the process that maintains it may start after this one. */

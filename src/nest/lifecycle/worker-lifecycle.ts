@@ -35,7 +35,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   private draining: Promise<void> | undefined;
   private drainBy: number | undefined;
   private failure: Error | undefined;
-  private removeJobLines: (() => void) | undefined;
+  private jobLines: JobLines | undefined;
   private audited = false;
   private starting: Promise<void> | undefined;
   /** What was asked of the workers of this process. */
@@ -132,7 +132,10 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     this.startedAt = performance.now();
     const { logContext } = this.options;
     if (logContext) {
-      this.removeJobLines = JobLines.install(logContext === true ? undefined : logContext);
+      this.jobLines = JobLines.install(
+        (queue) => this.queues.reference(queue).options.redact,
+        logContext === true ? undefined : logContext,
+      );
     }
     this.maintenance.start();
     if (!this.audited || (this.expected && !this.redis.ready)) {
@@ -244,7 +247,11 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
       logFailures,
       version,
       onTrip,
-      middleware: this.options.currentJob ? [currentJobMiddleware, ...this.middleware.list] : this.middleware.list,
+      middleware: [
+        ...(this.options.currentJob ? [currentJobMiddleware] : []),
+        ...(this.jobLines ? [this.jobLines.middleware] : []),
+        ...this.middleware.list,
+      ],
       onEvent,
     };
     const worker = new Worker(queues, options);
@@ -278,7 +285,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     this.redis.stopping?.(stopped);
     await stopped;
     await this.handlers.close(this.leftMs);
-    this.removeJobLines?.();
+    this.jobLines?.remove();
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -1,5 +1,6 @@
 import { InvalidPayloadError, JobQueueError } from '../errors/errors.js';
 import { encodeJson } from './encode-json.js';
+import type { Redact } from './redact.js';
 
 /**
  * Turns what jobs carry into what JSON can carry, and back: payloads, results and progress. All processes of a queue must have
@@ -23,6 +24,8 @@ export interface JobCodec {
 export interface ContentRules {
   readonly maxPayloadBytes: number;
   readonly codec?: JobCodec;
+  /** What of it is not shown in logs. */
+  readonly redact?: Redact;
 }
 
 /** A value was stored by another codec than that of this process, or this process cannot read it. */

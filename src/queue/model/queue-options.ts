@@ -3,6 +3,7 @@ import { backoffSchema, type Backoff } from './backoff.js';
 import type { JobCodec } from '../codec/codec.js';
 import { checkOptions } from '../validation/validate-options.js';
 import { LONGEST_TIMER_MS, YEAR_MS } from '../runtime/bounds.js';
+import type { Redact } from '../codec/redact.js';
 
 /** A length of time in ms: a whole number from `min` to a year. */
 export function duration(min: number) {
@@ -134,6 +135,13 @@ export interface QueueOptions {
    * queue. Default: JSON.
    */
   codec?: JobCodec;
+  /**
+   * Hides parts of payloads, results, progress and checkpoints from the dashboard, the command line and the log: the names of fields at
+   * any depth, or a function that returns what may be shown. Default: nothing is hidden.
+   *
+   * @example redact: ['password', 'iban']
+   */
+  redact?: Redact;
   /** The largest payload or result, in bytes of JSON. Default 1,048,576. */
   maxPayloadBytes?: number;
   /** When to publish events: only while somebody subscribes (`listened`), `always`, or `off`. Default `listened`. */
@@ -186,10 +194,13 @@ export interface QueueOptions {
 export type ResolvedQueueOptions = Required<
   Omit<
     QueueOptions,
-    'hashTag' | 'backoff' | 'maxRunning' | 'rateLimit' | 'groups' | 'maxPending' | 'codec' | 'auditTrail'
+    'hashTag' | 'backoff' | 'maxRunning' | 'rateLimit' | 'groups' | 'maxPending' | 'codec' | 'redact' | 'auditTrail'
   >
 > &
-  Pick<QueueOptions, 'hashTag' | 'backoff' | 'maxRunning' | 'rateLimit' | 'groups' | 'maxPending' | 'codec'> & {
+  Pick<
+    QueueOptions,
+    'hashTag' | 'backoff' | 'maxRunning' | 'rateLimit' | 'groups' | 'maxPending' | 'codec' | 'redact'
+  > & {
     auditTrail?: { maxEntries: number };
   };
 
@@ -210,6 +221,9 @@ export const queueOptionFields = {
     .custom<JobCodec>((value) => isCodec(value), {
       error: 'expected { name, encode, decode }, with a name of 1 to 32 of a-z 0-9 -',
     })
+    .optional(),
+  redact: z
+    .custom<Redact>((value) => isRedact(value), { error: 'expected names of fields, or a function' })
     .optional(),
   maxPayloadBytes: wholeNumber(1, 512 * 1024 * 1024, ' bytes').default(1_048_576),
   events: z
@@ -241,6 +255,11 @@ function isCodec(value: unknown): boolean {
   const { name, encode, decode } = (value ?? {}) as Partial<JobCodec>;
   const isNamed = typeof name === 'string' && /^[a-z0-9-]{1,32}$/.test(name);
   return isNamed && typeof encode === 'function' && typeof decode === 'function';
+}
+
+function isRedact(value: unknown): boolean {
+  const isNames = Array.isArray(value) && value.every((name) => typeof name === 'string' && name !== '');
+  return isNames || typeof value === 'function';
 }
 
 const queueOptionsSchema = z.strictObject(queueOptionFields, { error: 'expected an object of queue options' });

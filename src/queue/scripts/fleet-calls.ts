@@ -5,6 +5,8 @@ import { checkLayout, LAYOUT } from './layout.js';
 import { JobCalls, WORKER_SEEN_MS } from './job-calls.js';
 import type { QueueLimits } from '../model/queue-options.js';
 import type { WorkerDetails, WorkerRecord } from '../model/job.js';
+import { announcedContent, type AnnouncedContent } from '../codec/announced-content.js';
+import { parseJson } from '../codec/parse-json.js';
 import type { AttemptLimits, LimitsInForce, UnservedJobs } from '../store/store-calls.js';
 import type { ScriptCall } from '../transport/script-runner.js';
 import { call } from './script-call.js';
@@ -20,9 +22,17 @@ export class FleetCalls extends JobCalls {
       limitsText(this.options),
       configuredLimits(this.options),
       LAYOUT,
+      JSON.stringify(announcedContent(this.options)),
       ...said,
     ];
     return call('queueRegisterWorker', this.keys.standard, args, (reply) => checkLayout(this.keys.queue, reply));
+  }
+
+  content(): ScriptCall<AnnouncedContent | undefined> {
+    return call('queueContent', this.keys.standard, [], (reply) => {
+      const text = (reply as string | null) ?? undefined;
+      return parseJson(text).value as AnnouncedContent | undefined;
+    });
   }
 
   describeWorker(worker: string, details: WorkerDetails | undefined, ageMs: number): ScriptCall<void> {

@@ -3,6 +3,7 @@ import { codecOf, decodeContent, decodeText, encodeText, type CodecError, type J
 import type { AttemptRecord, ClaimedJob, JobRecord, RefusedJob } from '../model/job.js';
 import type { StoredError } from '../errors/stored-error.js';
 import type { ScheduleRecord } from '../model/schedule.js';
+import { FAILURE_PREFIX } from '../validation/names.js';
 import type { StoreCall } from './store-call.js';
 import type { ClaimAnswer, DeadLetterVerbs, StoreCalls } from './store-calls.js';
 import type { ScheduleVerbs } from './schedule-verbs.js';
@@ -10,12 +11,32 @@ import type { ScheduleVerbs } from './schedule-verbs.js';
 /** The name of the error of a job that the codec of this process cannot read. */
 const UNREADABLE = 'CodecError';
 
-/** The calls of a queue, with its codec. Payloads, results and progress are encoded where they are checked, see encodeContent. */
-export function codedCalls(calls: StoreCalls, codec: JobCodec | undefined): StoreCalls {
+/**
+ * The calls of a queue, with its codec. Payloads, results and progress are encoded where they are checked, see encodeContent.
+ *
+ * @param tellPlain is told of a claimed job whose payload is in the clear, where the codec is a secret one
+ */
+export function codedCalls(
+  calls: StoreCalls,
+  codec: JobCodec | undefined,
+  tellPlain: (job: ClaimedJob) => void,
+): StoreCalls {
   const own: Partial<StoreCalls> = {
-    claim: (request) => mapped(calls.claim(request), (answer) => decodeClaim(codec, answer)),
+    claim: (request) =>
+      mapped(calls.claim(request), (answer) => {
+        const plain = codec?.secret ? answer.jobs.find(isPlain) : undefined;
+        if (plain) {
+          tellPlain(plain);
+        }
+        return decodeClaim(codec, answer);
+      }),
   };
   return over(calls, codec ? { ...own, ...codedVerbs(calls, codec) } : own);
+}
+
+/** What tells of a dead letter is written on the server, around what is encoded. */
+function isPlain({ name, payload }: ClaimedJob): boolean {
+  return codecOf(payload) === undefined && !name.startsWith(FAILURE_PREFIX);
 }
 
 function codedVerbs(calls: StoreCalls, codec: JobCodec): Partial<StoreCalls> {

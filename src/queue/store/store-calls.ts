@@ -1,4 +1,5 @@
 // The verbs of a store: each method makes one call. What the verb does is told once, in the header of its script in lua/.
+import type { AnnouncedContent } from '../codec/announced-content.js';
 import type {
   ClaimRef,
   ClaimedJob,
@@ -261,6 +262,8 @@ export interface LimitVerbs {
 export interface FleetVerbs {
   /** Announces a worker with the limits of its handlers, or takes that back. Rejects with QueueLayoutError where a newer version has the queue. */
   announce(worker: string, serves: boolean, handlers?: readonly AttemptLimits[]): StoreCall<void>;
+  /** Answers how the worker that announced itself last stores what jobs carry; undefined where none has. */
+  content(): StoreCall<AnnouncedContent | undefined>;
   /** Says more of a worker, for operators; undefined: it has stopped. @param ageMs how long ago it started */
   describeWorker(worker: string, details: WorkerDetails | undefined, ageMs: number): StoreCall<void>;
   /** Answers the workers that announced themselves of late, the last first. */

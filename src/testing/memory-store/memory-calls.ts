@@ -1,4 +1,5 @@
 // The verbs of a queue in memory: each method makes one call, which runs when the store runs it.
+import { announcedContent } from '../../queue/codec/announced-content.js';
 import type { ClaimedJob, ClaimRef, JobStatus } from '../../queue/model/job.js';
 import type { QueueLimits, ResolvedQueueOptions } from '../../queue/model/queue-options.js';
 import type { AuditVerbs } from '../../queue/store/audit-verbs.js';
@@ -195,12 +196,14 @@ export class MemoryCalls implements StoreCalls {
     callOf<void>('queueRegisterWorker', () => {
       if (serves) {
         this.queue.workers.set(worker, this.queue.now);
+        this.queue.content = announcedContent(this.options);
         handlers.forEach((handler) => this.queue.handlerLimits.set(handler.name, handler));
       } else {
         this.queue.workers.delete(worker);
       }
     });
 
+  content = () => callOf('queueContent', () => this.queue.content);
   describeWorker = () => callOf<void>('queueDescribeWorker', () => undefined);
   workers = (most: number) =>
     callOf('queueListWorkers', () =>

@@ -3,6 +3,8 @@ import type { ClaimedJob } from '../../queue/model/job.js';
 import type { StoredError } from '../../queue/errors/stored-error.js';
 import type { FailOutcome, Failure, Release, ReleaseOutcome } from '../../queue/store/store-calls.js';
 import { storeError } from '../../queue/errors/serialize-error.js';
+import type { ContentRules } from '../../queue/codec/codec.js';
+import { textRedaction } from '../../queue/codec/redact.js';
 import type { Attempt } from './attempt.js';
 import type { FailedJob, FailureLog } from '../reports/failure-log.js';
 import { Job, type JobReporter } from '../handlers/job.js';
@@ -31,6 +33,7 @@ const GOES_FIRST = new Set<Release['reason']>(['interruption', 'rate_limited']);
 /** Who is told what became of the settlements. */
 export interface OutboxOwner {
   readonly reports: JobReporter;
+  readonly content: ContentRules;
   readonly observer: {
     emit: ((event: WorkerEvent) => void) | undefined;
     readonly failures: FailureLog;
@@ -167,7 +170,8 @@ export class SettlementBuffer {
   confirmReleases(releases: readonly Settling<Release>[], outcomes: readonly ReleaseOutcome[]): void {
     releases.forEach((settling, i) => {
       if (settling.refused && outcomes[i] === 'failed') {
-        this.owner.observer.failures.deadLetter(settling.refused.job, storeError(settling.refused.error));
+        const { job, error } = settling.refused;
+        this.owner.observer.failures.deadLetter(job, this.shown(job, storeError(error)));
       }
       this.reportOutcome(settling, outcomes[i]!);
     });
@@ -176,14 +180,22 @@ export class SettlementBuffer {
   /** A job that was refused before its handler ran has used no attempt. */
   private logFailure({ settlement, attempt, refused }: Settling<Failure>, outcome: FailOutcome): void {
     const { failures } = this.owner.observer;
-    const job: FailedJob = attempt?.begun ? attempt.job : { ...(attempt?.claim ?? refused!.job), attempt: 0 };
+    const claim = attempt?.claim ?? refused!.job;
+    const job: FailedJob = attempt?.begun ? attempt.job : { ...claim, attempt: 0 };
+    const error = this.shown(claim, settlement.error);
     if (outcome === 'failed') {
-      failures.deadLetter(job, settlement.error);
+      failures.deadLetter(job, error);
     } else if (outcome === 'retry') {
-      failures.attempt(job, settlement.error, settlement.backoffMs);
+      failures.attempt(job, error, settlement.backoffMs);
     } else if (outcome === 'lost' && attempt) {
-      failures.lost(job, settlement.error);
+      failures.lost(job, error);
     }
+  }
+
+  /** An error may quote what the queue hides of a payload. */
+  private shown(job: ClaimedJob, error: StoredError): StoredError {
+    const { redact } = this.owner.content;
+    return redact === undefined || error.name === 'CodecError' ? error : textRedaction(redact, job).error(error);
   }
 
   private reportOutcome(

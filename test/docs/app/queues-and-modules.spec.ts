@@ -3,7 +3,16 @@ import { randomBytes } from 'node:crypto';
 import { Module, type Type } from '@nestjs/common';
 import { ConfigModule } from '@nestjs/config';
 import { expect, it } from '@jest/globals';
-import { JobQueue, JobQueueModule, JobQueueService, type JobCodec, type QueueOptions } from 'nest-job-queue';
+import {
+  JobHandler,
+  JobQueue,
+  JobQueueModule,
+  JobQueueService,
+  type Job,
+  type JobCodec,
+  type JobQueueModuleOptions,
+  type QueueOptions,
+} from 'nest-job-queue';
 import { startApp } from '../../nest/app.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
@@ -71,6 +80,28 @@ it('keys of the environment encrypt, and an older one decrypts', async () => {
   expect(await client.hget(`queue:${name}:job:${job.id}`, 'payload')).not.toContain('ada');
   const claimed = await new JobQueue(client, name, encryption(`${july},${june}`)).claim();
   expect(claimed!.payload).toEqual({ to: 'ada' });
+});
+
+it('fields are not shown where the queue says so', async () => {
+  const { payments } = (await loadExample('encryption.md', 'redact')) as {
+    payments(key: string): JobQueueModuleOptions;
+  };
+  const redis = await startOwnRedis();
+  const lines: string[] = [];
+  const keep = (line: unknown) => void lines.push(String(line));
+  @JobHandler('payment', { maxAttempts: 1 })
+  class Handler {
+    handle({ payload }: Job<{ iban: string }>) {
+      throw new Error(`no account ${payload.iban}`);
+    }
+  }
+  const jobs = { ...payments(randomBytes(32).toString('base64')), redis: redis.url };
+  const app = await startApp({ jobs, providers: [Handler], log: { log: keep, warn: keep, error: keep } });
+  const job = await app.get(JobQueueService).enqueue('payment', { iban: 'DE02-1203' });
+  await expect(job.result()).rejects.toMatchObject({ reason: 'no account DE02-1203' });
+  await app.get(JobQueueService).drain();
+  expect(lines.join('\n')).toContain('no account [redacted]');
+  expect(lines.join('\n')).not.toContain('DE02');
 });
 
 it.each([

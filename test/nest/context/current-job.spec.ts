@@ -1,9 +1,16 @@
 // What the log says: three lines at boot, and by option the job in front of each line that its handler writes.
 import { Injectable, Logger } from '@nestjs/common';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { currentJob, JobHandler, JobQueueService, type Job } from 'nest-job-queue';
+import {
+  currentJob,
+  getJobQueueServiceToken,
+  JobHandler,
+  JobQueueModule,
+  JobQueueService,
+  type Job,
+} from 'nest-job-queue';
 import { addressOf } from '#queue/redis/address.js';
-import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
 import { compileApp, handlerOf, KeptLog, startApp } from '../app.js';
 
 async function bootLines(app: Parameters<typeof startApp>[0]): Promise<string[]> {
@@ -136,5 +143,59 @@ describe('currentJob', () => {
     await expect(compileApp({ jobs: { logContext: 'yes' as never } })).rejects.toThrow(
       'JobQueueModule.forRoot.logContext: expected true, false or a function of a job, found "yes".',
     );
+  });
+});
+
+describe('logContext', () => {
+  it('hides in the lines of a handler what its queue hides: fields of objects, and their values in texts and errors', async () => {
+    const name = uniqueQueueName();
+    const log = new KeptLog();
+    const objects: unknown[] = [];
+    log.warn = (message: unknown, ...rest: unknown[]) => void objects.push(message, ...rest);
+    @JobHandler(name)
+    class Handler {
+      private readonly logger = new Logger('Handler');
+
+      handle({ payload }: Job<{ iban: string }>) {
+        this.logger.log(`pays ${payload.iban}`);
+        this.logger.warn({ payload, at: 1 });
+        this.logger.warn(new TypeError(payload.iban));
+      }
+    }
+    const jobs = { audit: 'off', logContext: () => 'J', queues: { [name]: { redact: ['iban'] } } } as const;
+    const app = await startApp({ jobs, providers: [Handler], log });
+    const job = await app.get(JobQueueService).enqueue(name, { iban: 'DE02-1203' });
+    await job.result();
+    expect(log.lines).toContain('log J pays [redacted]');
+    expect(objects[0]).toMatchObject({ payload: { iban: '[redacted]' }, at: 1, job: { id: job.id } });
+    expect(objects).toContainEqual(expect.objectContaining({ message: '[redacted]' }));
+    expect(JSON.stringify([log.lines, objects.map((each) => (each as Error).stack)])).not.toContain('1203');
+  });
+
+  it('puts one job in front, in an app with two connections', async () => {
+    const [name, other] = [uniqueQueueName(), uniqueQueueName()];
+    const log = new KeptLog();
+    const logger = new Logger('Handler');
+    @Injectable()
+    class Handlers {
+      @JobHandler(name)
+      first() {
+        logger.log('ran');
+      }
+
+      @JobHandler(other, { connection: 'billing' })
+      second() {
+        logger.log('ran');
+      }
+    }
+    const app = await startApp({
+      jobs: { logContext: () => 'FIRST' },
+      imports: [JobQueueModule.forRoot({ name: 'billing', redis: testRedisUrl(), logContext: () => 'SECOND' })],
+      providers: [Handlers],
+      log,
+    });
+    await (await app.get(JobQueueService).enqueue(name, {})).result();
+    await (await app.get<JobQueueService>(getJobQueueServiceToken('billing')).enqueue(other, {})).result();
+    expect(log.lines.filter((line) => line.endsWith('ran'))).toEqual(['log FIRST ran', 'log SECOND ran']);
   });
 });

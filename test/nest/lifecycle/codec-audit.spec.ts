@@ -32,6 +32,25 @@ it('warns of jobs of a codec, or a key, that it does not have', async () => {
   ]);
 });
 
+it('warns where the workers of the queue have another codec, though no job waits', async () => {
+  const name = uniqueQueueName();
+  const secret = uniqueQueueName('keeps');
+  const jobs = { queues: { [name]: { codec: june }, [secret]: { codec: june } } };
+  const first = await startApp({ jobs, providers: [handlerOf(name), handlerOf(secret)] });
+  await first.get(JobQueueService).enqueue(secret, {}); // it has run, so the queue is not forgotten
+  const log = new KeptLog();
+  await startApp({
+    jobs: { queues: { [secret]: { codec: june } } },
+    providers: [handlerOf(name), handlerOf(secret)],
+    log,
+  });
+  expect(log.lines.filter((line) => line.includes('was last served'))).toEqual([
+    `warn Queue "${name}" was last served by a worker with the codec "encrypted", and this process has no codec. What one of them ` +
+      'stores, the other may not read: such jobs become dead letters with a CodecError. Give all processes of the queue the same ' +
+      'codec and keys.',
+  ]);
+});
+
 it('says nothing of jobs that it reads', async () => {
   expect(await warnings(june, june)).toEqual([]);
   expect(await warnings(undefined, june)).toEqual([]);

@@ -92,6 +92,45 @@ describe('a queue with encrypted()', () => {
     expect(claimed!.payload).toEqual({ plain: true });
   });
 
+  it('warns of a job in the clear, once, and of none that it encrypted itself: ticks, and what tells of dead letters', async () => {
+    const redis = await startOwnRedis();
+    const lines: string[] = [];
+    const keep = (line: string) => void lines.push(line);
+    const queue = new JobQueue(connect({}, redis.url), 'letters', { codec: encrypted([june]) });
+    const failures: unknown[] = [];
+    const worker = new Worker(
+      [
+        {
+          queue,
+          handlers: {
+            letters: ({ payload }: Job) => {
+              if (payload === 'bad') throw new Error('no');
+            },
+          },
+          onFailed: { letters: (job: Job) => void failures.push(job.payload) },
+          schedules: {},
+        },
+      ],
+      { logger: { log: keep, warn: keep, error: keep } },
+    );
+    await worker.start();
+    await queue.schedules.upsert('often', { everyMs: 100 }, { payload: 'tick' });
+    await (await queue.enqueue('good')).result();
+    await (await queue.enqueue(null)).result();
+    await expect((await queue.enqueuePayload('bad', { maxAttempts: 1 })).result()).rejects.toThrow();
+    while (failures.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    await queue.schedules.remove('often');
+    expect(lines.filter((line) => line.includes('in the clear'))).toEqual([]);
+    const plain = new JobQueue(connect({}, redis.url), 'letters');
+    const open = await plain.enqueue({ to: 'anybody' });
+    await open.result();
+    await (await plain.enqueue({ to: 'anybody' })).result();
+    expect(lines.filter((line) => line.includes('in the clear'))).toEqual([
+      expect.stringContaining(`Queue "letters" is encrypted, but job "${open.id}" was stored in the clear`),
+    ]);
+    await worker.stop();
+  });
+
   it('makes a dead letter of what it cannot read, with the reason, that a redrive brings back', async () => {
     const name = uniqueQueueName();
     const ours = new JobQueue(connect(), name, { codec: encrypted([june]) });

@@ -1,5 +1,6 @@
 // The state of one queue, and where its jobs stand. A job is the hash that it would be in Redis.
 import type { ResolvedQueueOptions } from '../../../queue/model/queue-options.js';
+import type { AnnouncedContent } from '../../../queue/codec/announced-content.js';
 import type { AskedOptions } from './asked-options.js';
 import { FlowControl } from './flow-control.js';
 import { ScoredSet } from './scored-set.js';
@@ -61,6 +62,8 @@ export class MemoryQueue {
   readonly scheduleDue = new ScoredSet();
   readonly scheduleOwners = new Map<string, number>();
   readonly flow: FlowControl = new FlowControl(this);
+  /** How the worker that announced itself last stores what jobs carry. */
+  content: AnnouncedContent | undefined;
   sequence = 0;
   pausedAt: number | undefined;
   lastSweepAt: number | undefined;

@@ -1,0 +1,27 @@
+import type { JobCodec } from './codec.js';
+import { REDACTED, type Redact } from './redact.js';
+
+/** How the worker that announced itself last stores what jobs carry. */
+export interface AnnouncedContent {
+  /** The name of its codec; undefined: plain JSON. */
+  readonly codec?: string;
+  /** Whether nothing may be stored in the clear. */
+  readonly encrypted?: true;
+  /** The names of fields that are not shown; true: a function decides, so nothing is shown without it. */
+  readonly redact?: readonly string[] | true;
+}
+
+/** Returns what a process announces of its codec and its redaction. */
+export function announcedContent({ codec, redact }: { codec?: JobCodec; redact?: Redact }): AnnouncedContent {
+  return {
+    ...(codec && { codec: codec.name }),
+    ...(codec?.secret && { encrypted: true as const }),
+    ...(redact && { redact: typeof redact === 'function' ? (true as const) : redact }),
+  };
+}
+
+/** Returns the redaction of a queue for a process that has no options of it. */
+export function announcedRedact(content: AnnouncedContent | undefined): Redact | undefined {
+  const { redact } = content ?? {};
+  return redact === true ? () => REDACTED : redact;
+}

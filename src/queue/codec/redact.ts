@@ -1,0 +1,143 @@
+// Hides parts of what jobs carry from logs, the dashboard and the command line. What is stored, and what handlers see, stays.
+import type { StoredError } from '../errors/stored-error.js';
+import { FAILURE_PREFIX } from '../validation/names.js';
+import { parseJson } from './parse-json.js';
+
+/** The part of a job that `redact` is asked about. */
+export interface RedactedPart {
+  part: 'payload' | 'result' | 'progress' | 'checkpoint';
+  job: { readonly id: string; readonly name: string; readonly queue: string };
+}
+
+/** The names of fields to hide at any depth, in either case; or a function that returns what may be shown. */
+export type Redact = readonly string[] | ((value: unknown, about: RedactedPart) => unknown);
+
+/** What stands in the place of what is hidden. */
+export const REDACTED = '[redacted]';
+
+const DEEPEST = 50;
+/** A shorter text may stand in any sentence. */
+const SHORTEST_TEXT = 4;
+/** The most texts that are looked for in another text; of a job that hides more, no text is shown. */
+const MOST_TEXTS = 200;
+
+/** Returns what may be shown of a value; nothing of it where the function throws. */
+export function redactValue(redact: Redact | undefined, value: unknown, about: RedactedPart): unknown {
+  if (redact === undefined || value === undefined) {
+    return value;
+  }
+  if (typeof redact !== 'function') {
+    return withoutFields(value, new Set(redact.map((name) => name.toLowerCase())), 0);
+  }
+  try {
+    return redact(value, about);
+  } catch {
+    return REDACTED;
+  }
+}
+
+function withoutFields(value: unknown, names: ReadonlySet<string>, depth: number): unknown {
+  if (typeof value !== 'object' || value === null) {
+    return value;
+  }
+  if (depth > DEEPEST) {
+    return REDACTED;
+  }
+  const inner = (each: unknown) => withoutFields(each, names, depth + 1);
+  const field = ([key, each]: [unknown, unknown]): [unknown, unknown] => [
+    key,
+    names.has(String(key).toLowerCase()) ? REDACTED : inner(each),
+  ];
+  if (Array.isArray(value)) {
+    return value.map(inner);
+  }
+  if (value instanceof Map) {
+    return new Map([...value].map(field));
+  }
+  if (value instanceof Set) {
+    return new Set([...value].map(inner));
+  }
+  return isPlain(value) ? Object.fromEntries(Object.entries(value).map(field)) : value;
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/** What may be said about one job: its texts without what the redaction hides of its payload. */
+export class TextRedaction {
+  /** Undefined: too many to look for, or not known, so no text is shown. */
+  private readonly hidden: readonly string[] | undefined;
+
+  /** @param payload undefined where it is not known */
+  constructor(redact: Redact, payload: unknown, job: RedactedPart['job']) {
+    if (payload === undefined) {
+      return;
+    }
+    const shown = textsIn(redactValue(redact, payload, { part: 'payload', job }));
+    const hidden = [...textsIn(payload)].filter((text) => !shown.has(text));
+    // The longest first: one may be a part of another.
+    this.hidden = hidden.length > MOST_TEXTS ? undefined : hidden.toSorted((a, b) => b.length - a.length);
+  }
+
+  text(text: string): string {
+    return this.hidden ? this.hidden.reduce((rest, each) => rest.replaceAll(each, REDACTED), text) : REDACTED;
+  }
+
+  /** The same of all texts in a value. */
+  value(value: unknown, depth = 0): unknown {
+    if (typeof value === 'string') {
+      return this.text(value);
+    }
+    if (typeof value !== 'object' || value === null || depth > DEEPEST) {
+      return value;
+    }
+    if (Array.isArray(value)) {
+      return value.map((each) => this.value(each, depth + 1));
+    }
+    if (value instanceof Error) {
+      const { name, message, stack = '' } = value;
+      const shown = { name, message: this.text(message), stack: this.text(stack) };
+      return Object.assign(Object.create(Object.getPrototypeOf(value) as object) as Error, shown);
+    }
+    return isPlain(value)
+      ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, this.value(each, depth + 1)]))
+      : value;
+  }
+
+  error(error: StoredError): StoredError {
+    return {
+      name: error.name,
+      message: this.text(error.message),
+      ...(error.stack !== undefined && { stack: this.text(error.stack) }),
+      ...(error.cause && { cause: this.error(error.cause) }),
+      ...(error.errors && { errors: error.errors.map((each) => this.error(each)) }),
+    };
+  }
+}
+
+/** The texts and long numbers in a value, as a message may quote them. */
+function textsIn(value: unknown, found = new Set<string>(), depth = 0): Set<string> {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') {
+    const text = String(value);
+    if (text.length >= SHORTEST_TEXT) {
+      found.add(text);
+      found.add(JSON.stringify(text).slice(1, -1));
+    }
+  } else if (typeof value === 'object' && value !== null && depth <= DEEPEST + 1) {
+    const inner = value instanceof Map || value instanceof Set ? [...value].flat() : Object.values(value);
+    inner.forEach((each) => textsIn(each, found, depth + 1));
+  }
+  return found;
+}
+
+/** Returns what may be said about one job. */
+export function textRedaction(redact: Redact, job: RedactedPart['job'] & { payload: unknown }): TextRedaction {
+  return new TextRedaction(redact, payloadOf(job), job);
+}
+
+/** A job that tells of a dead letter has the other's payload as text in its own. */
+export function payloadOf({ name, payload }: { name: string; payload: unknown }): unknown {
+  return name.startsWith(FAILURE_PREFIX) ? parseJson((payload as { payload?: string }).payload).value : payload;
+}

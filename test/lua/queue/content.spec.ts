@@ -1,0 +1,22 @@
+import { expect, it } from '@jest/globals';
+import { encrypted } from '#queue/codec/encrypted.js';
+import { expectUnchanged, TestQueue, testQueue } from '../../support/queue/queue-state.js';
+
+it('content.lua: answers what the worker that announced itself last said; nothing before, and once the queue is idle', async () => {
+  const q = testQueue({ codec: encrypted([{ id: 'a', key: Buffer.alloc(32) }]), redact: ['iban'] });
+  const plain = new TestQueue(q.redis, { redact: () => 'nothing' }, q.name);
+  expect(await q.run(q.scripts.content())).toBeUndefined();
+  await q.run(q.scripts.announce('w1', true));
+  await expectUnchanged(q, async () =>
+    expect(await plain.run(plain.scripts.content())).toEqual({
+      codec: 'encrypted',
+      encrypted: true,
+      redact: ['iban'],
+    }),
+  );
+  await plain.run(plain.scripts.announce('w2', true));
+  expect(await q.run(q.scripts.content())).toEqual({ redact: true });
+  await q.run(q.scripts.announce('w1', false));
+  await q.run(q.scripts.announce('w2', false));
+  expect(await q.run(q.scripts.content())).toBeUndefined();
+});
