@@ -1,5 +1,7 @@
 // What is named as a source of the library is the module of that name of an earlier version.
 const SOURCE = /^#(?=queue|worker|nest|health|processes)/;
+// Modules that have moved since that version was packed.
+const MOVED = { 'queue/errors/errors.js': 'queue/model/errors.js' };
 let library;
 
 export function initialize(url) {
@@ -7,5 +9,7 @@ export function initialize(url) {
 }
 
 export function resolve(name, context, next) {
-  return next(SOURCE.test(name) ? new URL(name.slice(1), library).href : name, context);
+  if (!SOURCE.test(name)) return next(name, context);
+  const module = name.slice(1);
+  return next(new URL(MOVED[module] ?? module, library).href, context);
 }

@@ -3,8 +3,8 @@
 // server only.
 import { rmSync } from 'node:fs';
 import { SEEDS } from './kept-seeds.js';
-import { passes, reportOf } from './report.js';
-import { kindsMissing, run, type RunOptions } from './run.js';
+import { passes, reportOf } from './run/report.js';
+import { kindsMissing, run, type RunOptions } from './run/run.js';
 
 const all: Pick<RunOptions, 'topology' | 'persistence'>[] = [
   { topology: 'single', persistence: 'aof' },

@@ -1,0 +1,200 @@
+// Each counter of the server has a rule: exact where the histories tell all, else within what they allow.
+import { describe, expect, it } from '@jest/globals';
+import { broken, cleanRun, completed, forgetBetween, PRODUCER, start, verdictOf, type Run } from './clean-run.js';
+import type { Entry } from '../histories/history.js';
+
+/** A run in which each counter but those of what nobody did has moved. */
+function countedRun(): Run {
+  const run = cleanRun();
+  const { files, snapshot } = run;
+  files.producer!.push(['enqueue', 7, 4], ['kind', 8, 'priority', 0], ['kind', 9, 'later', 3_600_000]);
+  files.producer!.push(['kind', 10, 'final', 0], ['enqueued', 7, 4]);
+  files.operator!.push(
+    ['plant', 'no payload', PRODUCER, 7, 'broken'],
+    ['call', 'redrive', PRODUCER, 3],
+    ['answered', 'redrive', PRODUCER, 3, '1'],
+    ['call', 'remove', PRODUCER, 9],
+    ['answered', 'remove', PRODUCER, 9, 'removed'],
+    ['call', 'discard', PRODUCER, 10],
+    ['answered', 'discard', PRODUCER, 10, '1'],
+  );
+  files.killed = [['process', 7, 'worker'], ['time', 1_900], ...start(0, 1, 9)];
+  files.worker!.push(
+    ['reclaimed', 'id-0'],
+    ...start(5, 1, 30),
+    ['end', PRODUCER, 5, 30],
+    ['released', PRODUCER, 5, 30],
+    ...completed(PRODUCER, 8, 31),
+    ...start(10, 1, 32),
+    ['end', PRODUCER, 10, 32],
+    ['failed', PRODUCER, 10, 32],
+  );
+  snapshot.jobs.push({ ...broken(), id: 'broken' });
+  snapshot.sequence = 2; // the claim that was taken back, and the place of the job with a priority
+  snapshot.totals = {
+    enqueued: 14,
+    completed: 8,
+    cancelled: 1,
+    failed: 4,
+    retried: 1,
+    released: 1,
+    reclaimed: 1,
+    broken: 1,
+    redriven: 1,
+    removed: 1,
+    discarded: 1,
+    durable: 0,
+  };
+  return run;
+}
+
+const TOTALS = Object.keys(countedRun().snapshot.totals);
+
+function counted(run: Run, name: string): [least: number, most: number] {
+  const { least, most } = verdictOf(run).counters.find((each) => each.name === `${name}_total`)!;
+  return [least, most];
+}
+
+/** The process is killed before the last of these entries is written. */
+function cutOff(run: Run, ...entries: Entry[]): void {
+  run.files.cut = [['process', 8, 'worker'], ['time', 2_500], ...entries];
+}
+
+describe('the counters', () => {
+  it('are all exact where the histories tell all', () => {
+    const { violations, counters } = verdictOf(countedRun());
+    expect(violations).toEqual([]);
+    expect(counters.filter(({ least, most, found }) => least !== most || found !== least)).toEqual([]);
+    expect(counters.length).toBeGreaterThan(TOTALS.length);
+  });
+
+  describe.each(TOTALS)('%s', (name) => {
+    it.each([-1, 1])('is found when it is wrong by %i', (by) => {
+      const run = countedRun();
+      run.snapshot.totals[name]! += by;
+      expect(verdictOf(run).violations).toContainEqual(
+        `I1: ${name}_total is ${run.snapshot.totals[name]}, expected ${counted(run, name).join(' to ')}`,
+      );
+    });
+  });
+
+  it('has no counter of which nothing is known', () => {
+    const run = countedRun();
+    run.snapshot.totals.vanished = 1;
+    expect(verdictOf(run).violations).toEqual(['I1: vanished_total is 1, and nothing says what it should be']);
+  });
+
+  it('takes the end of a handler that threw, and was told nothing, for a retry or a release', () => {
+    const run = countedRun();
+    cutOff(run, ...start(5, 2, 40), ['end', PRODUCER, 5, 40]);
+    expect([counted(run, 'retried'), counted(run, 'released')]).toEqual([
+      [1, 2],
+      [1, 2],
+    ]);
+  });
+
+  it('takes no other attempt without an answer for a retry', () => {
+    const run = countedRun();
+    cutOff(run, ...start(5, 2, 40));
+    expect([counted(run, 'retried'), counted(run, 'released')]).toEqual([
+      [1, 1],
+      [1, 1],
+    ]);
+  });
+
+  it('takes what a process had not ended when it was asked to end for a release', () => {
+    const run = countedRun();
+    cutOff(run, ...start(5, 2, 40), ['stopping']);
+    expect(counted(run, 'released')).toEqual([1, 2]);
+    cutOff(run, ...start(5, 2, 40), ['deserted', `${PRODUCER}:5:40`], ['stopping']);
+    expect(counted(run, 'released')).toEqual([1, 1]);
+  });
+
+  it('takes a retry after what may have been the last attempt for the repeated answer of a job that was redriven', () => {
+    const run = countedRun();
+    cutOff(run, ...start(3, 1, 40), ['end', PRODUCER, 3, 40], ['retry', PRODUCER, 3, 40]);
+    expect(counted(run, 'retried')).toEqual([1, 2]);
+  });
+
+  it('takes a retry that ended cancelled while it waited for one that was answered late', () => {
+    const run = countedRun();
+    cutOff(run, ...start(4, 1, 40), ['end', PRODUCER, 4, 40], ['cancelled', PRODUCER, 4, 40]);
+    expect(counted(run, 'retried')).toEqual([1, 2]);
+  });
+
+  it('does not ask a sweep to have been answered', () => {
+    const run = countedRun();
+    run.files.worker = run.files.worker!.filter(([what]) => what !== 'reclaimed');
+    expect(verdictOf(run).violations).toEqual([]);
+    expect(counted(run, 'reclaimed')).toEqual([0, 1]);
+  });
+
+  it.each(['remove', 'discard', 'redrive'])(
+    'takes a %s that was not answered for one that may have been made',
+    (verb) => {
+      const run = countedRun();
+      run.files.operator = run.files.operator!.filter(([what, which]) => what !== 'answered' || which !== verb);
+      const name = { remove: 'removed', discard: 'discarded', redrive: 'redriven' }[verb]!;
+      expect(counted(run, name)).toEqual([0, 1]);
+      expect(verdictOf(run).violations).toEqual([]);
+    },
+  );
+
+  it('allows the claim that nobody saw begin to be taken back, by the two fences that took', () => {
+    const run = countedRun();
+    run.snapshot.sequence += 2;
+    run.snapshot.totals.reclaimed = 2;
+    expect(verdictOf(run).violations).toEqual([]);
+    run.snapshot.totals.reclaimed = 3;
+    expect(verdictOf(run).violations).toEqual(['I1: reclaimed_total is 3, expected 1 to 2']);
+  });
+
+  it('does not allow a claim to be taken back that was settled, however many fences were taken', () => {
+    const run = countedRun();
+    run.snapshot.sequence += 1;
+    run.snapshot.totals.reclaimed = 2;
+    expect(verdictOf(run).violations).toEqual(['I1: reclaimed_total is 2, expected 1 to 1']);
+  });
+
+  it('allows a claim whose hash is gone to be taken back without a fence', () => {
+    const run = countedRun();
+    run.files.operator!.push(['plant', 'deleted', PRODUCER, 8, 'deleted']);
+    expect(counted(run, 'reclaimed')).toEqual([1, 2]);
+  });
+
+  it('takes what a server acknowledged that another took the place of for what may be gone', () => {
+    const run = countedRun();
+    forgetBetween(run, 1_950, 2_050); // the workers' time
+    expect(['retried', 'released', 'reclaimed'].map((name) => counted(run, name))).toEqual([
+      [0, 1],
+      [0, 1],
+      [0, expect.any(Number)],
+    ]);
+    run.snapshot.totals.retried = 2;
+    expect(verdictOf(run).violations).toContainEqual('I1: retried_total is 2, expected 0 to 1');
+  });
+
+  it('takes the answer to a claim that may be forgotten for the repeat of another', () => {
+    const run = countedRun();
+    forgetBetween(run, 2_400, 2_600);
+    cutOff(run, ...start(5, 2, 40), ['end', PRODUCER, 5, 40], ['time', 2_700], ['retry', PRODUCER, 5, 40]);
+    expect(counted(run, 'retried')).toEqual([1, 2]);
+  });
+
+  it('does not count what was before the server lost all of its data, nor what it may have said just before', () => {
+    const run = countedRun();
+    run.files = {
+      first: [
+        ['time', 2_200],
+        ['forgotten', []],
+      ],
+      ...run.files,
+    };
+    run.files.worker!.push(['time', 2_300], ...start(5, 1, 1), ['end', PRODUCER, 5, 1], ['retry', PRODUCER, 5, 1]);
+    run.files.worker!.push(['time', 9_000], ...start(5, 1, 2), ['end', PRODUCER, 5, 2], ['retry', PRODUCER, 5, 2]);
+    expect(['retried', 'released'].map((name) => counted(run, name))).toEqual([
+      [1, 2],
+      [0, expect.any(Number)],
+    ]);
+  });
+});

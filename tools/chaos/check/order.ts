@@ -1,0 +1,67 @@
+// What only the order of things shows: claims that run twice, settlements by a stale claim, early starts, a wrong order.
+import type { Facts } from '../histories/facts.js';
+import { RESCHEDULED } from '../histories/marks.js';
+import type { Snapshot } from './snapshot.js';
+
+/** The server's clock and the machine's monotonic one are set apart by corrections, in ms. */
+const CLOCK_TOLERANCE_MS = 50;
+
+/** Those that are faults of I2, I3, I5 and I8. */
+export function misordered(facts: Facts, { jobs }: Snapshot): string[] {
+  const takenBack = new Set(jobs.flatMap(({ work, takenBack: was }) => (work && was ? `${work.p}:${work.n}` : [])));
+  return [...repeatedClaims(facts), ...staleSettlements(facts), ...early(facts), ...outOfOrder(facts, takenBack)];
+}
+
+function repeatedClaims(facts: Facts): string[] {
+  return [...facts.attempts.claims]
+    .map(([name, claims]) => [name, claims.map(({ fence }) => fence)] as const)
+    .filter(([, fences]) => new Set(fences).size < fences.length)
+    .map(([name, fences]) => `I3: job ${name} was started twice under one claim (fences ${fences.join(', ')})`);
+}
+
+/**
+ * What is sent after a later claim has begun must be refused. A settlement may be answered late, so what counts is when
+ * its handler had ended. A job that is given back by a shutdown, its handler still at work, has no such end.
+ */
+function staleSettlements({ attempts: { settlements, claims } }: Facts): string[] {
+  const faults: string[] = [];
+  for (const [name, settled] of settlements) {
+    for (const { what, fence, endMs } of settled) {
+      const later = claims.get(name)?.find((claim) => claim.fence > fence && claim.startMs < endMs);
+      if (later) {
+        const claim = `by the claim with fence ${fence} after the claim ${later.fence} had begun`;
+        faults.push(`I2: job ${name} was settled as ${what} ${claim}`);
+      }
+    }
+  }
+  return faults;
+}
+
+function early(facts: Facts): string[] {
+  const faults: string[] = [];
+  for (const [name, dueMs] of facts.attempts.dueMs) {
+    const startedMs = facts.attempts.startedMs.get(name) ?? Infinity;
+    const [process, number] = name.split(':').map(Number);
+    const moved = facts.jobs.get(process!)!.marks[number!]! & RESCHEDULED;
+    if (!moved && startedMs < dueMs - CLOCK_TOLERANCE_MS) {
+      faults.push(`I5: job ${name} started ${dueMs - startedMs} ms before it was due`);
+    }
+  }
+  return faults;
+}
+
+/** First attempts come in the order of the enqueues, but for jobs whose claim was lost on the way, and taken back later. */
+function outOfOrder(facts: Facts, takenBack: ReadonlySet<string>): string[] {
+  const faults: string[] = [];
+  for (const [process, attempts] of facts.attempts.first) {
+    const seen = new Set<number>();
+    let latest = -1;
+    for (const [number] of attempts.toSorted(([, a], [, b]) => a - b)) {
+      const isLate = !seen.has(number) && number < latest && !takenBack.has(`${process}:${number}`);
+      if (isLate) faults.push(`I8: job ${process}:${number} started after ${latest}`);
+      seen.add(number);
+      latest = Math.max(latest, number);
+    }
+  }
+  return faults;
+}

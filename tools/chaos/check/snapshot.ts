@@ -1,0 +1,122 @@
+// What is in Redis when all is over.
+import type { Redis } from 'ioredis';
+import type { JobQueue } from '#queue/job-queue.js';
+import { violations } from '../../../test/support/queue/invariants.js';
+import { keysLike } from '../../../test/support/redis/redis-reads.js';
+import type { Ground } from '../run/ground.js';
+import type { Work } from '../processes/workload.js';
+import { inside } from '../../../test/support/queue/inside.js';
+
+export type Place = 'waiting' | 'processing' | 'completed' | 'cancelled' | 'dead';
+
+export interface StoredJob {
+  id: string;
+  place: Place;
+  /** Undefined for a recurring job, and where the hash holds no payload that can be read. */
+  work?: Work;
+  /** Whether the hash holds a payload, be it one that cannot be read. */
+  hasPayload: boolean;
+  attempts: number;
+  errors: number;
+  crashes: number;
+  /** A claim of it was taken back by a sweep, whether or not that was charged to it. */
+  takenBack?: true;
+  /** What the handler returned: the fence of its attempt. */
+  resultFence?: number;
+  lastError: string;
+}
+
+export interface Snapshot {
+  jobs: StoredJob[];
+  /** Counters of all queues together. */
+  totals: Record<string, number>;
+  /** The counters behind the fences, of all queues together. */
+  sequence: number;
+  /** What is wrong in itself, see test/support/queue/invariants.ts, and keys that should not be there. */
+  faults: string[];
+}
+
+export async function takeSnapshot(
+  ground: Pick<Ground, 'holderOf'>,
+  queues: readonly JobQueue[],
+): Promise<Snapshot> {
+  const snapshot: Snapshot = { jobs: [], totals: {}, sequence: 0, faults: [] };
+  for (const queue of queues) {
+    const scripts = await inside(queue).scripts();
+    const redis = await ground.holderOf(queue);
+    snapshot.faults.push(...(await violations(redis, scripts)), ...(await leftovers(redis, queue)));
+    for (const [name, count] of Object.entries((await queue.stats()).totals)) {
+      snapshot.totals[name] = (snapshot.totals[name] ?? 0) + count;
+    }
+    const { keys } = scripts;
+    snapshot.sequence += Number(await redis.get(keys.sequence));
+    const places: [Place, string[]][] = [
+      ['waiting', await redis.lrange(keys.pending, 0, -1)],
+      ['waiting', await redis.zrange(keys.prioritized, 0, '-1')],
+      ['waiting', await redis.zrange(keys.scheduled, 0, '-1')],
+      ['processing', await redis.zrange(keys.claims, 0, '-1')],
+      ['completed', await redis.lrange(keys.completed, 0, -1)],
+      ['cancelled', await redis.lrange(keys.cancelled, 0, -1)],
+      ['dead', await redis.zrange(keys.dead, 0, '-1')],
+    ];
+    for (const [place, ids] of places) {
+      for (let i = 0; i < ids.length; i += 500) {
+        snapshot.jobs.push(...(await readJobs(redis, place, ids.slice(i, i + 500), (id) => keys.job(id))));
+      }
+    }
+  }
+  return snapshot;
+}
+
+async function readJobs(redis: Redis, place: Place, ids: string[], keyOf: (id: string) => string) {
+  const pipeline = redis.pipeline();
+  for (const id of ids)
+    pipeline.hmget(keyOf(id), 'payload', 'attempts', 'errors', 'crashes', 'result', 'last_error', 'attempt_log');
+  const replies = (await pipeline.exec()) ?? [];
+  return ids.map((id, i): StoredJob => {
+    const [payload, attempts, errors, crashes, result, lastError, log] = (replies[i]?.[1] ?? []) as (
+      string | null
+    )[];
+    return {
+      id,
+      place,
+      ...workOf(payload),
+      hasPayload: typeof payload === 'string',
+      attempts: Number(attempts ?? 0),
+      errors: Number(errors ?? 0),
+      crashes: Number(crashes ?? 0),
+      ...(log?.includes('"WorkerCrash"') ? { takenBack: true as const } : {}),
+      ...(result ? { resultFence: Number(result) } : {}),
+      lastError: lastError ?? '',
+    };
+  });
+}
+
+function workOf(payload: string | null | undefined): { work?: Work } {
+  try {
+    const work = JSON.parse(payload ?? 'null') as Partial<Work> | null;
+    return typeof work?.p === 'number' ? { work: work as Work } : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Keys that nothing will ever take away, and unique keys that nobody holds. */
+async function leftovers(redis: Redis, queue: JobQueue): Promise<string[]> {
+  const { keys } = await inside(queue).scripts();
+  const known = new Set(Object.values(keys).filter((each) => typeof each === 'string'));
+  const base = keys.jobPrefix.slice(0, -'job:'.length);
+  const faults: string[] = [];
+  for (const key of await keysLike(redis, `${base}*`)) {
+    if (known.has(key) || key.startsWith(keys.jobPrefix)) continue;
+    if ((await redis.pttl(key)) === -1) faults.push(`left over: ${key} would stay for ever`);
+  }
+  for (const [key, owner] of Object.entries(await redis.hgetall(keys.unique))) {
+    const status = await redis.hget(keys.job(owner), 'status');
+    const waits = status === 'pending' || status === 'scheduled';
+    if (!waits && (await redis.zscore(keys.uniqueExpiries, key)) === null) {
+      faults.push(`left over: the unique key ${key} is held by ${owner}, which is ${status ?? 'gone'}`);
+    }
+  }
+  return faults;
+}

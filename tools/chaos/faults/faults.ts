@@ -1,0 +1,75 @@
+// The faults themselves. Each resolves when what it broke works again, and only the queue has yet to recover, and answers how
+// much it hit, see hits.ts.
+import type { JobQueue } from '#queue/job-queue.js';
+import { breakHashes, misplace, plant } from './damage.js';
+import { deployEarlier } from './deploys.js';
+import {
+  freezeUnderSentinel,
+  killInCluster,
+  killUnderSentinel,
+  moveSlot,
+  switchInCluster,
+  switchUnderSentinel,
+} from './failovers.js';
+import type { Fleet } from '../run/fleet.js';
+import type { Ground } from '../run/ground.js';
+import type { HistoryWriter } from '../histories/history.js';
+import {
+  cutLines,
+  killClients,
+  leaveLinesHalfOpen,
+  limitBandwidth,
+  loseReplies,
+  slowLines,
+} from './line-faults.js';
+import type { FaultKind, PlannedFault } from '../plan.js';
+import {
+  blockWorker,
+  freezeWorker,
+  killProducer,
+  killWorker,
+  restartWorkers,
+  setClockOff,
+} from './process-faults.js';
+import { fillMemory, flushScripts, freezeServer, killServer, makeReplica } from './server-faults.js';
+
+export interface Scene {
+  fleet: Fleet;
+  ground: Ground;
+  /** The main one, and all of them. */
+  queue: JobQueue;
+  queues: readonly JobQueue[];
+  history: HistoryWriter;
+}
+
+export type Fault = (scene: Scene, planned: PlannedFault) => Promise<number>;
+
+export const FAULTS: Record<FaultKind, Fault> = {
+  kill: killWorker,
+  freeze: freezeWorker,
+  block: blockWorker,
+  'kill-producer': killProducer,
+  'rolling-restart': restartWorkers,
+  'earlier-version': deployEarlier,
+  'clock-off': setClockOff,
+  cut: cutLines,
+  'half-open': leaveLinesHalfOpen,
+  slow: slowLines,
+  bandwidth: limitBandwidth,
+  'lost-replies': loseReplies,
+  'client-kill': killClients,
+  'delete-hash': (scene, planned) => plant(scene, planned, 'deleted', "redis.call('UNLINK', KEYS[1])"),
+  'break-hash': breakHashes,
+  misplace,
+  'script-flush': flushScripts,
+  'redis-kill': killServer,
+  'redis-freeze': freezeServer,
+  'out-of-memory': fillMemory,
+  readonly: makeReplica,
+  'sentinel-kill': killUnderSentinel,
+  'sentinel-freeze': freezeUnderSentinel,
+  'sentinel-switch': switchUnderSentinel,
+  'cluster-kill': killInCluster,
+  'cluster-switch': switchInCluster,
+  'slot-move': moveSlot,
+};

@@ -1,0 +1,78 @@
+// What a fault must hit to count as done: each waits for the state that it needs, and the run says what it found.
+import { sleep, within } from '../../../test/support/faults/wait.js';
+import type { Recovery } from '../run/stalls.js';
+
+/** What is counted, by the kind of fault. */
+const HITS: Record<string, string> = {
+  kill: 'claims left behind',
+  freeze: 'claims expired',
+  block: 'claims expired',
+  'kill-producer': 'enqueues unanswered',
+  'rolling-restart': 'claims under way',
+  'earlier-version': 'jobs begun by it',
+  'clock-off': 'calls by that clock',
+  cut: 'requests cut',
+  'half-open': 'requests swallowed',
+  slow: 'requests delayed',
+  bandwidth: 'requests over the narrow link',
+  'lost-replies': 'replies lost',
+  'client-kill': 'connections ended',
+  'delete-hash': 'hashes deleted',
+  'break-hash': 'hashes broken',
+  misplace: 'jobs and keys misplaced',
+  'script-flush': 'calls refused: NOSCRIPT',
+  'redis-kill': 'claims under way',
+  'redis-kill without persistence': 'acknowledged enqueues forgotten',
+  'redis-freeze': 'processes kept waiting',
+  'out-of-memory': 'calls refused: OOM',
+  readonly: 'calls refused: READONLY',
+  'sentinel-kill': 'claims under way',
+  'sentinel-freeze': 'claims under way',
+  'sentinel-switch': 'claims under way',
+  'cluster-kill': 'claims under way',
+  'cluster-switch': 'claims under way',
+  'slot-move': 'keys moved',
+};
+
+/** The end of a hang: what a fault waits for comes within moments, where anybody works. */
+const COMES_MS = 30_000;
+
+/** In words. */
+export function hitsOf({ kind, hits }: Pick<Recovery, 'kind' | 'hits'>): string {
+  return `${hits} ${HITS[kind] ?? 'hits'}`;
+}
+
+/** Kinds that happened, and never hit anything. */
+export function missed(recoveries: readonly Recovery[]): string[] {
+  return recoveries
+    .filter(({ hits }) => !(hits > 0))
+    .map(({ kind, count, hits }) => `${kind}: done ${count} times, and nothing was hit: ${hitsOf({ kind, hits })}`);
+}
+
+/**
+ * Asks until there is an answer; undefined where none comes. An error, as of a server that is away, is none. A question that
+ * hangs is left alone, and may see that all is over.
+ */
+export async function inTime<Answer>(
+  ask: (isOver: () => boolean) => Answer | undefined | Promise<Answer | undefined>,
+  withinMs = COMES_MS,
+): Promise<Answer | undefined> {
+  const endMs = performance.now() + withinMs;
+  const isOver = () => performance.now() >= endMs;
+  do {
+    const asked = Promise.resolve(isOver).then(ask);
+    const answer = await within(endMs - performance.now(), 'an answer', asked).catch(() => undefined);
+    if (answer !== undefined) return answer;
+    await sleep(10);
+  } while (!isOver());
+  return undefined;
+}
+
+/** Asks until a number has grown; answers by how much. */
+export async function growth(from: number, read: () => number | Promise<number>): Promise<number> {
+  const grown = async () => {
+    const by = (await read()) - from;
+    return by > 0 ? by : undefined;
+  };
+  return (await inTime(grown)) ?? 0;
+}

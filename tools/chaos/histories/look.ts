@@ -1,0 +1,59 @@
+// What a server says of a queue and of its schedules, all at one moment of its own clock.
+import type { JobQueue } from '#queue/job-queue.js';
+import { monotonicMs } from './history.js';
+import { inside } from '../../../test/support/queue/inside.js';
+
+/** A schedule that is there. Times in ms of the server's clock, 0 for none. */
+export interface SeenSchedule {
+  createdAtMs: number;
+  pausedAtMs: number;
+  /** When it is due next; 0 while it rests. */
+  dueMs: number;
+  /** How many of its ticks were missed and left out. */
+  skipped: number;
+}
+
+export interface Look {
+  /** By the server's clock. */
+  atMs: number;
+  /** By the machine's monotonic clock: before this the server was not asked. */
+  askedMs: number;
+  /** The server's clock less the monotonic one: no more than that. */
+  offMs: number;
+  /** 0 where the queue is not paused. */
+  pausedAtMs: number;
+  /** The counter that each claim takes its fence from. */
+  sequence: number;
+  schedules: Record<string, SeenSchedule>;
+}
+
+/** Without no-writes, so that no replica answers, which may be behind. */
+const LOOK = `#!lua flags=allow-oom
+local time = redis.call('TIME')
+local seen = { tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000),
+  tonumber(redis.call('HGET', KEYS[1], 'paused_at_ms') or 0), tonumber(redis.call('GET', KEYS[2]) or 0) }
+for i, id in ipairs(ARGV) do
+  local created, paused, skipped = unpack(redis.call('HMGET', KEYS[3 + i], 'created_at_ms', 'paused_at_ms', 'skipped'))
+  local due = redis.call('ZSCORE', KEYS[3], id)
+  seen[#seen + 1] = { tonumber(created or 0), tonumber(paused or 0), due and due ~= 'inf' and tonumber(due) or 0,
+    tonumber(skipped or 0) }
+end
+return seen`;
+
+/** @param ids of the schedules to look for */
+export async function lookAt(queue: JobQueue, ids: readonly string[]): Promise<Look> {
+  const { scripts, connection } = inside(queue);
+  const { keys } = await scripts();
+  const schedules = ids.map((id) => `${keys.schedulePrefix}${id}`);
+  const given = [keys.settings, keys.sequence, keys.scheduleDue, ...schedules];
+  const askedMs = monotonicMs();
+  const answer = await connection.answer(queue.limit.timeoutMs, () =>
+    connection.client.eval(LOOK, given.length, ...given, ...ids),
+  );
+  const [atMs, pausedAtMs, sequence, ...seen] = answer as [number, number, number, ...number[][]];
+  const look: Look = { atMs, askedMs, offMs: atMs - monotonicMs(), pausedAtMs, sequence, schedules: {} };
+  seen.forEach(([createdAtMs = 0, pausedAt = 0, dueMs = 0, skipped = 0], i) => {
+    if (createdAtMs > 0) look.schedules[ids[i]!] = { createdAtMs, pausedAtMs: pausedAt, dueMs, skipped };
+  });
+  return look;
+}

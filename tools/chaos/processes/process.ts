@@ -1,0 +1,93 @@
+// A process of a run: `node --import ./tools/chaos/register.mjs tools/chaos/processes/process.ts OPTIONS`.
+import { appendFileSync } from 'node:fs';
+import type { JobQueueLogger } from '#queue/runtime/logger.js';
+import type { RedisClient } from '#queue/redis/redis-client.js';
+import { shiftClock } from './clock.js';
+import { HistoryWriter, monotonicMs } from '../histories/history.js';
+import { connectTo } from './line.js';
+import { startOperator } from './operator.js';
+import type { Order, ProcessOptions, Report } from './process-options.js';
+import { startFifoProducer, startProducer } from './producer.js';
+import { startFifoWorker, startWorkerRole } from './worker-role.js';
+
+/** What every role is given. */
+export interface Tools {
+  options: ProcessOptions;
+  redis: RedisClient;
+  history: HistoryWriter;
+  logger: JobQueueLogger;
+  report: (report: Report) => void;
+  /** How long the next handler is to keep the event loop, in ms. */
+  blockMs: number;
+}
+
+/** What a role gives back: the way to end it. */
+export type Stop = () => Promise<void>;
+
+const ROLES: Record<ProcessOptions['role'], (tools: Tools) => Promise<Stop>> = {
+  worker: startWorkerRole,
+  'fifo-worker': startFifoWorker,
+  producer: startProducer,
+  'fifo-producer': startFifoProducer,
+  operator: startOperator,
+};
+
+const SAMPLE_MS = 2_000;
+const CLOSE_MS = 10_000;
+const options = JSON.parse(process.argv[2]!) as ProcessOptions;
+if (options.clockOffMs !== 0) shiftClock(options.clockOffMs);
+const note = (message: string) => appendFileSync(options.log, `${monotonicMs()} ${message}\n`);
+const report = (message: Report) => void process.send?.(message, undefined, undefined, () => undefined);
+process.on('uncaughtExceptionMonitor', (error) => note(String(error.stack)));
+
+const redis = connectTo(options.line, options.slot);
+redis.on('error', (error: Error) => note(error.message));
+const history = new HistoryWriter(options.history, options.number, options.role);
+const logger = { log: () => undefined, warn: note, error: note };
+const tools: Tools = { options, redis, history, logger, report, blockMs: 0 };
+const stop = await ROLES[options.role](tools);
+const sampling = setInterval(sample, SAMPLE_MS);
+process.on('message', (order: Order) => {
+  if (order.type === 'block') tools.blockMs = order.ms;
+  else void leave();
+});
+// Without the runner there is nobody to work for.
+process.on('disconnect', () => process.exit());
+report({ type: 'ready' });
+
+function sample(): void {
+  globalThis.gc?.();
+  const { heapUsed, rss } = process.memoryUsage();
+  const resources = process.getActiveResourcesInfo();
+  const count = (what: RegExp) => resources.filter((each) => what.test(each)).length;
+  const listeners = redis.eventNames().reduce((sum, name) => sum + redis.listenerCount(name), 0);
+  report({
+    type: 'sample',
+    heap: heapUsed,
+    rss,
+    timers: count(/Timeout/),
+    sockets: count(/TCPSocket|TCPConnect/),
+    listeners,
+  });
+}
+
+async function leave(): Promise<void> {
+  clearInterval(sampling);
+  history.add(['stopping']);
+  await stop();
+  await history.written();
+  history.close();
+  redis.disconnect();
+  const open = await whatStays();
+  process.send!({ type: 'stopped', open }, () => process.exit());
+}
+
+/** What is still open when everything has had the time to close: a socket waits for the other side, for a while. */
+async function whatStays(): Promise<string[]> {
+  const end = monotonicMs() + CLOSE_MS;
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const open = process.getActiveResourcesInfo().filter((each) => /TCP|Timeout|Worker/.test(each));
+    if (open.length === 0 || monotonicMs() > end) return open;
+  }
+}

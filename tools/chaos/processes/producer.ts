@@ -1,0 +1,159 @@
+// A producer of a run: enqueues batches, writes down each call and its answer, and repeats what was not answered.
+import { EnqueueError, RedisOutOfMemoryError } from '#queue/errors/errors.js';
+import type { JobHandle } from '#queue/results/job-handle.js';
+import { JobQueue } from '#queue/job-queue.js';
+import type { EnqueueOptions } from '#queue/enqueue/encode-job.js';
+import { sleep } from '../../../test/support/faults/wait.js';
+import { PULSE_MS } from './process-options.js';
+import type { Stop, Tools } from './process.js';
+import { Random } from '../random.js';
+import { draw, LOAD_MIX, MIX, padOf, queueOptions, type Kind, type Work } from './workload.js';
+
+/** By turns there is more work than can be done, and so little that workers idle. */
+const PHASE_MS = 6_000;
+const TRICKLE_RATE = 60;
+
+interface NewWork {
+  payload: Work;
+  options: EnqueueOptions;
+}
+
+export async function startProducer(tools: Tools): Promise<Stop> {
+  const { options } = tools;
+  const random = new Random(options.seed);
+  const mix = options.load ? LOAD_MIX : MIX;
+  return produce(tools, options.queue, (first) => {
+    const size = options.load ? options.batch : random.pick([1, 1, 1, 5, options.batch]);
+    return Array.from({ length: size }, (_, i) => {
+      const n = first + i;
+      const { kind, options: asked } = draw(random, mix, () => `own-${options.number}-${n}`);
+      const pad = kind === 'large' ? { pad: padOf(random) } : {};
+      return { payload: { p: options.number, n, kind, ...pad }, options: asked };
+    });
+  });
+}
+
+/** Plain jobs in their order, each acknowledged before the next. */
+export function startFifoProducer(tools: Tools): Promise<Stop> {
+  const p = tools.options.number;
+  return produce(tools, `${tools.options.queue}-fifo`, (n) => [
+    { payload: { p, n, kind: 'plain' satisfies Kind }, options: {} },
+  ]);
+}
+
+async function produce(tools: Tools, name: string, next: (first: number) => NewWork[]): Promise<Stop> {
+  const { options } = tools;
+  const queue = new JobQueue(tools.redis, name, queueOptions(options.load));
+  const producer = new Producer(tools, queue);
+  const stopping = new AbortController();
+  const pulse = setInterval(() => producer.beat(), PULSE_MS);
+  const isStopping = () => stopping.signal.aborted;
+  const loop = (async () => {
+    const begun = performance.now();
+    while (!isStopping() && (options.jobs === 0 || producer.made < options.jobs)) {
+      if (!(await producer.mayGoOn())) continue;
+      const batch = next(producer.made);
+      await producer.enqueue(batch, isStopping);
+      if (!options.load) await sleep((1_000 * batch.length) / rateAt(performance.now() - begun, options.rate));
+    }
+    if (!isStopping()) tools.report({ type: 'done' });
+  })();
+  return async () => {
+    stopping.abort();
+    await loop;
+    clearInterval(pulse);
+    queue.close();
+  };
+}
+
+function rateAt(ms: number, rate: number): number {
+  return Math.floor(ms / PHASE_MS) % 2 === 0 ? rate : Math.min(rate, TRICKLE_RATE);
+}
+
+class Producer {
+  made = 0;
+  private seen = { at: 0, waiting: 0 };
+  private answeredAt: number | undefined;
+
+  constructor(
+    private readonly tools: Tools,
+    private readonly queue: JobQueue,
+  ) {}
+
+  /** Tells the runner how long ago Redis last answered. */
+  beat(): void {
+    const { answeredAt, tools } = this;
+    if (answeredAt !== undefined) tools.report({ type: 'pulse', answerAgoMs: performance.now() - answeredAt });
+  }
+
+  /** Looks now and then whether enough waits already. */
+  async mayGoOn(): Promise<boolean> {
+    const { backlog } = this.tools.options;
+    if (performance.now() - this.seen.at > 200) {
+      try {
+        this.seen = { at: performance.now(), waiting: (await this.queue.stats()).pending };
+        this.answeredAt = performance.now();
+      } catch {
+        this.seen = { at: performance.now(), waiting: 0 };
+      }
+    }
+    if (this.seen.waiting <= backlog) return true;
+    await sleep(50);
+    return false;
+  }
+
+  async enqueue(batch: NewWork[], given: () => boolean): Promise<void> {
+    const { history } = this.tools;
+    const first = this.made;
+    this.made += batch.length;
+    history.add(['enqueue', first, batch.length]);
+    for (const { payload, options } of batch) {
+      if (payload.kind !== 'plain') history.add(['kind', payload.n, payload.kind, options.delayMs ?? 0]);
+    }
+    await history.written();
+    let ids: readonly string[] = [];
+    for (;;) {
+      const outcome = await this.attempt(batch, ids);
+      if (outcome === undefined) return;
+      if (outcome.jobIds.length > 0) ids = outcome.jobIds;
+      for (const { payload } of outcome.over ? batch : []) history.add(['answer', payload.n, outcome.answer, '']);
+      if (outcome.over || given()) return;
+      await sleep(50);
+    }
+  }
+
+  /** One call; undefined when it was answered. Once it may have been written it is repeated, with its ids, until it is. */
+  private async attempt(batch: NewWork[], ids: readonly string[]) {
+    const jobs = batch.map(({ payload, options }, i) => ({
+      payload,
+      ...options,
+      ...(ids[i] ? { id: ids[i] } : {}),
+    }));
+    try {
+      this.noteAnswers(batch, await this.queue.enqueueMany(jobs), ids.length > 0);
+      return undefined;
+    } catch (error) {
+      this.tools.logger.warn((error as Error).message);
+      const maybe = ids.length > 0;
+      if (error instanceof RedisOutOfMemoryError) return { over: !maybe, answer: 'refused', jobIds: [] } as const;
+      if (!(error instanceof EnqueueError)) throw error;
+      const over = !maybe && error.outcome === 'not-sent';
+      const jobIds = error.outcome === 'unknown' ? error.jobIds : [];
+      return { over, answer: 'not-sent', jobIds } as const;
+    }
+  }
+
+  private noteAnswers(batch: NewWork[], handles: JobHandle[], repeated: boolean): void {
+    this.answeredAt = performance.now();
+    const { history } = this.tools;
+    history.add(['enqueued', batch[0]!.payload.n, batch.length]);
+    handles.forEach(({ outcome, id }, i) => {
+      const { n, kind } = batch[i]!.payload;
+      if (outcome === 'kept' && repeated) {
+        history.add(['answer', n, 'unknown', id]); // the owner may have been replaced by the first call, and runs
+      } else if (outcome !== 'new' || kind === 'unique') {
+        history.add(['answer', n, outcome, id]); // who owns a unique key may be given the payload of another
+      }
+    });
+  }
+}

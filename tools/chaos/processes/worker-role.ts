@@ -1,0 +1,216 @@
+// A worker of a run: acts out what the payload says, and writes down each attempt and what became of it.
+import { JobCancelledError, NonRetryableError } from '#queue/errors/errors.js';
+import { JobQueue } from '#queue/job-queue.js';
+import type { Job } from '#worker/handlers/job.js';
+import type { WorkerEvent } from '#worker/reports/worker-event.js';
+import { Worker } from '#worker/worker.js';
+import { monotonicMs } from '../histories/history.js';
+import { PULSE_MS } from './process-options.js';
+import type { Stop, Tools } from './process.js';
+import { Random } from '../random.js';
+import { queueOptions, type Work } from './workload.js';
+import { inside } from '../../../test/support/queue/inside.js';
+
+/** How many of the claimed jobs are dropped, as by a process that dies with them. */
+const DESERTED_SHARE = 0.001;
+const DESERT_MS = 500;
+
+/** How many jobs every other worker claims before it has a slot for them. */
+const AHEAD = 5;
+
+export async function startWorkerRole(tools: Tools): Promise<Stop> {
+  const random = new Random(tools.options.seed);
+  const deserter = new Deserter(tools);
+  const { queue, concurrency, number } = tools.options;
+  const prefetch = number % 2 === 0 ? AHEAD : undefined;
+  const stop = await start(tools, queue, { concurrency, prefetch }, (job) => {
+    deserter.claimed++;
+    return act(job, tools, random);
+  });
+  deserter.start();
+  return async () => {
+    await deserter.stop();
+    await stop();
+  };
+}
+
+/** One worker, one job at a time: the order of the enqueues is the order of the starts. */
+export function startFifoWorker(tools: Tools): Promise<Stop> {
+  return start(tools, `${tools.options.queue}-fifo`, { concurrency: 1 }, (job) => act(job, tools, new Random(0)));
+}
+
+async function start(
+  { options, redis, history, logger, report }: Tools,
+  name: string,
+  slots: { concurrency: number; prefetch?: number | undefined },
+  handle: (job: Job<Work>) => Promise<unknown>,
+): Promise<Stop> {
+  const queue = new JobQueue(redis, name, queueOptions(options.load));
+  const onEvent = ({ type, job }: WorkerEvent) => {
+    if (type === 'started' || type === 'stuck') return;
+    const work = job.payload as Partial<Work> | null;
+    if (work?.p === undefined) history.add(['tick', type, job.id, job.fence]);
+    else history.add([type, work.p, work.n!, job.fence]);
+  };
+  const worker = new Worker([{ queue, ...slots, handlers: { [name]: (job) => handle(job as Job<Work>) } }], {
+    sweepIntervalMs: 1_000,
+    shutdownTimeoutMs: 5_000,
+    logger,
+    onEvent,
+  });
+  await worker.start();
+  await hearSweeps(queue, (id) => history.add(['reclaimed', id]));
+  const pulse = setInterval(() => {
+    if (worker.sinceLastFetchMs !== undefined) report({ type: 'pulse', answerAgoMs: worker.sinceLastFetchMs });
+  }, PULSE_MS);
+  return async () => {
+    clearInterval(pulse);
+    await worker.stop();
+    queue.close();
+  };
+}
+
+/** What a sweep took back is in no event, but for what that was the end of: it is in the answer of its script. */
+async function hearSweeps(queue: JobQueue, reclaimed: (id: string) => void): Promise<void> {
+  const scripts = await inside(queue).scripts();
+  const build = scripts.reclaim.bind(scripts);
+  scripts.reclaim = (...given) => {
+    const call = build(...given);
+    const decode = (reply: unknown) => {
+      const answer = call.decode(reply);
+      answer.reclaimed.forEach(({ id }) => reclaimed(id));
+      return answer;
+    };
+    return { ...call, decode };
+  };
+}
+
+async function act(job: Job<Work>, tools: Tools, random: Random): Promise<unknown> {
+  const { history, options } = tools;
+  const { id, attempt, fence } = job;
+  const work = job.payload as Partial<Work> | null;
+  if (work?.p === undefined) {
+    history.add(['tick', 'start', id, fence, job.enqueuedAt.getTime()]);
+    history.add(['tick', 'ok', id, fence]);
+    await history.written();
+    return fence;
+  }
+  const { p, n, kind } = work as Work;
+  if (options.load && kind === 'plain') {
+    history.add(['ran', p, n, attempt, fence]);
+  } else {
+    history.add(kind === 'unique' ? ['start', p, n, attempt, fence, id] : ['start', p, n, attempt, fence]);
+    await history.written();
+    if (tools.blockMs > 0) block(tools);
+    try {
+      await behave(job, random);
+    } catch (error) {
+      // Where the claim was lost or the job given back, the attempt had ended before, and nothing is sent now.
+      if (!job.signal.aborted || job.signal.reason instanceof JobCancelledError) {
+        history.add(['end', p, n, fence]);
+        await history.written();
+      }
+      throw error;
+    }
+    history.add(['ok', p, n, fence]);
+  }
+  // A result that is in Redis and not in the file would look like one that nobody made.
+  await history.written();
+  return fence;
+}
+
+/** Nothing else happens in this process meanwhile, and so nobody lengthens its claims. */
+function block(tools: Tools): void {
+  const end = monotonicMs() + tools.blockMs;
+  tools.blockMs = 0;
+  while (monotonicMs() < end);
+  tools.report({ type: 'blocked' });
+}
+
+async function behave(job: Job<Work>, random: Random): Promise<void> {
+  switch (job.payload.kind) {
+    case 'error':
+      if (job.attempt === 1) throw new Error('fails once');
+      return;
+    case 'fatal':
+      throw new Error('fails always');
+    case 'final':
+      throw new NonRetryableError('fails for good');
+    case 'snooze':
+      return random.chance(0.5) ? job.snooze(200) : undefined;
+    case 'progress':
+      await job.progress({ half: 1 });
+      await job.log('half of it');
+      return;
+    case 'slow':
+      // Longer than the visibility timeout: the heartbeat must keep the claim.
+      return wait(random.between(1_000, 4_500), random.chance(0.5) ? job.signal : undefined);
+    default:
+      // Most are done at once; some are still at it when a fault comes.
+      if (random.chance(0.1)) return wait(random.between(50, 500), job.signal);
+      return random.chance(0.3) ? wait(random.between(1, 5), job.signal) : undefined;
+  }
+}
+
+/** Without a signal it is deaf: it works on though its claim is lost. */
+function wait(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      reject(signal!.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', end);
+      resolve();
+    }, ms);
+    // One that is deaf may outlive its worker: it is no leak of the worker's.
+    timer.unref();
+    if (signal?.aborted) end();
+    else signal?.addEventListener('abort', end, { once: true });
+  });
+}
+
+/** Claims jobs by hand and never settles them: what a process leaves behind that dies in the middle of its work. */
+class Deserter {
+  claimed = 0;
+  private deserted = 0;
+  private timer: NodeJS.Timeout | undefined;
+  private busy: Promise<void> = Promise.resolve();
+  private readonly queue: JobQueue;
+
+  constructor(private readonly tools: Tools) {
+    this.queue = new JobQueue(tools.redis, tools.options.queue, queueOptions(tools.options.load));
+  }
+
+  start(): void {
+    this.timer = setInterval(() => void (this.busy = this.desert()), DESERT_MS);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await Promise.race([this.busy, new Promise((resolve) => setTimeout(resolve, 1_000).unref())]);
+    this.queue.close();
+  }
+
+  private async desert(): Promise<void> {
+    const count = Math.floor(this.claimed * DESERTED_SHARE) - this.deserted;
+    if (count <= 0) return;
+    this.deserted += count;
+    try {
+      for (const { payload, attempt, fence, id, enqueuedAtMs } of await this.queue.claimMany(Math.min(count, 100), {
+        worker: 'deserter',
+      })) {
+        const work = payload as Partial<Work> | null;
+        if (work?.p === undefined) this.tools.history.add(['tick', 'start', id, fence, enqueuedAtMs]);
+        else this.tools.history.add(['start', work.p, work.n!, attempt, fence, ...idOf(work as Work, id)]);
+        this.tools.history.add(['deserted', `${work?.p === undefined ? id : `${work.p}:${work.n}`}:${fence}`]);
+      }
+    } catch (error) {
+      this.tools.logger.warn(`claim by hand: ${(error as Error).message}`);
+    }
+  }
+}
+
+function idOf({ kind }: Work, id: string): [] | [string] {
+  return kind === 'unique' ? [id] : [];
+}

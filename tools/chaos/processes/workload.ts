@@ -1,0 +1,137 @@
+// What the jobs of a run are like: drawn from the seed by producers, acted out by workers.
+import type { EnqueueOptions } from '#queue/enqueue/encode-job.js';
+import type { QueueOptions } from '#queue/model/queue-options.js';
+import type { Random } from '../random.js';
+
+export const MAX_ATTEMPTS = 5;
+export const MAX_CRASHES = 4;
+
+/** How a job behaves: `plain` works at once, the others as they are called. */
+export type Kind =
+  | 'plain'
+  | 'error'
+  | 'fatal'
+  | 'final'
+  | 'slow'
+  | 'progress'
+  | 'snooze'
+  | 'delayed'
+  | 'priority'
+  | 'unique'
+  | 'own-id'
+  | 'later'
+  | 'large';
+
+/** The payload of a job. */
+export interface Work {
+  p: number;
+  n: number;
+  kind: Kind;
+  /** Of a large job: what makes it so. */
+  pad?: string;
+}
+
+export interface Drawn {
+  kind: Kind;
+  options: EnqueueOptions;
+}
+
+/** Shares of the kinds; the rest is plain. */
+export type Mix = Partial<Record<Kind, number>>;
+
+/** One in a hundred fails once; dead letters, long jobs and the like are rarer. */
+export const MIX: Mix = {
+  error: 0.01,
+  fatal: 0.002,
+  final: 0.001,
+  slow: 0.02,
+  progress: 0.01,
+  snooze: 0.005,
+  delayed: 0.05,
+  priority: 0.05,
+  unique: 0.02,
+  'own-id': 0.02,
+  later: 0.002,
+  large: 0.01,
+};
+
+/** The payload of a large job, in bytes: about what the limit of a queue leaves. */
+const LEAST_PAD = 1_000;
+const MOST_PAD = 1_048_576 - 100;
+
+/** Small ones are more frequent: each magnitude is as likely. */
+export function padOf(random: Random): string {
+  return 'x'.repeat(Math.floor(LEAST_PAD * (MOST_PAD / LEAST_PAD) ** random.next()));
+}
+
+/** For a million jobs: the same failures, less of what costs the server most, so that it ends within minutes. */
+export const LOAD_MIX: Mix = {
+  ...MIX,
+  fatal: 0.0005,
+  slow: 0.0001,
+  unique: 0.005,
+  'own-id': 0.005,
+  later: 0.0001,
+  large: 0,
+};
+
+/** The operator leaves the first two alone once they are made; to the third it does all that operators do. */
+export const SCHEDULES = {
+  'each-second': { everyMs: 1_000, onMissed: 'once' },
+  'each-half': { everyMs: 500, onMissed: 'skip', missedAfterMs: 1_000 },
+  'by-hand': { everyMs: 250, onMissed: 'once' },
+} as const;
+
+export type ScheduleId = keyof typeof SCHEDULES;
+export const BY_HAND = 'by-hand' satisfies ScheduleId;
+
+export function queueOptions(load: boolean): QueueOptions {
+  return {
+    visibilityMs: 3_000,
+    maxAttempts: MAX_ATTEMPTS,
+    maxCrashes: MAX_CRASHES,
+    // A repeated enqueue must find its job known; see the window in which a repeat is recognised.
+    completedHistory: load ? 1_000 : 20_000,
+    cancelledHistory: load ? 1_000 : 20_000,
+    enqueueTimeoutMs: 2_000,
+    deadLetterCap: 1_000_000,
+  };
+}
+
+export function draw(random: Random, mix: Mix, name: () => string): Drawn {
+  let spot = random.next();
+  let kind: Kind = 'plain';
+  for (const [each, share] of Object.entries(mix)) {
+    spot -= share;
+    if (spot < 0) {
+      kind = each as Kind;
+      break;
+    }
+  }
+  return { kind, options: optionsOf(kind, random, name) };
+}
+
+function optionsOf(kind: Kind, random: Random, name: () => string): EnqueueOptions {
+  switch (kind) {
+    case 'delayed':
+      return { delayMs: random.between(50, 3_000) };
+    case 'later':
+      return { delayMs: 3_600_000 };
+    case 'priority':
+      return { priority: random.between(1, 5) };
+    case 'fatal':
+      return { backoff: 50 };
+    case 'own-id':
+      return { id: name() };
+    case 'unique':
+      return {
+        unique: {
+          key: `key-${random.between(1, 20)}`,
+          for: random.pick(['pending', 'unfinished', { ms: 500 }] as const),
+          onConflict: random.pick(['keep', 'replace'] as const),
+        },
+      };
+    default:
+      return {};
+  }
+}

@@ -1,0 +1,126 @@
+// What happens to a fleet at work, by the kind of the run, and how long its processes take to go on.
+import { sleep } from '../../../test/support/faults/wait.js';
+import { FAULTS, type Scene } from '../faults/faults.js';
+import type { Fleet, Slot } from './fleet.js';
+import { monotonicMs } from '../histories/history.js';
+import { hitsOf } from '../faults/hits.js';
+import { kindsOf, plan, type PlannedFault } from '../plan.js';
+import { killAtWork } from '../faults/process-faults.js';
+import { Random } from '../random.js';
+import type { RunOptions } from './run.js';
+import { countWritten } from '../processes/written.js';
+
+/** The longest that a process may take after a fault until it has an answer of Redis again. */
+const RECOVERY_MS = 10_000;
+
+/** A fault that hits nothing is done again, so often at most. */
+const MOST_ROUNDS = 3;
+
+/** What a fault hit, and how long after its end all had an answer of Redis again; `Infinity` for never. */
+export interface Back {
+  hits: number;
+  workersMs: number;
+  producersMs: number;
+}
+
+/** Fault after fault, each when all have recovered from the last. Answers how long that took. */
+export async function harm(scene: Scene, options: RunOptions): Promise<Back[]> {
+  const { seed, minutes, topology, redisUrl, say } = options;
+  const end = performance.now() + minutes * 60_000;
+  const kinds = options.kinds ?? kindsOf(topology, redisUrl === undefined);
+  const backs: Back[] = [];
+  await sleep(2_000);
+  for (const planned of plan(seed, kinds)) {
+    scene.history.add(['fault', planned.kind]);
+    await scene.history.written();
+    const hits = await strike(scene, planned);
+    scene.history.add(['healed', planned.kind]);
+    const back = { hits, ...(await recovered(scene.fleet)) };
+    backs.push(back);
+    const after = `all workers are back after ${back.workersMs} ms, all producers after ${back.producersMs} ms`;
+    say(`${planned.kind}: ${hitsOf({ kind: planned.kind, hits })}; ${after}`);
+    await sleep(planned.restMs);
+    if (performance.now() > end && backs.length >= kinds.length) break;
+  }
+  return backs;
+}
+
+async function strike(scene: Scene, planned: PlannedFault): Promise<number> {
+  let hits = 0;
+  for (let round = 0; hits === 0 && round < MOST_ROUNDS; round++) {
+    hits = await FAULTS[planned.kind](scene, planned);
+  }
+  return hits;
+}
+
+/**
+ * The server loses its data in the middle of the work; what is enqueued afterwards must fare as ever. The seed draws when, how
+ * long it is away, and how many workers die with it.
+ */
+export async function forget(scene: Scene, { seed }: Pick<RunOptions, 'seed'>): Promise<Back[]> {
+  const { fleet, ground, history } = scene;
+  const random = new Random(seed);
+  await sleep(random.between(4_000, 8_000));
+  const dying = random.shuffled(fleet.workers).slice(0, random.between(0, 2));
+  const dead = [...fleet.slots.filter(({ role }) => !role.endsWith('worker')), ...dying];
+  for (const slot of dead) await fleet.kill(slot);
+  const hits = fleet.producers.reduce((sum, slot) => sum + countWritten(slot.history, 'enqueued'), 0);
+  history.add(['fault', 'redis-kill without persistence']);
+  history.add(['forgotten', [...fleet.producerNumbers]]);
+  await ground.server!.kill('SIGKILL');
+  await sleep(random.between(0, 2_000));
+  await ground.server!.restart();
+  history.add(['healed', 'redis-kill without persistence']);
+  const survivors = fleet.workers.filter((slot) => !dying.includes(slot));
+  const workersMs = await backAfter(monotonicMs(), survivors);
+  for (const slot of dead) await fleet.start(slot);
+  const producersMs = await backAfter(monotonicMs(), fleet.producers);
+  await sleep(5_000);
+  return [{ hits, workersMs, producersMs }];
+}
+
+/** Under load a worker is killed now and then. */
+export async function untilAllAreEnqueued(scene: Scene): Promise<Back[]> {
+  const { fleet, history } = scene;
+  const backs: Back[] = [];
+  for (let round = 0; fleet.producers.some(({ done }) => !done); round++) {
+    await sleep(1_000);
+    if (round % 60 !== 30) continue;
+    const slot = fleet.workers[Math.floor(round / 60) % fleet.workers.length]!;
+    history.add(['fault', 'kill']);
+    const hits = await killAtWork(scene, slot);
+    history.add(['healed', 'kill']);
+    backs.push({ hits, ...(await recovered(fleet)) });
+  }
+  return backs;
+}
+
+/** Those that did not come back in time, in words. */
+export function wedged(backs: readonly Back[]): string[] {
+  return backs.flatMap(({ workersMs, producersMs }, i) => [
+    ...(workersMs === Infinity
+      ? [`fault ${i + 1}: a worker had no answer of Redis for ${RECOVERY_MS} ms after it`]
+      : []),
+    ...(producersMs === Infinity ? [`fault ${i + 1}: a producer had none`] : []),
+  ]);
+}
+
+async function recovered({ workers, producers }: Fleet): Promise<Omit<Back, 'hits'>> {
+  const healedMs = monotonicMs();
+  const [workersMs, producersMs] = await Promise.all([
+    backAfter(healedMs, workers),
+    backAfter(healedMs, producers),
+  ]);
+  return { workersMs, producersMs };
+}
+
+async function backAfter(healedMs: number, slots: readonly Slot[]): Promise<number> {
+  for (;;) {
+    const answers = slots
+      .filter(({ done }) => !done)
+      .map(({ answeredAtMs }) => Math.round(answeredAtMs - healedMs));
+    if (answers.every((afterMs) => afterMs > 0)) return Math.max(0, ...answers);
+    if (monotonicMs() - healedMs > RECOVERY_MS) return Infinity;
+    await sleep(20);
+  }
+}

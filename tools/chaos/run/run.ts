@@ -1,0 +1,169 @@
+// One run: a fleet at work, faults, the end of all work, and the verdict.
+import { mkdtempSync, readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { JobQueue } from '#queue/job-queue.js';
+import { isCluster } from '#queue/redis/redis-client.js';
+import { overdue } from './recovery-bounds.js';
+import { check, type Verdict } from '../check/check.js';
+import { Facts } from '../histories/facts.js';
+import { drain, finalAudit, leaveNothing, treat, unplanned } from './ending.js';
+import type { Scene } from '../faults/faults.js';
+import { Fleet } from './fleet.js';
+import { prepareGround } from './ground.js';
+import { forget, harm, untilAllAreEnqueued, wedged } from './harm.js';
+import { missed } from '../faults/hits.js';
+import { HistoryWriter, monotonicMs, readHistory } from '../histories/history.js';
+import { kindsOf, type FaultKind, type Topology } from '../plan.js';
+import { Resources, type Growth } from './resources.js';
+import { ScriptWatch } from './script-watch.js';
+import { SlowCalls } from './slow-calls.js';
+import { takeSnapshot } from '../check/snapshot.js';
+import { recoveries, type Recovery } from './stalls.js';
+import { queueOptions } from '../processes/workload.js';
+
+const SAMPLE_MS = 2_000;
+
+export interface RunOptions {
+  seed: number;
+  minutes: number;
+  topology: Topology;
+  /** A server of the user's; without it one is started, and may be harmed. */
+  redisUrl: string | undefined;
+  /** A load instead of faults: so many jobs. */
+  jobs: number;
+  /** `memory`: the server forgets all in the middle of the run. */
+  persistence: 'aof' | 'memory';
+  /** The faults to draw from. Default: all that can happen there. */
+  kinds?: readonly FaultKind[];
+  say: (line: string) => void;
+}
+
+export interface Outcome extends Verdict {
+  seed: number;
+  seconds: number;
+  folder: string;
+  recoveries: Recovery[];
+  growth: Growth[];
+}
+
+export async function run(options: RunOptions): Promise<Outcome> {
+  const { seed, say } = options;
+  const load = options.jobs > 0;
+  const folder = mkdtempSync(join(tmpdir(), `soak-${seed}-`));
+  say(`seed ${seed}; the histories are in ${folder}`);
+  const durable = options.persistence === 'aof' && !load;
+  const ground = await prepareGround({ ...options, durable });
+  const name = `soak-${seed}-${process.pid}`;
+  const queues = [name, `${name}-fifo`].map((each) => new JobQueue(ground.admin, each, queueOptions(load)));
+  const resources = new Resources();
+  const common = load
+    ? { concurrency: 100, batch: 250, rate: Infinity, backlog: 5_000, jobs: Math.ceil(options.jobs / 2), load }
+    : { concurrency: 10, batch: 20, rate: 400, backlog: 1_000, jobs: 0, load };
+  const fleet = new Fleet(
+    { line: ground.line, urls: ground.urls, folder, queue: name, seed, proxied: !load, common },
+    resources,
+  );
+  const history = new HistoryWriter(join(folder, 'runner.jsonl'), 0, 'runner');
+  const scene: Scene = { fleet, ground, queue: queues[0]!, queues, history };
+  const begin = performance.now();
+  // Neither a user's server nor a load is slowed down by being watched.
+  const watch = ground.server && !load ? new ScriptWatch(ground.server, history) : undefined;
+  const slowCalls = new SlowCalls(ground.urls, history);
+  const sampling = setInterval(() => void sampleServer(scene, resources), SAMPLE_MS);
+  try {
+    await startFleet(fleet, load);
+    const workBegan = performance.now();
+    const backs = load
+      ? await untilAllAreEnqueued(scene)
+      : options.persistence === 'memory'
+        ? await forget(scene, options)
+        : await harm(scene, options);
+    const workEnded = performance.now();
+    await Promise.all(fleet.producers.map((slot) => fleet.stop(slot)));
+    await Promise.all(fleet.slots.filter(({ role }) => role === 'operator').map((slot) => fleet.stop(slot)));
+    await treat(queues, history);
+    const stuck = await drain(queues);
+    const endMs = monotonicMs();
+    const seconds = (performance.now() - begin) / 1_000;
+    await Promise.all(fleet.workers.map((slot) => fleet.stop(slot)));
+    await watch?.stop();
+    await slowCalls.stop();
+    await history.written();
+    say('all work has ended; checking');
+    const facts = await readAll(folder);
+    const verdict = check(facts, await takeSnapshot(ground, queues));
+    // One that hit nothing was left undone.
+    const hit = facts.remarks.faults.filter((_, i) => backs[i]!.hits > 0);
+    const planned = hit.filter(({ kind }) => kind.startsWith('sentinel')).length;
+    const recovered = recoveries(facts, endMs, backs);
+    verdict.violations.push(
+      ...stuck,
+      ...fleet.exits,
+      ...wedged(backs),
+      ...overdue(recovered),
+      ...missed(recovered),
+    );
+    verdict.violations.push(...unplanned(ground, planned), ...(await finalAudit(queues)));
+    verdict.violations.push(...fleet.leaks.map((leak) => `leaked by ${leak}`));
+    const servers = isCluster(ground.admin) ? [] : ['Redis']; // the masters of a Cluster come and go
+    const processes = fleet.slots.map((slot) => slot.name);
+    const growth = resources.growth(workBegan, workEnded, [...servers, ...processes]);
+    return { ...verdict, seed, seconds, folder, recoveries: recovered, growth };
+  } finally {
+    await watch?.stop();
+    await slowCalls.stop();
+    clearInterval(sampling);
+    await fleet.close();
+    history.close();
+    if (options.redisUrl !== undefined) await leaveNothing(queues, ground);
+    await ground.stop();
+  }
+}
+
+function startFleet(fleet: Fleet, load: boolean): Promise<void> {
+  const workers = [1, 2, 3, 4].map((i) => ['worker', `worker-${i}`] as const);
+  return load
+    ? fleet.add(...workers, ['operator', 'operator'], ['producer', 'producer-1'], ['producer', 'producer-2'])
+    : fleet.add(
+        ...workers,
+        ['fifo-worker', 'fifo-worker'],
+        ['operator', 'operator'],
+        ['producer', 'producer-1'],
+        ['fifo-producer', 'fifo-producer'],
+      );
+}
+
+async function readAll(folder: string): Promise<Facts> {
+  const facts = new Facts();
+  const files = readdirSync(folder).filter((name) => name.endsWith('.jsonl'));
+  for (const name of files.toSorted((a, b) => rankOf(a) - rankOf(b))) {
+    await readHistory(join(folder, name), facts.add);
+  }
+  facts.finish();
+  return facts;
+}
+
+/** What producers and operators did is known before what became of it, and before all when it could be forgotten. */
+function rankOf(file: string): number {
+  return file.startsWith('runner') ? 0 : /producer|operator/.test(file) ? 1 : 2;
+}
+
+async function sampleServer({ ground: { admin }, fleet }: Scene, resources: Resources): Promise<void> {
+  if (admin.status !== 'ready' || isCluster(admin)) return;
+  const [memory, keys, clients] = await Promise.all([
+    admin.info('memory'),
+    admin.dbsize(),
+    admin.client('LIST'),
+  ]).catch(() => ['', 0, ''] as const);
+  const used = /used_memory:(\d+)/.exec(memory)?.[1];
+  const ours = String(clients)
+    .split('\n')
+    .filter((line) => fleet.slots.some(({ name }) => line.includes(` name=${name} `)));
+  if (used) resources.addServer(Number(used), keys, ours.length);
+}
+
+export function kindsMissing(outcome: Outcome, topology: Topology, own: boolean): FaultKind[] {
+  const seen = new Set(outcome.recoveries.map(({ kind }) => kind));
+  return kindsOf(topology, own).filter((kind) => !seen.has(kind));
+}

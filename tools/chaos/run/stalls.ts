@@ -1,0 +1,59 @@
+// How long nothing was done, and by whom, after each kind of fault.
+import type { Facts } from '../histories/facts.js';
+import type { Back } from './harm.js';
+
+/**
+ * Of all faults of a kind together what they hit. In ms, each the longest after a fault of that kind; the time of a fault lasts
+ * until the next one begins.
+ */
+export interface Recovery extends Back {
+  kind: string;
+  count: number;
+  /** No job was completed by anybody. */
+  stallMs: number;
+  /** Some producer tried in vain to have a job acknowledged, refusals and repeats included. */
+  vainMs: number;
+}
+
+/** @param backs by fault, in the order in which they happened */
+export function recoveries(facts: Facts, endMs: number, backs: readonly Back[]): Recovery[] {
+  const active = [...facts.attempts.activeMs].toSorted((a, b) => a - b);
+  const kinds = new Map<string, Recovery>();
+  facts.remarks.faults.forEach(({ kind, beganMs }, i) => {
+    const untilMs = facts.remarks.faults[i + 1]?.beganMs ?? endMs;
+    const worst = kinds.get(kind) ?? {
+      kind,
+      count: 0,
+      hits: 0,
+      stallMs: 0,
+      vainMs: 0,
+      workersMs: 0,
+      producersMs: 0,
+    };
+    const vain = facts.vain.filter(({ fromMs, toMs }) => toMs > beganMs && fromMs < untilMs);
+    const vainMs = vain.map(({ fromMs, toMs }) => Math.min(toMs, untilMs) - Math.max(fromMs, beganMs));
+    kinds.set(kind, {
+      kind,
+      count: worst.count + 1,
+      hits: worst.hits + (backs[i]?.hits ?? 0),
+      stallMs: Math.max(worst.stallMs, longestGap(active, beganMs, untilMs)),
+      vainMs: vainMs.reduce((longest, each) => Math.max(longest, each), worst.vainMs),
+      workersMs: Math.max(worst.workersMs, backs[i]?.workersMs ?? 0),
+      producersMs: Math.max(worst.producersMs, backs[i]?.producersMs ?? 0),
+    });
+  });
+  return [...kinds.values()].toSorted((a, b) => a.kind.localeCompare(b.kind));
+}
+
+/** The longest time without a mark between two instants, each of which ends a time. `marks` ascend. */
+export function longestGap(marks: readonly number[], fromMs: number, toMs: number): number {
+  let last = fromMs;
+  let longest = 0;
+  for (const mark of marks) {
+    if (mark <= fromMs) continue;
+    if (mark >= toMs) break;
+    longest = Math.max(longest, mark - last);
+    last = mark;
+  }
+  return Math.max(longest, toMs - last);
+}
