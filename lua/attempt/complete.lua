@@ -18,7 +18,7 @@
 -- KEYS[14] batch_outbox hash
 -- KEYS[15] awaiting     sorted set
 -- KEYS[16] groups       prefix of the keys of groups
--- ARGV[1] completed_history in ids; ARGV[2] evicted_ttl in ms; ARGV[3] publish (listened, always, off)
+-- ARGV[1] completed_history in ids; ARGV[2] evicted_ttl in ms; ARGV[3] publish (listened, always, off, see lib/core/events)
 -- ARGV[4] result_ttl in ms
 -- ARGV[5..] for the jobs that one claim brought together: its token, their ending ('1' for plain jobs: first attempts without
 --   options, which hold no unique key and left no error; '' for others; or JSON where a handler or options ask for more:
@@ -78,7 +78,7 @@ while at <= #ARGV do
         end
       end
       done[#done + 1] = id
-      emit(id, 'completed')
+      emit(id, 'completed', nil, 'result', with_results and result ~= '' and result)
       -- Last, since a moment that is over by now deletes the hash at once.
       redis.call('PEXPIREAT', key, until_then)
     else

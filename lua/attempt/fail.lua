@@ -56,7 +56,7 @@ local function fail(id, message, error, final, backoff, begun)
     to_back(id, priority, group)
   end
   redis.call('HINCRBY', stats, 'retried_total', 1)
-  emit(id, 'retry')
+  emit(id, 'retry', message)
   return 'retry'
 end
 

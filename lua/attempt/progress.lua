@@ -11,5 +11,5 @@ if read(job .. id, 'claim_token')[1] ~= token then
   return 0
 end
 redis.call('HSET', job .. id, 'progress', ARGV[3])
-emit(id, 'progress')
+emit(id, 'progress', nil, 'progress', ARGV[3])
 return 1

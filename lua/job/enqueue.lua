@@ -17,10 +17,13 @@
 -- KEYS[13] awaiting    sorted set
 -- KEYS[14] groups      prefix of the keys of groups
 -- KEYS[15] settings    hash
+-- and where an event tells of new jobs:
+-- KEYS[16] events      channel
 -- ARGV[1..] of plain jobs, for those of one name: the name, how many follow; for each: id, payload (JSON); then the next
 --   name. Else for each job: id, name, payload, options ('' for a plain one, else JSON: delay_ms, run_at_ms, priority, cost, group,
 --   max_attempts, max_crashes, expires_in_ms, unique, unique_for, unique_replace, request, worker, batch, after, lifo),
---   and at the end how many jobs may wait, where the queue has such a bound
+--   and at the end how many jobs may wait, where the queue has such a bound; where an event tells of new jobs that ('' for none), publish
+--   (listened, always)
 -- Returns nil where each job is simply new, since any table is answered beside the client's own buffer. Else, for each that
 --   is not: its index (from 1), exists | kept | replace, the id that stands, its name ('' where it has none);
 --   or where it was not added full | group_full, how many may wait, its group or ''. Where the batch
@@ -31,6 +34,7 @@
 local job, pending, wake, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local prioritized, scheduled, sequence, unique, unique_expiries, replaced = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local batch_record, batch_guests, awaiting, groups, settings = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
+local events = KEYS[16]
 local memory_ms = 600000
 --@include lib/core/clock
 --@include lib/core/write_job
@@ -52,9 +56,10 @@ if not prioritized then
   added = #plain
 else
   -- Included here, and not above, so that plain jobs do not pay for what they do not use.
-  local asked, max_pending = {}, #ARGV % 4 == 1 and tonumber(ARGV[#ARGV])
+  local asked, last = {}, #ARGV - #ARGV % 4
+  local max_pending, publish = tonumber(ARGV[last + 1] or nil), events and ARGV[last + 2] or 'off'
 --@include lib/enqueue/add_with_options
-  for i = 1, #ARGV - 3, 4 do
+  for i = 1, last, 4 do
     asked[i] = ARGV[i + 3] ~= '' and cjson.decode(ARGV[i + 3])
     local starts_in_ms = asked[i] and expires_first(ARGV[i], asked[i])
     if starts_in_ms then
@@ -67,7 +72,7 @@ else
       end
     end
   end
-  for i = 1, #ARGV - 3, 4 do
+  for i = 1, last, 4 do
     local verdict, standing, name = add_with_options(ARGV[i], ARGV[i + 1], ARGV[i + 2], asked[i])
     if verdict then
       local n = #answers

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
+import type { JobEvent } from '../queue/model/job-event.js';
 import { verdictOf } from '../inspect/verdict.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { wholeNumber } from './numbers.js';
@@ -54,7 +55,7 @@ async function tail({ session, out }: Context, [name]: string[], options: Record
       out.write(
         out.json
           ? JSON.stringify({ queue: queue.name, ...event })
-          : `${new Date().toISOString().slice(11, 23)}  ${event.status.padEnd(10)} ${safe(event.name ?? queue.name, 40)}  ${safe(event.id, 60)}`,
+          : `${new Date().toISOString().slice(11, 23)}  ${event.status.padEnd(10)} ${safe(event.name ?? queue.name, 40)}  ${safe(event.id, 60)}${detailOf(event)}`,
       );
     }
     if (seen >= most) interrupt();
@@ -62,6 +63,16 @@ async function tail({ session, out }: Context, [name]: string[], options: Record
   process.stderr.write(`Listening to ${safe(queue.name)}; Ctrl+C ends it.\n`);
   await ended;
   stop();
+}
+
+/** Returns the attempt, the error and the progress of an event, as far as it carries them. */
+function detailOf({ attempt, error, progress, result }: JobEvent): string {
+  const content = progress ?? result;
+  return [
+    attempt === undefined ? '' : `  attempt ${attempt}`,
+    error === undefined ? '' : `  ${safe(error, 80)}`,
+    content === undefined ? '' : `  ${safe(JSON.stringify(content), 80)}`,
+  ].join('');
 }
 
 async function top(context: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {

@@ -40,22 +40,22 @@ async function allTransitions(q: TestQueue): Promise<void> {
 }
 
 const ALL = [
-  ['completed', 'progress'],
-  ['completed', 'completed'],
-  ['failed', 'retry'],
-  ['failed', 'failed'],
-  ['released', 'released'],
-  ['crashed', 'reclaimed'],
-  ['crashed', 'cancelled'],
+  { id: 'completed', status: 'progress', attempt: 1, progress: 1 },
+  { id: 'completed', status: 'completed', attempt: 1 },
+  { id: 'failed', status: 'retry', attempt: 1, error: 'no' },
+  { id: 'failed', status: 'failed', attempt: 2, error: 'no' },
+  { id: 'released', status: 'released', attempt: 0 },
+  { id: 'crashed', status: 'reclaimed', attempt: 1 },
+  { id: 'crashed', status: 'cancelled', attempt: 1 },
 ];
 
 describe('events', () => {
   it.each<QueueOptions>([{ events: 'listened' }, { events: 'always' }])(
-    'tell every end and retry, in their order, with the name of the job (%j)',
+    'tell every end and retry, in their order, with name, attempt, error and progress (%j)',
     async (options) => {
       const q = testQueue(options);
       const messages = await published(q, () => allTransitions(q));
-      expect(messages).toEqual(ALL.map(([id, status]) => ({ id, status, name: q.name })));
+      expect(messages).toEqual(ALL.map((event) => ({ ...event, name: q.name })));
     },
   );
 
@@ -73,7 +73,57 @@ describe('events', () => {
     });
     const job = await q.addAndClaim('a');
     await q.run(q.scripts.complete([{ ...job, result: '' }]));
-    expect(JSON.parse(await heard)).toEqual({ id: 'a', status: 'completed', name: q.name });
+    expect(JSON.parse(await heard)).toEqual({ id: 'a', status: 'completed', name: q.name, attempt: 1 });
     subscriber.disconnect();
   });
+
+  it('cut a long error at the end of a character, and leave out a long progress', async () => {
+    const q = testQueue();
+    const message = `${'x'.repeat(999)}äöü`;
+    const messages = await published(q, async () => {
+      const job = await q.addAndClaim('a');
+      await q.run(q.scripts.progress(job, JSON.stringify('p'.repeat(2_000))));
+      await q.run(q.scripts.fail([{ ...job, error: { name: 'Error', message }, final: true, backoffMs: 0 }]));
+    });
+    expect(messages).toEqual([
+      { id: 'a', status: 'progress', name: q.name, attempt: 1 },
+      { id: 'a', status: 'failed', name: q.name, attempt: 1, error: 'x'.repeat(999) },
+    ]);
+  });
+
+  it.each<[QueueOptions, object]>([
+    [{ eventExtras: { results: true } }, { result: { a: [] } }],
+    [{ events: 'always', eventExtras: { results: true } }, { result: { a: [] } }],
+    [{}, {}],
+  ])('carry results only where they are asked for: %j', async (options, carried) => {
+    const q = testQueue(options);
+    const messages = await published(q, async () => {
+      await q.run(q.scripts.complete([{ ...(await q.addAndClaim('a')), result: '{"a":[]}' }]));
+      await q.run(q.scripts.complete([{ ...(await q.addAndClaim('b')), result: '' }]));
+      await q.run(
+        q.scripts.complete([{ ...(await q.addAndClaim('c')), result: JSON.stringify('r'.repeat(2_000)) }]),
+      );
+    });
+    const completed = { status: 'completed', name: q.name, attempt: 1 };
+    expect(messages).toEqual([
+      { id: 'a', ...completed, ...carried },
+      { id: 'b', ...completed },
+      { id: 'c', ...completed },
+    ]);
+  });
+
+  it.each([undefined, 100])(
+    'tell of each job that an enqueue added, once, where that is asked for (maxPending %s)',
+    async (maxPending) => {
+      const q = testQueue({ eventExtras: { enqueued: true }, ...(maxPending && { maxPending }) });
+      const job = (id: string, options = '') => ({ id, name: q.name, payload: '1', options });
+      const batch = [job('a'), job('later', '{"delay_ms":1000}'), job('a')];
+      const messages = await published(q, async () => {
+        await q.run(q.scripts.enqueue(batch));
+        await q.run(q.scripts.enqueue(batch));
+      });
+      expect(messages).toEqual(['a', 'later'].map((id) => ({ id, status: 'enqueued', name: q.name })));
+      expect(await q.total('enqueued')).toBe(2);
+    },
+  );
 });

@@ -131,7 +131,7 @@ describe('lua/lib', () => {
   });
 
   it.each([
-    ['job/enqueue', 'forEnqueue'],
+    ['job/enqueue', 'forToldEnqueue'],
     ['attempt/complete', 'forFollowedComplete'],
     ['attempt/extend', 'forExtend'],
   ] as const)('the keys of %s are sent in the order of its header', (name, list) => {

@@ -3,7 +3,8 @@
 -- What a repeat asks for was in order when it was first asked for.
 -- add_with_options(id, name, payload, options): adds one job. Answers nil where it is new or repeated, else exists | kept |
 -- replace, the id that stands, and its name; or full | group_full, how many may wait, and the group. Needs: see those that it includes;
--- write_job; the batch's plain, added and max_pending.
+-- write_job; the batch's plain, added, max_pending, events and publish.
+--@include lib/core/events
 --@include lib/core/rank
 --@include lib/enqueue/unique
 --@include lib/group/place
@@ -84,4 +85,5 @@ local function add_with_options(id, name, payload, options)
   else
     plain[#plain + 1] = id
   end
+  emit(id, 'enqueued')
 end

@@ -2,6 +2,7 @@ import type { Subscriber } from 'rxjs';
 import { z } from 'zod';
 import { checkOptions } from '../../queue/validation/validate-options.js';
 import type { JobEvent } from '../../queue/model/job-event.js';
+import { decodeEvent } from '../../queue/store/decode-event.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { SafeLogger } from '../../queue/errors/safe-logger.js';
 import { iterate } from './event-iterator.js';
@@ -18,12 +19,15 @@ const JOB_EVENT_STATUSES = [
   'lost',
   'stuck',
   'progress',
+  'enqueued',
+  'drained',
 ] as const;
 
 /**
  * What is told of a job: how it ended; that it failed and will be tried again, was given back unfinished, lost its
  * worker, or made progress. `reclaimed`: a sweep took its claim back. `lost`: the worker that held the claim has learned
- * that it is no longer current. `stuck`: its handler goes on although its signal was aborted. That a job has started is
+ * that it is no longer current. `stuck`: its handler goes on although its signal was aborted. `enqueued`, and `drained` (no job of the
+ * queue waits or runs any more) are told where `eventExtras` of the queue asks for them. That a job has started is
  * told in its own process only (`@OnJobEvent`): a claim of many plain jobs would pay for each.
  */
 export type JobEventStatus = (typeof JOB_EVENT_STATUSES)[number];
@@ -31,10 +35,19 @@ export type JobEventStatus = (typeof JOB_EVENT_STATUSES)[number];
 /** What happened to a job, anywhere in the fleet. */
 export interface FleetJobEvent {
   queue: string;
+  /** Empty for `drained`, which is of the queue. */
   id: string;
-  /** The job's name; where a client of the Redis pattern told it without one: the queue's. */
+  /** The job's name; where a client of the Redis pattern told it without one, and for `drained`: the queue's. */
   name: string;
   status: JobEventStatus;
+  /** From 1. Absent where none has begun, for `lost` and `stuck`, and from a client of the Redis pattern. */
+  attempt?: number;
+  /** The error's message, of `retry` and `failed`, up to 1,000 bytes. An encrypted one that is longer is absent. */
+  error?: string;
+  /** Of `progress`, up to 2,000 bytes of JSON; absent where it is longer. */
+  progress?: unknown;
+  /** Of `completed`, where `eventExtras.results` of the queue asks for it, up to 2,000 bytes of JSON. */
+  result?: unknown;
 }
 
 /** Which events are meant; all that is given must hold. Each is one value or a list of them. */
@@ -112,8 +125,9 @@ export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIte
       if (names && !names.includes(queue.name)) {
         return;
       }
-      const hear = ({ id, name = queue.name, status: what }: JobEvent) => {
-        const event = { queue: queue.name, id, name, status: what as JobEventStatus };
+      const hear = (told: JobEvent) => {
+        const { name = queue.name, status: what, ...rest } = decodeEvent(queue.options.codec, told);
+        const event = { queue: queue.name, name, status: what as JobEventStatus, ...rest };
         // A newer version, or anybody with the right to publish, may send others.
         if (JOB_EVENT_STATUSES.includes(event.status) && accepts(event)) {
           subscriber.next(event);

@@ -106,6 +106,16 @@ export const limitFields = {
     .optional(),
 };
 
+/** What the events of a queue tell beyond the ends of jobs. */
+export interface EventExtras {
+  /** `completed` carries the result, up to 2,000 bytes of JSON. Set it where the workers are. @default false */
+  results?: boolean;
+  /** `enqueued` tells of each job that an enqueue added. Set it where jobs are enqueued. @default false */
+  enqueued?: boolean;
+  /** `drained` tells that no job waits or runs any more. Set it where the workers are. @default false */
+  drained?: boolean;
+}
+
 /** Options of one queue. What belongs to the queue is here; what belongs to a worker's use of it is in WorkerQueue. */
 export interface QueueOptions {
   /** How long a claim lasts unless the worker extends it, in ms. Default 30,000. */
@@ -146,6 +156,8 @@ export interface QueueOptions {
   maxPayloadBytes?: number;
   /** When to publish events: only while somebody subscribes (`listened`), `always`, or `off`. Default `listened`. */
   events?: 'listened' | 'always' | 'off';
+  /** What events tell beyond the ends of jobs. Each costs the jobs of the queue a little. Default: nothing. */
+  eventExtras?: EventExtras;
   /** How long a claim of a client of the Redis pattern lasts, from when a sweep first sees it, in ms. Default: `visibilityMs`. */
   foreignVisibilityMs?: number;
   /**
@@ -191,18 +203,15 @@ export interface QueueOptions {
   hashTag?: boolean;
 }
 
-export type ResolvedQueueOptions = Required<
-  Omit<
-    QueueOptions,
-    'hashTag' | 'backoff' | 'maxRunning' | 'rateLimit' | 'groups' | 'maxPending' | 'codec' | 'redact' | 'auditTrail'
-  >
-> &
-  Pick<
-    QueueOptions,
-    'hashTag' | 'backoff' | 'maxRunning' | 'rateLimit' | 'groups' | 'maxPending' | 'codec' | 'redact'
-  > & {
+type OptionalOption =
+  'hashTag' | 'backoff' | 'maxRunning' | 'rateLimit' | 'groups' | 'maxPending' | 'codec' | 'redact' | 'eventExtras';
+
+export type ResolvedQueueOptions = Required<Omit<QueueOptions, OptionalOption | 'auditTrail'>> &
+  Pick<QueueOptions, OptionalOption> & {
     auditTrail?: { maxEntries: number };
   };
+
+const switchField = z.boolean({ error: 'expected true or false' }).optional();
 
 /** The fields of QueueOptions, each with its bounds and default, to be used in the schemas of forRoot and others. */
 export const queueOptionFields = {
@@ -229,6 +238,12 @@ export const queueOptionFields = {
   events: z
     .enum(['listened', 'always', 'off'], { error: "expected 'listened', 'always' or 'off'" })
     .default('listened'),
+  eventExtras: z
+    .strictObject(
+      { results: switchField, enqueued: switchField, drained: switchField },
+      { error: 'expected { results?, enqueued?, drained? }' },
+    )
+    .optional(),
   foreignVisibilityMs: duration(100).optional(),
   unhandledAgeMs: wholeNumber(0, 86_400_000, ' ms').default(3_600_000),
   enqueueTimeoutMs: timerDuration(1).default(5_000),

@@ -18,11 +18,23 @@ export function parseEvent(message: string): JobEvent | undefined {
   if (typeof event !== 'object' || event === null) {
     return undefined;
   }
-  const { id, status, name } = event as Record<string, unknown>;
-  if (!isField(id) || !isField(status)) {
+  const { id, status, name, attempt, error, progress, result } = event as Record<string, unknown>;
+  if (!isField(status) || !(isField(id) || (id === '' && status === 'drained'))) {
     return undefined;
   }
-  return isField(name) ? { id, status, name } : { id, status };
+  return {
+    id,
+    status,
+    ...(isField(name) && { name }),
+    ...(isAttempt(attempt) && { attempt }),
+    ...(isField(error) && { error }),
+    ...(progress !== undefined && { progress }),
+    ...(result !== undefined && { result }),
+  };
+}
+
+function isAttempt(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0;
 }
 
 function isField(value: unknown): value is string {

@@ -36,14 +36,15 @@ export class JobCalls {
 
   /** Its `decode` throws a EnqueueRejected where the script wrote nothing. */
   enqueue(jobs: readonly EncodedJob[]): ScriptCall<EnqueueAnswer[]> {
-    const { maxPending } = this.options;
-    const plain = maxPending === undefined && jobs.every(({ options }) => options === '');
+    const { maxPending, events, eventExtras } = this.options;
+    const told = eventExtras?.enqueued === true && events !== 'off';
+    const plain = maxPending === undefined && !told && jobs.every(({ options }) => options === '');
     return {
       script: 'jobEnqueue',
-      keys: plain ? this.keys.forPlainEnqueue : this.keys.forEnqueue,
+      keys: plain ? this.keys.forPlainEnqueue : told ? this.keys.forToldEnqueue : this.keys.forEnqueue,
       args: plain
         ? plainArguments(jobs)
-        : [...jobs.flatMap(({ id, name, payload, options }) => [id, name, payload, options]), ...cap(maxPending)],
+        : [...jobs.flatMap(({ id, name, payload, options }) => [id, name, payload, options]), ...ending(maxPending, told && events)],
       decode: (reply) => decodeEnqueue(jobs, (reply as (string | number)[] | null) ?? []),
     };
   }
@@ -103,11 +104,11 @@ export class JobCalls {
    * @param isLimited whether the queue has limits, so that a worker is woken for each slot that is free
    */
   complete(completions: readonly Completion[], isLimited = false): ScriptCall<number[]> {
-    const { completedHistory, events, resultTtlMs } = this.options;
+    const { completedHistory, resultTtlMs } = this.options;
     return {
       script: 'attemptComplete',
       keys: this.completionKeys(completions, isLimited),
-      args: [completedHistory, EVICTED_TTL_MS, events, resultTtlMs, ...completionArguments(completions)],
+      args: [completedHistory, EVICTED_TTL_MS, publishArg(this.options), resultTtlMs, ...completionArguments(completions)],
       decode: (reply) => ((reply as number[] | null) ?? []).map((index) => index - 1),
     };
   }
@@ -137,8 +138,13 @@ export class JobCalls {
   }
 }
 
-function cap(maxPending: number | undefined): number[] {
-  return maxPending === undefined ? [] : [maxPending];
+function ending(maxPending: number | undefined, publish: string | false): ScriptArgument[] {
+  return publish ? [maxPending ?? '', publish] : maxPending === undefined ? [] : [maxPending];
+}
+
+/** When events are published, and whether with results; see lua/lib/core/events.lua. */
+export function publishArg({ events, eventExtras }: ResolvedQueueOptions): string {
+  return eventExtras?.results && events !== 'off' ? `${events}+results` : events;
 }
 
 function plainArguments(jobs: readonly EncodedJob[]): ScriptArgument[] {

@@ -5,9 +5,10 @@ import { HistoryCalls } from './history-calls.js';
 import { decodeJob, decodeJobHash, decodeJobs } from '../replies/decode-job.js';
 import { decodeReclaimed } from '../replies/decode-reclaimed.js';
 import { decodeStats } from '../replies/decode-stats.js';
-import { EVICTED_TTL_MS, UNDECLARED_AGE_MS, WORKER_FORGOTTEN_MS, WORKER_SEEN_MS } from './job-calls.js';
+import { EVICTED_TTL_MS, publishArg, UNDECLARED_AGE_MS, WORKER_FORGOTTEN_MS, WORKER_SEEN_MS } from './job-calls.js';
 import type {
   CancelAnswer,
+  DrainedAnswer,
   Failure,
   FailOutcome,
   Release,
@@ -50,7 +51,7 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
       options.resultTtlMs,
       options.cancelledTtlMs,
       EVICTED_TTL_MS,
-      options.events,
+      publishArg(options),
       options.maxAttempts,
       options.maxCrashes,
     ];
@@ -150,6 +151,12 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
       [id, name, status, this.options.events],
       (reply) => Number(reply) === 1,
     );
+  }
+
+  /** Tells that the queue has drained, where it has. */
+  tellDrained(): ScriptCall<DrainedAnswer> {
+    const { events } = this.options;
+    return call('queueTellDrained', this.keys.standard, [events], (reply) => reply as DrainedAnswer);
   }
 
   get(id: string): CommandCall<JobRecord | null> {

@@ -67,6 +67,7 @@ export class QueueKeys {
   /** KEYS of every script but those of the hot path; `lua/lib/core/keys.lua` names them. */
   readonly standard: readonly string[];
   readonly forEnqueue: readonly string[];
+  readonly forToldEnqueue: readonly string[];
   /** The first of those of an enqueue: jobs without options pass no others. */
   readonly forPlainEnqueue: readonly string[];
   readonly forComplete: readonly string[];
@@ -176,6 +177,7 @@ export class QueueKeys {
       this.groupsPrefix,
       this.settings,
     ];
+    this.forToldEnqueue = [...this.forEnqueue, this.events];
     this.forComplete = [this.jobPrefix, this.claims, this.completed, this.stats, this.unique, this.events];
     this.forLimitedComplete = [...this.forComplete, this.wake];
     this.forFollowedComplete = [

@@ -113,6 +113,9 @@ export interface Release extends ClaimRef {
 export type FailOutcome = 'retry' | 'failed' | 'cancelled' | 'lost';
 export type ReleaseOutcome = 'released' | 'failed' | 'cancelled' | 'lost';
 /** `changed`: the job is not in the status that was asked for, and nothing was done. */
+/** `busy`: jobs wait or run. `already`: no job has ended since it was told last. */
+export type DrainedAnswer = 'told' | 'busy' | 'already';
+
 export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'missing' | 'changed';
 
 /** `refused`: the job is in no state for it. */
@@ -271,6 +274,8 @@ export interface FleetVerbs {
   unserved(jobs: readonly { id: string; name: string }[]): StoreCall<UnservedJobs>;
   /** Answers whether somebody may have heard it. */
   tell(job: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck'): StoreCall<boolean>;
+  /** Tells that the queue has drained, where it has. */
+  tellDrained(): StoreCall<DrainedAnswer>;
 }
 
 /** The calls of one queue: every step that can be taken on it. */

@@ -22,6 +22,7 @@ import { auditVerbs } from './verbs/audit-verbs.js';
 import * as ofOne from './verbs/change-job.js';
 import { claim, start } from './verbs/claim.js';
 import * as deadLetters from './verbs/dead-letters.js';
+import { tellDrained } from './verbs/ends.js';
 import { enqueue } from './verbs/enqueue.js';
 import { groupVerbs } from './verbs/groups.js';
 import { callOf, type MemoryCall } from './verbs/memory-call.js';
@@ -99,7 +100,7 @@ export class MemoryCalls implements StoreCalls {
       const isCurrent = job?.claim_token === token;
       if (isCurrent) {
         job.progress = progress;
-        this.queue.emit(id, 'progress');
+        this.queue.emit(id, 'progress', { progress });
       }
       return isCurrent;
     });
@@ -230,6 +231,8 @@ export class MemoryCalls implements StoreCalls {
       this.queue.host.publish(this.queue.name, { id, status, name });
       return true;
     });
+
+  tellDrained = () => callOf('queueTellDrained', () => tellDrained(this.queue));
 }
 
 function refuse(): never {

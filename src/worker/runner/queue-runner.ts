@@ -18,6 +18,7 @@ import type { QueueRunnerObserver } from './queue-runner-observer.js';
 import { RunnerSlots } from './runner-slots.js';
 import { SettlementBuffer } from '../attempt/settlement-buffer.js';
 import { mayBeLost, startAttempt, type AttemptStarter } from '../attempt/start-attempt.js';
+import { DrainedWatch } from '../reports/drained-watch.js';
 import { reportLost, reportStuck } from '../attempt/report-trouble.js';
 import { ShutdownError } from '../attempt/worker-errors.js';
 
@@ -71,6 +72,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   /** Which jobs the next claim asks for. */
   readonly names: NameFilter;
   readonly courier: BatchCourier;
+  private readonly drained: DrainedWatch | undefined;
 
   constructor(
     readonly queue: JobQueue,
@@ -92,6 +94,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     this.attemptLimits = ownAttemptLimits(this.limits, queue.options);
     this.names = new NameFilter(this.limits, () => this.clock.monotonic());
     this.courier = new BatchCourier(queue);
+    this.drained = DrainedWatch.of(queue, calls, observer.warn);
   }
 
   get name(): string {
@@ -125,6 +128,9 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     this.bulk?.look();
     this.giveBackWhereClosed();
     this.claimedAt = now;
+    if (found === 0 && this.attempts.size === 0) {
+      this.drained?.idle();
+    }
   }
 
   /** What runs beyond a lower concurrency goes on. */
@@ -277,6 +283,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     if (attempt.begun) {
       this.running--;
       this.durations?.add(attempt, this.clock.monotonic());
+      this.drained?.jobEnded();
       this.ahead.jobEnded();
     }
     this.beginSoon();

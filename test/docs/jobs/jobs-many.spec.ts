@@ -133,6 +133,22 @@ describe('docs/jobs.md', () => {
     }
   });
 
+  it('event-extras', async () => {
+    const { ImportModule, untilDrained } = await example<{
+      ImportModule: Type;
+      untilDrained: (jobs: JobQueueService, notes: string[]) => Promise<void>;
+    }>('event-extras');
+    process.env.REDIS_URL = redisUrl();
+    const jobs = (await startApp({ module: ImportModule })).get(JobQueueService);
+    const notes: string[] = [];
+    const done = untilDrained(jobs, notes);
+    const { redis, keys } = stateOf('import');
+    await eventually(async () => Number((await redis.pubsub('NUMSUB', keys.events))[1]) === 1);
+    await jobs.enqueue('import', { rows: 7 });
+    await done;
+    expect(notes).toEqual(['progress 1 0.5', 'completed 1 {"imported":7}', 'drained  null']);
+  });
+
   it('events', async () => {
     const { Pager } = await example<{
       Pager: Type<{ alerts: string[]; watch(queue: string): Subscription; first(queue: string): Promise<string> }>;

@@ -29,6 +29,8 @@ interface Cause {
   here?: Pick<WorkerEvent, 'error' | 'result'>;
   /** Whether jobs.events tells of it. */
   everywhere: boolean;
+  /** What jobs.events tells beside queue, id, name and status. Default: the attempt. */
+  carries?: Partial<FleetJobEvent>;
 }
 
 const untilAborted = ({ signal }: Job) =>
@@ -48,17 +50,24 @@ const letGo = gate();
 // The compiler refuses it where a kind is missing.
 const CAUSES: Record<JobEventStatus | JobEventType, Cause> = {
   started: { handle: () => 1, here: {}, everywhere: false },
-  completed: { handle: () => 'done', here: { result: 'done' }, everywhere: true },
+  completed: {
+    handle: () => 'done',
+    here: { result: 'done' },
+    everywhere: true,
+    carries: { attempt: 1, result: 'done' },
+  },
   retry: {
     options: { maxAttempts: 2, backoff: 60_000 },
     handle: () => Promise.reject(new TypeError('no')),
     here: { error: named('TypeError') },
     everywhere: true,
+    carries: { attempt: 1, error: 'no' },
   },
   failed: {
     handle: () => Promise.reject(new NonRetryableError('never')),
     here: { error: named('NonRetryableError') },
     everywhere: true,
+    carries: { attempt: 1, error: 'never' },
   },
   cancelled: {
     handle: untilAborted,
@@ -66,58 +75,67 @@ const CAUSES: Record<JobEventStatus | JobEventType, Cause> = {
     here: { error: named('JobCancelledError') },
     everywhere: true,
   },
-  released: { handle: (job) => job.snooze(60_000), here: {}, everywhere: true },
-  lost: { handle: untilAborted, act: loseClaim, here: {}, everywhere: true },
+  released: { handle: (job) => job.snooze(60_000), here: {}, everywhere: true, carries: {} },
+  lost: { handle: untilAborted, act: loseClaim, here: {}, everywhere: true, carries: {} },
   reclaimed: { handle: untilAborted, act: loseClaim, everywhere: true },
-  progress: { handle: (job) => job.progress(0.5), everywhere: true },
+  progress: { handle: (job) => job.progress(0.5), everywhere: true, carries: { attempt: 1, progress: 0.5 } },
+  enqueued: { handle: () => 1, everywhere: true, carries: {} },
+  drained: { handle: () => 1, everywhere: true, carries: { id: '' } },
   stuck: {
     // Its heartbeats come every 20 minutes: the report does not wait for one.
     options: { timeoutMs: 20, maxAttempts: 1, visibilityMs: 3_600_000 },
     handle: () => letGo.promise,
     here: {},
     everywhere: true,
+    carries: {},
   },
 };
 
-describe.each(Object.entries(CAUSES))('the event %s', (kind, { options, handle, act, here, everywhere }) => {
-  it(`is told ${[here && 'by @OnJobEvent', everywhere && 'by jobs.events'].filter(Boolean).join(' and ')}`, async () => {
-    const name = uniqueQueueName();
-    const running = gate();
-    const heard: WorkerEvent[] = [];
-    const seen: FleetJobEvent[] = [];
+describe.each(Object.entries(CAUSES))(
+  'the event %s',
+  (kind, { options, handle, act, here, everywhere, carries = { attempt: 1 } }) => {
+    it(`is told ${[here && 'by @OnJobEvent', everywhere && 'by jobs.events'].filter(Boolean).join(' and ')}`, async () => {
+      const name = uniqueQueueName();
+      const running = gate();
+      const heard: WorkerEvent[] = [];
+      const seen: FleetJobEvent[] = [];
 
-    @Injectable()
-    class Provider {
-      @JobHandler(name, { visibilityMs: 300, ...options })
-      run(job: Job) {
-        running.open();
-        return handle(job);
-      }
+      @Injectable()
+      class Provider {
+        @JobHandler(name, { visibilityMs: 300, ...options })
+        run(job: Job) {
+          running.open();
+          return handle(job);
+        }
 
-      @OnJobEvent((here ? kind : 'completed') as JobEventType, { name })
-      hear(event: WorkerEvent) {
-        heard.push(event);
+        @OnJobEvent((here ? kind : 'completed') as JobEventType, { name })
+        hear(event: WorkerEvent) {
+          heard.push(event);
+        }
       }
-    }
-    const listener = (await startApp({})).get(JobQueueService);
-    if (everywhere) {
-      listener.events.where({ queue: name, status: kind as JobEventStatus }).subscribe((event) => seen.push(event));
-      await eventually(async () => Number((await connect().pubsub('NUMSUB', `queue:${name}:events`))[1]) === 1);
-    }
-    const { id } = await listener.enqueue(name, { of: kind });
-    await startApp({ providers: [Provider], jobs: { maintenance: false, shutdownTimeoutMs: 200 } });
-    await running.promise;
-    await act?.(listener, name, id);
-    await eventually(() => heard.length >= (here ? 1 : 0) && seen.length >= (everywhere ? 1 : 0));
-    if (kind === 'stuck') letGo.open();
-    if (here) {
-      expect(heard).toHaveLength(1);
-      expect(heard[0]).toMatchObject({ type: kind, ...here, job: { id, name, queue: name, attempt: 1 } });
-      expect(heard[0]!.job.payload).toEqual({ of: kind });
-    }
-    expect(seen).toEqual(everywhere ? [{ queue: name, id, name, status: kind }] : []);
-  });
-});
+      const eventExtras = { results: true, enqueued: true, drained: true };
+      const listener = (await startApp({ jobs: { eventExtras } })).get(JobQueueService);
+      if (everywhere) {
+        listener.events
+          .where({ queue: name, status: kind as JobEventStatus })
+          .subscribe((event) => seen.push(event));
+        await eventually(async () => Number((await connect().pubsub('NUMSUB', `queue:${name}:events`))[1]) === 1);
+      }
+      const { id } = await listener.enqueue(name, { of: kind });
+      await startApp({ providers: [Provider], jobs: { maintenance: false, shutdownTimeoutMs: 200, eventExtras } });
+      await running.promise;
+      await act?.(listener, name, id);
+      await eventually(() => heard.length >= (here ? 1 : 0) && seen.length >= (everywhere ? 1 : 0));
+      if (kind === 'stuck') letGo.open();
+      if (here) {
+        expect(heard).toHaveLength(1);
+        expect(heard[0]).toMatchObject({ type: kind, ...here, job: { id, name, queue: name, attempt: 1 } });
+        expect(heard[0]!.job.payload).toEqual({ of: kind });
+      }
+      expect(seen).toEqual(everywhere ? [{ queue: name, id, name, status: kind, ...carries }] : []);
+    });
+  },
+);
 
 it.each([
   ['jobs.events', /tells of the whole fleet: ([^.]*)\./, (cause: Cause) => cause.everywhere],

@@ -41,8 +41,8 @@ describe('service.events', () => {
     await run(later, 'fail');
     await eventually(() => seen.length === 2);
     expect(seen.toSorted((a, b) => a.id.localeCompare(b.id))).toEqual([
-      { queue: known, id: 'a', name: known, status: 'completed' },
-      { queue: later, id: 'b', name: later, status: 'failed' },
+      { queue: known, id: 'a', name: known, status: 'completed', attempt: 1 },
+      { queue: later, id: 'b', name: later, status: 'failed', attempt: 1, error: 'no' },
     ]);
     listening.unsubscribe();
     await eventually(async () => (await listeners(known)) + (await listeners(later)) === 0);

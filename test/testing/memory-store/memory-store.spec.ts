@@ -1,6 +1,7 @@
 // The store in memory: queues and workers do on it what they do on Redis. Each case runs on both.
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { JobQueue } from '#queue/job-queue.js';
+import type { JobEvent } from '#queue/model/job-event.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
@@ -32,6 +33,37 @@ describe.each(Object.entries(stores))('on %s', (_kind, make) => {
     closers.push(() => queue.close());
     return queue;
   }
+
+  it('tells what happens, with attempts, errors, progress and results, until the queue has drained', async () => {
+    const eventExtras = { results: true, enqueued: true, drained: true };
+    const queue = newQueue({ eventExtras, maxAttempts: 2 });
+    const events: JobEvent[] = [];
+    let tellDrained!: () => void;
+    const drained = new Promise<void>((resolve) => (tellDrained = resolve));
+    const stop = await queue.store.subscribe(await queue.calls(), (event) => {
+      events.push(event);
+      if (event.status === 'drained') tellDrained();
+    });
+    closers.push(stop);
+    await queue.enqueue('first');
+    const { id } = await queue.enqueue({ fails: 'once' }, { priority: 1 });
+    await work(queue, async (job) => {
+      if (job.payload === 'first') return undefined;
+      await job.progress({ half: true });
+      if (job.attempt === 1) throw new Error('no');
+      return 'done';
+    });
+    await drained;
+    const job = { id, name: queue.name };
+    expect(events.filter((event) => event.id === id)).toEqual([
+      { ...job, status: 'enqueued' },
+      { ...job, status: 'progress', attempt: 1, progress: { half: true } },
+      { ...job, status: 'retry', attempt: 1, error: 'no' },
+      { ...job, status: 'progress', attempt: 2, progress: { half: true } },
+      { ...job, status: 'completed', attempt: 2, result: 'done' },
+    ]);
+    expect(events.filter(({ status }) => status === 'drained')).toEqual([{ id: '', status: 'drained' }]);
+  });
 
   it('runs jobs and hands out their results', async () => {
     const queue = newQueue();

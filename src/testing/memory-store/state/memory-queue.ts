@@ -1,4 +1,6 @@
 // The state of one queue, and where its jobs stand. A job is the hash that it would be in Redis.
+import type { JobEvent } from '../../../queue/model/job-event.js';
+import { eventOf, type EventContent } from './event-of.js';
 import type { ResolvedQueueOptions } from '../../../queue/model/queue-options.js';
 import type { AnnouncedContent } from '../../../queue/codec/announced-content.js';
 import type { AskedOptions } from './asked-options.js';
@@ -25,7 +27,7 @@ export interface QueueHost {
   wake(queue: string): void;
   /** Ends the wait of a worker, which is to ask for its claims. */
   nudge(worker: string, queue: string): void;
-  publish(queue: string, event: { id: string; status: string; name?: string }): void;
+  publish(queue: string, event: JobEvent): void;
 }
 
 /** What the last claim of a claimer brought. */
@@ -70,6 +72,8 @@ export class MemoryQueue {
   sweepHoldUntil = 0;
   /** Until when nothing is claimed, since a handler met a limit. */
   restsUntil = 0;
+  /** What had ended when it was last told that the queue has drained. */
+  drainedAfter = '';
 
   constructor(
     readonly name: string,
@@ -101,11 +105,11 @@ export class MemoryQueue {
     }
   }
 
-  emit(id: string, status: string): void {
+  /** As lua/lib/core/events.lua; `content` is JSON. */
+  emit(id: string, status: string, more: EventContent = {}): void {
     this.host.observer?.changed(this, id, status);
     if (this.options.events !== 'off') {
-      const name = this.job(id)?.name;
-      this.host.publish(this.name, { id, status, ...(name !== undefined && { name }) });
+      this.host.publish(this.name, eventOf(id, status, this.job(id), more));
     }
   }
 

@@ -2,6 +2,7 @@
 import { failureJobName } from '../../../queue/codec/failure-job.js';
 import { FAILURE_PREFIX } from '../../../queue/validation/names.js';
 import { EVICTED_TTL_MS } from '../../../queue/scripts/job-calls.js';
+import type { DrainedAnswer } from '../../../queue/store/store-calls.js';
 import type { Hash, MemoryQueue } from '../state/memory-queue.js';
 
 /** Makes a job a dead letter. */
@@ -22,7 +23,7 @@ export function bury(queue: MemoryQueue, id: string, job: Hash, reason: string):
   remember(queue, queue.failed, [id], queue.options.failedHistory);
   freeUnique(queue, id, job);
   queue.count('failed');
-  queue.emit(id, 'failed');
+  queue.emit(id, 'failed', { error: reason });
   tellFailure(queue, id, job, reason);
   trimDeadLetters(queue);
 }
@@ -91,4 +92,22 @@ export function remember(queue: MemoryQueue, history: string[], ids: readonly st
       queue.forgottenAt.set(id, Math.min(until, queue.now + EVICTED_TTL_MS));
     }
   }
+}
+
+/** Tells that the queue has drained, once for all jobs that have ended since; see lua/queue/tell-drained.lua. */
+export function tellDrained(queue: MemoryQueue): DrainedAnswer {
+  const waiting = queue.pending.length + queue.prioritized.size;
+  if (waiting + queue.claims.size + queue.scheduled.upTo(queue.now).length > 0) {
+    return 'busy';
+  }
+  const { completed = 0, failed = 0, cancelled = 0 } = queue.totals;
+  const ended = `${completed} ${failed} ${cancelled}`;
+  if (queue.drainedAfter === ended) {
+    return 'already';
+  }
+  queue.drainedAfter = ended;
+  if (queue.options.events !== 'off') {
+    queue.host.publish(queue.name, { id: '', status: 'drained' });
+  }
+  return 'told';
 }

@@ -65,6 +65,9 @@ function add(queue: MemoryQueue, { id, name, payload }: EncodedJob, options: Ask
   place(queue, id, job, options);
   queue.count('enqueued');
   queue.host.observer?.enqueued(queue, id, options ?? {});
+  if (queue.options.eventExtras?.enqueued) {
+    queue.emit(id, 'enqueued');
+  }
   return { id, outcome: 'new' };
 }
 

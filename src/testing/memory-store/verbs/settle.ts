@@ -45,7 +45,7 @@ export function complete(queue: MemoryQueue, completions: readonly Completion[])
       freeUnique(queue, id, job);
       queue.claims.delete(id);
       queue.forgottenAt.set(id, queue.now + resultTtlMs);
-      queue.emit(id, 'completed');
+      queue.emit(id, 'completed', queue.options.eventExtras?.results ? { result } : {});
       done.push(id);
     } else if (settledBy(queue, completion)?.status !== 'completed') {
       lost.push(i);
@@ -100,7 +100,7 @@ function failOne(queue: MemoryQueue, job: Hash, { id, error, final, backoffMs, b
     queue.toBack(id, job);
   }
   queue.count('retried');
-  queue.emit(id, 'retry');
+  queue.emit(id, 'retry', { error: error.message });
   return 'retry';
 }
 

@@ -1,0 +1,45 @@
+import type { JobQueue } from '../../queue/job-queue.js';
+import type { StoreCalls } from '../../queue/store/store-calls.js';
+import { LONGEST_TRIP_MS } from '../../queue/runtime/bounds.js';
+
+/** Tells the fleet that the queue has drained, once this worker's jobs have ended and a claim finds no other. */
+export class DrainedWatch {
+  private hasEnded = false;
+  private isAsking = false;
+
+  private constructor(
+    private readonly queue: JobQueue,
+    private readonly calls: StoreCalls,
+    private readonly warn: (message: string) => void,
+  ) {}
+
+  /** Undefined where the queue does not ask for the event. */
+  static of(queue: JobQueue, calls: StoreCalls, warn: (message: string) => void): DrainedWatch | undefined {
+    const { events, eventExtras } = queue.options;
+    return eventExtras?.drained && events !== 'off' ? new DrainedWatch(queue, calls, warn) : undefined;
+  }
+
+  jobEnded(): void {
+    this.hasEnded = true;
+  }
+
+  /** A claim found nothing, and nothing runs here. */
+  idle(): void {
+    if (this.hasEnded && !this.isAsking) {
+      this.isAsking = true;
+      void this.ask().finally(() => (this.isAsking = false));
+    }
+  }
+
+  private async ask(): Promise<void> {
+    try {
+      this.hasEnded = false;
+      const answer = await this.queue.store.exec(this.calls.tellDrained(), { timeoutMs: LONGEST_TRIP_MS });
+      // A settlement of this worker may be under way, or another worker still runs jobs: the next idle moment asks again.
+      this.hasEnded ||= answer === 'busy';
+    } catch (error) {
+      this.hasEnded = true;
+      this.warn(`Could not tell that queue "${this.queue.name}" has drained: ${(error as Error).message}`);
+    }
+  }
+}
