@@ -23,9 +23,9 @@ export class DrainedWatch {
     this.hasEnded = true;
   }
 
-  /** A claim found nothing, and nothing runs here. */
-  idle(): void {
-    if (this.hasEnded && !this.isAsking) {
+  /** @param known how many jobs a claim found, and this worker has */
+  claimed(known: number): void {
+    if (known === 0 && this.hasEnded && !this.isAsking) {
       this.isAsking = true;
       void this.ask().finally(() => (this.isAsking = false));
     }

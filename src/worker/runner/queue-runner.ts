@@ -128,9 +128,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     this.bulk?.look();
     this.giveBackWhereClosed();
     this.claimedAt = now;
-    if (found === 0 && this.attempts.size === 0) {
-      this.drained?.idle();
-    }
+    this.drained?.claimed(found + this.attempts.size);
   }
 
   /** What runs beyond a lower concurrency goes on. */
