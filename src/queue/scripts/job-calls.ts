@@ -44,7 +44,10 @@ export class JobCalls {
       keys: plain ? this.keys.forPlainEnqueue : told ? this.keys.forToldEnqueue : this.keys.forEnqueue,
       args: plain
         ? plainArguments(jobs)
-        : [...jobs.flatMap(({ id, name, payload, options }) => [id, name, payload, options]), ...ending(maxPending, told && events)],
+        : [
+            ...jobs.flatMap(({ id, name, payload, options }) => [id, name, payload, options]),
+            ...ending(maxPending, told && events),
+          ],
       decode: (reply) => decodeEnqueue(jobs, (reply as (string | number)[] | null) ?? []),
     };
   }
@@ -108,7 +111,13 @@ export class JobCalls {
     return {
       script: 'attemptComplete',
       keys: this.completionKeys(completions, isLimited),
-      args: [completedHistory, EVICTED_TTL_MS, publishArg(this.options), resultTtlMs, ...completionArguments(completions)],
+      args: [
+        completedHistory,
+        EVICTED_TTL_MS,
+        publishArg(this.options),
+        resultTtlMs,
+        ...completionArguments(completions),
+      ],
       decode: (reply) => ((reply as number[] | null) ?? []).map((index) => index - 1),
     };
   }

@@ -1,6 +1,5 @@
 // What is published of a job, as lua/lib/core/events.lua says it.
 import type { JobEvent } from '../../../queue/model/job-event.js';
-import type { Hash } from './memory-queue.js';
 
 const LONGEST_ERROR = 1_000;
 const LONGEST_CONTENT = 2_000;
@@ -12,7 +11,12 @@ export interface EventContent {
   result?: string;
 }
 
-export function eventOf(id: string, status: string, job: Hash | undefined, more: EventContent): JobEvent {
+export function eventOf(
+  id: string,
+  status: string,
+  job: Readonly<Record<string, string | undefined>> | undefined,
+  more: EventContent,
+): JobEvent {
   const attempt = Number(job?.attempts ?? 0);
   return {
     id,
