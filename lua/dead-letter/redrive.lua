@@ -14,6 +14,7 @@
 --@include lib/enqueue/unique
 --@include lib/enqueue/options
 --@include lib/batch/end_member
+--@include lib/place/start_over
 local payload = ARGV[1]
 local redriven = 0
 for i = 2, #ARGV do
@@ -24,19 +25,11 @@ for i = 2, #ARGV do
     redis.call('LREM', failed, 1, id)
     redis.call('HDEL', key, 'crashes', 'last_chance', 'errors', 'unhandled', 'unhandled_at_ms', 'failed_at_ms',
       'expires_at_ms', 'cancel_requested_at_ms', 'unmet')
-    redis.call('HSET', key, 'attempts', 0, 'claimed_at_ms', 0)
     if payload ~= '' then
       redis.call('HSET', key, 'payload', payload)
       redis.call('HDEL', key, 'checkpoint') -- made of the old one
     end
-    redis.call('HSETNX', key, 'options', '{}') -- no plain job any more: its completion clears last_error
-    if unique_key and not resolve_unique({ unique = unique_key }) then
-      own_unique(id, { unique = unique_key })
-    end
-    to_back(id, priority, group)
-    if batch then
-      open_member(id, batch)
-    end
+    start_over(id, key, { priority = priority, unique = unique_key, batch = batch, group = group })
     redriven = redriven + 1
   end
 end

@@ -15,6 +15,7 @@
 --@include lib/enqueue/unique
 --@include lib/enqueue/options
 --@include lib/batch/end_member
+--@include lib/place/start_over
 local id, request = ARGV[1], ARGV[2]
 local key = job .. id
 local status, priority, unique_key, asked_by, batch, group = unpack(read(key, 'status', 'priority', 'unique',
@@ -33,15 +34,8 @@ redis.call('PERSIST', key)
 redis.call('HDEL', key, 'result', 'completed_at_ms', 'cancelled_at_ms', 'cancel_requested_at_ms', 'cancel_request', 'crashes',
   'last_chance', 'errors', 'unhandled', 'unhandled_at_ms', 'expires_at_ms', 'progress', 'checkpoint', 'last_error',
   'last_error_at_ms', 'held')
-redis.call('HSET', key, 'attempts', 0, 'claimed_at_ms', 0, 'run_again_request', request)
-redis.call('HSETNX', key, 'options', '{}')
-if unique_key and not resolve_unique({ unique = unique_key }) then
-  own_unique(id, { unique = unique_key })
-end
-to_back(id, priority, group)
-if batch then
-  open_member(id, batch)
-end
+redis.call('HSET', key, 'run_again_request', request)
+start_over(id, key, { priority = priority, unique = unique_key, batch = batch, group = group })
 place_groups()
 redis.call('HINCRBY', stats, 'rerun_total', 1)
 return 'pending'

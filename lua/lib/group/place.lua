@@ -5,59 +5,8 @@
 -- touch(name): has place_groups() place it at the end of the script; that wakes a worker where a group may run now.
 -- free_slot(name, id), hold_group(name, id), end_hold(name, id): what a job that leaves, or waits apart, does to its group.
 -- Needs: job, groups, wake, now, time.
-local group_keys = { turns = groups .. 'turns', gated = groups .. 'gated', finishes = groups .. 'finishes',
-  depths = groups .. 'depths', heads = groups .. 'heads', settings = groups .. 'settings' }
-local group_settings = { 'max_running', 'rate_interval_us', 'rate_burst', 'weight', 'max_pending', 'on_dead_head' }
-local group_defaults, virtual_time, touched_groups = nil, nil, {}
-local now_us = tonumber(time[1]) * 1e6 + tonumber(time[2])
-
--- What holds for a group: its own settings, else those of all groups, and its state.
-local function read_group(name)
-  group_defaults = group_defaults or redis.call('HMGET', group_keys.settings, unpack(group_settings))
-  local own = redis.call('HMGET', groups .. 'state:' .. name, 'paused_at_ms', 'hold', 'rests_until_ms', 'rate_tat_us',
-    unpack(group_settings))
-  local rate = own[6] and own or { [6] = group_defaults[2], [7] = group_defaults[3] }
-  return { paused = own[1], hold = own[2], rests_until = tonumber(own[3]) or 0, tat = math.max(tonumber(own[4]) or 0, now_us),
-    has_spent = own[3] or own[4], max_running = tonumber(own[5] or group_defaults[1]), interval = tonumber(rate[6]),
-    burst = tonumber(rate[7]), weight = tonumber(own[8] or group_defaults[4]) or 1,
-    max_pending = tonumber(own[9] or group_defaults[5]), holds_dead = (own[10] or group_defaults[6]) == 'hold' }
-end
-
--- When the rate and the rest of a group let a job of this cost start, in ms; nil where now.
-local function opens_at(group, cost)
-  local opens = group.rests_until
-  if group.interval then
-    local free_us = group.tat + (math.min(cost, group.burst) - group.burst) * group.interval
-    opens = free_us > now_us + 1 and math.max(opens, math.ceil(free_us / 1000)) or opens
-  end
-  return opens > now and opens or nil
-end
-
-local function current_virtual_time()
-  virtual_time = virtual_time or tonumber(redis.call('HGET', group_keys.settings, 'virtual_time') or nil) or 0
-  return virtual_time
-end
-
--- An idle group has no credit: it starts now, or where its last turn ended if that is later.
-local function enter_turns(name)
-  if redis.call('ZSCORE', group_keys.turns, name) then
-    return false
-  end
-  local finish = tonumber(redis.call('ZSCORE', group_keys.finishes, name) or nil) or 0
-  redis.call('ZADD', group_keys.turns, string.format('%.17g', math.max(current_virtual_time(), finish)), name)
-  redis.call('ZREM', group_keys.finishes, name)
-  return true
-end
-
-local function leave_turns(name)
-  local finish = redis.call('ZSCORE', group_keys.turns, name)
-  if finish then
-    redis.call('ZREM', group_keys.turns, name)
-    if tonumber(finish) > current_virtual_time() then
-      redis.call('ZADD', group_keys.finishes, finish, name)
-    end
-  end
-end
+--@include lib/group/state
+--@include lib/group/turns
 
 local function note_depth(name, depth, running, head_rank)
   local before = tonumber(redis.call('ZSCORE', group_keys.depths, name) or nil)
@@ -128,23 +77,4 @@ local function place_groups(is_quiet)
   touched_groups = {}
 end
 
-local function free_slot(name, id)
-  redis.call('ZREM', groups .. 'running:' .. name, id)
-  touch(name)
-end
-
--- Where a group runs one job at a time, its head that waits for a retry, or is dead, holds the others back.
-local function hold_group(name, id, is_dead)
-  local group = read_group(name)
-  if group.max_running == 1 and (not is_dead or group.holds_dead) then
-    redis.call('HSETNX', groups .. 'state:' .. name, 'hold', id)
-    touch(name)
-  end
-end
-
-local function end_hold(name, id)
-  if redis.call('HGET', groups .. 'state:' .. name, 'hold') == id then
-    redis.call('HDEL', groups .. 'state:' .. name, 'hold')
-    touch(name)
-  end
-end
+--@include lib/group/slot

@@ -1,0 +1,57 @@
+-- tend_batch(batch, limit): a slice of the open members of one batch. Returns how many it looked at, and 1 for the batch.
+-- end_of(id): how a job has ended. Needs: as lib/batch/tend.
+local look_ms = 60000 -- how often all members of a batch are looked at
+local unsealed_ms = 604800000
+local ended_states = { completed = true, failed = true, cancelled = true }
+
+-- How a job has ended, and its result or why; nil where it has not.
+local function end_of(id)
+  local status, result, last_error = unpack(read(job .. id, 'status', 'result', 'last_error'))
+  if not status then
+    return 'removed', ''
+  end
+  return ended_states[status] and status, status == 'failed' and last_error or result or ''
+end
+
+local function tend_member(batch, member, fired, stopped)
+  if string.find(member, '|', 1, true) then
+    if stopped and not fired then
+      answer[#answer + 1] = member
+    end
+    return
+  end
+  local status, detail = end_of(member)
+  if status and not (fired and status == 'failed') then
+    note_end(batch, member, status, detail)
+  elseif stopped and not status and not fired then
+    cancel_member(member)
+  end
+end
+
+-- A pass through the open members, which goes on where the last call ended.
+local function tend_batch(batch, limit)
+  local key = batch_record .. batch
+  local created, sealed, fired, stopped, from = unpack(redis.call('HMGET', key, 'created_at_ms', 'sealed_at_ms',
+    'fired_at_ms', 'stopped_at_ms', 'tended'))
+  if not created or not sealed and now - tonumber(created) > unsealed_ms then
+    redis.call('UNLINK', key, key .. ':open', key .. ':members', key .. ':outcomes', key .. ':seen')
+    redis.call('ZREM', batches, batch)
+    return 1
+  end
+  redis.call('ZADD', batches, now + look_ms, batch)
+  local members = redis.call('ZRANGE', key .. ':open', '(' .. (from or '-1'), '+inf', 'BYSCORE', 'LIMIT', 0, limit,
+    'WITHSCORES')
+  for i = 1, #members, 2 do
+    tend_member(batch, members[i], fired, stopped)
+  end
+  if #members == 2 * limit then
+    redis.call('HSET', key, 'tended', members[#members])
+    redis.call('ZADD', batches, 'XX', 0, batch)
+  else
+    redis.call('HDEL', key, 'tended')
+    if sealed and not fired and #members == 0 and redis.call('ZCARD', key .. ':open') == 0 then
+      fire(batch, key) -- none is left that could
+    end
+  end
+  return #members / 2 + 1
+end

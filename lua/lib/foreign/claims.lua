@@ -1,0 +1,55 @@
+-- The claims of clients of the Redis pattern. Their clocks are not the server's, so a claim's time starts when a sweep first sees it.
+-- note_claims(): notes the claims of the next slice of processing. slice_of(list, field): the next slice of any list.
+-- take_back(answers): takes expired claims back; adds id and status of each, and counts in answers[2] those that a client took back.
+-- Needs: keys, now, read, limit, visibility, crash, note_foreign_client.
+local function sighting(id)
+  local attempts, token = unpack(read(job .. id, 'attempts', 'claim_token'))
+  return (attempts or '') .. ':' .. (token or '') .. ':' .. id
+end
+
+-- The next slice of a list: a cursor in the sweep's memory moves through one that is longer than the limit.
+local function slice_of(list, field)
+  local cursor = tonumber(redis.call('HGET', sweep, field) or 0)
+  local ids = redis.call('LRANGE', list, cursor, cursor + limit - 1)
+  if cursor > 0 or #ids == limit then
+    redis.call('HSET', sweep, field, #ids == limit and cursor + limit or 0)
+  end
+  return ids
+end
+
+local function note_claims()
+  local ids = slice_of(processing, 'foreign_cursor')
+  for _, id in ipairs(ids) do
+    redis.call('ZADD', foreign_claims, 'NX', now, sighting(id))
+  end
+  if #ids > 0 then
+    note_foreign_client()
+  end
+end
+
+-- A worker that the hash still names is not to blame.
+local function crash_foreign(id)
+  local key = job .. id
+  if redis.call('EXISTS', key) == 1 then
+    redis.call('HDEL', key, 'worker')
+  end
+  return crash(id, 'claim of a client of the Redis pattern expired')
+end
+
+-- Our reclaim writes the same time into the log of attempts; that of a client of the pattern does not.
+local function was_swept_by_client(id)
+  local reclaimed_at, log = unpack(read(job .. id, 'reclaimed_at_ms', 'attempt_log'))
+  return reclaimed_at and not string.find(log or '', '"endedAt":' .. reclaimed_at .. ',', 1, true)
+end
+
+local function take_back(answers)
+  for _, seen in ipairs(redis.call('ZRANGE', foreign_claims, '-inf', now - visibility, 'BYSCORE', 'LIMIT', 0, limit)) do
+    local id = string.match(seen, '^[^:]*:[^:]*:(.*)$')
+    redis.call('ZREM', foreign_claims, seen)
+    if sighting(id) == seen and redis.call('LREM', processing, 1, id) == 1 then
+      answers[#answers + 1], answers[#answers + 2] = id, crash_foreign(id)
+    elseif was_swept_by_client(id) then
+      answers[2] = answers[2] + 1
+    end
+  end
+end

@@ -1,0 +1,30 @@
+-- What holds for a group, and when it lets a job start.
+-- read_group(name): its settings, else those of all groups, and its state. opens_at(group, cost): when a job may start, in ms; nil for now.
+-- Needs: groups, now, time.
+local group_keys = { turns = groups .. 'turns', gated = groups .. 'gated', finishes = groups .. 'finishes',
+  depths = groups .. 'depths', heads = groups .. 'heads', settings = groups .. 'settings' }
+local group_settings = { 'max_running', 'rate_interval_us', 'rate_burst', 'weight', 'max_pending', 'on_dead_head' }
+local group_defaults, virtual_time, touched_groups = nil, nil, {}
+local now_us = tonumber(time[1]) * 1e6 + tonumber(time[2])
+
+-- What holds for a group: its own settings, else those of all groups, and its state.
+local function read_group(name)
+  group_defaults = group_defaults or redis.call('HMGET', group_keys.settings, unpack(group_settings))
+  local own = redis.call('HMGET', groups .. 'state:' .. name, 'paused_at_ms', 'hold', 'rests_until_ms', 'rate_tat_us',
+    unpack(group_settings))
+  local rate = own[6] and own or { [6] = group_defaults[2], [7] = group_defaults[3] }
+  return { paused = own[1], hold = own[2], rests_until = tonumber(own[3]) or 0, tat = math.max(tonumber(own[4]) or 0, now_us),
+    has_spent = own[3] or own[4], max_running = tonumber(own[5] or group_defaults[1]), interval = tonumber(rate[6]),
+    burst = tonumber(rate[7]), weight = tonumber(own[8] or group_defaults[4]) or 1,
+    max_pending = tonumber(own[9] or group_defaults[5]), holds_dead = (own[10] or group_defaults[6]) == 'hold' }
+end
+
+-- When the rate and the rest of a group let a job of this cost start, in ms; nil where now.
+local function opens_at(group, cost)
+  local opens = group.rests_until
+  if group.interval then
+    local free_us = group.tat + (math.min(cost, group.burst) - group.burst) * group.interval
+    opens = free_us > now_us + 1 and math.max(opens, math.ceil(free_us / 1000)) or opens
+  end
+  return opens > now and opens or nil
+end

@@ -1,0 +1,15 @@
+-- start_over(id, key, job_fields): puts an ended job to the back of its line, as new. job_fields has its priority, unique, batch and
+-- group. It is no plain job any more, so its completion clears last_error. Its unique key is held again where nobody else does.
+-- Needs: keys, lib/enqueue/unique, lib/place/requeue, lib/batch/end_member.
+local function start_over(id, key, job_fields)
+  redis.call('HSET', key, 'attempts', 0, 'claimed_at_ms', 0)
+  redis.call('HSETNX', key, 'options', '{}')
+  local unique_key = job_fields.unique
+  if unique_key and not resolve_unique({ unique = unique_key }) then
+    own_unique(id, { unique = unique_key })
+  end
+  to_back(id, job_fields.priority, job_fields.group)
+  if job_fields.batch then
+    open_member(id, job_fields.batch)
+  end
+end

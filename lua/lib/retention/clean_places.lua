@@ -1,0 +1,67 @@
+-- clean_history(list, field), clean_dead_letters(), clean_set(set, ...), clean_line(), clean_groups(): delete a slice of the old jobs
+-- of one place. Each returns how many the next call passes over, or -1 when no more are old.
+-- Needs: keys, place, limit, passed, latest, deleted, is_old and delete of lib/retention/delete_old, lib/group/place, lib/group/clean.
+-- The oldest is last. An id whose hash is gone, or is in use again (also where it has ended again, and stands nearer to
+-- the front too), only leaves the list.
+local function clean_history(list, field)
+  for _ = 1, limit do
+    local id = redis.call('LINDEX', list, -1)
+    local mine = id and redis.call('HGET', job .. id, 'status') == place
+    local old = mine and is_old(id, field)
+    if not id or mine and not old and redis.call('LPOS', list, id) == redis.call('LLEN', list) - 1 then
+      return -1
+    end
+    redis.call('RPOP', list)
+    if old then
+      delete(id)
+    end
+  end
+  return 0
+end
+
+local function clean_dead_letters()
+  local old = redis.call('ZRANGE', dead, '-inf', latest, 'BYSCORE', 'LIMIT', 0, limit)
+  for _, id in ipairs(old) do
+    redis.call('ZREM', dead, id)
+    redis.call('LREM', failed, 1, id)
+    leave_group(id)
+    delete(id)
+  end
+  return #old == limit and 0 or -1
+end
+
+local function clean_set(set, ...)
+  local ids = redis.call('ZRANGE', set, passed, passed + limit - 1)
+  for _, id in ipairs(ids) do
+    if is_old(id, ...) then
+      leave_group(id)
+      redis.call('ZREM', set, id)
+      delete(id)
+    end
+  end
+  return #ids == limit and passed + #ids - deleted or -1
+end
+
+-- The front is at the right. What was given back stands before older jobs, so the young are passed over; they are few as
+-- a rule, and to take an old id from behind them is O(how many they are).
+local function clean_line()
+  local ids = redis.call('LRANGE', pending, -passed - limit, -passed - 1)
+  for i = #ids, 1, -1 do
+    if is_old(ids[i], 'ready_at_ms', 'enqueued_at_ms') then
+      redis.call('LREM', pending, -1, ids[i])
+      delete(ids[i])
+    end
+  end
+  return #ids == limit and passed + #ids - deleted or -1
+end
+
+-- Group by group, by the age of their heads; passed are groups. One whose first jobs are all young is passed over.
+local function clean_groups()
+  local name = redis.call('ZRANGE', groups .. 'heads', passed, passed)[1]
+  if not name then
+    return -1
+  end
+  clean_group(name, limit)
+  place_groups()
+  return deleted > 0 and passed or passed + 1
+end

@@ -1,0 +1,59 @@
+-- release(id, reason, delay, found_name): gives back a job whose claim is current. Returns released | cancelled.
+-- counters: the field that counts the releases of each reason.
+-- Needs: keys, now, read, increment, events, lib/group/place, lib/place/requeue, lib/settle/attempt_log, lib/settle/finish.
+local counters = { interruption = 'interruptions', snooze = 'snoozes', rate_limited = 'rate_limited', unhandled = 'unhandled' }
+local first_answer = { pending = 'released', scheduled = 'released', cancelled = 'cancelled' }
+
+local function note_unhandled(key, found_name, ready_at)
+  redis.call('HSETNX', key, 'unhandled_at_ms', now)
+  if found_name ~= '' and redis.call('HSETNX', key, 'name', found_name) == 1 then
+    redis.call('HSET', key, 'foreign', '1')
+  end
+  if ready_at then
+    redis.call('HSET', key, 'ready_at_ms', ready_at)
+  else
+    redis.call('HDEL', key, 'ready_at_ms')
+  end
+end
+
+-- The group, or without one the queue, starts nothing until then. A rest that ends later stays.
+local function rest(ms, group)
+  local key = group and groups .. 'state:' .. group or settings
+  local rests_until = tonumber(redis.call('HGET', key, 'rests_until_ms') or nil) or 0
+  redis.call('HSET', key, 'rests_until_ms', string.format('%.0f', math.max(rests_until, now + ms)))
+  redis.call('HINCRBY', stats, 'rate_limited_total', 1)
+end
+
+local function release(id, reason, delay, found_name)
+  local key = job .. id
+  redis.call('ZREM', claims, id)
+  log_attempt(id, reason)
+  local priority, rank, cancel, attempts, ready_at, group, times = unpack(read(key, 'priority', 'rank',
+    'cancel_requested_at_ms', 'attempts', 'ready_at_ms', 'group', counters[reason]))
+  if group then
+    free_slot(group, id)
+  end
+  redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'attempts', math.max(0, (tonumber(attempts) or 1) - 1),
+    counters[reason], increment(times))
+  if cancel then
+    end_cancelled(id)
+    return 'cancelled'
+  end
+  if reason == 'rate_limited' then
+    rest(delay, group)
+    to_front(id, priority, rank, group)
+  elseif delay > 0 then
+    to_later(id, now + delay)
+    if group then
+      hold_group(group, id)
+    end
+  else
+    to_front(id, priority, rank, group)
+  end
+  if reason == 'unhandled' then
+    note_unhandled(key, found_name, ready_at)
+  end
+  redis.call('HINCRBY', stats, 'released_total', 1)
+  emit(id, 'released')
+  return 'released'
+end
