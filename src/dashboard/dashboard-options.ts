@@ -12,6 +12,7 @@ export const DASHBOARD_ACTIONS = [
   'cancel',
   'promote',
   'remove',
+  'run-again',
   'edit',
   'pause',
   'resume',
@@ -25,8 +26,10 @@ export type DashboardAction = (typeof DASHBOARD_ACTIONS)[number];
 /** What an action is done to. Empty for a page of all queues. */
 export interface DashboardSubject {
   queue?: string;
-  /** The job, or the schedule. Absent for an action on many jobs, or on the queue itself. */
+  /** The job, the schedule, or the batch. Absent for an action on many jobs, or on the queue itself. */
   id?: string;
+  /** The group, for an action on one. */
+  group?: string;
 }
 
 /** The request as the app's HTTP adapter gives it: Express's or Fastify's, with what the app's guards have put on it. */

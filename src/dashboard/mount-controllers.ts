@@ -1,5 +1,6 @@
 import { Controller, UseGuards, VERSION_NEUTRAL, type Type } from '@nestjs/common';
 import { ActionsController } from './api/actions.controller.js';
+import { BatchesController } from './api/batches.controller.js';
 import { GroupsController } from './api/groups.controller.js';
 import { HistoryController } from './api/history.controller.js';
 import { JobController } from './api/job.controller.js';
@@ -17,6 +18,7 @@ const CONTROLLERS: readonly Type<object>[] = [
   PageController,
   SessionController,
   LiveController,
+  BatchesController,
   GroupsController,
   HistoryController,
   JobsController,

@@ -50,6 +50,11 @@ function running(job: JobRecord, { stats, at = new Date() }: JobSigns): Reason {
 }
 
 function scheduled(job: JobRecord, { at = new Date() }: JobSigns): Reason {
+  if (job.after) {
+    const [first, ...others] = job.after;
+    const more = others.length === 0 ? '' : ` and ${count(others.length)} more`;
+    return { because: `it starts after job ${first}${more}`, next: 'look at that job if it takes long' };
+  }
   const inMs = (job.dueAt?.getTime() ?? 0) - at.getTime();
   const why =
     job.errors + job.crashes > 0

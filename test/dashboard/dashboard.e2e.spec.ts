@@ -470,16 +470,24 @@ describe.each(PLATFORMS)('on %s', (platform) => {
   });
 });
 
+/** The text of an answer, as it comes. */
+async function* textsOf({ body }: Response): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  const reader = body!.getReader();
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    yield decoder.decode(read.value, { stream: true });
+  }
+}
+
 /** Reads a stream as a browser does. */
 async function listen(url: string): Promise<{ events: string[]; ended: Promise<void> }> {
   const response = await fetch(`${url}/api/stream`);
   expect(response.headers.get('content-type')).toContain('text/event-stream');
   const events: string[] = [];
   const read = async () => {
-    const decoder = new TextDecoder();
     let rest = '';
-    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-      rest += decoder.decode(chunk, { stream: true });
+    for await (const text of textsOf(response)) {
+      rest += text;
       const parts = rest.split('\n\n');
       rest = parts.pop() ?? '';
       events.push(...parts);
@@ -525,9 +533,8 @@ async function listenFor(url: string): Promise<{ count(): number; stop(): void }
   const response = await fetch(`${url}/api/stream`, { signal: control.signal });
   let readings = 0;
   const read = async () => {
-    const decoder = new TextDecoder();
-    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-      readings += decoder.decode(chunk).split('"overview"').length - 1;
+    for await (const text of textsOf(response)) {
+      readings += text.split('"overview"').length - 1;
     }
   };
   read().catch(() => undefined); // it was stopped

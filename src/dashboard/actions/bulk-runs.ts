@@ -148,9 +148,9 @@ export class BulkRuns implements BeforeApplicationShutdown {
   }
 }
 
-/** A dead letter that failed, or another job that was enqueued, after the run began is not meant. */
+/** A job that was enqueued, or ended, after the run began is not meant. */
 function isMeant(job: JobRecord, run: RunView): boolean {
-  const at = run.state === 'failed' ? (job.failedAt ?? job.enqueuedAt) : job.enqueuedAt;
+  const at = job.completedAt ?? job.failedAt ?? job.cancelledAt ?? job.enqueuedAt;
   return at.getTime() <= run.startedAt;
 }
 

@@ -11,6 +11,7 @@ export const ACTION_STATES: Readonly<Record<JobAction, readonly JobStatus[]>> = 
   cancel: ['pending', 'scheduled', 'processing'],
   promote: ['scheduled'],
   remove: ['pending', 'scheduled', 'completed', 'cancelled'],
+  'run-again': ['completed', 'cancelled'],
 };
 
 /** What became of the jobs of one action. */
@@ -62,6 +63,8 @@ export class JobActions {
         return ['cancelled', 'requested'].includes(await queue.cancel(id, { ifStatus: state }));
       case 'promote':
         return (await this.isIn(queue, id, state)) && (await queue.promote(id)) === 'pending';
+      case 'run-again':
+        return (await queue.runAgain(id)) === 'pending';
       default:
         return (await queue.remove(id, { ifStatus: state })) === 'removed';
     }

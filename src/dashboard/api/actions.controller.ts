@@ -22,9 +22,8 @@ import { Responder } from './responder.js';
 import type { JobAction, State } from './views.js';
 
 const MOST_JOBS = 500;
-export const actionSchema = z.enum(['redrive', 'discard', 'cancel', 'promote', 'remove'], {
-  error: 'expected redrive, discard, cancel, promote, remove',
-});
+const ACTIONS = ['redrive', 'discard', 'cancel', 'promote', 'remove', 'run-again'] as const;
+export const actionSchema = z.enum(ACTIONS, { error: `expected ${ACTIONS.join(', ')}` });
 const actSchema = z.strictObject({
   action: actionSchema,
   queue: queueName,

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { whyNotRunning, type JobSigns } from '../../inspect/why-not-running.js';
+import { codecOf } from '../../queue/model/codec.js';
 import type { AttemptRecord, JobRecord } from '../../queue/model/job.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { Redactor } from '../security/redactor.js';
@@ -10,6 +11,8 @@ const LABEL_LENGTH = 120;
 const ERROR_LENGTH = 300;
 /** The longest value that the page gets whole; a longer one is cut, and says so. */
 const LONGEST_VALUE = 256 * 1024;
+/** The most jobs before or after one that are named. */
+const MOST_TIES = 20;
 
 /** Turns jobs into what the page shows: rows that are short whatever the job holds, and the whole of one job. */
 @Injectable()
@@ -33,7 +36,7 @@ export class JobDescriber {
       attempts: job.attempts,
       maxAttempts: job.maxAttempts ?? null,
       priority: job.priority,
-      group: optionalText(job, 'group'),
+      group: job.group ?? null,
       at: instantOf(job),
       enqueuedAt: job.enqueuedAt.getTime(),
       worker: job.worker ?? null,
@@ -57,6 +60,9 @@ export class JobDescriber {
       crashes: job.crashes,
       interruptions: job.interruptions,
       schedule: job.schedule ?? null,
+      batch: job.batch ?? null,
+      after: (job.after ?? []).slice(0, MOST_TIES),
+      followedBy: (job.followedBy ?? []).slice(0, MOST_TIES),
       metadata: job.metadata && Object.keys(job.metadata).length > 0 ? { ...job.metadata } : null,
       dueAt: timeOf(job.dueAt),
       claimedAt: timeOf(job.claimedAt),
@@ -76,6 +82,10 @@ export class JobDescriber {
     if (job.status !== 'failed') {
       return 'Only the payload of a dead letter can be edited.';
     }
+    const codec = codecOf(job.payload);
+    if (codec !== undefined) {
+      return `The payload was written by the codec "${codec}", which this process cannot read. Edit it where its key is.`;
+    }
     if (this.redactor.hidesPayload(job)) {
       return 'Parts of the payload are redacted, so it cannot be edited here.';
     }
@@ -91,6 +101,10 @@ export class JobDescriber {
   private labelFrom(job: JobRecord): string {
     if (job.leftOut?.payload !== undefined) {
       return `payload of ${Math.ceil(job.leftOut.payload / 1_024).toLocaleString('en')} KB`;
+    }
+    const codec = codecOf(job.payload);
+    if (codec !== undefined) {
+      return `payload that only the codec "${codec}" can read`;
     }
     const { name, queue, payload, brokenPayload } = job;
     return cut(this.options.label?.({ name, queue, payload }) ?? preview(payload ?? brokenPayload), LABEL_LENGTH);
@@ -154,7 +168,7 @@ function attemptsOf(job: JobRecord): AttemptView[] {
     attempt: job.attempts,
     startedAt: job.claimedAt.getTime(),
     endedAt: null,
-    readyAt: last ? last.endedAt.getTime() : firstReady(job),
+    readyAt: last ? last.endedAt.getTime() : firstReady(job, job.claimedAt),
     worker: job.worker ?? null,
     outcome: 'running',
     error: null,
@@ -175,11 +189,14 @@ function readyBefore(job: JobRecord, i: number): number | null {
   if (before) {
     return before.endedAt.getTime();
   }
-  return job.attemptLog[0]?.attempt === 1 ? firstReady(job) : null;
+  const first = job.attemptLog[0];
+  return first?.attempt === 1 ? firstReady(job, first.startedAt) : null;
 }
 
-function firstReady(job: JobRecord): number {
-  return job.enqueuedAt.getTime();
+/** The due time is that of the next attempt: it was the first one's where it lies before its start. */
+function firstReady({ enqueuedAt, dueAt }: JobRecord, startedAt: Date): number {
+  const due = dueAt && dueAt <= startedAt ? dueAt : enqueuedAt;
+  return Math.max(enqueuedAt.getTime(), due.getTime());
 }
 
 /** Why a waiting job does not run; what has ended says it by its state. */
@@ -192,11 +209,6 @@ function reasonOf(job: JobRecord, signs: JobSigns): string | null {
   const { because, next } = reason;
   const words = next === undefined ? because : `${because}; ${next}`;
   return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}.`;
-}
-
-function optionalText(job: JobRecord, field: string): string | null {
-  const value = (job as unknown as Record<string, unknown>)[field];
-  return typeof value === 'string' ? value : null;
 }
 
 function percentOf(progress: unknown): number | null {

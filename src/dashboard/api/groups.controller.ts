@@ -1,8 +1,11 @@
-import { Get, Injectable, Query, Req, Res } from '@nestjs/common';
+import { Body, Get, Injectable, Post, Query, Req, Res } from '@nestjs/common';
 import { z } from 'zod';
-import type { GroupStats } from '../../queue/model/group.js';
-import { duration } from '../../inspect/words.js';
+import { ActionLog } from '../actions/action-log.js';
+import { groupName, type GroupStats } from '../../queue/model/group.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import { groupLimitFields } from '../../queue/model/queue-options.js';
 import type { DashboardRequest } from '../dashboard-options.js';
+import { groupLimitsInWords } from '../live/limits-in-words.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { Permissions } from '../security/permissions.js';
 import { checkInput, KnownQueues, queueName } from './known-queue.js';
@@ -10,13 +13,32 @@ import { Responder } from './responder.js';
 import type { GroupView } from './views.js';
 
 const SHOWN = 100;
-const groupsSchema = z.object({ queue: queueName });
+/** What each action asks `can` for: to clean a group removes jobs. */
+const PERMISSIONS = { pause: 'pause', resume: 'resume', clean: 'remove' } as const;
+type GroupAction = keyof typeof PERMISSIONS;
 
-/** The groups of a queue that have jobs, the deepest first. */
+const groupsSchema = z.object({ queue: queueName });
+const actSchema = z.strictObject({
+  action: z.enum(['pause', 'resume', 'clean'], { error: 'expected pause, resume, clean' }),
+  queue: queueName,
+  group: groupName,
+});
+const limitsSchema = z.strictObject({
+  queue: queueName,
+  group: groupName,
+  limits: z
+    .strictObject(groupLimitFields, {
+      error: 'expected { maxRunning?, rateLimit?, weight?, maxPending?, onDeadHead? }, or null to clear them',
+    })
+    .nullable(),
+});
+
+/** The groups of a queue that have jobs, the deepest first, and what can be done to one. */
 @Injectable()
 export class GroupsController {
   constructor(
     private readonly queues: KnownQueues,
+    private readonly log: ActionLog,
     private readonly reads: SharedReads,
     private readonly permissions: Permissions,
     private readonly responder: Responder,
@@ -32,16 +54,44 @@ export class GroupsController {
       return { groups: groups.map(viewOf) };
     });
   }
+
+  @Post('api/groups/act')
+  async act(@Body() body: unknown, @Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
+    await this.responder.json(response, async () => {
+      const { action, queue: name, group } = checkInput(actSchema, body);
+      await this.permissions.require(PERMISSIONS[action], request, { queue: name, group });
+      const queue = this.queues.get(name);
+      const done = await doTo(queue, group, action);
+      const user = this.permissions.userOf(request);
+      await this.log.add(queue, { user, action: `${action} group`, subject: `group ${group}`, count: done });
+      this.reads.forget();
+      return { done, spared: 0 };
+    });
+  }
+
+  @Post('api/groups/limits')
+  async set(@Body() body: unknown, @Req() request: DashboardRequest, @Res() response: unknown): Promise<void> {
+    await this.responder.json(response, async () => {
+      const { queue: name, group, limits } = checkInput(limitsSchema, body);
+      await this.permissions.require('limits', request, { queue: name, group });
+      const queue = this.queues.get(name);
+      await (limits ? queue.groups.set(group, limits) : queue.groups.clear(group));
+      const words = limits ? (groupLimitsInWords(limits) ?? 'no limit') : 'clear its own limits';
+      const user = this.permissions.userOf(request);
+      await this.log.add(queue, { user, action: 'group limits', subject: `group ${group}: ${words}`, count: 1 });
+      this.reads.forget();
+      return { done: 1, spared: 0 };
+    });
+  }
+}
+
+/** Returns how many jobs were deleted; of a pause and its end 1 where it changed something. */
+async function doTo(queue: JobQueue, group: string, action: GroupAction): Promise<number> {
+  return action === 'clean' ? queue.groups.clean(group) : Number(await queue.groups[action](group));
 }
 
 function viewOf(group: GroupStats): GroupView {
   const { name, pending, running, oldestPendingAgeMs, pausedAt, heldBy, opensAt, limits } = group;
-  const { maxRunning, rateLimit, weight } = limits;
-  const parts = [
-    ...(weight === undefined ? [] : [`weight ${weight}`]),
-    ...(maxRunning === undefined ? [] : [`at most ${maxRunning} run at once`]),
-    ...(rateLimit ? [`${rateLimit.limit} start in ${duration(rateLimit.periodMs)}`] : []),
-  ];
   return {
     name,
     pending,
@@ -50,6 +100,7 @@ function viewOf(group: GroupStats): GroupView {
     pausedAt: pausedAt?.getTime() ?? null,
     heldBy,
     opensAt: opensAt?.getTime() ?? null,
-    limits: parts.length > 0 ? parts.join(', ') : null,
+    limits: groupLimitsInWords(limits),
+    limitsSet: limits,
   };
 }

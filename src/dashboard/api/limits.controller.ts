@@ -31,7 +31,9 @@ export class LimitsController {
       const { queue: name, limits } = checkInput(limitsSchema, body);
       await this.permissions.require('limits', request, { queue: name });
       const queue = this.queues.get(name);
-      await (limits ? queue.limits.set(limits) : queue.limits.clear());
+      // What holds for its groups is set elsewhere, and stays.
+      const { groups } = await queue.limits.get();
+      await (limits ? queue.limits.set({ ...(groups && { groups }), ...limits }) : queue.limits.clear());
       const subject = limits
         ? (limitsInWords({ ...limits, source: 'configuration' }) ?? 'no limit')
         : 'clear what was set at run time';

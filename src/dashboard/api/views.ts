@@ -1,4 +1,5 @@
 // What the server answers and the page reads. Types only: both sides import them. Instants are epoch ms of Redis' clock.
+import type { GroupLimits } from '../../queue/model/queue-options.js';
 import type { DashboardAction } from '../dashboard-options.js';
 
 export type State = 'pending' | 'scheduled' | 'processing' | 'completed' | 'failed' | 'cancelled';
@@ -149,7 +150,16 @@ export interface AttemptView {
   readyAt: number | null;
   worker: string | null;
   outcome: 'completed' | 'error' | 'crash' | 'interruption' | 'snooze' | 'rate_limited' | 'unhandled' | 'running';
-  error: { name: string; message: string; stack?: string; cause?: unknown } | null;
+  error: StoredErrorView | null;
+}
+
+/** An error as it is stored, with its causes. */
+export interface StoredErrorView {
+  name: string;
+  message: string;
+  stack?: string;
+  cause?: StoredErrorView;
+  errors?: StoredErrorView[];
 }
 
 /** All that is shown of one job. */
@@ -165,6 +175,11 @@ export interface JobView extends JobRow {
   crashes: number;
   interruptions: number;
   schedule: string | null;
+  /** Its batch, and what it is to the batch. */
+  batch: { queue: string; id: string; role: 'member' | 'follow-up' } | null;
+  /** Jobs of its queue that it waits for, and jobs that start after it; some of them where there are many. */
+  after: string[];
+  followedBy: string[];
   metadata: Record<string, string> | null;
   dueAt: number | null;
   claimedAt: number | null;
@@ -198,7 +213,7 @@ export interface ScheduleView {
 }
 
 /** Actions on one job, many jobs, or all that match. */
-export type JobAction = 'redrive' | 'discard' | 'cancel' | 'promote' | 'remove';
+export type JobAction = 'redrive' | 'discard' | 'cancel' | 'promote' | 'remove' | 'run-again';
 
 /** Which jobs of one state are meant; all that is given must hold. */
 export interface JobMatch {
@@ -248,6 +263,46 @@ export interface GroupView {
   opensAt: number | null;
   /** Its own limits in words; null where it has none. */
   limits: string | null;
+  /** The same as figures. */
+  limitsSet: GroupLimits;
+}
+
+/** A batch, and how far it is. */
+export interface BatchView {
+  id: string;
+  queue: string;
+  state: 'open' | 'sealed' | 'fired' | 'ended';
+  /** What that means, in words. */
+  words: string;
+  stopped: boolean;
+  total: number;
+  open: number;
+  completed: number;
+  failed: number;
+  cancelled: number;
+  removed: number;
+  createdAt: number;
+  sealedAt: number | null;
+  firedAt: number | null;
+  endedAt: number | null;
+}
+
+/** A member of a batch, and what became of it. */
+export interface BatchMemberView {
+  id: string;
+  queue: string;
+  status: 'open' | 'completed' | 'failed' | 'cancelled' | 'removed';
+  error: string | null;
+}
+
+/** One batch with a page of its members. */
+export interface BatchPageView {
+  batch: BatchView;
+  /** The jobs after it, as far as they are known. */
+  followUps: JobRow[];
+  members: BatchMemberView[];
+  /** Where the next page begins; null on the last. */
+  next: number | null;
 }
 
 /** Figures of one minute, for the charts. */

@@ -1,11 +1,27 @@
-import { duration } from '../../inspect/words.js';
+import { count, duration } from '../../inspect/words.js';
+import type { GroupLimits } from '../../queue/model/queue-options.js';
 import type { LimitsInForce } from '../../queue/store/store-calls.js';
 
 /** Says the limits of a queue in words; null where it has none. */
-export function limitsInWords({ maxRunning, rateLimit, source }: LimitsInForce): string | null {
+export function limitsInWords({ source, ...limits }: LimitsInForce): string | null {
+  const words = partsOf(limits).join(', ');
+  return words === '' ? null : `${words}${source === 'set' ? ', set at run time' : ''}`;
+}
+
+/** Says the limits of a group in words; null where it has none of its own. */
+export function groupLimitsInWords({ weight, maxPending, onDeadHead, ...limits }: GroupLimits): string | null {
   const parts = [
-    ...(maxRunning === undefined ? [] : [`at most ${maxRunning} run at once`]),
-    ...(rateLimit ? [`${rateLimit.limit} start in ${duration(rateLimit.periodMs)}`] : []),
+    ...(weight === undefined ? [] : [`weight ${count(weight)}`]),
+    ...partsOf(limits),
+    ...(maxPending === undefined ? [] : [`at most ${count(maxPending)} wait`]),
+    ...(onDeadHead === 'hold' ? ['waits behind a dead letter'] : []),
   ];
-  return parts.length === 0 ? null : `${parts.join(', ')}${source === 'set' ? ', set at run time' : ''}`;
+  return parts.length > 0 ? parts.join(', ') : null;
+}
+
+function partsOf({ maxRunning, rateLimit }: Pick<GroupLimits, 'maxRunning' | 'rateLimit'>): string[] {
+  return [
+    ...(maxRunning === undefined ? [] : [`at most ${count(maxRunning)} run at once`]),
+    ...(rateLimit ? [`${count(rateLimit.limit)} start in ${duration(rateLimit.periodMs)}`] : []),
+  ];
 }

@@ -21,13 +21,12 @@ export function matches(job: JobRecord, { text, group }: JobMatch): boolean {
 }
 
 function searchedTexts(job: JobRecord): string[] {
-  const { group } = job as JobRecord & { group?: string };
   return [
     job.id,
     job.name,
     job.lastError ?? '',
     job.schedule ?? '',
-    group ?? '',
+    job.group ?? '',
     ...Object.entries(job.metadata ?? {}).map(([key, value]) => `${key}: ${value}`),
   ];
 }

@@ -109,6 +109,12 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   metadata?: JobMetadata;
   /** The schedule whose tick, or `runNow`, enqueued it. */
   schedule?: string;
+  /** Its batch, and what it is to the batch. Absent: none. */
+  batch?: { queue: string; id: string; role: 'member' | 'follow-up' };
+  /** Ids of the jobs of its queue that it waits for. Absent once it waits for none. */
+  after?: string[];
+  /** Ids of the jobs that were enqueued to start after it. Absent: none. */
+  followedBy?: string[];
   enqueuedAt: Date;
   dueAt?: Date;
   claimedAt?: Date;

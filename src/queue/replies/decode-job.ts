@@ -6,6 +6,7 @@ import { jsonLines, parseJson } from '../codec/parse-json.js';
 import type { ClaimedJob, JobRecord, JobStatus, RefusedJob, WorkerOptions } from '../model/job.js';
 import type { StoredError } from '../errors/stored-error.js';
 import { LONGEST_TIMER_MS } from '../runtime/bounds.js';
+import { decodeTies } from './decode-ties.js';
 import { readMetadata } from '../model/metadata.js';
 import { refusalOf } from '../store/claim-refusal.js';
 
@@ -231,6 +232,7 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
     ...dateField('lastErrorAt', hash.last_error_at_ms),
     ...metadataField(hash.options),
     ...leftOutField(hash),
+    ...decodeTies(queue, hash),
     ...(hash.worker !== undefined && { worker: hash.worker }),
     ...(hash.group !== undefined && { group: hash.group }),
     ...(hash.schedule !== undefined && { schedule: hash.schedule }),

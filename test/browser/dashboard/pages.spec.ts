@@ -1,12 +1,9 @@
-import { mkdirSync } from 'node:fs';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { PHONE, violationsInEveryLook } from '../../support/browser/axe.js';
+import { violationsInEveryLook } from '../../support/browser/axe.js';
 import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
 import { startWorld, type DashboardWorld } from '../../support/browser/dashboard-world.js';
+import { pictureOf } from '../../support/browser/pictures.js';
 import { patiently } from '../../support/faults/wait.js';
-
-/** Where pictures of the pages go: for eyes, not for a comparison. */
-const PICTURES = process.env.DASHBOARD_PICTURES;
 
 let world: DashboardWorld;
 let page: ControlPage;
@@ -23,29 +20,6 @@ beforeAll(async () => {
 beforeEach(() => page.goto(`${world.url}#/`));
 afterEach(() => expect(page.complaints).toEqual([]));
 
-/** Whether each chart has the colours of the palette. */
-function drawn(): Promise<boolean> {
-  return page
-    .locator('.plot')
-    .evaluateAll((plots) => plots.every(({ dataset }) => dataset['drawn'] === dataset['dark']));
-}
-
-async function picture(name: string): Promise<void> {
-  if (!PICTURES) return;
-  mkdirSync(PICTURES, { recursive: true });
-  const size = page.viewportSize()!;
-  for (const [look, viewport] of [['wide', size] as const, ['phone', PHONE] as const]) {
-    await page.setViewportSize(viewport);
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      await patiently(drawn);
-      await page.screenshot({ path: `${PICTURES}/${name}-${look}-${colorScheme}.png`, fullPage: look === 'phone' });
-    }
-  }
-  await page.emulateMedia({ colorScheme: null, reducedMotion: null });
-  await page.setViewportSize(size);
-}
-
 async function open(hash: string): Promise<void> {
   await page.goto(`${world.url}#${hash}`);
 }
@@ -59,7 +33,7 @@ describe('every page', () => {
     await says(page, '.lane', 'video');
     await says(page, '.card', 'The sea');
     expect(await violationsInEveryLook(page)).toEqual([]);
-    await picture('overview');
+    await pictureOf(page, 'overview');
   });
 
   it('a queue has tabs by state, dead letters by error, and a list', async () => {
@@ -69,10 +43,10 @@ describe('every page', () => {
     expect(await page.locator('.groups li').count()).toBe(3);
     await says(page, '.job-row', 'webhook');
     expect(await violationsInEveryLook(page)).toEqual([]);
-    await picture('queue-dead');
+    await pictureOf(page, 'queue-dead');
     await page.locator('.groups a', { hasText: 'ECONNREFUSED' }).click();
     await says(page, '.list-head', '6 matches; searched 18 of 18');
-    await picture('queue-group');
+    await pictureOf(page, 'queue-group');
   });
 
   it('a job shows its way, its attempts, why it failed, payload and log', async () => {
@@ -84,7 +58,7 @@ describe('every page', () => {
     await says(page, '.tree', 'https://shop.example/hook');
     await says(page, '.log', 'Sends order');
     expect(await violationsInEveryLook(page)).toEqual([]);
-    await picture('job-failed');
+    await pictureOf(page, 'job-failed');
   });
 
   it.each(['1', '24', '72'])('the charts show %s h, with marks and a table', async (hours) => {
@@ -97,7 +71,7 @@ describe('every page', () => {
     expect(await page.locator('.chart-table tbody tr').count()).toBeGreaterThan(50);
     expect(await violationsInEveryLook(page)).toEqual([]);
     await page.locator('.chart-table summary').first().click();
-    await picture(`charts-${hours}`);
+    await pictureOf(page, `charts-${hours}`);
   });
 
   it('limits are set in a dialog, and said in words', async () => {
@@ -107,7 +81,7 @@ describe('every page', () => {
     await page.getByLabel('Starts').fill('100');
     await page.getByLabel('per seconds').fill('60');
     expect(await violationsInEveryLook(page)).toEqual([]);
-    await picture('limits');
+    await pictureOf(page, 'limits');
     await page.getByRole('button', { name: 'Set the limits' }).click();
     await says(page, '.toast', 'The limits of email are set');
     await says(page, '.figures', 'at most 5 run at once, 100 start in 1 min');
@@ -122,7 +96,7 @@ describe('every page', () => {
     await says(page, '.state-line', 'processing');
     await says(page, '.part', '65');
     expect(await violationsInEveryLook(page)).toEqual([]);
-    await picture('job-running');
+    await pictureOf(page, 'job-running');
   });
 
   it('recurring jobs are said in words and in their time zone', async () => {
@@ -132,7 +106,7 @@ describe('every page', () => {
     await page.getByRole('button', { name: 'Pause the schedule' }).click();
     await says(page, '.schedule', 'paused');
     expect(await violationsInEveryLook(page)).toEqual([]);
-    await picture('recurring');
+    await pictureOf(page, 'recurring');
     await page.getByRole('button', { name: /^Resume / }).click();
     await says(page, '.toast', 'goes on');
   });
@@ -141,7 +115,7 @@ describe('every page', () => {
     await open('/workers');
     await says(page, 'h1', '1 worker, 2 jobs running');
     expect(await violationsInEveryLook(page)).toEqual([]);
-    await picture('workers');
+    await pictureOf(page, 'workers');
   });
 
   it('an action asks, is done, and leaves a line in the log', async () => {
@@ -153,7 +127,7 @@ describe('every page', () => {
     await page.locator('.bulk').getByRole('button', { name: 'Cancel' }).click();
     const sure = page.getByRole('button', { name: 'Cancel 2 jobs' });
     expect(await sure.isDisabled()).toBe(true);
-    await picture('confirm');
+    await pictureOf(page, 'confirm');
     await page.getByLabel('Type 2 to go on').fill('2');
     expect(await violationsInEveryLook(page)).toEqual([]);
     await sure.click();
@@ -163,18 +137,18 @@ describe('every page', () => {
     await page.getByRole('button', { name: /^Promote 6/ }).click();
     await says(page, '.run', '6 promoted');
     expect((await world.jobs.stats('email')).scheduled).toBe(0);
-    await picture('run');
+    await pictureOf(page, 'run');
     await open('/log');
     await says(page, '.actions', '2 chosen scheduled jobs');
     await says(page, '.actions', 'all scheduled jobs');
     expect(await violationsInEveryLook(page)).toEqual([]);
-    await picture('log');
+    await pictureOf(page, 'log');
   });
 
   it('empty and missing things have words', async () => {
     await open('/queue/archive?state=failed');
     await says(page, '.notice', 'No dead letters');
-    await picture('empty');
+    await pictureOf(page, 'empty');
     await open('/job/archive/nobody');
     await says(page, '.notice', 'This job is gone');
     await open('/queue/nothing');

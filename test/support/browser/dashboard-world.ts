@@ -62,6 +62,18 @@ export class Handlers {
     if (job.signal.aborted) throw new NonRetryableError('Stopped by the operator');
   }
 
+  @JobHandler('page', { queue: 'book', maxAttempts: 1 })
+  async page(job: Job<{ page: number }>) {
+    if (job.payload.page !== 3) return { file: `page-${job.payload.page}.pdf` };
+    const cause = new Error('The disk is full', { cause: new Error('ENOSPC: no space left on device') });
+    throw new Error('Page 3 could not be printed', { cause });
+  }
+
+  @JobHandler('bind', { queue: 'book' })
+  async bind() {
+    return { pages: 5 };
+  }
+
   @RecurringJob({ cron: '0 3 * * *', timeZone: 'Europe/Berlin' })
   @JobHandler('report')
   async report() {
@@ -155,7 +167,6 @@ export class DashboardWorld {
         payload: { order: 20 + i, url: 'https://shop.example/hook', fine: i % 4 === 3 },
       })),
     );
-    await jobs.enqueueMany('video', [{ payload: { title: 'The sea' } }, { payload: { title: 'The hills' } }]);
     await jobs.enqueueMany(
       'email',
       Array.from({ length: 120 }, (_, i) => ({ payload: { to: `ada${i}@example.com`, subject: `Order ${i}` } })),
@@ -166,8 +177,39 @@ export class DashboardWorld {
     );
     await jobs.enqueue('archive', { year: 2025 });
     await jobs.pause('archive');
+    await this.fillGroups();
+    await this.fillBatches();
     const cancelled = await jobs.enqueue('email', { to: 'nobody@example.com' });
     await jobs.cancel('email', cancelled.id);
+  }
+
+  /** Two groups of videos: of each one job runs, and others wait for it. */
+  private async fillGroups(): Promise<void> {
+    const { groups } = this.jobs.queue('video');
+    await groups.set('studio-a', { maxRunning: 1, weight: 3 });
+    await groups.set('studio-b', { maxRunning: 1 });
+    const titles = ['The sea', 'The hills', 'The river', 'The town', 'The night'];
+    await this.jobs.enqueueMany(
+      'video',
+      titles.map((title, i) => ({ payload: { title }, group: i % 2 === 0 ? 'studio-a' : 'studio-b' })),
+    );
+  }
+
+  /** A book that is bound although a page failed, one that waits for its pages, and jobs that start after another. */
+  private async fillBatches(): Promise<void> {
+    const { jobs } = this;
+    for (const [id, delayMs] of [
+      ['printed-book', 0],
+      ['next-book', 3_600_000],
+    ] as const) {
+      const batch = jobs.batch({ id, finally: { name: 'bind', payload: { title: id } } });
+      const pages = Array.from({ length: 5 }, (_, i) => ({ payload: { page: i + 1 }, ...(delayMs && { delayMs }) }));
+      await batch.addMany('page', pages);
+      await batch.seal();
+    }
+    const queue = { queue: 'book' };
+    await jobs.enqueue('page', { page: 8 }, { id: 'cover', delayMs: 3_600_000, ...queue });
+    await jobs.enqueue('page', { page: 9 }, { id: 'back', after: ['cover'], ...queue });
   }
 }
 

@@ -45,14 +45,15 @@ function optionsOf({ lines, say }: ChartData, marks: Marks, box: HTMLElement): U
       { ...axis, size: 64, space: 36, values: (_plot, values) => values.map((value) => say(value)) },
     ],
     series: [
-      { value: (_plot, value) => (value === null ? '–' : new Date(value * 1_000).toLocaleTimeString()) },
-      ...lines.map(({ label, color: name, dash }) => ({
+      { value: (_plot, value) => (value === null ? 'latest' : new Date(value * 1_000).toLocaleTimeString()) },
+      ...lines.map(({ label, color: name, dash, values }) => ({
         label,
         stroke: color(name),
         width: 1.5,
         dash: dash ?? [],
         points: { show: false },
-        value: (_plot: UPlot, value: number | null) => shown(value),
+        value: (_plot: UPlot, value: number | null, _line: number, i: number | null) =>
+          shown(i === null ? (values.findLast((each) => each !== null) ?? null) : value),
       })),
     ],
     hooks: { draw: [(plot) => drawMarks(plot, marks, color)] },

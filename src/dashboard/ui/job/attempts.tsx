@@ -1,6 +1,7 @@
 import type { AttemptView, JobView, State } from '../../api/views.js';
 import { duration } from '../parts/format.js';
 import { StateMark, Time } from '../parts/parts.js';
+import { ErrorDetail } from './error-detail.js';
 
 const MARKS: Record<AttemptView['outcome'], State | 'running'> = {
   completed: 'completed',
@@ -94,9 +95,7 @@ function Attempt({ attempt, begin, span, nowMs, first }: AttemptProps) {
                 {error.message.length > 300 ? '…' : ''}
               </bdi>
             </summary>
-            <pre class="text" tabIndex={0}>
-              {error.stack ?? error.message}
-            </pre>
+            <ErrorDetail error={error} />
           </details>
         )}
       </span>

@@ -70,6 +70,7 @@ const DOES: Record<JobAction, string> = {
   cancel: 'A waiting job ends at once; a running one is asked to stop at its next heartbeat.',
   promote: 'It becomes pending now.',
   remove: 'It is deleted with all its traces.',
+  'run-again': 'It goes back to work with all its attempts; its result goes.',
 };
 
 function EditPayload({ job, close }: { job: JobView; close(): void }) {

@@ -7,9 +7,11 @@ import { connection, now, overview } from '../state/live.js';
 import { href } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
 import { Attempts } from './attempts.js';
+import { ErrorDetail } from './error-detail.js';
 import { JobActions } from './job-actions.js';
 import { JsonTree } from './json-tree.js';
 import { StatePath } from './state-path.js';
+import { Ties } from './ties.js';
 
 const ENDED = ['completed', 'failed', 'cancelled'];
 
@@ -68,6 +70,7 @@ export function JobPage({ queue, id }: { queue: string; id: string }) {
             <JsonTree value={job.metadata} />
           </Part>
         )}
+        <Ties job={job} />
         <Part title="Facts">
           <Facts job={job} />
         </Part>
@@ -153,10 +156,8 @@ function WhyItFailed({ job }: { job: JobView }) {
       </ul>
       {last?.stack && (
         <details class="stack" open={job.state === 'failed'}>
-          <summary>Stack of the last one</summary>
-          <pre class="text" tabIndex={0}>
-            {last.stack}
-          </pre>
+          <summary>{last.cause || last.errors ? 'Stack and causes of the last one' : 'Stack of the last one'}</summary>
+          <ErrorDetail error={last} />
         </details>
       )}
     </Part>
@@ -174,8 +175,6 @@ function Facts({ job }: { job: JobView }) {
   const others: [string, string | null][] = [
     ['Worker', job.worker],
     ['Priority', job.priority > 0 ? String(job.priority) : null],
-    ['Group', job.group],
-    ['Schedule', job.schedule],
     ['Errors', job.errors > 0 ? String(job.errors) : null],
     ['Crashes', job.crashes > 0 ? String(job.crashes) : null],
     ['Interruptions', job.interruptions > 0 ? String(job.interruptions) : null],

@@ -74,12 +74,12 @@ function Entry({ entry: { at, user, action, subject, count: jobs, queue } }: { e
       <td data-label="Who">
         <bdi>{user}</bdi>
       </td>
-      <td data-label="Action">{action}</td>
-      <td data-label="What">
+      <td data-label="Action">{action.replaceAll('-', ' ')}</td>
+      <td data-label="What" class="what">
         <bdi>{subject}</bdi>
       </td>
       <td data-label="Jobs" class="number">
-        {count(jobs)}
+        {changesJobs(action) ? count(jobs) : '–'}
       </td>
       <td data-label="Queue">
         <a href={href(['queue', queue])}>
@@ -88,4 +88,9 @@ function Entry({ entry: { at, user, action, subject, count: jobs, queue } }: { e
       </td>
     </tr>
   );
+}
+
+/** Limits and pauses are of a queue, a group or a schedule: they count no jobs. */
+function changesJobs(action: string): boolean {
+  return !/limits|pause|resume/.test(action);
 }

@@ -95,9 +95,9 @@ export function CopyId({ id, length = 14 }: { id: string; length?: number }) {
       type="button"
       class="copy"
       title={`Copy ${id}`}
-      aria-label={`Copy the id ${id}`}
       onClick={(event) => void copy(event)}
     >
+      <span class="hidden">Copy the id </span>
       <bdi>{short(id, length)}</bdi>
     </button>
   );

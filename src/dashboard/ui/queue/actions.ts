@@ -6,6 +6,7 @@ export const ACTION_WORDS: Record<JobAction, string> = {
   cancel: 'Cancel',
   promote: 'Promote',
   remove: 'Remove',
+  'run-again': 'Run again',
 };
 
 export const PAST_WORDS: Record<JobAction, string> = {
@@ -14,15 +15,16 @@ export const PAST_WORDS: Record<JobAction, string> = {
   cancel: 'cancelled',
   promote: 'promoted',
   remove: 'removed',
+  'run-again': 'run again',
 };
 
 const ACTIONS: Record<State, readonly JobAction[]> = {
   pending: ['cancel', 'remove'],
   scheduled: ['promote', 'cancel', 'remove'],
   processing: ['cancel'],
-  completed: ['remove'],
+  completed: ['run-again', 'remove'],
   failed: ['redrive', 'discard'],
-  cancelled: ['remove'],
+  cancelled: ['run-again', 'remove'],
 };
 
 /** What can be done with jobs of a state. */

@@ -127,4 +127,5 @@ const BODIES: Record<JobAction, string> = {
   cancel: 'Waiting jobs end at once; running ones are asked to stop.',
   promote: 'They become pending now.',
   remove: 'They are deleted with all their traces.',
+  'run-again': 'They go back to work with all their attempts; their results go.',
 };

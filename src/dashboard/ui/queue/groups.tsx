@@ -1,11 +1,14 @@
 import type { GroupView, QueueView } from '../../api/views.js';
-import { count, duration, percent } from '../parts/format.js';
+import { count, duration, percent, plural } from '../parts/format.js';
 import { Notice, Time } from '../parts/parts.js';
 import { now } from '../state/live.js';
 import { href } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
+import { GroupActions } from './group-actions.js';
 
 const REFRESH_MS = 5_000;
+/** So many are listed, see the server. */
+const MOST = 100;
 
 /** The groups of a queue that have jobs; empty while none is known. */
 export function useGroups(queue: string) {
@@ -14,7 +17,7 @@ export function useGroups(queue: string) {
 
 /** Who shares a queue: how much of each waits and runs, and what holds it back. */
 export function Groups({ queue }: { queue: QueueView }) {
-  const { data, problem } = useGroups(queue.name);
+  const { data, problem, reload } = useGroups(queue.name);
   if (!data) {
     return problem ? <Notice title={problem.message} kind="problem" /> : <Notice title="Loading…" kind="loading" />;
   }
@@ -22,6 +25,22 @@ export function Groups({ queue }: { queue: QueueView }) {
     return <Notice title="No group has a job now." />;
   }
   const all = data.groups.reduce((sum, { running }) => sum + running, 0);
+  return (
+    <>
+      <div class="list-head">
+        <span class="quiet">
+          {data.groups.length === MOST
+            ? `The ${MOST} groups with the most waiting jobs`
+            : `${plural(data.groups.length, 'group')} with jobs`}
+        </span>
+      </div>
+      <GroupTable queue={queue.name} groups={data.groups} all={all} changed={reload} />
+    </>
+  );
+}
+
+function GroupTable(props: { queue: string; groups: readonly GroupView[]; all: number; changed(): void }) {
+  const { groups, ...rest } = props;
   return (
     <div class="scroller" tabIndex={0} role="region" aria-label="Groups">
       <table class="group-table">
@@ -34,11 +53,14 @@ export function Groups({ queue }: { queue: QueueView }) {
               </th>
             ))}
             <th scope="col">Limits</th>
+            <th scope="col">
+              <span class="hidden">Actions</span>
+            </th>
           </tr>
         </thead>
         <tbody>
-          {data.groups.map((group) => (
-            <GroupRow key={group.name} queue={queue.name} group={group} all={all} />
+          {groups.map((group) => (
+            <GroupRow key={group.name} group={group} {...rest} />
           ))}
         </tbody>
       </table>
@@ -46,7 +68,14 @@ export function Groups({ queue }: { queue: QueueView }) {
   );
 }
 
-function GroupRow({ queue, group, all }: { queue: string; group: GroupView; all: number }) {
+interface GroupRowProps {
+  queue: string;
+  group: GroupView;
+  all: number;
+  changed(): void;
+}
+
+function GroupRow({ queue, group, all, changed }: GroupRowProps) {
   const { name, pending, running, oldestPendingAgeMs, limits } = group;
   return (
     <tr>
@@ -68,7 +97,12 @@ function GroupRow({ queue, group, all }: { queue: string; group: GroupView; all:
       <td class="number" data-label="Share">
         {all > 0 ? percent(running / all) : '–'}
       </td>
-      <td data-label="Limits">{limits ?? 'those of the queue'}</td>
+      <td data-label="Limits" class="group-limits">
+        {limits ?? 'as all groups'}
+      </td>
+      <td class="group-buttons">
+        <GroupActions queue={queue} group={group} changed={changed} />
+      </td>
     </tr>
   );
 }

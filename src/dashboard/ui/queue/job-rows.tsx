@@ -41,7 +41,8 @@ export function JobRowLine({ job, selected, selectable, toggle }: RowProps) {
         {progress !== null && state === 'processing' && (
           <progress max="100" value={progress} aria-label={`${progress} %`} />
         )}
-        {error === null ? <bdi>{label}</bdi> : <bdi class="job-error">{error}</bdi>}
+        {label && <bdi class={error === null ? '' : 'job-what'}>{label}</bdi>}
+        {error !== null && <bdi class="job-error">{error}</bdi>}
       </span>
       {tried && (
         <span class="job-attempts" title={`Attempt ${attempts}${maxAttempts ? ` of ${maxAttempts}` : ''}`}>

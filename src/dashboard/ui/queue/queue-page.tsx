@@ -1,27 +1,28 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import type { QueueView, State } from '../../api/views.js';
 import { count, duration, percent, rate } from '../parts/format.js';
-import { Notice, Sentence, StateMark, Time, VerdictMark } from '../parts/parts.js';
+import { Notice, Sentence, Time, VerdictMark } from '../parts/parts.js';
 import { ask } from '../shell/confirm.js';
 import { say } from '../shell/toasts.js';
 import { Problem, post } from '../state/api.js';
 import { connection, may, overview } from '../state/live.js';
-import { href, route } from '../state/route.js';
+import { route } from '../state/route.js';
 import { LazyCharts } from '../charts/lazy-charts.js';
 import { ErrorGroups } from './error-groups.js';
-import { Groups, useGroups } from './groups.js';
+import { Batches } from './batches.js';
+import { Groups } from './groups.js';
 import { JobList } from './job-list.js';
 import { LimitsDialog } from './limits-dialog.js';
 import { SearchField, SearchResults } from './search.js';
+import { STATES, Tabs } from './tabs.js';
 
-export const STATES: readonly [state: State, title: string][] = [
-  ['pending', 'Pending'],
-  ['processing', 'Processing'],
-  ['scheduled', 'Scheduled'],
-  ['failed', 'Dead letters'],
-  ['completed', 'Completed'],
-  ['cancelled', 'Cancelled'],
-];
+/** What a queue shows beside its jobs by state. */
+const VIEWS: Partial<Record<string, (props: { queue: QueueView }) => ComponentChildren>> = {
+  groups: Groups,
+  batches: Batches,
+  charts: LazyCharts,
+};
 
 /** One queue: how it does, and its jobs by state. */
 export function QueuePage({ name }: { name: string }) {
@@ -45,12 +46,13 @@ export function QueuePage({ name }: { name: string }) {
   const state = stateOf(params.get('state'), queue);
   const [text, group] = [params.get('q') ?? '', params.get('group')];
   const shown = params.get('view');
-  if (shown === 'charts' || shown === 'groups') {
+  const View = VIEWS[shown ?? ''];
+  if (View) {
     return (
       <>
         <QueueHead queue={queue} />
-        <Tabs queue={queue} current={shown} />
-        {shown === 'charts' ? <LazyCharts queue={queue} /> : <Groups queue={queue} />}
+        <Tabs queue={queue} current={shown ?? ''} />
+        <View queue={queue} />
       </>
     );
   }
@@ -182,45 +184,5 @@ function PauseButton({ queue: { name, pausedAt } }: { queue: QueueView }) {
     <button type="button" class={action === 'resume' ? 'primary' : ''} onClick={() => void act()}>
       {action === 'pause' ? 'Pause the queue' : 'Resume the queue'}
     </button>
-  );
-}
-
-function Tabs({ queue, current }: { queue: QueueView; current: State | 'charts' | 'groups' }) {
-  const tabs = useRef<HTMLElement>(null);
-  const groups = useGroups(queue.name);
-  useEffect(() => {
-    const [bar, tab] = [tabs.current, tabs.current?.querySelector<HTMLElement>('[aria-current]')];
-    if (bar && tab) {
-      bar.scrollLeft = tab.offsetLeft - bar.clientWidth / 2 + tab.clientWidth / 2; // on a phone not all have room
-    }
-  }, [current]);
-  return (
-    <nav class="tabs" aria-label="States" ref={tabs}>
-      {STATES.map(([state, title]) => (
-        <a
-          key={state}
-          href={href(['queue', queue.name], { state })}
-          aria-current={state === current ? 'true' : undefined}
-          data-state={state}
-        >
-          <StateMark state={state} />
-          {title} <span class="tab-count">{count(queue.depths[state])}</span>
-        </a>
-      ))}
-      {(current === 'groups' || (groups.data?.groups.length ?? 0) > 0) && (
-        <a
-          href={href(['queue', queue.name], { view: 'groups' })}
-          aria-current={current === 'groups' ? 'true' : undefined}
-        >
-          Groups
-        </a>
-      )}
-      <a
-        href={href(['queue', queue.name], { view: 'charts' })}
-        aria-current={current === 'charts' ? 'true' : undefined}
-      >
-        Charts
-      </a>
-    </nav>
   );
 }

@@ -29,7 +29,7 @@ export function SearchField({ text, state }: { text: string; state: State }) {
         id="queue-search"
         type="search"
         value={value}
-        placeholder="Search by id, name, group, metadata or error"
+        placeholder="Search these jobs"
         aria-label={`Search the ${state} jobs by id, name, group, metadata or error`}
         onInput={(event) => {
           setValue(event.currentTarget.value);
@@ -37,6 +37,7 @@ export function SearchField({ text, state }: { text: string; state: State }) {
         }}
       />
       <button type="submit">Search</button>
+      <span class="search-hint quiet small">in ids, names, groups, metadata and errors</span>
     </form>
   );
 }

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks';
 import type { ScheduleView } from '../../api/views.js';
 import { count } from '../parts/format.js';
 import { Notice, Time } from '../parts/parts.js';
@@ -7,7 +6,7 @@ import { ask } from '../shell/confirm.js';
 import { say } from '../shell/toasts.js';
 import { post } from '../state/api.js';
 import { may, now } from '../state/live.js';
-import { href } from '../state/route.js';
+import { href, route, setParams } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
 
 const REFRESH_MS = 5_000;
@@ -16,7 +15,7 @@ const REFRESH_MS = 5_000;
 export function SchedulesPage() {
   const version = Math.floor(now.value / REFRESH_MS);
   const { data, problem, reload } = useLoaded<{ schedules: ScheduleView[] }>('schedules', {}, version);
-  const [filter, setFilter] = useState('');
+  const filter = route.value.params.get('q') ?? '';
   if (!data) {
     return problem ? (
       <Notice title="The recurring jobs could not be loaded." kind="problem">
@@ -47,7 +46,7 @@ export function SchedulesPage() {
               placeholder="Filter by id, name or queue"
               aria-label="Filter by id, name or queue"
               value={filter}
-              onInput={(event) => setFilter(event.currentTarget.value)}
+              onInput={(event) => setParams({ q: event.currentTarget.value || null })}
             />
           </div>
           <ul class="schedules">

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { BatchPage } from '../batch/batch-page.js';
 import { JobPage } from '../job/job-page.js';
 import { LogPage } from '../log/log-page.js';
 import { OverviewPage } from '../overview/overview-page.js';
@@ -57,6 +58,8 @@ function Page(): ComponentChildren {
       return first === undefined ? <OverviewPage /> : <QueuePage key={first} name={first} />;
     case 'job':
       return first && second ? <JobPage key={`${first} ${second}`} queue={first} id={second} /> : <OverviewPage />;
+    case 'batch':
+      return first && second ? <BatchPage key={`${first} ${second}`} queue={first} id={second} /> : <OverviewPage />;
     case 'recurring':
       return <SchedulesPage />;
     case 'workers':

@@ -15,7 +15,7 @@ const LINKS: readonly [path: string, text: string][] = [
 
 export function Header() {
   const page = route.value.parts[0] ?? '';
-  const current = page === 'queue' || page === 'job' ? '' : page;
+  const current = page === 'queue' || page === 'job' || page === 'batch' ? '' : page;
   return (
     <header class="top">
       <a class="title" href="#/">
@@ -83,7 +83,7 @@ function FindJob() {
       <input
         id="find"
         type="search"
-        placeholder="Find a job by id  /"
+        placeholder="Find by id  /"
         aria-label="Find a job by its id"
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import type { RunView } from '../../api/views.js';
 import { count } from '../parts/format.js';
 import { Time } from '../parts/parts.js';
-import { PAST_WORDS } from '../queue/actions.js';
+import { ACTION_WORDS, PAST_WORDS } from '../queue/actions.js';
 import { Problem, post } from '../state/api.js';
 import { now, overview } from '../state/live.js';
 import { href } from '../state/route.js';
@@ -35,13 +35,15 @@ export function isActive({ status }: RunView): boolean {
 function Run({ run }: { run: RunView }) {
   const { id, queue, action, state, done, spared, searched, total, status, user, error } = run;
   const active = isActive(run);
-  const verb = `${action[0]!.toUpperCase()}${action.slice(1)}`;
+  const verb = ACTION_WORDS[action];
   return (
     <article class={`run run-${status}`}>
       <p>
         <strong>
           {verb} {state} jobs of <a href={href(['queue', queue])}>{queue}</a>
-        </strong>{' '}
+        </strong>
+      </p>
+      <p>
         {count(done)} {PAST_WORDS[action]}
         {spared > 0 ? `, ${count(spared)} had changed` : ''}
         {active || status === 'done' ? '' : `, ${status}`}

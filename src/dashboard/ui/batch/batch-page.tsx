@@ -1,0 +1,206 @@
+import { useState } from 'preact/hooks';
+import type { BatchMemberView, BatchPageView, BatchView, JobRow } from '../../api/views.js';
+import { count, plural } from '../parts/format.js';
+import { CopyId, Notice, StateMark, Time } from '../parts/parts.js';
+import { JobRowLine } from '../queue/job-rows.js';
+import { tried } from '../queue/bulk-bar.js';
+import { ask } from '../shell/confirm.js';
+import { say } from '../shell/toasts.js';
+import { get, post, Problem } from '../state/api.js';
+import { may, overview } from '../state/live.js';
+import { href } from '../state/route.js';
+import { useLoaded } from '../state/use-loaded.js';
+import { BatchBar } from './batch-bar.js';
+
+/** One batch: how far it is, its members, and what follows. */
+export function BatchPage({ queue, id }: { queue: string; id: string }) {
+  const { data, problem, reload } = useLoaded<BatchPageView>('batch', { queue, id }, overview.value?.at ?? 0);
+  if (!data) {
+    return problem ? (
+      <Notice
+        title={problem.isGone ? 'This batch is gone.' : 'The batch could not be loaded.'}
+        kind={problem.isGone ? 'empty' : 'problem'}
+      >
+        <p>{problem.message}</p>
+        <p>
+          <a href={href(['queue', queue], { view: 'batches' })}>
+            Go to the batches of <bdi>{queue}</bdi>
+          </a>
+        </p>
+      </Notice>
+    ) : (
+      <Notice title="Loading the batch…" kind="loading" />
+    );
+  }
+  const { batch, followUps } = data;
+  return (
+    <article class="job">
+      <BatchHead batch={batch} changed={reload} />
+      <FollowUps batch={batch} jobs={followUps} />
+      <Members queue={queue} id={id} first={data} />
+    </article>
+  );
+}
+
+function BatchHead({ batch, changed }: { batch: BatchView; changed(): void }) {
+  const { queue, id, words, createdAt, sealedAt, firedAt, endedAt } = batch;
+  const times: [string, number | null][] = [
+    ['Created', createdAt],
+    ['Sealed', sealedAt],
+    ['Fired', firedAt],
+    ['Ended', endedAt],
+  ];
+  return (
+    <div class="page-head">
+      <p class="crumbs">
+        <a href={href(['queue', queue], { view: 'batches' })}>
+          <bdi>{queue}</bdi>
+        </a>{' '}
+        / <CopyId id={id} length={40} />
+      </p>
+      <div class="page-title">
+        <h1>
+          Batch of {plural(batch.total, 'job')} <span class="job-title-label">{batch.state}</span>
+        </h1>
+        <CancelBatch batch={batch} changed={changed} />
+      </div>
+      <p class="state-line">{words}</p>
+      <BatchBar batch={batch} />
+      <dl class="figures">
+        {times.map(
+          ([term, at]) =>
+            at !== null && (
+              <div key={term}>
+                <dt>{term}</dt>
+                <dd>
+                  <Time at={at} />
+                </dd>
+              </div>
+            ),
+        )}
+      </dl>
+    </div>
+  );
+}
+
+function CancelBatch({ batch: { queue, id, open, stopped }, changed }: { batch: BatchView; changed(): void }) {
+  if (!may('cancel') || open === 0 || stopped) {
+    return null;
+  }
+  const act = async () => {
+    const many = plural(open, 'open job');
+    const sure = await ask({
+      title: `Cancel ${many} of this batch?`,
+      body: 'Waiting jobs end, running ones are asked to stop. Then its follow-up for failures is enqueued.',
+      verb: `Cancel ${many}`,
+      destroys: true,
+      ...(open > 1 && { typed: open }),
+    });
+    const outcome = sure
+      ? await tried(async () => {
+          const { done } = await post<{ done: number }>('batch/cancel', { queue, id });
+          return `${plural(done, 'job')} ${done === 1 ? 'is' : 'are'} being cancelled.`;
+        })
+      : undefined;
+    if (outcome) {
+      say(outcome);
+      changed();
+    }
+  };
+  return (
+    <div class="job-actions" role="toolbar" aria-label="Actions on this batch">
+      <button type="button" class="danger-quiet" onClick={() => void act()}>
+        Cancel the batch
+      </button>
+    </div>
+  );
+}
+
+function FollowUps({ batch: { state }, jobs }: { batch: BatchView; jobs: readonly JobRow[] }) {
+  const waits = state === 'open' || state === 'sealed';
+  return (
+    <section class="part">
+      <h2>What follows</h2>
+      {jobs.length > 0 ? (
+        <div role="list" aria-label="Follow-ups">
+          {jobs.map((job) => (
+            <JobRowLine key={job.id} job={job} selected={false} selectable={false} toggle={() => undefined} />
+          ))}
+        </div>
+      ) : (
+        <p class="quiet">
+          {waits
+            ? 'Its follow-up is enqueued when the last job has ended.'
+            : 'It has no follow-up for this end, or its follow-up was removed or has aged out.'}
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** The members in the order in which they joined; further pages are loaded by a click. */
+function Members({ queue, id, first }: { queue: string; id: string; first: BatchPageView }) {
+  const [further, setFurther] = useState<BatchMemberView[]>([]);
+  const [next, setNext] = useState<number | null | undefined>(undefined);
+  const offset = next === undefined ? first.next : next;
+  const members = [...first.members, ...further];
+  const more = async () => {
+    try {
+      const page = await get<BatchPageView>('batch', { queue, id, offset });
+      setFurther([...further, ...page.members]);
+      setNext(page.next);
+    } catch (error) {
+      say((error as Problem).message, true);
+    }
+  };
+  return (
+    <section class="part">
+      <h2>
+        Its jobs{' '}
+        <span class="quiet">
+          {members.length < first.batch.total
+            ? `${count(members.length)} of ${count(first.batch.total)}`
+            : count(members.length)}
+        </span>
+      </h2>
+      {members.length === 0 ? (
+        <p class="quiet">
+          {first.batch.total === 0 ? 'No job has joined yet.' : 'They are forgotten some minutes after the end.'}
+        </p>
+      ) : (
+        <ul class="members">
+          {members.map((member) => (
+            <Member key={`${member.queue} ${member.id}`} member={member} home={queue} />
+          ))}
+        </ul>
+      )}
+      {offset !== null && (
+        <button type="button" class="link" onClick={() => void more()}>
+          Show more
+        </button>
+      )}
+    </section>
+  );
+}
+
+function Member({ member: { id, queue, status, error }, home }: { member: BatchMemberView; home: string }) {
+  return (
+    <li class="member" data-row>
+      {status === 'open' ? (
+        <StateMark state="pending" />
+      ) : (
+        <StateMark state={status === 'removed' ? 'cancelled' : status} />
+      )}
+      <span class="member-status">{status}</span>
+      <a class="row-link member-id" href={href(['job', queue, id])}>
+        <bdi>{id}</bdi>
+      </a>
+      {queue !== home && (
+        <span class="quiet">
+          in <bdi>{queue}</bdi>
+        </span>
+      )}
+      {error !== null && <bdi class="job-error">{error}</bdi>}
+    </li>
+  );
+}

@@ -1,0 +1,28 @@
+import type { StoredErrorView } from '../../api/views.js';
+
+/** So deep a chain of causes is shown. */
+const DEEPEST = 8;
+
+/** An error with its stack, then what caused it, then the errors that it gathers. */
+export function ErrorDetail({ error, depth = 0 }: { error: StoredErrorView; depth?: number }) {
+  const { cause, errors } = error;
+  return (
+    <>
+      <pre class="text" tabIndex={0}>
+        {error.stack ?? `${error.name}: ${error.message}`}
+      </pre>
+      {depth < DEEPEST && cause && <Caused title="Caused by" error={cause} depth={depth} />}
+      {depth < DEEPEST &&
+        errors?.map((each, i) => <Caused key={i} title={`Error ${i + 1}`} error={each} depth={depth} />)}
+    </>
+  );
+}
+
+function Caused({ title, error, depth }: { title: string; error: StoredErrorView; depth: number }) {
+  return (
+    <div class="cause">
+      <p class="quiet">{title}</p>
+      <ErrorDetail error={error} depth={depth + 1} />
+    </div>
+  );
+}

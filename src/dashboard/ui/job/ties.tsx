@@ -1,0 +1,60 @@
+import type { ComponentChildren } from 'preact';
+import type { JobView } from '../../api/views.js';
+import { short } from '../parts/format.js';
+import { href } from '../state/route.js';
+
+/** What the job belongs to: its batch, its schedule, its group, the jobs before and after it, each a link. */
+export function Ties({ job: { queue, batch, schedule, group, after, followedBy } }: { job: JobView }) {
+  const ties: [string, ComponentChildren][] = [];
+  if (batch) {
+    const link = <TieLink to={href(['batch', batch.queue, batch.id])} text={batch.id} />;
+    ties.push([batch.role === 'member' ? 'In the batch' : 'Follows the batch', link]);
+  }
+  if (schedule !== null) {
+    ties.push(['Of the schedule', <TieLink to={href(['recurring'], { q: schedule })} text={schedule} />]);
+  }
+  if (group !== null) {
+    ties.push(['In the group', <TieLink to={href(['queue', queue], { view: 'groups' })} text={group} />]);
+  }
+  if (after.length > 0) {
+    ties.push(['Starts after', <JobLinks queue={queue} ids={after} />]);
+  }
+  if (followedBy.length > 0) {
+    ties.push(['Followed by', <JobLinks queue={queue} ids={followedBy} />]);
+  }
+  return ties.length === 0 ? null : (
+    <section class="part">
+      <h2>Belongs to</h2>
+      <dl class="facts ties">
+        {ties.map(([term, link]) => (
+          <div key={term}>
+            <dt>{term}</dt>
+            <dd>{link}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+function TieLink({ to, text }: { to: string; text: string }) {
+  return (
+    <a href={to}>
+      <bdi>{text}</bdi>
+    </a>
+  );
+}
+
+function JobLinks({ queue, ids }: { queue: string; ids: readonly string[] }) {
+  return (
+    <ul class="tie-jobs">
+      {ids.map((id) => (
+        <li key={id}>
+          <a href={href(['job', queue, id])} title={id}>
+            <bdi>{short(id, 40)}</bdi>
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,99 @@
+import { useState } from 'preact/hooks';
+import type { GroupView } from '../../api/views.js';
+import { plural } from '../parts/format.js';
+import { ask } from '../shell/confirm.js';
+import { say } from '../shell/toasts.js';
+import { post } from '../state/api.js';
+import { may } from '../state/live.js';
+import { tried } from './bulk-bar.js';
+import { GroupLimitsDialog } from './group-limits-dialog.js';
+
+type GroupAction = 'pause' | 'resume' | 'clean';
+
+/** Pauses and resumes a group, sets its limits, and deletes what waits in it. */
+export function GroupActions({ queue, group, changed }: { queue: string; group: GroupView; changed(): void }) {
+  const [limits, setLimits] = useState(false);
+  const { name, pending, pausedAt } = group;
+  const act = async (action: GroupAction) => {
+    const outcome = (await agreed(action, group))
+      ? await tried(async () => {
+          const { done } = await post<{ done: number }>('groups/act', { action, queue, group: name });
+          return outcomeOf(action, name, done);
+        })
+      : undefined;
+    if (outcome) {
+      say(outcome);
+      changed();
+    }
+  };
+  const turn = pausedAt === null ? 'pause' : 'resume';
+  return (
+    <div class="group-actions">
+      {may(turn) && (
+        <button
+          type="button"
+          class={turn === 'resume' ? 'primary' : ''}
+          aria-label={`${turn === 'pause' ? 'Pause' : 'Resume'} the group ${name}`}
+          onClick={() => void act(turn)}
+        >
+          {turn === 'pause' ? 'Pause' : 'Resume'}
+        </button>
+      )}
+      {may('limits') && (
+        <button type="button" aria-label={`Limits of the group ${name}`} onClick={() => setLimits(true)}>
+          Limits
+        </button>
+      )}
+      {may('remove') && (
+        <button
+          type="button"
+          class="danger-quiet"
+          disabled={pending === 0}
+          aria-label={`Clean the group ${name}`}
+          onClick={() => void act('clean')}
+        >
+          Clean
+        </button>
+      )}
+      {limits && (
+        <GroupLimitsDialog
+          queue={queue}
+          group={group}
+          close={() => {
+            setLimits(false);
+            changed();
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+function agreed(action: GroupAction, { name, pending }: GroupView): Promise<boolean> | boolean {
+  if (action === 'pause') {
+    return ask({
+      title: `Pause the group ${name}?`,
+      body: 'It takes jobs in and starts none, in the whole fleet, until it is resumed. Running jobs go on.',
+      verb: 'Pause the group',
+      destroys: false,
+    });
+  }
+  return (
+    action === 'resume' ||
+    ask({
+      title: `Delete the jobs that wait in ${name}?`,
+      body: 'They are deleted with all their traces. Jobs that wait for their time, and running jobs, stay.',
+      verb: `Delete ${plural(pending, 'waiting job')}`,
+      typed: pending,
+      destroys: true,
+    })
+  );
+}
+
+function outcomeOf(action: GroupAction, name: string, done: number): string {
+  return {
+    pause: `The group ${name} is paused.`,
+    resume: `The group ${name} goes on.`,
+    clean: `${plural(done, 'job')} of ${name} deleted.`,
+  }[action];
+}

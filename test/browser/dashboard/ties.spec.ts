@@ -1,0 +1,136 @@
+// What a job belongs to: its batch, its group, its schedule, the jobs before and after it.
+import { afterEach, beforeAll, expect, it } from '@jest/globals';
+import { violationsInEveryLook } from '../../support/browser/axe.js';
+import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
+import { startWorld, type DashboardWorld } from '../../support/browser/dashboard-world.js';
+import { pictureOf } from '../../support/browser/pictures.js';
+import { patiently } from '../../support/faults/wait.js';
+
+let world: DashboardWorld;
+let page: ControlPage;
+
+beforeAll(async () => {
+  world = await startWorld({}, 'fastify');
+  await world.fill();
+  const printed = world.jobs.queue('book').findBatch('printed-book');
+  await patiently(async () => (await printed.status()).state === 'ended');
+  await patiently(async () => (await world.jobs.stats('video')).processing === 2);
+  page = await openPage(world.url);
+}, 120_000);
+
+afterEach(() => expect(page.complaints).toEqual([]));
+
+async function open(hash: string): Promise<void> {
+  await page.goto(`${world.url}#${hash}`);
+}
+
+it('a queue shows its batches, a batch its jobs and what follows, and each a link to the other', async () => {
+  await open('/queue/book');
+  await page.locator('.tabs a', { hasText: 'Batches' }).click();
+  await says(page, '.batch', 'next-book');
+  await says(page, '.batch', 'It waits for its jobs: 5 of 5 jobs have not ended.');
+  expect(await violationsInEveryLook(page)).toEqual([]);
+  await pictureOf(page, 'batches');
+  await page.locator('.batch a').click();
+  await says(page, 'h1', 'Batch of 5 jobs');
+  await says(page, '.part', 'Its follow-up is enqueued when the last job has ended.');
+  expect(await page.locator('.member').count()).toBe(5);
+  await page.locator('.member a').first().click();
+  await says(page, '.ties', 'In the batch');
+  await page.locator('.ties a', { hasText: 'next-book' }).click();
+  await says(page, 'h1', 'Batch of 5 jobs');
+});
+
+it('a batch that ended says how, and leads to its follow-up, which leads back', async () => {
+  await open('/batch/book/printed-book');
+  await says(page, '.state-line', 'All 5 jobs have ended, and so has what was to follow.');
+  await says(page, '.batch-counts', '4 completed');
+  await says(page, '.member', 'Page 3 could not be printed');
+  expect(await violationsInEveryLook(page)).toEqual([]);
+  await pictureOf(page, 'batch');
+  await page.locator('.part .job-row a.row-link', { hasText: 'bind' }).click();
+  await says(page, '.ties', 'Follows the batch');
+  await page.locator('.ties a', { hasText: 'printed-book' }).click();
+  await says(page, 'h1', 'Batch of 5 jobs');
+  await page.locator('.member', { hasText: 'failed' }).locator('a').click();
+  await says(page, '.stack .cause', 'The disk is full');
+  await says(page, '.stack .cause .cause', 'ENOSPC: no space left on device');
+  expect(await violationsInEveryLook(page)).toEqual([]);
+  await pictureOf(page, 'job-causes');
+  await open('/batch/book/never-was');
+  await says(page, '.notice', 'This batch is gone.');
+});
+
+it('a batch is cancelled, with the number of its open jobs typed', async () => {
+  await open('/batch/book/next-book');
+  await page.getByRole('button', { name: 'Cancel the batch' }).click();
+  await page.getByLabel('Type 5 to go on').fill('5');
+  await page.getByRole('button', { name: 'Cancel 5 open jobs' }).click();
+  await says(page, '.toast', '5 jobs are being cancelled.');
+  await says(page, '.batch-counts', '5 cancelled');
+  await open('/log');
+  await says(page, '.actions tr', 'cancel batch');
+});
+
+it('a job that starts after another says so, and each leads to the other', async () => {
+  await open('/job/book/back');
+  await says(page, '.why', 'It starts after job cover');
+  expect(await violationsInEveryLook(page)).toEqual([]);
+  await page.locator('.ties a', { hasText: 'cover' }).click();
+  await says(page, '.ties', 'Followed by');
+  await page.locator('.ties a', { hasText: 'back' }).click();
+  await says(page, '.ties', 'Starts after');
+});
+
+it('a group shows its share, is limited, paused, resumed and cleaned', async () => {
+  await open('/queue/video?view=groups');
+  const row = page.locator('.group-table tr', { hasText: 'studio-a' });
+  await says(page, '.group-table tr', /studio-a.*50\.0 %.*weight 3, at most 1 run at once/s);
+  expect(await violationsInEveryLook(page)).toEqual([]);
+  await pictureOf(page, 'groups');
+  await row.getByRole('button', { name: /^Limits/ }).click();
+  expect(await violationsInEveryLook(page)).toEqual([]);
+  await pictureOf(page, 'group-limits');
+  await page.getByLabel('Weight').fill('5');
+  await page.getByRole('button', { name: 'Set the limits' }).click();
+  await says(page, '.group-table tr', 'weight 5, at most 1 run at once');
+  await row.getByRole('button', { name: /^Pause/ }).click();
+  await page.locator('dialog').getByRole('button', { name: 'Pause the group' }).click();
+  await says(page, '.group-table tr', /studio-a.*paused/s);
+  const jobs = await world.jobs.queue('video').list('pending');
+  await open(`/job/video/${jobs.find(({ group }) => group === 'studio-a')!.id}`);
+  await says(page, '.why', 'Its group `studio-a` has been paused');
+  await page.locator('.ties a', { hasText: 'studio-a' }).click();
+  await row.getByRole('button', { name: /^Resume/ }).click();
+  await says(page, '.toast', 'The group studio-a goes on.');
+  await row.getByRole('button', { name: /^Clean/ }).click();
+  await page.getByLabel('Type 2 to go on').fill('2');
+  await page.getByRole('button', { name: 'Delete 2 waiting jobs' }).click();
+  await says(page, '.toast', '2 jobs of studio-a deleted.');
+  expect((await world.jobs.queue('video').groups.get('studio-a')).pending).toBe(0);
+});
+
+it('a completed job is run again, alone and with others', async () => {
+  await open('/queue/thumbnail?state=completed');
+  await page.locator('.job-row .row-link').first().click();
+  await says(page, '.state-line', 'completed');
+  await page.getByRole('button', { name: 'Run again' }).click();
+  await says(page, '.toast', '1 job run again.');
+  await patiently(async () => (await world.jobs.stats('thumbnail')).totals.completed === 41);
+  await open('/queue/thumbnail?state=completed');
+  await page.locator('.bulk').getByRole('button', { name: 'Run again all' }).click();
+  await page.getByRole('button', { name: /^Run again 40/ }).click();
+  await says(page, '.run', '40 run again');
+  await patiently(async () => (await world.jobs.stats('thumbnail')).totals.completed === 81);
+});
+
+it('the job of a schedule leads to it', async () => {
+  const { schedules } = world.jobs.queue('report');
+  const [schedule] = await schedules.list();
+  const { id } = await schedules.runNow(schedule!.id);
+  await patiently(async () => (await world.jobs.queue('report').get(id))?.status === 'completed');
+  await open(`/job/report/${id}`);
+  await page.locator('.ties a', { hasText: 'report' }).click();
+  await says(page, '.schedule', 'Every day at 03:00');
+  expect(await page.locator('#queue-search').inputValue()).toBe('report');
+});

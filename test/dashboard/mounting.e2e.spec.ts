@@ -1,0 +1,91 @@
+// The dashboard in an app whose options come from a factory, whose guard injects, and whose routes have versions.
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  Controller,
+  Get,
+  Injectable,
+  Module,
+  VersioningType,
+  type CanActivate,
+  type ExecutionContext,
+  type INestApplication,
+} from '@nestjs/common';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+import { JobQueueModule } from 'nest-job-queue';
+import { JobQueueDashboardModule } from 'nest-job-queue/dashboard';
+import { KeptLog } from '../nest/app.js';
+import { testRedisUrl, uniqueQueueName } from '../support/redis/redis.js';
+import { ask, type Platform } from './dashboard-app.js';
+
+@Injectable()
+class Passwords {
+  readonly right = 'open sesame';
+}
+
+@Module({ providers: [Passwords], exports: [Passwords] })
+class PasswordModule {}
+
+@Injectable()
+class PasswordGuard implements CanActivate {
+  constructor(private readonly passwords: Passwords) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const request = context.switchToHttp().getRequest<{ headers: Record<string, string> }>();
+    return request.headers['x-password'] === this.passwords.right;
+  }
+}
+
+@Controller({ path: 'orders', version: '2' })
+class OrdersController {
+  @Get()
+  list(): string[] {
+    return [];
+  }
+}
+
+let app: INestApplication | undefined;
+afterEach(() => app?.close());
+
+describe.each<Platform>(['express', 'fastify'])('on %s', (platform) => {
+  it.each([
+    ['in the path', { type: VersioningType.URI } as const, '/shop/v2/orders', {}],
+    ['in a header', { type: VersioningType.HEADER, header: 'x-version' } as const, '/shop/orders', { 'x-version': '2' }],
+  ])('is at its path beside routes that have versions %s, behind a guard that injects', async (_, ...versioning) => {
+    const [options, orders, headers] = versioning;
+    const name = uniqueQueueName('mail');
+    @Module({
+      imports: [
+        JobQueueModule.forRoot({ redis: testRedisUrl(), worker: false, maintenance: false }),
+        JobQueueDashboardModule.forRootAsync({
+          path: 'admin/queues',
+          guards: [PasswordGuard],
+          imports: [PasswordModule],
+          inject: [Passwords],
+          useFactory: ({ right }: Passwords) =>
+            Promise.resolve({ queues: [name], title: 'Our queues', readOnly: right !== '' }),
+        }),
+      ],
+      controllers: [OrdersController],
+    })
+    class AppModule {}
+    const compiled = await Test.createTestingModule({ imports: [AppModule] })
+      .setLogger(new KeptLog())
+      .compile();
+    app = compiled.createNestApplication(platform === 'express' ? new ExpressAdapter() : new FastifyAdapter());
+    app.setGlobalPrefix('shop');
+    app.enableVersioning(options);
+    await app.listen(0, '127.0.0.1');
+    const root = new URL(await app.getUrl()).origin;
+    expect((await ask(root + orders, { headers })).status).toBe(200);
+    const url = `${root}/shop/admin/queues`;
+    const sesame = { 'x-password': 'open sesame' };
+    for (const path of ['', '/api/session', '/api/overview', `/api/jobs?queue=${name}&state=failed`]) {
+      expect([path, (await ask(url + path, {})).status]).toEqual([path, 403]);
+      expect([path, (await ask(url + path, { headers: sesame })).status]).toEqual([path, 200]);
+    }
+    const { body } = await ask(`${url}/api/session`, { headers: { ...sesame, ...headers } });
+    expect(body).toMatchObject({ title: 'Our queues', readOnly: true, actions: ['view'] });
+  });
+});
