@@ -9,6 +9,7 @@ import {
   type CanActivate,
   type ExecutionContext,
   type INestApplication,
+  type VersioningOptions,
 } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
@@ -21,7 +22,7 @@ import { ask, type Platform } from './dashboard-app.js';
 
 @Injectable()
 class Passwords {
-  readonly right = 'open sesame';
+  readonly right: string = 'open sesame';
 }
 
 @Module({ providers: [Passwords], exports: [Passwords] })
@@ -45,15 +46,29 @@ class OrdersController {
   }
 }
 
+interface Versions {
+  where: string;
+  options: VersioningOptions;
+  orders: string;
+  headers: Record<string, string>;
+}
+
+const VERSIONS: Versions[] = [
+  { where: 'in the path', options: { type: VersioningType.URI }, orders: '/shop/v2/orders', headers: {} },
+  {
+    where: 'in a header',
+    options: { type: VersioningType.HEADER, header: 'x-version' },
+    orders: '/shop/orders',
+    headers: { 'x-version': '2' },
+  },
+];
+
 let app: INestApplication | undefined;
 afterEach(() => app?.close());
 
 describe.each<Platform>(['express', 'fastify'])('on %s', (platform) => {
-  it.each([
-    ['in the path', { type: VersioningType.URI } as const, '/shop/v2/orders', {}],
-    ['in a header', { type: VersioningType.HEADER, header: 'x-version' } as const, '/shop/orders', { 'x-version': '2' }],
-  ])('is at its path beside routes that have versions %s, behind a guard that injects', async (_, ...versioning) => {
-    const [options, orders, headers] = versioning;
+  it.each(VERSIONS)('is at its path beside routes with versions $where, behind a guard that injects', async (each) => {
+    const { options, orders, headers } = each;
     const name = uniqueQueueName('mail');
     @Module({
       imports: [
@@ -64,7 +79,7 @@ describe.each<Platform>(['express', 'fastify'])('on %s', (platform) => {
           imports: [PasswordModule],
           inject: [Passwords],
           useFactory: ({ right }: Passwords) =>
-            Promise.resolve({ queues: [name], title: 'Our queues', readOnly: right !== '' }),
+            Promise.resolve({ queues: [name], title: 'Our queues', readOnly: right.length > 0 }),
         }),
       ],
       controllers: [OrdersController],

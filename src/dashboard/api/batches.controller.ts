@@ -2,7 +2,7 @@ import { Body, Get, Injectable, NotFoundException, Post, Query, Req, Res } from 
 import { z } from 'zod';
 import { ActionLog } from '../actions/action-log.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { BatchNotFoundError } from '../../queue/model/batch-errors.js';
+import { BatchNotFoundError } from '../../queue/errors/batch-errors.js';
 import type { BatchMember, BatchRecord } from '../../queue/model/batch.js';
 import { count } from '../../inspect/words.js';
 import type { DashboardRequest } from '../dashboard-options.js';

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { whyNotRunning, type JobSigns } from '../../inspect/why-not-running.js';
-import { codecOf } from '../../queue/model/codec.js';
+import { codecOf } from '../../queue/codec/codec.js';
 import type { AttemptRecord, JobRecord } from '../../queue/model/job.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { Redactor } from '../security/redactor.js';
