@@ -67,40 +67,43 @@ let app: INestApplication | undefined;
 afterEach(() => app?.close());
 
 describe.each<Platform>(['express', 'fastify'])('on %s', (platform) => {
-  it.each(VERSIONS)('is at its path beside routes with versions $where, behind a guard that injects', async (each) => {
-    const { options, orders, headers } = each;
-    const name = uniqueQueueName('mail');
-    @Module({
-      imports: [
-        JobQueueModule.forRoot({ redis: testRedisUrl(), worker: false, maintenance: false }),
-        JobQueueDashboardModule.forRootAsync({
-          path: 'admin/queues',
-          guards: [PasswordGuard],
-          imports: [PasswordModule],
-          inject: [Passwords],
-          useFactory: ({ right }: Passwords) =>
-            Promise.resolve({ queues: [name], title: 'Our queues', readOnly: right.length > 0 }),
-        }),
-      ],
-      controllers: [OrdersController],
-    })
-    class AppModule {}
-    const compiled = await Test.createTestingModule({ imports: [AppModule] })
-      .setLogger(new KeptLog())
-      .compile();
-    app = compiled.createNestApplication(platform === 'express' ? new ExpressAdapter() : new FastifyAdapter());
-    app.setGlobalPrefix('shop');
-    app.enableVersioning(options);
-    await app.listen(0, '127.0.0.1');
-    const root = new URL(await app.getUrl()).origin;
-    expect((await ask(root + orders, { headers })).status).toBe(200);
-    const url = `${root}/shop/admin/queues`;
-    const sesame = { 'x-password': 'open sesame' };
-    for (const path of ['', '/api/session', '/api/overview', `/api/jobs?queue=${name}&state=failed`]) {
-      expect([path, (await ask(url + path, {})).status]).toEqual([path, 403]);
-      expect([path, (await ask(url + path, { headers: sesame })).status]).toEqual([path, 200]);
-    }
-    const { body } = await ask(`${url}/api/session`, { headers: { ...sesame, ...headers } });
-    expect(body).toMatchObject({ title: 'Our queues', readOnly: true, actions: ['view'] });
-  });
+  it.each(VERSIONS)(
+    'is at its path beside routes with versions $where, behind a guard that injects',
+    async (each) => {
+      const { options, orders, headers } = each;
+      const name = uniqueQueueName('mail');
+      @Module({
+        imports: [
+          JobQueueModule.forRoot({ redis: testRedisUrl(), worker: false, maintenance: false }),
+          JobQueueDashboardModule.forRootAsync({
+            path: 'admin/queues',
+            guards: [PasswordGuard],
+            imports: [PasswordModule],
+            inject: [Passwords],
+            useFactory: ({ right }: Passwords) =>
+              Promise.resolve({ queues: [name], title: 'Our queues', readOnly: right.length > 0 }),
+          }),
+        ],
+        controllers: [OrdersController],
+      })
+      class AppModule {}
+      const compiled = await Test.createTestingModule({ imports: [AppModule] })
+        .setLogger(new KeptLog())
+        .compile();
+      app = compiled.createNestApplication(platform === 'express' ? new ExpressAdapter() : new FastifyAdapter());
+      app.setGlobalPrefix('shop');
+      app.enableVersioning(options);
+      await app.listen(0, '127.0.0.1');
+      const root = new URL(await app.getUrl()).origin;
+      expect((await ask(root + orders, { headers })).status).toBe(200);
+      const url = `${root}/shop/admin/queues`;
+      const sesame = { 'x-password': 'open sesame' };
+      for (const path of ['', '/api/session', '/api/overview', `/api/jobs?queue=${name}&state=failed`]) {
+        expect([path, (await ask(url + path, {})).status]).toEqual([path, 403]);
+        expect([path, (await ask(url + path, { headers: sesame })).status]).toEqual([path, 200]);
+      }
+      const { body } = await ask(`${url}/api/session`, { headers: { ...sesame, ...headers } });
+      expect(body).toMatchObject({ title: 'Our queues', readOnly: true, actions: ['view'] });
+    },
+  );
 });

@@ -48,8 +48,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
       { action: 'group limits', subject: 'group tenant-1: clear its own limits' },
       {
         action: 'group limits',
-        subject:
-          'group tenant-1: weight 3, at most 2 run at once, 10 start in 1 min, waits behind a dead letter',
+        subject: 'group tenant-1: weight 3, at most 2 run at once, 10 start in 1 min, waits behind a dead letter',
       },
       { action: 'resume group' },
       { action: 'pause group' },

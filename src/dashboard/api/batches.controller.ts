@@ -11,7 +11,8 @@ import { Permissions } from '../security/permissions.js';
 import { cut, JobDescriber } from './describe-job.js';
 import { checkInput, jobId, KnownQueues, queryCount, queueName } from './known-queue.js';
 import { Responder } from './responder.js';
-import type { BatchMemberView, BatchPageView, BatchView, JobRow } from './views.js';
+import type { BatchMemberView, BatchPageView, BatchView } from './batch-views.js';
+import type { JobRow } from './views.js';
 
 const SHOWN = 100;
 const ERROR_LENGTH = 300;

@@ -1,7 +1,10 @@
 import type { JobRecord } from '../model/job.js';
 
 /** Decodes what ties a job to others: its batch, the jobs that it waits for, and the jobs that wait for it. */
-export function decodeTies(queue: string, hash: Readonly<Record<string, string>>): Pick<JobRecord, 'batch' | 'after' | 'followedBy'> {
+export function decodeTies(
+  queue: string,
+  hash: Readonly<Record<string, string>>,
+): Pick<JobRecord, 'batch' | 'after' | 'followedBy'> {
   const batch = hash.batch === undefined ? undefined : batchOf(queue, hash.batch);
   return {
     ...(batch && { batch }),

@@ -203,7 +203,10 @@ export class DashboardWorld {
       ['next-book', 3_600_000],
     ] as const) {
       const batch = jobs.batch({ id, finally: { name: 'bind', payload: { title: id } } });
-      const pages = Array.from({ length: 5 }, (_, i) => ({ payload: { page: i + 1 }, ...(delayMs && { delayMs }) }));
+      const pages = Array.from({ length: 5 }, (_, i) => ({
+        payload: { page: i + 1 },
+        ...(delayMs && { delayMs }),
+      }));
       await batch.addMany('page', pages);
       await batch.seal();
     }

@@ -156,7 +156,9 @@ function WhyItFailed({ job }: { job: JobView }) {
       </ul>
       {last?.stack && (
         <details class="stack" open={job.state === 'failed'}>
-          <summary>{last.cause || last.errors ? 'Stack and causes of the last one' : 'Stack of the last one'}</summary>
+          <summary>
+            {last.cause || last.errors ? 'Stack and causes of the last one' : 'Stack of the last one'}
+          </summary>
           <ErrorDetail error={last} />
         </details>
       )}

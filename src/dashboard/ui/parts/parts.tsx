@@ -91,12 +91,7 @@ export function CopyId({ id, length = 14 }: { id: string; length?: number }) {
     setTimeout(() => delete button.dataset.copied, 1_200);
   };
   return (
-    <button
-      type="button"
-      class="copy"
-      title={`Copy ${id}`}
-      onClick={(event) => void copy(event)}
-    >
+    <button type="button" class="copy" title={`Copy ${id}`} onClick={(event) => void copy(event)}>
       <span class="hidden">Copy the id </span>
       <bdi>{short(id, length)}</bdi>
     </button>

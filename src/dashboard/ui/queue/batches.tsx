@@ -1,4 +1,5 @@
-import type { BatchView, QueueView } from '../../api/views.js';
+import type { BatchView } from '../../api/batch-views.js';
+import type { QueueView } from '../../api/views.js';
 import { plural, short } from '../parts/format.js';
 import { Notice, Time } from '../parts/parts.js';
 import { BatchBar } from '../batch/batch-bar.js';

@@ -59,7 +59,11 @@ function Page(): ComponentChildren {
     case 'job':
       return first && second ? <JobPage key={`${first} ${second}`} queue={first} id={second} /> : <OverviewPage />;
     case 'batch':
-      return first && second ? <BatchPage key={`${first} ${second}`} queue={first} id={second} /> : <OverviewPage />;
+      return first && second ? (
+        <BatchPage key={`${first} ${second}`} queue={first} id={second} />
+      ) : (
+        <OverviewPage />
+      );
     case 'recurring':
       return <SchedulesPage />;
     case 'workers':
