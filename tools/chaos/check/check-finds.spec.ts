@@ -23,6 +23,26 @@ import {
 
 describe('the checker of histories', () => {
   it.each<Plant>([
+    [
+      'a minute that is told twice',
+      /^history: the minutes tell of 4 completed, but the counter gained 2/,
+      ({ snapshot }) => (snapshot.minutes.told['completed'] = 4),
+    ],
+    [
+      'a minute that is not told',
+      /^history: the minutes tell of 0 enqueued, but the counter gained 5/,
+      ({ snapshot }) => (snapshot.minutes.told['enqueued'] = 0),
+    ],
+    [
+      'a history that saw what was not',
+      /^history: it saw 11 completed, but there were 7/,
+      ({ snapshot: { minutes } }) => (minutes.told['completed'] = minutes.counters['completed'] = 11),
+    ],
+    [
+      'a time that is added twice',
+      /^history: it has 50 run times of at most \d+ claims/,
+      ({ snapshot }) => (snapshot.minutes.runs = 50),
+    ],
     ['a lost job', /^I1: job 1:0 is lost/, (run) => dropAll(run, 0)],
     ['a job that still waits', /^I1: job 1:0 still waits/, (run) => dropAll(run, 0, stored(0, 'waiting'))],
     [

@@ -18,6 +18,7 @@ import {
   type Plant,
 } from './clean-run.js';
 import type { Entry } from '../histories/history.js';
+import { noMinutes } from './minutes.js';
 import type { StoredJob } from './snapshot.js';
 
 describe('the checker of histories', () => {
@@ -48,6 +49,7 @@ describe('the checker of histories', () => {
       audits: { asked: 1, answered: 1 },
       pauses: 0,
       ticks: 1,
+      minutes: 2,
       largestCall: 0,
       slowestCallMs: 0,
       counters: expect.any(Array),
@@ -151,7 +153,7 @@ describe('the checker of histories', () => {
       forgetBetween(run, 900, 1_500); // the producers' time
       run.files.worker = [['process', 3, 'worker']];
       run.files.operator = [['audit'], ['audited', 0]];
-      run.snapshot = { jobs: [], totals: {}, sequence: 0, faults: [] };
+      run.snapshot = { jobs: [], totals: {}, sequence: 0, minutes: noMinutes(), faults: [] };
       expect(verdictOf(run)).toMatchObject({ violations: [], jobs: 0, lost: 0 });
     });
 

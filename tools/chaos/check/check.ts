@@ -20,6 +20,7 @@ import { slowCalls, unbounded } from './bounds.js';
 import { uncontrolled } from './controlled.js';
 import { counters, miscounts, sumsOf, type Counter } from './counters.js';
 import type { Jobs } from '../histories/jobs.js';
+import { misminuted } from './minutes.js';
 import { misordered } from './order.js';
 import { recurring } from './recurring.js';
 import { sharedJobs } from './shared-jobs.js';
@@ -56,6 +57,8 @@ export interface Verdict {
   /** The longest, in ms, that one call of a script took the server; 0 where none took 10. */
   slowestCallMs: number;
   counters: Counter[];
+  /** Minutes that the histories of the queues tell of. */
+  minutes: number;
 }
 
 /** A pure function of its arguments. */
@@ -79,6 +82,7 @@ export function check(facts: Facts, snapshot: Snapshot): Verdict {
     largestCall: facts.remarks.scripts.reduce((most, { commands }) => Math.max(most, commands), 0),
     slowestCallMs: Math.max(0, ...[...slowCalls(facts).values()].map((times) => times.at(-1)!)),
     counters: [],
+    minutes: 0,
   };
   const stored = byJob(facts, snapshot, verdict);
   const shared = sharedJobs(facts, snapshot);
@@ -98,7 +102,9 @@ export function check(facts: Facts, snapshot: Snapshot): Verdict {
   verdict.jobs += sums.ticks;
   verdict.completed = sums.completed + sums.doubts;
   verdict.counters = counters(facts, snapshot, sums);
-  verdict.violations.push(...miscounts(verdict.counters, snapshot), ...unexplained(facts), ...unbounded(facts));
+  verdict.minutes = snapshot.minutes.closed;
+  verdict.violations.push(...miscounts(verdict.counters, snapshot), ...misminuted(snapshot, facts.forgot));
+  verdict.violations.push(...unexplained(facts), ...unbounded(facts));
   return verdict;
 }
 

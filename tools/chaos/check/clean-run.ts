@@ -67,6 +67,13 @@ export function cleanRun(): Run {
     ],
     totals: { enqueued: 10, completed: 7, cancelled: 1, failed: 1, retried: 1 },
     sequence: 0,
+    minutes: {
+      closed: 2,
+      told: { enqueued: 5, completed: 2 },
+      counters: { enqueued: 5, completed: 2 },
+      waits: 0,
+      runs: 0,
+    },
     faults: [],
   };
   return { files, snapshot };

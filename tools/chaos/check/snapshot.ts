@@ -4,6 +4,7 @@ import type { JobQueue } from '#queue/job-queue.js';
 import { violations } from '../../../test/support/queue/invariants.js';
 import { keysLike } from '../../../test/support/redis/redis-reads.js';
 import type { Ground } from '../run/ground.js';
+import { addMinutes, noMinutes, type Minutes } from './minutes.js';
 import type { Work } from '../processes/workload.js';
 import { inside } from '../../../test/support/queue/inside.js';
 
@@ -32,6 +33,7 @@ export interface Snapshot {
   totals: Record<string, number>;
   /** The counters behind the fences, of all queues together. */
   sequence: number;
+  minutes: Minutes;
   /** What is wrong in itself, see test/support/queue/invariants.ts, and keys that should not be there. */
   faults: string[];
 }
@@ -40,7 +42,7 @@ export async function takeSnapshot(
   ground: Pick<Ground, 'holderOf'>,
   queues: readonly JobQueue[],
 ): Promise<Snapshot> {
-  const snapshot: Snapshot = { jobs: [], totals: {}, sequence: 0, faults: [] };
+  const snapshot: Snapshot = { jobs: [], totals: {}, sequence: 0, minutes: noMinutes(), faults: [] };
   for (const queue of queues) {
     const scripts = await inside(queue).scripts();
     const redis = await ground.holderOf(queue);
@@ -48,6 +50,7 @@ export async function takeSnapshot(
     for (const [name, count] of Object.entries((await queue.stats()).totals)) {
       snapshot.totals[name] = (snapshot.totals[name] ?? 0) + count;
     }
+    await addMinutes(snapshot.minutes, redis, queue);
     const { keys } = scripts;
     snapshot.sequence += Number(await redis.get(keys.sequence));
     const places: [Place, string[]][] = [

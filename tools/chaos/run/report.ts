@@ -17,7 +17,8 @@ export function reportOf(outcome: Outcome, judgeGrowth: boolean): string[] {
       `double executions ${outcome.doubles} (allowed), losses ${outcome.lost}`,
     `  misplaced ${outcome.misplaced}, mended by the doctor ${outcome.mended} (broken jobs among them)`,
     `  recurring jobs ${outcome.ticks}, pauses of the queue ${outcome.pauses}, ` +
-      `audits by the doctor beside the traffic ${outcome.audits.answered} of ${outcome.audits.asked}`,
+      `audits by the doctor beside the traffic ${outcome.audits.answered} of ${outcome.audits.asked}, ` +
+      `minutes of the history ${outcome.minutes}`,
     ...(outcome.largestCall > 0 ? [`  the largest call of a script called ${outcome.largestCall} commands`] : []),
     `  the slowest call of a script took the server ${outcome.slowestCallMs || 'less than 10'} ms`,
     ...table(

@@ -6,6 +6,7 @@ import { JobQueue } from '#queue/job-queue.js';
 import { isCluster } from '#queue/redis/redis-client.js';
 import { overdue } from './recovery-bounds.js';
 import { check, type Verdict } from '../check/check.js';
+import { beginMinutes } from '../check/minutes.js';
 import { Facts } from '../histories/facts.js';
 import { drain, finalAudit, leaveNothing, treat, unplanned } from './ending.js';
 import type { Scene } from '../faults/faults.js';
@@ -72,6 +73,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
   const slowCalls = new SlowCalls(ground.urls, history);
   const sampling = setInterval(() => void sampleServer(scene, resources), SAMPLE_MS);
   try {
+    await beginMinutes(queues);
     await startFleet(fleet, load);
     const workBegan = performance.now();
     const backs = load
