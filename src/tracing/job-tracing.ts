@@ -6,9 +6,11 @@ import {
   propagation,
   ROOT_CONTEXT,
   type Span,
+  type SpanContext,
   SpanKind,
   SpanStatusCode,
   trace,
+  TraceFlags,
   type Tracer,
 } from '@opentelemetry/api';
 import { z } from 'zod';
@@ -53,13 +55,21 @@ const optionsSchema = z.strictObject(
 export function jobTracing(options: JobTracingOptions = {}): Required<JobQueueMiddleware> {
   const { mode, tracer = trace.getTracer('nest-job-queue') } = checkOptions('jobTracing', optionsSchema, options);
   return {
-    enqueue: (request, next) => traceEnqueue(tracer, request, next),
+    enqueue: (request, next) => traceEnqueue(tracer, mode, request, next),
     attempt: (job, next) => traceAttempt(tracer, mode, job, next),
     bulk: (jobs, next) => traceBulk(tracer, jobs, next),
   };
 }
 
-function traceEnqueue(tracer: Tracer, request: EnqueueRequest, next: () => Promise<JobHandle[]>) {
+/** What W3C's propagator writes. */
+const TRACE_FIELDS = ['traceparent', 'tracestate'];
+
+function traceEnqueue(
+  tracer: Tracer,
+  mode: 'link' | 'parent',
+  request: EnqueueRequest,
+  next: () => Promise<JobHandle[]>,
+) {
   const span = tracer.startSpan(`send ${request.queue}`, {
     kind: SpanKind.PRODUCER,
     attributes: {
@@ -70,6 +80,9 @@ function traceEnqueue(tracer: Tracer, request: EnqueueRequest, next: () => Promi
   const active = trace.setSpan(context.active(), span);
   const carrier: Record<string, string> = {};
   propagation.inject(active, carrier);
+  if (mode === 'link' && !isSampled(span.spanContext())) {
+    TRACE_FIELDS.forEach((field) => delete carrier[field]); // a link to a trace that nobody keeps; the job stays plain
+  }
   if (Object.keys(carrier).length > 0) {
     for (const job of request.jobs) {
       job.options.metadata = { ...job.options.metadata, ...carrier };
@@ -85,7 +98,7 @@ function traceEnqueue(tracer: Tracer, request: EnqueueRequest, next: () => Promi
 }
 
 function traceAttempt(tracer: Tracer, mode: 'link' | 'parent', job: Job, next: () => Promise<unknown>) {
-  const sent = propagation.extract(ROOT_CONTEXT, job.metadata);
+  const sent = contextOf(job);
   const producer = trace.getSpanContext(sent);
   const links: Link[] = producer && mode === 'link' ? [{ context: producer }] : [];
   const span = tracer.startSpan(
@@ -109,7 +122,7 @@ function traceAttempt(tracer: Tracer, mode: 'link' | 'parent', job: Job, next: (
 /** One span for the call of a bulk handler, with a link to the enqueue of each of its jobs. */
 function traceBulk(tracer: Tracer, jobs: readonly Job[], next: () => Promise<unknown>) {
   const links = jobs.flatMap((job): Link[] => {
-    const producer = trace.getSpanContext(propagation.extract(ROOT_CONTEXT, job.metadata));
+    const producer = trace.getSpanContext(contextOf(job));
     return producer ? [{ context: producer }] : [];
   });
   const { queue, name } = jobs[0]!;
@@ -120,6 +133,18 @@ function traceBulk(tracer: Tracer, jobs: readonly Job[], next: () => Promise<unk
   };
   const span = tracer.startSpan(`process ${queue}`, { kind: SpanKind.CONSUMER, root: true, links, attributes });
   return during(span, trace.setSpan(ROOT_CONTEXT, span), next);
+}
+
+function isSampled({ traceFlags }: SpanContext): boolean {
+  return (traceFlags & TraceFlags.SAMPLED) !== 0;
+}
+
+/** The context of the enqueue; the root where it sent none, as for each job that is not traced. */
+function contextOf({ metadata }: Job): Context {
+  for (const _ in metadata) {
+    return propagation.extract(ROOT_CONTEXT, metadata);
+  }
+  return ROOT_CONTEXT;
 }
 
 function attributesOf(operation: 'send' | 'process', queue: string): Attributes {

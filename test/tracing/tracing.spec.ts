@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import { W3CTraceContextPropagator } from '@opentelemetry/core';
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import { JobQueue } from 'nest-job-queue/core';
+import { CompositePropagator, W3CBaggagePropagator, W3CTraceContextPropagator } from '@opentelemetry/core';
+import { AlwaysOffSampler, BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { type Job, JobQueue } from 'nest-job-queue/core';
 import { jobTracing, type JobTracingOptions } from 'nest-job-queue/tracing';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { eventually } from '../support/faults/wait.js';
@@ -37,13 +37,42 @@ function sent() {
 }
 
 /** A queue and a worker that are traced. */
-async function traced(handler: () => unknown, options?: JobTracingOptions) {
+async function traced(handler: (job: Job) => unknown, options?: JobTracingOptions) {
   const middleware = [jobTracing(options)];
   const name = uniqueQueueName();
   const queue = new JobQueue(connect(), name, { middleware, backoff: { type: 'fixed', delayMs: 0 } });
   await startWorker([{ queue, handlers: { [name]: handler } }], undefined, { middleware });
   return { queue, name };
 }
+
+describe('what is not sampled', () => {
+  const tracer = new BasicTracerProvider({ sampler: new AlwaysOffSampler() }).getTracer('test');
+
+  it('by link leaves the job plain', async () => {
+    const { queue, name } = await traced((job) => job.metadata, { tracer });
+    const job = await queue.enqueue({});
+    expect(await job.result()).toEqual({});
+    expect(await connect().hexists(`queue:${name}:job:${job.id}`, 'options')).toBe(0);
+  });
+
+  it('by parent travels, so that no attempt begins a trace of its own', async () => {
+    const { queue } = await traced((job) => job.metadata, { mode: 'parent', tracer });
+    const job = await queue.enqueue({});
+    expect(await job.result()).toEqual({ traceparent: expect.stringMatching(/-00$/) });
+  });
+
+  it('keeps what other propagators send', async () => {
+    propagation.disable();
+    const propagators = [new W3CTraceContextPropagator(), new W3CBaggagePropagator()];
+    propagation.setGlobalPropagator(new CompositePropagator({ propagators }));
+    const { queue } = await traced((job) => job.metadata, { tracer });
+    const baggage = propagation.createBaggage({ tenant: { value: 'ada' } });
+    const job = await context.with(propagation.setBaggage(context.active(), baggage), () => queue.enqueue({}));
+    expect(await job.result()).toEqual({ baggage: 'tenant=ada' });
+    propagation.disable();
+    propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+  });
+});
 
 describe('by link', () => {
   it('an attempt is a trace of its own, linked to the enqueue', async () => {
