@@ -9,7 +9,7 @@ export function selectMeasures(measures, { only, quick }) {
     if (!known.has(id) && !derived[id])
       throw new Error(`--only: expected one of ${[...known].join(', ')}, found ${id}`);
   }
-  if (!only) return measures.filter((measure) => measure.quick || !quick);
+  if (!only) return measures.filter(({ quick: short, observed }) => !observed && (short || !quick));
   const wanted = new Set(only.flatMap((id) => [id, ...(derived[id]?.from ?? [])]));
   return measures.filter(({ id, figures }) => [id, ...Object.keys(figures)].some((name) => wanted.has(name)));
 }

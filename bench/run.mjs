@@ -1,5 +1,5 @@
 // npm run bench -- [--quick] [--only ID]… [--json FILE] [--rounds N] [--redis NAME=VALUE]… [--guard] [--trials PEER]
-//   [--beside CHECKOUT] [--growth [--plots DIR]]
+//   [--beside CHECKOUT] [--observed] [--growth [--plots DIR]]
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -12,6 +12,7 @@ import { measures } from './measures/index.mjs';
 import { addDerived, selectMeasures, takeSamples, warmUp } from './rounds.mjs';
 import { buildReport, printSettings, printTable } from './report.mjs';
 import { Server } from './server.mjs';
+import { openObserved, OBSERVED_MEASURES, printObserved } from './observed.mjs';
 import { openTrials, printTrials, TRIAL_MEASURES } from './trials.mjs';
 
 const { values: options } = parseArgs({
@@ -25,19 +26,21 @@ const { values: options } = parseArgs({
     growth: { type: 'boolean', default: false },
     trials: { type: 'string' },
     beside: { type: 'string' },
+    observed: { type: 'boolean', default: false },
     plots: { type: 'string', default: 'results' },
   },
 });
 // npm changes into this folder; a path on the command line means the folder where npm was called.
 const path = (name) => resolve(process.env.INIT_CWD ?? process.cwd(), name);
 
-async function contestantsOf({ trials, beside }) {
+async function contestantsOf({ trials, beside, observed }) {
+  if (observed) return openObserved();
   if (trials) return openTrials(trials);
   return beside ? openBeside(path(beside)) : openContestants();
 }
 
-function defaultRounds({ quick, beside }) {
-  if (beside) return 15;
+function defaultRounds({ quick, beside, observed }) {
+  if (beside || observed) return quick ? 5 : 15;
   return quick ? 3 : 5;
 }
 
@@ -50,7 +53,7 @@ const bench = {
   quick: options.quick,
   rounds: Number(options.rounds ?? defaultRounds(options)),
   /** Pairs of one measure are as many as those of another. */
-  pairs: options.beside !== undefined,
+  pairs: options.beside !== undefined || options.observed,
   /** The quick run does the same with a fifth of the jobs, and without the time that workers stand before latencies. */
   scale: (count) => (options.quick ? Math.ceil(count / 5) : count),
   log: (text) => process.stderr.write(text),
@@ -69,6 +72,15 @@ try {
     const selected = selectMeasures(measures, { only: options.only ?? TRIAL_MEASURES });
     await warmUp(bench);
     printTrials(contestants, selected, await takeSamples(bench, selected));
+  } else if (options.observed) {
+    const selected = selectMeasures(measures, { only: options.only ?? OBSERVED_MEASURES });
+    await warmUp(bench);
+    const figures = printObserved(contestants, selected, await takeSamples(bench, selected));
+    if (options.json)
+      await writeFile(
+        path(options.json),
+        `${JSON.stringify({ machine: context.machine, redis: context.redis, ...figures }, null, 2)}\n`,
+      );
   } else if (options.beside) {
     const selected = selectMeasures(measures, { only: options.only ?? BESIDE_MEASURES });
     await warmUp(bench);

@@ -73,8 +73,8 @@ export class Server {
     }
   }
 
-  /** Counts, until its stop() is called, the commands that clients send and those that scripts run. */
-  async countCommands() {
+  /** Counts, until its stop() is called, the commands of clients and scripts; only those that `matches` takes. */
+  async countCommands(matches = () => true) {
     const own = await this.control.client('INFO');
     const ownAddress = /(?:^| )addr=(\S+)/.exec(own)[1];
     const { port } = new URL(this.url);
@@ -83,7 +83,7 @@ export class Server {
     let rest = '';
     const line = (text) => {
       const match = /^\+?[\d.]+ \[\d+ (\S+)\] "([^"]*)"/.exec(text);
-      if (!match || match[1] === ownAddress) return;
+      if (!match || match[1] === ownAddress || !matches(text)) return;
       const inScript = match[1] === 'lua';
       counts[inScript ? 'inner' : 'requests']++;
       const name = `${inScript ? 'lua ' : ''}${match[2].toLowerCase()}`;

@@ -4,6 +4,7 @@
 //   figures   { id: { unit, better: 'more' | 'less', text } }
 //   quick     true where it belongs to the quick run
 //   sample(bench, contestant) → { id: number | null }
+//   observed  true where only `--observed` takes it
 //   nest      true where this library is also measured through its Nest module
 //   rounds    how many alternations are enough, where fewer are
 //   times     how many times as many alternations as others it has in the whole run, where few would leave a ratio to chance
@@ -13,8 +14,18 @@ import aof from './aof.mjs';
 import ceiling from './ceiling.mjs';
 import commands from './commands.mjs';
 import enqueue from './enqueue.mjs';
+import history from './history.mjs';
 import latency from './latency.mjs';
 import memory from './memory.mjs';
 import processing from './processing.mjs';
 
-export const measures = [...enqueue, ...processing, ...latency, ...memory, ...commands, ...ceiling, ...aof];
+export const measures = [
+  ...enqueue,
+  ...processing,
+  ...latency,
+  ...memory,
+  ...commands,
+  ...ceiling,
+  ...aof,
+  ...history,
+];

@@ -77,6 +77,13 @@ export default [
     handlerMs: 1,
     text: 'processing at concurrency 100, 1 ms handler',
   }),
+  measure('process.c100.10ms', {
+    count: 20_000,
+    concurrency: 100,
+    handlerMs: 10,
+    flags: { observed: true },
+    text: 'processing at concurrency 100, 10 ms handler',
+  }),
   measure('process.c10.1ms', {
     count: 6_000,
     concurrency: 10,

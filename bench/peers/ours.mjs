@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
+import { observers, watchBy } from './observers.mjs';
 
 const settings = {
   enqueue: 'enqueueMany for bulk, enqueue for single jobs',
@@ -17,6 +18,9 @@ export const loadOurs = () => loadFrom(new URL('../../', import.meta.url), 'nest
 export const loadBeside = () =>
   loadFrom(pathToFileURL(`${process.env.BENCH_BESIDE}/`), `nest-job-queue (core) of ${process.env.BENCH_BESIDE}`);
 
+/** A process has one SDK for all of its queues. */
+const watches = {};
+
 async function loadFrom(root, name) {
   const { JobQueue, Worker } = await import(new URL('dist/esm/index.js', root));
   const manifest = new URL('package.json', root);
@@ -28,13 +32,22 @@ async function loadFrom(root, name) {
     /** False while the build does not export the core yet. */
     available: typeof JobQueue === 'function' && typeof Worker === 'function',
     settings,
-    open: (options) => open({ JobQueue, Worker, Redis }, options),
+    /** Ways to watch it, for `--observed`. */
+    alternatives: observers,
+    async open(options) {
+      const watched = await (watches[options.trial?.text ?? ''] ??= watchBy(options.trial ?? {}, root));
+      return open({ JobQueue, Worker, Redis }, options, watched);
+    },
   };
 }
 
-async function open({ JobQueue, Worker, Redis }, { url, queue: queueName, keep, events }) {
+async function open({ JobQueue, Worker, Redis }, { url, queue: queueName, keep, events }, watched) {
   const redis = new Redis(url, { maxRetriesPerRequest: null });
-  const queue = new JobQueue(redis, queueName, { completedHistory: keep, events: events ? 'listened' : 'off' });
+  const queue = new JobQueue(redis, queueName, {
+    completedHistory: keep,
+    events: events ? 'listened' : 'off',
+    ...watched.queue,
+  });
   await (queue.calls ?? queue.scripts).call(queue); // a version before `calls` may be measured beside this one
   const many = (payloads, options) => queue.enqueueMany(payloads.map((payload) => ({ payload, ...options })));
 
@@ -45,7 +58,7 @@ async function open({ JobQueue, Worker, Redis }, { url, queue: queueName, keep, 
     enqueueDelayed: (payloads, delayMs) => many(payloads, { delayMs }),
     async prepareWorker({ concurrency, prefetch, handler, heldBack }) {
       const handlers = { [queueName]: (job) => handler(job.payload) };
-      const worker = new Worker([{ queue, concurrency, prefetch, handlers }]);
+      const worker = new Worker([{ queue, concurrency, prefetch, handlers }], watched.worker(queue));
       // Connected, but held back, as the other workers are: what is measured is work, not the start.
       if (!heldBack) return { start: () => void worker.start(), stop: () => worker.stop() };
       await queue.pause();

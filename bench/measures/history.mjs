@@ -1,0 +1,37 @@
+// What the history of a queue costs Redis while its jobs trickle: the calls that touch the keys of the history, and the look at the
+// queue that closes a minute.
+import { enqueue, processAll, withQueue } from '../scenario.mjs';
+
+const SECONDS = 125;
+const PER_SECOND = 20;
+
+export default [
+  {
+    id: 'commands.history',
+    observed: true,
+    rounds: 2,
+    figures: {
+      'history.commands': {
+        unit: 'per minute',
+        better: 'less',
+        text: `requests of the history, one worker, ${PER_SECOND} jobs/s`,
+      },
+    },
+    sample: (bench, contestant) => (contestant === 'self' ? historyCommands(bench, contestant) : {}),
+  },
+];
+
+async function historyCommands(bench, contestant) {
+  const seconds = bench.quick ? 65 : SECONDS;
+  const total = seconds * PER_SECOND;
+  return withQueue(bench, contestant, {}, async (scene) => {
+    const counter = await bench.server.countCommands((line) => line.includes(':history'));
+    await processAll(scene, {
+      total,
+      concurrency: 10,
+      during: () => enqueue(scene, { mode: 'rate', count: total, perSecond: PER_SECOND, expectWaiting: null }),
+    });
+    const { requests } = await counter.stop();
+    return { 'history.commands': (requests / seconds) * 60 };
+  });
+}
