@@ -1,5 +1,6 @@
 import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
 import { z } from 'zod';
+import { DEFAULT_CONNECTION } from '../nest/connection/connection-tokens.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import type { Redact, RedactedPart } from '../queue/codec/redact.js';
 import { wholeNumber } from '../queue/model/queue-options.js';
@@ -81,6 +82,8 @@ export interface DashboardMount {
   guards?: readonly (Type<CanActivate> | CanActivate)[];
   /** Serves every address without a guard here, because a global guard or a proxy protects it. Default false. */
   allowRemote?: boolean;
+  /** The name of a `forRoot({ name })` whose queues it shows; each server has a dashboard of its own. Default: that without a name. */
+  connection?: string;
   /** Modules that export what the guards inject. */
   imports?: ModuleMetadata['imports'];
 }
@@ -133,8 +136,9 @@ const mountSchema = z.strictObject(
       )
       .default([]),
     allowRemote: z.boolean({ error: 'expected true or false' }).default(false),
+    connection: z.string({ error: 'expected the name of a connection' }).default(DEFAULT_CONNECTION),
   },
-  { error: 'expected an object with path, guards, allowRemote' },
+  { error: 'expected an object with path, guards, allowRemote, connection' },
 );
 
 export type ResolvedMount = z.output<typeof mountSchema>;
@@ -153,8 +157,8 @@ export function resolveDashboardOptions(options: DashboardOptions = {}): Resolve
  *
  * @throws InvalidOptionError that names the option
  */
-export function resolveMount({ path, guards, allowRemote }: Omit<DashboardMount, 'imports'>): ResolvedMount {
-  return checkOptions('JobQueueDashboardModule', mountSchema, { path, guards, allowRemote });
+export function resolveMount({ imports: _imports, ...mount }: DashboardMount): ResolvedMount {
+  return checkOptions('JobQueueDashboardModule', mountSchema, mount);
 }
 
 function isGuard(value: unknown): boolean {

@@ -8,6 +8,8 @@ import {
   type Provider,
 } from '@nestjs/common';
 import { Inject } from '@nestjs/common';
+import { partToken } from '../nest/connection/connection-tokens.js';
+import { JobQueueService } from '../nest/service/job-queue.service.js';
 import { ActionLog } from './actions/action-log.js';
 import { BulkRuns } from './actions/bulk-runs.js';
 import { JobActions } from './actions/job-actions.js';
@@ -34,7 +36,7 @@ import { Permissions } from './security/permissions.js';
 import { Redactor } from './security/redactor.js';
 import { DASHBOARD_MOUNT, DASHBOARD_OPTIONS, DASHBOARD_RAW_OPTIONS } from './tokens.js';
 
-/** How `forRootAsync` gets its options. `path`, `guards` and `allowRemote` are known when the module is declared. */
+/** How `forRootAsync` gets its options. `path`, `guards`, `allowRemote` and `connection` are known when the module is declared. */
 export interface JobQueueDashboardAsyncOptions extends DashboardMount {
   useFactory(...injected: never[]): DashboardOptions | Promise<DashboardOptions>;
   inject?: (InjectionToken | OptionalFactoryDependency)[];
@@ -80,9 +82,9 @@ export class JobQueueDashboardModule implements OnApplicationBootstrap {
    * @example JobQueueDashboardModule.forRoot({ guards: [AdminGuard], readOnly: true })
    */
   static forRoot(options: DashboardMount & DashboardOptions = {}): DynamicModule {
-    const { path, guards, allowRemote, imports, ...rest } = options;
+    const { path, guards, allowRemote, connection, imports, ...rest } = options;
     const resolved = resolveDashboardOptions(rest);
-    return declare({ path, guards, allowRemote, imports }, [
+    return declare({ path, guards, allowRemote, connection, imports }, [
       { provide: DASHBOARD_RAW_OPTIONS, useValue: resolved },
     ]);
   }
@@ -111,12 +113,15 @@ export class JobQueueDashboardModule implements OnApplicationBootstrap {
   }
 }
 
-function declare({ imports = [], ...mount }: DashboardMount, options: Provider[]): DynamicModule {
+function declare(mount: DashboardMount, options: Provider[]): DynamicModule {
+  const { imports = [] } = mount;
   const resolved = resolveMount(mount);
+  // By the name of the part, which is global: so the module need not import that of the queues.
+  const jobs = { provide: JobQueueService, useExisting: partToken('service', resolved.connection) };
   return {
     module: JobQueueDashboardModule,
     imports: imports,
     controllers: mountControllers(resolved),
-    providers: [{ provide: DASHBOARD_MOUNT, useValue: resolved }, ...options, ...PROVIDERS],
+    providers: [{ provide: DASHBOARD_MOUNT, useValue: resolved }, jobs, ...options, ...PROVIDERS],
   };
 }

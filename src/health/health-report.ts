@@ -9,6 +9,8 @@ import type { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
 export interface JobQueueHealthOptions {
   /** Which queues. Default: all that this process knows. */
   queues?: readonly string[];
+  /** The name of a `forRoot({ name })`: its server, queues and worker are looked at. Default: the `forRoot` without a name. */
+  connection?: string;
   /** The most jobs that may wait in a queue. */
   maxPending?: number;
   /** How long the oldest job of a queue may have been claimable, in ms: the figure that matters most. */

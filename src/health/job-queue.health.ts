@@ -1,12 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/terminus';
+import { ModuleRef } from '@nestjs/core';
 import { z } from 'zod';
+import { DEFAULT_CONNECTION, partToken } from '../nest/connection/connection-tokens.js';
+import { InvalidOptionError } from '../queue/errors/errors.js';
+import { show } from '../queue/errors/show.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import { readSigns } from '../inspect/signs.js';
 import { verdictOf, type QueueSigns } from '../inspect/verdict.js';
 import { duration, wholeNumber } from '../queue/model/queue-options.js';
-import { QueueRegistry } from '../nest/connection/queue-registry.js';
-import { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
+import type { QueueRegistry } from '../nest/connection/queue-registry.js';
+import type { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
 import type { JobQueueHealthOptions, JobQueueHealthReport, QueueHealth, WorkerHealth } from './health-report.js';
 import { reasonsAgainst, warningsOf } from './thresholds.js';
 
@@ -17,6 +21,7 @@ const optionsSchema = z.strictObject(
       .array(z.string({ error: "expected a queue's name" }), { error: 'expected an array of queue names' })
       .readonly()
       .optional(),
+    connection: z.string({ error: 'expected the name of a connection' }).default(DEFAULT_CONNECTION),
     maxPending: count(),
     maxOldestPendingAgeMs: duration(0).optional(),
     maxFailed: count(),
@@ -47,30 +52,28 @@ export class JobQueueHealthIndicator {
   // Made here, so that the app need not import TerminusModule where the queue module is.
   private readonly indicators = new HealthIndicatorService();
 
-  constructor(
-    private readonly queues: QueueRegistry,
-    private readonly lifecycle: WorkerLifecycle,
-  ) {}
+  constructor(private readonly app: ModuleRef) {}
 
   /**
    * @param key under which the report stands in the answer
    * @returns up or down, with the depths of each queue, the worker and Redis; down says why in `message`
-   * @throws InvalidOptionError for a bad option
+   * @throws InvalidOptionError for a bad option, or a connection that the app does not have
    */
   async check<const Key extends string = 'jobQueue'>(
     key: Key = 'jobQueue' as Key,
     options: JobQueueHealthOptions = {},
   ): Promise<HealthIndicatorResult<Key, 'up' | 'down', JobQueueHealthReport>> {
     const limits = checkOptions(`health check "${key}"`, optionsSchema, options);
-    const names = limits.queues ?? this.queues.all.map((queue) => queue.name);
-    const queues = names.map((name) => this.queues.queue(name));
+    const { registry, lifecycle } = this.partsOf(limits.connection);
+    const names = limits.queues ?? registry.all.map((queue) => queue.name);
+    const queues = names.map((name) => registry.queue(name));
     const session = this.indicators.check(key);
-    const worker = this.worker();
+    const worker = workerHealth(lifecycle);
     const started = performance.now();
     let latencyMs = 0;
     let signs: QueueSigns[];
     try {
-      const { redis } = this.queues;
+      const { redis } = registry;
       [, ...signs] = await redis.answerNow(limits.timeoutMs, () =>
         Promise.all([
           redis.ping().then(() => (latencyMs = Math.round((performance.now() - started) * 10) / 10)),
@@ -81,7 +84,7 @@ export class JobQueueHealthIndicator {
       return session.down({ message: (error as Error).message, redis: { reachable: false }, ...worker });
     }
     const byName = Object.fromEntries(names.map((name, i) => [name, queueHealth(signs[i]!)]));
-    const reasons = [...this.refusal(), ...reasonsAgainst(limits, byName, worker.worker)];
+    const reasons = [...refusalOf(lifecycle), ...reasonsAgainst(limits, byName, worker.worker)];
     const warnings = warningsOf(limits, byName);
     const report: JobQueueHealthReport = {
       ...(warnings.length > 0 && { warnings }),
@@ -92,26 +95,42 @@ export class JobQueueHealthIndicator {
     return reasons.length > 0 ? session.down({ message: reasons.join('; '), ...report }) : session.up(report);
   }
 
-  /** What the audit has against the Redis of a producer; of a worker it is why that could not start. */
-  private refusal(): string[] {
-    const { expected, startFailure } = this.lifecycle;
-    return startFailure && !expected ? [startFailure.message] : [];
-  }
-
-  private worker(): { worker?: WorkerHealth } {
-    const { worker, startFailure, expected, sinceLastFetchMs, stuck } = this.lifecycle;
-    if (!expected) {
-      return {};
+  /** @throws InvalidOptionError for a connection that the app does not have */
+  private partsOf(connection: string): { registry: QueueRegistry; lifecycle: WorkerLifecycle } {
+    const [queues, lifecycle] = [partToken('queues', connection), partToken('lifecycle', connection)];
+    try {
+      return {
+        registry: this.app.get<QueueRegistry>(queues, { strict: false }),
+        lifecycle: this.app.get<WorkerLifecycle>(lifecycle, { strict: false }),
+      };
+    } catch {
+      throw new InvalidOptionError(
+        'health check: connection',
+        'the name of a JobQueueModule.forRoot',
+        show(connection),
+      );
     }
-    return {
-      worker: {
-        running: worker?.running ?? 0,
-        sinceLastFetchMs,
-        ...(stuck.length > 0 && { stuck }),
-        ...(startFailure && { error: startFailure.message }),
-      },
-    };
   }
+}
+
+/** What the audit has against the Redis of a producer; of a worker it is why that could not start. */
+function refusalOf({ expected, startFailure }: WorkerLifecycle): string[] {
+  return startFailure && !expected ? [startFailure.message] : [];
+}
+
+function workerHealth(lifecycle: WorkerLifecycle): { worker?: WorkerHealth } {
+  const { worker, startFailure, expected, sinceLastFetchMs, stuck } = lifecycle;
+  if (!expected) {
+    return {};
+  }
+  return {
+    worker: {
+      running: worker?.running ?? 0,
+      sinceLastFetchMs,
+      ...(stuck.length > 0 && { stuck }),
+      ...(startFailure && { error: startFailure.message }),
+    },
+  };
 }
 
 function queueHealth(signs: QueueSigns): QueueHealth {

@@ -3,7 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { Module, type Type } from '@nestjs/common';
 import { ConfigModule } from '@nestjs/config';
 import { expect, it } from '@jest/globals';
+import * as promClient from 'prom-client';
+import { JobQueueHealthIndicator } from 'nest-job-queue/health';
 import {
+  getQueueToken,
   JobHandler,
   JobQueue,
   JobQueueModule,
@@ -49,6 +52,35 @@ it('an app on two servers', async () => {
   expect(await job.result()).toBe('3 paid');
   expect(await jobs.get('invoice', job.id)).toMatchObject({ status: 'completed' });
   expect(await app.get(JobQueueService).get('invoice', job.id)).toBeNull();
+});
+
+it('each server is watched: health, dashboard and metrics', async () => {
+  const [main, billing] = [await startOwnRedis(), await startOwnRedis()];
+  process.env.REDIS_URL = main.url;
+  process.env.BILLING_REDIS_URL = billing.url;
+  const { WatchedModule } = (await loadExample('queues-and-modules.md', 'watch')) as { WatchedModule: Type };
+  const app = await startApp({ module: WatchedModule });
+  await app.listen(0, '127.0.0.1');
+  const url = await app.getUrl();
+  const read = async (path: string) => (await fetch(`${url}/${path}`)).json() as Promise<Record<string, unknown>>;
+  await app.get<JobQueue>(getQueueToken('invoice', 'billing')).enqueue({ amount: 3 });
+  const { details } = await read('health');
+  expect(details).toMatchObject({
+    jobs: { status: 'up', queues: { email: { pending: 0 } } },
+    billing: { status: 'up', queues: { invoice: { pending: 1 } } },
+  });
+  expect(await read('queues/api/overview')).toMatchObject({
+    overview: { queues: [{ name: 'email', depths: { pending: 0 } }] },
+  });
+  expect(await read('billing-queues/api/overview')).toMatchObject({
+    overview: { queues: [{ name: 'invoice', depths: { pending: 1 } }] },
+  });
+  const scraped = await promClient.register.metrics();
+  expect(scraped).toContain('job_queue_depth{queue="email",state="pending"} 0');
+  expect(scraped).toContain('job_queue_depth{queue="invoice",state="pending"} 1');
+  await expect(app.get(JobQueueHealthIndicator).check('x', { connection: 'nobody' })).rejects.toThrow(
+    'health check: connection: expected the name of a JobQueueModule.forRoot, found "nobody".',
+  );
 });
 
 it('options of handlers come from ConfigService', async () => {
