@@ -19,6 +19,11 @@ export function hasEnhancers(handler: Decorated): boolean {
   return KINDS.some((kind) => enhancersOf(handler, kind).length > 0) || parametersOf(handler).length > 0;
 }
 
+/** Whether a handler has pipes, or parameters for them. */
+export function hasPipes(handler: Decorated): boolean {
+  return enhancersOf(handler, PIPES_METADATA).length > 0 || parametersOf(handler).length > 0;
+}
+
 /**
  * Refuses enhancers that Nest would skip without a word.
  *

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
+import type { AroundEachJob } from '../../worker/handlers/bulk-handler.js';
 import type { HandlerFunction } from '../../worker/handlers/handler.js';
 import type { Job } from '../../worker/handlers/job.js';
 import type { FoundHandler } from '../handlers/handler-explorer.js';
@@ -41,6 +42,19 @@ export class HandlerBinder {
       return (job) => call(instance, [job]);
     }
     return enhanced.wrap(found, instance, undefined, call);
+  }
+
+  /**
+   * Makes what acts around each job of a bulk handler; undefined where it has no enhancers.
+   *
+   * @throws InvalidOptionError that names class and method
+   */
+  bindEachJob(found: FoundHandler): AroundEachJob | undefined {
+    const enhanced = this.enhancedFor(found);
+    return (
+      enhanced &&
+      ((join) => enhanced.wrap(found, found.instance ?? {}, undefined, (_instance, [job]) => join(job as Job)))
+    );
   }
 
   /** One instance for each attempt; what its enhancers need is made with it. */

@@ -234,7 +234,7 @@ export class HandlerRegistry {
       throw new InvalidOptionError(`${subject}.bulk`, 'none beside thread', show(bulk));
     }
     const handler = bulk
-      ? bulkHandlerOf(found, { ...handlerOptions, bulk })
+      ? bulkHandlerOf(found, { ...handlerOptions, bulk }, this.binder)
       : handlerOf(found, handlerOptions, this.functionOf(found));
     handlers.set(name, { ...found, handler });
     this.byQueue.set(queue, handlers);

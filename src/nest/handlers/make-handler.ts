@@ -1,11 +1,16 @@
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
-import type { BulkHandler, BulkHandlerFunction } from '../../worker/handlers/bulk-handler.js';
+import {
+  setAroundEachJob,
+  type BulkHandler,
+  type BulkHandlerFunction,
+} from '../../worker/handlers/bulk-handler.js';
 import { handlerDefaults } from '../../worker/handlers/define-handler.js';
 import type { Handler, HandlerFunction, HandlerOptions } from '../../worker/handlers/handler.js';
 import { checked as checkedBySchema, checkedBulk } from '../../worker/handlers/schema-handler.js';
 import { isScoped } from '../enhancers/attempt-scope.js';
-import { hasEnhancers } from '../enhancers/enhancer-metadata.js';
+import { hasPipes } from '../enhancers/enhancer-metadata.js';
+import type { HandlerBinder } from '../enhancers/handler-binder.js';
 import type { FoundHandler } from './handler-explorer.js';
 
 /** A handler of one job at a time, as a worker takes it. */
@@ -16,21 +21,25 @@ export function handlerOf({ definition }: FoundHandler, options: HandlerOptions,
 }
 
 /**
- * A bulk handler, as a worker takes it. Guards, pipes, interceptors and filters, which act on one job, are not for it.
+ * A bulk handler, as a worker takes it. Guards, interceptors and filters act around each of its jobs by itself.
  *
  * @throws InvalidOptionError
  */
-export function bulkHandlerOf(found: FoundHandler, options: Omit<BulkHandler, 'handle'>): BulkHandler {
+export function bulkHandlerOf(
+  found: FoundHandler,
+  options: Omit<BulkHandler, 'handle'>,
+  binder: HandlerBinder,
+): BulkHandler {
   const { subject, method, definition, instance, wrapper } = found;
   if (isScoped(wrapper)) {
     throw new InvalidOptionError(`${subject}.bulk`, 'a provider of the default scope', 'a scoped one');
   }
-  if (hasEnhancers(found)) {
+  if (hasPipes(found)) {
     throw new InvalidOptionError(
       `${subject}.bulk`,
-      'no guards, pipes, interceptors or filters, which act on one job',
+      'no pipes and no decorated parameters, since it gets several jobs',
       'some',
-      'Check the jobs in the handler, or leave bulk out.',
+      'Bind it to a definition of defineJob, whose schema reads each payload.',
     );
   }
   if (typeof instance?.[method] !== 'function') {
@@ -38,7 +47,12 @@ export function bulkHandlerOf(found: FoundHandler, options: Omit<BulkHandler, 'h
   }
   const handle: BulkHandlerFunction = (jobs, call) =>
     (instance[method] as BulkHandlerFunction).call(instance, jobs, call);
-  return definition
+  const handler = definition
     ? { ...options, ...handlerDefaults(definition), handle: checkedBulk(definition, handle) }
     : { ...options, handle };
+  const each = binder.bindEachJob(found);
+  if (each) {
+    setAroundEachJob(handler.handle, each);
+  }
+  return handler;
 }

@@ -4,6 +4,7 @@ import type { Handler, HandlerFunction } from '../handlers/handler.js';
 import type { Job } from '../handlers/job.js';
 import { definitionOf, schemaMiddleware } from '../handlers/schema-handler.js';
 import {
+  aroundEachJob,
   resolveBulkOptions,
   type BulkCall,
   type BulkHandler,
@@ -44,7 +45,7 @@ export function resolveBulk(handler: BulkHandler, middleware: readonly AttemptMi
     bulk: {
       ...resolveBulkOptions(bulk),
       call: (jobs, call) => chain({ jobs, call }),
-      around: (join) => withMiddleware(schemas, join),
+      around: (join) => withMiddleware(schemas, aroundEachJob(handler)?.(join) ?? join),
     },
   };
 }

@@ -51,6 +51,21 @@ export interface ResolvedBulk extends Required<BulkOptions> {
 /** How long the first job of a call waits for others by default, in ms. */
 const DEFAULT_WAIT_MS = 50;
 
+/** What acts around each job of a bulk handler by itself: it gets the function by which the job joins the call. */
+export type AroundEachJob = (join: HandlerFunction) => HandlerFunction;
+
+const around = new WeakMap<BulkHandlerFunction, AroundEachJob>();
+
+/** Lets something act around each job of a bulk handler. */
+export function setAroundEachJob(handle: BulkHandlerFunction, each: AroundEachJob): void {
+  around.set(handle, each);
+}
+
+/** What acts around each job of a bulk handler; undefined where nothing does. */
+export function aroundEachJob({ handle }: BulkHandler): AroundEachJob | undefined {
+  return around.get(handle);
+}
+
 export function resolveBulkOptions({ size, waitMs = DEFAULT_WAIT_MS }: BulkOptions): Required<BulkOptions> {
   return { size, waitMs };
 }

@@ -23,6 +23,19 @@ it('the e-mail handler with its guard, pipe, interceptor and filter', async () =
   await expect(bad.result()).rejects.toMatchObject({ attempts: 1, errorName: 'BadRequestException' });
 });
 
+it('the guard of a bulk handler', async () => {
+  const { IndexHandler } = (await loadExample('enhancers.md', 'bulk')) as Record<string, Type>;
+  const redis = await startOwnRedis();
+  const app = await startApp({ jobs: { redis: redis.url }, providers: [IndexHandler!] });
+  const jobs = app.get(JobQueueService);
+  const [known, unknown] = await jobs.enqueueMany('index', [
+    { payload: { text: 'four' }, metadata: { tenant: 'acme' } },
+    { payload: { text: 'four' } },
+  ]);
+  expect(await known!.result()).toBe(4);
+  await expect(unknown!.result()).rejects.toMatchObject({ attempts: 1, errorName: 'ForbiddenException' });
+});
+
 it('the REQUEST-scoped tenant of a job', async () => {
   const { InvoiceHandler, Tenant } = (await loadExample('scopes.md', 'tenant')) as Record<string, Type>;
   const redis = await startOwnRedis();

@@ -353,16 +353,6 @@ describe('a handler with enhancers', () => {
     );
   });
 
-  it('of many jobs at once is refused: its guards would not run', async () => {
-    @JobHandler(uniqueQueueName(), { bulk: { size: 10 } })
-    @UseGuards(denies)
-    class Handler {
-      handle() {}
-    }
-    const app = await compileApp({ providers: [Handler] });
-    await expect(app.init()).rejects.toThrow('.bulk: expected no guards, pipes, interceptors or filters');
-  });
-
   it('that an object replaces in a test runs without them', async () => {
     const name = uniqueQueueName();
     @JobHandler(name)
