@@ -1,11 +1,12 @@
 // npm run bench -- [--quick] [--only ID]… [--json FILE] [--rounds N] [--redis NAME=VALUE]… [--guard] [--trials PEER]
-//   [--beside CHECKOUT] [--observed] [--growth [--plots DIR]]
+//   [--beside CHECKOUT] [--observed] [--growth [--plots DIR]] [--flow [--only PART]… [--json FILE] [--plots DIR]]
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BESIDE_MEASURES, printBeside } from './beside.mjs';
 import { describeMachine, openBeside, openContestants } from './contestants.mjs';
 import { Fleet } from './fleet.mjs';
+import { flowOptions, runFlow } from './flow/flow.mjs';
 import { runGrowth } from './growth/growth.mjs';
 import { aboveLimits } from './limits.mjs';
 import { measures } from './measures/index.mjs';
@@ -24,10 +25,11 @@ const { values: options } = parseArgs({
     redis: { type: 'string', multiple: true, default: [] },
     guard: { type: 'boolean', default: false },
     growth: { type: 'boolean', default: false },
+    flow: { type: 'boolean', default: false },
     trials: { type: 'string' },
     beside: { type: 'string' },
     observed: { type: 'boolean', default: false },
-    plots: { type: 'string', default: 'results' },
+    plots: { type: 'string' },
   },
 });
 // npm changes into this folder; a path on the command line means the folder where npm was called.
@@ -67,7 +69,8 @@ try {
     contestants,
   };
   printSettings(context, bench);
-  if (options.growth) await runGrowth(bench, path(options.plots));
+  if (options.growth) await runGrowth(bench, path(options.plots ?? 'results'));
+  else if (options.flow) await runFlow(bench, context, flowOptions(options, path));
   else if (options.trials) {
     const selected = selectMeasures(measures, { only: options.only ?? TRIAL_MEASURES });
     await warmUp(bench);

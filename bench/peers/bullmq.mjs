@@ -29,6 +29,14 @@ export const alternatives = {
   },
 };
 
+/** For `--flow`: a rate that is never reached, which costs what a rate costs. */
+export const flows = {
+  limited: {
+    text: 'a limiter of 100,000 jobs a second, which is not reached',
+    worker: { limiter: { max: 100_000, duration: 1_000 } },
+  },
+};
+
 export async function open({ url, queue: queueName, keep, trial = {} }) {
   const { hostname: host, port } = new URL(url);
   const connection = { host, port: Number(port), maxRetriesPerRequest: null, ...trial.connection };

@@ -4,6 +4,7 @@
 //   version   of the installed package
 //   settings  { text: value }: what was set for speed and memory, printed above the table
 //   alternatives   { id: { text, … } }: other documented settings that were tried; open gets one as `trial`
+//   flows     { id: { text, … } }: the same with limits or groups, for `--flow`; open gets one as `trial` too
 //   keepsAll  true where the history of completed jobs cannot be capped
 //   open({ url, queue, keep, events, concurrency, trial }) → session    (concurrency: of all workers that will run)
 //
@@ -39,7 +40,7 @@ export async function loadPeer(id) {
   const [contestant, alternative] = id.split(':');
   const peer = await modules[contestant]();
   if (alternative === undefined) return peer;
-  const trial = peer.alternatives[alternative];
+  const trial = { ...peer.alternatives, ...peer.flows }[alternative];
   const name = `${peer.name}, ${alternative}`;
   return { ...peer, name, settings: { trial: trial.text }, open: (options) => peer.open({ ...options, trial }) };
 }

@@ -11,6 +11,20 @@ const settings = {
   worker: 'one Worker with `concurrency`; prefetch, sweep, heartbeat and all guarantees at their defaults',
 };
 
+/** The same work with groups or limits, for `--flow`. A rate that is never reached costs what a rate costs. */
+const flows = {
+  grouped: {
+    text: '100 groups, each of which runs one job at a time, as in groupmq',
+    groups: 100,
+    limits: { groups: { maxRunning: 1 } },
+  },
+  'many-groups': { text: 'the same with 1,000 groups', groups: 1_000, limits: { groups: { maxRunning: 1 } } },
+  limited: {
+    text: 'a rate of 100,000 jobs a second, which is not reached',
+    limits: { rateLimit: { limit: 100_000, periodMs: 1_000, burst: 100_000 } },
+  },
+};
+
 /** The adapter of this checkout. */
 export const loadOurs = () => loadFrom(new URL('../../', import.meta.url), 'nest-job-queue (core)');
 
@@ -32,6 +46,7 @@ async function loadFrom(root, name) {
     /** False while the build does not export the core yet. */
     available: typeof JobQueue === 'function' && typeof Worker === 'function',
     settings,
+    flows,
     /** Ways to watch it, for `--observed`. */
     alternatives: observers,
     async open(options) {
@@ -41,7 +56,7 @@ async function loadFrom(root, name) {
   };
 }
 
-async function open({ JobQueue, Worker, Redis }, { url, queue: queueName, keep, events }, watched) {
+async function open({ JobQueue, Worker, Redis }, { url, queue: queueName, keep, events, trial = {} }, watched) {
   const redis = new Redis(url, { maxRetriesPerRequest: null });
   const queue = new JobQueue(redis, queueName, {
     completedHistory: keep,
@@ -49,7 +64,10 @@ async function open({ JobQueue, Worker, Redis }, { url, queue: queueName, keep, 
     ...watched.queue,
   });
   await (queue.calls ?? queue.scripts).call(queue); // a version before `calls` may be measured beside this one
-  const many = (payloads, options) => queue.enqueueMany(payloads.map((payload) => ({ payload, ...options })));
+  if (trial.limits) await queue.limits.set(trial.limits);
+  const grouped = (payload) => (trial.groups ? { group: `g${payload.n % trial.groups}` } : undefined);
+  const many = (payloads, options) =>
+    queue.enqueueMany(payloads.map((payload) => ({ payload, ...grouped(payload), ...options })));
 
   return {
     enqueueOne: (payload) => queue.enqueue(payload),

@@ -1,9 +1,9 @@
 -- What a job that leaves, or waits apart, does to its group.
 -- free_slot(name, id): the job runs no more. hold_group(name, id, is_dead), end_hold(name, id): it holds the others back.
--- Needs: groups, read_group, touch.
+-- Needs: groups, read_group, touch, touched_groups.
 local function free_slot(name, id)
   redis.call('ZREM', groups .. 'running:' .. name, id)
-  touch(name)
+  touched_groups[name] = touched_groups[name] or { only_slot = true }
 end
 
 -- Where a group runs one job at a time, its head that waits for a retry, or is dead, holds the others back.

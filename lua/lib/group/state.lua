@@ -4,7 +4,7 @@
 local group_keys = { turns = groups .. 'turns', gated = groups .. 'gated', finishes = groups .. 'finishes',
   depths = groups .. 'depths', heads = groups .. 'heads', settings = groups .. 'settings' }
 local group_settings = { 'max_running', 'rate_interval_us', 'rate_burst', 'weight', 'max_pending', 'on_dead_head' }
-local group_defaults, virtual_time, touched_groups = nil, nil, {}
+local group_defaults, virtual_time, touched_groups, waiting_change = nil, nil, {}, 0
 local now_us = tonumber(time[1]) * 1e6 + tonumber(time[2])
 
 -- What holds for a group: its own settings, else those of all groups, and its state.

@@ -29,7 +29,7 @@ local function take_turns(count, taken, plain_left, plain_weight)
       at = at + 1
     else
       plain_turns = plain_turns + 1
-      end_turn('', start, plain_weight, 1)
+      redis.call('ZADD', group_keys.turns, 'XX', end_turn(start, plain_weight, 1), '')
     end
   end
   return plain_turns
@@ -72,6 +72,7 @@ local function take_grouped(count)
     charge(plain, #taken > 0 and taken.bytes or nil)
     place_plain()
   end
+  count_waiting()
   if #taken + #plain > 0 then
     advance_clock()
   end

@@ -9,6 +9,9 @@ import { claimFor } from './claim-call.js';
 const LONGEST_WAIT_MS = 1_000;
 const SHORTEST_WAIT_MS = 5;
 
+/** An idle server looks at the ends of waits ten times a second (`hz`), so the worker ends one itself, so many ms after its time. */
+const LATEST_MS = 2;
+
 /** A wait is no longer than this part of a visibility timeout: what it brings counts as claimed when it began. */
 const WAIT_SHARE = 0.25;
 
@@ -136,14 +139,19 @@ export class IdleWait {
       ...runners.map(({ queue }) => WAIT_SHARE * queue.options.visibilityMs),
     );
     const dueInMs = Math.min(longestMs, ...runners.map((runner) => runner.nextDueInMs ?? Infinity));
+    const waitMs = Math.max(SHORTEST_WAIT_MS, dueInMs);
     runners.forEach((runner) => (runner.covered = true));
     this.waiting = true;
+    const ending = waitMs < longestMs ? this.clock.setTimeout(() => this.nudge(), waitMs + LATEST_MS) : undefined;
     const { outcomes, cancelIn, refusal } = await this.storeWait.wait(
       this.inTurn(runners),
-      Math.max(SHORTEST_WAIT_MS, dueInMs),
+      waitMs,
       claims.map(({ call }) => call),
     );
     this.waiting = false;
+    if (ending !== undefined) {
+      this.clock.clear(ending);
+    }
     this.nudged = false;
     runners.forEach((runner) => (runner.covered = false));
     claims.forEach((claim, i) => claim.done(outcomes[i]!));

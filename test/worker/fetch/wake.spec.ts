@@ -7,6 +7,7 @@ import type { JobQueue } from '#queue/job-queue.js';
 import type { Job } from '#worker/handlers/job.js';
 import { atMost } from '../../support/queue/bounds.js';
 import { eventually, gate } from '../../support/faults/wait.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
 import {
   connectionsOf,
   idle,
@@ -89,6 +90,17 @@ describe('an idle worker is woken by', () => {
     );
     const times = await timeStarts(setup, (i) => setup.queue.reschedule(jobs[i]!.id, { delayMs: 0 }));
     expect(Math.max(...times)).toBeLessThan(FAST_MS);
+  });
+
+  it('its own clock at the time of a delayed job, where the server looks at its waits once a second', async () => {
+    const server = await startOwnRedis();
+    const redis = namedConnection({}, server.url);
+    await redis.config('SET', 'hz', '1', 'dynamic-hz', 'no');
+    const queue = newQueue({}, redis);
+    const worker = await startWorker(queue);
+    await idle(redis);
+    const times = await timeStarts({ redis, worker }, () => queue.enqueue({}, { delayMs: 300 }));
+    expect(Math.max(...times)).toBeLessThan(300 + FAST_MS);
   });
 
   it('the end of a pause', async () => {
