@@ -6,10 +6,12 @@ import { JobQueueHealthIndicator, type JobQueueHealthOptions } from 'nest-job-qu
 import request from 'supertest';
 import { readSigns } from '#inspect/signs.js';
 import { verdictOf } from '#inspect/verdict.js';
+import { STUCK_AFTER_MS } from '#worker/attempt/stuck-watch.js';
 import { freePort } from '../../scripts/redis-server.mjs';
 import { handlerOf, signal, startApp, type TestApp } from '../nest/app.js';
 import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
+import { holdTimers } from '../support/worker/held-timers.js';
 import { eventually, sleep } from '../support/faults/wait.js';
 
 /** What a check of an app says. */
@@ -58,12 +60,14 @@ describe('up', () => {
   it('names a job whose handler goes on although its signal was aborted, until it ends', async () => {
     const name = uniqueQueueName('email');
     const finish = signal();
+    const timers = holdTimers(STUCK_AFTER_MS);
     const queues = { [name]: { visibilityMs: 300 } };
     const app = await startApp({ providers: [handlerOf(name, () => finish.promise)], jobs: { queues } });
     const job = await app.get(JobQueueService).enqueue(name, null, { timeoutMs: 10, maxAttempts: 1 });
     await eventually(async () => (await job.get())?.status === 'processing');
     expect((await check(app)).worker).not.toHaveProperty('stuck');
     const stuck = async () => (await check(app)).worker!.stuck;
+    await timers.fire();
     await eventually(async () => (await stuck()) !== undefined);
     expect(await stuck()).toMatchObject([{ queue: name, id: job.id, name, attempt: 1 }]);
     finish.resolve();

@@ -7,7 +7,7 @@ import { eventually } from '../../support/faults/wait.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
 import { startApp } from '../app.js';
 
-const TIMES = 50;
+const TIMES = 15;
 const OFTEN_MS = 100;
 
 const name = uniqueQueueName('hot');

@@ -14,9 +14,11 @@ import {
   type JobHandlerOptions,
   type WorkerEvent,
 } from 'nest-job-queue';
+import { STUCK_AFTER_MS } from '#worker/attempt/stuck-watch.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { startApp } from '../app.js';
+import { holdTimers } from '../../support/worker/held-timers.js';
 import { inside } from '../../support/queue/inside.js';
 
 /** What makes an event of a kind happen. */
@@ -97,6 +99,7 @@ describe.each(Object.entries(CAUSES))(
     it(`is told ${[here && 'by @OnJobEvent', everywhere && 'by jobs.events'].filter(Boolean).join(' and ')}`, async () => {
       const name = uniqueQueueName();
       const running = gate();
+      const stuckTimers = holdTimers(STUCK_AFTER_MS);
       const heard: WorkerEvent[] = [];
       const seen: FleetJobEvent[] = [];
 
@@ -125,6 +128,7 @@ describe.each(Object.entries(CAUSES))(
       await startApp({ providers: [Provider], jobs: { maintenance: false, shutdownTimeoutMs: 200, eventExtras } });
       await running.promise;
       await act?.(listener, name, id);
+      if (kind === 'stuck') await stuckTimers.fire();
       await eventually(() => heard.length >= (here ? 1 : 0) && seen.length >= (everywhere ? 1 : 0));
       if (kind === 'stuck') letGo.open();
       if (here) {

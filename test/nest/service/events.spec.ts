@@ -1,9 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { InvalidOptionError, JobQueueService, type FleetJobEvent, type JobEventFilter } from 'nest-job-queue';
 import { filter, firstValueFrom, map, take, toArray } from 'rxjs';
+import { STUCK_AFTER_MS } from '#worker/attempt/stuck-watch.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually } from '../../support/faults/wait.js';
 import { handlerOf, KeptLog, signal, startApp } from '../app.js';
+import { holdTimers } from '../../support/worker/held-timers.js';
 import { inside } from '../../support/queue/inside.js';
 
 async function listeners(queue: string): Promise<number> {
@@ -172,6 +174,7 @@ describe('service.events', () => {
   it('tells of a lost claim, a stuck handler and a released job in another process', async () => {
     const { jobs } = await producer();
     const [name, finish] = [uniqueQueueName(), signal()];
+    const timers = holdTimers(STUCK_AFTER_MS);
     const queues = { [name]: { visibilityMs: 900 } };
     const worker = await startApp({
       jobs: { queues, maxAttempts: 1, shutdownTimeoutMs: 500 },
@@ -187,6 +190,7 @@ describe('service.events', () => {
     await eventually(() => running('lost'));
     await eventually(() => running('released'));
     await connect().hset(`queue:${name}:job:lost`, 'claim_token', 'of another');
+    await timers.fire();
     await eventually(() => seen.includes('stuck stuck') && seen.includes('lost lost'));
     const closing = worker.get(JobQueueService).drain();
     await eventually(() => seen.includes('released released'), { timeoutMs: 15_000 });

@@ -3,9 +3,11 @@ import { describe, expect, it } from '@jest/globals';
 import { ClaimLostError, JobCancelledError, NonRetryableError, RetryLaterError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { Job } from '#worker/handlers/job.js';
+import { STUCK_AFTER_MS } from '#worker/attempt/stuck-watch.js';
 import { HandlerTimeoutError } from '#worker/attempt/worker-errors.js';
 import { connect } from '../../support/redis/redis.js';
 import { eventually, gate } from '../../support/faults/wait.js';
+import { holdTimers } from '../../support/worker/held-timers.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 import { claimEnd, expireClaim } from '../../support/queue/claim-times.js';
 import { inside } from '../../support/queue/inside.js';
@@ -305,11 +307,13 @@ onEachStore('a handler that goes on although its signal was aborted', () => {
   it('is reported as stuck, once, whatever aborted it', async () => {
     const queue = newQueue({ visibilityMs: 900, maxAttempts: 1 });
     const finish = gate();
+    const timers = holdTimers(STUCK_AFTER_MS);
     const timed = await queue.enqueue({}, { timeoutMs: 10 });
     const cancelled = await queue.enqueue({});
     const worker = await startWorker(queue, () => finish.promise);
     await worker.event('started', 2);
     await queue.cancel(cancelled.id);
+    await timers.fire(2);
     await worker.event('stuck', 2);
     await lengthened(queue, cancelled.id, 600); // two more heartbeats
     const stuck = worker.events.filter(({ type }) => type === 'stuck').map(({ job }) => job.id);

@@ -1,13 +1,12 @@
 // The recipe of docs/testing.md, as it stands there: its test files pass under Vitest and under Jest, as in a user's project.
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { testRedisUrl } from '../../support/redis/redis.js';
-import { exampleOf } from '../example.js';
-import { writeExample } from './files.js';
+import { exampleOf } from '../../docs/example.js';
+import { writeExample } from '../../docs/app/files.js';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const TESTS = ['service', 'handler', 'flow', 'redis'];
@@ -102,11 +101,4 @@ describe('the recipe of docs/testing.md', () => {
     ];
     expectAllPassed(await output(args, root));
   }, 60_000);
-
-  it('names every member of JobQueueTesting', () => {
-    const doc = readFileSync(join(root, 'docs/testing.md'), 'utf8');
-    for (const member of ['drain(', 'advance(', 'now', 'enqueued(', 'errors', 'clear()']) {
-      expect(doc).toContain(`| \`${member}`);
-    }
-  });
 });

@@ -7,8 +7,8 @@ import { JobQueue } from 'nest-job-queue';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect } from '../../support/redis/redis.js';
 import { startProcess } from '../../support/browser/shop.js';
-import { exampleOf, loadExample } from '../example.js';
-import { writeExample } from './files.js';
+import { exampleOf, loadExample } from '../../docs/example.js';
+import { writeExample } from '../../docs/app/files.js';
 
 // Each starts several processes, on a machine that also runs the other tests.
 jest.setTimeout(120_000);

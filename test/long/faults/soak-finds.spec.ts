@@ -2,9 +2,9 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { startOwnRedis } from '../../../test/support/redis/own-redis.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
 
-const fileOf = (name: string) => join(import.meta.dirname, '..', name);
+const fileOf = (name: string) => join(import.meta.dirname, '../../../tools/chaos', name);
 
 /** A small load through four workers, on a server of its own. */
 async function soak(env: NodeJS.ProcessEnv = {}) {

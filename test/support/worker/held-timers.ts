@@ -1,0 +1,37 @@
+// Timers that fire when the test says so: nobody waits for the seconds after which a handler is reported as stuck.
+import { afterEach, jest } from '@jest/globals';
+import { eventually } from '../faults/wait.js';
+
+afterEach(() => void jest.restoreAllMocks());
+
+/** The timers of one length that are set from now on, until the test ends. */
+export interface HeldTimers {
+  /** Waits until so many are set, and fires all that are. */
+  fire(count?: number): Promise<void>;
+}
+
+/** Holds back the timers of exactly this length. */
+export function holdTimers(ms: number): HeldTimers {
+  const held = new Map<NodeJS.Timeout, () => void>();
+  const { setTimeout: set, clearTimeout: clear } = globalThis;
+  const hold = (task: (...given: unknown[]) => void, after?: number, ...given: unknown[]) => {
+    const timer = set(() => task(...given), after);
+    if (after === ms) held.set(timer, () => task(...given));
+    return timer;
+  };
+  jest.spyOn(globalThis, 'setTimeout').mockImplementation(hold as typeof setTimeout);
+  jest.spyOn(globalThis, 'clearTimeout').mockImplementation((timer) => {
+    held.delete(timer as NodeJS.Timeout);
+    clear(timer);
+  });
+  return {
+    fire: async (count = 1) => {
+      await eventually(() => held.size >= count, { what: `${count} timers of ${ms} ms are set` });
+      for (const [timer, task] of held) {
+        clear(timer);
+        task();
+      }
+      held.clear();
+    },
+  };
+}
