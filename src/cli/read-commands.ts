@@ -3,7 +3,13 @@ import { readSigns } from '../inspect/signs.js';
 import { type QueueSigns, type QueueVerdict, verdictOf, worstOf } from '../inspect/verdict.js';
 import { whyNotRunning } from '../inspect/why-not-running.js';
 import { count, duration } from '../inspect/words.js';
-import { JOB_STATUSES, type JobRecord, type JobStatus, type QueueStats } from '../queue/model/job.js';
+import {
+  JOB_STATUSES,
+  type JobFilter,
+  type JobRecord,
+  type JobStatus,
+  type QueueStats,
+} from '../queue/model/job.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { wholeNumber } from './numbers.js';
@@ -32,10 +38,15 @@ export function addReadCommands(program: Command, run: Run): void {
     .description(`lists the jobs in one state: ${JOB_STATUSES.join(', ')}`)
     .option('--limit <n>', 'at most so many, up to 1,000', '20')
     .option('--offset <n>', 'leave out the first so many', '0')
+    .option('--name <name>', 'only jobs of this name')
+    .option('--metadata <key=value>', 'only jobs with this metadata; may be given again', gathered, [])
+    .option('--older-than <ms>', 'in the state for so many ms or longer')
+    .option('--newer-than <ms>', 'in the state for at most so many ms')
     .action(
       run(async ({ session, out }, [name, status], options) => {
         const queue = await session.known(name!);
         const page = {
+          ...filterOf(options),
           limit: wholeNumber('limit', options['limit']),
           offset: wholeNumber('offset', options['offset']),
         };
@@ -62,6 +73,24 @@ export function addReadCommands(program: Command, run: Run): void {
       }),
     );
   addMoreReads(program, run);
+}
+
+function gathered(value: string, before: string[]): string[] {
+  return [...before, value];
+}
+
+function filterOf({ name, metadata, olderThan, newerThan }: Record<string, unknown>): JobFilter {
+  const entries = (metadata as string[]).map((pair) => pair.split(/=(.*)/s).slice(0, 2));
+  const wrong = (metadata as string[]).find((pair) => !pair.includes('='));
+  if (wrong !== undefined) {
+    throw new CliError(`--metadata: expected key=value, found ${JSON.stringify(wrong)}.`, EXIT.usage);
+  }
+  return {
+    ...(name !== undefined && { name: name as string }),
+    ...(entries.length > 0 && { metadata: Object.fromEntries(entries) as Record<string, string> }),
+    ...(olderThan !== undefined && { olderThanMs: wholeNumber('older-than', olderThan as string) }),
+    ...(newerThan !== undefined && { newerThanMs: wholeNumber('newer-than', newerThan as string) }),
+  };
 }
 
 function addMoreReads(program: Command, run: Run): void {

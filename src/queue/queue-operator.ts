@@ -1,7 +1,7 @@
 import { JobAdmin } from './job-admin.js';
 import { plainJobWarning } from './store/plain-job-warning.js';
 import { Canceller } from './operate/cancel.js';
-import { checkCount, checkKnown, checkOptions } from './validation/validate-options.js';
+import { checkCount, checkOptions } from './validation/validate-options.js';
 import { clean, type CleanableStatus, type CleanOptions } from './operate/clean.js';
 import { DeadLetters } from './dead-letters/dead-letters.js';
 import type { DoctorOptions, DoctorReport } from './model/doctor-report.js';
@@ -20,6 +20,7 @@ import { AuditTrail } from './operate/audit-trail.js';
 import { History } from './operate/history.js';
 import { Groups } from './operate/groups.js';
 import { doctorSchema } from './operate/doctor-options.js';
+import { findJobs, type ListOptions } from './operate/find-jobs.js';
 import { listBatches } from './operate/list-batches.js';
 import { Limits } from './operate/limits.js';
 import { statusOf, type StatusCondition } from './operate/status-condition.js';
@@ -90,23 +91,17 @@ export abstract class QueueAdmin extends JobAdmin {
    * One page of the jobs in one state: pending in the order of their claims, scheduled by due time, processing by
    * expiry, ended ones newest first.
    *
+   * With a filter it looks at all jobs of the state, in slices of 500, until the page is full.
+   *
    * @param options.limit at most 1,000. Default 50
-   * @param options.mostBytes leaves out a payload, result, progress or log that is longer; `leftOut` then says how long. Default:
-   *   all of each job
+   * @throws InvalidOptionError
+   * @example await queue.list('completed', { name: 'email', metadata: { tenant: 'acme' }, newerThanMs: 3_600_000 });
    */
-  async list(
-    status: JobStatus,
-    options: { offset?: number; limit?: number; mostBytes?: number } = {},
-  ): Promise<JobRecord[]> {
+  async list(status: JobStatus, options: ListOptions = {}): Promise<JobRecord[]> {
     if (!JOB_STATUSES.includes(status)) {
       throw new InvalidOptionError('list status', JOB_STATUSES.join(', '), show(status));
     }
-    checkKnown('list', options, ['offset', 'limit', 'mostBytes']);
-    const { offset = 0, limit = 50, mostBytes } = options;
-    checkCount('mostBytes', mostBytes ?? 0, 0, Number.MAX_SAFE_INTEGER);
-    checkCount('offset', offset, 0, Number.MAX_SAFE_INTEGER);
-    checkCount('limit', limit, 1, LARGEST_PAGE);
-    return this.exec((calls) => calls.list(status, offset, limit, mostBytes));
+    return findJobs(this, status, options);
   }
 
   /** Depths, ages and counters, at a cost that does not grow with the queue. */

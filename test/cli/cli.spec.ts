@@ -31,6 +31,22 @@ describe('on a pipe', () => {
     expect(shown.stdout).toContain('{"to":"ada"}');
   });
 
+  it('lists the jobs that match', async () => {
+    const queue = newQueue();
+    await queue.enqueueMany(
+      ['acme', 'zeta'].map((tenant) => ({ payload: 1, id: tenant, metadata: { tenant, note: 'a=b' } })),
+    );
+    const found = async (...filter: string[]) => {
+      const { stdout } = await cli(['list', queue.name, 'pending', '--json', ...filter]);
+      return (JSON.parse(stdout) as { id: string }[]).map(({ id }) => id);
+    };
+    expect(await found('--metadata', 'tenant=acme', '--metadata', 'note=a=b')).toEqual(['acme']);
+    expect(await found('--name', 'other')).toEqual([]);
+    expect(await found('--name', queue.name, '--newer-than', '3600000')).toEqual(['acme', 'zeta']);
+    expect(await found('--older-than', '3600000')).toEqual([]);
+    expect(await cli(['list', queue.name, 'pending', '--metadata', 'tenant'])).toMatchObject({ code: EXIT.usage });
+  });
+
   it('hides what the workers of a queue hide, and stores nothing in the clear where they encrypt', async () => {
     const { name } = newQueue();
     const key = { id: 'a', key: Buffer.alloc(32) };

@@ -202,3 +202,15 @@ export interface WorkerRecord extends Partial<WorkerDetails> {
   seenAt: Date;
   startedAt?: Date;
 }
+
+/** Which jobs are meant; all that is given must hold. */
+export interface JobFilter {
+  /** The job's name. */
+  name?: string | undefined;
+  /** Entries of its metadata. */
+  metadata?: JobMetadata | undefined;
+  /** In its state for so many ms or longer: since it was enqueued or made claimable, claimed, or ended. Of a scheduled job: due since. */
+  olderThanMs?: number | undefined;
+  /** In its state for at most so many ms. Of a scheduled job: due since at most so many, or not yet. */
+  newerThanMs?: number | undefined;
+}

@@ -19,6 +19,7 @@ import type { ClaimedJob, JobRecord, JobStatus, QueueStats } from '../model/job.
 import type { QueueKeys } from './queue-keys.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import type { CommandCall, ScriptArgument, ScriptCall } from '../transport/script-runner.js';
+import type { FoundJobs, JobQuery } from '../store/find-query.js';
 import { call } from './script-call.js';
 import { GroupCalls } from './group-calls.js';
 import { ScheduleCalls } from './schedule-calls.js';
@@ -192,6 +193,20 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
   list(status: JobStatus, offset: number, limit: number, mostBytes?: number): ScriptCall<JobRecord[]> {
     return call('queueList', this.keys.standard, [status, offset, limit, mostBytes ?? ''], (reply) =>
       decodeJobs(this.keys.queue, reply as (string | string[])[]),
+    );
+  }
+
+  find(status: JobStatus, query: JobQuery): ScriptCall<FoundJobs> {
+    const { place, looks, skip, most, mostBytes, name, olderThanMs, newerThanMs, metadata = {} } = query;
+    const filter = [name ?? '', olderThanMs ?? '', newerThanMs ?? '', ...Object.entries(metadata).flat()];
+    return call(
+      'queueFind',
+      this.keys.standard,
+      [status, place, looks, skip, most, mostBytes ?? '', ...filter],
+      (reply) => {
+        const [next, passed, ...jobs] = reply as [number, number, ...(string | string[])[]];
+        return { jobs: decodeJobs(this.keys.queue, jobs), passed, next: next < 0 ? undefined : next };
+      },
     );
   }
 

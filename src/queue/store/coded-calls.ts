@@ -44,6 +44,7 @@ function codedVerbs(calls: StoreCalls, codec: JobCodec): Partial<StoreCalls> {
   const verbs: Partial<StoreCalls> = {
     get: (id) => mapped(calls.get(id), (job) => job && record(job)),
     list: (...args) => mapped(calls.list(...args), (jobs) => jobs.map(record)),
+    find: (...args) => mapped(calls.find(...args), (slice) => ({ ...slice, jobs: slice.jobs.map(record) })),
     cancelAndTell: (...args) =>
       mapped(calls.cancelAndTell(...args), ({ answer, cancelled }) =>
         cancelled ? { answer, cancelled: record(cancelled) } : { answer },

@@ -10,6 +10,7 @@ import type {
   WorkerDetails,
   WorkerRecord,
 } from '../model/job.js';
+import type { FoundJobs, JobQuery } from './find-query.js';
 import type { StoredError } from '../errors/stored-error.js';
 import type { QueueLimits, ResolvedQueueOptions } from '../model/queue-options.js';
 import type { EncodedJob, EnqueueAnswer } from './enqueue-call.js';
@@ -195,6 +196,8 @@ export interface AdminVerbs {
   get(id: string): StoreCall<JobRecord | null>;
   /** @param mostBytes leaves out longer payloads and the like; a store in memory leaves out nothing */
   list(status: JobStatus, offset: number, limit: number, mostBytes?: number): StoreCall<JobRecord[]>;
+  /** Looks at one slice of the jobs in one state. */
+  find(status: JobStatus, query: JobQuery): StoreCall<FoundJobs>;
   stats(): StoreCall<QueueStats>;
   /** Answers the time of the store, in ms. */
   now(): StoreCall<number>;

@@ -3,6 +3,7 @@ import { announcedContent } from '../../queue/codec/announced-content.js';
 import type { ClaimedJob, ClaimRef, JobStatus } from '../../queue/model/job.js';
 import type { QueueLimits, ResolvedQueueOptions } from '../../queue/model/queue-options.js';
 import type { AuditVerbs } from '../../queue/store/audit-verbs.js';
+import type { JobQuery } from '../../queue/store/find-query.js';
 import type { BatchVerbs } from '../../queue/store/batch-verbs.js';
 import type { EncodedJob } from '../../queue/store/enqueue-call.js';
 import type {
@@ -27,6 +28,7 @@ import { enqueue } from './verbs/enqueue.js';
 import { groupVerbs } from './verbs/groups.js';
 import { callOf, type MemoryCall } from './verbs/memory-call.js';
 import type { MemoryQueue } from './state/memory-queue.js';
+import * as lists from './verbs/list.js';
 import * as operate from './verbs/operate.js';
 import * as schedules from './verbs/schedules.js';
 import { complete, extend, fail, release } from './verbs/settle.js';
@@ -137,9 +139,11 @@ export class MemoryCalls implements StoreCalls {
   adoptFailed = () => callOf('sweepAdoptFailed', () => 0);
   tidy = () => callOf('sweepTidy', () => tidy(this.queue));
 
-  get = (id: string) => callOf('get', () => operate.record(this.queue, id));
+  get = (id: string) => callOf('get', () => lists.record(this.queue, id));
+  find = (status: JobStatus, query: JobQuery) => callOf('queueFind', () => lists.find(this.queue, status, query));
+
   list = (status: JobStatus, offset: number, limit: number) =>
-    callOf('queueList', () => operate.list(this.queue, status, offset, limit));
+    callOf('queueList', () => lists.list(this.queue, status, offset, limit));
   stats = () => callOf('queueStats', () => operate.stats(this.queue));
   now = () => callOf('now', () => this.queue.now);
   cancel = (id: string, ifStatus?: JobStatus) =>

@@ -56,6 +56,20 @@ describe('docs/jobs.md', () => {
     expect(await jobs.get('invite', 'invite-new@example.com')).toBeNull();
   });
 
+  it('list-filtered', async () => {
+    const { failuresOf } = await example<{
+      failuresOf: (jobs: JobQueueService, tenant: string) => Promise<string[]>;
+    }>('list-filtered');
+    const jobs = await service();
+    const queue = jobs.queue('invoice');
+    for (const tenant of ['acme', 'zeta']) {
+      await jobs.enqueue('invoice', {}, { id: tenant, metadata: { tenant }, maxAttempts: 1 });
+      await queue.fail((await queue.claim())!, new Error('no such account'));
+    }
+    expect(await failuresOf(jobs, 'acme')).toEqual(['acme: no such account']);
+    expect(await failuresOf(jobs, 'nobody')).toEqual([]);
+  });
+
   it('clean', async () => {
     const { tidyUp } = await example<{ tidyUp: (jobs: JobQueueService) => Promise<object> }>('clean');
     const jobs = await service();

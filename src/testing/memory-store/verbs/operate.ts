@@ -1,31 +1,12 @@
 // What operators do with jobs from outside; see lua/job and lua/queue.
 import type { JobRecord, JobStatus, QueueStats } from '../../../queue/model/job.js';
-import { decodeJobHash } from '../../../queue/replies/decode-job.js';
 import type { CancelAnswer } from '../../../queue/store/store-calls.js';
 import { holderOf } from './enqueue.js';
 import { removeFirst, type Hash, type MemoryQueue } from '../state/memory-queue.js';
 import { endCancelled, freeUnique } from './ends.js';
+import { record } from './list.js';
 
 const WORKER_SEEN_MS = 30_000;
-
-export function record(queue: MemoryQueue, id: string): JobRecord | null {
-  const job = queue.job(id);
-  return job?.status === undefined ? null : decodeJobHash(queue.name, id, { ...job });
-}
-
-export function list(queue: MemoryQueue, status: JobStatus, offset: number, limit: number): JobRecord[] {
-  const places: Record<JobStatus, () => readonly string[]> = {
-    pending: () => [...queue.prioritized.members(), ...queue.pending],
-    scheduled: () => queue.scheduled.members(),
-    processing: () => queue.claims.members(),
-    completed: () => queue.completed,
-    cancelled: () => queue.cancelled,
-    failed: () => queue.dead.members().toReversed(),
-  };
-  const ended = status === 'completed' || status === 'failed' || status === 'cancelled';
-  const page = [...new Set(places[status]().slice(offset, offset + limit))];
-  return page.filter((id) => !ended || queue.job(id)?.status === status).flatMap((id) => record(queue, id) ?? []);
-}
 
 export function stats(queue: MemoryQueue): QueueStats {
   const { now } = queue;

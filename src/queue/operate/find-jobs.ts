@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { metadataSchema } from '../model/metadata.js';
+import { duration, wholeNumber } from '../model/queue-options.js';
+import { LARGEST_PAGE } from '../runtime/bounds.js';
+import { checkOptions } from '../validation/validate-options.js';
+import type { JobFilter, JobRecord, JobStatus } from '../model/job.js';
+import type { QueueAccess } from '../store/queue-store.js';
+import type { FoundJobs, JobQuery } from '../store/find-query.js';
+
+/** The most jobs that one script call looks at. */
+const LOOKS = 500;
+
+/** Which jobs a list shows; all that is given must hold. */
+export interface ListOptions extends JobFilter {
+  /** How many jobs, of those that match, to leave out. @default 0 */
+  offset?: number;
+  /** At most so many, up to 1,000. @default 50 */
+  limit?: number;
+  /** Leaves out a payload, result, progress or log that is longer, in bytes; `leftOut` then says how long. Default: all of each job. */
+  mostBytes?: number;
+}
+
+const listSchema = z
+  .strictObject(
+    {
+      offset: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0),
+      limit: wholeNumber(1, LARGEST_PAGE).default(50),
+      mostBytes: wholeNumber(0, Number.MAX_SAFE_INTEGER).optional(),
+      name: z.string({ error: 'expected text' }).min(1, 'expected text').optional(),
+      metadata: metadataSchema.optional(),
+      olderThanMs: duration(0).optional(),
+      newerThanMs: duration(0).optional(),
+    },
+    { error: 'expected an object of options' },
+  )
+  .refine(({ olderThanMs = 0, newerThanMs = olderThanMs }) => newerThanMs >= olderThanMs, {
+    error: 'expected olderThanMs or more, since nothing is older and newer',
+    path: ['newerThanMs'],
+  });
+
+/**
+ * Lists jobs of one state; with a filter in slices of 500 jobs.
+ *
+ * @throws InvalidOptionError
+ */
+export async function findJobs(
+  queue: Pick<QueueAccess, 'exec'>,
+  status: JobStatus,
+  options: ListOptions,
+): Promise<JobRecord[]> {
+  const { offset, limit, mostBytes, ...filter } = checkOptions('list', listSchema, options);
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  if (!isFiltered) {
+    return queue.exec((calls) => calls.list(status, offset, limit, mostBytes));
+  }
+  const found = new Map<string, JobRecord>();
+  let skip = offset;
+  for (let place: number | undefined = 0; place !== undefined && found.size < limit;) {
+    const query: JobQuery = { ...filter, place, looks: LOOKS, skip, most: limit - found.size, mostBytes };
+    const { jobs, passed, next }: FoundJobs = await queue.exec((calls) => calls.find(status, query));
+    // A job that moved back meanwhile is met twice.
+    jobs.forEach((job) => found.set(job.id, job));
+    skip -= passed;
+    place = next;
+  }
+  return [...found.values()];
+}

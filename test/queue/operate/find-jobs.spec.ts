@@ -1,0 +1,127 @@
+// list with a filter, on Redis and in memory.
+import { describe, expect, it } from '@jest/globals';
+import { JobQueue } from '#queue/job-queue.js';
+import type { JobStatus } from '#queue/model/job.js';
+import type { ListOptions } from '#queue/operate/find-jobs.js';
+import { MemoryStore } from '#testing/memory-store/memory-store.js';
+import { connect, uniqueQueueName } from '../../support/redis/redis.js';
+import { expectUnchanged, testQueue } from '../../support/queue/queue-state.js';
+
+const HOUR = 3_600_000;
+
+/** As an enqueue stores it. */
+function withMetadata(metadata: Record<string, string>) {
+  return { worker: JSON.stringify({ metadata }) };
+}
+
+async function ids(queue: JobQueue, status: JobStatus, options: ListOptions): Promise<string[]> {
+  return (await queue.list(status, options)).map(({ id }) => id);
+}
+
+describe.each([
+  ['redis', () => connect()],
+  ['memory', () => new MemoryStore()],
+] as const)('on %s', (_store, make) => {
+  function newQueue(): JobQueue {
+    return new JobQueue(make(), uniqueQueueName('find'));
+  }
+
+  it('shows the jobs of a name, and those with all the metadata that is given, in pages', async () => {
+    const queue = newQueue();
+    await queue.enqueueMany(
+      Array.from({ length: 12 }, (_, i) => ({
+        id: `j${i}`,
+        payload: i,
+        name: i % 2 ? 'odd' : 'even',
+        ...(i % 3 === 0 && { metadata: { tenant: 'acme', third: i % 2 ? 'odd' : 'even' } }),
+      })),
+    );
+    expect(await ids(queue, 'pending', { name: 'odd' })).toEqual(['j1', 'j3', 'j5', 'j7', 'j9', 'j11']);
+    expect(await ids(queue, 'pending', { name: 'odd', offset: 1, limit: 2 })).toEqual(['j3', 'j5']);
+    expect(await ids(queue, 'pending', { name: 'odd', offset: 6 })).toEqual([]);
+    expect(await ids(queue, 'pending', { metadata: { tenant: 'acme' } })).toEqual(['j0', 'j3', 'j6', 'j9']);
+    expect(await ids(queue, 'pending', { metadata: { tenant: 'acme', third: 'odd' } })).toEqual(['j3', 'j9']);
+    expect(await ids(queue, 'pending', { metadata: { tenant: 'zeta' } })).toEqual([]);
+    expect(await ids(queue, 'pending', { name: 'even', metadata: { tenant: 'acme' } })).toEqual(['j0', 'j6']);
+    expect(await ids(queue, 'completed', { name: 'odd' })).toEqual([]);
+    queue.close();
+  });
+
+  it('shows the jobs of an age in each state', async () => {
+    const queue = newQueue();
+    await queue.enqueueMany([
+      { id: 'now', payload: 1 },
+      { id: 'later', payload: 1, delayMs: HOUR },
+    ]);
+    const both = async (status: JobStatus) => [
+      await ids(queue, status, { newerThanMs: HOUR }),
+      await ids(queue, status, { olderThanMs: HOUR }),
+    ];
+    expect(await both('pending')).toEqual([['now'], []]);
+    expect(await both('scheduled')).toEqual([['later'], []]);
+    const [job] = await queue.claimMany(1);
+    expect(await both('processing')).toEqual([['now'], []]);
+    await queue.complete(job!, 'done');
+    expect(await both('completed')).toEqual([['now'], []]);
+    await queue.cancel('later');
+    expect(await both('cancelled')).toEqual([['later'], []]);
+    expect(await ids(queue, 'completed', { olderThanMs: 0 })).toEqual(['now']);
+    queue.close();
+  });
+
+  it.each([
+    [{ name: '' }, 'list.name: expected text'],
+    [{ metadata: { a: 5 } }, 'list.metadata'],
+    [{ newerThanMs: 5, olderThanMs: 6 }, 'list.newerThanMs: expected olderThanMs or more'],
+    [{ nme: 'a' }, 'nme'],
+  ])('refuses %j', async (options, message) => {
+    const queue = newQueue();
+    await expect(queue.list('pending', options as ListOptions)).rejects.toThrow(message);
+    queue.close();
+  });
+});
+
+describe('find.lua', () => {
+  const QUERY = { place: 0, looks: 3, skip: 0, most: 10 };
+
+  it('looks at one slice, and says where the next begins', async () => {
+    const q = testQueue();
+    for (let i = 0; i < 7; i++) await q.add(`j${i}`, i % 2 ? withMetadata({ odd: 'yes' }) : {});
+    const look = (place: number, more: object = {}) =>
+      expectUnchanged(q, () =>
+        q.run(q.scripts.find('pending', { ...QUERY, place, metadata: { odd: 'yes' }, ...more })),
+      );
+    const shown = ({ jobs, ...rest }: Awaited<ReturnType<typeof look>>) => ({
+      ids: jobs.map(({ id }) => id),
+      ...rest,
+    });
+    expect(shown(await look(0))).toEqual({ ids: ['j1'], passed: 0, next: 3 });
+    expect(shown(await look(3))).toEqual({ ids: ['j3', 'j5'], passed: 0, next: 6 });
+    expect(shown(await look(3, { most: 1 }))).toEqual({ ids: ['j3'], passed: 0, next: 4 });
+    expect(shown(await look(3, { skip: 1 }))).toEqual({ ids: ['j5'], passed: 1, next: 6 });
+    expect(shown(await look(6))).toEqual({ ids: [], passed: 0, next: undefined });
+  });
+
+  it('finds jobs of groups and with a priority among the waiting', async () => {
+    const q = testQueue();
+    await q.add('plain');
+    await q.add('urgent', { priority: 5, ...withMetadata({ of: 'a' }) });
+    await q.add('grouped', { group: 'g', ...withMetadata({ of: 'a' }) });
+    const { jobs } = await q.run(q.scripts.find('pending', { ...QUERY, metadata: { of: 'a' } }));
+    expect(jobs.map(({ id }) => id)).toEqual(['urgent', 'grouped']);
+  });
+
+  it('passes over a hash that is gone, broken or of another state', async () => {
+    const q = testQueue();
+    await q.addAll('gone', 'text', 'sound');
+    await q.redis.del(q.keys.job('gone'), q.keys.job('text'));
+    await q.redis.set(q.keys.job('text'), 'text');
+    await q.redis.hset(q.keys.job('sound'), 'options', 'no JSON');
+    const found = (more: object) => q.run(q.scripts.find('pending', { ...QUERY, ...more }));
+    expect((await found({ name: q.name })).jobs.map(({ id }) => id)).toEqual(['sound']);
+    expect((await found({ metadata: { a: 'b' } })).jobs).toEqual([]);
+    await q.redis.lpush(q.keys.completed, 'sound');
+    expect((await q.run(q.scripts.find('completed', { ...QUERY, name: q.name }))).jobs).toEqual([]);
+    q.broken = true;
+  });
+});
