@@ -4,7 +4,6 @@ import type { ClaimedJob, ClaimRef, JobStatus } from '../../queue/model/job.js';
 import type { QueueLimits, ResolvedQueueOptions } from '../../queue/model/queue-options.js';
 import type { AuditVerbs } from '../../queue/store/audit-verbs.js';
 import type { JobQuery } from '../../queue/store/find-query.js';
-import type { BatchVerbs } from '../../queue/store/batch-verbs.js';
 import type { EncodedJob } from '../../queue/store/enqueue-call.js';
 import type {
   AttemptLimits,
@@ -20,6 +19,7 @@ import type {
 import type { GroupVerbs } from '../../queue/store/group-verbs.js';
 import type { ScheduleVerbs } from '../../queue/store/schedule-verbs.js';
 import { auditVerbs } from './verbs/audit-verbs.js';
+import { batchVerbs } from './verbs/batch-verbs.js';
 import * as ofOne from './verbs/change-job.js';
 import { claim, start } from './verbs/claim.js';
 import * as deadLetters from './verbs/dead-letters.js';
@@ -237,30 +237,6 @@ export class MemoryCalls implements StoreCalls {
     });
 
   tellDrained = () => callOf('queueTellDrained', () => tellDrained(this.queue));
-}
-
-function refuse(): never {
-  throw new Error(
-    'A store in memory keeps no batches with a follow-up, and no jobs that wait for others; test them on Redis.',
-  );
-}
-
-/** Batches are not kept in memory. */
-function batchVerbs(): BatchVerbs {
-  return {
-    create: () => callOf('batchCreate', refuse),
-    join: () => callOf('batchJoin', refuse),
-    seal: () => callOf('batchSeal', refuse),
-    stop: () => callOf('batchStop', refuse),
-    status: () => callOf('batchStatus', refuse),
-    list: () => callOf('batchList', () => []),
-    results: () => callOf('batchResults', refuse),
-    tend: () => callOf('sweepTendBatches', () => undefined),
-    news: () => callOf('batchOutbox', () => []),
-    deliver: () => callOf('batchDeliver', refuse),
-    acknowledge: () => callOf('batchAcknowledge', refuse),
-    cancel: () => callOf('batchCancel', refuse),
-  };
 }
 
 function deadLetterVerbs(queue: MemoryQueue): DeadLetterVerbs {
