@@ -40,7 +40,7 @@ export class MemoryCalls implements StoreCalls {
   readonly deadLetters: DeadLetterVerbs;
   readonly schedules: ScheduleVerbs;
   readonly groups: GroupVerbs;
-  readonly batches: BatchVerbs;
+  readonly batches = batchVerbs();
   readonly history: HistoryVerbs;
   readonly audit: AuditVerbs = auditVerbs();
 
@@ -51,7 +51,6 @@ export class MemoryCalls implements StoreCalls {
     this.deadLetters = deadLetterVerbs(queue);
     this.schedules = scheduleVerbs(queue);
     this.groups = groupVerbs(queue);
-    this.batches = batchVerbs();
     this.history = historyVerbs(queue);
   }
 
