@@ -8,6 +8,27 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFile
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+/** Before and behind each function at the start of a line. */
+const FUNCTION_BOUNDARY = /(?<=^end\n)|(?=^local function )/m;
+
+/** What hands out the texts. One can be replaced, for tests that slow a script down. */
+const READER = `function member(recipe: readonly number[]): PropertyDescriptor {
+  let text: string | undefined;
+  return {
+    enumerable: true,
+    get: () => (text ??= recipe.map((part) => parts[part]).join('')),
+    set: (other: string) => {
+      text = other;
+    },
+  };
+}
+
+export const luaScripts = Object.defineProperties(
+  {},
+  Object.fromEntries(Object.entries(recipes).map(([name, recipe]) => [name, member(recipe)])),
+) as Readonly<Record<LuaScriptName, string>>;
+`;
+
 const INCLUDE = /^--@include lib\/([a-z0-9_/-]+)$/;
 
 /**
@@ -32,14 +53,24 @@ export function readLuaScripts(dir) {
   return scripts;
 }
 
-/** The TypeScript module that carries the scripts. */
+/**
+ * The TypeScript module that carries the scripts. Functions that several scripts include are carried once, and a text is put together
+ * when it is first read: most processes need a few of them.
+ */
 export function renderModule(scripts) {
-  const entries = Object.entries(scripts).map(([name, text]) => `  ${name}: ${JSON.stringify(text)},\n`);
+  const parts = new Map();
+  const partOf = (text) => parts.get(text) ?? parts.set(text, parts.size).get(text);
+  const recipes = Object.entries(scripts).map(
+    ([name, text]) => `  ${name}: [${text.split(FUNCTION_BOUNDARY).map(partOf).join(', ')}],\n`,
+  );
   const names = Object.keys(scripts).map((name) => `'${name}'`);
+  const texts = [...parts.keys()].map((text) => `  ${JSON.stringify(text)},\n`);
   return (
     '// Made from lua/**/*.lua by scripts/embed-lua.mjs. Do not edit.\n' +
     `export type LuaScriptName = ${names.join(' | ')};\n\n` +
-    `export const luaScripts: Readonly<Record<LuaScriptName, string>> = {\n${entries.join('')}};\n`
+    `const parts: readonly string[] = [\n${texts.join('')}];\n\n` +
+    `const recipes: Readonly<Record<LuaScriptName, readonly number[]>> = {\n${recipes.join('')}};\n\n` +
+    READER
   );
 }
 

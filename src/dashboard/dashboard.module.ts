@@ -75,6 +75,7 @@ const PROVIDERS: Provider[] = [
 export class JobQueueDashboardModule implements OnApplicationBootstrap {
   private readonly logger = new Logger('JobQueueDashboard');
 
+  /** @internal `forRoot` makes it. */
   constructor(@Inject(DASHBOARD_MOUNT) private readonly mount: ResolvedMount) {}
 
   /**

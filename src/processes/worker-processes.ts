@@ -56,6 +56,7 @@ export class WorkerProcesses {
   private readonly waiting = new Set<() => void>();
 
   /** Made by `runWorkers`. */
+  /** @internal `runWorkers` makes it. */
   constructor(private readonly options: ResolvedRunWorkersOptions) {
     this.ended = new Promise((resolve) => {
       this.resolveEnded = resolve;

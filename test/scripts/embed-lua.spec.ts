@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import ts from 'typescript';
 import { readLuaScripts, renderModule, stripComments } from '../../scripts/embed-lua.mjs';
 import { folderWith } from './folder.js';
 
@@ -64,11 +66,15 @@ describe('embed-lua', () => {
     expect(() => readLuaScripts(folderWith(files as Record<string, string>))).toThrow(message);
   });
 
-  it('renders a module that gives every text back', () => {
-    const text = 'return "a\\n" .. \'`${b}`\'\n';
-    const module = renderModule({ claim: text, settle: 'x' });
-    expect(module).toContain("type LuaScriptName = 'claim' | 'settle'");
-    const literal = /claim: (".*"),\n/.exec(module)?.[1] ?? '';
-    expect(JSON.parse(literal)).toBe(text);
+  it('renders a module that gives every text back, and carries once what several scripts share', async () => {
+    const shared = 'local function twice(n)\n  return n * 2 -- "a\\n" `${b}`\nend\n';
+    const scripts = { claim: `#!lua\n${shared}return twice(1)\n`, settle: `${shared}return 'x'\n`, last: 'x' };
+    const module = renderModule(scripts);
+    expect(module).toContain("type LuaScriptName = 'claim' | 'settle' | 'last'");
+    expect(module.split('local function twice')).toHaveLength(2);
+    const code = ts.transpileModule(module, { compilerOptions: { module: ts.ModuleKind.ESNext } }).outputText;
+    const file = join(folderWith({ 'package.json': '{ "type": "module" }', 'module.js': code }), 'module.js');
+    const { luaScripts } = (await import(file)) as { luaScripts: Record<string, string> };
+    expect({ ...luaScripts }).toEqual(scripts);
   });
 });

@@ -45,12 +45,16 @@ export class ReplyDecodeError extends JobQueueError {
   }
 }
 
-const bareScripts = Object.fromEntries(
-  Object.entries(luaScripts).map(([name, text]) => [
-    name,
-    { text, sha: createHash('sha1').update(text).digest('hex') },
-  ]),
-) as Record<ScriptName, { sha: string; text: string }>;
+const bareScripts: Partial<Record<ScriptName, { sha: string; text: string }>> = {};
+
+/** Returns a script as it is, with the digest by which the server knows it. Made at its first use: a process runs a few of the scripts. */
+function bareScript(name: ScriptName): { sha: string; text: string } {
+  return (bareScripts[name] ??= bareScriptOf(luaScripts[name]));
+}
+
+function bareScriptOf(text: string): { sha: string; text: string } {
+  return { text, sha: createHash('sha1').update(text).digest('hex') };
+}
 
 /** Runs scripts by their digest, and by their text where the server does not know them yet or any more. */
 export class ScriptRunner {
@@ -120,7 +124,7 @@ export class ScriptRunner {
       }
     };
     const explained = (error: unknown) => fail(this.explain(error));
-    const { sha, text } = call.audit ? auditedScript(call.script) : bareScripts[call.script];
+    const { sha, text } = call.audit ? auditedScript(call.script) : bareScript(call.script);
     return send('evalsha', sha).then(use, (error: unknown) =>
       isUnknownScript(error) ? send('eval', text).then(use, explained) : explained(error),
     );

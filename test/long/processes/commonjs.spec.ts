@@ -21,7 +21,17 @@ mkdirSync(join(root, '.cache'), { recursive: true });
 const folder = mkdtempSync(join(root, '.cache', 'commonjs-'));
 
 beforeAll(() => {
-  const tsc = ['-p', 'tsconfig.cjs.json', '--noCheck', '--outDir', join(folder, 'library')];
+  const tsc = [
+    '-p',
+    'tsconfig.build.json',
+    '--module',
+    'commonjs',
+    '--moduleResolution',
+    'bundler',
+    '--noCheck',
+    '--outDir',
+    join(folder, 'library'),
+  ];
   execFileSync(join(root, 'node_modules/.bin/tsc'), tsc, { cwd: root, stdio: 'inherit' });
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }');
 }, 120_000);
@@ -56,7 +66,7 @@ module.exports = (job) => ({ got: job.payload, isMainThread });
 
 it('the CommonJS build runs the handlers of a CommonJS app in processes and threads', async () => {
   writeFileSync(join(folder, 'worker.js'), ENTRY);
-  // Not compiled: see scripts/mark-cjs.mjs.
+  // Not compiled: see scripts/bundle.mjs.
   copyFileSync(
     join(root, 'src/worker/threads/thread-entry.cjs'),
     join(folder, 'library/worker/threads/thread-entry.cjs'),
