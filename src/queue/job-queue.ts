@@ -6,6 +6,7 @@ import { claimOf, failedClaimOf } from './store/claim-ref.js';
 import { checkCount, checkFlag, checkKnown, checkMs } from './validation/validate-options.js';
 import { isJobDefinition, type JobDefinition, type ResultFor } from './enqueue/define-job.js';
 import { isNonRetryable } from './errors/errors.js';
+import { checkLogger } from './errors/safe-logger.js';
 import type { ClaimRef, ClaimedJob, JobStatus } from './model/job.js';
 import type { JobHandle } from './results/job-handle.js';
 import { encodeContent } from './codec/codec.js';
@@ -14,7 +15,7 @@ import { checkText } from './validation/names.js';
 import { encodeJob, type EnqueueOptions } from './enqueue/encode-job.js';
 import { refuseNamedShape, type DefinitionOf, type EnqueueRest } from './enqueue/enqueue-arguments.js';
 import { addMany, addTyped, EnqueueRequests, type JobToEnqueue } from './enqueue/add-jobs.js';
-import { withoutMiddleware, type JobQueueOptions } from './enqueue/enqueue-middleware.js';
+import { queueOptionsOf, type JobQueueOptions } from './enqueue/enqueue-middleware.js';
 import { Producer } from './enqueue/producer.js';
 import { QueueAdmin, SLICE } from './queue-operator.js';
 import type { ConsumerWait, QueueStore } from './store/queue-store.js';
@@ -56,7 +57,9 @@ export class JobQueue extends QueueAdmin {
    * @throws InvalidOptionError for a bad name or option; RedisUnsuitableError for a client with `keyPrefix`
    */
   constructor(client: RedisClient | QueueStore, name: string, options: JobQueueOptions = {}) {
-    super(client, name, withoutMiddleware(options));
+    super(client, name, queueOptionsOf(options));
+    if (options.logger !== undefined)
+      this.store.logger = checkLogger(`queue ${JSON.stringify(name)}.logger`, options.logger);
     this.producer = new Producer(this);
     this.requests = EnqueueRequests.of(this, options.middleware);
   }

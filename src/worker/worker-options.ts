@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import type { JobQueue } from '../queue/job-queue.js';
-import { silentLogger, type JobQueueLogger } from '../queue/runtime/logger.js';
+import { isLogger, silentLogger, type JobQueueLogger } from '../queue/runtime/logger.js';
 import { SafeLogger } from '../queue/errors/safe-logger.js';
 import { timerDuration, wholeNumber } from '../queue/model/queue-options.js';
 import type { FailureLogging } from './reports/failure-log.js';
@@ -23,7 +23,7 @@ export interface WorkerOptions {
   shutdownTimeoutMs?: number;
   /** Who this worker is, for operators. Default `host:pid:random`. */
   id?: string;
-  /** Where the worker logs. One that throws harms no job. Default: nowhere. */
+  /** Where the worker logs. One that throws harms no job. Default: nowhere; what its connections say then goes to the logger of a JobQueue. */
   logger?: JobQueueLogger;
   /**
    * Whether failed attempts and dead letters are logged, with the error's stack and causes, and at which level. Equal ones
@@ -54,11 +54,6 @@ export const versionSchema = z
   .string({ error: 'expected text' })
   .regex(/^[\x21-\x7e]{1,100}$/, 'expected 1 to 100 visible characters of ASCII');
 
-function isLogger(value: unknown): boolean {
-  const logger = value as Partial<JobQueueLogger> | null | undefined;
-  return (['log', 'warn', 'error'] as const).every((method) => typeof logger?.[method] === 'function');
-}
-
 const optionsSchema = z.strictObject({
   concurrency: wholeNumber(1, 100_000).optional(),
   sweepIntervalMs: timerDuration(0).default(5_000),
@@ -69,7 +64,7 @@ const optionsSchema = z.strictObject({
     .optional(),
   logger: z
     .custom<JobQueueLogger>(isLogger, 'expected a logger with log, warn and error')
-    .default(silentLogger)
+    .default(() => silentLogger) // itself: of an object zod gives a copy
     .transform((logger) => SafeLogger.of(logger)),
   logFailures: logFailuresSchema.default(true),
   version: versionSchema.default(''),

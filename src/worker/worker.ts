@@ -165,7 +165,7 @@ export class Worker {
 
   private async begin(): Promise<void> {
     const { logger } = this.options;
-    this.store.logger = logger;
+    if (!logger.isSilent) this.store.logger = logger;
     await Promise.race([this.store.whenReady(), this.halted]);
     if (this.stopping) {
       return;

@@ -1,6 +1,7 @@
 import { compose } from '../model/compose.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
+import type { JobQueueLogger } from '../runtime/logger.js';
 import type { QueueOptions } from '../model/queue-options.js';
 import type { JobHandle } from '../results/job-handle.js';
 import type { JobDefinition } from './define-job.js';
@@ -35,10 +36,17 @@ export interface EnqueueMiddleware {
   enqueue?(request: EnqueueRequest, next: () => Promise<JobHandle[]>): Promise<JobHandle[]>;
 }
 
-/** Options of a JobQueue: those of the queue, and what acts around its enqueues. */
+/** Options of a JobQueue: those of the queue, what acts around its enqueues, and where it logs. */
 export interface JobQueueOptions extends QueueOptions {
   /** Acts around each enqueue of this object, the first outermost. The ticks of schedules do not pass it. Default: none. */
   middleware?: readonly EnqueueMiddleware[];
+  /**
+   * Where warnings go, such as of a name that no live worker handles. All queues of one Redis client log to the logger that was
+   * given last, also by a Worker. One that throws harms no job. Default: that of the client's other queues, else nowhere.
+   *
+   * @example new JobQueue(redis, 'email', { logger: { log: console.log, warn: console.warn, error: console.error } });
+   */
+  logger?: JobQueueLogger;
 }
 
 /** @throws InvalidOptionError for what is no list of objects with one of the methods */
@@ -64,11 +72,11 @@ export function checkMiddleware<Middleware extends object>(
 }
 
 /** The options of the queue itself. What is no object is left for their check. */
-export function withoutMiddleware(options: JobQueueOptions): QueueOptions {
+export function queueOptionsOf(options: JobQueueOptions): QueueOptions {
   if (typeof options !== 'object' || options === null) {
     return options;
   }
-  const { middleware: _middleware, ...others } = options;
+  const { middleware: _middleware, logger: _logger, ...others } = options;
   return others;
 }
 

@@ -1,4 +1,4 @@
-import { silentLogger } from '../runtime/logger.js';
+import { SafeLogger } from '../errors/safe-logger.js';
 import { show } from '../errors/show.js';
 import type { Timer } from '../runtime/clock.js';
 import type { QueueAccess } from '../store/queue-store.js';
@@ -25,7 +25,7 @@ export class UnservedWatch {
 
   /** Takes note of a job that was added. */
   added(id: string, name: string): void {
-    if (this.known.has(name) || this.known.size >= MOST_NAMES || this.queue.store.logger === silentLogger) {
+    if (this.known.has(name) || this.known.size >= MOST_NAMES || SafeLogger.of(this.queue.store.logger).isSilent) {
       return;
     }
     this.known.add(name);

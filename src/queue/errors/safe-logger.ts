@@ -1,6 +1,8 @@
-import type { JobQueueLogger } from '../runtime/logger.js';
+import { isLogger, silentLogger, type JobQueueLogger } from '../runtime/logger.js';
 import { describeError } from './describe-error.js';
+import { InvalidOptionError } from './errors.js';
 import { oneLine } from './one-line.js';
+import { show } from './show.js';
 
 export type LogLevel = 'log' | 'warn' | 'error';
 
@@ -16,6 +18,11 @@ export class SafeLogger implements JobQueueLogger {
   }
 
   constructor(private readonly target: JobQueueLogger) {}
+
+  /** Whether nothing is written, because the application gave no logger. */
+  get isSilent(): boolean {
+    return this.target === silentLogger;
+  }
 
   log(message: string): void {
     this.write('log', oneLine(message));
@@ -44,6 +51,14 @@ export class SafeLogger implements JobQueueLogger {
       // There is nowhere left to say it.
     }
   }
+}
+
+/** @throws InvalidOptionError for what is no logger */
+export function checkLogger(subject: string, logger: unknown): SafeLogger {
+  if (!isLogger(logger)) {
+    throw new InvalidOptionError(subject, 'a logger with log, warn and error', show(logger));
+  }
+  return SafeLogger.of(logger);
 }
 
 function textOf(message: string, thrown: readonly unknown[]): string {

@@ -5,4 +5,10 @@ export interface JobQueueLogger {
   error(message: string): void;
 }
 
+/** Whether a value has the methods of a logger. */
+export function isLogger(value: unknown): value is JobQueueLogger {
+  const logger = value as Partial<JobQueueLogger> | null | undefined;
+  return (['log', 'warn', 'error'] as const).every((method) => typeof logger?.[method] === 'function');
+}
+
 export const silentLogger: JobQueueLogger = { log() {}, warn() {}, error() {} };

@@ -1,4 +1,4 @@
-// Every relative link of the documentation leads to a file that exists.
+// Every relative link of the documentation leads to a file that exists, and so does every path of a test that it names.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,10 @@ const pages = [
 ];
 
 it.each(pages)('%s', (page) => {
-  const links = [...readFileSync(join(root, page), 'utf8').matchAll(/\]\(([^)#\s]+)/g)].map(([, link]) => link!);
+  const text = readFileSync(join(root, page), 'utf8');
+  const links = [...text.matchAll(/\]\(([^)#\s]+)/g)].map(([, link]) => link!);
   const broken = links.filter((link) => !/^\w+:/.test(link) && !existsSync(join(root, dirname(page), link)));
   expect(broken).toEqual([]);
+  const tests = [...text.matchAll(/`(test\/[\w./-]+)`/g)].map(([, path]) => path!);
+  expect(tests.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });

@@ -1,6 +1,7 @@
 // A name that no live worker handles is logged once, a while after its first enqueue.
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { UnservedWatch } from '#queue/enqueue/unserved-watch.js';
+import { Worker } from '#worker/worker.js';
 import { connect } from '../../support/redis/redis.js';
 import { eventually } from '../../support/faults/wait.js';
 import { newQueue, startWorker } from '../../support/worker/workers.js';
@@ -63,5 +64,45 @@ describe('a name that no live worker handles', () => {
     await add('emial');
     await looked(warnings, 'emial');
     expect(warnings).toHaveLength(1);
+  });
+
+  it('is logged by a process that only enqueues, to the logger of its queue', async () => {
+    const warn = jest.fn();
+    const queue = newQueue({ logger: { log() {}, error() {}, warn } }, connect());
+    const watch = new UnservedWatch(queue, 20);
+    watches.push(watch);
+    watch.added((await queue.enqueue({}, { name: 'emial' })).id, 'emial');
+    await eventually(() => warn.mock.calls.length === 1, { what: 'a warning' });
+    expect(warn).toHaveBeenCalledWith(expect.stringContaining('No live worker handles the name "emial"'));
+  });
+
+  it('is not looked for where nobody reads it', async () => {
+    const silent = newQueue({}, connect());
+    const asked = jest.spyOn(silent, 'exec');
+    const watch = new UnservedWatch(silent, 0);
+    watches.push(watch);
+    watch.added('an-id', 'emial');
+    const { warnings, add } = watched();
+    await add('emial');
+    await looked(warnings, 'emial'); // another watch, which looks later
+    expect(asked).not.toHaveBeenCalled();
+  });
+});
+
+describe('the logger of a queue', () => {
+  it('stays where a worker of the same client has none', async () => {
+    const lines: string[] = [];
+    const queue = newQueue({ logger: { log() {}, error() {}, warn: (text) => void lines.push(text) } }, connect());
+    const worker = new Worker([{ queue, handlers: { email: () => 'sent' } }]);
+    await worker.start();
+    inside(queue).connection.logger.warn('still heard');
+    await worker.stop();
+    expect(lines).toEqual(['still heard']);
+  });
+
+  it.each([null, {}, console.log, { log() {}, warn() {} }])('is refused where it is none: %p', (logger) => {
+    expect(() => newQueue({ logger: logger as never }, connect())).toThrow(
+      /^queue ".*"\.logger: expected a logger with log, warn and error, found /,
+    );
   });
 });

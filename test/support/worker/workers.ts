@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect } from '@jest/globals';
 import type { Redis, RedisOptions } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
-import type { QueueOptions } from '#queue/model/queue-options.js';
+import type { JobQueueOptions } from '#queue/enqueue/enqueue-middleware.js';
 import type { Handler, HandlerFunction } from '#worker/handlers/handler.js';
 import type { Job } from '#worker/handlers/job.js';
 import { Worker } from '#worker/worker.js';
@@ -58,7 +58,7 @@ export function onEachStore(name: string, tests: () => void): void {
 
 /** A queue that nobody else uses, on the shared server or on `redis`. */
 export function newQueue(
-  options: QueueOptions = {},
+  options: JobQueueOptions = {},
   redis: Redis | QueueStore = memory ?? (shared ??= connect()),
   name = uniqueQueueName(),
 ): JobQueue {
