@@ -12,6 +12,7 @@ import { aboveLimits } from './limits.mjs';
 import { measures } from './measures/index.mjs';
 import { addDerived, selectMeasures, takeSamples, warmUp } from './rounds.mjs';
 import { buildReport, printSettings, printTable } from './report.mjs';
+import { reportPages } from './pages/pages.mjs';
 import { Server } from './server.mjs';
 import { openObserved, OBSERVED_MEASURES, printObserved } from './observed.mjs';
 import { openTrials, printTrials, TRIAL_MEASURES } from './trials.mjs';
@@ -26,6 +27,7 @@ const { values: options } = parseArgs({
     guard: { type: 'boolean', default: false },
     growth: { type: 'boolean', default: false },
     flow: { type: 'boolean', default: false },
+    pages: { type: 'boolean', default: false },
     trials: { type: 'string' },
     beside: { type: 'string' },
     observed: { type: 'boolean', default: false },
@@ -71,6 +73,7 @@ try {
   printSettings(context, bench);
   if (options.growth) await runGrowth(bench, path(options.plots ?? 'results'));
   else if (options.flow) await runFlow(bench, context, flowOptions(options, path));
+  else if (options.pages) await reportPages(bench, context, options.json && path(options.json));
   else if (options.trials) {
     const selected = selectMeasures(measures, { only: options.only ?? TRIAL_MEASURES });
     await warmUp(bench);

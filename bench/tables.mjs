@@ -1,7 +1,8 @@
 // node bench/tables.mjs: writes the tables of docs/performance.md from the JSON of two runs (`--json docs/benchmark.json`, and
-// `--growth --plots docs/images`).
+// `--growth --plots docs/images`), and those of docs/dashboard.md from a third (`--pages --json docs/dashboard-pages.json`).
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { fillPages } from './pages/tables.mjs';
 
 const PEERS = { bullmq: 'BullMQ', 'bee-queue': 'bee-queue', groupmq: 'groupmq' };
 const NAMES = { self: 'nest-job-queue', ...PEERS };
@@ -88,4 +89,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const growths = ['waiting', 'claims', 'scheduled'].map((id) => read(`images/growth-${id}.json`));
   const page = readFileSync(at('performance.md'), 'utf8');
   writeFileSync(at('performance.md'), fillGrowth(fillTables(page, read('benchmark.json')), growths));
+  const dashboard = readFileSync(at('dashboard.md'), 'utf8');
+  writeFileSync(at('dashboard.md'), fillPages(dashboard, read('dashboard-pages.json')));
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
+import { fillPages, type PagesReport } from '../../bench/pages/tables.mjs';
 import { fillGrowth, fillTables, type Growth, type Report } from '../../bench/tables.mjs';
 
 const docs = join(import.meta.dirname, '../../docs');
@@ -16,6 +17,11 @@ it('docs/performance.md has the tables of docs/benchmark.json', () => {
 it('docs/performance.md has the growth of docs/images', () => {
   const growths = ['waiting', 'claims', 'scheduled'].map((id) => read(`images/growth-${id}.json`) as Growth);
   expect(fillGrowth(page, growths)).toBe(page);
+});
+
+it('docs/dashboard.md has the tables of docs/dashboard-pages.json', () => {
+  const dashboard = readFileSync(join(docs, 'dashboard.md'), 'utf8');
+  expect(fillPages(dashboard, read('dashboard-pages.json') as PagesReport)).toBe(dashboard);
 });
 
 it('a table has a row for each of its figures, with the ratio to each rival', () => {

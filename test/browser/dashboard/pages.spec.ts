@@ -1,30 +1,35 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { violationsInEveryLook } from '../../support/browser/axe.js';
 import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
-import { startWorld, type DashboardWorld } from '../../support/browser/dashboard-world.js';
+import { startWorld, type DashboardWorld, type Platform } from '../../support/browser/dashboard-world.js';
 import { pictureOf } from '../../support/browser/pictures.js';
 import { patiently } from '../../support/faults/wait.js';
 
 let world: DashboardWorld;
 let page: ControlPage;
 
-beforeAll(async () => {
-  world = await startWorld();
-  await world.fill();
-  await patiently(async () => (await world.jobs.stats('webhook')).failed === 18, { timeoutMs: 30_000 });
-  await patiently(async () => (await world.jobs.stats('thumbnail')).completed === 40);
-  await world.remember('thumbnail', 'webhook', 'email');
-  page = await openPage(world.url);
-}, 120_000);
+describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) => {
+  beforeAll(async () => {
+    world = await startWorld({}, platform);
+    await world.fill();
+    await patiently(async () => (await world.jobs.stats('webhook')).failed === 18, { timeoutMs: 30_000 });
+    await patiently(async () => (await world.jobs.stats('thumbnail')).completed === 40);
+    await world.remember('thumbnail', 'webhook', 'email');
+    page = await openPage(world.url);
+  }, 120_000);
 
-beforeEach(() => page.goto(`${world.url}#/`));
-afterEach(() => expect(page.complaints).toEqual([]));
+  beforeEach(() => page.goto(`${world.url}#/`));
+  afterEach(() => expect(page.complaints).toEqual([]));
 
-async function open(hash: string): Promise<void> {
-  await page.goto(`${world.url}#${hash}`);
-}
+  /** Where every page is looked at on both, one set of pictures is enough. */
+  async function picture(name: string): Promise<void> {
+    if (platform === 'express') await pictureOf(page, name);
+  }
 
-describe('every page', () => {
+  async function open(hash: string): Promise<void> {
+    await page.goto(`${world.url}#${hash}`);
+  }
+
   it('the overview says first what is wrong, and shows each queue', async () => {
     await says(page, 'h1', '`email` is stuck'.replaceAll('`', ''));
     await says(page, 'tr[data-queue=email]', '120');
@@ -33,7 +38,7 @@ describe('every page', () => {
     await says(page, '.lane', 'video');
     await says(page, '.card', 'The sea');
     expect(await violationsInEveryLook(page)).toEqual([]);
-    await pictureOf(page, 'overview');
+    await picture('overview');
   });
 
   it('a queue has tabs by state, dead letters by error, and a list', async () => {
@@ -43,10 +48,10 @@ describe('every page', () => {
     expect(await page.locator('.groups li').count()).toBe(3);
     await says(page, '.job-row', 'webhook');
     expect(await violationsInEveryLook(page)).toEqual([]);
-    await pictureOf(page, 'queue-dead');
+    await picture('queue-dead');
     await page.locator('.groups a', { hasText: 'ECONNREFUSED' }).click();
     await says(page, '.list-head', '6 matches; searched 18 of 18');
-    await pictureOf(page, 'queue-group');
+    await picture('queue-group');
   });
 
   it('a job shows its way, its attempts, why it failed, payload and log', async () => {
@@ -58,7 +63,7 @@ describe('every page', () => {
     await says(page, '.tree', 'https://shop.example/hook');
     await says(page, '.log', 'Sends order');
     expect(await violationsInEveryLook(page)).toEqual([]);
-    await pictureOf(page, 'job-failed');
+    await picture('job-failed');
   });
 
   it.each(['1', '24', '72'])('the charts show %s h, with marks and a table', async (hours) => {
@@ -71,7 +76,7 @@ describe('every page', () => {
     expect(await page.locator('.chart-table tbody tr').count()).toBeGreaterThan(50);
     expect(await violationsInEveryLook(page)).toEqual([]);
     await page.locator('.chart-table summary').first().click();
-    await pictureOf(page, `charts-${hours}`);
+    await picture(`charts-${hours}`);
   });
 
   it('limits are set in a dialog, and said in words', async () => {
@@ -81,7 +86,7 @@ describe('every page', () => {
     await page.getByLabel('Starts').fill('100');
     await page.getByLabel('per seconds').fill('60');
     expect(await violationsInEveryLook(page)).toEqual([]);
-    await pictureOf(page, 'limits');
+    await picture('limits');
     await page.getByRole('button', { name: 'Set the limits' }).click();
     await says(page, '.toast', 'The limits of email are set');
     await says(page, '.figures', 'at most 5 run at once, 100 start in 1 min');
@@ -96,7 +101,7 @@ describe('every page', () => {
     await says(page, '.state-line', 'processing');
     await says(page, '.part', '65');
     expect(await violationsInEveryLook(page)).toEqual([]);
-    await pictureOf(page, 'job-running');
+    await picture('job-running');
   });
 
   it('recurring jobs are said in words and in their time zone', async () => {
@@ -106,7 +111,7 @@ describe('every page', () => {
     await page.getByRole('button', { name: 'Pause the schedule' }).click();
     await says(page, '.schedule', 'paused');
     expect(await violationsInEveryLook(page)).toEqual([]);
-    await pictureOf(page, 'recurring');
+    await picture('recurring');
     await page.getByRole('button', { name: /^Resume / }).click();
     await says(page, '.toast', 'goes on');
   });
@@ -115,7 +120,7 @@ describe('every page', () => {
     await open('/workers');
     await says(page, 'h1', '1 worker, 2 jobs running');
     expect(await violationsInEveryLook(page)).toEqual([]);
-    await pictureOf(page, 'workers');
+    await picture('workers');
   });
 
   it('an action asks, is done, and leaves a line in the log', async () => {
@@ -127,7 +132,7 @@ describe('every page', () => {
     await page.locator('.bulk').getByRole('button', { name: 'Cancel' }).click();
     const sure = page.getByRole('button', { name: 'Cancel 2 jobs' });
     expect(await sure.isDisabled()).toBe(true);
-    await pictureOf(page, 'confirm');
+    await picture('confirm');
     await page.getByLabel('Type 2 to go on').fill('2');
     expect(await violationsInEveryLook(page)).toEqual([]);
     await sure.click();
@@ -137,18 +142,18 @@ describe('every page', () => {
     await page.getByRole('button', { name: /^Promote 6/ }).click();
     await says(page, '.run', '6 promoted');
     expect((await world.jobs.stats('email')).scheduled).toBe(0);
-    await pictureOf(page, 'run');
+    await picture('run');
     await open('/log');
     await says(page, '.actions', '2 chosen scheduled jobs');
     await says(page, '.actions', 'all scheduled jobs');
     expect(await violationsInEveryLook(page)).toEqual([]);
-    await pictureOf(page, 'log');
+    await picture('log');
   });
 
   it('empty and missing things have words', async () => {
     await open('/queue/archive?state=failed');
     await says(page, '.notice', 'No dead letters');
-    await pictureOf(page, 'empty');
+    await picture('empty');
     await open('/job/archive/nobody');
     await says(page, '.notice', 'This job is gone');
     await open('/queue/nothing');

@@ -1,0 +1,140 @@
+// What a page of another site can make the browser of a logged-in operator send, and what a proxy in front changes.
+import { createServer, request as forward, type IncomingMessage, type Server } from 'node:http';
+import { once } from 'node:events';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
+import { startWorld, type DashboardWorld } from '../../support/browser/dashboard-world.js';
+
+let world: DashboardWorld;
+let page: ControlPage;
+const servers: Server[] = [];
+
+beforeAll(async () => {
+  world = await startWorld();
+  await world.fill();
+  page = await openPage(world.url);
+}, 120_000);
+
+afterAll(() => servers.forEach((server) => server.close().closeAllConnections()));
+
+async function listen(server: Server): Promise<number> {
+  servers.push(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as { port: number }).port;
+}
+
+/** A page of another site: for a browser, localhost and 127.0.0.1 are two. */
+async function foreignPage(html: string, headers: Record<string, string> = {}): Promise<string> {
+  const port = await listen(
+    createServer((_request, response) =>
+      response.writeHead(200, { 'content-type': 'text/html', ...headers }).end(html),
+    ),
+  );
+  return `http://localhost:${port}/`;
+}
+
+/** Opens a page of another site in a tab of the operator's browser, and answers how the dashboard took what it sent. */
+async function attack(html: string, headers: Record<string, string> = {}): Promise<number> {
+  const tab = await page.context().newPage();
+  const answer = tab.waitForResponse(
+    (response) => response.url().startsWith(world.url) && response.request().method() === 'POST',
+  );
+  await tab.goto(await foreignPage(html, headers));
+  const status = (await answer).status();
+  await tab.close();
+  return status;
+}
+
+const target = () => `${world.url}/api/queue/act`;
+const form = (enctype: string, fields: string) =>
+  `<form method="post" enctype="${enctype}" action="${target()}">${fields}</form><script>document.forms[0].submit()</script>`;
+const FIELDS = '<input name="action" value="pause"><input name="queue" value="email">';
+/** With this enctype, the text of a form can be JSON. */
+const JSON_FIELD = `<input name='{"action":"pause","queue":"email","x":"' value='"}'>`;
+
+it.each([
+  ['a form', () => form('application/x-www-form-urlencoded', FIELDS), {}],
+  ['a form whose text is JSON', () => form('text/plain', JSON_FIELD), {}],
+  [
+    'a form of a page that hides its origin',
+    () => form('text/plain', JSON_FIELD),
+    { 'referrer-policy': 'no-referrer' },
+  ],
+  [
+    'JSON by a script, sent as text',
+    () => `<script>fetch('${target()}', { method: 'POST', mode: 'no-cors', credentials: 'include',
+      headers: { 'content-type': 'text/plain' }, body: '{"action":"pause","queue":"email"}' })</script>`,
+    {},
+  ],
+])('refuses %s of another site', async (_name, html, headers) => {
+  expect(await attack(html(), headers)).toBe(403);
+  expect((await world.jobs.stats('email')).pausedAt).toBeNull();
+});
+
+it('lets no script of another site send JSON with the header, or read an answer', async () => {
+  const tab = await page.context().newPage();
+  const answered: string[] = [];
+  tab.on('response', (response) => answered.push(`${response.request().method()} ${response.status()}`));
+  await tab.goto(await foreignPage('<p>elsewhere</p>'));
+  const outcome = await tab.evaluate(`Promise.allSettled([
+    fetch('${target()}', { method: 'POST', credentials: 'include', headers: { 'content-type': 'application/json',
+      'x-job-queue-dashboard': '1' }, body: '{"action":"pause","queue":"email"}' }),
+    fetch('${world.url}/api/overview', { credentials: 'include' }),
+  ]).then((all) => all.map(({ status }) => status))`);
+  expect(outcome).toEqual(['rejected', 'rejected']);
+  expect(answered.filter((each) => each.startsWith('POST'))).toEqual([]);
+  expect((await world.jobs.stats('email')).pausedAt).toBeNull();
+  await tab.close();
+});
+
+it('is shown in no frame of another site', async () => {
+  const tab = await page.context().newPage();
+  await tab.goto(await foreignPage(`<iframe src="${world.url}"></iframe>`));
+  await tab.waitForLoadState('networkidle');
+  const texts = await Promise.all(tab.frames().map((frame) => frame.locator('body').textContent()));
+  expect(texts.join(' ')).not.toContain('email');
+  await tab.close();
+});
+
+/** A proxy that serves the app under another path, and says which host was asked only where `saysHost`. */
+async function proxyOf(prefix: string, saysHost: boolean): Promise<string> {
+  const upstream = new URL(world.url);
+  const port = await listen(
+    createServer((incoming: IncomingMessage, outgoing) => {
+      const { host, ...headers } = incoming.headers;
+      const passed = forward(
+        {
+          port: upstream.port,
+          host: upstream.hostname,
+          method: incoming.method,
+          path: incoming.url!.replace(prefix, ''),
+          headers: { ...headers, host: 'app.internal', ...(saysHost && { 'x-forwarded-host': host }) },
+        },
+        (answer) => {
+          outgoing.writeHead(answer.statusCode!, answer.headers);
+          answer.pipe(outgoing);
+        },
+      );
+      outgoing.on('close', () => passed.destroy());
+      passed.on('error', () => outgoing.destroy());
+      incoming.pipe(passed);
+    }),
+  );
+  return `http://127.0.0.1:${port}${prefix}/queues`;
+}
+
+it.each([
+  ['says which host was asked', true],
+  ['hides it', false],
+])('works behind a proxy that changes path and host, and %s', async (_name, saysHost) => {
+  const behind = await openPage(await proxyOf('/internal/ops', saysHost));
+  await behind.goto(`${behind.url().split('#')[0]}#/queue/email`);
+  await behind.getByRole('button', { name: 'Pause the queue' }).click();
+  await behind.locator('dialog').getByRole('button', { name: 'Pause the queue' }).click();
+  await says(behind, '.verdict-line', 'is paused');
+  await behind.getByRole('button', { name: 'Resume the queue' }).click();
+  await says(behind, '.verdict-line', 'is stuck');
+  expect(behind.complaints).toEqual([]);
+  await behind.context().close();
+});
