@@ -8,6 +8,10 @@ import { patiently } from '../../support/faults/wait.js';
 let world: DashboardWorld;
 let page: ControlPage;
 
+async function open(hash: string): Promise<void> {
+  await page.goto(`${world.url}#${hash}`);
+}
+
 describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) => {
   beforeAll(async () => {
     world = await startWorld({}, platform);
@@ -24,10 +28,6 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
   /** Where every page is looked at on both, one set of pictures is enough. */
   async function picture(name: string): Promise<void> {
     if (platform === 'express') await pictureOf(page, name);
-  }
-
-  async function open(hash: string): Promise<void> {
-    await page.goto(`${world.url}#${hash}`);
   }
 
   it('the overview says first what is wrong, and shows each queue', async () => {
