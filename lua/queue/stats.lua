@@ -2,7 +2,7 @@
 -- One consistent look at the queue, at a cost that does not grow with it.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] how long ago a worker may have been seen and still counts, in ms
--- Returns a flat list of field, value: the depths, ages in ms, workers, unserved (JSON: names that no live worker handles, and
+-- Returns a flat list of field, value: the depths, held_by_groups (jobs of groups, where none of these may start one), ages in ms, workers, unserved (JSON: names that no live worker handles, and
 --   how long their jobs have waited, in ms, as the front of the line shows; '' for none), maintained_at_ms,
 --   maintenance_overdue, paused_at_ms, then the counters.
 -- Repeated: looks again.
@@ -59,13 +59,20 @@ local function is_maintenance_overdue(age, expired)
   return age > 60000 or expired > 0
 end
 
+-- Jobs in the lines of groups, where no group may start one: paused, held by a job, or at a limit.
+local function held_by_groups(waiting)
+  local plain = waiting > 0 and redis.call('ZSCORE', groups .. 'turns', '') and 1 or 0
+  return waiting > 0 and redis.call('ZCARD', groups .. 'turns') == plain and waiting or 0
+end
+
 local age = oldest_age()
+local grouped = tonumber(redis.call('HGET', groups .. 'settings', 'waiting') or nil) or 0
 local expired = redis.call('ZCOUNT', claims, '-inf', now)
 local live = redis.call('ZCOUNT', workers, live_since, '+inf')
 local answer = {
   'now_ms', now,
-  'pending', redis.call('LLEN', pending) + redis.call('ZCARD', prioritized)
-    + (tonumber(redis.call('HGET', groups .. 'settings', 'waiting') or nil) or 0),
+  'pending', redis.call('LLEN', pending) + redis.call('ZCARD', prioritized) + grouped,
+  'held_by_groups', held_by_groups(grouped),
   'scheduled', redis.call('ZCARD', scheduled),
   'processing', redis.call('ZCARD', claims) + redis.call('LLEN', processing),
   'completed', redis.call('LLEN', completed),

@@ -89,6 +89,7 @@ const RULES: readonly Rule[] = [
   unserved,
   expired,
   limited,
+  heldByGroups,
   failing,
   behind,
   slow,
@@ -186,6 +187,21 @@ function limited(signs: QueueSigns): ReturnType<Rule> {
     };
   }
   return undefined;
+}
+
+function heldByGroups(signs: QueueSigns): ReturnType<Rule> {
+  const { heldByGroups: held = 0, pending, processing } = signs.stats;
+  if (held === 0 || held < pending || !isOld(signs, PATIENCE_MS)) {
+    return undefined;
+  }
+  const running = processing > 0 ? `, ${count(processing)} running` : '';
+  return {
+    severity: 'notice',
+    state: 'limited',
+    summary: `limited: ${waits(signs)} in groups that may start none now${running}`,
+    cause: 'each of their groups is paused, waits for a job of its own, or is at its limit',
+    next: 'look at the groups whose jobs wait longest',
+  };
 }
 
 function failing({ rates, stats }: QueueSigns): ReturnType<Rule> {

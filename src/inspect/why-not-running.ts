@@ -1,6 +1,6 @@
 import type { GroupStats } from '../queue/model/group.js';
 import type { JobRecord } from '../queue/model/job.js';
-import { type QueueSigns, verdictOf } from './verdict.js';
+import { type QueueSigns, type QueueState, verdictOf } from './verdict.js';
 import { count, duration } from './words.js';
 
 /** Why a job does not run now, in words; undefined for one that runs. */
@@ -65,6 +65,9 @@ function scheduled(job: JobRecord, { at = new Date() }: JobSigns): Reason {
     : { because: 'it is due, and the next claim or sweep takes it', next: 'look for a worker if it stays' };
 }
 
+/** What holds the whole queue is said before what holds a group of it. */
+const BEFORE_ITS_GROUP: readonly QueueState[] = ['paused', 'stuck', 'unmaintained'];
+
 function pending(job: JobRecord, signs: JobSigns): Reason {
   const verdict = verdictOf(signs);
   if (signs.unserved?.includes(job.name)) {
@@ -73,12 +76,12 @@ function pending(job: JobRecord, signs: JobSigns): Reason {
       next: 'start a worker with that handler, or look for a misspelled name',
     };
   }
+  const held = signs.group && groupHolds(signs.group, signs.at ?? new Date());
+  if (held && !BEFORE_ITS_GROUP.includes(verdict.state)) {
+    return held;
+  }
   if (verdict.cause !== undefined && verdict.state !== 'failing') {
     return { because: verdict.cause, next: verdict.next };
-  }
-  const held = signs.group && groupHolds(signs.group, signs.at ?? new Date());
-  if (held) {
-    return held;
   }
   const { ahead } = signs;
   return ahead === undefined || ahead > 0

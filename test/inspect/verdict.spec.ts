@@ -115,6 +115,22 @@ describe('the verdict says', () => {
       { severity: 'notice', state: 'limited', summary: 'limited: 2 run, as many as may; 60 waiting for 1 min' },
     ],
     [
+      'that all groups whose jobs wait are held back',
+      { pending: 12, heldByGroups: 12, oldestPendingAgeMs: 2 * MINUTE },
+      { rates: rates(0, 0) },
+      {
+        severity: 'notice',
+        state: 'limited',
+        summary: 'limited: 12 waiting for 2 min in groups that may start none now',
+      },
+    ],
+    [
+      'that its workers take nothing, where jobs wait beside those of groups',
+      { pending: 12, heldByGroups: 11, oldestPendingAgeMs: 2 * MINUTE },
+      { rates: rates(0, 0) },
+      { severity: 'critical', state: 'stuck' },
+    ],
+    [
       'that it falls behind',
       { pending: 900, processing: 9, oldestPendingAgeMs: 2 * MINUTE },
       { rates: rates(12, 7) },

@@ -154,6 +154,8 @@ export interface UnservedName {
 /** The depths, ages and counters of a queue at one moment. */
 export interface QueueStats {
   pending: number;
+  /** How many of them wait in groups, where no group may start a job: paused, held by a job, or at a limit. Absent for none. */
+  heldByGroups?: number;
   scheduled: number;
   processing: number;
   completed: number;

@@ -16,6 +16,7 @@ export function decodeStats(reply: readonly (string | number)[]): QueueStats {
   }
   return {
     pending: number('pending'),
+    ...(number('held_by_groups') > 0 && { heldByGroups: number('held_by_groups') }),
     scheduled: number('scheduled'),
     processing: number('processing'),
     completed: number('completed'),

@@ -1,0 +1,224 @@
+// Why a job does not run: each reason, of a real queue that was brought into it. And quiet, where queues are well.
+import { describe, expect, it } from '@jest/globals';
+import { readSigns } from '#inspect/signs.js';
+import { verdictOf } from '#inspect/verdict.js';
+import { whyNotRunning } from '#inspect/why-not-running.js';
+import type { JobQueue } from '#queue/job-queue.js';
+import type { QueueOptions } from '#queue/model/queue-options.js';
+import { eventually, gate } from '../support/faults/wait.js';
+import { coreQueue } from '../support/queue/core-queue.js';
+import { inside } from '../support/queue/inside.js';
+import { newQueue, startWorker } from '../support/worker/workers.js';
+
+/** As the command line and the dashboard ask. */
+async function why(queue: JobQueue, id: string, ahead?: number) {
+  const job = (await queue.get(id))!;
+  const group = job.group === undefined ? undefined : await queue.groups.get(job.group);
+  return whyNotRunning(job, { ...(await readSigns(queue)), ahead, ...(group && { group }) });
+}
+
+/** Makes the jobs of a queue wait since so many ms. */
+async function aged(queue: JobQueue, ids: readonly string[], ms: number): Promise<void> {
+  const { keys, client } = await redisOf(queue);
+  const since = String(Date.now() - ms);
+  await Promise.all(ids.map((id) => client.hset(keys.job(id), 'ready_at_ms', since, 'enqueued_at_ms', since)));
+}
+
+async function redisOf(queue: JobQueue) {
+  const { keys } = await inside(queue).scripts();
+  return { keys, client: inside(queue).connection.client };
+}
+
+/** A queue that a live worker serves, which takes nothing: its only slot is busy. */
+async function busy(options: QueueOptions = {}) {
+  const queue = newQueue(options);
+  const { promise, open } = gate();
+  await startWorker([{ queue, concurrency: 1, prefetch: 0, handlers: { [queue.name]: () => promise } }]);
+  const running = await queue.enqueue(0);
+  await eventually(async () => (await queue.get(running.id))?.status === 'processing');
+  return { queue, running, open };
+}
+
+describe('a job does not run, because', () => {
+  it('nobody serves its queue', async () => {
+    const { queue } = coreQueue();
+    const { id } = await queue.enqueue(1);
+    await aged(queue, [id], 60_000);
+    expect((await why(queue, id))!.because).toBe(`no live worker serves \`${queue.name}\``);
+  });
+
+  it('no worker handles its name', async () => {
+    const { queue, open } = await busy();
+    const { id } = await queue.enqueue(1, { name: 'emial' });
+    await aged(queue, [id], 60_000);
+    expect((await why(queue, id))!.because).toBe('no live worker handles `emial`');
+    open();
+  });
+
+  it('its queue is paused', async () => {
+    const { queue } = coreQueue();
+    const { id } = await queue.enqueue(1);
+    await queue.pause();
+    expect(await why(queue, id)).toEqual({
+      because: expect.stringContaining('somebody paused the queue at '),
+      next: `resume \`${queue.name}\` when its jobs may run again`,
+    });
+  });
+
+  it('its delay is not over', async () => {
+    const { queue } = coreQueue();
+    const { id } = await queue.enqueue(1, { delayMs: 180_000 });
+    expect((await why(queue, id))!.because).toBe('it starts in 3 min: its delay asks so');
+  });
+
+  it('its backoff is not over', async () => {
+    const { queue } = coreQueue();
+    const { id } = await queue.enqueue(1);
+    await queue.fail((await queue.claim())!, new Error('down'), { delayMs: 60_000 });
+    expect((await why(queue, id))!.because).toMatch(
+      /^it starts in .*: attempt 1 failed, and its backoff is not over$/,
+    );
+  });
+
+  it('it is due, and nobody took it yet', async () => {
+    const { queue } = coreQueue();
+    const { id } = await queue.enqueue(1, { delayMs: 60_000 });
+    const { keys, client } = await redisOf(queue);
+    await client.hset(keys.job(id), 'due_at_ms', Date.now() - 1_000);
+    expect((await why(queue, id))!.because).toBe('it is due, and the next claim or sweep takes it');
+  });
+
+  it('other jobs must end before it', async () => {
+    const { queue } = coreQueue();
+    const [a, b] = await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);
+    const { id } = await queue.enqueue(3, { after: [a!.id, b!.id] });
+    expect((await why(queue, id))!.because).toBe(`it starts after job ${a!.id} and 1 more`);
+  });
+
+  it('the rate of its queue is used up', async () => {
+    const { queue } = coreQueue({ rateLimit: { limit: 1, periodMs: 3_600_000 } });
+    await queue.limits.set({ rateLimit: { limit: 1, periodMs: 3_600_000 } });
+    await queue.enqueue(1);
+    const { id } = await queue.enqueue(2);
+    await queue.claim();
+    expect((await why(queue, id))!.because).toBe('the queue has used up its rate limit');
+  });
+
+  it('as many run as may, in the queue', async () => {
+    const { queue, open } = await busy({ maxRunning: 1 });
+    const { id } = await queue.enqueue(2);
+    await aged(queue, [id], 20_000);
+    expect((await why(queue, id))!.because).toBe('maxRunning is 1');
+    open();
+  });
+
+  it('its group is paused', async () => {
+    const { queue, open } = await busy();
+    const { id } = await queue.enqueue(2, { group: 'ada' });
+    await queue.groups.pause('ada');
+    await aged(queue, [id], 120_000);
+    expect((await why(queue, id))!.because).toMatch(/^its group `ada` has been paused for /);
+    open();
+  });
+
+  it('as many run as may, in its group', async () => {
+    const { queue } = coreQueue({ groups: { maxRunning: 1 } });
+    await queue.groups.set('ada', { maxRunning: 1 });
+    const [, second] = await queue.enqueueMany([1, 2].map((payload) => ({ payload, group: 'ada' })));
+    await queue.claim();
+    expect((await why(queue, second!.id))!.because).toBe('1 jobs of its group `ada` run, as many as may');
+  });
+
+  it('its group has used up its rate', async () => {
+    const { queue } = coreQueue();
+    await queue.groups.set('ada', { rateLimit: { limit: 1, periodMs: 3_600_000 } });
+    const [, second] = await queue.enqueueMany([1, 2].map((payload) => ({ payload, group: 'ada' })));
+    await queue.claim();
+    expect((await why(queue, second!.id))!.because).toMatch(/^its group `ada` rests for .*, as its rate asks$/);
+  });
+
+  it('the head of its group waits for its retry', async () => {
+    const { queue } = coreQueue();
+    await queue.groups.set('ada', { maxRunning: 1, onDeadHead: 'hold' });
+    const [first, second] = await queue.enqueueMany([1, 2].map((payload) => ({ payload, group: 'ada' })));
+    await queue.fail((await queue.claim())!, new Error('down'), { delayMs: 60_000 });
+    expect((await why(queue, second!.id))!.because).toBe(`its group \`ada\` waits for job ${first!.id}`);
+  });
+
+  it('others are before it, or it is next', async () => {
+    const { queue } = coreQueue();
+    const { id } = await queue.enqueue(1);
+    expect((await why(queue, id))!.because).toBe('other jobs are before it');
+    expect((await why(queue, id, 1_204))!.because).toBe('1,204 jobs are before it');
+    expect((await why(queue, id, 0))!.because).toBe('it is next');
+  });
+
+  it('it is a member of a batch, and others are before it', async () => {
+    const { queue } = coreQueue();
+    const batch = queue.batch({ then: { payload: { done: true } } });
+    const [job] = await batch.addMany(queue.name, [{ payload: 1 }]);
+    expect((await why(queue, job!.id, 3))!.because).toBe('3 jobs are before it');
+  });
+
+  it('it is the tick of a schedule, and waits as others do', async () => {
+    const { queue } = coreQueue();
+    await queue.schedules.upsert('nightly', { everyMs: 60_000 }, { payload: 1 });
+    const { id } = await queue.schedules.runNow('nightly');
+    expect((await why(queue, id, 0))!.because).toBe('it is next');
+  });
+
+  it('it has ended', async () => {
+    const { queue } = coreQueue();
+    await queue.enqueue(1, { id: 'done' });
+    await queue.complete((await queue.claim())!);
+    await queue.enqueue(1, { id: 'cancelled', delayMs: 1_000 });
+    await queue.cancel('cancelled');
+    await queue.enqueue(1, { id: 'dead', maxAttempts: 1 });
+    await queue.fail((await queue.claim())!, new Error('502 Bad Gateway'));
+    expect((await why(queue, 'done'))!.because).toBe('it completed in attempt 1');
+    expect((await why(queue, 'cancelled'))!.because).toBe('it was cancelled');
+    expect(await why(queue, 'dead')).toEqual({
+      because: 'it failed for good in attempt 1 of 1: 502 Bad Gateway',
+      next: 'mend the cause, then redrive it',
+    });
+  });
+});
+
+it('a job that runs has no reason, but for a cancel that its handler has not heeded', async () => {
+  const { queue, running, open } = await busy();
+  expect(await why(queue, running.id)).toBeUndefined();
+  await queue.cancel(running.id);
+  expect((await why(queue, running.id))!.because).toMatch(/^it runs; a cancel was asked for .* ago$/);
+  open();
+});
+
+describe('the verdict of a real queue', () => {
+  it('is no alarm where all groups are held back, and one where a plain job waits beside them', async () => {
+    const { queue, open } = await busy();
+    open();
+    await eventually(async () => (await queue.stats()).processing === 0);
+    await queue.groups.pause('ada');
+    const jobs = await queue.enqueueMany([1, 2].map((payload) => ({ payload, group: 'ada' })));
+    await aged(
+      queue,
+      jobs.map(({ id }) => id),
+      120_000,
+    );
+    expect((await queue.stats()).heldByGroups).toBe(2);
+    expect(verdictOf(await readSigns(queue))).toMatchObject({ severity: 'notice', state: 'limited' });
+    await queue.groups.resume('ada');
+    expect((await queue.stats()).heldByGroups).toBeUndefined();
+  });
+
+  it('is quiet on an idle queue, on one that works, and on a burst', async () => {
+    const queue = newQueue();
+    await startWorker([
+      { queue, concurrency: 2, handlers: { [queue.name]: () => new Promise((done) => setTimeout(done, 1)) } },
+    ]);
+    expect(verdictOf(await readSigns(queue))).toMatchObject({ severity: 'ok', state: 'idle' });
+    await queue.enqueueMany(Array.from({ length: 2_000 }, (_, payload) => ({ payload })));
+    for (let left = 1; left > 0; left = (await queue.stats()).pending) {
+      expect(verdictOf(await readSigns(queue)).severity).toBe('ok');
+    }
+  });
+});
