@@ -15,20 +15,33 @@ export function cli(args: readonly string[], env: Record<string, string> = {}): 
   return ended(process.execPath, [...NODE, ...args], env);
 }
 
-/** The same on a terminal of 80 columns, by `script` of util-linux. */
-export function cliOnTerminal(args: readonly string[]): Promise<Ran> {
+/**
+ * The same on a terminal of 80 columns, by `script` of util-linux.
+ *
+ * @param answer typed once the command asks something
+ */
+export function cliOnTerminal(args: readonly string[], answer?: string): Promise<Ran> {
   const command = [process.execPath, ...NODE, ...args].map((each) => `'${each}'`).join(' ');
-  return ended('script', ['-qec', `stty cols 80; ${command}`, '/dev/null'], {});
+  return ended('script', ['-qec', `stty cols 80; ${command}`, '/dev/null'], {}, answer);
 }
 
-function ended(file: string, args: readonly string[], env: Record<string, string>): Promise<Ran> {
+function ended(file: string, args: readonly string[], env: Record<string, string>, answer?: string): Promise<Ran> {
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, {
       env: { ...process.env, REDIS_URL: testRedisUrl(), NO_COLOR: '', ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
     });
+    child.stdin.on('error', () => undefined); // a command that ends without a question reads no answer
+    if (answer === undefined) {
+      child.stdin.end();
+    }
     const ran: Ran = { code: null, stdout: '', stderr: '' };
-    child.stdout.on('data', (data: Buffer) => (ran.stdout += data.toString()));
+    child.stdout.on('data', (data: Buffer) => {
+      ran.stdout += data.toString();
+      if (answer !== undefined && ran.stdout.includes('[y/N]')) {
+        child.stdin.end(`${answer}\n`);
+      }
+    });
     child.stderr.on('data', (data: Buffer) => (ran.stderr += data.toString()));
     child.once('error', reject);
     child.once('close', (code) => resolve({ ...ran, code }));

@@ -1,0 +1,128 @@
+// The command line beside each way to run Redis: Sentinel, Cluster, TLS, a password, a prefix. And what it asks on a terminal.
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { JobQueue } from 'nest-job-queue/core';
+import { EXIT } from '#cli/exit-codes.js';
+import { makeCertificates } from '../support/redis/certificates.js';
+import { startCluster } from '../support/redis/own-cluster.js';
+import { startOwnRedis } from '../support/redis/own-redis.js';
+import { connect } from '../support/redis/redis.js';
+import { startSentinelSet } from '../support/redis/sentinel-set.js';
+import { newQueue } from '../support/worker/workers.js';
+import { cli, cliOnTerminal } from './run-cli.js';
+
+const LONG_MS = 120_000; // a process for each command
+
+beforeAll(() => cli(['--help']), LONG_MS);
+
+describe('the command line', () => {
+  it(
+    'finds the master by its Sentinels',
+    async () => {
+      const set = await startSentinelSet();
+      const queue = new JobQueue(connect({}, set.master.url), 'email');
+      await queue.enqueue({ to: 'ada' });
+      const env = { REDIS_URL: set.sentinels.map(({ port }) => `redis://127.0.0.1:${port}`).join(',') };
+      const counted = await cli(['stats', 'email', '--sentinel', 'jobs', '--json'], env);
+      expect(counted).toMatchObject({ code: EXIT.ok, stderr: '' });
+      expect(JSON.parse(counted.stdout)).toMatchObject({ email: { pending: 1 } });
+      expect(await cli(['pause', 'email', '--sentinel', 'jobs'], env)).toMatchObject({ stdout: 'paused\n' });
+      expect((await queue.stats()).pausedAt).not.toBeNull();
+      const unknown = await cli(['queues', '--sentinel', 'no-such-master'], env);
+      expect(unknown).toMatchObject({ code: EXIT.unreachable, stderr: expect.stringContaining('no-such-master') });
+      queue.close();
+    },
+    LONG_MS,
+  );
+
+  it(
+    'reads and steers queues on all masters of a Cluster',
+    async () => {
+      const cluster = await startCluster();
+      const queues = ['a', 'b', 'c'].map((name) => new JobQueue(cluster.connect(), name));
+      for (const queue of queues) await queue.enqueue({});
+      const env = { REDIS_URL: cluster.nodes[0]!.url };
+      expect(await cli(['queues', '--cluster'], env)).toMatchObject({ code: EXIT.ok, stdout: 'a\nb\nc\n' });
+      const counted = await cli(['stats', '--cluster', '--json'], env);
+      const one = { pending: 1 };
+      expect(JSON.parse(counted.stdout)).toMatchObject({ a: one, b: one, c: one });
+      expect(await cli(['doctor', 'b', '--cluster'], env)).toMatchObject({ code: EXIT.ok });
+      expect(await cli(['pause', 'c', '--cluster'], env)).toMatchObject({ stdout: 'paused\n' });
+      expect((await queues[2]!.stats()).pausedAt).not.toBeNull();
+      queues.forEach((queue) => queue.close());
+    },
+    LONG_MS,
+  );
+
+  it(
+    'verifies the certificate of a server',
+    async () => {
+      const certificates = makeCertificates();
+      const server = await startOwnRedis({ tls: certificates.files });
+      const unknown = await cli(['queues'], { REDIS_URL: server.url });
+      expect(unknown).toMatchObject({
+        code: EXIT.unreachable,
+        stderr: expect.stringMatching(/SELF_SIGNED|certificate/i),
+      });
+      const known = await cli(['queues'], { REDIS_URL: server.url, NODE_EXTRA_CA_CERTS: certificates.files.ca });
+      expect(known).toMatchObject({ code: EXIT.ok, stderr: '', stdout: 'There are no queues.\n' });
+    },
+    LONG_MS,
+  );
+
+  it(
+    'shows no password, and finds keys of another prefix',
+    async () => {
+      const server = await startOwnRedis({ args: ['--requirepass', 'open-sesame'] });
+      const { host } = new URL(server.url);
+      const url = `redis://:open-sesame@${host}`;
+      const queue = new JobQueue(connect({}, url), 'email', { prefix: 'shop' });
+      await queue.enqueue({});
+      expect(await cli(['queues', '--prefix', 'shop'], { REDIS_URL: url })).toMatchObject({ stdout: 'email\n' });
+      const wrong = await cli(['queues', '--verbose'], { REDIS_URL: `redis://:wrong-word@${host}` });
+      expect(wrong.code).toBe(EXIT.unreachable);
+      expect(wrong.stderr + wrong.stdout).not.toContain('wrong-word');
+      queue.close();
+    },
+    LONG_MS,
+  );
+});
+
+describe('on a terminal', () => {
+  it.each([
+    ['n', EXIT.failed, 1],
+    ['y', EXIT.ok, 0],
+  ])(
+    'asks before it destroys, and takes %j for an answer',
+    async (answer, code, left) => {
+      const queue = newQueue();
+      await queue.enqueue(1);
+      await queue.fail((await queue.claim())!, new Error('down'), { final: true });
+      const ran = await cliOnTerminal(['discard', queue.name, '--all'], answer);
+      expect(ran.stdout).toContain('Go on? [y/N]');
+      expect(ran.code).toBe(code);
+      expect((await queue.stats()).failed).toBe(left);
+    },
+    LONG_MS,
+  );
+
+  it(
+    'lets nothing that a queue holds steer it',
+    async () => {
+      const queue = newQueue();
+      const hostile = 'red\u001B[31m\u001B]0;title\u0007\nforged\u202E';
+      const { id } = await queue.enqueue(1, { name: hostile });
+      await queue.fail((await queue.claim())!, new Error(hostile), { final: true });
+      for (const args of [
+        ['list', queue.name, 'failed'],
+        ['show', queue.name, id],
+        ['health', queue.name],
+      ]) {
+        const { stdout } = await cliOnTerminal(args);
+        for (const part of ['\u001B[31m\u001B', '\u001B]', '\u0007', '\u202E', '\nforged']) {
+          expect(stdout).not.toContain(part);
+        }
+      }
+    },
+    LONG_MS,
+  );
+});
