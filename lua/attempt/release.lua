@@ -6,7 +6,8 @@
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
 -- ARGV[10..] for each job: id, token, fence, reason (interruption, snooze, rate_limited, unhandled), delay in ms (for
 --   rate_limited: how long the group or the queue rests), name (for unhandled,
---   where the hash has none: the name that the worker found in the payload; else '')
+--   where the hash has none: the name that the worker found in the payload; else ''), unstarted ('1': its handler was never called,
+--   so the rates that it was charged get its cost back)
 -- Returns, for each job: released | failed | cancelled | lost.
 -- Repeated: the token is empty and the fence equal, or the attempt_log has the fence, so it counts as done and changes
 --   nothing.
@@ -24,9 +25,10 @@
 --@include lib/settle/attempt_log
 --@include lib/settle/finish
 --@include lib/settle/release
+--@include lib/limits/refund
 
 local answers, current_claims, claim_of = {}, {}, {}
-for i = first, #ARGV, 6 do
+for i = first, #ARGV, 7 do
   local id, token, fence = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   local current, last_fence, status = unpack(read(job .. id, 'claim_token', 'fence', 'status'))
   local index = #answers + 1
@@ -35,6 +37,7 @@ for i = first, #ARGV, 6 do
     local claim = claim_of[id]
     if not claim then
       claim = { id = id, fence = tonumber(fence), reason = ARGV[i + 3], delay = tonumber(ARGV[i + 4]), name = ARGV[i + 5],
+        unstarted = ARGV[i + 6] == '1',
         indexes = {} }
       claim_of[id], current_claims[#current_claims + 1] = claim, claim
     end
@@ -48,6 +51,9 @@ end
 -- The job claimed first must be claimed first again, so it is put to the front last.
 table.sort(current_claims, function(a, b) return a.fence > b.fence end)
 for _, claim in ipairs(current_claims) do
+  if claim.unstarted then
+    refund_all(claim.id)
+  end
   local answer = release(claim.id, claim.reason, claim.delay, claim.name)
   for _, index in ipairs(claim.indexes) do
     answers[index] = answer

@@ -73,13 +73,14 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
   }
 
   release(releases: readonly Release[]): ScriptCall<ReleaseOutcome[]> {
-    const args = releases.flatMap(({ id, token, fence, reason, delayMs, name = '' }) => [
+    const args = releases.flatMap(({ id, token, fence, reason, delayMs, name = '', unstarted }) => [
       id,
       token,
       fence,
       reason,
       delayMs,
       reason === 'unhandled' ? name : '',
+      unstarted ? '1' : '',
     ]);
     return call(
       'attemptRelease',

@@ -109,6 +109,8 @@ export interface Release extends ClaimRef {
   delayMs: number;
   /** For `unhandled`, where the producer stored no name: the name that was found in the payload. */
   name?: string;
+  /** Its handler was never called, so the rates that it was charged get its cost back. */
+  unstarted?: boolean;
 }
 
 export type FailOutcome = 'retry' | 'failed' | 'cancelled' | 'lost';

@@ -144,7 +144,7 @@ export class Attempt implements Completion {
     if (this.timedOut) {
       this.fail(this.timedOut, false);
     } else {
-      this.owner.released(this, { ...this.ref(), reason: 'interruption', delayMs: 0 });
+      this.owner.released(this, { ...this.ref(), reason: 'interruption', delayMs: 0, unstarted: !this.begun });
     }
   }
 

@@ -50,6 +50,39 @@ describe.each(Object.entries(stores))('groups on %s', (_kind, make) => {
     expect(idsOf(await queue.claimMany(5)).toSorted()).toEqual(['a:2', 'b:1']);
   });
 
+  it('take another priority of a job that was tried before, also with one slot', async () => {
+    const queue = newQueue({ maxAttempts: 3 });
+    await queue.groups.set('a', { maxRunning: 1 });
+    await add(queue, 'a:1', 'a:2', 'a:3');
+    await queue.fail((await queue.claim())!, new Error('no'));
+    await queue.setPriority('a:1', 5);
+    await queue.setPriority('a:3', 9);
+    const order: string[] = [];
+    for (let job = await queue.claim(); job; job = await queue.claim()) {
+      order.push(job.id);
+      await queue.complete(job);
+    }
+    expect(order).toEqual(['a:3', 'a:1', 'a:2']);
+  });
+
+  it('get back what the rate was charged for a job whose handler was never called', async () => {
+    const rateLimit = { limit: 1, periodMs: 3_600_000 };
+    const queue = newQueue({ groups: { rateLimit } });
+    await queue.groups.set('a', { rateLimit });
+    await queue.limits.set({ rateLimit, groups: { rateLimit } });
+    await add(queue, 'a:1');
+    const claim = await queue.claim();
+    const release = async (unstarted: boolean) => {
+      const of = { ...(await queue.claim())!, reason: 'interruption', delayMs: 0, unstarted } as const;
+      return queue.exec((calls) => calls.release([of]));
+    };
+    await queue.exec((calls) =>
+      calls.release([{ ...claim!, reason: 'interruption', delayMs: 0, unstarted: true }]),
+    );
+    expect(await release(false)).toEqual(['released']); // claimed again at once; this time it stays charged
+    expect(await queue.claim()).toBeNull();
+  });
+
   it('with one slot keep their order through a retry', async () => {
     const queue = newQueue({ maxAttempts: 3 });
     await queue.groups.set('a', { maxRunning: 1 });

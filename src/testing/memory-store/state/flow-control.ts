@@ -105,6 +105,16 @@ export class FlowControl {
     }
   }
 
+  /** Gives back what a job that never started has taken from the rates. */
+  refund(job: Record<string, string>): void {
+    const cost = (rate: RateLimit | undefined) =>
+      rate ? (Math.min(Number(job.cost ?? 1), rate.burst ?? 1) * rate.periodMs) / rate.limit : 0;
+    this.arrival -= cost(this.limits.rateLimit);
+    if (job.group !== undefined) {
+      this.group(job.group).arrival -= cost(this.limitsOf(job.group).rateLimit);
+    }
+  }
+
   /** What keeps a job from being added: how many wait, at most so many. */
   fullness(group: string | undefined): { group: string | undefined; limit: number } | undefined {
     const { maxPending } = this.queue.options;

@@ -118,6 +118,11 @@ export class MemoryQueue {
     if (job.group !== undefined && job.fence !== undefined && this.flow.isOrdered(job.group)) {
       return this.toFront(id, job); // a retry runs before the others of its group
     }
+    this.toEnd(id, job, readyAt, isLifo);
+  }
+
+  /** Behind all others of its priority, also where its group keeps an order. */
+  toEnd(id: string, job: Hash, readyAt: number | undefined, isLifo = false): void {
     job.status = 'pending';
     if (readyAt !== undefined) {
       job.ready_at_ms = String(readyAt);

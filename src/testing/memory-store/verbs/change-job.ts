@@ -53,7 +53,7 @@ export function setPriority(queue: MemoryQueue, id: string, priority: number): U
     job.options ??= '{}';
   }
   if (isPending) {
-    queue.toBack(id, job, undefined);
+    queue.toEnd(id, job, undefined); // its old rank is gone
   }
   return 'updated';
 }

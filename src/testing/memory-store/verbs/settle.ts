@@ -138,8 +138,15 @@ const RELEASE_COUNTERS = {
   unhandled: 'unhandled',
 } as const;
 
-function releaseOne(queue: MemoryQueue, job: Hash, { id, reason, delayMs, name }: Release): ReleaseOutcome {
+function releaseOne(
+  queue: MemoryQueue,
+  job: Hash,
+  { id, reason, delayMs, name, unstarted }: Release,
+): ReleaseOutcome {
   queue.claims.delete(id);
+  if (unstarted) {
+    queue.flow.refund(job);
+  }
   logAttempt(queue, job, reason);
   const readyAt = job.ready_at_ms;
   increment(job, RELEASE_COUNTERS[reason]);
