@@ -16,12 +16,13 @@ interface Watched {
   failed: Set<string>;
   timer?: Timer;
   sweepLogged: boolean;
+  limitsLogged: boolean;
 }
 
 /**
  * Cares for queues that clients of the Redis pattern use too. Their history keeps only their last 50 failures, and a sweep may
  * come too late for the rest: so while such clients work on a queue, their failures are adopted at their events. Warns where
- * their sweep runs beside ours.
+ * their sweep runs beside ours, and where the queue has limits, which they do not keep.
  */
 export class ForeignClients {
   private readonly queues = new Map<JobQueue, Watched>();
@@ -38,6 +39,9 @@ export class ForeignClients {
         `Clients of the Redis pattern sweep queue "${queue.name}" too: they took back ${signs.sweptByClients} claims. With ` +
           'both sweeps at work a claim may be recorded twice. Turn theirs off: this library takes their dead claims back.',
       );
+    }
+    if (signs.clientsAtWork && !watched.limitsLogged) {
+      watched.limitsLogged = await this.warnOfLimits(queue);
     }
     if (!signs.clientsAtWork) {
       watched.end?.();
@@ -58,9 +62,26 @@ export class ForeignClients {
   }
 
   private watchedOf(queue: JobQueue): Watched {
-    const watched = this.queues.get(queue) ?? { failed: new Set<string>(), sweepLogged: false };
+    const watched = this.queues.get(queue) ?? {
+      failed: new Set<string>(),
+      sweepLogged: false,
+      limitsLogged: false,
+    };
     this.queues.set(queue, watched);
     return watched;
+  }
+
+  /** Returns whether the queue has limits, and so a warning was logged. */
+  private async warnOfLimits(queue: JobQueue): Promise<boolean> {
+    const { maxRunning, rateLimit } = await queue.exec((calls) => calls.limits());
+    if (maxRunning === undefined && !rateLimit) {
+      return false;
+    }
+    this.logger.warn(
+      `Clients of the Redis pattern take jobs from queue "${queue.name}", which has limits (${maxRunning === undefined ? 'rateLimit' : 'maxRunning'}). ` +
+        'They know no limits. Let only this library work on the queue, or enqueue its jobs with a priority, which they do not see.',
+    );
+    return true;
   }
 
   private async listen(queue: JobQueue, watched: Watched): Promise<void> {

@@ -32,6 +32,32 @@ describe('failures of clients of the pattern', () => {
   });
 });
 
+describe('clients of the pattern on a queue with limits', () => {
+  it('are warned of once, also where the limits came later', async () => {
+    const { queue, sweeper, foreign, warnings } = shared();
+    await foreign.enqueue({});
+    await foreign.claim();
+    const said = () => warnings.filter((text) => text.includes('They know no limits'));
+    await sweeper.runOnce();
+    expect(said()).toEqual([]);
+    await queue.limits.set({ rateLimit: { limit: 5, periodMs: 1_000 } });
+    await sweeper.runOnce();
+    await sweeper.runOnce();
+    expect(said()).toEqual([expect.stringContaining(`queue "${queue.name}", which has limits (rateLimit)`)]);
+    await sweeper.stop();
+  });
+
+  it('are no reason for a warning where only this library takes jobs', async () => {
+    const { queue, sweeper, warnings } = shared({ maxRunning: 1 });
+    await queue.limits.set({ maxRunning: 1 });
+    await queue.enqueue({});
+    await queue.claim();
+    await sweeper.runOnce();
+    expect(warnings).toEqual([]);
+    await sweeper.stop();
+  });
+});
+
 describe('the sweep of clients of the pattern', () => {
   it('is seen beside ours, and warned of once', async () => {
     const { queue, sweeper, foreign, warnings, redis } = shared({ foreignVisibilityMs: 100 });
