@@ -34,7 +34,8 @@ export function printBeside(measures, { values, errors }) {
   return figures;
 }
 
-function quantile(sorted, share) {
+/** The value below which so large a share of the sorted values is. */
+export function quantile(sorted, share) {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
 }
 

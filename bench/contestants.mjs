@@ -19,6 +19,13 @@ export async function openBeside(folder) {
   return new Map(await Promise.all(['self', 'beside'].map(load)));
 }
 
+/** The bare core, and a decorated handler as it is, and with what makes it dearer. */
+export async function openNest() {
+  const { alternatives } = await loadPeer('nest');
+  const ids = ['self', 'nest', ...Object.keys(alternatives).map((alternative) => `nest:${alternative}`)];
+  return new Map(await Promise.all(ids.map(load)));
+}
+
 async function load(id) {
   return [id, await loadPeer(id)];
 }

@@ -33,7 +33,7 @@ export async function takeSamples(bench, selected) {
     const began = performance.now();
     bench.log(`${measure.id} `);
     await measure.setUp?.(bench);
-    const ids = [...bench.contestants.keys()].filter((id) => id !== 'nest' || measure.nest);
+    const ids = [...bench.contestants.keys()].filter((id) => id !== 'nest' || measure.nest || bench.pairs);
     const playing = new Set(ids);
     const enough = measure.rounds ?? Infinity;
     const asked = bench.quick || bench.pairs ? bench.rounds : bench.rounds * (measure.times ?? 1);

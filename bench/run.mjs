@@ -1,15 +1,16 @@
 // npm run bench -- [--quick] [--only ID]… [--json FILE] [--rounds N] [--redis NAME=VALUE]… [--guard] [--trials PEER]
-//   [--beside CHECKOUT] [--observed] [--growth [--plots DIR]] [--flow [--only PART]… [--json FILE] [--plots DIR]]
+//   [--beside CHECKOUT] [--observed] [--nest] [--growth [--plots DIR]] [--flow [--only PART]… [--json FILE] [--plots DIR]]
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BESIDE_MEASURES, printBeside } from './beside.mjs';
-import { describeMachine, openBeside, openContestants } from './contestants.mjs';
+import { describeMachine, openBeside, openContestants, openNest } from './contestants.mjs';
 import { Fleet } from './fleet.mjs';
 import { flowOptions, runFlow } from './flow/flow.mjs';
 import { runGrowth } from './growth/growth.mjs';
 import { aboveLimits } from './limits.mjs';
 import { measures } from './measures/index.mjs';
+import { NEST_MEASURES, reportNest } from './nest.mjs';
 import { addDerived, selectMeasures, takeSamples, warmUp } from './rounds.mjs';
 import { buildReport, printSettings, printTable } from './report.mjs';
 import { reportPages } from './pages/pages.mjs';
@@ -31,20 +32,22 @@ const { values: options } = parseArgs({
     trials: { type: 'string' },
     beside: { type: 'string' },
     observed: { type: 'boolean', default: false },
+    nest: { type: 'boolean', default: false },
     plots: { type: 'string' },
   },
 });
 // npm changes into this folder; a path on the command line means the folder where npm was called.
 const path = (name) => resolve(process.env.INIT_CWD ?? process.cwd(), name);
 
-async function contestantsOf({ trials, beside, observed }) {
+async function contestantsOf({ trials, beside, observed, nest }) {
   if (observed) return openObserved();
   if (trials) return openTrials(trials);
+  if (nest) return openNest();
   return beside ? openBeside(path(beside)) : openContestants();
 }
 
-function defaultRounds({ quick, beside, observed }) {
-  if (beside || observed) return quick ? 5 : 15;
+function defaultRounds({ quick, beside, observed, nest }) {
+  if (beside || observed || nest) return quick ? 5 : 15;
   return quick ? 3 : 5;
 }
 
@@ -57,7 +60,7 @@ const bench = {
   quick: options.quick,
   rounds: Number(options.rounds ?? defaultRounds(options)),
   /** Pairs of one measure are as many as those of another. */
-  pairs: options.beside !== undefined || options.observed,
+  pairs: options.beside !== undefined || options.observed || options.nest,
   /** The quick run does the same with a fifth of the jobs, and without the time that workers stand before latencies. */
   scale: (count) => (options.quick ? Math.ceil(count / 5) : count),
   log: (text) => process.stderr.write(text),
@@ -96,6 +99,11 @@ try {
         path(options.json),
         `${JSON.stringify({ machine: context.machine, redis: context.redis, figures }, null, 2)}\n`,
       );
+  } else if (options.nest) {
+    const selected = selectMeasures(measures, { only: options.only ?? NEST_MEASURES });
+    await warmUp(bench);
+    const report = reportNest(context, selected, await takeSamples(bench, selected));
+    if (options.json) await writeFile(path(options.json), `${JSON.stringify(report, null, 2)}\n`);
   } else {
     const selected = selectMeasures(measures, options);
     await warmUp(bench);

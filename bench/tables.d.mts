@@ -20,6 +20,27 @@ export interface Report {
 
 export function fillTables(text: string, report: Report): string;
 
+export interface NestReport {
+  machine: Record<string, string | number>;
+  redis: string;
+  figures: {
+    id: string;
+    unit: string;
+    text: string;
+    rows: {
+      contestant: string;
+      name: string;
+      value: number;
+      ratio: number;
+      from: number;
+      to: number;
+      runs: number[];
+    }[];
+  }[];
+}
+
+export function fillNest(text: string, report: NestReport): string;
+
 export interface Growth {
   id: string;
   title: string;

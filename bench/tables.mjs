@@ -1,5 +1,6 @@
 // node bench/tables.mjs: writes the tables of docs/performance.md from the JSON of two runs (`--json docs/benchmark.json`, and
 // `--growth --plots docs/images`), and those of docs/dashboard.md from a third (`--pages --json docs/dashboard-pages.json`).
+// That of Nest's ways is from `--nest --json docs/benchmark-nest.json`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { fillPages } from './pages/tables.mjs';
@@ -33,6 +34,30 @@ function growthTable({ title, series }) {
     ...levels.map((level) => points.find((point) => point.level === level)?.us.toFixed(1) ?? '–'),
   ]);
   return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+}
+
+/** Puts the table of a run of `--nest` between its markers, `<!-- nest -->` and `<!-- /nest -->`. */
+export function fillNest(text, { machine, redis, figures }) {
+  const { cpu, cores, node } = machine;
+  const pairs = figures[0].rows[0].runs.length;
+  const head = ['', ...figures.flatMap(({ unit, text: what }) => [`${what}, ${unit}`, '÷ core'])];
+  const rows = figures[0].rows.map(({ contestant, name }) => [
+    name,
+    ...figures.flatMap(({ rows: all }) => {
+      const row = all.find((each) => each.contestant === contestant);
+      return row ? [show(row.value), ratioOf(row)] : ['–', '–'];
+    }),
+  ]);
+  const table = [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+  const run = `Medians of ${pairs} rounds on ${cpu}, ${cores} cores, Node ${node}, Redis ${redis}; in brackets the middle half of the rounds.`;
+  return text.replace(
+    /<!-- nest -->\n[^]*?<!-- \/nest -->/,
+    () => `<!-- nest -->\n\n${run}\n\n${table}\n\n<!-- /nest -->`,
+  );
+}
+
+function ratioOf({ contestant, ratio, from, to }) {
+  return contestant === 'self' ? '' : `${ratio.toFixed(2)} (${from.toFixed(2)} to ${to.toFixed(2)})`;
 }
 
 /** Puts the tables of a run between their markers, `<!-- bench:NAME -->` and `<!-- /bench -->`. */
@@ -88,7 +113,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const read = (path) => JSON.parse(readFileSync(at(path), 'utf8'));
   const growths = ['waiting', 'claims', 'scheduled'].map((id) => read(`images/growth-${id}.json`));
   const page = readFileSync(at('performance.md'), 'utf8');
-  writeFileSync(at('performance.md'), fillGrowth(fillTables(page, read('benchmark.json')), growths));
+  const filled = fillGrowth(fillTables(page, read('benchmark.json')), growths);
+  writeFileSync(at('performance.md'), fillNest(filled, read('benchmark-nest.json')));
   const dashboard = readFileSync(at('dashboard.md'), 'utf8');
   writeFileSync(at('dashboard.md'), fillPages(dashboard, read('dashboard-pages.json')));
 }

@@ -13,12 +13,19 @@ export const settings = {
   worker: '@JobHandler(queue, { concurrency, prefetch }) in an application context; all else as in the core',
 };
 
+/** What `--nest` measures beside a handler without enhancers. */
+export const alternatives = {
+  interceptor: { text: 'a handler with one interceptor', decorate: withInterceptor },
+  enhancers: { text: 'a handler with a guard, an interceptor and a pipe of its payload', decorate: withEnhancers },
+  request: { text: 'a REQUEST-scoped handler, made for each attempt', decorate: inRequestScope },
+};
+
 export async function open(options) {
   const core = await openCore(options);
   return { ...core, prepareWorker: (work) => prepareApp(core, options, work) };
 }
 
-async function prepareApp(core, { url, queue, keep, events }, { concurrency, prefetch, handler, heldBack }) {
+async function prepareApp(core, { url, queue, keep, events, trial }, { concurrency, prefetch, handler, heldBack }) {
   // Nest is the one that the library itself was built with, from the root of the repository.
   const [{ Module }, { NestFactory }] = await Promise.all([import('@nestjs/common'), import('@nestjs/core')]);
 
@@ -28,6 +35,7 @@ async function prepareApp(core, { url, queue, keep, events }, { concurrency, pre
     }
   }
   JobHandler(queue, { concurrency, prefetch })(BenchHandler);
+  trial?.decorate(BenchHandler, await import('@nestjs/common'));
 
   class BenchModule {}
   const queueOptions = { completedHistory: keep, events: events ? 'listened' : 'off' };
@@ -42,4 +50,27 @@ async function prepareApp(core, { url, queue, keep, events }, { concurrency, pre
   await core.pause();
   await boot();
   return { start: () => void core.resume(), stop: () => app.close() };
+}
+
+const interceptor = { intercept: (_context, next) => next.handle() };
+
+function withInterceptor(handler, { UseInterceptors }) {
+  UseInterceptors(interceptor)(handler);
+}
+
+function withEnhancers(handler, { UseGuards, UseInterceptors }) {
+  UseGuards({ canActivate: () => true })(handler);
+  UseInterceptors(interceptor)(handler);
+  const { handle } = handler.prototype;
+  Object.assign(handler.prototype, {
+    handle(_payload, job) {
+      return handle.call(this, job);
+    },
+  });
+  library.JobPayload({ transform: (payload) => payload })(handler.prototype, 'handle', 0);
+  library.JobRef()(handler.prototype, 'handle', 1);
+}
+
+function inRequestScope(handler, { Injectable, Scope }) {
+  Injectable({ scope: Scope.REQUEST })(handler);
 }

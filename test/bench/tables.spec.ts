@@ -3,7 +3,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { fillPages, type PagesReport } from '../../bench/pages/tables.mjs';
-import { fillGrowth, fillTables, type Growth, type Report } from '../../bench/tables.mjs';
+import {
+  fillGrowth,
+  fillNest,
+  fillTables,
+  type Growth,
+  type NestReport,
+  type Report,
+} from '../../bench/tables.mjs';
 
 const docs = join(import.meta.dirname, '../../docs');
 const page = readFileSync(join(docs, 'performance.md'), 'utf8');
@@ -12,6 +19,14 @@ const run = read('benchmark.json') as Report;
 
 it('docs/performance.md has the tables of docs/benchmark.json', () => {
   expect(fillTables(page, run)).toBe(page);
+});
+
+it('docs/performance.md has the table of docs/benchmark-nest.json, and a handler without enhancers costs next to nothing', () => {
+  const report = read('benchmark-nest.json') as NestReport;
+  expect(fillNest(page, report)).toBe(page);
+  const cost = report.figures.find(({ id }) => id === 'node.us.process')!;
+  const { ratio } = cost.rows.find(({ contestant }) => contestant === 'nest')!;
+  expect(ratio).toBeLessThan(1.03);
 });
 
 it('docs/performance.md has the growth of docs/images', () => {

@@ -1,9 +1,10 @@
 // Nest apps of a test: made with Nest's own testing module, closed after the test, their log kept.
-import { afterEach } from '@jest/globals';
+import { afterEach, beforeEach, describe } from '@jest/globals';
 import type { INestApplication, LoggerService, ModuleMetadata } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { JobHandler, JobQueueModule, type JobQueueModuleOptions } from 'nest-job-queue';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
+import { JobQueueTesting, JobQueueTestingModule } from 'nest-job-queue/testing';
 import { testRedisUrl } from '../support/redis/redis.js';
 
 const open = new Set<INestApplication>();
@@ -13,6 +14,28 @@ afterEach(async () => {
     await app.close();
   }
 });
+
+let inMemory = false;
+
+/** Runs tests of the handler path on Redis, and in memory by the testing module: `startApp` and `compileApp` follow. */
+export function onEachStore(name: string, tests: () => void): void {
+  describe.each(['on Redis', 'in memory'])(`${name} (%s)`, (place) => {
+    beforeEach(() => {
+      inMemory = place === 'in memory';
+    });
+    afterEach(() => {
+      inMemory = false;
+    });
+    tests();
+  });
+}
+
+/** Lets time pass where the test's clock stands: in memory, until nothing is left to do. */
+export async function passTime(app: INestApplication): Promise<void> {
+  if (inMemory) {
+    await app.get(JobQueueTesting).drain({ delayed: true });
+  }
+}
 
 /** A log that can be read. */
 export class KeptLog implements LoggerService {
@@ -46,7 +69,9 @@ export async function compileApp({
   providers = [],
   ...rest
 }: TestApp): Promise<INestApplication> {
-  const root = module ?? JobQueueModule.forRoot({ redis: testRedisUrl(), ...jobs });
+  const root =
+    module ??
+    (inMemory ? JobQueueTestingModule.forTest(jobs) : JobQueueModule.forRoot({ redis: testRedisUrl(), ...jobs }));
   const compiled = await Test.createTestingModule({
     imports: [root, ...imports],
     providers: [JobQueueHealthIndicator, ...providers],

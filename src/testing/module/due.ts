@@ -62,6 +62,11 @@ function opensAt(queue: MemoryQueue, waiting: readonly string[]): number {
   return Math.min(restsUntil(queue) ?? Infinity, flow.isActive ? flow.opensAt(waiting) : Infinity);
 }
 
+/** Whether a worker that is there has claimed a job: where no handler runs it, it waits in the worker for others of its bulk call. */
+export function isGathering(queue: MemoryQueue): boolean {
+  return queue.claims.members().some((id) => queue.workers.has(queue.job(id)?.worker ?? ''));
+}
+
 /** Whether time must pass step by step: a job is claimed, or waits for a worker that is there. */
 export function isBusy(queue: MemoryQueue): boolean {
   return queue.claims.size > 0 || hasRunnable(queue);

@@ -1,4 +1,5 @@
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
+import type { Job } from '../../worker/handlers/job.js';
 import { checkFlag, checkKnown, checkMs } from '../../queue/validation/validate-options.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { YEAR_MS, LONGEST_TIMER_MS } from '../../queue/runtime/bounds.js';
@@ -194,7 +195,24 @@ export class JobQueueTesting {
           throw error;
         }
       }),
+    bulk: (jobs, next) =>
+      this.handlers.trackAll(jobs, async () => {
+        try {
+          const outcomes = await next();
+          jobs.forEach((job, i) => this.keepError(job, outcomeOf(outcomes, job, i)));
+          return outcomes;
+        } catch (error) {
+          jobs.forEach((job) => this.log.threw(job, error));
+          throw error;
+        }
+      }),
   };
+
+  private keepError(job: Job, outcome: unknown): void {
+    if (outcome instanceof Error) {
+      this.log.threw(job, outcome);
+    }
+  }
 
   private readonly link: Link = async (_script, run) => {
     this.handlers.active();
@@ -226,4 +244,12 @@ export class JobQueueTesting {
       throw this.log.failures[from]!.error;
     }
   }
+}
+
+/** What a bulk handler returned for one of its jobs. */
+function outcomeOf(outcomes: unknown, job: Job, i: number): unknown {
+  if (outcomes instanceof Map) {
+    return (outcomes as Map<unknown, unknown>).get(job) ?? (outcomes as Map<unknown, unknown>).get(job.id);
+  }
+  return Array.isArray(outcomes) ? (outcomes as unknown[])[i] : undefined;
 }

@@ -24,6 +24,12 @@ export class RunningHandlers {
     }
   }
 
+  /** Runs a call of several attempts, and knows of each until it ends. */
+  trackAll<Result>(jobs: readonly Job[], call: () => Promise<Result>): Promise<Result> {
+    const [first, ...others] = jobs;
+    return first ? this.track(first, () => this.trackAll(others, call)) : call();
+  }
+
   /** Something happened: whoever waits for handlers looks again. */
   active(): void {
     this.waiters.forEach((wake) => wake());

@@ -2,11 +2,15 @@ import { JobQueueError } from '../../queue/errors/errors.js';
 import type { MemoryQueue } from '../memory-store/state/memory-queue.js';
 import { keepDeclared } from '../memory-store/verbs/schedules.js';
 import type { VirtualClock } from '../time/virtual-clock.js';
-import { hasRunnable, isBusy, nextDueAt, nextRunAt } from './due.js';
+import { turn } from '../time/real-time.js';
+import { hasRunnable, isBusy, isGathering, nextDueAt, nextRunAt } from './due.js';
 import type { RunningHandlers } from './running-handlers.js';
 
 /** How long a handler may do nothing that is seen here before the clock moves on beside it, in ms of real time. */
 const PATIENCE_MS = 100;
+
+/** How many turns of the event loop a worker has to hand over what ended. */
+const SETTLING_TURNS = 20;
 
 /** How often the clock moves to a next timer although no job moved, before the wait is given up. */
 const MOST_IDLE_STEPS = 500;
@@ -74,7 +78,7 @@ export class TestClock {
         throw endless(attempts() > most, this.queues());
       }
       const next = Math.min(...this.queues().map((queue) => nextRunAt(queue, delayed)));
-      if (this.queues().some(hasRunnable)) {
+      if (this.queues().some(hasRunnable) || next <= this.clock.now() || (await this.gathers())) {
         await this.step(Infinity);
       } else if (next === Infinity) {
         return;
@@ -94,6 +98,17 @@ export class TestClock {
       await this.step(Infinity);
       await this.handlers.settle(PATIENCE_MS);
     }
+  }
+
+  /** Whether jobs wait in a worker, and not only for the answer to their settlement. */
+  private async gathers(): Promise<boolean> {
+    for (let i = 0; i < SETTLING_TURNS; i++) {
+      if (this.handlers.jobs.length > 0 || !this.queues().some(isGathering)) {
+        return false;
+      }
+      await turn();
+    }
+    return true;
   }
 
   private async step(until: number): Promise<boolean> {

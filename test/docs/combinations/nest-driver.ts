@@ -1,7 +1,19 @@
 // The same verbs through the Nest module: JobQueueService, @JobHandler, @OnJobEvent. One app serves the queues of all
 // cells of a row; only what is shut down has an app of its own.
 import { afterAll } from '@jest/globals';
-import { Module, type INestApplicationContext } from '@nestjs/common';
+import {
+  Catch,
+  Injectable,
+  Module,
+  Scope,
+  UseFilters,
+  UseGuards,
+  UseInterceptors,
+  type CallHandler,
+  type ExceptionFilter,
+  type ExecutionContext,
+  type INestApplicationContext,
+} from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import {
   JobHandler,
@@ -31,24 +43,44 @@ interface Cells {
   plays: ReadonlyMap<string, Play>;
 }
 
+/** What decorates the class of the handlers, beside `@JobHandler`. */
+export type HandlerKind = keyof typeof KINDS;
+
+@Catch()
+class Rethrows implements ExceptionFilter {
+  catch(error: unknown): never {
+    throw error;
+  }
+}
+
+const KINDS = {
+  plain: [],
+  enhanced: [
+    UseGuards({ canActivate: () => true }),
+    UseInterceptors({ intercept: (_context: ExecutionContext, next: CallHandler) => next.handle() }),
+    UseFilters(Rethrows),
+  ],
+  'REQUEST-scoped': [Injectable({ scope: Scope.REQUEST })],
+} satisfies Record<string, ClassDecorator[]>;
+
 /** A driver whose apps serve a queue for each of these columns; without any its queues have no worker. */
-export function nestDriver(columns: readonly string[] = []): Driver {
+export function nestDriver(columns: readonly string[] = [], kind: HandlerKind = 'plain'): Driver {
   const served = columns.filter((column) => column !== SHUT_DOWN);
   let current: { row: Row | undefined; cells: Promise<Cells> } | undefined;
 
   const cellsOf = (row: Row | undefined): Promise<Cells> => {
     if (!current || current.row !== row) {
       const before = current?.cells.then(({ app }) => close(app));
-      current = { row, cells: Promise.resolve(before).then(() => boot(row, served)) };
+      current = { row, cells: Promise.resolve(before).then(() => boot(row, served, kind)) };
     }
     return current.cells;
   };
 
   return {
-    name: 'the Nest module',
+    name: kind === 'plain' ? 'the Nest module' : `the Nest module, ${kind}`,
     open: async (row, column) => {
       const cells = await cellsOf(columns.length > 0 ? row : undefined);
-      const { app, names, plays } = column === SHUT_DOWN ? await boot(row, [column]) : cells;
+      const { app, names, plays } = column === SHUT_DOWN ? await boot(row, [column], kind) : cells;
       const name = names.get(column) ?? uniqueQueueName('cell');
       return stageOf(name, row, plays.get(name) ?? new Play(), cells.app.get(JobQueueService), app);
     },
@@ -98,14 +130,16 @@ async function close(app: INestApplicationContext): Promise<void> {
   }
 }
 
-async function boot(row: Row | undefined, columns: readonly string[]): Promise<Cells> {
+async function boot(row: Row | undefined, columns: readonly string[], kind: HandlerKind): Promise<Cells> {
   const names = new Map(columns.map((column) => [column, uniqueQueueName('cell')]));
   const plays = new Map([...names.values()].map((name) => [name, new Play()]));
   class Handlers {
     run(job: Job): Promise<unknown> {
       return plays.get(job.queue)!.handle(job);
     }
-
+  }
+  KINDS[kind].forEach((decorate) => decorate(Handlers));
+  class Listener {
     @OnJobEvent(['completed', 'retry', 'failed', 'cancelled', 'released', 'lost'])
     ended(event: WorkerEvent): void {
       plays.get(event.job.queue)!.tell(event);
@@ -124,7 +158,7 @@ async function boot(row: Row | undefined, columns: readonly string[]): Promise<C
   }
   const redis = serverUrl();
 
-  @Module({ imports: [JobQueueModule.forRoot({ redis, shutdownTimeoutMs: 200 })], providers: [Handlers] })
+  @Module({ imports: [JobQueueModule.forRoot({ redis, shutdownTimeoutMs: 200 })], providers: [Handlers, Listener] })
   class CellsModule {}
   const app = await NestFactory.createApplicationContext(CellsModule, { logger: false });
   open.add(app);

@@ -5,3 +5,8 @@ import { nestDriver } from '../../docs/combinations/nest-driver.js';
 for (const [table, columns] of Object.entries(TABLES)) {
   expectTable(table, nestDriver(Object.keys(columns)));
 }
+
+// Guards, interceptors, filters and scopes act while a job runs, and change no cell.
+for (const kind of ['enhanced', 'REQUEST-scoped'] as const) {
+  expectTable('while it runs', nestDriver(Object.keys(TABLES['while it runs']!), kind));
+}

@@ -12,7 +12,7 @@ import {
   type ExecutionContext,
   type NestInterceptor,
 } from '@nestjs/common';
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { map } from 'rxjs';
 import {
   defineJob,
@@ -27,7 +27,7 @@ import {
 import { z } from 'zod';
 import { APP_GUARD } from '@nestjs/core';
 import { uniqueQueueName } from '../../support/redis/redis.js';
-import { compileApp, startApp, type TestApp } from '../app.js';
+import { compileApp, onEachStore, passTime, startApp, type TestApp } from '../app.js';
 
 const BULK = { bulk: { size: 10, waitMs: 30 }, maxAttempts: 2, backoff: 0 } as const;
 
@@ -54,11 +54,13 @@ class Filter implements ExceptionFilter {
 
 /** Runs jobs with the payloads 1, 2, 3; returns what became of each, in words. */
 async function outcomes(name: string, app: TestApp): Promise<string[]> {
-  const jobs = (await startApp(app)).get(JobQueueService);
+  const started = await startApp(app);
+  const jobs = started.get(JobQueueService);
   const handles = await jobs.enqueueMany(
     name,
     [1, 2, 3].map((payload) => ({ payload })),
   );
+  await passTime(started);
   return Promise.all(
     handles.map((handle) =>
       handle.result().then(String, (error: { reason: string; attempts: number }) => {
@@ -78,7 +80,7 @@ function bulkOf(name: string, handle: (jobs: Job[]) => unknown[]) {
   return Handler;
 }
 
-describe('a bulk handler', () => {
+onEachStore('a bulk handler', () => {
   it('gets the jobs that its guard lets through; a denied one fails alone, without a retry', async () => {
     const name = uniqueQueueName();
     const calls: unknown[][] = [];
@@ -126,7 +128,7 @@ describe('a bulk handler', () => {
   });
 });
 
-describe('the boot refuses a bulk handler', () => {
+onEachStore('the boot refuses a bulk handler', () => {
   const pipe = { transform: (value: unknown) => value };
 
   it('with pipes, or a parameter for them', async () => {

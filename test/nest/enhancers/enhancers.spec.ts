@@ -15,16 +15,17 @@ import {
   type NestInterceptor,
 } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR, Reflector } from '@nestjs/core';
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { map } from 'rxjs';
 import { getJob, JobFailedError, JobHandler, JobQueueService, RetryLaterError, type Job } from 'nest-job-queue';
 import { uniqueQueueName } from '../../support/redis/redis.js';
-import { compileApp, KeptLog, startApp, type TestApp } from '../app.js';
+import { compileApp, KeptLog, onEachStore, passTime, startApp, type TestApp } from '../app.js';
 
 /** Runs one job in an app, and returns its result, or the error of its failure. */
 async function runOne(name: string, app: TestApp, payload: unknown = {}): Promise<unknown> {
   const started = await startApp(app);
   const job = await started.get(JobQueueService).enqueue(name, payload, { backoff: 0 });
+  await passTime(started);
   return job.result().catch((error: unknown) => error);
 }
 
@@ -35,7 +36,7 @@ function adds(word: string): NestInterceptor {
   return { intercept: (_context, next) => next.handle().pipe(map((result) => `${String(result)} ${word}`)) };
 }
 
-describe('a guard', () => {
+onEachStore('a guard', () => {
   it('sees the job, its handler and their metadata, and lets it through', async () => {
     const name = uniqueQueueName();
     const seen: unknown[] = [];
@@ -122,7 +123,7 @@ describe('a guard', () => {
   });
 });
 
-describe('an interceptor', () => {
+onEachStore('an interceptor', () => {
   it('acts around the handler, those of the class outside of those of the method', async () => {
     const name = uniqueQueueName();
     @Injectable()
@@ -161,7 +162,7 @@ describe('an interceptor', () => {
   });
 });
 
-describe('an exception filter', () => {
+onEachStore('an exception filter', () => {
   @Catch()
   class Filter implements ExceptionFilter {
     constructor(private readonly decide: (error: unknown, job: Job) => unknown) {}
@@ -275,7 +276,7 @@ function handler(name: string) {
   return Handler;
 }
 
-describe('global enhancers', () => {
+onEachStore('global enhancers', () => {
   const globals = [
     { provide: APP_GUARD, useValue: denies },
     { provide: APP_INTERCEPTOR, useValue: adds('global') },
@@ -321,7 +322,7 @@ describe('global enhancers', () => {
   });
 });
 
-describe('a handler with enhancers', () => {
+onEachStore('a handler with enhancers', () => {
   it('may be a method that a test replaces', async () => {
     const name = uniqueQueueName();
     @JobHandler(name)

@@ -10,12 +10,12 @@ import {
   type PipeTransform,
 } from '@nestjs/common';
 import * as common from '@nestjs/common';
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { IsEmail, IsInt } from 'class-validator';
 import { z } from 'zod';
 import { getJob, JobHandler, JobPayload, JobQueueService, JobRef, type Job } from 'nest-job-queue';
 import { uniqueQueueName } from '../../support/redis/redis.js';
-import { compileApp, startApp, type TestApp } from '../app.js';
+import { compileApp, onEachStore, startApp, type TestApp } from '../app.js';
 
 class EmailDto {
   @IsEmail()
@@ -41,7 +41,7 @@ function handler(name: string) {
   return Handler;
 }
 
-describe('@JobPayload with a ValidationPipe', () => {
+onEachStore('@JobPayload with a ValidationPipe', () => {
   it('gives the handler the DTO, and the job beside it', async () => {
     const name = uniqueQueueName();
     const payload = { to: 'ada@example.com', size: 3 };
@@ -84,7 +84,7 @@ describe('@JobPayload with a ValidationPipe', () => {
   });
 });
 
-describe('@JobPayload', () => {
+onEachStore('@JobPayload', () => {
   it('gives one field, through its pipe', async () => {
     const name = uniqueQueueName();
     @JobHandler(name, { maxAttempts: 4 })

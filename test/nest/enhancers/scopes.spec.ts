@@ -3,10 +3,10 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Inject, Injectable, Scope, UseGuards, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { ContextIdFactory, ModuleRef, REQUEST, type ContextId } from '@nestjs/core';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, expect, it } from '@jest/globals';
 import { getJob, JobHandler, JobPayload, JobQueueService, NonRetryableError, type Job } from 'nest-job-queue';
 import { uniqueQueueName } from '../../support/redis/redis.js';
-import { startApp } from '../app.js';
+import { onEachStore, startApp } from '../app.js';
 
 let made = 0;
 
@@ -28,7 +28,7 @@ const collect = () => {
   (runInNewContext('gc') as () => void)();
 };
 
-describe('a REQUEST-scoped dependency', () => {
+onEachStore('a REQUEST-scoped dependency', () => {
   it('gets the job, and is made once for each attempt', async () => {
     const name = uniqueQueueName();
     const seen: { tenant: Tenant; job: Job; other: Tenant }[] = [];
@@ -137,7 +137,7 @@ describe('a REQUEST-scoped dependency', () => {
   });
 });
 
-describe('other scopes', () => {
+onEachStore('other scopes', () => {
   it('a transient handler is made anew for each attempt, with its transient dependencies', async () => {
     const name = uniqueQueueName();
     const seen: unknown[] = [];
@@ -215,7 +215,7 @@ describe('other scopes', () => {
   });
 });
 
-describe('a durable provider', () => {
+onEachStore('a durable provider', () => {
   afterEach(() => ContextIdFactory.apply({ attach: (contextId) => () => contextId }));
 
   it('is made once for each context of the strategy', async () => {

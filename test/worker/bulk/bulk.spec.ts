@@ -12,7 +12,7 @@ import type { WorkerOptions } from '#worker/worker-options.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { queueOn } from '../../support/queue/queue-state.js';
 import { connect } from '../../support/redis/redis.js';
-import { newQueue, startWorker, type TestWorker } from '../../support/worker/workers.js';
+import { newQueue, onEachStore, startWorker, type TestWorker } from '../../support/worker/workers.js';
 
 type Handle = (jobs: Job<never>[], call: BulkCall) => BulkOutcomes | Promise<BulkOutcomes>;
 interface Setup extends HandlerOptions {
@@ -32,7 +32,7 @@ function add(queue: JobQueue, count: number, options = {}) {
   return queue.enqueueMany(Array.from({ length: count }, (_, payload) => ({ payload, ...options })));
 }
 
-describe('a call', () => {
+onEachStore('a call', () => {
   it('gets up to size jobs in their order, and gives each its result', async () => {
     const queue = newQueue();
     const handles = await add(queue, 25);
@@ -249,7 +249,7 @@ describe('each job ends by its own outcome', () => {
   });
 });
 
-describe('around a call', () => {
+onEachStore('around a call', () => {
   it('middleware acts once, with all jobs', async () => {
     const queue = newQueue();
     const handles = await add(queue, 3);

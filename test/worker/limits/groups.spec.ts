@@ -1,8 +1,8 @@
 // Groups as a fleet of workers runs them.
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { NonRetryableError, RateLimitedError } from '#queue/errors/errors.js';
 import type { Job } from '#worker/handlers/job.js';
-import { newQueue, startWorker } from '../../support/worker/workers.js';
+import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 type TestWorkers = Awaited<ReturnType<typeof startWorker>>[];
 
@@ -18,7 +18,7 @@ async function allEnded(workers: TestWorkers, count: number): Promise<void> {
   }
 }
 
-describe('groups over two workers', () => {
+onEachStore('groups over two workers', () => {
   it('maxRunning 1 runs each group in its order, with retries, and the groups beside one another', async () => {
     const queue = newQueue({ groups: { maxRunning: 1 }, maxAttempts: 3, backoff: 20 });
     const running = new Map<string, number>();
