@@ -254,6 +254,9 @@ describe('the demo of the pattern', () => {
       '{"count":null}',
     ];
     for (const body of bodies) expect([body, await answerTo('/enqueue', body)]).toEqual([body, 400]);
+    const headers = { 'content-type': 'application/json' };
+    const refused = await fetch(`${url}/enqueue`, { method: 'POST', headers, body: '{"count":{"a":1}}' });
+    expect(await refused.json()).toMatchObject({ message: ['count: expected a number'] });
     for (const form of ['kind[a]=b', 'count[a]=2', 'count[]=2', 'recipient[]=a']) {
       expect([form, await answerTo('/enqueue', new URLSearchParams(form))]).toEqual([form, 400]);
     }

@@ -11,7 +11,7 @@ export function fraction() {
 
 /** An object or a list is refused: no form has one. */
 function formField(parse: (text: string) => number, least: number, most: number) {
-  return z.union([z.string(), z.number()]).transform((given) => {
+  return z.union([z.string(), z.number()], { error: 'expected a number' }).transform((given) => {
     const number = parse(String(given));
     return Number.isFinite(number) ? Math.min(most, Math.max(least, number)) : undefined;
   });
