@@ -1,5 +1,6 @@
 import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
+import { SafeLogger } from '../../queue/errors/safe-logger.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobRecord } from '../../queue/model/job.js';
 import { JobQueueService } from '../../nest/service/job-queue.service.js';
@@ -28,7 +29,7 @@ export interface RunRequest {
  */
 @Injectable()
 export class BulkRuns implements BeforeApplicationShutdown {
-  private readonly logger = new Logger('JobQueueDashboard');
+  private readonly logger = SafeLogger.of(new Logger('JobQueueDashboard'));
   private readonly active = new Map<string, Promise<void>>();
   private closing = false;
 

@@ -6,6 +6,7 @@ import {
   JobQueueError,
   RedisUnsuitableError,
 } from '../../queue/errors/errors.js';
+import { SafeLogger } from '../../queue/errors/safe-logger.js';
 import { SECURITY_HEADERS } from '../security/security-headers.js';
 import type { ProblemView } from './views.js';
 
@@ -15,7 +16,7 @@ import type { ProblemView } from './views.js';
  */
 @Injectable()
 export class Responder implements BeforeApplicationShutdown {
-  private readonly logger = new Logger('JobQueueDashboard');
+  private readonly logger = SafeLogger.of(new Logger('JobQueueDashboard'));
   private closing = false;
 
   constructor(private readonly host: HttpAdapterHost) {}
@@ -59,7 +60,7 @@ export class Responder implements BeforeApplicationShutdown {
     if (error instanceof JobQueueError) {
       return [409, problemOf(error.name, error.message)];
     }
-    this.logger.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    this.logger.error('The dashboard could not answer a request', error);
     return [500, problemOf('internal', 'The dashboard failed; the log of the app says why.')];
   }
 }
