@@ -25,10 +25,12 @@ describe('a simulated fleet', () => {
   });
 
   it.each(Object.entries(plants))('finds that %s', async (name, { breaks }) => {
+    // The same fault may break more than one invariant, and a seed ends at the first.
     const found: string[] = [];
-    for (let seed = 1; seed <= PLANT_SEEDS && found.length === 0; seed++) {
-      found.push(...(await new World(seed, name).run(PLANT_STEPS)).violations);
+    for (let seed = 1; seed <= PLANT_SEEDS && !found.includes(breaks); seed++) {
+      const { violations } = await new World(seed, name).run(PLANT_STEPS);
+      found.push(...violations.map((violation) => violation.slice(0, 2)));
     }
-    expect(found.map((violation) => violation.slice(0, 2))).toContain(breaks);
+    expect(found).toContain(breaks);
   });
 });

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import { turn } from './real-time.js';
 
-interface Pending {
+interface Pending extends Timer {
   at: number;
   order: number;
   task: () => void;
@@ -16,7 +16,7 @@ interface Pending {
  * await clock.advance(60_000); // all timers of the next minute fire, in their order
  */
 export class VirtualClock implements Clock {
-  private readonly pending = new Set<Pending>();
+  private readonly pending = new Map<Timer, Pending>();
   private time: number;
   private order = 0;
   private state: number;
@@ -47,7 +47,7 @@ export class VirtualClock implements Clock {
   }
 
   clear(timer: Timer | undefined): void {
-    this.pending.delete(timer as unknown as Pending);
+    if (timer) this.pending.delete(timer);
   }
 
   randomId(): string {
@@ -81,7 +81,7 @@ export class VirtualClock implements Clock {
   /** Fires the next timer, at most at `until`. Returns whether there was one. */
   async fireNext(until: number = Infinity): Promise<boolean> {
     let next: Pending | undefined;
-    for (const each of this.pending) {
+    for (const each of this.pending.values()) {
       if (each.at <= until && (!next || each.at < next.at || (each.at === next.at && each.order < next.order))) {
         next = each;
       }
@@ -101,7 +101,7 @@ export class VirtualClock implements Clock {
    * @param untilMs by this clock
    */
   async jump(untilMs: number): Promise<void> {
-    const due = [...this.pending].filter(({ at }) => at <= untilMs);
+    const due = [...this.pending.values()].filter(({ at }) => at <= untilMs);
     this.time = Math.max(this.time, untilMs);
     for (const timer of due.toSorted((a, b) => a.at - b.at || a.order - b.order)) {
       if (this.pending.has(timer)) {
@@ -124,8 +124,8 @@ export class VirtualClock implements Clock {
   }
 
   private add(task: () => void, ms: number, everyMs?: number): Timer {
-    const timer = { at: this.time + ms, order: this.order++, task, everyMs, unref: () => timer };
-    this.pending.add(timer);
+    const timer: Pending = { at: this.time + ms, order: this.order++, task, everyMs, unref: () => timer };
+    this.pending.set(timer, timer);
     return timer;
   }
 }

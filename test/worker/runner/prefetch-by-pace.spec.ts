@@ -2,6 +2,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Attempt } from '#worker/attempt/attempt.js';
 import { Prefetcher } from '#worker/runner/prefetch.js';
+import { VirtualClock } from '#testing/time/virtual-clock.js';
 import type { Job } from '#worker/handlers/job.js';
 import { behindProxy } from '../../support/browser/behind-proxy.js';
 import { eventually, gate, sleep } from '../../support/faults/wait.js';
@@ -18,7 +19,8 @@ const LONG = -1;
 function claimsAhead(concurrency: number, prefetch?: number) {
   const back: Attempt[] = [];
   const owner = { claiming: 0, giveBack: (attempt: Attempt) => void back.push(attempt) };
-  const ahead = new Prefetcher(concurrency, prefetch, owner);
+  const clock = new VirtualClock(0);
+  const ahead = new Prefetcher(concurrency, prefetch, owner, clock);
   /** So many jobs end in so many ms, and one more is claimed. */
   const end = (jobs: number, now: number) => {
     for (let i = 0; i < jobs; i++) ahead.jobEnded();
@@ -26,14 +28,10 @@ function claimsAhead(concurrency: number, prefetch?: number) {
     return ahead.room;
   };
   ahead.measure(0);
-  return { ahead, owner, back, end };
+  return { ahead, owner, back, clock, end };
 }
 
 const attempt = (id: string) => ({ id }) as Attempt;
-
-function standStill(ms: number): void {
-  for (const since = performance.now(); performance.now() - since < ms;);
-}
 
 describe('what may be claimed ahead', () => {
   it('is nothing before a job has ended', () => {
@@ -95,55 +93,56 @@ describe('what was claimed ahead', () => {
   });
 
   it('goes back where it waits for long, and nothing is claimed ahead for ten seconds', async () => {
-    const { ahead, back, end } = claimsAhead(1);
+    const { ahead, back, clock, end } = claimsAhead(1);
     end(3, 5);
     expect(end(3, 10)).toBe(3);
-    const since = performance.now();
     ['a', 'b'].forEach((id) => ahead.add(attempt(id), 0));
-    await eventually(() => back.length > 0);
+    await clock.advance(49);
+    expect(back).toEqual([]);
+    await clock.advance(1);
     expect(back).toEqual([attempt('a'), attempt('b')]);
     expect([ahead.room, ahead.isEmpty]).toEqual([0, true]);
-    expect(end(1_000, since + 10_000)).toBe(0);
-    end(1_000, performance.now() + 10_001);
-    expect(end(1_000, performance.now() + 10_101)).toBeGreaterThan(0);
+    expect(end(1_000, 10_049)).toBe(0);
+    end(1_000, 10_060);
+    expect(end(1_000, 10_160)).toBeGreaterThan(0);
   });
 
   it('stays while what was there before it begins', async () => {
-    const { ahead, back } = claimsAhead(1);
-    const since = performance.now();
-    ahead.add(attempt('a'), since);
+    const { ahead, back, clock } = claimsAhead(1);
+    ahead.add(attempt('a'), 0);
     ahead.next();
-    ahead.add(attempt('b'), since);
-    await eventually(() => back.length > 0);
+    ahead.add(attempt('b'), 0);
+    await clock.advance(99); // the first look finds only that a has begun
+    expect(back).toEqual([]);
+    await clock.advance(1);
     expect(back).toEqual([attempt('b')]);
-    expect(performance.now() - since).toBeGreaterThan(75); // at the second look: the first found only that a had begun
   });
 
   it('I8: stays while a claim is under way, and goes back with what that brings', async () => {
-    const { ahead, owner, back } = claimsAhead(1);
+    const { ahead, owner, back, clock } = claimsAhead(1);
     owner.claiming = 1;
     ahead.add(attempt('a'), 0);
-    await sleep(LONGER_THAN_A_WAIT_MS);
+    await clock.advance(LONGER_THAN_A_WAIT_MS);
     expect(back).toEqual([]);
     owner.claiming = 0;
     ahead.add(attempt('b'), 0);
-    await eventually(() => back.length > 0);
+    await clock.advance(50);
     expect(back).toEqual([attempt('a'), attempt('b')]);
   });
 
   it('stays for as long again where the process stood still, and the job before it with it', async () => {
-    const { ahead, back } = claimsAhead(1);
+    const { ahead, back, clock } = claimsAhead(1);
     ahead.add(attempt('a'), 0);
-    standStill(LONGER_THAN_A_WAIT_MS);
-    await sleep(1);
+    await clock.jump(LONGER_THAN_A_WAIT_MS);
     expect(back).toEqual([]);
-    await eventually(() => back.length > 0);
+    await clock.advance(50);
+    expect(back).toEqual([attempt('a')]);
   });
 
   it('stays where prefetch asked for it', async () => {
-    const { ahead, back } = claimsAhead(1, 2);
+    const { ahead, back, clock } = claimsAhead(1, 2);
     ahead.add(attempt('a'), 0);
-    await sleep(LONGER_THAN_A_WAIT_MS);
+    await clock.advance(LONGER_THAN_A_WAIT_MS);
     expect(back).toEqual([]);
   });
 });
@@ -165,7 +164,6 @@ describe('a worker without prefetch', () => {
       [ran, long] = [[], gate()];
       await queue.enqueueMany(jobs);
       await eventually(() => ran.includes(LONG));
-      await sleep(LONGER_THAN_A_WAIT_MS);
       await eventually(async () => (await queue.stats()).pending === 20);
       long.open();
       await eventually(() => ran.length === jobs.length);
@@ -213,8 +211,8 @@ describe('a worker without prefetch', () => {
     const list = [{ queue, ...slots, handlers: { [queue.name]: () => undefined } }];
     const worker = await startWorker(list, undefined, options);
     const before = started.mock.calls.length; // so that the server knows the script
-    await queue.enqueueMany(Array.from({ length: 500 }, (__, i) => ({ payload: i })));
-    await worker.event('completed', 500);
+    await queue.enqueueMany(Array.from({ length: 100 }, (__, i) => ({ payload: i })));
+    await worker.event('completed', 100);
     expect([before, started.mock.calls.length]).toEqual([1, 1]);
   });
 
