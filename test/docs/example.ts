@@ -18,12 +18,12 @@ export function exampleOf(doc: string, mark: string): string {
 }
 
 /** What the example exports. */
-export async function loadExample(doc: string, mark: string): Promise<Record<string, unknown>> {
+export async function loadExample<Exports = Record<string, unknown>>(doc: string, mark: string): Promise<Exports> {
   mkdirSync(join(root, '.cache'), { recursive: true });
   // Inside of the project, where its packages are found.
   const folder = mkdtempSync(join(root, '.cache', 'example-'));
   folders.push(folder);
   const file = join(folder, 'example.ts');
   writeFileSync(file, exampleOf(doc, mark));
-  return (await import(file)) as Record<string, unknown>;
+  return (await import(file)) as Exports;
 }

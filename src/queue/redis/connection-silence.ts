@@ -10,9 +10,9 @@ const SLOWEST_UPLOAD = 32;
 const SMALL_COMMAND_BYTES = 64 * 1_024;
 
 /**
- * Tells a connection over which bytes move from a dead one, from the moment of a question on. Bytes that arrive are life, and so are
- * bytes that leave a full buffer. A large command gets the time that its bytes take on a slow link, because the buffers of the
- * operating system hide whether they leave.
+ * Tells a live connection from a dead one, from the moment a command is sent. A connection lives while bytes arrive, or
+ * leave a full buffer. A large command gets the time that its bytes take on a slow link: the buffers of the operating
+ * system hide whether they leave.
  */
 export interface Silence {
   /** How long the answer may still take, in ms; 0 when the connection that owes it has been silent for too long. */
@@ -22,7 +22,7 @@ export interface Silence {
 }
 
 /**
- * Begins to watch. To be called once the question is sent.
+ * Begins to watch. Call it once the command is sent.
  *
  * @param askedAt when the time of the answer began
  */

@@ -2,10 +2,10 @@ import type { Redis } from 'ioredis';
 import { isCluster, streamOf, type RedisClient } from './redis-client.js';
 
 /**
- * Has what the server answers read as soon as it is there. ioredis adds its reader by `prependListener` (redis/ioredis#1937),
- * which does not tell Node's stream that somebody listens: it sets each answer aside until the end of the tick, 6 to 7 % of
- * the latency of a job in an idle queue. A second listener, added by `on`, tells it. Not for connections that ioredis shows
- * nobody, such as that by which a client of a Cluster subscribes.
+ * Reads each reply of the server as soon as it arrives. ioredis adds its reader by `prependListener` (redis/ioredis#1937).
+ * So Node's stream does not know that it has a listener, and keeps each reply until the end of the tick. That is 6 to 7 % of
+ * the latency of a job in an idle queue. A second listener, added by `on`, mends it. Connections that ioredis hides stay as
+ * they are, such as the one by which a client of a Cluster subscribes.
  */
 export function enableFlowingReads(client: RedisClient): void {
   if (isCluster(client)) {

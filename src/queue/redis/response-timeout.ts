@@ -7,13 +7,13 @@ import { streamOf, type RedisClient } from './redis-client.js';
 /** How long a connection that was accepted may take to become ready, in ms, before it is taken for dead. */
 const LONGEST_HANDSHAKE_MS = 5_000;
 
-/** How often a connection is looked at while an answer is waited for: a silent one is found out as late beyond its limit. */
+/** How often a connection is checked within its limit. A silent one is found at most one check late. */
 const LOOKS_PER_LIMIT = 4;
 
 /**
- * Waits for an answer of the server, as long as bytes move over the connection. A silent one is replaced after the limit: a half-open
- * one would keep silent for as long as the operating system believes in it, a quarter of an hour. After a tick that took all of
- * the time, what has arrived meanwhile is read first.
+ * Waits for a reply of the server as long as bytes move over the connection. Replaces a connection that is silent for the
+ * limit: the operating system would keep a half-open one for a quarter of an hour. If one tick took all of the time, the
+ * bytes that arrived meanwhile are read first.
  *
  * @param limitMs how long the connection may be silent
  * @throws RedisUnsuitableError when none came in time; what was asked for may have been done. RedisPermissionError
@@ -70,13 +70,12 @@ export function watchSilence(client: RedisClient, limitMs: number, onDead: (erro
   };
 }
 
-/** How often a client that does not connect is looked at, in ms. */
+/** How often a client that does not connect is checked, in ms. */
 const STUCK_MS = 1_000;
 
 /**
- * Replaces each connection of a client that is accepted and then keeps silent: it would never become ready, and never
- * fail. A server that loads its data answers that. A client of a Cluster is freed where it is stuck. Answers the way to end
- * the supervision.
+ * Replaces each connection that is accepted and then stays silent: it would never become ready, and never fail. A server
+ * that loads its data does reply. Frees a stuck client of a Cluster. Returns a function that ends the watch.
  */
 export function withHandshakeTimeout(client: RedisClient, limitMs: number = LONGEST_HANDSHAKE_MS): () => void {
   let timer: NodeJS.Timeout | undefined;

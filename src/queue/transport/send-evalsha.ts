@@ -2,10 +2,9 @@ import { Cluster, Command, Redis } from 'ioredis';
 import type { RedisClient } from '../redis/redis-client.js';
 
 /**
- * Sends a call of a script whose arguments are text. To a client of the copy of ioredis that is seen from here it goes as a
- * command that is made here: ioredis' own method looks in all arguments for lists of them (`Array.flat`, 60 ns for each), 7 to
- * 10 % of what a job costs Node. Other than by that method it is not held back for an automatic pipeline, and a method
- * that somebody put in the place of `evalsha` is not asked; `sendCommand` is.
+ * Sends a call of a script whose arguments are text. A client of our copy of ioredis gets a command that is made here.
+ * ioredis' own method searches all arguments for lists (`Array.flat`, 60 ns each), 7 to 10 % of what a job costs Node.
+ * Such a command does not wait for an automatic pipeline. A replaced method `evalsha` is not called; `sendCommand` is.
  */
 export function sendEvalsha(client: RedisClient, verb: 'eval' | 'evalsha', args: string[]): Promise<unknown> {
   if (!isOfOurCopy(client)) {

@@ -19,16 +19,15 @@ export interface AttemptStarter {
 /** The part of its visibility timeout for which a claim surely stands. */
 const SURE_SHARE = 0.5;
 
-/** Whether Redis is to be asked before a job begins, as its claim was asked for so long ago that it may have run out. */
+/** Whether Redis must be asked before a job starts, because its claim is so old that it may have expired. */
 export function mayBeLost(queue: JobQueue, agoMs: number): boolean {
   return agoMs > SURE_SHARE * queue.options.visibilityMs;
 }
 
 /**
- * Calls the handler of an attempt. Before it Redis is told what must hold where the handler kills its worker: the name,
- * since the limits are found by it, and that a held job is held no more. The answer is waited for where it decides whether
- * the job starts at all, and where the client sends later what it is given now; else the words are on their way. A claim
- * that may have run out is extended first.
+ * Calls the handler of an attempt. First it writes to Redis what must hold if the handler kills its worker: the job's name,
+ * by which its limits are found, and that a held job is held no more. It waits for the reply if the reply decides whether the
+ * job starts, or if the client sends commands later than it is given them. A claim that may have expired is extended first.
  *
  * @param waitedMs how long ago its claim was asked for; undefined where it begins at once, as the claim judged it
  */

@@ -6,8 +6,8 @@ import { deliverNews } from '../../queue/operate/tend-batches.js';
 const GATHER_MS = 20;
 
 /**
- * Tells batches in other queues of the ends of their members soon after these have ended here. It may fail or come too late: then the
- * maintenance of the queue does it, and says what keeps it from it.
+ * Delivers the ends of members to their batches in other queues, soon after the members ended here. If it fails, the
+ * maintenance of the queue delivers them, and logs what keeps it from doing so.
  */
 export class BatchCourier {
   private timer: Timer | undefined;

@@ -9,9 +9,9 @@ interface Held {
 }
 
 /**
- * Runs jobs on their last chance, those that another crash would bury, one at a time and alone in this worker: nothing
- * more is claimed, what runs may end and be settled, then the job starts. So one that kills its worker takes no other with it.
- * Neither the wait nor the run stops the worker for longer than the visibility timeout; then it goes on beside.
+ * Runs jobs on their last chance, which one more crash would bury, one at a time and alone in this worker. The worker claims
+ * nothing more, the running jobs end and are settled, then the job starts. So a job that kills its worker takes no other
+ * with it. Neither the wait nor the run stops the worker for longer than the visibility timeout; then it goes on beside.
  */
 export class CrashIsolation {
   private readonly held: Held[] = [];

@@ -1,22 +1,22 @@
 import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.js';
 import type { Attempt } from '../attempt/attempt.js';
 
-/** By default jobs are claimed ahead only as far as they begin within so many ms, at the pace of late. */
+/** By default a job is prefetched only if it will start within this many ms, at the recent completion rate. */
 const BEGINS_WITHIN_MS = 5;
 
-/** By default no more are claimed ahead than so many: they come late where this process dies. */
+/** By default the most jobs that are prefetched: they come late if this process dies. */
 const MAX_PREFETCH = 10;
 
 /**
- * By default so many jobs are at hand, those that run among them. The more slots, the sooner one is free, until the call by
- * which each job claimed ahead begins costs more time than it saves.
+ * By default the most jobs in this process, running ones included. With more slots a slot is free sooner. From this number
+ * on, the call that starts a prefetched job costs more time than it saves.
  */
 const MAX_LOCAL_JOBS = 20;
 
-/** By default all goes back once one has not begun for so many ms, or twice as many: the job before it is a long one. */
+/** By default all prefetched jobs go back if one has not started after once or twice this many ms: the job before it is long. */
 const GOES_BACK_AFTER_MS = 50;
 
-/** So long nothing is claimed ahead after that, in ms: where some jobs are long, another soon will be. */
+/** How long nothing is prefetched after that, in ms: where one job is long, another soon will be. */
 const COOLDOWN_MS = 10_000;
 
 /** What a runner tells of itself. */
@@ -32,12 +32,12 @@ interface Waiting {
 }
 
 /**
- * The jobs of a runner that were claimed before a slot was free for them. How many there may be is said by `prefetch`; where
- * it is not, as many as ended here within a few ms of late, so that of jobs that take long there are none.
+ * The jobs of a runner that were claimed before a slot was free for them. `prefetch` sets the limit. Without it the limit
+ * follows the recent completion rate, so slow jobs are never prefetched.
  */
 export class Prefetcher {
   private most: number;
-  /** How many there may be of what a wait brings: none by default, since by then another worker may have a slot for it. */
+  /** How many jobs of a blocking wait may be prefetched. By default none: another worker may have a free slot for them. */
   readonly roomForWait: number;
   private readonly waiting: Waiting[] = [];
   private ended = 0;
@@ -78,7 +78,7 @@ export class Prefetcher {
     }
   }
 
-  /** The first of them, which waits no more. */
+  /** Removes and returns the first waiting job. */
   next(): Waiting | undefined {
     return this.waiting.shift();
   }
@@ -93,8 +93,8 @@ export class Prefetcher {
   }
 
   /**
-   * Sets the room by what has ended since the last measure, once all slots had their turn or as much time is over as a job
-   * may wait. It is the lower of two paces: long jobs that began together also end together, and look quick once.
+   * Sets the room from the jobs that ended since the last measure. It measures once every slot had a turn, or once a job
+   * has waited its longest. The lower of two rates counts: long jobs that started together also end together.
    *
    * @param now in ms
    */
@@ -111,7 +111,7 @@ export class Prefetcher {
     this.measuredAt = now;
   }
 
-  /** Looks in a while whether those that wait now have begun. */
+  /** Checks later whether the jobs that wait now have started. */
   private watch(latest: Waiting = this.waiting.at(-1)!): void {
     const dueMs = this.clock.monotonic() + GOES_BACK_AFTER_MS;
     const look = () => {
@@ -127,8 +127,8 @@ export class Prefetcher {
   }
 
   /**
-   * What a claim under way brings would be here, and begin, before what went back: it is waited for. And where this process
-   * stood still, so did the job before.
+   * Waits for a claim in flight, because its jobs would otherwise start before the ones that went back. Waits also where
+   * this process stood still, because the job before stood still too.
    */
   private giveBackInTurn(latest: Waiting, lateMs: number): void {
     if (lateMs > GOES_BACK_AFTER_MS / 2) {

@@ -7,9 +7,10 @@ import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { loadExample } from '../example.js';
 
 it('docs/bulk-handlers.md: indexes documents in calls, and fails the empty one', async () => {
-  const { IndexHandler } = (await loadExample('bulk-handlers.md', 'bulk')) as unknown as {
-    IndexHandler: Type<{ calls: string[][] }>;
-  };
+  const { IndexHandler } = await loadExample<{ IndexHandler: Type<{ calls: string[][] }> }>(
+    'bulk-handlers.md',
+    'bulk',
+  );
   const redis = await startOwnRedis();
   const handler = new IndexHandler();
   const app = await startApp({

@@ -20,7 +20,7 @@ export function redisUrl(): string {
 
 /** The example's exports, taken for what the test says they are. */
 export async function example<Exports>(mark: string): Promise<Exports> {
-  return (await loadExample('jobs.md', mark)) as Exports;
+  return loadExample<Exports>('jobs.md', mark);
 }
 
 /** The service of an app with these providers, which hears of a cancel within 300 ms. */

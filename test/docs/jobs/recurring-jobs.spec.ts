@@ -27,7 +27,7 @@ beforeAll(async () => {
 /** The example's exports, taken for what the test says they are. */
 async function example<Exports>(mark: string): Promise<Exports> {
   tested.add(mark);
-  return (await loadExample('recurring-jobs.md', mark)) as Exports;
+  return loadExample<Exports>('recurring-jobs.md', mark);
 }
 
 async function service(...providers: Provider[]): Promise<JobQueueService> {

@@ -9,6 +9,7 @@ import { startCluster, type OwnCluster } from '../../support/redis/own-cluster.j
 import { uniqueQueueName } from '../../support/redis/redis.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { startWorker } from '../../support/worker/workers.js';
+import { connectionPoolOf } from '../../support/redis/connection-pool.js';
 
 const SILENCE = new Error('no answer');
 
@@ -158,8 +159,7 @@ async function quietConnection() {
 /** As a client does when others have all slots of a master. */
 function leaveNode(client: Cluster, master: OwnRedis): void {
   const others = client.nodes('all').filter(({ options }) => options.port !== master.port);
-  const { connectionPool } = client as unknown as { connectionPool: { reset(nodes: object[]): void } };
-  connectionPool.reset(others.map(({ options: { host, port } }) => ({ host, port })));
+  connectionPoolOf(client).reset(others.map(({ options: { host, port } }) => ({ host, port })));
   expect(client.nodes('all')).toHaveLength(others.length);
 }
 

@@ -26,6 +26,7 @@ import { Traffic } from '../../support/faults/traffic.js';
 import { eventually } from '../../support/faults/wait.js';
 import { startWorker } from '../../support/worker/workers.js';
 import { inside } from '../../support/queue/inside.js';
+import { connectionPoolOf } from '../../support/redis/connection-pool.js';
 
 let cluster: OwnCluster;
 const queues = new Set<JobQueue>();
@@ -128,8 +129,7 @@ describe('a client that is told where a slot is while its connections are replac
     client.disconnect(true);
     // What ioredis does with a redirection, whenever it comes: no real one can be made to come at this very moment.
     const { host, port } = cluster.nodes[0]!;
-    const { connectionPool } = client as unknown as { connectionPool: { findOrCreate(node: object): unknown } };
-    connectionPool.findOrCreate({ host, port });
+    connectionPoolOf(client).findOrCreate({ host, port });
     expect(await queue.enqueue('after')).toMatchObject({ outcome: 'new' });
   });
 });
@@ -147,8 +147,7 @@ describe('a client whose last connection ends late, when it has begun to connect
   it('connects all the same', async () => {
     const client = cluster.connect();
     // What ioredis does with that end, whenever it comes; it goes back to closed.
-    const { connectionPool } = client as unknown as { connectionPool: { emit(event: 'drain'): void } };
-    connectionPool.emit('drain');
+    connectionPoolOf(client).emit('drain');
     expect(await newQueue(uniqueQueueName(), client).enqueue('after')).toMatchObject({ outcome: 'new' });
   });
 

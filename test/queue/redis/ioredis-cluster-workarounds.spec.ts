@@ -5,6 +5,7 @@ import { Cluster } from 'ioredis';
 import { freePort } from '../../../scripts/redis-server.mjs';
 import { unstickCluster } from '#queue/redis/ioredis-cluster-workarounds.js';
 import { eventually } from '../../support/faults/wait.js';
+import { connectionPoolOf } from '../../support/redis/connection-pool.js';
 
 it('a client of a Cluster that is to connect by a timer is left to it', async () => {
   const port = await freePort();
@@ -12,8 +13,7 @@ it('a client of a Cluster that is to connect by a timer is left to it', async ()
   client.on('error', () => undefined);
   await eventually(() => client.status === 'reconnecting', { what: 'a client that waits to connect again' });
   // What ioredis does where a connection ends only then: it is closed again, its timer goes on.
-  const { connectionPool } = client as unknown as { connectionPool: { emit(event: 'drain'): void } };
-  connectionPool.emit('drain');
+  connectionPoolOf(client).emit('drain');
   expect(client.status).toBe('close');
   unstickCluster(client);
   expect(client.status).toBe('close');
