@@ -1,6 +1,7 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import { violationsInEveryLook } from '../../support/browser/axe.js';
 import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
+import { pictureOf } from '../../support/browser/pictures.js';
 import { startWorld, type DashboardWorld } from '../../support/browser/dashboard-world.js';
 
 let world: DashboardWorld;
@@ -24,6 +25,8 @@ it('says on every page that Redis is away, keeps what was there, and goes on whe
   await says(pages[0]!, 'tr[data-queue=email]', '120');
   await says(pages[1]!, '.job-row', 'ada0@example.com');
   expect(await violationsInEveryLook(pages[0]!)).toEqual([]);
+  await pictureOf(pages[0]!, 'away-overview');
+  await pictureOf(pages[1]!, 'away-queue');
   await pages[1]!.getByRole('button', { name: 'Pause the queue' }).click();
   await pages[1]!.locator('dialog').getByRole('button', { name: 'Pause the queue' }).click();
   await says(pages[1]!, '.toast-bad', 'Redis');
@@ -41,6 +44,7 @@ it('goes on by itself when the app was stopped and started anew', async () => {
   await world.stop();
   await says(pages[0]!, '#connection', 'not connected');
   await says(pages[0]!, '.banner', 'The app does not answer');
+  await pictureOf(pages[0]!, 'lost-overview');
   expect(await violationsInEveryLook(pages[0]!)).toEqual([]);
   await world.start();
   await says(pages[0]!, '#connection', 'live', 30_000);

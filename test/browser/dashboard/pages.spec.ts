@@ -1,8 +1,8 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { violationsInEveryLook } from '../../support/browser/axe.js';
+import { PHONE, violationsInEveryLook } from '../../support/browser/axe.js';
 import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
 import { startWorld, type DashboardWorld, type Platform } from '../../support/browser/dashboard-world.js';
-import { pictureOf } from '../../support/browser/pictures.js';
+import { pictureOf, stillOf } from '../../support/browser/pictures.js';
 import { patiently } from '../../support/faults/wait.js';
 
 let world: DashboardWorld;
@@ -30,6 +30,10 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
     if (platform === 'express') await pictureOf(page, name);
   }
 
+  async function still(name: string, height: number, width = 1360): Promise<void> {
+    if (platform === 'express') await stillOf(page, name, { width, height });
+  }
+
   it('the overview says first what is wrong, and shows each queue', async () => {
     await says(page, 'h1', '`email` is stuck'.replaceAll('`', ''));
     await says(page, 'tr[data-queue=email]', '120');
@@ -39,6 +43,8 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
     await says(page, '.card', 'The sea');
     expect(await violationsInEveryLook(page)).toEqual([]);
     await picture('overview');
+    await still('overview', 540);
+    await still('phone', PHONE.height, PHONE.width);
   });
 
   it('a queue has tabs by state, dead letters by error, and a list', async () => {
@@ -49,6 +55,7 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
     await says(page, '.job-row', 'webhook');
     expect(await violationsInEveryLook(page)).toEqual([]);
     await picture('queue-dead');
+    await still('queue', 900);
     await page.locator('.groups a', { hasText: 'ECONNREFUSED' }).click();
     await says(page, '.list-head', '6 matches; searched 18 of 18');
     await picture('queue-group');
@@ -77,6 +84,7 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
     expect(await violationsInEveryLook(page)).toEqual([]);
     await page.locator('.chart-table summary').first().click();
     await picture(`charts-${hours}`);
+    if (hours === '24') await still('charts', 900);
   });
 
   it('limits are set in a dialog, and said in words', async () => {

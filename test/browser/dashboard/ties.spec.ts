@@ -118,7 +118,7 @@ it('a completed job is run again, alone and with others', async () => {
   await says(page, '.toast', '1 job run again.');
   await patiently(async () => (await world.jobs.stats('thumbnail')).totals.completed === 41);
   await open('/queue/thumbnail?state=completed');
-  await page.locator('.bulk').getByRole('button', { name: 'Run again all' }).click();
+  await page.locator('.bulk').getByRole('button', { name: 'Run all again' }).click();
   await page.getByRole('button', { name: /^Run again 40/ }).click();
   await says(page, '.run', '40 run again');
   await patiently(async () => (await world.jobs.stats('thumbnail')).totals.completed === 81);

@@ -1,8 +1,14 @@
-// Pictures of the dashboard for eyes, not for a comparison: of the folder DASHBOARD_PICTURES, where it is set.
+// Pictures of the dashboard for eyes, not for a comparison: in the folder DASHBOARD_PICTURES, where it is set. With SCREENSHOTS
+// those of the docs are taken anew.
 import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
+import sharp from 'sharp';
 import { patiently } from '../faults/wait.js';
 import { PHONE } from './axe.js';
+
+const IMAGES = fileURLToPath(new URL('../../../docs/images/', import.meta.url));
 
 /** Takes a page as it is, wide and as a phone, in light and in dark. */
 export async function pictureOf(page: Page, name: string): Promise<void> {
@@ -28,4 +34,24 @@ function isDrawn(page: Page): Promise<boolean> {
   return page
     .locator('.plot')
     .evaluateAll((plots) => plots.every(({ dataset }) => dataset['drawn'] === dataset['dark']));
+}
+
+/** Takes the picture of the docs: `dashboard-NAME.png`, in light, of the size given. */
+export async function stillOf(
+  page: Page,
+  name: string,
+  viewport: { width: number; height: number },
+): Promise<void> {
+  if (!process.env.SCREENSHOTS) return;
+  const size = page.viewportSize()!;
+  await page.setViewportSize(viewport);
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+  await patiently(() => isDrawn(page));
+  const taken = await page.screenshot({ animations: 'disabled' });
+  // 64 colours are enough for text and lines, and a quarter of the size.
+  await sharp(taken)
+    .png({ palette: true, colours: 64, dither: 0 })
+    .toFile(join(IMAGES, `dashboard-${name}.png`));
+  await page.emulateMedia({ colorScheme: null, reducedMotion: null });
+  await page.setViewportSize(size);
 }

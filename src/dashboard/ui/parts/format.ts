@@ -17,6 +17,16 @@ export function duration(ms: number | null | undefined): string {
   return `${shown.toLocaleString('en')} ${name}`;
 }
 
+/** Two lengths of time, with the unit once where it is the same: 125 / 181 ms. */
+export function durations(first: number | null | undefined, second: number | null | undefined): string {
+  const [one, two] = [duration(first), duration(second)];
+  if (one === '–' && two === '–') {
+    return '–';
+  }
+  const unit = two.slice(two.lastIndexOf(' '));
+  return `${one !== '–' && one.endsWith(unit) ? one.slice(0, -unit.length) : one} / ${two}`;
+}
+
 export function count(n: number | null | undefined): string {
   return n === null || n === undefined ? '–' : n.toLocaleString('en');
 }

@@ -49,8 +49,7 @@ export function BulkBar({ queue, state, selection, match, total, matchWords, don
           class={destroys(action) ? 'danger-quiet' : ''}
           onClick={() => void act(action)}
         >
-          {ACTION_WORDS[action]}
-          {chosen > 0 ? '' : ' all'}
+          {chosen > 0 ? ACTION_WORDS[action] : wordsForAll(action)}
         </button>
       ))}
       {chosen > 0 && (
@@ -60,6 +59,10 @@ export function BulkBar({ queue, state, selection, match, total, matchWords, don
       )}
     </div>
   );
+}
+
+function wordsForAll(action: JobAction): string {
+  return action === 'run-again' ? 'Run all again' : `${ACTION_WORDS[action]} all`;
 }
 
 async function actOnChosen(

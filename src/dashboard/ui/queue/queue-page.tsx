@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { QueueView, State } from '../../api/views.js';
-import { count, duration, percent, rate } from '../parts/format.js';
+import { count, duration, durations, percent, rate } from '../parts/format.js';
 import { Notice, Sentence, Time, VerdictMark } from '../parts/parts.js';
 import { ask } from '../shell/confirm.js';
 import { say } from '../shell/toasts.js';
@@ -114,14 +114,8 @@ function QueueHead({ queue }: { queue: QueueView }) {
         <Figure term="Out per second" value={rate(rates?.outPerS)} />
         {lastHour && (
           <>
-            <Figure
-              term="Wait p50 / p95"
-              value={`${duration(lastHour.waitMs.p50)} / ${duration(lastHour.waitMs.p95)}`}
-            />
-            <Figure
-              term="Run p50 / p95"
-              value={`${duration(lastHour.runMs.p50)} / ${duration(lastHour.runMs.p95)}`}
-            />
+            <Figure term="Wait p50 / p95" value={durations(lastHour.waitMs.p50, lastHour.waitMs.p95)} />
+            <Figure term="Run p50 / p95" value={durations(lastHour.runMs.p50, lastHour.runMs.p95)} />
             <Figure term="Failed" value={percent(lastHour.failureRate)} />
           </>
         )}

@@ -21,7 +21,7 @@ export function Tabs({ queue: { name, depths }, current }: { queue: QueueView; c
   const groups = useGroups(name).data?.groups.length ?? 0;
   const batches = useBatches(name).data?.batches.length ?? 0;
   useEffect(() => {
-    const show = () => showCurrent(tabs.current!);
+    const show = () => tabs.current && showCurrent(tabs.current);
     show();
     addEventListener('resize', show);
     return () => removeEventListener('resize', show);

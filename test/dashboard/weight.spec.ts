@@ -1,0 +1,17 @@
+// What a browser loads before it shows the dashboard, compressed.
+import { gunzipSync } from 'node:zlib';
+import { expect, it } from '@jest/globals';
+import { UI_FILES } from '#dashboard/page/ui.generated.js';
+
+const bytesOf = (name: string) => Buffer.from(UI_FILES[name]!.gzip, 'base64');
+
+it('is under 100 KB at first load, and asks no other host', () => {
+  const html = gunzipSync(bytesOf('index.html')).toString();
+  const linked = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url!);
+  expect(linked.filter((url) => /^(https?:)?\/\//.test(url))).toEqual([]);
+  const files = linked.map((url) => url.replace(/^(__BASE__|\.\/)/, '')).filter((name) => name in UI_FILES);
+  expect(files.length).toBeGreaterThan(1);
+  const bytes = ['index.html', ...files].reduce((sum, name) => sum + bytesOf(name).length, 0);
+  expect(bytes).toBeGreaterThan(20 * 1024);
+  expect(bytes).toBeLessThan(100 * 1024);
+});
