@@ -46,6 +46,7 @@ const verbs: Record<string, Parameter[]> = {
   deadLetters: [job],
   limits: [job],
   history: [job],
+  auditTrail: [job],
   groups: [job],
   doctor: [job, options({}, { mend: 1 })],
   stats: [anyJob],
