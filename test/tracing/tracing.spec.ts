@@ -7,17 +7,28 @@ import {
   BasicTracerProvider,
   InMemorySpanExporter,
   SimpleSpanProcessor,
+  type SpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { type Job, JobQueue } from 'nest-job-queue/core';
 import { jobTracing, type JobTracingOptions } from 'nest-job-queue/tracing';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
-import { eventually } from '../support/faults/wait.js';
+import { eventually, gate } from '../support/faults/wait.js';
 import { startWorker } from '../support/worker/workers.js';
 
 const exporter = new InMemorySpanExporter();
 
+/** The names of all spans that have begun, ended or not. */
+const begun: string[] = [];
+const noting: SpanProcessor = {
+  onStart: ({ name }) => void begun.push(name),
+  onEnd: () => undefined,
+  forceFlush: async () => undefined,
+  shutdown: async () => undefined,
+};
+
 beforeAll(() => {
-  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }));
+  const spanProcessors = [new SimpleSpanProcessor(exporter), noting];
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors }));
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
 });
@@ -141,4 +152,27 @@ it('by parent an attempt is in the trace of the enqueue', async () => {
 
 it('refuses an unknown mode', () => {
   expect(() => jobTracing({ mode: 'both' as 'link' })).toThrow(/'link' or 'parent'/);
+});
+
+it('a job that was claimed ahead has no span before its handler is called', async () => {
+  const middleware = [jobTracing()];
+  const name = uniqueQueueName();
+  const queue = new JobQueue(connect(), name, { middleware });
+  await queue.enqueueMany([1, 2, 3].map((payload) => ({ payload })));
+  const { promise, open } = gate();
+  const workers = [{ queue, concurrency: 1, prefetch: 2, handlers: { [name]: () => promise } }];
+  await startWorker(workers, undefined, { middleware });
+  await eventually(async () => (await queue.stats()).processing === 3);
+  expect(begun.filter((each) => each === `process ${name}`)).toHaveLength(1);
+  open();
+  await processed(3);
+});
+
+it('a tick of a schedule begins a trace of its own', async () => {
+  const { queue, name } = await traced(() => 1);
+  await queue.schedules.upsert('often', { everyMs: 60_000 });
+  await queue.schedules.runNow('often');
+  const [attempt] = await processed(1);
+  expect(attempt).toMatchObject({ name: `process ${name}`, links: [], parentSpanContext: undefined });
+  expect(sent()).toEqual([]);
 });
