@@ -30,6 +30,8 @@ import { definitionOf, rowIn, type Row } from './rows.js';
 import type { Driver, Stage } from './scene.js';
 import { server, serverUrl } from './server.js';
 
+/** The most apps that are open at once. */
+const MOST_APPS = 8;
 const SHUT_DOWN = 'a shutdown gives it back';
 const open = new Set<INestApplicationContext>();
 afterAll(async () => {
@@ -66,14 +68,18 @@ const KINDS = {
 /** A driver whose apps serve a queue for each of these columns; without any its queues have no worker. */
 export function nestDriver(columns: readonly string[] = [], kind: HandlerKind = 'plain'): Driver {
   const served = columns.filter((column) => column !== SHUT_DOWN);
-  let current: { row: Row | undefined; cells: Promise<Cells> } | undefined;
+  const booted = new Map<Row | undefined, Promise<Cells>>();
 
   const cellsOf = (row: Row | undefined): Promise<Cells> => {
-    if (!current || current.row !== row) {
-      const before = current?.cells.then(({ app }) => close(app));
-      current = { row, cells: Promise.resolve(before).then(() => boot(row, served, kind)) };
+    const cells = booted.get(row) ?? boot(row, served, kind);
+    booted.set(row, cells);
+    if (booted.size > MOST_APPS) {
+      // The oldest row is over: a few run at once, in their order.
+      const [oldest, over] = booted.entries().next().value!;
+      booted.delete(oldest);
+      void over.then(({ app }) => close(app));
     }
-    return current.cells;
+    return cells;
   };
 
   return {
