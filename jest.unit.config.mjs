@@ -15,7 +15,7 @@ const files = [
   'test/scripts/check-imports.spec.ts',
   'test/scripts/embed-lua.spec.ts',
   'test/worker/runner/name-filter.spec.ts',
-  'test/worker/fetch/retrying-transport.spec.ts',
+  'test/queue/transport/retrying-transport.spec.ts',
 ];
 for (const file of files) {
   if (!existsSync(file)) throw new Error(`jest.unit.config.mjs: there is no ${file}`);
