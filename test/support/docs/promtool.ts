@@ -28,3 +28,9 @@ export function checkRules(text: string): { status: number | null; output: strin
   const { status, stdout, stderr } = spawnSync(promtool(), ['check', 'rules', file], { encoding: 'utf8' });
   return { status, output: stdout + stderr };
 }
+
+/** What `promtool check metrics` says of the text of a scrape: whether it can be read, and what breaks the conventions. */
+export function checkMetrics(text: string): { status: number | null; output: string } {
+  const { status, stdout, stderr } = spawnSync(promtool(), ['check', 'metrics'], { encoding: 'utf8', input: text });
+  return { status, output: stdout + stderr };
+}
