@@ -45,7 +45,7 @@ export async function enqueue({ bench, producer, contestant }, load) {
  * Runs the `total` jobs that wait, in one or more worker processes, to the end: every handler ran once, nothing is
  * left, and the history holds what it should. Costs are per job. `during` may enqueue while the workers run.
  */
-export async function processAll(scene, { total, workers = 1, during, ...worker }) {
+export async function processAll(scene, { total, workers = 1, during, withinMs = 60_000, ...worker }) {
   const { bench, contestant, producer, options, keep, keepsAll } = scene;
   const agents = await bench.fleet.workers(contestant, workers);
   // A single worker says at which run it is done; of several, the sum is watched.
@@ -57,7 +57,7 @@ export async function processAll(scene, { total, workers = 1, during, ...worker 
       started.push(agent);
       await agent.call('prepareWorker', { total, ...worker, ...watch });
     }
-    const reached = allRan(agents, total, contestant);
+    const reached = allRan(agents, total, contestant, withinMs);
     const before = await bench.server.probe();
     const starts = await Promise.all(agents.map((agent) => agent.call('startWorker')));
     await Promise.all([reached, during?.()]);
@@ -90,7 +90,7 @@ function checkRan(contestant, total, completed, stops, counts) {
   check(counts.completed <= completed * 1.1 + 100, contestant, `about ${completed} kept completed jobs`, counts);
 }
 
-function allRan(agents, total, contestant) {
+function allRan(agents, total, contestant, withinMs) {
   const runs = new Map();
   return new Promise((resolve, reject) => {
     const stopListening = agents.map((agent) =>
@@ -100,8 +100,8 @@ function allRan(agents, total, contestant) {
       }),
     );
     const giveUp = () =>
-      finish(() => reject(new Error(`${contestant}: ${total} jobs did not all run within 60 s`)));
-    const timer = setTimeout(giveUp, 60_000);
+      finish(() => reject(new Error(`${contestant}: ${total} jobs did not all run within ${withinMs} ms`)));
+    const timer = setTimeout(giveUp, withinMs);
     const finish = (settle) => {
       clearTimeout(timer);
       for (const stop of stopListening) stop();

@@ -2,7 +2,7 @@
 // queue that closes a minute.
 import { enqueue, processAll, withQueue } from '../scenario.mjs';
 
-const SECONDS = 125;
+const SECONDS = 120;
 const PER_SECOND = 20;
 
 export default [
@@ -22,12 +22,13 @@ export default [
 ];
 
 async function historyCommands(bench, contestant) {
-  const seconds = bench.quick ? 65 : SECONDS;
+  const seconds = bench.quick ? SECONDS / 2 : SECONDS;
   const total = seconds * PER_SECOND;
   return withQueue(bench, contestant, {}, async (scene) => {
     const counter = await bench.server.countCommands((line) => line.includes(':history'));
     await processAll(scene, {
       total,
+      withinMs: 2_000 * seconds,
       concurrency: 10,
       during: () => enqueue(scene, { mode: 'rate', count: total, perSecond: PER_SECOND, expectWaiting: null }),
     });
