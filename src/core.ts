@@ -84,8 +84,6 @@ export type {
 export type { StoredError } from './queue/errors/stored-error.js';
 export {
   ClaimLostError,
-  EnqueueError,
-  type EnqueueItem,
   InvalidOptionError,
   InvalidPayloadError,
   JobCancelledError,
@@ -95,13 +93,13 @@ export {
   JobTimeoutError,
   NonRetryableError,
   QueueClosedError,
-  QueueFullError,
   RateLimitedError,
   RedisOutOfMemoryError,
   RedisUnsuitableError,
   RetryLaterError,
   ScheduleNotFoundError,
 } from './queue/errors/errors.js';
+export { EnqueueError, type EnqueueItem, QueueFullError } from './queue/errors/enqueue-errors.js';
 export { QueueLayoutError } from './queue/errors/layout-error.js';
 export { RedisPermissionError } from './queue/errors/redis-permission-error.js';
 export { Worker } from './worker/worker.js';

@@ -3,6 +3,8 @@ import type { ReportedError } from './messages.js';
 
 /** A worker process ended before its worker ran, as often in a row as `maxBootFailures` allows; all were stopped. */
 export class WorkerBootError extends JobQueueError {
+  static override readonly code: string = 'WORKER_BOOT';
+
   constructor(
     /** Which one, such as `worker-2`. */
     readonly processName: string,

@@ -1,5 +1,5 @@
 // One process of the simulated fleet: a worker with its sweeps, a producer, or an operator.
-import { EnqueueError } from '#queue/errors/errors.js';
+import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';

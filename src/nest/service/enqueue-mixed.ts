@@ -1,7 +1,7 @@
 import { encodeJob, type EnqueueOptions } from '../../queue/enqueue/encode-job.js';
 import { encodeTypedJob } from '../../queue/enqueue/encode-typed-job.js';
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
-import { EnqueueError, type EnqueueItem } from '../../queue/errors/errors.js';
+import { EnqueueError, type EnqueueItem } from '../../queue/errors/enqueue-errors.js';
 import type { JobHandle } from '../../queue/results/job-handle.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 

@@ -29,7 +29,9 @@ export interface ContentRules {
 }
 
 /** A value was stored by another codec than that of this process, or this process cannot read it. */
-export class CodecError extends JobQueueError {}
+export class CodecError extends JobQueueError {
+  static override readonly code: string = 'CODEC';
+}
 
 const CODEC = '$codec';
 const TEXT = /^\$codec:([a-z0-9-]{1,32}):/;

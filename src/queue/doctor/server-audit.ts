@@ -17,6 +17,8 @@ export interface ServerFinding {
 
 /** The audit at boot found what endangers jobs, and the option `audit: 'error'` refuses such a server. */
 export class RedisAuditError extends RedisUnsuitableError {
+  static override readonly code: string = 'REDIS_AUDIT';
+
   constructor(
     address: string,
     /** Each with what was expected, what was found and what to do. */

@@ -1,4 +1,4 @@
-import { EnqueueError, type EnqueueItem } from '../errors/errors.js';
+import { EnqueueError, type EnqueueItem } from '../errors/enqueue-errors.js';
 import type { EnqueueAnswer, EncodedJob } from '../store/enqueue-call.js';
 
 /**

@@ -9,6 +9,8 @@ import type { QueueAccess } from '../store/queue-store.js';
  * has them, workers run them. They are lost only if the master fails before a replica has them.
  */
 export class DurabilityTimeoutError extends JobQueueError {
+  static override readonly code: string = 'DURABILITY_TIMEOUT';
+
   constructor(
     readonly queue: string,
     /** Of all jobs of the call, to read them, to await their results, or to cancel them. */

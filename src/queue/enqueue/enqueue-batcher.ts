@@ -1,5 +1,6 @@
 import { EnqueueRejected, type EnqueueAnswer, type EncodedJob } from '../store/enqueue-call.js';
-import { EnqueueError, RedisOutOfMemoryError } from '../errors/errors.js';
+import { RedisOutOfMemoryError } from '../errors/errors.js';
+import { EnqueueError } from '../errors/enqueue-errors.js';
 import type { Clock, Timer } from '../runtime/clock.js';
 import type { QueueStore } from '../store/queue-store.js';
 import { RedisPermissionError } from '../errors/redis-permission-error.js';

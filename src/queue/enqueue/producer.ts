@@ -1,4 +1,4 @@
-import { QueueFullError } from '../errors/errors.js';
+import { QueueFullError } from '../errors/enqueue-errors.js';
 import { durableEnqueuer, requireReplicas } from './durable-batcher.js';
 import { answersOfAll } from './bulk-result.js';
 import { faultOf, EnqueueRejected, type EnqueueAnswer, type EncodedJob } from '../store/enqueue-call.js';

@@ -2,7 +2,7 @@ import { JobQueueError } from './errors.js';
 
 /** Thrown where a job is to join a batch that was sealed. */
 export class BatchSealedError extends JobQueueError {
-  readonly code = 'BATCH_SEALED';
+  static override readonly code: string = 'BATCH_SEALED';
 
   constructor(readonly batch: string) {
     super(`Batch ${batch} is sealed, so no job can join it. Add all jobs before seal(), or create another batch.`);
@@ -11,7 +11,7 @@ export class BatchSealedError extends JobQueueError {
 
 /** Thrown for a batch that is not known: it was never created, was not sealed for a week, or ended more than a week ago. */
 export class BatchNotFoundError extends JobQueueError {
-  readonly code = 'BATCH_NOT_FOUND';
+  static override readonly code: string = 'BATCH_NOT_FOUND';
 
   constructor(readonly batch: string) {
     super(
@@ -22,7 +22,7 @@ export class BatchNotFoundError extends JobQueueError {
 
 /** Thrown where members of a batch are still open when a wait for them ends. The batch goes on. */
 export class BatchTimeoutError extends JobQueueError {
-  readonly code = 'BATCH_TIMEOUT';
+  static override readonly code: string = 'BATCH_TIMEOUT';
 
   constructor(
     readonly batch: string,

@@ -2,8 +2,16 @@ import { brand, hasBrand } from './brand.js';
 import { YEAR_MS } from '../runtime/bounds.js';
 import { oneLine } from './one-line.js';
 
+const HELP = 'https://github.com/nest-job-queue/nest-job-queue/blob/main/docs/errors.md';
+
 /** The base of every error this library throws, so that an application can tell ours from its own. */
 export class JobQueueError extends Error {
+  /** The `code` of each error of this class, such as `JOB_TIMEOUT`. */
+  static readonly code: string = 'JOB_QUEUE';
+
+  /** Tells errors apart also where classes have other names, as in minified code. It stays the same in all versions. */
+  readonly code: string;
+
   /** Whether handlers throw it, with words of their own. @internal */
   protected static readonly isOfHandlers: boolean = false;
 
@@ -11,11 +19,19 @@ export class JobQueueError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(new.target.isOfHandlers ? message : oneLine(message), options);
     this.name = new.target.name;
+    this.code = new.target.code;
+  }
+
+  /** The address of the page that says when this error is thrown, and what to do. */
+  get docs(): string {
+    return `${HELP}#${this.code.toLowerCase().replaceAll('_', '-')}`;
   }
 }
 
 /** An option, name, id or handler is not what it must be. Thrown before anything is written. */
 export class InvalidOptionError extends JobQueueError {
+  static override readonly code: string = 'INVALID_OPTION';
+
   constructor(
     /** What is wrong: the option's path, or the thing. */
     readonly subject: string,
@@ -29,6 +45,8 @@ export class InvalidOptionError extends JobQueueError {
 
 /** A payload, a result or a piece of progress cannot be stored as JSON, or is too large. Nothing was written. */
 export class InvalidPayloadError extends JobQueueError {
+  static override readonly code: string = 'INVALID_PAYLOAD';
+
   constructor(
     /** Where in the value the fault is, such as `payload.to[2]`; of one of many jobs `enqueueMany[3].payload.to`. */
     readonly path: string,
@@ -40,79 +58,19 @@ export class InvalidPayloadError extends JobQueueError {
 }
 
 /** The Redis server cannot carry a queue: too old, not reachable, or its client is set up in a way we cannot use. */
-export class RedisUnsuitableError extends JobQueueError {}
+export class RedisUnsuitableError extends JobQueueError {
+  static override readonly code: string = 'REDIS_UNSUITABLE';
+}
 
 /** Redis has no memory left and refused the enqueue; nothing was written. */
-export class RedisOutOfMemoryError extends JobQueueError {}
-
-/** What became of one job of an enqueue that failed. */
-export interface EnqueueItem {
-  /** Of the job that stands: for `kept` and `replaced` another one than was asked for. */
-  id: string;
-  /** `not-sent`, `unknown`: as of the error, for this job. Else it was written, as `JobHandle.outcome` says. */
-  outcome: 'new' | 'existing' | 'kept' | 'replaced' | 'not-sent' | 'unknown';
-}
-
-/**
- * An enqueue got no answer in time, or its connection failed. One of many jobs travels in steps of 500, of which some may
- * have been written: `items` says so for each.
- *
- * @example
- * catch (error) {
- *   // Adds what is missing: a job that is there already is not added twice.
- *   await queue.enqueueMany(jobs.map((job, i) => ({ ...job, id: error.jobIds[i] })));
- * }
- */
-export class EnqueueError extends JobQueueError {
-  /** One for each job of the call, in their order. */
-  readonly items: readonly EnqueueItem[];
-
-  constructor(
-    /** `not-sent`: nothing was written. `unknown`: it may have been, or of many jobs a part was; repeat it with `jobIds` to be sure, it adds nothing twice. */
-    readonly outcome: 'not-sent' | 'unknown',
-    readonly queue: string,
-    /** With which the call can be repeated, in the order of its jobs. */
-    readonly jobIds: readonly string[],
-    /** Where Redis was looked for, and what failed. */
-    readonly reason: string,
-    options: ErrorOptions & { items?: readonly EnqueueItem[] } = {},
-  ) {
-    const remedy =
-      outcome === 'not-sent' ? 'Nothing was written.' : 'It may have been written: repeat it with the same id.';
-    super(
-      `Enqueue to "${queue}" failed: ${reason.replace(/\.$/, '')}. ${remedy} Job ${jobIds.slice(0, 3).join(', ')}.`,
-      options,
-    );
-    this.items = options.items ?? jobIds.map((id) => ({ id, outcome }));
-  }
-}
-
-/**
- * Too many jobs wait in the queue, or in the group, and the job was not added. Of many jobs, those that fitted were added:
- * `items` says so for each. Slow down, or add it later.
- *
- * @example if (error instanceof QueueFullError) response.status(429);
- */
-export class QueueFullError extends JobQueueError {
-  constructor(
-    readonly queue: string,
-    /** The group that is full; undefined where the queue is. */
-    readonly group: string | undefined,
-    /** How many jobs may wait: `maxPending`. */
-    readonly limit: number,
-    /** One for each job of the call, in their order; `not-sent` for one that was refused. */
-    readonly items: readonly EnqueueItem[],
-  ) {
-    const place = group === undefined ? `Queue "${queue}"` : `Group "${group}" of queue "${queue}"`;
-    super(
-      `${place} is full: expected fewer than ${limit} waiting jobs (maxPending). ` +
-        `${items.filter(({ outcome }) => outcome === 'not-sent').length} of ${items.length} jobs were not added. Add them later.`,
-    );
-  }
+export class RedisOutOfMemoryError extends JobQueueError {
+  static override readonly code: string = 'REDIS_OUT_OF_MEMORY';
 }
 
 /** The claim that an operation was made under is no longer the current one; the operation changed nothing. */
 export class ClaimLostError extends JobQueueError {
+  static override readonly code: string = 'CLAIM_LOST';
+
   constructor(readonly jobId: string) {
     super(`The claim of job ${jobId} is lost: it expired and was taken back, or the job was removed.`);
   }
@@ -120,6 +78,8 @@ export class ClaimLostError extends JobQueueError {
 
 /** The job whose result was awaited ended as a dead letter. */
 export class JobFailedError extends JobQueueError {
+  static override readonly code: string = 'JOB_FAILED';
+
   constructor(
     readonly jobId: string,
     /** The message of the last attempt's error. */
@@ -134,6 +94,8 @@ export class JobFailedError extends JobQueueError {
 
 /** The job whose result was awaited was cancelled. */
 export class JobCancelledError extends JobQueueError {
+  static override readonly code: string = 'JOB_CANCELLED';
+
   constructor(readonly jobId: string) {
     super(`Job ${jobId} was cancelled.`);
   }
@@ -141,6 +103,8 @@ export class JobCancelledError extends JobQueueError {
 
 /** The job whose result was awaited does not exist: never enqueued, removed, or its hash has expired. */
 export class JobNotFoundError extends JobQueueError {
+  static override readonly code: string = 'JOB_NOT_FOUND';
+
   constructor(
     readonly jobId: string,
     readonly queue: string,
@@ -151,6 +115,8 @@ export class JobNotFoundError extends JobQueueError {
 
 /** The queue was closed while the result of a job was awaited, or before. The job goes on. */
 export class QueueClosedError extends JobQueueError {
+  static override readonly code: string = 'QUEUE_CLOSED';
+
   constructor(readonly queue: string) {
     super(`Queue "${queue}" was closed in this process; no result can be awaited any more. Its jobs go on.`);
   }
@@ -158,6 +124,8 @@ export class QueueClosedError extends JobQueueError {
 
 /** The schedule does not exist: it was never made, was removed, or no code declares it any more. */
 export class ScheduleNotFoundError extends JobQueueError {
+  static override readonly code: string = 'SCHEDULE_NOT_FOUND';
+
   constructor(
     readonly scheduleId: string,
     readonly queue: string,
@@ -168,6 +136,8 @@ export class ScheduleNotFoundError extends JobQueueError {
 
 /** A result did not come within the time given. The job goes on. */
 export class JobTimeoutError extends JobQueueError {
+  static override readonly code: string = 'JOB_TIMEOUT';
+
   constructor(
     readonly jobId: string,
     readonly timeoutMs: number,
@@ -178,6 +148,8 @@ export class JobTimeoutError extends JobQueueError {
 
 /** Thrown by a handler: the job fails at once, whatever attempts are left. */
 export class NonRetryableError extends JobQueueError {
+  static override readonly code: string = 'NON_RETRYABLE';
+
   static {
     brand(this, 'NonRetryableError');
   }
@@ -197,6 +169,8 @@ export function isNonRetryable(error: unknown): error is NonRetryableError {
  * @throws InvalidOptionError for a delay that is no such number, which then fails the attempt
  */
 export class RetryLaterError extends JobQueueError {
+  static override readonly code: string = 'RETRY_LATER';
+
   static {
     brand(this, 'RetryLaterError');
   }
@@ -245,6 +219,8 @@ const LONGEST_REST_MS = 86_400_000;
  * @example throw new RateLimitedError({ retryAfterMs: 30_000 });
  */
 export class RateLimitedError extends JobQueueError {
+  static override readonly code: string = 'RATE_LIMITED';
+
   static {
     brand(this, 'RateLimitedError');
   }

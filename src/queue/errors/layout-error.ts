@@ -3,6 +3,8 @@ import { show } from './show.js';
 
 /** The keys of a queue were written by a newer version of the library, whose layout this version does not know. */
 export class QueueLayoutError extends RedisUnsuitableError {
+  static override readonly code: string = 'QUEUE_LAYOUT';
+
   constructor(
     readonly queue: string,
     /** The layout in Redis. */

@@ -2,6 +2,8 @@ import { RedisUnsuitableError } from './errors.js';
 
 /** The Redis user of the connection has not the rights that a queue needs. Nothing passes until they are granted. */
 export class RedisPermissionError extends RedisUnsuitableError {
+  static override readonly code: string = 'REDIS_PERMISSION';
+
   constructor(
     /** What is refused, in words, such as `the command hset`. */
     readonly missing: readonly string[],

@@ -40,6 +40,8 @@ export interface BlockingWait {
 
 /** A reply that is not what its script returns. Asking again would bring the same. */
 export class ReplyDecodeError extends JobQueueError {
+  static override readonly code: string = 'REPLY_DECODE';
+
   constructor(script: ScriptName, cause: unknown) {
     super(`The reply of the script ${script} cannot be read: ${(cause as Error).message}`, { cause });
   }

@@ -132,7 +132,9 @@ export class TestClock {
 }
 
 /** A test asks for what cannot happen. */
-export class TestingError extends JobQueueError {}
+export class TestingError extends JobQueueError {
+  static override readonly code: string = 'TESTING';
+}
 
 function endless(isLoop: boolean, queues: MemoryQueue[]): TestingError {
   const names = queues.filter((queue) => isLoop || hasRunnable(queue)).map(({ name }) => `"${name}"`);

@@ -2,6 +2,8 @@ import { JobQueueError } from '../../queue/errors/errors.js';
 
 /** The reason of a signal whose attempt ran longer than its `timeoutMs`; the attempt has failed with it. */
 export class HandlerTimeoutError extends JobQueueError {
+  static override readonly code: string = 'HANDLER_TIMEOUT';
+
   constructor(
     readonly jobId: string,
     readonly timeoutMs: number,
@@ -12,6 +14,8 @@ export class HandlerTimeoutError extends JobQueueError {
 
 /** The reason of a signal whose worker is being stopped; the job is released, its attempt uncounted. */
 export class ShutdownError extends JobQueueError {
+  static override readonly code: string = 'SHUTDOWN';
+
   constructor() {
     super('The worker is being stopped.');
   }
@@ -19,6 +23,8 @@ export class ShutdownError extends JobQueueError {
 
 /** The thread of a job ended under it: by `process.exit`, an uncaught error (`cause`), or no memory left. The attempt failed. */
 export class ThreadCrashedError extends JobQueueError {
+  static override readonly code: string = 'THREAD_CRASHED';
+
   constructor(
     readonly jobId: string,
     readonly exitCode: number,
@@ -32,6 +38,8 @@ export class ThreadCrashedError extends JobQueueError {
 
 /** A job in a thread went on after its signal aborted (`cause`), and its thread was terminated. */
 export class ThreadTerminatedError extends JobQueueError {
+  static override readonly code: string = 'THREAD_TERMINATED';
+
   constructor(
     readonly jobId: string,
     readonly graceMs: number,

@@ -1,6 +1,6 @@
 // What is set, seen and cleaned of groups, and how many jobs may wait.
 import { describe, expect, it } from '@jest/globals';
-import { QueueFullError } from '#queue/errors/errors.js';
+import { QueueFullError } from '#queue/errors/enqueue-errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { inside } from '../../support/queue/inside.js';

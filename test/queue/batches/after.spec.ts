@@ -1,7 +1,8 @@
 // Jobs that start after others: `after` of an enqueue.
 import { describe, expect, it } from '@jest/globals';
 import type { JobQueue } from '#queue/job-queue.js';
-import { EnqueueError, InvalidOptionError } from '#queue/errors/errors.js';
+import { InvalidOptionError } from '#queue/errors/errors.js';
+import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import { tendBatches } from '#queue/operate/tend-batches.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { expectUnchanged } from '../../support/queue/queue-state.js';

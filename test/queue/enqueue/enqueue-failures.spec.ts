@@ -1,5 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { EnqueueError, RedisOutOfMemoryError, RedisUnsuitableError } from '#queue/errors/errors.js';
+import { RedisOutOfMemoryError, RedisUnsuitableError } from '#queue/errors/errors.js';
+import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import { connect } from '../../support/redis/redis.js';
 import { coreQueue } from '../../support/queue/core-queue.js';

@@ -1,6 +1,6 @@
 // Which ids a failed enqueue names: what its caller needs to repeat the call, whatever else was on the way with it.
 import { describe, expect, it } from '@jest/globals';
-import type { EnqueueError } from '#queue/errors/errors.js';
+import type { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import { atMost } from '../../support/queue/bounds.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { FaultProxy } from '../../support/faults/fault-proxy.js';

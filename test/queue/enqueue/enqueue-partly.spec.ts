@@ -1,7 +1,8 @@
 // A call with many jobs travels in several steps. Where some of them fail, the error has an answer for each job.
 import { describe, expect, it } from '@jest/globals';
 import { answersOfAll } from '#queue/enqueue/bulk-result.js';
-import { EnqueueError, RedisOutOfMemoryError } from '#queue/errors/errors.js';
+import { RedisOutOfMemoryError } from '#queue/errors/errors.js';
+import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import type { EncodedJob } from '#queue/store/enqueue-call.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { failure } from '../../support/faults/failure.js';

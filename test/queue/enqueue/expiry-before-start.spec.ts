@@ -2,7 +2,8 @@
 // anything of the step; see lua/lib/enqueue/add_with_options.lua.
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { EnqueueError, InvalidOptionError } from '#queue/errors/errors.js';
+import { InvalidOptionError } from '#queue/errors/errors.js';
+import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import { connectClocked } from '../../support/redis/clocked-redis.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { failure } from '../../support/faults/failure.js';

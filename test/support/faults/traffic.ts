@@ -1,7 +1,7 @@
 // A producer that goes on through faults, and holds the queue to what it acknowledged.
 import { afterEach, expect } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { EnqueueError } from '#queue/errors/errors.js';
+import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { EnqueueOptions } from '#queue/enqueue/encode-job.js';
 import { ScriptRunner } from '#queue/transport/script-runner.js';

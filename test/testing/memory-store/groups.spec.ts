@@ -1,6 +1,6 @@
 // Groups and bounds: a queue in memory does what a queue on Redis does. Each case runs on both.
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { QueueFullError } from '#queue/errors/errors.js';
+import { QueueFullError } from '#queue/errors/enqueue-errors.js';
 import { JobQueue } from '#queue/job-queue.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';

@@ -1,5 +1,6 @@
 // A producer of a run: enqueues batches, writes down each call and its answer, and repeats what was not answered.
-import { EnqueueError, RedisOutOfMemoryError } from '#queue/errors/errors.js';
+import { RedisOutOfMemoryError } from '#queue/errors/errors.js';
+import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import type { JobHandle } from '#queue/results/job-handle.js';
 import { JobQueue } from '#queue/job-queue.js';
 import type { EnqueueOptions } from '#queue/enqueue/encode-job.js';

@@ -1,0 +1,71 @@
+import { JobQueueError } from './errors.js';
+
+/** What became of one job of an enqueue that failed. */
+export interface EnqueueItem {
+  /** Of the job that stands: for `kept` and `replaced` another one than was asked for. */
+  id: string;
+  /** `not-sent`, `unknown`: as of the error, for this job. Else it was written, as `JobHandle.outcome` says. */
+  outcome: 'new' | 'existing' | 'kept' | 'replaced' | 'not-sent' | 'unknown';
+}
+
+/**
+ * An enqueue got no answer in time, or its connection failed. One of many jobs travels in steps of 500, of which some may
+ * have been written: `items` says so for each.
+ *
+ * @example
+ * catch (error) {
+ *   // Adds what is missing: a job that is there already is not added twice.
+ *   await queue.enqueueMany(jobs.map((job, i) => ({ ...job, id: error.jobIds[i] })));
+ * }
+ */
+export class EnqueueError extends JobQueueError {
+  static override readonly code: string = 'ENQUEUE';
+
+  /** One for each job of the call, in their order. */
+  readonly items: readonly EnqueueItem[];
+
+  constructor(
+    /** `not-sent`: nothing was written. `unknown`: it may have been, or of many jobs a part was; repeat it with `jobIds` to be sure, it adds nothing twice. */
+    readonly outcome: 'not-sent' | 'unknown',
+    readonly queue: string,
+    /** With which the call can be repeated, in the order of its jobs. */
+    readonly jobIds: readonly string[],
+    /** Where Redis was looked for, and what failed. */
+    readonly reason: string,
+    options: ErrorOptions & { items?: readonly EnqueueItem[] } = {},
+  ) {
+    const remedy =
+      outcome === 'not-sent' ? 'Nothing was written.' : 'It may have been written: repeat it with the same id.';
+    super(
+      `Enqueue to "${queue}" failed: ${reason.replace(/\.$/, '')}. ${remedy} Job ${jobIds.slice(0, 3).join(', ')}.`,
+      options,
+    );
+    this.items = options.items ?? jobIds.map((id) => ({ id, outcome }));
+  }
+}
+
+/**
+ * Too many jobs wait in the queue, or in the group, and the job was not added. Of many jobs, those that fitted were added:
+ * `items` says so for each. Slow down, or add it later.
+ *
+ * @example if (error instanceof QueueFullError) response.status(429);
+ */
+export class QueueFullError extends JobQueueError {
+  static override readonly code: string = 'QUEUE_FULL';
+
+  constructor(
+    readonly queue: string,
+    /** The group that is full; undefined where the queue is. */
+    readonly group: string | undefined,
+    /** How many jobs may wait: `maxPending`. */
+    readonly limit: number,
+    /** One for each job of the call, in their order; `not-sent` for one that was refused. */
+    readonly items: readonly EnqueueItem[],
+  ) {
+    const place = group === undefined ? `Queue "${queue}"` : `Group "${group}" of queue "${queue}"`;
+    super(
+      `${place} is full: expected fewer than ${limit} waiting jobs (maxPending). ` +
+        `${items.filter(({ outcome }) => outcome === 'not-sent').length} of ${items.length} jobs were not added. Add them later.`,
+    );
+  }
+}
