@@ -67,7 +67,7 @@ export type { JobEvent } from './queue/model/job-event.js';
 export type { JobMetadata } from './queue/model/metadata.js';
 export type { JobQueueLogger } from './queue/runtime/logger.js';
 export type { LogLevel } from './queue/errors/safe-logger.js';
-export type { RedisClient } from './queue/redis/redis-client.js';
+export type { ForeignRedisClient, RedisClient } from './queue/redis/redis-client.js';
 export { RedisAuditError, type ServerFinding } from './queue/doctor/server-audit.js';
 export type {
   AttemptRecord,

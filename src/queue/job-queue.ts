@@ -20,7 +20,7 @@ import { Producer } from './enqueue/producer.js';
 import { QueueAdmin, SLICE } from './queue-operator.js';
 import type { ConsumerWait, QueueStore } from './store/queue-store.js';
 import type { FailOutcome, ReleaseOutcome } from './store/store-calls.js';
-import type { RedisClient } from './redis/redis-client.js';
+import type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';
 import type { InputOf, OutputOf, StandardSchema } from './validation/standard-schema.js';
 import { storeError } from './errors/serialize-error.js';
 import { checkJobs } from './enqueue/validate-bulk.js';
@@ -56,7 +56,7 @@ export class JobQueue extends QueueAdmin {
    * @param client an ioredis client of yours; it is never closed here
    * @throws InvalidOptionError for a bad name or option; RedisUnsuitableError for a client with `keyPrefix`
    */
-  constructor(client: RedisClient | QueueStore, name: string, options: JobQueueOptions = {}) {
+  constructor(client: RedisClient | ForeignRedisClient | QueueStore, name: string, options: JobQueueOptions = {}) {
     super(client, name, queueOptionsOf(options));
     if (options.logger !== undefined)
       this.store.logger = checkLogger(`queue ${JSON.stringify(name)}.logger`, options.logger);

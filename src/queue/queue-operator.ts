@@ -15,7 +15,7 @@ import { checkQueueName, checkText } from './validation/names.js';
 import { show } from './errors/show.js';
 import { resolveQueueOptions, type QueueOptions, type ResolvedQueueOptions } from './model/queue-options.js';
 import { purge } from './operate/purge.js';
-import type { RedisClient } from './redis/redis-client.js';
+import type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';
 import { AuditTrail } from './operate/audit-trail.js';
 import { History } from './operate/history.js';
 import { Groups } from './operate/groups.js';
@@ -62,7 +62,7 @@ export abstract class QueueAdmin extends JobAdmin {
 
   /** @internal */
   constructor(
-    client: RedisClient | QueueStore,
+    client: RedisClient | ForeignRedisClient | QueueStore,
     readonly name: string,
     options: QueueOptions,
   ) {

@@ -1,6 +1,6 @@
 import { InvalidOptionError } from './errors/errors.js';
 import { show } from './errors/show.js';
-import { isRedisClient, type RedisClient } from './redis/redis-client.js';
+import { isRedisClient, type ForeignRedisClient, type RedisClient } from './redis/redis-client.js';
 import { RedisStore } from './redis-store.js';
 import type { QueueStore } from './store/queue-store.js';
 
@@ -9,12 +9,17 @@ import type { QueueStore } from './store/queue-store.js';
  *
  * @throws InvalidOptionError
  */
-export function storeOf(client: RedisClient | QueueStore): QueueStore {
+export function storeOf(client: RedisClient | ForeignRedisClient | QueueStore): QueueStore {
   if (isRedisClient(client)) {
     return RedisStore.of(client);
   }
-  if (typeof (client as Partial<QueueStore> | null | undefined)?.exec === 'function' && 'clock' in client) {
+  if (isStore(client)) {
     return client;
   }
   throw new InvalidOptionError('client', 'a Redis or Cluster of ioredis', show(client));
+}
+
+function isStore(value: unknown): value is QueueStore {
+  const { exec, clock } = (value ?? {}) as Partial<QueueStore>;
+  return typeof exec === 'function' && clock !== undefined;
 }

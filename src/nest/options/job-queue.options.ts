@@ -4,7 +4,7 @@ import { checkOptions } from '../../queue/validation/validate-options.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { checkQueueName } from '../../queue/validation/names.js';
 import { duration, queueOptionFields, type QueueOptions, timerDuration } from '../../queue/model/queue-options.js';
-import { isRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
+import { isRedisClient, type ForeignRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
 import { slotFields } from '../../worker/handlers/handler-options.js';
 import type { FailureLogging } from '../../worker/reports/failure-log.js';
 import { logFailuresSchema, versionSchema, type WorkerOptions } from '../../worker/worker-options.js';
@@ -45,7 +45,7 @@ export interface JobQueueModuleOptions extends QueueOptions {
    * A URL, options of ioredis, or a Redis or Cluster client of yours, which is never closed by this module.
    * Default: the environment's `REDIS_URL`, else `redis://localhost:6379`.
    */
-  redis?: string | RedisOptions | RedisClient;
+  redis?: string | RedisOptions | RedisClient | ForeignRedisClient;
   /** Options of single queues, by name. They go before those of `@JobHandler`. */
   queues?: Record<string, QueueSettings>;
   /** How many jobs this process runs at once over all its queues, with fair turns. Default: as many as its queues allow. */

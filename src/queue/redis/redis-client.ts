@@ -3,6 +3,18 @@ import type { Cluster, Redis } from 'ioredis';
 /** A client that the application made with ioredis 5 or 6. */
 export type RedisClient = Redis | Cluster;
 
+/**
+ * A client of another copy or version of ioredis than the one that this package finds: the same when it runs, another type to the
+ * compiler.
+ */
+export interface ForeignRedisClient {
+  readonly isCluster: boolean;
+  readonly status: string;
+  disconnect(reconnect?: boolean): void;
+  duplicate(...args: never[]): unknown;
+  evalsha(...args: never[]): unknown;
+}
+
 export function isCluster(client: RedisClient): client is Cluster {
   return client.isCluster;
 }
