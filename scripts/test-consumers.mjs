@@ -192,7 +192,7 @@ function prepare(name, { type, options, files = {}, sources: own }, cwd) {
   const manifest = { name: `consumer-${name}`, version: '0.0.0', private: true, ...(type && { type }) };
   writeFileSync(join(cwd, 'package.json'), JSON.stringify(manifest));
   const included = own ?? ['app.ts', 'main.ts'];
-  for (const file of [...new Set([...included, 'app.ts', 'main.ts', 'app.spec.ts'])])
+  for (const file of new Set([...included, 'app.ts', 'main.ts', 'app.spec.ts']))
     cpSync(join(sources, file), join(cwd, file));
   const compilerOptions = {
     target: 'es2022',

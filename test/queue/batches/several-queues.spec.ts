@@ -1,6 +1,5 @@
 // Members in queues other than the batch's: their ends go through an outbox, which maintenance delivers.
 import { describe, expect, it } from '@jest/globals';
-import type { Redis } from 'ioredis';
 import { JobQueue } from '#queue/job-queue.js';
 import { BatchNotFoundError, BatchSealedError } from '#queue/errors/batch-errors.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
@@ -150,7 +149,7 @@ describe('a batch with members in several queues', () => {
   it('refuses a queue of another server or prefix, and a member after the seal', async () => {
     const { home, pages, batch } = world();
     const other = new JobQueue(connect(), pages.name);
-    const prefixed = new JobQueue(inside(home).connection.client as Redis, pages.name, { prefix: 'other' });
+    const prefixed = new JobQueue(inside(home).connection.client, pages.name, { prefix: 'other' });
     await expect(batch.add('page', 1, { queue: other })).rejects.toThrow(InvalidOptionError);
     await expect(batch.add('page', 1, { queue: prefixed })).rejects.toThrow(InvalidOptionError);
     await batch.seal();
