@@ -16,6 +16,7 @@ import type {
   Release,
   StoreCalls,
 } from '../../queue/store/store-calls.js';
+import type { BatchVerbs } from '../../queue/store/batch-verbs.js';
 import type { GroupVerbs } from '../../queue/store/group-verbs.js';
 import type { ScheduleVerbs } from '../../queue/store/schedule-verbs.js';
 import { auditVerbs } from './verbs/audit-verbs.js';
@@ -40,7 +41,7 @@ export class MemoryCalls implements StoreCalls {
   readonly deadLetters: DeadLetterVerbs;
   readonly schedules: ScheduleVerbs;
   readonly groups: GroupVerbs;
-  readonly batches = batchVerbs();
+  readonly batches: BatchVerbs;
   readonly history: HistoryVerbs;
   readonly audit: AuditVerbs = auditVerbs();
 
@@ -51,6 +52,7 @@ export class MemoryCalls implements StoreCalls {
     this.deadLetters = deadLetterVerbs(queue);
     this.schedules = scheduleVerbs(queue);
     this.groups = groupVerbs(queue);
+    this.batches = batchVerbs(queue);
     this.history = historyVerbs(queue);
   }
 

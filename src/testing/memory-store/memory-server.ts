@@ -33,6 +33,10 @@ export class MemoryServer implements QueueHost {
     return queue;
   }
 
+  find({ options: { prefix = '' } }: MemoryQueue, name: string): MemoryQueue | undefined {
+    return this.queues.get(`${prefix}:${name}`);
+  }
+
   /** Returns all queues that were opened here. */
   get all(): MemoryQueue[] {
     return [...this.queues.values()];

@@ -40,6 +40,31 @@ function emailHandler(
 }
 
 describe('drain', () => {
+  it('runs a batch to its follow-up, and a job after another', async () => {
+    const ran: string[] = [];
+    @JobHandler('page')
+    class Page {
+      handle({ payload }: Job<number>) {
+        ran.push(`page ${payload}`);
+        return payload;
+      }
+    }
+    @JobHandler('book')
+    class Book {
+      async handle(job: Job) {
+        for await (const { result } of job.batch!.members<number>()) ran.push(`bound ${result}`);
+      }
+    }
+    const { testing, jobs } = await startTested({ providers: [Page, Book] });
+    const batch = jobs.batch({ then: { name: 'book' } });
+    await batch.addMany('page', [{ payload: 1 }, { payload: 2 }]);
+    await batch.seal();
+    const first = await jobs.enqueue('page', 3);
+    await jobs.enqueue('page', 4, { after: [first.id] });
+    await testing.drain();
+    expect(ran.toSorted()).toEqual(['bound 1', 'bound 2', 'page 1', 'page 2', 'page 3', 'page 4']);
+  });
+
   it('runs what is due, and what its handlers enqueue', async () => {
     const ran: string[] = [];
     @JobHandler('second')

@@ -5,6 +5,7 @@ import type { ResolvedQueueOptions } from '../../../queue/model/queue-options.js
 import type { AnnouncedContent } from '../../../queue/codec/announced-content.js';
 import type { AskedOptions } from './asked-options.js';
 import { FlowControl } from './flow-control.js';
+import type { FollowUpBatch } from './follow-up-batch.js';
 import { ScoredSet } from './scored-set.js';
 
 /** The fields of a job, as they are named and written in Redis. */
@@ -23,6 +24,8 @@ export interface QueueHost {
   observer?: QueueObserver;
   /** Returns the time of the server, in ms. */
   now(): number;
+  /** Returns another queue of the same server and prefix, by its name; itself by its own. */
+  find(queue: MemoryQueue, name: string): MemoryQueue | undefined;
   /** A job of the queue can be claimed, or a wait would last too long. */
   wake(queue: string): void;
   /** Ends the wait of a worker, which is to ask for its claims. */
@@ -56,6 +59,8 @@ export class MemoryQueue {
   /** The owner that an enqueue replaced, by its request or id. */
   readonly replaced = new Map<string, string>();
   readonly batches = new Map<string, Batch>();
+  /** Batches with a follow-up, by their ids. */
+  readonly followUps = new Map<string, FollowUpBatch>();
   readonly totals: Record<string, number> = {};
   /** When each worker was seen last, in ms. */
   readonly workers = new Map<string, number>();

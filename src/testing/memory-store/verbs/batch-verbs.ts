@@ -1,26 +1,123 @@
+// The verbs of batches with a follow-up; see lua/batch. All queues of a test share one memory, so news of members elsewhere need no outbox.
+import { parseJson } from '../../../queue/codec/parse-json.js';
+import type { BatchMember, BatchPage, EncodedBatch } from '../../../queue/model/batch.js';
 import type { BatchVerbs } from '../../../queue/store/batch-verbs.js';
+import { FollowUpBatch, type EndStatus } from '../state/follow-up-batch.js';
+import type { MemoryQueue } from '../state/memory-queue.js';
+import { fire, noteEnd, stop } from './job-ended.js';
 import { callOf } from './memory-call.js';
 
-function refuse(): never {
-  throw new Error(
-    'A store in memory keeps no batches with a follow-up, and no jobs that wait for others; test them on Redis.',
-  );
+export function batchVerbs(queue: MemoryQueue): BatchVerbs {
+  const find = (id: string) => {
+    const batch = queue.followUps.get(id);
+    if (batch?.isForgotten(queue.now)) {
+      queue.followUps.delete(id);
+      return undefined;
+    }
+    return batch;
+  };
+  return {
+    create: (batch) => callOf('batchCreate', () => create(queue, batch, find(batch.id))),
+    join: (id, members) => callOf('batchJoin', () => join(queue, find(id), members)),
+    seal: (id) => callOf('batchSeal', () => seal(queue, find(id))),
+    stop: (id) => callOf('batchStop', () => stopAll(queue, find(id))),
+    status: (id) => callOf('batchStatus', () => find(id)?.record(queue.name) ?? null),
+    list: (limit) =>
+      callOf('batchList', () => {
+        const open = [...queue.followUps.values()].filter(({ endedAt }) => endedAt === undefined);
+        return open.slice(0, limit).map((batch) => batch.record(queue.name));
+      }),
+    results: (id, offset, limit) => callOf('batchResults', () => results(queue, find(id), offset, limit)),
+    tend: () => callOf('sweepTendBatches', () => tend(queue)),
+    news: () => callOf('batchOutbox', () => []),
+    deliver: () => callOf('batchDeliver', () => 0),
+    acknowledge: () => callOf('batchAcknowledge', () => 0),
+    cancel: () => callOf('batchCancel', () => undefined),
+  };
 }
 
-/** Batches are not kept in memory. */
-export function batchVerbs(): BatchVerbs {
-  return {
-    create: () => callOf('batchCreate', refuse),
-    join: () => callOf('batchJoin', refuse),
-    seal: () => callOf('batchSeal', refuse),
-    stop: () => callOf('batchStop', refuse),
-    status: () => callOf('batchStatus', refuse),
-    list: () => callOf('batchList', () => []),
-    results: () => callOf('batchResults', refuse),
-    tend: () => callOf('sweepTendBatches', () => undefined),
-    news: () => callOf('batchOutbox', () => []),
-    deliver: () => callOf('batchDeliver', refuse),
-    acknowledge: () => callOf('batchAcknowledge', refuse),
-    cancel: () => callOf('batchCancel', refuse),
-  };
+function create(queue: MemoryQueue, batch: EncodedBatch, known: FollowUpBatch | undefined): 'created' | 'exists' {
+  if (known) {
+    return 'exists';
+  }
+  queue.followUps.set(batch.id, new FollowUpBatch(batch, queue.now));
+  return 'created';
+}
+
+function join(queue: MemoryQueue, batch: FollowUpBatch | undefined, members: readonly string[]) {
+  if (!batch) {
+    return 'no-batch';
+  }
+  if (batch.sealedAt !== undefined && members.some((member) => !batch.isMember(member))) {
+    return 'sealed';
+  }
+  members.forEach((member) => batch.join(member));
+  if (batch.stoppedAt === undefined) {
+    return 'joined';
+  }
+  stop(queue, batch);
+  return 'stopped';
+}
+
+function seal(queue: MemoryQueue, batch: FollowUpBatch | undefined): 'sealed' | 'missing' {
+  if (batch && batch.sealedAt === undefined) {
+    batch.sealedAt = queue.now;
+    if (batch.open.size === 0) {
+      fire(queue, batch);
+    }
+  }
+  return batch ? 'sealed' : 'missing';
+}
+
+function stopAll(queue: MemoryQueue, batch: FollowUpBatch | undefined): 'stopped' | 'fired' | 'missing' {
+  if (!batch || batch.firedAt !== undefined) {
+    return batch ? 'fired' : 'missing';
+  }
+  stop(queue, batch);
+  return 'stopped';
+}
+
+function results(queue: MemoryQueue, batch: FollowUpBatch | undefined, offset: number, limit: number): BatchPage {
+  const all = batch?.isReadable(queue.now) ? batch.members : [];
+  const members = all.slice(offset, offset + limit).map((member): BatchMember => {
+    const outcome = batch!.outcomes.get(member);
+    const detail = outcome?.detail ?? '';
+    return {
+      ...placeOf(queue, member),
+      status: outcome?.status ?? 'open',
+      ...(outcome?.status === 'completed' && detail !== '' && { result: parseJson(detail).value }),
+      ...(outcome?.status === 'failed' && { error: detail }),
+    };
+  });
+  return offset + limit < all.length ? { members, next: offset + limit } : { members };
+}
+
+/** Finds ends that nobody told: members that were purged, and follow-ups that were discarded. */
+function tend(queue: MemoryQueue) {
+  for (const batch of queue.followUps.values()) {
+    for (const member of batch.open) {
+      const status = untoldEnd(queue, member, batch.firedAt !== undefined);
+      if (status) {
+        noteEnd(queue, batch, member, status, '');
+      }
+    }
+  }
+  return queue.followUps.size > 0 ? { more: false, hasNews: false, toCancel: [] } : undefined;
+}
+
+function untoldEnd(queue: MemoryQueue, member: string, isFollowUp: boolean): EndStatus | undefined {
+  const { queue: name, id } = placeOf(queue, member);
+  const status = queue.host.find(queue, name)?.job(id)?.status;
+  if (status === undefined) {
+    return 'removed';
+  }
+  return status === 'completed' || status === 'cancelled' || (status === 'failed' && !isFollowUp)
+    ? status
+    : undefined;
+}
+
+/** A member of the batch's own queue is its id, one of another `queue|id`. */
+function placeOf(queue: MemoryQueue, member: string): { id: string; queue: string } {
+  const bar = member.indexOf('|');
+  return { id: member.slice(bar + 1), queue: bar < 0 ? queue.name : member.slice(0, bar) };
 }

@@ -12,7 +12,7 @@ export function promoteJob(queue: MemoryQueue, id: string): RestartAnswer {
   if (!job) {
     return 'missing';
   }
-  if (job.status === 'scheduled') {
+  if (job.status === 'scheduled' && job.after === undefined) {
     queue.scheduled.delete(id);
     queue.toBack(id, job, queue.now, job.lifo !== undefined);
   }

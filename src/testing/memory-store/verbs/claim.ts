@@ -165,11 +165,13 @@ function verdictOn(queue: MemoryQueue, job: Hash, { slots, attemptLimits = [], o
       ? 'missing'
       : job.cancel_requested_at_ms !== undefined
         ? 'cancelled'
-        : job.expires_at_ms !== undefined && Number(job.expires_at_ms) <= queue.now
-          ? 'expired'
-          : attempts >= maxAttempts
-            ? 'exhausted'
-            : undefined;
+        : job.unmet !== undefined
+          ? 'unmet'
+          : job.expires_at_ms !== undefined && Number(job.expires_at_ms) <= queue.now
+            ? 'expired'
+            : attempts >= maxAttempts
+              ? 'exhausted'
+              : undefined;
   if (refusal) {
     return refuse(job, refusal, attempts, String(maxAttempts));
   }
@@ -182,7 +184,13 @@ function verdictOn(queue: MemoryQueue, job: Hash, { slots, attemptLimits = [], o
 
 function refuse(job: Hash, reason: string, attempts: number, maxAttempts: string): string {
   const started = attempts > 0 || job.interruptions !== undefined || job.snoozes !== undefined;
-  const told = { attempts: String(attempts), max_attempts: maxAttempts, started, last_error: job.last_error };
+  const told = {
+    attempts: String(attempts),
+    max_attempts: maxAttempts,
+    started,
+    last_error: job.last_error,
+    unmet: job.unmet,
+  };
   return `${reason} ${JSON.stringify(told)}`;
 }
 

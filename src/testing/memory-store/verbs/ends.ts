@@ -1,6 +1,7 @@
 // How jobs end: as dead letters, or cancelled; and the histories that they leave.
 import { failureJobName } from '../../../queue/codec/failure-job.js';
 import { FAILURE_PREFIX } from '../../../queue/validation/names.js';
+import { jobEnded } from './job-ended.js';
 import { EVICTED_TTL_MS } from '../../../queue/scripts/job-calls.js';
 import type { DrainedAnswer } from '../../../queue/store/store-calls.js';
 import type { Hash, MemoryQueue } from '../state/memory-queue.js';
@@ -23,6 +24,7 @@ export function bury(queue: MemoryQueue, id: string, job: Hash, reason: string):
   remember(queue, queue.failed, [id], queue.options.failedHistory);
   freeUnique(queue, id, job);
   queue.count('failed');
+  jobEnded(queue, id, job, 'failed', reason);
   queue.emit(id, 'failed', { error: reason });
   tellFailure(queue, id, job, reason);
   trimDeadLetters(queue);
@@ -74,6 +76,7 @@ export function endCancelled(queue: MemoryQueue, id: string, job: Hash): void {
   remember(queue, queue.cancelled, [id], queue.options.cancelledHistory);
   freeUnique(queue, id, job);
   queue.count('cancelled');
+  jobEnded(queue, id, job, 'cancelled');
   queue.emit(id, 'cancelled');
 }
 

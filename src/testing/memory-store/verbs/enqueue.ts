@@ -1,5 +1,7 @@
 // Enqueue: what a new job finds, and where it goes; see lua/job/enqueue.lua.
 import { EnqueueRejected, type EncodedJob, type EnqueueAnswer } from '../../../queue/store/enqueue-call.js';
+import { follow, refuseFollow } from './follow.js';
+import { writeOptions } from './write-options.js';
 import type { AskedOptions } from '../state/asked-options.js';
 import type { Hash, MemoryQueue } from '../state/memory-queue.js';
 
@@ -7,11 +9,7 @@ import type { Hash, MemoryQueue } from '../state/memory-queue.js';
 export function enqueue(queue: MemoryQueue, jobs: readonly EncodedJob[]): EnqueueAnswer[] {
   const asked = jobs.map(({ options }) => (options === '' ? undefined : (JSON.parse(options) as AskedOptions)));
   jobs.forEach((job, i) => refuseExpiryFirst(queue, job, asked[i]));
-  if (asked.some((options) => options?.after ?? options?.batch)) {
-    throw new Error(
-      'A store in memory keeps no batches with a follow-up, and no jobs that wait for others; test them on Redis.',
-    );
-  }
+  jobs.forEach((job, i) => refuseFollow(queue, job, asked[i]));
   return jobs.map((job, i) => {
     const answer = add(queue, job, asked[i]);
     const standing = answer.outcome === 'new' ? undefined : queue.job(answer.id)?.name;
@@ -62,7 +60,9 @@ function add(queue: MemoryQueue, { id, name, payload }: EncodedJob, options: Ask
     writeOptions(queue, job, options);
     own(queue, id, options);
   }
-  place(queue, id, job, options);
+  if (!options || follow(queue, id, job, options)) {
+    place(queue, id, job, options);
+  }
   queue.count('enqueued');
   queue.host.observer?.enqueued(queue, id, options ?? {});
   if (queue.options.eventExtras?.enqueued) {
@@ -107,30 +107,6 @@ export function own(queue: MemoryQueue, id: string, { unique, unique_for: kind }
     queue.uniqueExpiries.set(unique, queue.now + kind);
   } else {
     queue.uniqueExpiries.delete(unique);
-  }
-}
-
-export function writeOptions(queue: MemoryQueue, job: Hash, options: AskedOptions): void {
-  const kind = options.unique_for;
-  const fields: Record<string, string | number | undefined> = {
-    priority: options.priority,
-    cost: options.cost,
-    group: options.group,
-    max_attempts: options.max_attempts,
-    max_crashes: options.max_crashes,
-    expires_at_ms: options.expires_in_ms && queue.now + options.expires_in_ms,
-    unique: typeof kind === 'string' ? options.unique : undefined,
-    unique_for: typeof kind === 'string' ? kind : undefined,
-  };
-  if (options.worker !== undefined || Object.values(fields).some((value) => value !== undefined)) {
-    fields.options = options.worker ?? '{}';
-  }
-  fields.request = options.request;
-  fields.window = typeof kind === 'number' ? options.unique : undefined;
-  for (const [field, value] of Object.entries(fields)) {
-    if (value !== undefined) {
-      job[field] = String(value);
-    }
   }
 }
 

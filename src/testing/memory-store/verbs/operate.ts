@@ -1,6 +1,7 @@
 // What operators do with jobs from outside; see lua/job and lua/queue.
 import type { JobRecord, JobStatus, QueueStats } from '../../../queue/model/job.js';
 import type { CancelAnswer } from '../../../queue/store/store-calls.js';
+import { jobEnded, jobReopened } from './job-ended.js';
 import { holderOf } from './enqueue.js';
 import { removeFirst, type Hash, type MemoryQueue } from '../state/memory-queue.js';
 import { endCancelled, freeUnique } from './ends.js';
@@ -106,6 +107,7 @@ function destroy(queue: MemoryQueue, id: string, job: Hash): void {
   queue.dead.delete(id);
   freeUnique(queue, id, job);
   queue.drop(id);
+  jobEnded(queue, id, job, 'removed');
 }
 
 export function reschedule(
@@ -119,7 +121,7 @@ export function reschedule(
   if (!job) {
     return 'missing';
   }
-  if (!isWaiting(job)) {
+  if (!isWaiting(job) || job.after !== undefined) {
     return 'refused';
   }
   const expiresAt = job.expires_at_ms === undefined ? Infinity : Number(job.expires_at_ms);
@@ -153,6 +155,7 @@ export function redrive(queue: MemoryQueue, ids: readonly string[], payload: str
       'expires_at_ms',
       'unhandled',
       'unhandled_at_ms',
+      'unmet',
     ].forEach((field) => delete job[field]);
     if (payload !== '') {
       job.payload = payload;
@@ -162,7 +165,9 @@ export function redrive(queue: MemoryQueue, ids: readonly string[], payload: str
       queue.unique.set(job.unique, id);
       queue.uniqueExpiries.delete(job.unique);
     }
+    job.options ??= '{}';
     queue.toBack(id, job);
+    jobReopened(queue, id, job);
   }
   queue.count('redriven', letters.length);
   return letters.length;

@@ -9,7 +9,8 @@ import type {
   TickOutcome,
   UpsertAnswer,
 } from '../../../queue/store/schedule-verbs.js';
-import { holderOf, own, write, writeOptions } from './enqueue.js';
+import { holderOf, own, write } from './enqueue.js';
+import { writeOptions } from './write-options.js';
 import type { Hash, MemoryQueue } from '../state/memory-queue.js';
 
 function isDeclared(queue: MemoryQueue, id: string): boolean {

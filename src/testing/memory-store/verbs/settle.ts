@@ -8,6 +8,7 @@ import type {
   ReleaseOutcome,
 } from '../../../queue/store/store-calls.js';
 import { GIVES_BACK, logAttempt, loggedOutcome } from './attempt-log.js';
+import { jobEnded } from './job-ended.js';
 import { bury, endCancelled, freeUnique, remember } from './ends.js';
 import { type Hash, type MemoryQueue } from '../state/memory-queue.js';
 
@@ -43,6 +44,7 @@ export function complete(queue: MemoryQueue, completions: readonly Completion[])
       delete job.last_error;
       delete job.last_error_at_ms;
       freeUnique(queue, id, job);
+      jobEnded(queue, id, job, 'completed', result);
       queue.claims.delete(id);
       queue.forgottenAt.set(id, queue.now + resultTtlMs);
       queue.emit(id, 'completed', queue.options.eventExtras?.results ? { result } : {});

@@ -1,0 +1,85 @@
+// A batch with a follow-up, as a queue in memory keeps it; see lua/batch.
+import type { BatchMemberStatus, BatchRecord, EncodedBatch } from '../../../queue/model/batch.js';
+
+export type EndStatus = Exclude<BatchMemberStatus, 'open'>;
+
+const RECORD_MS = 604_800_000;
+
+export class FollowUpBatch {
+  /** All members in the order in which they joined: ids of the batch's queue, `queue|id` of others. */
+  readonly members: string[] = [];
+  /** The members that have not ended; once fired, the follow-ups that have not. */
+  readonly open = new Set<string>();
+  readonly outcomes = new Map<string, { status: EndStatus; detail: string }>();
+  sealedAt: number | undefined;
+  stoppedAt: number | undefined;
+  firedAt: number | undefined;
+  endedAt: number | undefined;
+
+  constructor(
+    readonly definition: EncodedBatch,
+    readonly createdAt: number,
+  ) {}
+
+  /** A member once is one for good. */
+  join(member: string): void {
+    if (!this.isMember(member)) {
+      this.members.push(member);
+      this.open.add(member);
+    }
+  }
+
+  isMember(member: string): boolean {
+    return this.open.has(member) || this.outcomes.has(member);
+  }
+
+  /** A dead letter was redriven, before the batch fired. */
+  openAgain(member: string): void {
+    if (this.firedAt === undefined && this.outcomes.delete(member)) {
+      this.open.add(member);
+    }
+  }
+
+  isForgotten(now: number): boolean {
+    return now - (this.endedAt ?? this.sealedAt ?? this.createdAt) >= RECORD_MS && !this.isWaiting;
+  }
+
+  /** Whether the outcomes can still be read. */
+  isReadable(now: number): boolean {
+    return this.endedAt === undefined || now - this.endedAt < this.definition.resultTtlMs;
+  }
+
+  record(queue: string): BatchRecord {
+    const count = (status: EndStatus) =>
+      [...this.outcomes.values()].filter((outcome) => outcome.status === status).length;
+    const { sealedAt, firedAt, endedAt } = this;
+    const state =
+      endedAt !== undefined
+        ? 'ended'
+        : firedAt !== undefined
+          ? 'fired'
+          : sealedAt === undefined
+            ? 'open'
+            : 'sealed';
+    return {
+      id: this.definition.id,
+      queue,
+      state,
+      stopped: this.stoppedAt !== undefined,
+      total: this.members.length,
+      open: firedAt === undefined ? this.open.size : 0,
+      completed: count('completed'),
+      failed: count('failed'),
+      cancelled: count('cancelled'),
+      removed: count('removed'),
+      createdAt: new Date(this.createdAt),
+      ...(sealedAt !== undefined && { sealedAt: new Date(sealedAt) }),
+      ...(firedAt !== undefined && { firedAt: new Date(firedAt) }),
+      ...(endedAt !== undefined && { endedAt: new Date(endedAt) }),
+    };
+  }
+
+  private get isWaiting(): boolean {
+    return this.sealedAt !== undefined && this.endedAt === undefined;
+  }
+}

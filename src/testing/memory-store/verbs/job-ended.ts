@@ -1,0 +1,128 @@
+// What the end of a job does to its batch, and to the jobs that wait for it; see lua/lib/batch.
+import type { AskedOptions } from '../state/asked-options.js';
+import type { EndStatus, FollowUpBatch } from '../state/follow-up-batch.js';
+import type { Hash, MemoryQueue } from '../state/memory-queue.js';
+import { writeOptions } from './write-options.js';
+
+/** Tells of the end of a job, in the step that ends it. @param detail its result as JSON, or why it failed */
+export function jobEnded(queue: MemoryQueue, id: string, job: Hash, status: EndStatus, detail = ''): void {
+  const home = job.batch === undefined ? undefined : homeOf(queue, id, job.batch);
+  // A follow-up that is a dead letter may be redriven, and reads the outcomes then.
+  if (home && !(home.isFollowUp && status === 'failed')) {
+    noteEnd(home.queue, home.batch, home.member, status, detail);
+  }
+  for (const dependent of job.dependents?.split(' ') ?? []) {
+    tellDependent(queue, dependent, id, status);
+  }
+}
+
+/** A dead letter was redriven: its batch waits for it again, as long as it has not fired. */
+export function jobReopened(queue: MemoryQueue, id: string, job: Hash): void {
+  const home = job.batch === undefined ? undefined : homeOf(queue, id, job.batch);
+  if (home && !home.isFollowUp) {
+    home.batch.openAgain(home.member);
+  }
+}
+
+function homeOf(queue: MemoryQueue, id: string, ref: string) {
+  const bar = ref.indexOf('|');
+  const isFollowUp = ref.startsWith('=');
+  const home = bar < 0 ? queue : queue.host.find(queue, ref.slice(0, bar));
+  const batch = home?.followUps.get(isFollowUp ? ref.slice(1) : ref.slice(bar + 1));
+  return home && batch && { queue: home, batch, isFollowUp, member: bar < 0 ? id : `${queue.name}|${id}` };
+}
+
+export function noteEnd(
+  queue: MemoryQueue,
+  batch: FollowUpBatch,
+  member: string,
+  status: EndStatus,
+  detail: string,
+): void {
+  // A member of another queue is enqueued before it joins, so that its end may come first.
+  if (member.includes('|') && batch.sealedAt === undefined) {
+    batch.join(member);
+  }
+  if (!batch.open.delete(member)) {
+    return;
+  }
+  if (batch.firedAt !== undefined) {
+    batch.endedAt = batch.open.size === 0 ? queue.now : undefined;
+    return;
+  }
+  batch.outcomes.set(member, { status, detail });
+  if (batch.open.size === 0 && batch.sealedAt !== undefined) {
+    fire(queue, batch);
+  } else if (batch.definition.failFast && status !== 'completed') {
+    stop(queue, batch);
+  }
+}
+
+/** Enqueues the follow-ups: `then` where all ended well, else `onFailure`; `finally` in any case. */
+export function fire(queue: MemoryQueue, batch: FollowUpBatch): void {
+  const { definition, outcomes } = batch;
+  batch.firedAt = queue.now;
+  const isWell = [...outcomes.values()].every(({ status }) => status === 'completed');
+  for (const { kind, name, payload, options } of definition.followUps) {
+    if (kind === 'finally' || (kind === 'then') === isWell) {
+      const id = `@batch:${definition.id}:${kind}`;
+      const asked = JSON.parse(options) as AskedOptions;
+      const job: Hash = { name, payload, enqueued_at_ms: String(queue.now) };
+      writeOptions(queue, job, asked);
+      queue.jobs.set(id, job);
+      batch.open.add(id);
+      start(queue, id, job, queue.now + (asked.delay_ms ?? 0));
+      queue.count('enqueued');
+      queue.host.observer?.enqueued(queue, id, asked);
+    }
+  }
+  if (batch.open.size === 0) {
+    batch.endedAt = queue.now;
+  }
+}
+
+/** Asks for the cancel of all members that have not ended. */
+export function stop(queue: MemoryQueue, batch: FollowUpBatch): void {
+  batch.stoppedAt ??= queue.now;
+  for (const member of batch.open) {
+    const bar = member.indexOf('|');
+    const place = bar < 0 ? queue : queue.host.find(queue, member.slice(0, bar));
+    const id = member.slice(bar + 1);
+    const job = place?.job(id);
+    if (place && job) {
+      job.cancel_requested_at_ms ??= String(queue.now);
+      if (place.scheduled.has(id)) {
+        start(place, id, job, queue.now);
+      } else if (job.worker !== undefined && job.claim_token) {
+        place.host.nudge(job.worker, place.name);
+      }
+    }
+  }
+}
+
+function tellDependent(queue: MemoryQueue, id: string, ended: string, status: EndStatus): void {
+  const job = queue.job(id);
+  const after = job?.after?.split(' ') ?? [];
+  if (!job || !after.includes(ended)) {
+    return;
+  }
+  const left = after.filter((each) => each !== ended);
+  if (status !== 'completed') {
+    job.unmet = `${ended} ${status}`;
+  }
+  if (left.length > 0 && status === 'completed') {
+    job.after = left.join(' ');
+  } else {
+    delete job.after;
+    start(queue, id, job, queue.now + (status === 'completed' ? Number(job.after_delay_ms ?? 0) : 0));
+  }
+}
+
+function start(queue: MemoryQueue, id: string, job: Hash, at: number): void {
+  queue.scheduled.delete(id);
+  if (at > queue.now) {
+    queue.toLater(id, job, at);
+  } else {
+    queue.toBack(id, job);
+  }
+}

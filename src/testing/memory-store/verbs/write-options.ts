@@ -1,0 +1,29 @@
+import type { AskedOptions } from '../state/asked-options.js';
+import type { Hash, MemoryQueue } from '../state/memory-queue.js';
+
+/** Writes what was asked for beside the payload into a job's hash; see lua/lib/enqueue/options.lua. */
+export function writeOptions(queue: MemoryQueue, job: Hash, options: AskedOptions): void {
+  const kind = options.unique_for;
+  const fields: Record<string, string | number | undefined> = {
+    priority: options.priority,
+    cost: options.cost,
+    group: options.group,
+    max_attempts: options.max_attempts,
+    max_crashes: options.max_crashes,
+    expires_at_ms: options.expires_in_ms && queue.now + options.expires_in_ms,
+    unique: typeof kind === 'string' ? options.unique : undefined,
+    unique_for: typeof kind === 'string' ? kind : undefined,
+    batch: options.batch,
+  };
+  const isPlain = options.worker === undefined && options.after === undefined;
+  if (!isPlain || Object.values(fields).some((value) => value !== undefined)) {
+    fields.options = options.worker ?? '{}';
+  }
+  fields.request = options.request;
+  fields.window = typeof kind === 'number' ? options.unique : undefined;
+  for (const [field, value] of Object.entries(fields)) {
+    if (value !== undefined) {
+      job[field] = String(value);
+    }
+  }
+}

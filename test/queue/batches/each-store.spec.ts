@@ -1,0 +1,163 @@
+// Batches and jobs that start after others: the same on Redis and in memory.
+import { expect, it } from '@jest/globals';
+import { BatchSealedError } from '#queue/errors/batch-errors.js';
+import { InvalidOptionError } from '#queue/errors/errors.js';
+import type { JobQueue } from '#queue/job-queue.js';
+import { tendBatches } from '#queue/operate/tend-batches.js';
+import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
+
+const FOLLOW_UPS = { then: { name: 'then' }, onFailure: { name: 'broke' }, finally: { name: 'last' } };
+const error = new Error('no ink');
+
+/** Claims until nothing is left, and completes; a cancelled or unmet job is refused by the claim. Returns the names. */
+async function runAll(queue: JobQueue): Promise<string[]> {
+  const names: string[] = [];
+  for (let jobs = await queue.claimMany(10); jobs.length > 0; jobs = await queue.claimMany(10)) {
+    for (const job of jobs) await queue.complete(job, job.payload);
+    names.push(...jobs.map(({ name }) => name));
+  }
+  return names.toSorted(); // two follow-ups start at the same moment
+}
+
+async function batchOf(queue: JobQueue, count: number, options = {}) {
+  const batch = queue.batch({ ...FOLLOW_UPS, ...options });
+  await batch.addMany(
+    queue.name,
+    Array.from({ length: count }, (_, payload) => ({ payload, maxAttempts: 1 })),
+  );
+  await batch.seal();
+  return batch;
+}
+
+onEachStore('a batch', () => {
+  it('fires once, when its last member has ended, with the outcomes at hand', async () => {
+    const queue = newQueue();
+    const batch = await batchOf(queue, 2);
+    const [one, two] = await queue.claimMany(2);
+    await queue.complete(one!, 'first');
+    expect(await batch.status()).toMatchObject({ state: 'sealed', total: 2, open: 1, completed: 1 });
+    await queue.complete(two!, 'second');
+    expect(await batch.status()).toMatchObject({ state: 'fired', open: 0, completed: 2 });
+    expect((await batch.results()).members).toMatchObject([{ result: 'first' }, { result: 'second' }]);
+    expect(await runAll(queue)).toEqual(['last', 'then']);
+    expect(await batch.status()).toMatchObject({ state: 'ended' });
+    expect(await queue.listBatches()).toEqual([]);
+  });
+
+  it('fires onFailure where a member failed, and waits again for one that was redriven before', async () => {
+    const queue = newQueue();
+    const batch = await batchOf(queue, 2);
+    const [one, two] = await queue.claimMany(2);
+    await queue.fail(one!, error, { final: true });
+    expect(await queue.redrive([one!.id])).toBe(1);
+    expect(await batch.status()).toMatchObject({ open: 2, failed: 0 });
+    await queue.complete(two!, 0);
+    const [again] = await queue.claimMany(1);
+    await queue.fail(again!, error, { final: true });
+    expect((await batch.results()).members[0]).toMatchObject({ status: 'failed', error: 'no ink' });
+    expect(await runAll(queue)).toEqual(['broke', 'last']);
+    await queue.redrive([one!.id]);
+    expect(await runAll(queue)).toEqual([queue.name]); // and nothing fires again
+  });
+
+  it('fires where it is empty, and takes no member once it is sealed', async () => {
+    const queue = newQueue();
+    const batch = await batchOf(queue, 0);
+    await expect(batch.add(queue.name, 0)).rejects.toThrow(BatchSealedError);
+    expect(await runAll(queue)).toEqual(['last', 'then']);
+  });
+
+  it('has members in another queue', async () => {
+    const [home, away] = [newQueue(), newQueue()];
+    const batch = home.batch(FOLLOW_UPS);
+    await batch.add('page', 1, { queue: away });
+    await batch.add(home.name, 2);
+    await batch.seal();
+    expect(await runAll(home)).toEqual([home.name]);
+    expect(await runAll(away)).toEqual(['page']);
+    await tendBatches(away);
+    expect((await batch.results()).members).toMatchObject([
+      { queue: away.name, status: 'completed', result: 1 },
+      { queue: home.name, status: 'completed', result: 2 },
+    ]);
+    expect(await runAll(home)).toEqual(['last', 'then']);
+  });
+
+  it('with failFast cancels the members that wait', async () => {
+    const queue = newQueue();
+    const batch = await batchOf(queue, 4, { failFast: true });
+    const [one] = await queue.claimMany(1);
+    await queue.fail(one!, error, { final: true });
+    await tendBatches(queue);
+    expect(await runAll(queue)).toEqual(['broke', 'last']);
+    expect(await batch.status()).toMatchObject({ state: 'ended', stopped: true, failed: 1, cancelled: 3 });
+  });
+
+  it('counts members that were cancelled, removed and purged', async () => {
+    const queue = newQueue();
+    const batch = queue.batch(FOLLOW_UPS);
+    const jobs = await batch.addMany(
+      queue.name,
+      [1, 2, 3].map((payload) => ({ payload })),
+    );
+    await queue.cancel(jobs[0]!.id);
+    await queue.remove(jobs[1]!.id);
+    await queue.purge({ confirm: queue.name });
+    await batch.seal();
+    expect(await runAll(queue)).toEqual(['broke', 'last']);
+    expect(await batch.status()).toMatchObject({ cancelled: 1, removed: 2 });
+  });
+
+  it('is run by a worker to its follow-up', async () => {
+    const queue = newQueue();
+    const handle = ({ payload }: { payload: unknown }) => payload;
+    const sum = async (job: { batch?: { members(): AsyncIterable<{ result?: unknown }> } }) => {
+      let total = 0;
+      for await (const { result } of job.batch!.members()) total += Number(result);
+      return total;
+    };
+    const worker = await startWorker([{ queue, handlers: { [queue.name]: handle, then: sum } }]);
+    const batch = queue.batch({ then: { name: 'then' } });
+    await batch.addMany(
+      queue.name,
+      [1, 2, 3].map((payload) => ({ payload })),
+    );
+    await batch.seal();
+    await worker.event('completed', 4);
+    expect(await queue.result(`@batch:${batch.id}:then`)).toBe(6);
+  });
+});
+
+onEachStore('a job after others', () => {
+  it('starts when the last of them has completed', async () => {
+    const queue = newQueue();
+    const [one, two] = [await queue.enqueue(1), await queue.enqueue(2)];
+    const last = await queue.enqueue(3, { name: 'last', after: [one.id, two.id] });
+    expect(await queue.get(last.id)).toMatchObject({ status: 'scheduled' });
+    const [first, second] = await queue.claimMany(10);
+    await queue.complete(first!, 0);
+    expect(await queue.claimMany(10)).toEqual([]);
+    await queue.complete(second!, 0);
+    expect(await runAll(queue)).toEqual(['last']);
+  });
+
+  it('is a dead letter where one of them failed, and so is the next of the chain', async () => {
+    const queue = newQueue();
+    const one = await queue.enqueue(1);
+    const two = await queue.enqueue(2, { after: [one.id] });
+    const three = await queue.enqueue(3, { after: [two.id] });
+    const [job] = await queue.claimMany(1);
+    await queue.fail(job!, error, { final: true });
+    expect(await runAll(queue)).toEqual([]);
+    expect(await queue.get(three.id)).toMatchObject({ status: 'failed' });
+    expect((await queue.get(two.id))!.lastError).toContain(one.id);
+  });
+
+  it('is refused after an unknown one and after a dead letter', async () => {
+    const queue = newQueue();
+    await expect(queue.enqueue(1, { after: ['nobody'] })).rejects.toThrow(InvalidOptionError);
+    const dead = await queue.enqueue(1);
+    await queue.fail((await queue.claim())!, error, { final: true });
+    await expect(queue.enqueue(2, { after: [dead.id] })).rejects.toThrow('has not failed');
+  });
+});
