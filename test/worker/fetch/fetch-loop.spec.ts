@@ -28,7 +28,7 @@ async function workerOfOne({
   const answers: ((answer: unknown) => void)[] = [];
   const carry = ([call]: ScriptCall<unknown>[]) => {
     const id = call!.script === 'attemptComplete' ? ` of ${call!.args[7]}` : '';
-    log.push(call!.script.replace(/^job/, '').toLowerCase() + id);
+    log.push(call!.script.replace(/^(job|attempt)/, '').toLowerCase() + id);
     return new Promise<Settled<unknown>[]>((resolve) => answers.push((answer) => resolve([{ ok: true, answer }])));
   };
   const observer = {
