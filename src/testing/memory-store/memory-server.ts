@@ -33,7 +33,7 @@ export class MemoryServer implements QueueHost {
     return queue;
   }
 
-  find({ options: { prefix = '' } }: MemoryQueue, name: string): MemoryQueue | undefined {
+  find({ options: { prefix } }: MemoryQueue, name: string): MemoryQueue | undefined {
     return this.queues.get(`${prefix}:${name}`);
   }
 

@@ -29,6 +29,14 @@ async function batchOf(queue: JobQueue, count: number, options = {}) {
   return batch;
 }
 
+const handle = ({ payload }: { payload: unknown }) => payload;
+
+const sum = async (job: { batch?: { members(): AsyncIterable<{ result?: unknown }> } }) => {
+  let total = 0;
+  for await (const { result } of job.batch!.members()) total += Number(result);
+  return total;
+};
+
 onEachStore('a batch', () => {
   it('fires once, when its last member has ended, with the outcomes at hand', async () => {
     const queue = newQueue();
@@ -110,12 +118,6 @@ onEachStore('a batch', () => {
 
   it('is run by a worker to its follow-up', async () => {
     const queue = newQueue();
-    const handle = ({ payload }: { payload: unknown }) => payload;
-    const sum = async (job: { batch?: { members(): AsyncIterable<{ result?: unknown }> } }) => {
-      let total = 0;
-      for await (const { result } of job.batch!.members()) total += Number(result);
-      return total;
-    };
     const worker = await startWorker([{ queue, handlers: { [queue.name]: handle, then: sum } }]);
     const batch = queue.batch({ then: { name: 'then' } });
     await batch.addMany(
