@@ -35,7 +35,7 @@ export function changesJobs(name: LuaScriptName): boolean {
 
 /** Returns the name of a transition in the trail: `deadLetterRedrive` is `redrive`. */
 export function transitionOf(name: LuaScriptName): string {
-  const verb = name.replace(/^(deadLetter|job|sweep|queue|schedule|batch|doctor|group)(?=[A-Z])/, '');
+  const verb = name.replace(/^(attempt|deadLetter|job|sweep|queue|schedule|batch|doctor|group)(?=[A-Z])/, '');
   return verb.replaceAll(/(?!^)[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
 }
 

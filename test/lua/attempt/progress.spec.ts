@@ -32,6 +32,6 @@ describe('progress.lua', () => {
     });
     const job = await q.addAndClaim('a');
     await q.run(q.scripts.progress(job, '1'));
-    expect(JSON.parse(await heard)).toEqual({ id: 'a', status: 'progress', name: q.name });
+    expect(JSON.parse(await heard)).toEqual({ id: 'a', status: 'progress', name: q.name, attempt: 1, progress: 1 });
   });
 });

@@ -168,7 +168,9 @@ describe('the audit trail', () => {
 
   it('frames every script that changes jobs, and Redis takes each', async () => {
     const names = (Object.keys(luaScripts) as ScriptName[]).filter(changesJobs);
-    expect(names).toEqual(expect.arrayContaining(['jobEnqueue', 'jobClaim', 'jobComplete', 'doctorInspect']));
+    expect(names).toEqual(
+      expect.arrayContaining(['jobEnqueue', 'attemptClaim', 'attemptComplete', 'doctorInspect']),
+    );
     for (const name of names) {
       expect(await connect().script('LOAD', auditedScript(name).text)).toBe(auditedScript(name).sha);
     }
