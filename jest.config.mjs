@@ -5,8 +5,13 @@ export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/test', '<rootDir>/tools'],
   testMatch: ['<rootDir>/{test,tools}/**/*.spec.ts'],
-  // In a browser: see jest.browser.config.mjs. Long by nature: see jest.long.config.mjs.
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/browser/', '<rootDir>/test/long/'],
+  // Run in a project of its own: scripts/test-consumers.mjs. In a browser: see jest.browser.config.mjs. Long by nature: see jest.long.config.mjs.
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    '<rootDir>/test/browser/',
+    '<rootDir>/test/long/',
+    '<rootDir>/test/package/consumers/',
+  ],
   extensionsToTreatAsEsm: ['.ts'],
   // Transpile only, for speed; `npm run typecheck` finds the type errors.
   transform: {
