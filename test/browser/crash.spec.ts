@@ -245,9 +245,10 @@ it('goes on with the show, and stops the workers that it started, when nobody wa
 }, 90_000);
 
 it('leaves no process behind when it is stopped', async () => {
-  const texts = await page.locator('#workers .pid').allTextContents();
-  const pids = texts.map((text) => Number(/\d+$/.exec(text)![0]));
-  expect(pids).toHaveLength(2);
+  const shown = page.locator('#workers .pid');
+  // Those that the reset stopped are in the picture for a moment.
+  await patiently(async () => (await shown.count()) === 2);
+  const pids = (await shown.allTextContents()).map((text) => Number(/\d+$/.exec(text)![0]));
   expect(await shop.process.kill('SIGTERM')).toBe(0);
   for (const pid of pids) await patiently(() => isGone(pid));
   await says(page, '#away', 'The shop does not answer.');
