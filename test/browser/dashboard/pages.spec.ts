@@ -1,15 +1,22 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Route } from 'playwright-core';
 import { PHONE, violationsInEveryLook } from '../../support/browser/axe.js';
 import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
 import { startWorld, type DashboardWorld, type Platform } from '../../support/browser/dashboard-world.js';
 import { pictureOf, stillOf } from '../../support/browser/pictures.js';
-import { patiently } from '../../support/faults/wait.js';
+import { patiently, sleep } from '../../support/faults/wait.js';
 
 let world: DashboardWorld;
 let page: ControlPage;
 
 async function open(hash: string): Promise<void> {
   await page.goto(`${world.url}#${hash}`);
+}
+
+/** Answers later than from one reading of the queues to the next. */
+async function continueLate(route: Route): Promise<void> {
+  await sleep(3_000);
+  await route.continue();
 }
 
 describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) => {
@@ -164,10 +171,33 @@ describe.each<Platform>(['express', 'fastify'])('every page, on %s', (platform) 
     await picture('empty');
     await open('/job/archive/nobody');
     await says(page, '.notice', 'This job is gone');
+    await picture('job-gone');
     await open('/queue/nothing');
     await says(page, '.notice', 'There is no such queue');
     await open('/elsewhere');
     await says(page, '.notice', 'There is no such page');
+  });
+
+  it('a job that goes while somebody looks stays to be read, without actions', async () => {
+    const { id } = await world.jobs.enqueue('email', { to: 'leaving@example.com' }, { delayMs: 3_600_000 });
+    await open(`/job/email/${id}`);
+    await says(page, '.job-actions', 'Cancel');
+    await world.jobs.remove('email', id);
+    await says(page, '.notice', 'This job is gone meanwhile. What you see was its last state.');
+    await says(page, '.tree', 'leaving@example.com');
+    expect(await page.locator('.job-actions, .why').count()).toBe(0);
+    expect(await violationsInEveryLook(page)).toEqual([]);
+    await picture('job-gone-meanwhile');
+  });
+
+  it('says that it loads, and shows what comes late, also when the queues are read meanwhile', async () => {
+    const [job] = await world.jobs.list('email', 'pending', { limit: 1 });
+    await page.route('**/api/job?*', continueLate);
+    await open(`/job/email/${job!.id}`);
+    await says(page, '.notice', 'Loading the job');
+    await picture('job-loading');
+    await says(page, '.tree', 'ada');
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
   });
 
   it('is found and walked by keys', async () => {

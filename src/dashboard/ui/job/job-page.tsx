@@ -38,11 +38,11 @@ export function JobPage({ queue, id }: { queue: string; id: string }) {
     );
   }
   return (
-    <article class={`job ${gone ? 'job-gone' : ''}`}>
+    <article class="job">
       {gone && <Notice title="This job is gone meanwhile. What you see was its last state." />}
       <JobHead job={job} gone={gone ?? false} changed={reload} />
       <StatePath job={job} />
-      {job.whyNotRunning && <p class="why">{job.whyNotRunning}</p>}
+      {!gone && job.whyNotRunning && <p class="why">{job.whyNotRunning}</p>}
       <Attempts job={job} nowMs={now.value} />
       <WhyItFailed job={job} />
       <div class="job-columns">

@@ -21,27 +21,41 @@ export function useLoaded<Answer>(path: string | null, query: Query, version: un
     problem: null,
   });
   const [again, setAgain] = useState(0);
-  const busy = useRef('');
+  const stop = useRef<AbortController | undefined>(undefined);
+  /** Asked for while an answer was still under way: an answer that takes longer than `version` lasts is waited for. */
+  const late = useRef(false);
+  useEffect(
+    () => () => {
+      stop.current?.abort();
+      stop.current = undefined;
+      late.current = false;
+    },
+    [key],
+  );
   useEffect(() => {
-    if (path === null || busy.current === key) {
-      return undefined;
+    if (path === null) return;
+    if (stop.current) {
+      late.current = true;
+      return;
     }
-    const stop = new AbortController();
-    busy.current = key;
-    get<Answer>(path, query, stop.signal)
-      .then(
-        (data) => setState({ key, data, problem: null }),
-        (problem: Problem) => {
-          if (!stop.signal.aborted) {
-            setState((before) => ({ key, data: before.key === key ? before.data : null, problem }));
-          }
-        },
-      )
-      .finally(() => (busy.current = ''));
-    return () => {
-      busy.current = '';
-      stop.abort();
+    const mine = new AbortController();
+    stop.current = mine;
+    const load = async () => {
+      let data: Answer | null = null;
+      let problem: Problem | null = null;
+      try {
+        data = await get<Answer>(path, query, mine.signal);
+      } catch (error) {
+        problem = error as Problem;
+      }
+      if (mine.signal.aborted) return;
+      stop.current = undefined;
+      setState((before) => ({ key, data: problem && before.key === key ? before.data : data, problem }));
+      if (!late.current) return;
+      late.current = false;
+      setAgain((n) => n + 1);
     };
+    void load();
   }, [key, version, again]);
   const current = state.key === key;
   return {
