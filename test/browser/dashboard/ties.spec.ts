@@ -1,5 +1,6 @@
 // What a job belongs to: its batch, its group, its schedule, the jobs before and after it.
 import { afterEach, beforeAll, expect, it } from '@jest/globals';
+import { redisAccess } from 'nest-job-queue';
 import { violationsInEveryLook } from '../../support/browser/axe.js';
 import { openPage, says, type ControlPage } from '../../support/browser/browser.js';
 import { startWorld, type DashboardWorld } from '../../support/browser/dashboard-world.js';
@@ -59,6 +60,7 @@ it('a batch that ended says how, and leads to its follow-up, which leads back', 
   await pictureOf(page, 'job-causes');
   await open('/batch/book/never-was');
   await says(page, '.notice', 'This batch is gone.');
+  await pictureOf(page, 'batch-gone');
 });
 
 it('a batch is cancelled, with the number of its open jobs typed', async () => {
@@ -68,6 +70,9 @@ it('a batch is cancelled, with the number of its open jobs typed', async () => {
   await page.getByRole('button', { name: 'Cancel 5 open jobs' }).click();
   await says(page, '.toast', '5 jobs are being cancelled.');
   await says(page, '.batch-counts', '5 cancelled');
+  const { client, keys } = await redisAccess(world.jobs.queue('book'));
+  await client.del(keys.batchRecord('next-book'));
+  await says(page, '.notice', 'This batch is gone meanwhile. What you see was its last state.');
   await open('/log');
   await says(page, '.actions tr', 'cancel batch');
 });

@@ -16,11 +16,12 @@ import { BatchBar } from './batch-bar.js';
 /** One batch: how far it is, its members, and what follows. */
 export function BatchPage({ queue, id }: { queue: string; id: string }) {
   const { data, problem, reload } = useLoaded<BatchPageView>('batch', { queue, id }, overview.value?.at ?? 0);
+  const gone = problem?.isGone ?? false;
   if (!data) {
     return problem ? (
       <Notice
-        title={problem.isGone ? 'This batch is gone.' : 'The batch could not be loaded.'}
-        kind={problem.isGone ? 'empty' : 'problem'}
+        title={gone ? 'This batch is gone.' : 'The batch could not be loaded.'}
+        kind={gone ? 'empty' : 'problem'}
       >
         <p>{problem.message}</p>
         <p>
@@ -36,14 +37,15 @@ export function BatchPage({ queue, id }: { queue: string; id: string }) {
   const { batch, followUps } = data;
   return (
     <article class="job">
-      <BatchHead batch={batch} changed={reload} />
+      {gone && <Notice title="This batch is gone meanwhile. What you see was its last state." />}
+      <BatchHead batch={batch} gone={gone} changed={reload} />
       <FollowUps batch={batch} jobs={followUps} />
       <Members queue={queue} id={id} first={data} />
     </article>
   );
 }
 
-function BatchHead({ batch, changed }: { batch: BatchView; changed(): void }) {
+function BatchHead({ batch, gone, changed }: { batch: BatchView; gone: boolean; changed(): void }) {
   const { queue, id, words, createdAt, sealedAt, firedAt, endedAt } = batch;
   const times: [string, number | null][] = [
     ['Created', createdAt],
@@ -63,7 +65,7 @@ function BatchHead({ batch, changed }: { batch: BatchView; changed(): void }) {
         <h1>
           Batch of {plural(batch.total, 'job')} <span class="job-title-label">{batch.state}</span>
         </h1>
-        <CancelBatch batch={batch} changed={changed} />
+        {!gone && <CancelBatch batch={batch} changed={changed} />}
       </div>
       <p class="state-line">{words}</p>
       <BatchBar batch={batch} />
