@@ -88,7 +88,7 @@ it('the CommonJS build runs the handlers of a CommonJS app in processes and thre
 
 describe('what comes from the CommonJS copy is known by the ES one:', () => {
   const load = createRequire(import.meta.url);
-  const errors = () => load(join(folder, 'library/queue/model/errors.js')) as typeof errorsModule;
+  const errors = () => load(join(folder, 'library/queue/errors/errors.js')) as typeof errorsModule;
   const definitions = () => load(join(folder, 'library/queue/enqueue/define-job.js')) as typeof defineJobModule;
 
   it('a NonRetryableError ends the job at once, also one of a class that extends it', async () => {
