@@ -150,9 +150,3 @@ export function prometheusName({ name, unit, kind }: Instrument): string {
 
 /** The labels of one measurement. */
 export type Labels = Partial<Record<Label, string>>;
-
-/** Takes what a process measures. */
-export interface MetricSink {
-  add(key: InstrumentKey, labels: Labels, value: number): void;
-  record(key: InstrumentKey, labels: Labels, value: number): void;
-}

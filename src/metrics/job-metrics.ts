@@ -3,9 +3,10 @@ import { checkOptions } from '../queue/validation/validate-options.js';
 import type { WorkerTrip } from '../worker/fetch/fetch-loop.js';
 import type { WorkerEvent } from '../worker/reports/worker-event.js';
 import { FleetReader, type MeasuredQueue } from './fleet-reader.js';
-import type { Labels, MetricSink } from './instruments.js';
-import { type Meter, openTelemetrySink } from './open-telemetry.js';
-import { type PrometheusClient, type PrometheusRegistry, prometheusSink } from './prometheus.js';
+import { createInstruments, type Meter } from './open-telemetry.js';
+import { type Durations, ProcessFigures } from './process-figures.js';
+import { type PrometheusClient, type PrometheusRegistry, registerInstruments } from './prometheus.js';
+import { QueueFigures } from './queue-figures.js';
 
 /** What is measured. */
 export interface JobMetricsOptions {
@@ -48,11 +49,13 @@ const optionsSchema = z.strictObject(
  * new Worker([{ queue, handlers }], { onEvent: metrics.observe, onTrip: metrics.observeTrip });
  */
 export class JobMetrics {
-  private readonly sinks: MetricSink[] = [];
+  private readonly figures = new ProcessFigures();
+  private readonly queues = new Map<string, QueueFigures>();
+  private readonly trips = new Map<string, Durations>();
   private readonly fleet: FleetReader;
   private readonly names: Set<string>;
   private readonly fixedNames: boolean;
-  /** When the handler of a running job was called. */
+  /** When the handler of a running job was called, by `performance.now()`. */
   private readonly startedAt = new Map<WorkerEvent['job'], number>();
 
   /** @throws InvalidOptionError */
@@ -70,7 +73,7 @@ export class JobMetrics {
    * @param registry default: that of the module
    */
   toPrometheus(client: PrometheusClient, registry: PrometheusRegistry = client.register): this {
-    this.sinks.push(prometheusSink(client, registry, this.fleet));
+    registerInstruments(registry, this.fleet, this.figures);
     return this;
   }
 
@@ -80,7 +83,7 @@ export class JobMetrics {
    * @example new JobMetrics({ queues: [queue] }).toOpenTelemetry(metrics.getMeter('nest-job-queue'));
    */
   toOpenTelemetry(meter: Meter): this {
-    this.sinks.push(openTelemetrySink(meter, this.fleet));
+    createInstruments(meter, this.fleet, this.figures);
     return this;
   }
 
@@ -90,7 +93,7 @@ export class JobMetrics {
     if (type === 'started') {
       this.begin(job);
     } else if (type === 'stuck') {
-      this.add('stuck', this.labelsOf(job));
+      this.queueOf(job).of(this.labelOf(job)).gotStuck();
     } else {
       this.end(job, type);
     }
@@ -98,7 +101,12 @@ export class JobMetrics {
 
   /** Measures a round trip of a worker. Bound: hand it over as `onTrip`. */
   readonly observeTrip = ({ operation, durationMs }: WorkerTrip): void => {
-    this.sinks.forEach((sink) => sink.record('operation', { operation }, durationMs / 1_000));
+    let durations = this.trips.get(operation);
+    if (!durations) {
+      durations = this.figures.newDurations('operation', { operation });
+      this.trips.set(operation, durations);
+    }
+    durations.add(durationMs / 1_000);
   };
 
   private begin(job: WorkerEvent['job']): void {
@@ -106,34 +114,38 @@ export class JobMetrics {
       this.names.add(job.name);
     }
     this.startedAt.set(job, performance.now());
-    this.add('running', { queue: job.queue });
+    const queue = this.queueOf(job);
+    queue.running.value++;
     const readyAt = job.readyAt.getTime();
     if (job.attempt === 1 && readyAt > 0) {
       const waitedMs = Math.max(0, job.claimedAt.getTime() - readyAt);
-      this.record('wait', this.labelsOf(job), waitedMs / 1_000);
+      queue.of(this.labelOf(job)).waited(waitedMs / 1_000);
     }
   }
 
   private end(job: WorkerEvent['job'], outcome: string): void {
-    const labels = { ...this.labelsOf(job), outcome };
-    this.add('attempts', labels);
+    const queue = this.queueOf(job);
     const startedAt = this.startedAt.get(job);
-    if (startedAt !== undefined) {
-      this.startedAt.delete(job);
-      this.add('running', { queue: job.queue }, -1);
-      this.record('run', labels, (performance.now() - startedAt) / 1_000);
+    if (startedAt === undefined) {
+      queue.of(this.labelOf(job)).ended(outcome, undefined);
+      return;
     }
+    this.startedAt.delete(job);
+    queue.running.value--;
+    queue.of(this.labelOf(job)).ended(outcome, (performance.now() - startedAt) / 1_000);
   }
 
-  private labelsOf({ queue, name }: WorkerEvent['job']): Labels {
-    return { queue, name: this.names.has(name) ? name : 'other' };
+  private queueOf({ queue }: WorkerEvent['job']): QueueFigures {
+    let found = this.queues.get(queue);
+    if (!found) {
+      found = new QueueFigures(this.figures, queue);
+      this.queues.set(queue, found);
+    }
+    return found;
   }
 
-  private add(key: 'attempts' | 'stuck' | 'running', labels: Labels, value = 1): void {
-    this.sinks.forEach((sink) => sink.add(key, labels, value));
-  }
-
-  private record(key: 'wait' | 'run', labels: Labels, seconds: number): void {
-    this.sinks.forEach((sink) => sink.record(key, labels, seconds));
+  /** The name as far as it may be a label. */
+  private labelOf({ name }: WorkerEvent['job']): string {
+    return this.names.has(name) ? name : 'other';
   }
 }

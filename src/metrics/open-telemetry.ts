@@ -5,8 +5,14 @@ import {
   type Instrument,
   type InstrumentKey,
   type Labels,
-  type MetricSink,
 } from './instruments.js';
+import {
+  type CountKey,
+  type DurationKey,
+  isDurationKey,
+  isCountKey,
+  type ProcessFigures,
+} from './process-figures.js';
 
 // @opentelemetry/api by its shape: nobody who measures by prom-client must have its types.
 
@@ -21,47 +27,52 @@ interface ObservableResult {
 }
 
 interface Observable {
-  addCallback(callback: (result: ObservableResult) => Promise<void>): void;
+  addCallback(callback: (result: ObservableResult) => void | Promise<void>): void;
 }
 
 /** A meter of OpenTelemetry, as far as it is used. */
 export interface Meter {
-  createCounter(name: string, options: Description): { add(value: number, attributes: Labels): void };
-  createUpDownCounter(name: string, options: Description): { add(value: number, attributes: Labels): void };
   createHistogram(name: string, options: Description): { record(value: number, attributes: Labels): void };
   createObservableGauge(name: string, options: Description): Observable;
   createObservableCounter(name: string, options: Description): Observable;
+  createObservableUpDownCounter(name: string, options: Description): Observable;
 }
 
-/** All instruments, made by a meter; those of the fleet read Redis when a reader collects. */
-export function openTelemetrySink(meter: Meter, fleet: FleetReader): MetricSink {
-  const takers = new Map<InstrumentKey, (labels: Labels, value: number) => void>();
+/**
+ * Makes all instruments by a meter. A reader that collects reads the fleet's from Redis, and the counts of this process from its
+ * figures. Durations go to the meter one by one, since a meter takes no buckets.
+ */
+export function createInstruments(meter: Meter, fleet: FleetReader, figures: ProcessFigures): void {
   for (const [key, instrument] of INSTRUMENT_LIST) {
-    if (instrument.source === 'fleet') {
-      observeFleet(meter, key, instrument, fleet);
+    if (isDurationKey(key)) {
+      recordDurations(meter, key, instrument, figures);
+    } else if (isCountKey(key)) {
+      observeCounts(meter, key, instrument, figures);
     } else {
-      takers.set(key, takerOf(meter, instrument));
+      observeFleet(meter, key, instrument, fleet);
     }
   }
-  const take: MetricSink['add'] = (key, labels, value) => takers.get(key)?.(labels, value);
-  return { add: take, record: take };
 }
 
 function describe(instrument: Instrument): Description {
   return { description: instrument.help, unit: instrument.unit ?? '' };
 }
 
-function takerOf(meter: Meter, instrument: Instrument): (labels: Labels, value: number) => void {
+function recordDurations(meter: Meter, key: DurationKey, instrument: Instrument, figures: ProcessFigures): void {
+  const advice = { explicitBucketBoundaries: [...DURATION_BUCKETS] };
+  const histogram = meter.createHistogram(instrument.name, { ...describe(instrument), advice });
+  figures.listen(key, (seconds, labels) => histogram.record(seconds, labels));
+}
+
+function observeCounts(meter: Meter, key: CountKey, instrument: Instrument, figures: ProcessFigures): void {
   const { name, kind } = instrument;
-  const description = describe(instrument);
-  if (kind === 'histogram') {
-    const advice = { explicitBucketBoundaries: [...DURATION_BUCKETS] };
-    const histogram = meter.createHistogram(name, { ...description, advice });
-    return (labels, value) => histogram.record(value, labels);
-  }
-  const counter =
-    kind === 'counter' ? meter.createCounter(name, description) : meter.createUpDownCounter(name, description);
-  return (labels, value) => counter.add(value, labels);
+  const observable =
+    kind === 'counter'
+      ? meter.createObservableCounter(name, describe(instrument))
+      : meter.createObservableUpDownCounter(name, describe(instrument));
+  observable.addCallback((result) => {
+    figures.countsOf(key).forEach(({ value, labels }) => result.observe(value, labels));
+  });
 }
 
 function observeFleet(meter: Meter, key: InstrumentKey, instrument: Instrument, fleet: FleetReader): void {

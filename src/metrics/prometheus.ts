@@ -1,92 +1,114 @@
-import type { FleetReader } from './fleet-reader.js';
+import type { FleetFigure, FleetReader } from './fleet-reader.js';
 import {
   DURATION_BUCKETS,
   INSTRUMENT_LIST,
   type Instrument,
   type InstrumentKey,
   type Labels,
-  type MetricSink,
   prometheusName,
 } from './instruments.js';
+import { type Count, type Durations, isCountKey, isDurationKey, type ProcessFigures } from './process-figures.js';
 
 // prom-client by its shape: nobody who measures by OpenTelemetry must have its types.
 
-/** What a registry of prom-client is here. */
+/** A metric as a registry of prom-client reads it. */
+export interface PrometheusMetric {
+  get(): Promise<unknown>;
+  reset(): void;
+}
+
+/** A registry of prom-client, as far as it is used. */
 export interface PrometheusRegistry {
   metrics(): Promise<string>;
-}
-
-interface Config {
-  name: string;
-  help: string;
-  labelNames: string[];
-  registers: never[];
-  collect?: () => Promise<void>;
-}
-
-interface Counter {
-  inc(labels: Labels, value: number): void;
-  reset(): void;
+  registerMetric(metric: PrometheusMetric): void;
 }
 
 /** The module prom-client, as far as it is used. */
 export interface PrometheusClient {
-  Counter: new (config: Config) => Counter;
-  Gauge: new (config: Config) => Counter & { set(labels: Labels, value: number): void };
-  Histogram: new (config: Config & { buckets: number[] }) => {
-    observe(labels: Labels, value: number): void;
-  };
   register: PrometheusRegistry;
 }
 
-type Add = MetricSink['add'];
+/** One line of a scrape. */
+interface Line {
+  labels: Labels & { le?: string | number };
+  value: number;
+  metricName?: string;
+}
 
-/** All instruments, registered; those of the fleet read Redis when the registry is scraped. */
-export function prometheusSink(
-  client: PrometheusClient,
+/** Registers all instruments. A scrape reads those of the fleet from Redis, and those of this process from its figures. */
+export function registerInstruments(
   registry: PrometheusRegistry,
   fleet: FleetReader,
-): MetricSink {
-  const takers = new Map<InstrumentKey, (labels: Labels, value: number) => void>();
-  for (const [key, instrument] of INSTRUMENT_LIST) {
-    const config = configOf(instrument, registry);
-    if (instrument.source === 'fleet') {
-      collectFleet(client, key, instrument, config, fleet);
-    } else if (instrument.kind === 'histogram') {
-      const histogram = new client.Histogram({ ...config, buckets: [...DURATION_BUCKETS] });
-      takers.set(key, (labels, value) => histogram.observe(labels, value));
-    } else {
-      const counter = instrument.kind === 'gauge' ? new client.Gauge(config) : new client.Counter(config);
-      takers.set(key, (labels, value) => counter.inc(labels, value));
-    }
-  }
-  const take: Add = (key, labels, value) => takers.get(key)?.(labels, value);
-  return { add: take, record: take };
-}
-
-function configOf(instrument: Instrument, registry: PrometheusRegistry): Config {
-  return {
-    name: prometheusName(instrument),
-    help: instrument.help,
-    labelNames: [...instrument.labels],
-    registers: [registry as never],
-  };
-}
-
-function collectFleet(
-  client: PrometheusClient,
-  key: InstrumentKey,
-  instrument: Instrument,
-  config: Config,
-  fleet: FleetReader,
+  figures: ProcessFigures,
 ): void {
-  const Metric = instrument.kind === 'gauge' ? client.Gauge : client.Counter;
-  const metric = new Metric({
-    ...config,
-    collect: async () => {
-      const figures = await fleet.read();
-      metric.reset(); // a queue that does not answer has no figures, and not its last ones
-      figures.filter((figure) => figure.key === key).forEach(({ labels, value }) => metric.inc(labels, value));
-    },
-  });
+  for (const [key, instrument] of INSTRUMENT_LIST) {
+    registry.registerMetric(new ScrapedMetric(instrument, readerOf(key, instrument, fleet, figures)));
+  }
+}
+
+/** Gives its lines when it is scraped, and holds none itself. */
+class ScrapedMetric implements PrometheusMetric {
+  readonly name: string;
+  readonly help: string;
+  readonly type: Instrument['kind'];
+  /** How prom-client joins the processes of a node:cluster. */
+  readonly aggregator: 'sum' | 'max';
+
+  constructor(
+    instrument: Instrument,
+    private readonly reader: { lines: () => Promise<Line[]>; reset?: () => void },
+  ) {
+    this.name = prometheusName(instrument);
+    this.help = instrument.help;
+    this.type = instrument.kind;
+    this.aggregator = instrument.source === 'fleet' ? 'max' : 'sum';
+  }
+
+  async get() {
+    const { name, help, type, aggregator } = this;
+    return { name, help, type, aggregator, values: await this.reader.lines() };
+  }
+
+  reset(): void {
+    this.reader.reset?.();
+  }
+}
+
+function readerOf(key: InstrumentKey, instrument: Instrument, fleet: FleetReader, figures: ProcessFigures) {
+  if (isDurationKey(key)) {
+    const durations = figures.durationsOf(key);
+    return {
+      lines: async () => durations.flatMap((each) => histogramLines(prometheusName(instrument), each)),
+      reset: () => durations.forEach((each) => each.reset()),
+    };
+  }
+  if (isCountKey(key)) {
+    const counts = figures.countsOf(key);
+    return {
+      lines: async () => counts.map(lineOf),
+      // A handler that runs ends later: what runs now is no count that may begin anew.
+      reset: () => (instrument.kind === 'counter' ? counts.forEach((each) => each.reset()) : undefined),
+    };
+  }
+  return { lines: async () => (await fleet.read()).filter((figure) => figure.key === key).map(lineOf) };
+}
+
+function lineOf({ labels, value }: Count | FleetFigure): Line {
+  return { labels: { ...labels }, value };
+}
+
+/** The lines of a histogram: each bucket counts what is as short or shorter, then the sum and the count of all. */
+function histogramLines(name: string, { labels, buckets, sum, count }: Durations): Line[] {
+  let within = 0;
+  const lines = DURATION_BUCKETS.map((bound, i): Line => ({
+    labels: { le: bound, ...labels },
+    value: (within += buckets[i]!),
+    metricName: `${name}_bucket`,
+  }));
+  return [
+    ...lines,
+    { labels: { le: '+Inf', ...labels }, value: count, metricName: `${name}_bucket` },
+    { labels: { ...labels }, value: sum, metricName: `${name}_sum` },
+    { labels: { ...labels }, value: count, metricName: `${name}_count` },
+  ];
 }

@@ -69,6 +69,29 @@ describe('for Prometheus', () => {
     expect(await age()).toBeLessThan(60);
   });
 
+  it('counts a duration in its bucket and in all longer ones', async () => {
+    const { metrics, read } = measured({});
+    for (const durationMs of [5, 7, 4_000_000]) {
+      metrics.observeTrip({ operation: 'claim', durationMs });
+    }
+    const name = 'job_queue_operation_duration_seconds';
+    const bucket = (le: string) => read(`${name}_bucket{le="${le}",operation="claim"}`);
+    expect(await bucket('0.005')).toBe(1);
+    expect(await bucket('0.01')).toBe(2);
+    expect(await bucket('3600')).toBe(2);
+    expect(await bucket('+Inf')).toBe(3);
+    expect(await read(`${name}_sum{operation="claim"}`)).toBeCloseTo(4_000.012);
+    expect(await read(`${name}_count{operation="claim"}`)).toBe(3);
+  });
+
+  it('begins its counts anew when the registry is reset', async () => {
+    const { metrics, registry, read } = measured({});
+    metrics.observeTrip({ operation: 'claim', durationMs: 7 });
+    registry.resetMetrics();
+    metrics.observeTrip({ operation: 'claim', durationMs: 7 });
+    expect(await read('job_queue_operation_duration_seconds_count{operation="claim"}')).toBe(1);
+  });
+
   it('does not count the delay that was asked for as waiting', async () => {
     const queue = newQueue();
     const { name } = queue;
@@ -120,6 +143,7 @@ describe('for Prometheus', () => {
   });
 
   it('refuses options that it does not know', () => {
-    expect(() => new JobMetrics({ queue: [] } as unknown as JobMetricsOptions)).toThrow(/metrics/);
+    const misspelled: object = { queue: [] };
+    expect(() => new JobMetrics(misspelled)).toThrow(/metrics/);
   });
 });

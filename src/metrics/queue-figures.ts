@@ -1,0 +1,68 @@
+import type { Labels } from './instruments.js';
+import type { Count, Durations, ProcessFigures } from './process-figures.js';
+
+/** The figures of one queue in this process. */
+export class QueueFigures {
+  readonly running: Count;
+  private readonly names = new Map<string, NameFigures>();
+
+  constructor(
+    private readonly figures: ProcessFigures,
+    private readonly queue: string,
+  ) {
+    this.running = figures.newCount('running', { queue });
+  }
+
+  /** @param name the label, so that there are no more of them than labels are allowed */
+  of(name: string): NameFigures {
+    let found = this.names.get(name);
+    if (!found) {
+      found = new NameFigures(this.figures, { queue: this.queue, name });
+      this.names.set(name, found);
+    }
+    return found;
+  }
+}
+
+/** How attempts of one outcome ended. */
+interface EndFigures {
+  attempts: Count;
+  /** Absent until a handler was called. */
+  run?: Durations;
+}
+
+/** The figures of one job name in a queue. Each line appears with its first measurement. */
+export class NameFigures {
+  private stuckCount: Count | undefined;
+  private waits: Durations | undefined;
+  private readonly ends = new Map<string, EndFigures>();
+
+  constructor(
+    private readonly figures: ProcessFigures,
+    private readonly labels: Labels,
+  ) {}
+
+  waited(seconds: number): void {
+    this.waits ??= this.figures.newDurations('wait', this.labels);
+    this.waits.add(seconds);
+  }
+
+  gotStuck(): void {
+    this.stuckCount ??= this.figures.newCount('stuck', this.labels);
+    this.stuckCount.value++;
+  }
+
+  /** @param seconds how long the handler ran; undefined where none was called */
+  ended(outcome: string, seconds: number | undefined): void {
+    let end = this.ends.get(outcome);
+    if (!end) {
+      end = { attempts: this.figures.newCount('attempts', { ...this.labels, outcome }) };
+      this.ends.set(outcome, end);
+    }
+    end.attempts.value++;
+    if (seconds !== undefined) {
+      end.run ??= this.figures.newDurations('run', end.attempts.labels);
+      end.run.add(seconds);
+    }
+  }
+}
