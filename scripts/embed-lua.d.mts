@@ -1,3 +1,7 @@
 export function readLuaScripts(dir: string): Record<string, string>;
-export function renderModule(scripts: Record<string, string>): string;
+export function renderModule(
+  scripts: Readonly<Record<string, string>>,
+  transitions: Readonly<Record<string, string>>,
+): string;
+export function readTransitions(dir: string): Record<string, string>;
 export function stripComments(file: string, text: string): string;

@@ -3,6 +3,8 @@
 //
 // A line `--@include lib/room/name` is replaced by lua/lib/room/name.lua, once in a script; a library may include others.
 // A script's name is its path in camel case: lua/attempt/claim.lua is `attemptClaim`.
+// A line `-- Transition: NAME` in its header says that it changes the status of jobs, or deletes some, and what the audit trail calls
+// that; `-- Transition: none` says that it does neither. Only a script with the flag no-writes may leave the line out.
 // Comments and blank lines are dropped.
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
@@ -29,6 +31,8 @@ export const luaScripts = Object.defineProperties(
 ) as Readonly<Record<LuaScriptName, string>>;
 `;
 
+const TRANSITION = /^-- Transition: (none|[a-z]+(?:-[a-z]+)*)$/;
+
 const INCLUDE = /^--@include lib\/([a-z0-9_/-]+)$/;
 
 /**
@@ -39,12 +43,9 @@ export function readLuaScripts(dir) {
   const libs = readLibs(join(dir, 'lib'));
   const included = new Set();
   const scripts = {};
-  const files = luaFiles(dir).filter((file) => !file.startsWith('lib/'));
-  if (files.length === 0) throw new Error(`${dir}: expected at least one .lua script, found none`);
-  for (const file of files) {
-    const name = camelCase(file.slice(0, -'.lua'.length));
-    if (name in scripts) throw new Error(`${dir}/${file}: another script is already called ${name}`);
-    scripts[name] = embed(`${dir}/${file}`, readFileSync(join(dir, file), 'utf8'), libs, included);
+  for (const { name, file, text } of scriptFiles(dir)) {
+    if (name in scripts) throw new Error(`${file}: another script is already called ${name}`);
+    scripts[name] = embed(file, text, libs, included);
   }
   for (const name of libs.keys()) {
     if (!included.has(name))
@@ -54,20 +55,36 @@ export function readLuaScripts(dir) {
 }
 
 /**
+ * Returns the transitions that the headers of the scripts declare, by camel-cased path. A script that changes no job has none.
+ * Throws, naming the file, where a script that may write declares nothing, or one that may not write declares a transition.
+ */
+export function readTransitions(dir) {
+  const transitions = {};
+  for (const { name, file, text } of scriptFiles(dir)) {
+    const transition = transitionIn(file, text);
+    if (transition !== 'none') transitions[name] = transition;
+  }
+  return transitions;
+}
+
+/**
  * The TypeScript module that carries the scripts. Functions that several scripts include are carried once, and a text is put together
  * when it is first read: most processes need a few of them.
  */
-export function renderModule(scripts) {
+export function renderModule(scripts, transitions) {
   const parts = new Map();
   const partOf = (text) => parts.get(text) ?? parts.set(text, parts.size).get(text);
   const recipes = Object.entries(scripts).map(
     ([name, text]) => `  ${name}: [${text.split(FUNCTION_BOUNDARY).map(partOf).join(', ')}],\n`,
   );
   const names = Object.keys(scripts).map((name) => `'${name}'`);
+  const declared = Object.entries(transitions).map(([name, transition]) => `  ${name}: '${transition}',\n`);
   const texts = [...parts.keys()].map((text) => `  ${JSON.stringify(text)},\n`);
   return (
     '// Made from lua/**/*.lua by scripts/embed-lua.mjs. Do not edit.\n' +
     `export type LuaScriptName = ${names.join(' | ')};\n\n` +
+    '/** Of each script that changes the status of jobs, or deletes some: what the audit trail calls that. */\n' +
+    `export const transitions: Readonly<Partial<Record<LuaScriptName, string>>> = {\n${declared.join('')}};\n\n` +
     `const parts: readonly string[] = [\n${texts.join('')}];\n\n` +
     `const recipes: Readonly<Record<LuaScriptName, readonly number[]>> = {\n${recipes.join('')}};\n\n` +
     READER
@@ -86,6 +103,29 @@ export function stripComments(file, text) {
   });
   const lines = stripped.split('\n').map((line) => line.trimEnd());
   return lines.filter((line) => line !== '').join('\n') + '\n';
+}
+
+function scriptFiles(dir) {
+  const files = luaFiles(dir).filter((file) => !file.startsWith('lib/'));
+  if (files.length === 0) throw new Error(`${dir}: expected at least one .lua script, found none`);
+  return files.map((file) => ({
+    name: camelCase(file.slice(0, -'.lua'.length)),
+    file: `${dir}/${file}`,
+    text: readFileSync(join(dir, file), 'utf8'),
+  }));
+}
+
+function transitionIn(file, text) {
+  const declared = text.split(/\r?\n/).flatMap((line) => TRANSITION.exec(line)?.[1] ?? []);
+  if (/^#!lua flags=.*\bno-writes\b/.test(text)) {
+    if (declared.length > 0) throw new Error(`${file}: a script with the flag no-writes has no transition`);
+    return 'none';
+  }
+  if (declared.length !== 1)
+    throw new Error(
+      `${file}: expected one line "-- Transition: NAME" or "-- Transition: none", found ${declared.length}`,
+    );
+  return declared[0];
 }
 
 function readLibs(dir) {
@@ -154,7 +194,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const root = fileURLToPath(new URL('..', import.meta.url));
   process.chdir(root);
   try {
-    writeIfChanged('src/queue/lua.generated.ts', renderModule(readLuaScripts('lua')));
+    writeIfChanged('src/queue/lua.generated.ts', renderModule(readLuaScripts('lua'), readTransitions('lua')));
   } catch (error) {
     console.error(`embed-lua: ${error.message}`);
     process.exitCode = 1;

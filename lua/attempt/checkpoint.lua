@@ -1,5 +1,6 @@
 #!lua
 -- Stores what the next attempt of a running job finds, as long as the claim is current.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] token; ARGV[3] the checkpoint (JSON)
 -- Returns 1, or 0 when the claim is lost. Repeated: the same.

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
 -- Ends claims well: processing -> completed. The hot half of settle; fail and release are the others.
+-- Transition: complete
 -- KEYS[1] job        prefix of the job hashes
 -- KEYS[2] claims     sorted set
 -- KEYS[3] completed  list

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
 -- Lengthens the claims of a batch whose answer is still on its way, from now: the claimer knows its token, and not yet the ids.
+-- Transition: none
 -- KEYS[1] job     prefix of the job hashes
 -- KEYS[2] claims  sorted set
 -- KEYS[3] batch   string, the last batch of the claimer

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
 -- Lengthens claims that are still current, from now, also past their expiry when nobody reclaimed them.
+-- Transition: none
 -- KEYS[1] job     prefix of the job hashes
 -- KEYS[2] claims  sorted set
 -- ARGV[1] visibility in ms; ARGV[2..] for each claim: id, token

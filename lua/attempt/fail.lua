@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Ends claims badly: processing -> pending or scheduled (a retry), failed (a dead letter) or cancelled (a cancel was
 -- asked for). Its max_attempts decide. Of one that is still held, and had not begun, the attempt is given back.
+-- Transition: fail
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
 -- ARGV[10..] for each job: id, token, fence, message, error (JSON), final ('1': no retry), backoff in ms, begun ('1': its

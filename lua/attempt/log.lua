@@ -1,5 +1,6 @@
 #!lua
 -- Appends lines to a running job's log, as long as the claim is current.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] token; ARGV[3] the most lines kept, the newest; ARGV[4..] messages, each one JSON text
 -- Returns 1, or 0 when the claim is lost. Repeated: the lines stand twice.

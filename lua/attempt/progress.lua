@@ -1,5 +1,6 @@
 #!lua
 -- Stores how far a running job is, as long as the claim is current.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] token; ARGV[3] progress (JSON); ARGV[4] publish (listened, always, off)
 -- Returns 1, or 0 when the claim is lost. Repeated: the same.

@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Gives a claimed job the name that its claimer found in the payload, where a producer of the Redis pattern stored none:
 -- the limits of its handler are looked up by it, also when the worker dies. Marks the job as a foreign producer's.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] token; ARGV[3] name
 -- Returns 1, or 0 when the claim is lost or the job has a name. Repeated: 0.

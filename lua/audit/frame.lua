@@ -2,6 +2,7 @@
 -- The frame of every script that changes jobs, on a queue with an audit trail: the script stands inside of it, as a function, and
 -- sees a `redis` that notes each change of a status and each job deleted. At its end each job that it changed gets one entry.
 -- Off, a queue runs the bare scripts, see src/queue/transport/audited-script.ts. That file puts the script, and its name, in here.
+-- Transition: none
 -- KEYS: those of the script, and behind them the stream `audit`; the frame takes it away before the script begins
 -- ARGV: those of the script, and behind them the most entries that the stream keeps
 -- Returns what the script returns. Repeated: as the script; a repeat that changes nothing writes no entry.

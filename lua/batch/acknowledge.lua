@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
 -- Takes news out of the outbox that their batch has. One that a later piece of news of the same job has replaced stays.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV, for each: queue|batch|id, its number
 -- Returns how many went. Repeated: 0.

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
 -- Asks for the cancel of jobs here that are members of a stopped batch in another queue.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV, for each: id
 -- Returns nothing. Repeated: nothing changes.

@@ -1,5 +1,6 @@
 #!lua
 -- Creates a batch: a set of jobs, here and in other queues, whose end enqueues follow-ups here.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] '1' to cancel the others once a member did not end well; ARGV[3] how long the outcomes of the members are
 --   kept after the follow-ups have ended, in ms

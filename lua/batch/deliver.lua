@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Takes what happened to members in other queues from their outboxes. Each piece of news has a number of its queue, and an older
 -- one than the last that came of the same job changes nothing: so it may come twice, or late.
+-- Transition: deliver
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV, for each: batch, member (queue|id), number, state (completed, failed, cancelled, removed, or open: it was redriven), its
 --   result as JSON or why it failed

@@ -1,5 +1,6 @@
 #!lua
 -- Makes jobs of other queues members of a batch, after their enqueue there: one that has ended by then may be known here already.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] batch; ARGV[2..] members, each queue|id
 -- Returns joined | stopped (they are members, and are to be cancelled) | sealed | no-batch (nothing was written).

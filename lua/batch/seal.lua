@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
 -- Seals a batch: no job joins it any more. One whose members have all ended, also one that has none, fires at once.
+-- Transition: seal
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] batch
 -- Returns sealed | missing. Repeated: sealed, and nothing changes.

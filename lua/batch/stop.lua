@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
 -- Stops a batch: the sweep cancels its open members, in slices, and jobs that join it later are cancelled too.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] batch
 -- Returns stopped | fired (all had ended) | missing. Repeated: the same, and nothing changes.

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
 -- Deletes dead letters for good.
+-- Transition: discard
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV, for each dead letter: id, its time of failure in ms ('' for any: it is spared when it failed anew since)
 -- Returns how many were deleted; an id that is no dead letter is passed over. Repeated: 0.

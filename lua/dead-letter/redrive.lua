@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Dead letters back to work: failed -> pending, attempts reset, last_error and attempt_log kept for the record. A unique
 -- key is held again where nobody else does.
+-- Transition: redrive
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] payload (JSON) that takes the place of theirs, or ''; ARGV[2..] ids
 -- Returns how many were redriven; an id that is no dead letter is passed over. Repeated: 0.

@@ -4,6 +4,7 @@
 -- In a queue that only this library uses they are held against each other too: each job that came in waits, runs or has left
 -- by one end that is counted, and each end of a claim had a fence of its own. An imbalance is reported and never mended,
 -- because nobody can know which of the counters is wrong.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] '1' to mend; ARGV[2] how many jobs of each place to look at; ARGV[3] '1' where only this library uses the queue
 -- Returns, for each fault: counter, found, expected, 1 where it was mended, else 0. Repeated: looks again.

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
 -- Recounts groups: the slots in use against the claims, the place of each group, and whether the job that holds one back is there.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] '1' to mend; ARGV[2..] names
 -- Returns, for each fault: name, found, expected. Repeated: looks again.

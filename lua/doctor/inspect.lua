@@ -2,6 +2,7 @@
 -- Decides about suspects, each as it stands at this moment, and mends them where asked: a job goes where its status or
 -- its one place says; what is in doubt goes to the dead letters with the reason; no job is deleted.
 -- Searching an id in a list is O(its length): a call ends when it has passed over its budget of entries.
+-- Transition: inspect
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
 -- ARGV[10] '1' to mend; ARGV[11] visibility in ms; ARGV[12] budget in list entries; ARGV[13..] ids

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
 -- Deletes a slice of the old jobs that wait in one group; removed_total counts them. Those that wait for their time are not in its line.
+-- Transition: clean
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] name; ARGV[2] the least age in ms; ARGV[3] the most jobs to look at in this call
 -- Returns how many were deleted, and 1 when more may be old. Repeated: the next slice.

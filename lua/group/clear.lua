@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
 -- Takes away the settings that a group has of its own, its rest, and a hold by a dead letter or a retry. A pause stays.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] name
 -- Returns nothing. Repeated: the same.

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
 -- Pauses one group for the whole fleet: it takes jobs in and starts none. The other groups go on.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] name
 -- Returns 1 when it was not paused before, else 0. Repeated: 0.

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
 -- Ends the pause of a group, and wakes a worker where it may run now.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] name
 -- Returns 1 when the group was paused, else 0. Repeated: 0.

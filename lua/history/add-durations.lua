@@ -1,6 +1,7 @@
 #!lua
 -- Adds the wait and run times that one worker measured to the minute that is open. The first loss is the worker's own death: then
 -- the times of its last seconds are missing.
+-- Transition: none
 -- KEYS[1] history_open   hash, what the next entry is made from; `w{bucket}` and `r{bucket}` count wait and run times
 -- KEYS[2] history_batch  string, the last batch of this worker
 -- ARGV[1] id of the batch; ARGV[2] how long the history is kept, in ms

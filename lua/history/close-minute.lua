@@ -3,6 +3,7 @@
 -- workers added, and the depths that the caller read. The first of the replicas that comes in a new minute closes the old
 -- one; the others change nothing. Where nobody came for some minutes, one entry stands for all of them, and beyond
 -- a gap it is an outage. A minute in which nothing was, ran or waited has no entry.
+-- Transition: none
 -- KEYS[1] stats          hash, the counters
 -- KEYS[2] history_open   hash, what the next entry is made from: at_ms and the counters of the last one, `w{bucket}`, `r{bucket}`,
 --   `v:{version}` when a version was last seen

@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Cancels one job: pending or scheduled -> cancelled at once; a processing one is flagged, and its worker nudged to
 -- look for the flag at once. Taking one id from pending is O(length of pending).
+-- Transition: cancel
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
 -- ARGV[10] id; ARGV[11] names this request, where whoever calls has listeners to tell; else ''

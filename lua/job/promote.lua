@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
 -- Starts one scheduled job now: scheduled -> pending or prioritized, at the back, or at the front where it was enqueued as lifo.
+-- Transition: promote
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id
 -- Returns pending (also where it was) | refused (it does not wait, or waits for other jobs to end) | missing. Repeated: the same.

@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Deletes one job with all its traces, unless it is claimed, and counts it in removed_total where it had not ended. Taking
 -- one id from a list is O(length of the list).
+-- Transition: remove
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] the status in which the job must be, else nothing is done; '' for any
 -- Returns removed | processing (refused: cancel it first) | missing | changed (its status is not ARGV[2]). Repeated: missing.
@@ -42,7 +43,7 @@ if window and redis.call('HGET', unique, window) == id then
   redis.call('HDEL', unique, window)
   redis.call('ZREM', unique_expiries, window)
 end
-redis.call('UNLINK', key)
+redis.call('UNLINK', job .. id)
 if not ended[status] then
   job_ended(id, batch, dependents, 'removed', '')
   redis.pcall('HINCRBY', stats, 'removed_total', 1) -- one that is no number is for the doctor to tell

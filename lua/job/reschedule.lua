@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
 -- Gives a job that waits a new start: scheduled or pending -> scheduled, or pending when it is due now.
+-- Transition: reschedule
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] delay in ms, or ''; ARGV[3] run at, in ms, or ''
 -- Returns scheduled | pending | refused (it is not waiting, or waits for other jobs to end) | missing; or, where it would have expired by then and nothing

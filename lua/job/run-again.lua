@@ -2,6 +2,7 @@
 -- Runs a job again that completed or was cancelled: completed or cancelled -> pending, as new, with its id, payload and
 -- options; its result goes, its attempt_log stays. A unique key is held again where nobody else does.
 -- Taking one id from a history is O(length of the history).
+-- Transition: run-again
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] names this request
 -- Returns pending | refused (it did not end so: dead letters are redriven) | missing. Repeated: pending, and nothing changes.

@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Gives a job that waits another priority: to the back of that line, as old as before. A scheduled one keeps its time.
 -- Taking one id from pending is O(length of pending).
+-- Transition: set-priority
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] priority, 0 for none
 -- Returns updated (also where it had that priority) | refused (it does not wait) | missing. Repeated: updated, and it stays.

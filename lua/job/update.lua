@@ -1,5 +1,6 @@
 #!lua
 -- Gives a job that waits another payload. Its checkpoint goes, since it was made of the old one.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] payload (JSON); ARGV[3] the name that the job must have, or '' for any
 -- Returns updated | refused (it does not wait, or has another name) | missing. Repeated: the same, while it waits.

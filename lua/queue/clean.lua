@@ -2,6 +2,7 @@
 -- Deletes a slice of the old jobs of one place. Their age counts from their end (completed, failed, cancelled), from
 -- when they became claimable (pending, prioritized), or from their enqueue (scheduled). A key that is held for a time
 -- outlives a job that has ended; with one that waits it goes, since nothing came of it, and removed_total counts it.
+-- Transition: clean
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] completed, failed, cancelled, pending, prioritized, grouped (those that
 --   wait in groups) or scheduled; ARGV[2] the least age in ms

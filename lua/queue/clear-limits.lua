@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Takes away the limits of the queue, and a rest that a RateLimitedError asked for. Limits that workers configure come back
 -- when one of them announces itself next.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- Returns nothing. Repeated: the same.
 --@include lib/core/keys

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
 -- Says more of a worker than that it lives: for operators, and for nothing else. Words of workers that are forgotten go.
+-- Transition: none
 -- KEYS[1] workers         sorted set, workers that serve the queue, score = last seen in ms
 -- KEYS[2] worker_details  hash, worker -> '{started_at_ms} {JSON}'
 -- ARGV[1] worker; ARGV[2] JSON; '' where it has stopped; ARGV[3] how long ago it started, in ms

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
 -- Publishes what only the worker of a job knows of it: that its claim was lost, that its handler is stuck.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] name; ARGV[3] status; ARGV[4] publish (listened, always, off)
 -- Returns 1 when it was published, else 0. Repeated: it is told twice.

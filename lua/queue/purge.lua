@@ -4,6 +4,7 @@
 -- counted in removed_total, also where their hash is gone.
 -- What the workers announced goes too where none was seen of late. While one may live it stays, since a job that it claims
 -- next may outlive it; but with an end, which the worker's next announcement takes away.
+-- Transition: purge
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] the most jobs to delete in this call; ARGV[2] how long ago a worker may have been seen and still counts, in ms
 -- ARGV[3] how long a silent worker is remembered, in ms; ARGV[4] the visibility timeout in ms, where the workers

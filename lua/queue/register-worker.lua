@@ -3,6 +3,7 @@
 -- its handlers, or that it no longer does. The first one stands for a first sweep: a server that goes away before one is known by the gap, and live claims are not taken back at once, see
 -- lua/sweep/reclaim.lua. What a purge gave an end, because nobody might serve the queue any more, has none again. The last worker
 -- of a queue without jobs takes along what was announced, since no sweep may come.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] worker; ARGV[2] '1' it serves, '0' it has stopped
 -- ARGV[3] the limits of the queue, see lib/retention/announced_queue_limits

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
 -- Ends a pause, and wakes a worker.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- Returns 1 when the queue was paused, else 0. Repeated: 0.
 --@include lib/core/keys

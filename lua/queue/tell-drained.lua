@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Publishes that the queue has drained: no job waits or runs, while delayed ones may be left. Once for all jobs that have
 -- ended since it was told last, whichever worker saw it first.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] publish (listened, always, off)
 -- Returns told | busy (jobs wait or run) | already (no job has ended since). Repeated: already.

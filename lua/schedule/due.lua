@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Looks which schedules are due, and for how long none is. Those that were removed from the code (no process declares
 -- them any more) are put to rest instead of being shown.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] the most schedules to look at in this call; ARGV[2] how long a declaration holds, in ms
 -- Returns now in ms; ms until the next one is due, or -1; 1 when more are due; then for each: id, due time in ms,

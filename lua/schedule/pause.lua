@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
 -- Pauses a schedule for the whole fleet, until it is resumed, also across deploys. Its ticks in between are not made up.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id
 -- Returns paused | missing. Repeated: paused, since the first time.

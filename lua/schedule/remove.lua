@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
 -- Deletes a schedule; jobs that it enqueued stay. One that code still declares is refused: it would come back.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] how long a declaration holds, in ms
 -- Returns removed | missing | declared. Repeated: missing.

@@ -1,5 +1,6 @@
 #!lua
 -- Enqueues the job of a schedule now, also of one that rests; the next due time stays as it is.
+-- Transition: run
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] schedule id; ARGV[2] id of the job
 -- Returns added | exists | kept (the last job of a schedule without overlap is unfinished) | missing, then the id of the

@@ -2,6 +2,7 @@
 -- Makes the ticks of schedules that are due: each enqueues one job, @schedule:{schedule}:{due}, and sets the next due time,
 -- in one step. So one of all the callers makes a tick, whoever saw it due. A tick that is late counts as missed: it is made
 -- once or skipped, by the schedule's own option. However late, all that was due in between is one tick.
+-- Transition: tick
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV, for each tick: id, due time in ms as the caller saw it, version as it saw it, next due time in ms (+inf: none is left)
 -- Returns for each: enqueued | kept (the last job of a schedule without overlap is unfinished) | skipped (missed) |

@@ -3,6 +3,7 @@
 -- keeps a tick that is due, and a pause. A schedule is either declared by code, and lives as long as some process does
 -- so, or made by a call, and lives until it is removed. Of versions of the code that disagree, the one that holds the
 -- schedule stands until the process that declared it last lets go, or for a while where nobody does.
+-- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] source: code | call; ARGV[3] the worker that declares it, '' for a call
 -- ARGV[4] next due time in ms, +inf where none is left, '' where the caller does not know the server's time yet

@@ -3,6 +3,7 @@
 -- what they failed into dead.
 -- Their clocks are not the server's, so the clock of a foreign claim starts when a sweep first sees its (attempts,
 -- token, id). A cursor moves through each of the two lists, one slice a run.
+-- Transition: adopt-foreign
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
 -- ARGV[10] the most claims to look at in this call; ARGV[11] the visibility timeout of foreign claims, in ms, where no

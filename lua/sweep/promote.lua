@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Moves due jobs: scheduled -> pending or prioritized. Claim does so too; this is the sweep's, for a queue whose
 -- workers are all busy, and for the eyes of operators.
+-- Transition: promote
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] the most jobs to move in this call
 -- Returns how many were moved. Repeated: moves the next slice.

@@ -2,6 +2,7 @@
 -- Takes back expired claims: processing -> pending (at the front, in the old order), failed or cancelled. A crash
 -- counts as an attempt; max_attempts and max_crashes of the job decide.
 -- After a gap in the sweeps (the server was away, so every claim looks expired) it waits for one heartbeat first.
+-- Transition: reclaim
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
 -- ARGV[10] the most claims to take back in this call; ARGV[11] a gap, in ms; ARGV[12] the wait after a gap, in ms, where no

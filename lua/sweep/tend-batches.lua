@@ -2,6 +2,7 @@
 -- The sweep's care for batches and for jobs that wait for others: finds ends that no script of ours has told (a purge, a client of
 -- the Redis pattern, a hash that has expired), cancels the members of a stopped batch, and forgets a batch that nobody has
 -- sealed for a week.
+-- Transition: tend-batches
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] the most jobs to look at in this call; ARGV[2] '1' to look at all batches now, and not only at those whose turn it is
 -- Returns more: 1 when it used up its limit; 1 where the outbox holds news; then the members in other queues that are to be

@@ -3,6 +3,7 @@
 -- that are in use again, what is over the limits of the queue, also where they were lowered, unique keys whose time is over
 -- or whose owner was ended by a client of the pattern, workers not seen for long, schedules that were removed from the code;
 -- and where nothing is left to do, all but the counters and a pause.
+-- Transition: tidy
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] the most entries to look at of each kind; ARGV[2] the age of a dead letter, in ms, or 0 for none
 -- ARGV[3] how long a silent worker is remembered, in ms; ARGV[4] how long a schedule that no code declares is, in ms

@@ -1,7 +1,8 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { luaScripts } from '#queue/lua.generated.js';
+import { luaScripts, type LuaScriptName } from '#queue/lua.generated.js';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
+import { changesJobs } from '#queue/transport/audited-script.js';
 import { connect } from '../support/redis/redis.js';
 
 const LUA = new URL('../../lua/', import.meta.url);
@@ -54,6 +55,9 @@ function documented(header: string, name: 'KEYS' | 'ARGV') {
 describe.each(scripts)('lua/%s', (file) => {
   const script = read(file);
   const included = librariesOf(script);
+  const embedded = file
+    .slice(0, -'.lua'.length)
+    .replace(/[-/](\w)/g, (_, letter: string) => letter.toUpperCase()) as LuaScriptName;
 
   it('says what it does, what it returns and what a repeated call does', () => {
     expect(script.header).toMatch(/^-- [A-Z].*[a-z]/);
@@ -63,6 +67,13 @@ describe.each(scripts)('lua/%s', (file) => {
 
   it('has flags, so that Redis 7 checks what it may do', () => {
     expect(script.flags).toMatch(/^#!lua( flags=(no-writes,)?allow-oom)?$/);
+  });
+
+  it('declares a transition where its commands change the status of a job, or delete one', () => {
+    const code = [script, ...included].map((part) => part.code).join('\n');
+    // A key that holds no hash was no job: lib/core/read deletes it.
+    const changes = /'HSET', [^\n]*'status'|'UNLINK', (job \.\.|at\.key)/.test(code);
+    expect([file, changesJobs(embedded)]).toEqual([file, changes]);
   });
 
   it('includes only libraries that exist, after what they need', () => {
@@ -108,10 +119,7 @@ describe.each(scripts)('lua/%s', (file) => {
   });
 
   it('loads', async () => {
-    const name = file
-      .slice(0, -'.lua'.length)
-      .replace(/[-/](\w)/g, (_, letter: string) => letter.toUpperCase()) as keyof typeof luaScripts;
-    expect(await connect().script('LOAD', luaScripts[name])).toMatch(/^[0-9a-f]{40}$/);
+    expect(await connect().script('LOAD', luaScripts[embedded])).toMatch(/^[0-9a-f]{40}$/);
   });
 });
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import ts from 'typescript';
-import { readLuaScripts, renderModule, stripComments } from '../../scripts/embed-lua.mjs';
+import { readLuaScripts, readTransitions, renderModule, stripComments } from '../../scripts/embed-lua.mjs';
 import { folderWith } from './folder.js';
 
 describe('embed-lua', () => {
@@ -66,15 +66,39 @@ describe('embed-lua', () => {
     expect(() => readLuaScripts(folderWith(files as Record<string, string>))).toThrow(message);
   });
 
+  it('reads the transition that each script declares; one that writes nothing needs none', () => {
+    const dir = folderWith({
+      'job/run-again.lua': '#!lua flags=allow-oom\n-- Runs it.\n-- Transition: run-again\nreturn 1\n',
+      'job/log.lua': '#!lua\n-- Transition: none\nreturn 1\n',
+      'job/list.lua': '#!lua flags=no-writes,allow-oom\nreturn 1\n',
+      'lib/now.lua': 'x()\n',
+    });
+    expect(readTransitions(dir)).toEqual({ jobRunAgain: 'run-again' });
+  });
+
+  it.each([
+    ['nothing', '#!lua\n-- Adds jobs.\nreturn 1\n', /a\.lua: expected one line "-- Transition: .* found 0/],
+    ['two transitions', '-- Transition: a\n-- Transition: b\n', /a\.lua: expected one line .* found 2/],
+    ['a name of another form', '-- Transition: Adds jobs\n', /a\.lua: expected one line .* found 0/],
+    [
+      'one, but may not write',
+      '#!lua flags=no-writes\n-- Transition: a\n',
+      /a\.lua: .*no-writes has no transition/,
+    ],
+  ])('refuses a script that declares %s', (_case, text, message) => {
+    expect(() => readTransitions(folderWith({ 'a.lua': text }))).toThrow(message);
+  });
+
   it('renders a module that gives every text back, and carries once what several scripts share', async () => {
     const shared = 'local function twice(n)\n  return n * 2 -- "a\\n" `${b}`\nend\n';
     const scripts = { claim: `#!lua\n${shared}return twice(1)\n`, settle: `${shared}return 'x'\n`, last: 'x' };
-    const module = renderModule(scripts);
+    const module = renderModule(scripts, { claim: 'claim' });
     expect(module).toContain("type LuaScriptName = 'claim' | 'settle' | 'last'");
     expect(module.split('local function twice')).toHaveLength(2);
     const code = ts.transpileModule(module, { compilerOptions: { module: ts.ModuleKind.ESNext } }).outputText;
     const file = join(folderWith({ 'package.json': '{ "type": "module" }', 'module.js': code }), 'module.js');
-    const { luaScripts } = (await import(file)) as { luaScripts: Record<string, string> };
+    const { luaScripts, transitions } = (await import(file)) as Record<string, Record<string, string>>;
     expect({ ...luaScripts }).toEqual(scripts);
+    expect(transitions).toEqual({ claim: 'claim' });
   });
 });

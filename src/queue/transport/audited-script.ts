@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { luaScripts, type LuaScriptName } from '../lua.generated.js';
+import { luaScripts, transitions, type LuaScriptName } from '../lua.generated.js';
 
 /** Where the transitions of a call are written down. */
 export interface AuditMark {
@@ -27,22 +27,19 @@ export function auditedScript(name: LuaScriptName): AuditedScript {
   return script;
 }
 
-/** True for a script that can change the status of a job, or delete one. */
+/** True for a script that can change the status of a job, or delete one, as its header declares. */
 export function changesJobs(name: LuaScriptName): boolean {
-  const text = luaScripts[name];
-  return !text.startsWith('#!lua flags=no-writes') && /'status'|'UNLINK'/.test(text);
-}
-
-/** Returns the name of a transition in the trail: `deadLetterRedrive` is `redrive`. */
-export function transitionOf(name: LuaScriptName): string {
-  const verb = name.replace(/^(attempt|deadLetter|job|sweep|queue|schedule|batch|doctor|group)(?=[A-Z])/, '');
-  return verb.replaceAll(/(?!^)[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
+  return transitions[name] !== undefined;
 }
 
 function framed(name: LuaScriptName): string {
+  const transition = transitions[name];
+  if (transition === undefined) {
+    throw new TypeError(`The script ${name} declares no transition.`);
+  }
   const [flags, script] = parted(luaScripts[name]);
   const [, frame] = parted(luaScripts.auditFrame);
-  return flags + frame.replace('TRANSITION', transitionOf(name)).replace('SCRIPT()', () => script);
+  return flags + frame.replace('TRANSITION', transition).replace('SCRIPT()', () => script);
 }
 
 /** Redis reads the flags only from the very first line. */
