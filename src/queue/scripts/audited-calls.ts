@@ -12,9 +12,11 @@ export function auditedCalls(calls: QueueCalls, mark: AuditMark): QueueCalls {
 
 /** Returns a call with the mark, where it can change jobs. */
 export function audited<Call extends object>(call: Call, mark: AuditMark): Call {
-  return 'keys' in call && changesJobs((call as unknown as ScriptCall<unknown>).script)
-    ? { ...call, audit: mark }
-    : call;
+  return isScriptCall(call) && changesJobs(call.script) ? { ...call, audit: mark } : call;
+}
+
+function isScriptCall(call: object): call is ScriptCall<unknown> {
+  return 'script' in call && 'keys' in call;
 }
 
 function marking<Verbs extends object>(verbs: Verbs, mark: AuditMark): Verbs {
