@@ -1,16 +1,13 @@
+import { startupNodesOf, type ServerAddress } from './ioredis-internals.js';
 import { isCluster, type RedisClient } from './redis-client.js';
 
 /** The most servers that an address names. */
 const MOST_NAMED = 3;
 
-/** A server as ioredis takes it in a list: it may be a URL, which may hold a password. */
-type Place = string | number | { host?: string | undefined; port?: number | undefined };
-
 /** Returns where a client looks for Redis, without user and password. */
 export function addressOf(client: RedisClient): string {
   if (isCluster(client)) {
-    const { startupNodes = [] } = client as unknown as { startupNodes?: readonly Place[] };
-    return `the cluster${named(' of ', startupNodes)}`;
+    return `the cluster${named(' of ', startupNodesOf(client))}`;
   }
   const { path, host, port, db, sentinels, name } = client.options;
   const base = db ? `/${db}` : '';
@@ -20,12 +17,12 @@ export function addressOf(client: RedisClient): string {
   return path ?? `${host}:${port}${base}`;
 }
 
-function named(words: string, places: readonly Place[]): string {
+function named(words: string, places: readonly ServerAddress[]): string {
   const known = places.slice(0, MOST_NAMED).map(placeOf).join(', ');
   return known && `${words}${known}${places.length > MOST_NAMED ? ', …' : ''}`;
 }
 
-function placeOf(place: Place): string {
+function placeOf(place: ServerAddress): string {
   if (typeof place === 'number') {
     return `127.0.0.1:${place}`;
   }

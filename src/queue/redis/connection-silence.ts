@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
+import { bytesOf, owesAnswer, sentCommands, type UnansweredCommand } from './ioredis-internals.js';
 import { replaceNodes, replaceUnanswering } from './ioredis-cluster-workarounds.js';
 import { isCluster, streamOf, type RedisClient } from './redis-client.js';
-import { bytesOf, queuesOf, sentCommands, type UnansweredCommand } from './unanswered-commands.js';
 
 /** The slowest upload for which a large command is waited, in bytes per ms: half of the slowest supported link. */
 const SLOWEST_UPLOAD = 32;
@@ -116,18 +116,16 @@ class SingleSilence implements Silence {
  * else: only the silent ones are replaced.
  */
 class ClusterSilence implements Silence {
-  private readonly debtors: Debtor[] = [];
+  private readonly debtors: readonly Debtor[];
 
   constructor(
     private readonly client: Cluster,
     private readonly askedAt: number,
   ) {
-    for (const node of client.nodes('all')) {
-      const { commandQueue, offlineQueue } = queuesOf(node);
-      if (commandQueue?.length || offlineQueue?.length) {
-        this.debtors.push(new Debtor(node, askedAt));
-      }
-    }
+    this.debtors = client
+      .nodes('all')
+      .filter(owesAnswer)
+      .map((node) => new Debtor(node, askedAt));
   }
 
   remainingMs(limitMs: number): number {

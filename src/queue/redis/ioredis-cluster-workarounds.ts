@@ -1,7 +1,12 @@
 // What ioredis leaves undone when the connections of a Cluster end in the middle of something. Its right place is ioredis.
 import type { Cluster, Redis } from 'ioredis';
+import {
+  failUnanswered,
+  isClosedByApplication,
+  unansweredCommands,
+  waitsToReconnect,
+} from './ioredis-internals.js';
 import { isCluster, streamOf, type RedisClient } from './redis-client.js';
-import { queuesOf, type UnansweredCommand } from './unanswered-commands.js';
 
 /**
  * Replaces the connections of a client that has some. One that still connects gives up by itself what does not answer; told
@@ -21,7 +26,7 @@ export function replaceNodes(client: Cluster): void {
  */
 export function replaceUnanswering(node: Redis, error: Error): void {
   swallowAskingRejection(node);
-  queuesOf(node).flushQueue?.(error);
+  failUnanswered(node, error);
   streamOf(node)?.destroy();
 }
 
@@ -36,14 +41,14 @@ const disconnecting = new WeakSet<Cluster>();
  * begun to connect anew, goes back to closed and does nothing more. To be asked now and then by who waits for the client.
  */
 export function unstickCluster(client: RedisClient): void {
-  if (!isCluster(client) || inner(client).manuallyClosing) {
+  if (!isCluster(client) || isClosedByApplication(client)) {
     return;
   }
   if (client.status === 'disconnecting' && client.nodes('all').length > 0) {
     replaceNodes(client);
   } else if (client.status === 'disconnecting') {
     connectUnlessItCloses(client);
-  } else if (client.status === 'close' && !inner(client).reconnectTimeout) {
+  } else if (client.status === 'close' && !waitsToReconnect(client)) {
     connect(client);
   }
 }
@@ -61,7 +66,7 @@ function connectUnlessItCloses(client: Cluster): void {
   };
   const timer = setTimeout(() => {
     end();
-    if (client.status === 'disconnecting' && !inner(client).manuallyClosing) {
+    if (client.status === 'disconnecting' && !isClosedByApplication(client)) {
       connect(client);
     }
   }, LONGEST_END_MS).unref();
@@ -72,21 +77,11 @@ function connect(client: Cluster): void {
   client.connect().catch(() => undefined); // it tries again by itself, or is freed again
 }
 
-/** What ioredis does not declare: whether the application has closed it, and the timer by which it is to connect. */
-function inner(client: Cluster): { manuallyClosing?: boolean; reconnectTimeout?: unknown } {
-  return client as unknown as ReturnType<typeof inner>;
-}
-
 /** ioredis hears no answer to an ASKING of its own: that of one which is cut off would end the process, as nobody's. */
 function swallowAskingRejection(node: Redis): void {
-  for (const command of owedBy(node)) {
+  for (const command of unansweredCommands(node)) {
     if (command.name === 'asking') {
       command.promise.catch(() => undefined);
     }
   }
-}
-
-function owedBy(node: Redis): UnansweredCommand[] {
-  const { commandQueue, offlineQueue } = queuesOf(node);
-  return [...(commandQueue?.toArray() ?? []), ...(offlineQueue?.toArray() ?? [])].map(({ command }) => command);
 }

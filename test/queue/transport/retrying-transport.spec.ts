@@ -1,30 +1,29 @@
 // What a worker says while Redis does not answer, and how many connections it waits on.
-import { expect, it } from '@jest/globals';
-import { EventEmitter } from 'node:events';
-import type { RedisClient } from '#queue/redis/redis-client.js';
-import type { ScriptCall, ScriptRunner } from '#queue/transport/script-runner.js';
-import type { Settled } from '#queue/store/queue-store.js';
+import { expect, it, jest } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { ScriptRunner, type ScriptCall } from '#queue/transport/script-runner.js';
 import { RetryingTransport } from '#queue/transport/retrying-transport.js';
 import { eventually } from '../../support/faults/wait.js';
 
-const call = {} as ScriptCall<unknown>;
+const call: ScriptCall<string> = { script: 'queueStats', keys: [], args: [], decode: String };
 
 /** A transport whose client has the given status, and whose server answers what the test says. */
-function transportOf(status: string, answer: () => Settled<unknown>) {
-  const client = Object.assign(new EventEmitter(), { isCluster: false, status });
+function transportOf(status: Redis['status'], answer: () => Promise<string>) {
+  const client = new Redis({ lazyConnect: true });
+  client.status = status;
+  jest.spyOn(client, 'sendCommand').mockImplementation(answer);
   const warnings: string[] = [];
   const logger = { log: () => {}, warn: (message: string) => void warnings.push(message), error: () => {} };
-  const runTogether = async (calls: unknown[]) => calls.map(answer);
-  const runner = { runTogether } as unknown as ScriptRunner;
-  return { client, warnings, transport: new RetryingTransport(client as unknown as RedisClient, runner, logger) };
+  return { client, warnings, transport: new RetryingTransport(client, new ScriptRunner(client), logger) };
 }
 
 it('says once what ends the trips of many queues, and again when it ends them again', async () => {
-  const busy = { ok: false, error: Object.assign(new Error('BUSY'), { name: 'ReplyError' }) } as const;
+  const busy = Object.assign(new Error('BUSY'), { name: 'ReplyError' });
   let asked = 0;
-  const { transport, warnings } = transportOf('ready', () => {
+  const { transport, warnings } = transportOf('ready', async () => {
     asked++;
-    return asked <= 40 ? busy : { ok: true, answer: 'done' };
+    if (asked <= 40) throw busy;
+    return 'done';
   });
   await Promise.all(Array.from({ length: 20 }, () => transport.carry([call])));
   expect(asked).toBe(60);
@@ -32,8 +31,8 @@ it('says once what ends the trips of many queues, and again when it ends them ag
 });
 
 it('says once that the connection is lost, and waits for it once, however many trips do', async () => {
-  const { transport, client, warnings } = transportOf('ready', () => ({ ok: true, answer: 'done' }));
-  await transport.carry([call]);
+  const { transport, client, warnings } = transportOf('ready', async () => 'done');
+  expect(await transport.carry([call])).toEqual([{ ok: true, answer: 'done' }]);
   client.status = 'reconnecting';
   const trips = Promise.all(Array.from({ length: 20 }, () => transport.carry([call])));
   expect([client.listenerCount('ready'), warnings.length]).toEqual([1, 1]);

@@ -1,0 +1,81 @@
+// The fields of ioredis that its types do not declare, or declare private. Another version may lack any of them: such a field
+// reads as undefined, and the client is left as it is.
+import type { Cluster, Redis } from 'ioredis';
+
+/** A command that a client has sent, or is to send, and that has no answer yet. */
+export interface UnansweredCommand {
+  readonly name: string;
+  readonly args: readonly unknown[];
+  readonly promise: Promise<unknown>;
+}
+
+/** A server as ioredis takes it in a list. A URL may hold a password. */
+export type ServerAddress = string | number | { host?: string | undefined; port?: number | undefined };
+
+interface CommandQueue {
+  readonly length: number;
+  toArray(): readonly { readonly command: UnansweredCommand }[];
+}
+
+/** Returns the commands that a connection has sent, in the order in which the server answers them. */
+export function sentCommands(node: Redis): UnansweredCommand[] {
+  return commandsIn(queueOf(node, 'commandQueue'));
+}
+
+/** Returns the commands that a connection has sent, then those that it is to send. */
+export function unansweredCommands(node: Redis): UnansweredCommand[] {
+  return [...sentCommands(node), ...commandsIn(queueOf(node, 'offlineQueue'))];
+}
+
+/** True for a connection that has sent a command, or is to send one, and has no answer to it. */
+export function owesAnswer(node: Redis): boolean {
+  return Boolean(queueOf(node, 'commandQueue')?.length || queueOf(node, 'offlineQueue')?.length);
+}
+
+/** Rejects the unanswered commands of a connection with the error. */
+export function failUnanswered(node: Redis, error: Error): void {
+  const flush: unknown = Reflect.get(node, 'flushQueue');
+  if (typeof flush === 'function') {
+    Reflect.apply(flush, node, [error]);
+  }
+}
+
+/** Returns the size of a command on its way, in bytes. */
+export function bytesOf({ args }: UnansweredCommand): number {
+  return args
+    .flat()
+    .reduce<number>((sum, arg) => sum + (Buffer.isBuffer(arg) ? arg.length : Buffer.byteLength(String(arg))), 0);
+}
+
+/** Returns the servers at which a Cluster client begins to look. */
+export function startupNodesOf(client: Cluster): ServerAddress[] {
+  const nodes: unknown = Reflect.get(client, 'startupNodes');
+  return Array.isArray(nodes) ? nodes.filter(isServerAddress) : [];
+}
+
+/** True once the application has closed a Cluster client. */
+export function isClosedByApplication(client: Cluster): boolean {
+  return Reflect.get(client, 'manuallyClosing') === true;
+}
+
+/** True while a timer of a Cluster client is to connect it again. */
+export function waitsToReconnect(client: Cluster): boolean {
+  return Boolean(Reflect.get(client, 'reconnectTimeout'));
+}
+
+function queueOf(node: Redis, field: 'commandQueue' | 'offlineQueue'): CommandQueue | undefined {
+  const queue: unknown = Reflect.get(node, field);
+  return isCommandQueue(queue) ? queue : undefined;
+}
+
+function commandsIn(queue: CommandQueue | undefined): UnansweredCommand[] {
+  return queue?.toArray().map(({ command }) => command) ?? [];
+}
+
+function isCommandQueue(value: unknown): value is CommandQueue {
+  return typeof value === 'object' && value !== null && 'toArray' in value && typeof value.toArray === 'function';
+}
+
+function isServerAddress(value: unknown): value is ServerAddress {
+  return typeof value === 'string' || typeof value === 'number' || (typeof value === 'object' && value !== null);
+}
