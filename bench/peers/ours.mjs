@@ -67,15 +67,18 @@ async function open({ JobQueue, Worker, Redis }, { url, queue: queueName, keep, 
   if (trial.limits) await queue.limits.set(trial.limits);
   const grouped = (payload) => (trial.groups ? { group: `g${payload.n % trial.groups}` } : undefined);
   const many = (payloads, options) =>
-    queue.enqueueMany(payloads.map((payload) => ({ payload, ...grouped(payload), ...options })));
+    watched.enqueue(() =>
+      queue.enqueueMany(payloads.map((payload) => ({ payload, ...grouped(payload), ...options }))),
+    );
+  const one = (payload) => watched.enqueue(() => queue.enqueue(payload));
 
   return {
-    enqueueOne: (payload) => queue.enqueue(payload),
-    enqueueParallel: (payloads) => Promise.all(payloads.map((payload) => queue.enqueue(payload))),
+    enqueueOne: one,
+    enqueueParallel: (payloads) => Promise.all(payloads.map(one)),
     enqueueBulk: (payloads) => many(payloads),
     enqueueDelayed: (payloads, delayMs) => many(payloads, { delayMs }),
     async prepareWorker({ concurrency, prefetch, handler, heldBack }) {
-      const handlers = { [queueName]: (job) => handler(job.payload) };
+      const handlers = { [queueName]: watched.handler((job) => handler(job.payload)) };
       const worker = new Worker([{ queue, concurrency, prefetch, handlers }], watched.worker(queue));
       // Connected, but held back, as the other workers are: what is measured is work, not the start.
       if (!heldBack) return { start: () => void worker.start(), stop: () => worker.stop() };

@@ -61,62 +61,67 @@ export function jobTracing(options: JobTracingOptions = {}): Required<JobQueueMi
   };
 }
 
-/** What W3C's propagator writes. */
-const TRACE_FIELDS = ['traceparent', 'tracestate'];
-
 function traceEnqueue(
   tracer: Tracer,
   mode: 'link' | 'parent',
   request: EnqueueRequest,
   next: () => Promise<JobHandle[]>,
 ) {
-  const span = tracer.startSpan(`send ${request.queue}`, {
-    kind: SpanKind.PRODUCER,
-    attributes: {
-      ...attributesOf('send', request.queue),
-      ...(request.method === 'enqueueMany' && { 'messaging.batch.message_count': request.jobs.length }),
-    },
-  });
-  const active = trace.setSpan(context.active(), span);
-  const carrier: Record<string, string> = {};
-  propagation.inject(active, carrier);
-  if (mode === 'link' && !isSampled(span.spanContext())) {
-    TRACE_FIELDS.forEach((field) => delete carrier[field]); // a link to a trace that nobody keeps; the job stays plain
+  const { name, attributes } = operationOf('send', request.queue);
+  const before = context.active();
+  const span = tracer.startSpan(name, { kind: SpanKind.PRODUCER, attributes }, before);
+  const active = trace.setSpan(before, span);
+  // A link would lead to a trace that nobody keeps. Without it the job stays plain.
+  const leavesNoTrace = mode === 'link' && !isSampled(span.spanContext());
+  sendAlong(request, leavesNoTrace ? trace.deleteSpan(before) : active);
+  if (!span.isRecording()) {
+    return context.with(active, next);
   }
-  if (Object.keys(carrier).length > 0) {
+  if (request.method === 'enqueueMany') {
+    span.setAttribute('messaging.batch.message_count', request.jobs.length);
+    return during(span, active, next);
+  }
+  return during(span, active, next, ([handle]) => {
+    if (handle) {
+      span.setAttribute('messaging.message.id', handle.id);
+    }
+  });
+}
+
+/** Adds to the metadata of the jobs what the propagators make of a context. */
+function sendAlong(request: EnqueueRequest, sent: Context): void {
+  const carrier: Record<string, string> = {};
+  propagation.inject(sent, carrier);
+  for (const _ in carrier) {
     for (const job of request.jobs) {
       job.options.metadata = { ...job.options.metadata, ...carrier };
     }
+    return;
   }
-  return during(span, active, async () => {
-    const handles = await next();
-    if (request.method === 'enqueue' && handles[0]) {
-      span.setAttribute('messaging.message.id', handles[0].id);
-    }
-    return handles;
-  });
 }
 
 function traceAttempt(tracer: Tracer, mode: 'link' | 'parent', job: Job, next: () => Promise<unknown>) {
   const sent = contextOf(job);
-  const producer = trace.getSpanContext(sent);
-  const links: Link[] = producer && mode === 'link' ? [{ context: producer }] : [];
+  const producer = mode === 'link' ? trace.getSpanContext(sent) : undefined;
+  const { name, attributes } = operationOf('process', job.queue);
   const span = tracer.startSpan(
-    `process ${job.queue}`,
+    name,
     {
       kind: SpanKind.CONSUMER,
       root: mode === 'link',
-      links,
-      attributes: {
-        ...attributesOf('process', job.queue),
-        'messaging.message.id': job.id,
-        'job_queue.job.name': job.name,
-        'job_queue.job.attempt': job.attempt,
-      },
+      attributes,
+      ...(producer && { links: [{ context: producer }] }),
     },
     sent,
   );
-  return during(span, trace.setSpan(sent, span), next);
+  const active = trace.setSpan(sent, span);
+  if (!span.isRecording()) {
+    return context.with(active, next);
+  }
+  span.setAttribute('messaging.message.id', job.id);
+  span.setAttribute('job_queue.job.name', job.name);
+  span.setAttribute('job_queue.job.attempt', job.attempt);
+  return during(span, active, next);
 }
 
 /** One span for the call of a bulk handler, with a link to the enqueue of each of its jobs. */
@@ -125,13 +130,11 @@ function traceBulk(tracer: Tracer, jobs: readonly Job[], next: () => Promise<unk
     const producer = trace.getSpanContext(contextOf(job));
     return producer ? [{ context: producer }] : [];
   });
-  const { queue, name } = jobs[0]!;
-  const attributes = {
-    ...attributesOf('process', queue),
-    'messaging.batch.message_count': jobs.length,
-    'job_queue.job.name': name,
-  };
-  const span = tracer.startSpan(`process ${queue}`, { kind: SpanKind.CONSUMER, root: true, links, attributes });
+  const { queue, name: jobName } = jobs[0]!;
+  const { name, attributes } = operationOf('process', queue);
+  const span = tracer.startSpan(name, { kind: SpanKind.CONSUMER, root: true, links, attributes });
+  span.setAttribute('messaging.batch.message_count', jobs.length);
+  span.setAttribute('job_queue.job.name', jobName);
   return during(span, trace.setSpan(ROOT_CONTEXT, span), next);
 }
 
@@ -147,28 +150,66 @@ function contextOf({ metadata }: Job): Context {
   return ROOT_CONTEXT;
 }
 
-function attributesOf(operation: 'send' | 'process', queue: string): Attributes {
-  return {
-    'messaging.system': 'nest_job_queue',
-    'messaging.operation.name': operation,
-    'messaging.operation.type': operation,
-    'messaging.destination.name': queue,
-  };
+/** The name of a span, and what a sampler may decide by. */
+interface Operation {
+  name: string;
+  attributes: Attributes;
 }
 
-/** Runs what the span is about inside of it, and ends it with the outcome. A snooze is no error. */
-async function during<Value>(span: Span, active: Context, run: () => Promise<Value>): Promise<Value> {
-  try {
-    return await context.with(active, run);
-  } catch (error) {
-    if (!(error instanceof RetryLaterError)) {
-      const { name, message } = error instanceof Error ? error : { name: 'Error', message: String(error) };
-      span.recordException({ name, message });
-      span.setAttribute('error.type', name);
-      span.setStatus({ code: SpanStatusCode.ERROR, message });
+/** The operations of each queue, made once. */
+const operations = { send: new Map<string, Operation>(), process: new Map<string, Operation>() };
+
+/** A process with more queues than this makes them anew. */
+const MOST_QUEUES = 1_000;
+
+function operationOf(operation: 'send' | 'process', queue: string): Operation {
+  const known = operations[operation];
+  let found = known.get(queue);
+  if (!found) {
+    found = {
+      name: `${operation} ${queue}`,
+      attributes: {
+        'messaging.system': 'nest_job_queue',
+        'messaging.operation.name': operation,
+        'messaging.operation.type': operation,
+        'messaging.destination.name': queue,
+      },
+    };
+    if (known.size >= MOST_QUEUES) {
+      known.clear();
     }
-    throw error;
-  } finally {
-    span.end();
+    known.set(queue, found);
   }
+  return found;
+}
+
+/** Runs the call that the span is about inside of it, and ends it with the outcome. A snooze is no error. */
+function during<Value>(
+  span: Span,
+  active: Context,
+  run: () => Promise<Value>,
+  note?: (value: Value) => void,
+): Promise<Value> {
+  return context.with(active, run).then(
+    (value) => {
+      note?.(value);
+      span.end();
+      return value;
+    },
+    (error: unknown) => {
+      noteError(span, error);
+      span.end();
+      throw error;
+    },
+  );
+}
+
+function noteError(span: Span, error: unknown): void {
+  if (error instanceof RetryLaterError) {
+    return;
+  }
+  const { name, message } = error instanceof Error ? error : { name: 'Error', message: String(error) };
+  span.recordException({ name, message });
+  span.setAttribute('error.type', name);
+  span.setStatus({ code: SpanStatusCode.ERROR, message });
 }

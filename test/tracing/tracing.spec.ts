@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { context, propagation, SpanKind, SpanStatusCode, trace, TraceFlags } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { CompositePropagator, W3CBaggagePropagator, W3CTraceContextPropagator } from '@opentelemetry/core';
 import {
@@ -69,6 +69,11 @@ describe('what is not sampled', () => {
     const job = await queue.enqueue({});
     expect(await job.result()).toEqual({});
     expect(await connect().hexists(`queue:${name}:job:${job.id}`, 'options')).toBe(0);
+  });
+
+  it('leaves the spans inside of the handler unsampled too', async () => {
+    const { queue } = await traced(() => trace.getActiveSpan()!.spanContext().traceFlags, { tracer });
+    expect(await (await queue.enqueue({})).result()).toBe(TraceFlags.NONE);
   });
 
   it('by parent travels, so that no attempt begins a trace of its own', async () => {

@@ -92,7 +92,9 @@ async function addRequested(target: EnqueueTarget, request: EnqueueRequest): Pro
     const many = jobs.map(({ payload, options }) => ({ ...options, payload }));
     return addMany(target, definition, many);
   }
-  const { payload, options } = jobs[0]!;
+  const { payload, options: asked } = jobs[0]!;
+  const isPlain = typeof asked === 'object' && Object.keys(asked).length === 0;
+  const options = isPlain ? undefined : asked;
   if (definition) {
     return [await addTyped(target, definition, payload, options)];
   }

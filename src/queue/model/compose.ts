@@ -18,16 +18,22 @@ export function compose<Subject, Result>(
   return links.reduceRight(wrap, end);
 }
 
-/** A second call would run the handler, or send the jobs, once more. */
+/**
+ * Refuses a second call, which would run the handler, or send the jobs, once more. No async function: it would add a promise
+ * and three turns of the microtask queue to each attempt.
+ */
 function once<Result>(run: () => Result | Promise<Result>): () => Promise<Result> {
   let isCalled = false;
-  return async () => {
+  return () => {
     if (isCalled) {
-      throw new JobQueueError(
-        'A middleware called next() a second time: call it once, and return what it resolves to.',
-      );
+      const problem = 'A middleware called next() a second time: call it once, and return what it resolves to.';
+      return Promise.reject(new JobQueueError(problem));
     }
     isCalled = true;
-    return run();
+    try {
+      return Promise.resolve(run());
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
   };
 }
