@@ -39,11 +39,11 @@ local completed_history, evicted_ttl, publish, result_ttl = tonumber(ARGV[1]), A
 --@include lib/core/read
 local done, lost, position, left_groups = {}, {}, 0, nil
 local kept_until = string.format('%d', now + result_ttl)
-local tell_end
+local end_job_with_options
 if settings then
   -- Included here, and not above, so that plain jobs do not pay for what they do not use.
---@include lib/batch/job_ended
-  tell_end = job_ended
+--@include lib/settle/end_options
+  end_job_with_options = end_options
 end
 
 local at = 5
@@ -63,16 +63,7 @@ while at <= #ARGV do
         redis.call('HSET', key, 'status', 'completed', 'claim_token', '', 'completed_at_ms', now_text, 'result', result)
       end
       if not plain then
-        -- What an earlier attempt or an option may have left.
-        local unique_key, last_error_at, batch, dependents, group = unpack(redis.call('HMGET', key, 'unique', 'last_error_at_ms',
-          'batch', 'dependents', 'group'))
-        if last_error_at then
-          redis.call('HDEL', key, 'last_error', 'last_error_at_ms')
-        end
-        if unique_key and redis.call('HGET', unique, unique_key) == id then
-          redis.call('HDEL', unique, unique_key)
-        end
-        tell_end(id, batch, dependents, 'completed', result)
+        local group = end_job_with_options(id, key, result)
         if group then
           left_groups = left_groups or {}
           left_groups[id] = group

@@ -60,17 +60,12 @@ else
   local asked, last = {}, #ARGV - #ARGV % 4
   local max_pending, publish = tonumber(ARGV[last + 1] or nil), events and ARGV[last + 2] or 'off'
 --@include lib/enqueue/add_with_options
+--@include lib/enqueue/refusal
   for i = 1, last, 4 do
     asked[i] = ARGV[i + 3] ~= '' and cjson.decode(ARGV[i + 3])
-    local starts_in_ms = asked[i] and expires_first(ARGV[i], asked[i])
-    if starts_in_ms then
-      return { (i + 3) / 4, 'refused', starts_in_ms, '' }
-    end
-    if asked[i] and (asked[i].batch or asked[i].after) then
-      local reason, about = refusal_of(ARGV[i], asked[i])
-      if reason then
-        return { (i + 3) / 4, reason, about, '' }
-      end
+    local reason, about = enqueue_refusal(ARGV[i], asked[i])
+    if reason then
+      return { (i + 3) / 4, reason, about, '' }
     end
   end
   for i = 1, last, 4 do

@@ -2,42 +2,14 @@
 -- One consistent look at the queue, at a cost that does not grow with it.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] how long ago a worker may have been seen and still counts, in ms
--- Returns a flat list of field, value: the depths, held_by_groups (jobs of groups, where none of these may start one), ages in ms, workers, unserved (JSON: names that no live worker handles, and
---   how long their jobs have waited, in ms, as the front of the line shows; '' for none), maintained_at_ms,
---   maintenance_overdue, paused_at_ms, then the counters.
+-- Returns a flat list of field, value: the depths, held_by_groups (jobs of groups, where none of these may start one), ages in ms,
+--   workers, unserved (JSON: names that no live worker handles, and how long their jobs have waited, in ms, as the front of the
+--   line shows; '' for none), maintained_at_ms, maintenance_overdue, paused_at_ms, then the counters.
 -- Repeated: looks again.
 --@include lib/core/keys
 --@include lib/core/clock
-local waiting_since, live_since = {}, now - tonumber(ARGV[1])
-local function age_of(id)
-  local ready_at, enqueued_at, name = unpack(redis.pcall('HMGET', job .. id, 'ready_at_ms', 'enqueued_at_ms', 'name'))
-  local since = tonumber(ready_at or enqueued_at)
-  if since and name then
-    waiting_since[name] = math.min(waiting_since[name] or now, since)
-  end
-  return since and math.max(0, now - since) or 0
-end
-
--- The front of the line holds the oldest job, but for what a reclaim put before it; a few more are looked at.
-local function oldest_age()
-  local age = 0
-  for _, id in ipairs(redis.call('LRANGE', pending, -20, -1)) do
-    age = math.max(age, age_of(id))
-  end
-  for _, id in ipairs(redis.call('ZRANGE', prioritized, 0, 4)) do
-    age = math.max(age, age_of(id))
-  end
-  local last = redis.call('ZRANGE', prioritized, -1, -1, 'WITHSCORES')
-  if last[2] then
-    local line_start = string.format('%.0f', math.floor(tonumber(last[2]) / 2 ^ 40) * 2 ^ 40)
-    age = math.max(age, age_of(redis.call('ZRANGE', prioritized, line_start, '+inf', 'BYSCORE', 'LIMIT', 0, 1)[1]))
-  end
-  for _, group in ipairs(redis.call('ZRANGE', groups .. 'heads', 0, 4)) do
-    age = math.max(age, age_of(redis.call('ZRANGE', groups .. 'waiting:' .. group, 0, 0)[1] or ''))
-  end
-  local due = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
-  return due[2] and math.max(age, now - tonumber(due[2])) or age
-end
+--@include lib/place/oldest_age
+local live_since = now - tonumber(ARGV[1])
 
 -- Jobs that nobody takes gather at the front of the line: what is seen there is what waits for a worker.
 local function unserved_names(live)

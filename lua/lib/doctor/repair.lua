@@ -1,23 +1,7 @@
--- repair(at, found, visibility): brings one job to rights, from whatever state. Needs: keys, retention, now, places, ends,
--- standing.
+-- repair(at, found, visibility): puts one job where it belongs, from whatever state. at: see lib/doctor/inspect. found: the fault.
+-- Needs: keys, now, lib/group/place, lib/place/requeue, lib/settle/finish, lib/doctor/inspect.
 --@include lib/doctor/correct_place
-
-local function leave_places(at, but)
-  local sets = { claims = claims, prioritized = prioritized, scheduled = scheduled, dead = dead }
-  for place, set in pairs(sets) do
-    if place ~= but then
-      redis.call('ZREM', set, at.id)
-    end
-  end
-  if at.group and but ~= 'group' then
-    redis.call('ZREM', groups .. 'waiting:' .. at.group, at.id)
-  end
-  for _, place in ipairs(at.places) do -- asked first, since LREM is O(length of the list)
-    if place == 'pending' or place == 'processing' then
-      redis.call('LREM', place == 'pending' and pending or processing, 0, at.id)
-    end
-  end
-end
+--@include lib/doctor/leave_places
 
 -- The claim's time starts anew: a worker that lives extends it, one that is gone loses it to the sweep.
 local function stand_claimed(at, visibility)
@@ -35,22 +19,6 @@ local function stand_dead(at, found)
     trim_dead_letters(100)
   else
     bury(at.id, 'The doctor could not tell where this job belongs: ' .. found .. '.')
-  end
-end
-
-local function end_for_good(at)
-  leave_places(at)
-  if redis.call('PTTL', at.key) == -1 then
-    redis.call('PEXPIRE', at.key, lifetime_of(at.status))
-  end
-end
-
-local function lay_ghost(at)
-  local only_dead = #at.places == 1 and at.places[1] == 'dead'
-  leave_places(at)
-  redis.call('UNLINK', at.key)
-  if #at.places > 0 and not only_dead then
-    bury(at.id, 'The job hash is missing: it was deleted or has expired.')
   end
 end
 

@@ -1,9 +1,6 @@
--- Of an enqueue of which some jobs ask for something.
--- expires_first(id, options): the ms until the start of a new job that would have expired by then; nil where all is well.
--- What a repeat asks for was in order when it was first asked for.
--- add_with_options(id, name, payload, options): adds one job. Answers nil where it is new or repeated, else exists | kept |
--- replace, the id that stands, and its name; or full | group_full, how many may wait, and the group. Needs: see those that it includes;
--- write_job; the batch's plain, added, max_pending, events and publish.
+-- add_with_options(id, name, payload, options): adds one job of an enqueue in which some jobs have options. Answers nil where it
+-- is new or repeated, else exists | kept | replace, the id that stands, and its name; or full | group_full, how many may wait,
+-- and the group. Needs: see those that it includes; write_job; the batch's plain, added, max_pending, events and publish.
 --@include lib/core/events
 --@include lib/core/rank
 --@include lib/enqueue/unique
@@ -15,12 +12,6 @@
 --@include lib/enqueue/replace
 --@include lib/batch/join
 --@include lib/batch/follow
-local function expires_first(id, options)
-  local starts_in_ms = options.run_at_ms and options.expires_in_ms and options.run_at_ms - now
-  if starts_in_ms and starts_in_ms >= options.expires_in_ms and redis.call('EXISTS', job .. id) == 0 then
-    return starts_in_ms
-  end
-end
 
 -- What stands in the way of a new job; nil where nothing does.
 local function conflict(id, name, payload, options)

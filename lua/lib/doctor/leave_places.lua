@@ -1,0 +1,35 @@
+-- leave_places(at, but): takes a job out of each place in which it stands, other than `but`.
+-- end_for_good(at): leaves a job that has ended in no place, with an expiry. lay_ghost(at): ends an id without a hash.
+-- at: see lib/doctor/inspect. Needs: keys, lifetime_of, bury.
+local function leave_places(at, but)
+  local sets = { claims = claims, prioritized = prioritized, scheduled = scheduled, dead = dead }
+  for place, set in pairs(sets) do
+    if place ~= but then
+      redis.call('ZREM', set, at.id)
+    end
+  end
+  if at.group and but ~= 'group' then
+    redis.call('ZREM', groups .. 'waiting:' .. at.group, at.id)
+  end
+  for _, place in ipairs(at.places) do -- asked first, since LREM is O(length of the list)
+    if place == 'pending' or place == 'processing' then
+      redis.call('LREM', place == 'pending' and pending or processing, 0, at.id)
+    end
+  end
+end
+
+local function end_for_good(at)
+  leave_places(at)
+  if redis.call('PTTL', at.key) == -1 then
+    redis.call('PEXPIRE', at.key, lifetime_of(at.status))
+  end
+end
+
+local function lay_ghost(at)
+  local only_dead = #at.places == 1 and at.places[1] == 'dead'
+  leave_places(at)
+  redis.call('UNLINK', at.key)
+  if #at.places > 0 and not only_dead then
+    bury(at.id, 'The job hash is missing: it was deleted or has expired.')
+  end
+end

@@ -1,0 +1,16 @@
+-- end_options(id, key, result): ends what an option or an earlier attempt of a completed job began: its unique key, its last error,
+-- its membership in a batch, and the wait of other jobs for it. Returns its group.
+-- Needs: unique; see lib/batch/job_ended.
+--@include lib/batch/job_ended
+local function end_options(id, key, result)
+  local unique_key, last_error_at, batch, dependents, group = unpack(redis.call('HMGET', key, 'unique', 'last_error_at_ms', 'batch',
+    'dependents', 'group'))
+  if last_error_at then
+    redis.call('HDEL', key, 'last_error', 'last_error_at_ms')
+  end
+  if unique_key and redis.call('HGET', unique, unique_key) == id then
+    redis.call('HDEL', unique, unique_key)
+  end
+  job_ended(id, batch, dependents, 'completed', result)
+  return group
+end
