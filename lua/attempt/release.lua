@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- Gives unfinished jobs back, their attempt uncounted: processing -> pending (at the front, in the old order) or
--- scheduled. For a shutdown (interruption), a snooze, a limit that the handler met (rate_limited: its group rests, or without one the queue), or a name that no handler of this worker knows (unhandled): that job
--- stays where every worker sees it, and is as old as before.
+-- scheduled. For a shutdown (interruption), a snooze, a limit that the handler met (rate_limited: its group rests, or without one
+-- the queue), or a name that no handler of this worker knows (unhandled): that job stays where every worker sees it, and is as
+-- old as before.
 -- Transition: release
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args

@@ -3,8 +3,9 @@
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] depth (most jobs first), age (oldest head first; only groups with waiting jobs) or name; ARGV[2] offset; ARGV[3] the most to
 --   return; ARGV[4..] for name: the names
--- Returns now in ms, then for each group: name, waiting jobs, running jobs, since when its head can be claimed in ms, paused_at_ms, the id that holds it
---   back, when its rate or rest lets the next job start in ms, then its own settings in the order of lua/group/set.lua; '' for none.
+-- Returns now in ms, then for each group: name, waiting jobs, running jobs, since when its head can be claimed in ms,
+--   paused_at_ms, the id that holds it back, when its rate or rest lets the next job start in ms, then its own settings in the
+--   order of lua/group/set.lua; '' for none.
 -- Repeated: looks again.
 --@include lib/core/keys
 --@include lib/core/clock

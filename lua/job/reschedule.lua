@@ -3,8 +3,9 @@
 -- Transition: reschedule
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] delay in ms, or ''; ARGV[3] run at, in ms, or ''
--- Returns scheduled | pending | refused (it is not waiting, or waits for other jobs to end) | missing; or, where it would have expired by then and nothing
---   is changed, the ms until that start and the ms until it expires. Repeated: the same, a delay counted anew.
+-- Returns scheduled | pending | refused (it is not waiting, or waits for other jobs to end) | missing; or, where it would have
+--   expired by then and nothing is changed, the ms until that start and the ms until it expires. Repeated: the same, a delay
+--   counted anew.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/core/read

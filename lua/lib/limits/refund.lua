@@ -1,5 +1,6 @@
 -- refund(key, id, common): gives back what a job that never started has taken from a rate: that of the queue (key is settings), or of a
--- group (key is its state; where it has no rate of its own, common is the hash with that of all groups). refund_all(id): from both. Needs: job, settings, groups.
+-- group (key is its state; where it has no rate of its own, common is the hash with that of all groups). refund_all(id): from
+-- both. Needs: job, settings, groups.
 local function refund(key, id, common)
   local interval, burst, tat = unpack(redis.call('HMGET', key, 'rate_interval_us', 'rate_burst', 'rate_tat_us'))
   if not interval and common then

@@ -1,6 +1,7 @@
 -- tell_failure(id, reason, found_name): adds the job that tells of a dead letter, @failed:{id}:{fence}, where a worker announced a handler
 -- for the failures of its name within a day. In the same step as the dead letter, so that a failure is told once and no crash
--- loses it. found_name: where the hash has none. That job has a priority, so that no client of the Redis pattern takes it; its own failure is told to nobody.
+-- loses it. found_name: where the hash has none. That job has a priority, so that no client of the Redis pattern takes it; its
+-- own failure is told to nobody.
 -- Needs: keys, now, now_text, read, next_rank, to_back.
 --@include lib/core/write_job
 local failure_handler_ms = 86400000
