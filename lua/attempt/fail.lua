@@ -20,6 +20,8 @@
 --@include lib/group/place
 --@include lib/group/join
 --@include lib/place/requeue
+--@include lib/place/wait_apart
+--@include lib/limits/freed_slot
 --@include lib/settle/attempt_log
 --@include lib/settle/attempt_limits
 --@include lib/settle/finish
@@ -49,10 +51,7 @@ local function fail(id, message, error, final, backoff, begun)
   end
   redis.call('HSET', key, 'claimed_at_ms', 0)
   if backoff > 0 then
-    to_later(id, now + backoff)
-    if group then
-      hold_group(group, id)
-    end
+    wait_apart(id, now + backoff, group)
   else
     to_back(id, priority, group)
   end
@@ -77,7 +76,5 @@ for i = first, #ARGV, 8 do
   end
 end
 place_groups()
-if redis.call('HEXISTS', settings, 'max_running') == 1 then
-  wake_one() -- a slot is free
-end
+wake_for_slot()
 return answers

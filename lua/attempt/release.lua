@@ -28,6 +28,7 @@
 --@include lib/settle/finish
 --@include lib/settle/release
 --@include lib/limits/refund
+--@include lib/limits/freed_slot
 
 local answers, current_claims, claim_of = {}, {}, {}
 for i = first, #ARGV, 7 do
@@ -62,7 +63,7 @@ for _, claim in ipairs(current_claims) do
   end
 end
 place_groups()
-if #current_claims > 0 and redis.call('HEXISTS', settings, 'max_running') == 1 then
-  wake_one() -- a slot is free
+if #current_claims > 0 then
+  wake_for_slot()
 end
 return answers

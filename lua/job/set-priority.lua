@@ -13,6 +13,7 @@
 --@include lib/group/join
 --@include lib/place/requeue
 --@include lib/place/remove_waiting
+--@include lib/place/keep_age
 local id, asked = ARGV[1], ARGV[2]
 local key = job .. id
 local status, priority, ready_at, group = unpack(read(key, 'status', 'priority', 'ready_at_ms', 'group'))
@@ -36,10 +37,6 @@ end
 if status == 'pending' then
   to_back(id, asked ~= '0' and asked, group)
   place_groups()
-  if ready_at then
-    redis.call('HSET', key, 'ready_at_ms', ready_at)
-  else
-    redis.call('HDEL', key, 'ready_at_ms')
-  end
+  keep_age(key, ready_at)
 end
 return 'updated'

@@ -21,6 +21,7 @@
 --@include lib/group/place
 --@include lib/group/join
 --@include lib/place/requeue
+--@include lib/limits/freed_slot
 --@include lib/settle/attempt_log
 --@include lib/settle/attempt_limits
 --@include lib/settle/finish
@@ -61,7 +62,7 @@ for _, claim in ipairs(taken) do
   answers[#answers + 1], answers[#answers + 2] = claim.id, crash(claim.id, 'claim expired')
 end
 place_groups()
-if #taken > 0 and redis.call('HEXISTS', settings, 'max_running') == 1 then
-  wake_one() -- a slot is free
+if #taken > 0 then
+  wake_for_slot()
 end
 return answers

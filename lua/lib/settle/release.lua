@@ -1,6 +1,8 @@
 -- release(id, reason, delay, found_name): gives back a job whose claim is current. Returns released | cancelled.
 -- counters: the field that counts the releases of each reason.
 -- Needs: keys, now, read, increment, events, lib/group/place, lib/place/requeue, lib/settle/attempt_log, lib/settle/finish.
+--@include lib/place/keep_age
+--@include lib/place/wait_apart
 local counters = { interruption = 'interruptions', snooze = 'snoozes', rate_limited = 'rate_limited', unhandled = 'unhandled' }
 local first_answer = { pending = 'released', scheduled = 'released', cancelled = 'cancelled' }
 
@@ -9,11 +11,7 @@ local function note_unhandled(key, found_name, ready_at)
   if found_name ~= '' and redis.call('HSETNX', key, 'name', found_name) == 1 then
     redis.call('HSET', key, 'foreign', '1')
   end
-  if ready_at then
-    redis.call('HSET', key, 'ready_at_ms', ready_at)
-  else
-    redis.call('HDEL', key, 'ready_at_ms')
-  end
+  keep_age(key, ready_at)
 end
 
 -- The group, or without one the queue, starts nothing until then. A rest that ends later stays.
@@ -43,10 +41,7 @@ local function release(id, reason, delay, found_name)
     rest(delay, group)
     to_front(id, priority, rank, group)
   elseif delay > 0 then
-    to_later(id, now + delay)
-    if group then
-      hold_group(group, id)
-    end
+    wait_apart(id, now + delay, group)
   else
     to_front(id, priority, rank, group)
   end
