@@ -1,19 +1,10 @@
+import type { BatchMember, BatchRecord } from '../../queue/model/batch.js';
 import type { JobRow } from './views.js';
 
 /** A batch, and how far it is. */
-export interface BatchView {
-  id: string;
-  queue: string;
-  state: 'open' | 'sealed' | 'fired' | 'ended';
-  /** What that means, in words. */
+export interface BatchView extends Omit<BatchRecord, 'createdAt' | 'sealedAt' | 'firedAt' | 'endedAt'> {
+  /** The state of the batch, in a sentence. */
   words: string;
-  stopped: boolean;
-  total: number;
-  open: number;
-  completed: number;
-  failed: number;
-  cancelled: number;
-  removed: number;
   createdAt: number;
   sealedAt: number | null;
   firedAt: number | null;
@@ -21,10 +12,7 @@ export interface BatchView {
 }
 
 /** A member of a batch, and what became of it. */
-export interface BatchMemberView {
-  id: string;
-  queue: string;
-  status: 'open' | 'completed' | 'failed' | 'cancelled' | 'removed';
+export interface BatchMemberView extends Pick<BatchMember, 'id' | 'queue' | 'status'> {
   error: string | null;
 }
 
