@@ -6,7 +6,7 @@ import { say } from '../shell/toasts.js';
 import { post } from '../state/api.js';
 import { may } from '../state/live.js';
 import { tried } from './bulk-bar.js';
-import { GroupLimitsDialog } from './group-limits-dialog.js';
+import { GroupLimitsDialog } from '../limits/group-limits-dialog.js';
 
 type GroupAction = 'pause' | 'resume' | 'clean';
 

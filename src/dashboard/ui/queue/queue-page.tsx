@@ -13,7 +13,7 @@ import { ErrorGroups } from './error-groups.js';
 import { Batches } from './batches.js';
 import { Groups } from './groups.js';
 import { JobList } from './job-list.js';
-import { LimitsDialog } from './limits-dialog.js';
+import { LimitsDialog } from '../limits/limits-dialog.js';
 import { SearchField, SearchResults } from './search.js';
 import { STATES, Tabs } from './tabs.js';
 

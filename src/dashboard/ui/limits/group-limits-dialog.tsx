@@ -1,0 +1,51 @@
+import type { GroupView } from '../../api/views.js';
+import { post } from '../state/api.js';
+import { Field, figuresOf, LimitFields, numberOf } from './limit-fields.js';
+import { LimitsForm } from './limits-form.js';
+
+type GroupLimits = GroupView['limitsSet'];
+
+function limitsOf(form: FormData): GroupLimits {
+  const [weight, maxPending] = [numberOf(form, 'weight'), numberOf(form, 'maxPending')];
+  return {
+    ...figuresOf(form),
+    ...(weight !== undefined && { weight }),
+    ...(maxPending !== undefined && { maxPending }),
+    ...(form.get('hold') !== null && { onDeadHead: 'hold' }),
+  };
+}
+
+/** What holds for one group: its turns, how much of it runs and waits. Shown, set and cleared. */
+export function GroupLimitsDialog(props: { queue: string; group: GroupView; close(): void }) {
+  const { queue, group, close } = props;
+  const { name, limitsSet } = group;
+  const hasOwn = group.limits !== null;
+  return (
+    <LimitsForm
+      titleId="group-limits-title"
+      name={name}
+      clearing={hasOwn ? { button: 'Clear its own limits', then: 'those of all groups again' } : null}
+      limitsOf={limitsOf}
+      store={(limits) => post('groups/limits', { queue, group: name, limits })}
+      close={close}
+    >
+      <h2 id="group-limits-title">
+        Limits of the group <bdi>{name}</bdi>
+      </h2>
+      <p class="quiet">
+        They hold for the whole fleet and outlive deploys. An empty field is as for all groups of the queue.
+      </p>
+      <div class="field-row">
+        <Field label="Weight: its turns against other groups" name="weight" value={limitsSet.weight} />
+      </div>
+      <LimitFields {...limitsSet} />
+      <div class="field-row">
+        <Field label="Waiting jobs at most" name="maxPending" value={limitsSet.maxPending} />
+      </div>
+      <label class="check">
+        <input type="checkbox" name="hold" defaultChecked={limitsSet.onDeadHead === 'hold'} />
+        Wait behind a dead letter, with one job at once
+      </label>
+    </LimitsForm>
+  );
+}

@@ -1,0 +1,27 @@
+import type { QueueView } from '../../api/views.js';
+import { post } from '../state/api.js';
+import { figuresOf, LimitFields } from './limit-fields.js';
+import { LimitsForm } from './limits-form.js';
+
+/** How much of a queue may run in the whole fleet: shown, set and cleared. */
+export function LimitsDialog({ queue, close }: { queue: QueueView; close(): void }) {
+  const { name, limitsSet } = queue;
+  const isSetHere = limitsSet?.source === 'set';
+  return (
+    <LimitsForm
+      titleId="limits-title"
+      name={name}
+      clearing={isSetHere ? { button: 'Clear what was set here', then: 'those of its configuration again' } : null}
+      limitsOf={figuresOf}
+      store={(limits) => post('queue/limits', { queue: name, limits })}
+      close={close}
+    >
+      <h2 id="limits-title">Limits of {name}</h2>
+      <p class="quiet">
+        They hold for the whole fleet and outlive deploys. An empty field is no limit. A lower limit ends no running
+        job.
+      </p>
+      <LimitFields {...limitsSet} />
+    </LimitsForm>
+  );
+}
