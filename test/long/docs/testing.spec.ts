@@ -9,8 +9,8 @@ import { exampleOf } from '../../docs/example.js';
 import { writeExample } from '../../docs/app/files.js';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-const TESTS = ['service', 'handler', 'flow', 'redis'];
-const PASSED = 8;
+const TESTS = ['service', 'handler', 'flow', 'batch', 'redis'];
+const PASSED = 9;
 
 const vitestConfig = `
 export default {
