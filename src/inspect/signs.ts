@@ -1,5 +1,5 @@
 import type { HistoryReport } from '../queue/model/history.js';
-import type { QueueStats } from '../queue/model/job.js';
+import type { QueueStats, WorkerRecord } from '../queue/model/job.js';
 import type { LimitsInForce } from '../queue/store/store-calls.js';
 import type { QueueSigns, RecentRates } from './verdict.js';
 
@@ -23,16 +23,18 @@ export interface InspectedQueue {
   readonly limits: { get(): Promise<LimitsInForce> };
   readonly history: { read(options: { lastMs: number }): Promise<HistoryReport> };
   stats(): Promise<QueueStats>;
+  workers(): Promise<WorkerRecord[]>;
 }
 
-/** Reads what a verdict is made from: three script calls, whatever the length of the queue. */
+/** Reads what a verdict is made from: four script calls, whatever the length of the queue. */
 export async function readSigns(queue: InspectedQueue): Promise<QueueSigns> {
-  const [stats, limits, history] = await Promise.all([
+  const [stats, limits, history, workers] = await Promise.all([
     queue.stats(),
     queue.limits.get(),
     queue.history.read({ lastMs: SIGNS_HISTORY_MS }),
+    queue.workers(),
   ]);
-  return signsOf({ queue: queue.name, stats, limits, history });
+  return signsOf({ queue: queue.name, stats, limits, history, workers });
 }
 
 /** What is known of a queue. */
@@ -42,10 +44,11 @@ export interface QueueFacts {
   limits: LimitsInForce;
   /** At least the last {@link SIGNS_HISTORY_MS}. */
   history: HistoryReport;
+  workers: readonly WorkerRecord[];
 }
 
 /** The signs of a queue of which all else is known. */
-export function signsOf({ queue, stats, limits, history }: QueueFacts): QueueSigns {
+export function signsOf({ queue, stats, limits, history, workers }: QueueFacts): QueueSigns {
   const { unserved, maintenanceOverdue, maintainedAt } = stats;
   const { at } = history;
   const sinceMaintenanceMs = maintainedAt ? at.getTime() - maintainedAt.getTime() : 0;
@@ -59,8 +62,18 @@ export function signsOf({ queue, stats, limits, history }: QueueFacts): QueueSig
       stats.workers > 0 ? unserved.filter(({ waitingMs }) => waitingMs > PATIENCE_MS).map(({ name }) => name) : [],
     limitedUntil: limits.restsUntil ?? longWait(limits.nextStartAt, at),
     maxRunning,
+    ...slotsOf(workers),
     sinceMaintenanceMs: maintenanceOverdue ? Math.max(LONG_AGO_MS, sinceMaintenanceMs) : 0,
   };
+}
+
+/** The slots of all workers together; unknown where one of them does not say how many it has. */
+function slotsOf(workers: readonly WorkerRecord[]): Pick<QueueSigns, 'slots' | 'stuckSlots'> {
+  if (workers.length === 0 || workers.some(({ slots }) => slots === undefined)) {
+    return {};
+  }
+  const sum = (of: (worker: WorkerRecord) => number) => workers.reduce((total, worker) => total + of(worker), 0);
+  return { slots: sum(({ slots = 0 }) => slots), stuckSlots: sum(({ stuck = [] }) => stuck.length) };
 }
 
 function longWait(next: Date | undefined, at: Date): Date | undefined {

@@ -22,6 +22,8 @@ export interface QueueSigns {
   maxRunning?: number;
   /** How many jobs this queue's workers may run at once. Absent where it is not known. */
   slots?: number;
+  /** How many of these slots are kept by handlers that go on although their signal was aborted. */
+  stuckSlots?: number;
   /** When the reclaim last ran on this queue, in ms ago. Absent where it is not known. */
   sinceMaintenanceMs?: number;
   /** By when the figures were taken. */
@@ -80,7 +82,7 @@ export function verdictOf(signs: QueueSigns): QueueVerdict {
       return { queue: signs.queue, ...verdict };
     }
   }
-  return { queue: signs.queue, severity: 'ok', state: 'idle', summary: 'idle: nothing waits' };
+  return { queue: signs.queue, severity: 'ok', state: 'idle', summary: `idle: nothing waits${deadLetters(signs)}` };
 }
 
 const RULES: readonly Rule[] = [
@@ -90,6 +92,7 @@ const RULES: readonly Rule[] = [
   expired,
   limited,
   heldByGroups,
+  stuckHandlers,
   failing,
   behind,
   slow,
@@ -99,7 +102,22 @@ const RULES: readonly Rule[] = [
 
 function waits({ stats }: QueueSigns): string {
   const { pending, oldestPendingAgeMs } = stats;
-  return `${count(pending)} waiting for ${duration(oldestPendingAgeMs)}`;
+  return pending > 0
+    ? `${count(pending)} waiting for ${duration(oldestPendingAgeMs)}`
+    : `scheduled jobs have been due for ${duration(oldestPendingAgeMs)}`;
+}
+
+/** A scheduled job that is due has an age, and is not pending until a claim or a sweep makes it so. */
+function isEmpty({ stats }: QueueSigns): boolean {
+  return stats.pending === 0 && (stats.scheduled === 0 || stats.oldestPendingAgeMs === 0);
+}
+
+function deadLetters({ stats }: QueueSigns): string {
+  return stats.failed > 0 ? `, ${count(stats.failed)} dead ${stats.failed === 1 ? 'letter' : 'letters'}` : '';
+}
+
+function workersIn({ stats }: QueueSigns): string {
+  return stats.workers === 1 ? 'its worker takes' : `its ${count(stats.workers)} workers take`;
 }
 
 function isOld({ stats }: QueueSigns, ms: number): boolean {
@@ -123,7 +141,7 @@ function paused({ queue, stats, at = new Date() }: QueueSigns): ReturnType<Rule>
 function nobody(signs: QueueSigns): ReturnType<Rule> {
   const { queue, stats } = signs;
   const foreign = stats.processing > 0; // clients of the Redis pattern announce nothing
-  if (stats.workers > 0 || stats.pending === 0 || !isOld(signs, PATIENCE_MS) || foreign) {
+  if (stats.workers > 0 || isEmpty(signs) || !isOld(signs, PATIENCE_MS) || foreign) {
     return undefined;
   }
   return {
@@ -204,6 +222,24 @@ function heldByGroups(signs: QueueSigns): ReturnType<Rule> {
   };
 }
 
+function stuckHandlers(signs: QueueSigns): ReturnType<Rule> {
+  const { slots = 0, stuckSlots = 0 } = signs;
+  if (stuckSlots === 0 || stuckSlots < slots || isEmpty(signs) || !isOld(signs, PATIENCE_MS)) {
+    return undefined;
+  }
+  return {
+    severity: 'critical',
+    state: 'stuck',
+    summary: `stuck: ${waits(signs)}, ${keptSlots(signs)}`,
+    cause: 'handlers go on although their signal was aborted: by a timeout, a cancel, or a lost claim',
+    next: 'restart the workers with stuck jobs, and let their handlers observe job.signal',
+  };
+}
+
+function keptSlots({ slots = 0, stuckSlots = 0 }: QueueSigns): string {
+  return `${count(stuckSlots)} of ${count(slots)} slots are kept by handlers that do not end`;
+}
+
 function failing({ rates, stats }: QueueSigns): ReturnType<Rule> {
   if (!rates || rates.failedShare < FAILING_SHARE || (rates.out * rates.windowMs) / 1_000 < FEWEST_ENDS) {
     return undefined;
@@ -233,27 +269,34 @@ function behind(signs: QueueSigns): ReturnType<Rule> {
 }
 
 function slow(signs: QueueSigns): ReturnType<Rule> {
-  const { stats, rates, slots } = signs;
-  if (stats.pending === 0 || !isOld(signs, LONG_WAIT_MS) || (rates && rates.out > 0)) {
+  const { stats, rates } = signs;
+  if (isEmpty(signs) || !isOld(signs, LONG_WAIT_MS) || (rates && rates.out > 0)) {
     return undefined;
   }
-  const full = slots !== undefined && stats.processing >= slots;
-  if (rates && rates.out === 0 && stats.processing === 0) {
+  if (stats.processing === 0) {
     return {
-      severity: 'critical',
+      severity: rates ? 'critical' : 'warning', // without rates it may be a burst that is worked off
       state: 'stuck',
-      summary: `stuck: ${waits(signs)}, ${count(stats.workers)} workers take nothing`,
+      summary: `stuck: ${waits(signs)}, ${workersIn(signs)} nothing`,
       cause: 'the workers are paused in their process, or cannot fetch',
       next: 'look at the log of the workers, and at their health',
     };
   }
   return {
-    severity: rates ? 'warning' : 'notice', // without rates it may be a burst that is worked off
+    severity: rates ? 'warning' : 'notice',
     state: 'waiting',
     summary: `slow: ${waits(signs)}, ${count(stats.processing)} running`,
-    cause: full ? 'all slots are busy' : 'the jobs that run take long',
+    cause: slowCause(signs),
     next: 'look at what runs; add workers, or raise the concurrency',
   };
+}
+
+function slowCause(signs: QueueSigns): string {
+  const { stats, slots, stuckSlots = 0 } = signs;
+  if (stuckSlots > 0) {
+    return keptSlots(signs);
+  }
+  return slots !== undefined && stats.processing >= slots ? 'all slots are busy' : 'the jobs that run take long';
 }
 
 function maintained({ sinceMaintenanceMs = 0, stats }: QueueSigns): ReturnType<Rule> {
@@ -279,7 +322,7 @@ function flowing(signs: QueueSigns): ReturnType<Rule> {
   return {
     severity: 'ok',
     state: 'flowing',
-    summary: `flowing: ${[waiting, running].filter((part) => part !== '').join(', ')}`,
+    summary: `flowing: ${[waiting, running].filter((part) => part !== '').join(', ')}${deadLetters(signs)}`,
   };
 }
 

@@ -49,7 +49,8 @@ function running(job: JobRecord, { stats, at = new Date() }: JobSigns): Reason {
     : undefined;
 }
 
-function scheduled(job: JobRecord, { at = new Date() }: JobSigns): Reason {
+function scheduled(job: JobRecord, signs: JobSigns): Reason {
+  const { at = new Date() } = signs;
   if (job.after) {
     const [first, ...others] = job.after;
     const more = others.length === 0 ? '' : ` and ${count(others.length)} more`;
@@ -60,13 +61,17 @@ function scheduled(job: JobRecord, { at = new Date() }: JobSigns): Reason {
     job.errors + job.crashes > 0
       ? `attempt ${job.attempts} failed, and its backoff is not over`
       : 'its delay asks so';
-  return inMs > 0
-    ? { because: `it starts in ${duration(inMs)}: ${why}`, next: 'promote it to start it now' }
+  if (inMs > 0) {
+    return { because: `it starts in ${duration(inMs)}: ${why}`, next: 'promote it to start it now' };
+  }
+  const { state, cause, next } = verdictOf(signs);
+  return cause !== undefined && HOLD_ALL.includes(state)
+    ? { because: cause, next }
     : { because: 'it is due, and the next claim or sweep takes it', next: 'look for a worker if it stays' };
 }
 
 /** What holds the whole queue is said before what holds a group of it. */
-const BEFORE_ITS_GROUP: readonly QueueState[] = ['paused', 'stuck', 'unmaintained'];
+const HOLD_ALL: readonly QueueState[] = ['paused', 'stuck', 'unmaintained'];
 
 function pending(job: JobRecord, signs: JobSigns): Reason {
   const verdict = verdictOf(signs);
@@ -77,7 +82,7 @@ function pending(job: JobRecord, signs: JobSigns): Reason {
     };
   }
   const held = signs.group && groupHolds(signs.group, signs.at ?? new Date());
-  if (held && !BEFORE_ITS_GROUP.includes(verdict.state)) {
+  if (held && !HOLD_ALL.includes(verdict.state)) {
     return held;
   }
   if (verdict.cause !== undefined && verdict.state !== 'failing') {

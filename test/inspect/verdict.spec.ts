@@ -38,6 +38,8 @@ describe('the verdict is quiet', () => {
   it.each<[string, Partial<QueueStats>, Partial<QueueSigns>, string]>([
     ['on an idle queue', {}, {}, 'idle: nothing waits'],
     ['on an idle queue without a worker', { workers: 0 }, {}, 'idle: nothing waits'],
+    ['on dead letters of long ago', { failed: 40 }, {}, 'idle: nothing waits, 40 dead letters'],
+    ['on a job that is scheduled for later', { workers: 0, scheduled: 1 }, {}, 'idle: nothing waits'],
     [
       'while a deploy replaces the worker',
       { workers: 0, pending: 3, oldestPendingAgeMs: 4_000 },
@@ -154,13 +156,51 @@ describe('the verdict says', () => {
       'that its workers take nothing',
       { pending: 9, oldestPendingAgeMs: 2 * MINUTE },
       { rates: rates(0, 0) },
-      { severity: 'critical', state: 'stuck', summary: 'stuck: 9 waiting for 2 min, 2 workers take nothing' },
+      { severity: 'critical', state: 'stuck', summary: 'stuck: 9 waiting for 2 min, its 2 workers take nothing' },
     ],
     [
       'that jobs wait, where no history says whether they are worked off',
       { pending: 9, processing: 10, oldestPendingAgeMs: 2 * MINUTE },
       {},
       { severity: 'notice', state: 'waiting', summary: 'slow: 9 waiting for 2 min, 10 running' },
+    ],
+    [
+      'that nothing runs, where no history says since when',
+      { workers: 1, pending: 9, oldestPendingAgeMs: 2 * MINUTE },
+      {},
+      { severity: 'warning', state: 'stuck', summary: 'stuck: 9 waiting for 2 min, its worker takes nothing' },
+    ],
+    [
+      'that scheduled jobs are due, and nobody serves the queue',
+      { workers: 0, scheduled: 3, oldestPendingAgeMs: 6 * MINUTE },
+      {},
+      { severity: 'critical', state: 'stuck', summary: 'stuck: scheduled jobs have been due for 6 min, no worker' },
+    ],
+    [
+      'that scheduled jobs are due, and its workers take nothing',
+      { scheduled: 3, oldestPendingAgeMs: 2 * MINUTE },
+      { rates: rates(0, 0) },
+      {
+        severity: 'critical',
+        state: 'stuck',
+        summary: 'stuck: scheduled jobs have been due for 2 min, its 2 workers take nothing',
+      },
+    ],
+    [
+      'that handlers which do not end keep all slots',
+      { pending: 9, oldestPendingAgeMs: MINUTE },
+      { slots: 2, stuckSlots: 2 },
+      {
+        severity: 'critical',
+        state: 'stuck',
+        summary: 'stuck: 9 waiting for 1 min, 2 of 2 slots are kept by handlers that do not end',
+      },
+    ],
+    [
+      'that handlers which do not end keep some slots',
+      { pending: 9, processing: 8, oldestPendingAgeMs: 2 * MINUTE },
+      { rates: rates(0, 0), slots: 10, stuckSlots: 2 },
+      { severity: 'warning', state: 'waiting', cause: '2 of 10 slots are kept by handlers that do not end' },
     ],
     [
       'that long jobs hold up the others',

@@ -88,6 +88,27 @@ describe('a job does not run, because', () => {
     expect((await why(queue, id))!.because).toBe('it is due, and the next claim or sweep takes it');
   });
 
+  it('it is due, and nobody serves its queue', async () => {
+    const { queue } = coreQueue();
+    const { id } = await queue.enqueue(1, { delayMs: 60_000 });
+    const { keys, client } = await redisOf(queue);
+    const due = Date.now() - 20_000;
+    await client.multi().hset(keys.job(id), 'due_at_ms', due).zadd(keys.scheduled, due, id).exec();
+    expect((await why(queue, id))!.because).toBe(`no live worker serves \`${queue.name}\``);
+    expect(verdictOf(await readSigns(queue))).toMatchObject({ severity: 'critical', state: 'stuck' });
+  });
+
+  it('handlers that do not end keep all slots', async () => {
+    const { queue, running, open } = await busy();
+    const { id } = await queue.enqueue(1);
+    await queue.cancel(running.id); // its handler does not look at the signal
+    await aged(queue, [id], 20_000);
+    await eventually(async () => (await queue.workers())[0]?.stuck?.length === 1, { timeoutMs: 30_000 });
+    expect((await why(queue, id))!.because).toMatch(/^handlers go on although their signal was aborted/);
+    expect(verdictOf(await readSigns(queue)).summary).toContain('1 of 1 slots are kept');
+    open();
+  }, 40_000); // a worker says every 10 s what is stuck in it
+
   it('other jobs must end before it', async () => {
     const { queue } = coreQueue();
     const [a, b] = await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);

@@ -63,7 +63,7 @@ export class OverviewReader {
     const running =
       stats.processing > 0 ? await queue.list('processing', { limit: MOST_RUNNING, mostBytes: LIST_BYTES }) : [];
     return {
-      view: this.view({ queue: queue.name, stats, limits, history }),
+      view: this.view({ queue: queue.name, stats, limits, history, workers }),
       workers: workers.map((worker) => ({ ...worker, queue: queue.name })),
       running: running.map((job) => this.running(job)),
     };
