@@ -97,6 +97,7 @@ function ratesOf({ points, at }: HistoryReport): RecentRates | undefined {
     windowMs: recent.length * 60_000,
     in: sum(({ enqueued }) => enqueued) / seconds,
     out: sum(outOf) / seconds,
+    attempts: ended,
     failedShare: ended > 0 ? failed / ended : 0,
     growing: recent.every((point) => outOf(point) < point.enqueued * KEEPS_UP_SHARE),
   };

@@ -31,6 +31,7 @@ const rates = (inRate: number, out: number, failedShare = 0) => ({
   in: inRate,
   out,
   failedShare,
+  attempts: Math.round((out + inRate * failedShare) * 300),
   growing: out < inRate,
 });
 
@@ -151,6 +152,12 @@ describe('the verdict says', () => {
         state: 'failing',
         summary: 'failing: 80 % of the attempts of the last 5 min failed, 40 dead letters',
       },
+    ],
+    [
+      'that its handlers fail, where all that failed is tried again',
+      { scheduled: 40 },
+      { rates: rates(1, 0, 1) },
+      { severity: 'warning', state: 'failing', summary: 'failing: 100 % of the attempts of the last 5 min failed' },
     ],
     [
       'that its workers take nothing',
