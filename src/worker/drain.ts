@@ -1,5 +1,6 @@
-import type { Clock, Timer } from '../queue/runtime/clock.js';
+import type { Clock } from '../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../queue/runtime/logger.js';
+import { within } from '../queue/runtime/within.js';
 import type { QueueRunner } from './runner/queue-runner.js';
 import { ShutdownError } from './attempt/worker-errors.js';
 
@@ -32,7 +33,10 @@ export async function drain(worker: Drainable, timeoutMs: number, logger: JobQue
     logger.log(`Stopping: waiting for ${running} running job(s), at most ${Math.round(timeoutMs - reserve)} ms.`);
   }
   const quiet = worker.quiesce();
-  await Promise.all([within(clock, left() - reserve, quiet), handlersDone(worker, () => left() > reserve)]);
+  await Promise.all([
+    within(clock, left() - reserve, quiet, () => undefined),
+    handlersDone(worker, () => left() > reserve),
+  ]);
 
   const unfinished = worker.runners().flatMap((runner) => [...runner.attempts]);
   const interrupted = unfinished.filter((attempt) => !attempt.isEnded);
@@ -40,13 +44,8 @@ export async function drain(worker: Drainable, timeoutMs: number, logger: JobQue
     logger.warn(`Stopping: ${interrupted.length} job(s) were not done in time and are given back.`);
     interrupted.forEach((attempt) => attempt.interrupt(new ShutdownError()));
   }
-  if (
-    !(await within(
-      clock,
-      left(),
-      quiet.then(() => worker.flush()),
-    ))
-  ) {
+  const settled = quiet.then(() => worker.flush()).then(() => true);
+  if (!(await within(clock, left(), settled, () => false))) {
     logger.warn(
       'Stopping: Redis did not answer in time; what it was not told comes back after the visibility timeout.',
     );
@@ -58,15 +57,4 @@ async function handlersDone(worker: Drainable, hasTime: () => boolean): Promise<
   while (hasTime() && worker.runners().some((runner) => runner.attempts.size > 0 || runner.claiming > 0)) {
     await new Promise<void>((resolve) => worker.clock.setTimeout(resolve, LOOK_EVERY_MS));
   }
-}
-
-/** Whether the promise resolved within the time. */
-async function within(clock: Clock, ms: number, promise: Promise<unknown>): Promise<boolean> {
-  let timer: Timer | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = clock.setTimeout(() => resolve(false), Math.max(0, ms));
-  });
-  const inTime = await Promise.race([promise.then(() => true), late]);
-  clock.clear(timer);
-  return inTime;
 }

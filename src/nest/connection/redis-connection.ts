@@ -10,6 +10,8 @@ import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import { isRedisClient, type RedisClient } from '../../queue/redis/redis-client.js';
 import { withResponseTimeout } from '../../queue/redis/response-timeout.js';
 import { SHORTEST_TRIP_MS } from '../../queue/runtime/bounds.js';
+import { systemClock } from '../../queue/runtime/clock.js';
+import { within } from '../../queue/runtime/within.js';
 import { RedisStore } from '../../queue/redis-store.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';
 import type { ServerConnection } from './server-connection.js';
@@ -179,14 +181,9 @@ export class RedisConnection implements ServerConnection {
       return;
     }
     if (this.ready && timeoutMs > 0) {
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise((resolve) => {
-        timer = setTimeout(resolve, Math.min(QUIT_MS, timeoutMs));
-      });
       const ended = new Promise((resolve) => this.client.once('end', resolve));
       this.client.quit().catch(() => undefined); // one that fails is cut below
-      await Promise.race([ended, late]);
-      clearTimeout(timer);
+      await within(systemClock, Math.min(QUIT_MS, timeoutMs), ended, () => undefined);
     }
     this.client.disconnect();
   }

@@ -1,6 +1,7 @@
 import type { ModulesContainer } from '@nestjs/core';
 import { systemClock } from '../../queue/runtime/clock.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
+import { within } from '../../queue/runtime/within.js';
 import type { FailureLog } from '../../worker/reports/failure-log.js';
 import { Sweeper } from '../../worker/maintenance/sweeper.js';
 import type { JobListeners } from '../handlers/job-listeners.js';
@@ -90,12 +91,7 @@ export class MaintenanceScheduler {
     } else {
       job.stop();
     }
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise((resolve) => {
-      timer = setTimeout(resolve, timeoutMs);
-    });
-    await Promise.race([sweeper.stop(), late]);
-    clearTimeout(timer);
+    await within(systemClock, timeoutMs, sweeper.stop(), () => undefined);
   }
 
   /** Finds the registry by its name: to import its class would make @nestjs/schedule a must. */

@@ -1,3 +1,5 @@
+import { systemClock } from '../runtime/clock.js';
+import { Pause } from '../runtime/pause.js';
 import type { Connection } from './connection.js';
 import type { RedisClient } from './redis-client.js';
 
@@ -8,7 +10,7 @@ import type { RedisClient } from './redis-client.js';
 export class WakeWait {
   private client: RedisClient | undefined;
   private waiting: Promise<void> | undefined;
-  private endRest: (() => void) | undefined;
+  private readonly pause = new Pause(systemClock);
 
   constructor(
     private readonly connection: Connection,
@@ -26,17 +28,7 @@ export class WakeWait {
   close(): void {
     this.client?.disconnect();
     this.client = undefined;
-    this.endRest?.();
-  }
-
-  private rest(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.endRest = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    this.pause.end();
   }
 
   private async block(ms: number): Promise<void> {
@@ -49,7 +41,7 @@ export class WakeWait {
       if (this.client) {
         this.connection.logger.warn(`Waiting for jobs was cut: ${(error as Error).message}`);
         // A server that refuses the wait does so at once, and the caller would ask without a pause.
-        await this.rest(ms);
+        await this.pause.wait(ms);
       }
     } finally {
       clearTimeout(cut);

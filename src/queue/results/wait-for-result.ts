@@ -10,6 +10,7 @@ import type { Clock, Timer } from '../runtime/clock.js';
 import type { JobEvent } from '../model/job-event.js';
 import type { JobRecord } from '../model/job.js';
 import { LONGEST_TIMER_MS } from '../runtime/bounds.js';
+import { Pause } from '../runtime/pause.js';
 import { show } from '../errors/show.js';
 
 /** How often a waiting caller looks for itself, in ms: an event can be missed, a caller must not hang. */
@@ -134,26 +135,21 @@ function outcome(job: JobRecord): unknown {
 /** A flag that can be waited for; waiting clears it. */
 class Signal {
   private raised = false;
-  private wake: (() => void) | undefined;
+  private readonly pause: Pause;
 
-  constructor(private readonly clock: Clock) {}
+  constructor(clock: Clock) {
+    this.pause = new Pause(clock);
+  }
 
   set(): void {
     this.raised = true;
-    this.wake?.();
+    this.pause.end();
   }
 
   async wait(ms: number): Promise<void> {
     if (!this.raised) {
-      await new Promise<void>((resolve) => {
-        const timer = this.clock.setTimeout(resolve, ms);
-        this.wake = () => {
-          this.clock.clear(timer);
-          resolve();
-        };
-      });
+      await this.pause.wait(ms);
     }
     this.raised = false;
-    this.wake = undefined;
   }
 }

@@ -1,13 +1,6 @@
-import {
-  isJobDefinition,
-  type JobDefinition,
-  type PayloadOf,
-  type ResultInput,
-} from '../../queue/enqueue/define-job.js';
-import { InvalidOptionError } from '../../queue/errors/errors.js';
-import { show } from '../../queue/errors/show.js';
+import type { JobDefinition, PayloadOf, ResultInput } from '../../queue/enqueue/define-job.js';
 import type { BulkCall, BulkHandler, BulkOptions, BulkOutcomes } from '../handlers/bulk-handler.js';
-import { handlerDefaults } from '../handlers/define-handler.js';
+import { handlerDefaults, subjectOf } from '../handlers/define-handler.js';
 import { checkBulkOptions } from '../handlers/handler-options.js';
 import type { HandlerOptions } from '../handlers/handler.js';
 import type { Job } from '../handlers/job.js';
@@ -33,13 +26,7 @@ export function defineBulkHandler<Definition extends JobDefinition>(
   handle: TypedBulkFunction<Definition>,
   options: HandlerOptions & { bulk: BulkOptions },
 ): BulkHandler {
-  if (!isJobDefinition(definition)) {
-    throw new InvalidOptionError('defineBulkHandler', 'a definition of defineJob', show(definition));
-  }
-  const subject = `defineBulkHandler(${show(definition.name)})`;
-  if (typeof handle !== 'function') {
-    throw new InvalidOptionError(subject, 'a function', show(handle));
-  }
+  const subject = subjectOf('defineBulkHandler', definition, handle);
   checkBulkOptions(subject, options);
   return {
     ...options,

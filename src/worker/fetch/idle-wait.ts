@@ -1,5 +1,6 @@
 import type { ClaimAnswer, StoreCalls } from '../../queue/store/store-calls.js';
 import type { Clock } from '../../queue/runtime/clock.js';
+import { Pause } from '../../queue/runtime/pause.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueStore, Settled, WorkerWait } from '../../queue/store/queue-store.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
@@ -36,7 +37,7 @@ export class IdleWait {
   private waiting = false;
   private nudged = false;
   private rearm: (() => void) | undefined;
-  private wakeUp: (() => void) | undefined;
+  private readonly pause: Pause;
   private refusalSaid = false;
   private readonly storeWait: WorkerWait;
   private readonly clock: Clock;
@@ -54,6 +55,7 @@ export class IdleWait {
     private readonly logger: JobQueueLogger,
   ) {
     this.clock = store.clock;
+    this.pause = new Pause(store.clock);
     const calls = runners.map((runner) => runner.calls);
     this.storeWait = store.workerWait(worker, calls, logger);
     this.done = this.run();
@@ -82,7 +84,7 @@ export class IdleWait {
   async stop(): Promise<void> {
     this.stopped = true;
     this.interrupt();
-    this.wakeUp?.();
+    this.pause.end();
     this.rearm?.();
     await this.done;
   }
@@ -184,14 +186,7 @@ export class IdleWait {
 
   private async rest(ms: number): Promise<void> {
     if (!this.stopped) {
-      await new Promise<void>((resolve) => {
-        const timer = this.clock.setTimeout(resolve, ms);
-        this.wakeUp = () => {
-          this.clock.clear(timer);
-          resolve();
-        };
-      });
-      this.wakeUp = undefined;
+      await this.pause.wait(ms);
     }
   }
 

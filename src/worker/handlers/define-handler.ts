@@ -29,15 +29,26 @@ export function defineHandler<Definition extends JobDefinition>(
   handle: TypedHandlerFunction<Definition>,
   options: HandlerOptions = {},
 ): Handler {
+  const subject = subjectOf('defineHandler', definition, handle);
+  checkHandlerOptions(subject, options);
+  return { ...options, ...handlerDefaults(definition), handle: checked(definition, handle) };
+}
+
+/**
+ * Returns how errors name what binds a function to a definition.
+ *
+ * @param binder the function that binds them, such as `defineHandler`
+ * @throws InvalidOptionError where one of the two is something else
+ */
+export function subjectOf(binder: string, definition: JobDefinition, handle: unknown): string {
   if (!isJobDefinition(definition)) {
-    throw new InvalidOptionError('defineHandler', 'a definition of defineJob', show(definition));
+    throw new InvalidOptionError(binder, 'a definition of defineJob', show(definition));
   }
-  const subject = `defineHandler(${show(definition.name)})`;
+  const subject = `${binder}(${show(definition.name)})`;
   if (typeof handle !== 'function') {
     throw new InvalidOptionError(subject, 'a function', show(handle));
   }
-  checkHandlerOptions(subject, options);
-  return { ...options, ...handlerDefaults(definition), handle: checked(definition, handle) };
+  return subject;
 }
 
 /** What a definition sets for the handlers of its jobs. */

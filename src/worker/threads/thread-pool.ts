@@ -1,6 +1,8 @@
 import type { ResourceLimits } from 'node:worker_threads';
 import type { Piscina } from 'piscina';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { systemClock } from '../../queue/runtime/clock.js';
+import { within } from '../../queue/runtime/within.js';
 import type { Job } from '../handlers/job.js';
 import { ThreadRun } from './thread-run.js';
 import { ShutdownError, ThreadCrashedError } from '../attempt/worker-errors.js';
@@ -77,12 +79,9 @@ export class ThreadPool {
    */
   async close(timeoutMs: number): Promise<void> {
     this.closed = true;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise((resolve) => {
-      timer = setTimeout(resolve, timeoutMs);
-    });
-    await Promise.race([late, this.pool?.destroy()]);
-    clearTimeout(timer);
+    if (this.pool) {
+      await within(systemClock, timeoutMs, this.pool.destroy(), () => undefined);
+    }
   }
 
   /** Piscina lets a job wait for ever whose thread died while it started. There is none for it: it has crashed. */
