@@ -1,4 +1,5 @@
-import { codecOf, decodeContent, type CodecError } from '../../queue/codec/codec.js';
+import type { AnnouncedContent } from '../../queue/codec/announced-content.js';
+import { codecOf, decodeContent, type CodecError, type JobCodec } from '../../queue/codec/codec.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobStatus } from '../../queue/model/job.js';
 
@@ -14,16 +15,36 @@ export async function auditCodec(queue: JobQueue): Promise<string[]> {
   return found.filter((warning) => warning !== undefined);
 }
 
-/** Compares the codec with that of the worker that announced itself last. */
+/** Compares the codec and its keys with those of the worker that announced itself last. */
 async function auditWorkers(queue: JobQueue): Promise<string | undefined> {
   const announced = await queue.exec((calls) => calls.content());
-  const own = queue.options.codec?.name;
-  if (!announced || announced.codec === own) {
+  const own = queue.options.codec;
+  if (!announced) {
     return undefined;
   }
+  const difference =
+    announced.codec === own?.name ? auditKeys(announced.keyIds, own?.keyIds) : auditNames(announced, own);
+  return difference && `Queue "${queue.name}" was last served by a worker with ${difference} ${REMEDY}`;
+}
+
+function auditNames({ codec }: AnnouncedContent, own: JobCodec | undefined): string {
   return (
-    `Queue "${queue.name}" was last served by a worker with ${inWords(announced.codec)}, and this process has ${inWords(own)}. ` +
-    `What one of them stores, the other may not read: such jobs become dead letters with a CodecError. ${REMEDY}`
+    `${inWords(codec)}, and this process has ${inWords(own?.name)}. ` +
+    'What one of them stores, the other may not read: such jobs become dead letters with a CodecError.'
+  );
+}
+
+/** The first key of a list encrypts, all of them decrypt. So each process must know the first of the other. */
+function auditKeys(theirs: readonly string[] = [], own: readonly string[] = []): string | undefined {
+  const unknown = theirs.slice(0, 1).filter((id) => !own.includes(id));
+  const unknownThere = own.slice(0, 1).filter((id) => !theirs.includes(id));
+  if (theirs.length === 0 || unknown.length + unknownThere.length === 0) {
+    return undefined;
+  }
+  const [reader, key] = unknown.length > 0 ? ['this process', unknown[0]!] : ['that worker', unknownThere[0]!];
+  return (
+    `the keys ${theirs.join(', ')}, and this process has ${own.join(', ')}. ` +
+    `Jobs encrypted by the key ${key} become dead letters with a CodecError where ${reader} runs them.`
   );
 }
 

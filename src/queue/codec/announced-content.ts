@@ -7,6 +7,8 @@ export interface AnnouncedContent {
   readonly codec?: string;
   /** Whether nothing may be stored in the clear. */
   readonly encrypted?: true;
+  /** The ids of its keys, the one that encrypts first. */
+  readonly keyIds?: readonly string[];
   /** The names of fields that are not shown; true: a function decides, so nothing is shown without it. */
   readonly redact?: readonly string[] | true;
 }
@@ -16,6 +18,7 @@ export function announcedContent({ codec, redact }: { codec?: JobCodec; redact?:
   return {
     ...(codec && { codec: codec.name }),
     ...(codec?.secret && { encrypted: true as const }),
+    ...(codec?.keyIds && { keyIds: codec.keyIds }),
     ...(redact && { redact: typeof redact === 'function' ? (true as const) : redact }),
   };
 }

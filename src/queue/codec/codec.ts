@@ -14,6 +14,8 @@ export interface JobCodec {
   readonly name: string;
   /** Whether errors and log lines are encoded too. Then `encode` returns text. Default false. */
   readonly secret?: boolean;
+  /** The ids of its keys, the one that encrypts first. Workers announce them, and a process that boots compares them with its own. */
+  readonly keyIds?: readonly string[];
   /** Returns what JSON can carry. What it throws refuses the enqueue, or fails the attempt. @param subject names the value in errors */
   encode(value: unknown, subject: string): unknown;
   /** Returns the value again. What it throws makes the job a dead letter that says so. */

@@ -36,6 +36,7 @@ export function encrypted(keys: readonly EncryptionKey[], { codec }: EncryptionO
   return {
     name: codec ? `encrypted-${codec.name}` : 'encrypted',
     secret: true,
+    keyIds: [...known.keys()],
     encode(value, subject) {
       const json = encodeJson(subject, codec ? codec.encode(value, subject) : value, Infinity);
       return `${currentId}.${seal(currentKey, currentId, json)}`;

@@ -5,7 +5,10 @@ import { encrypted, JobQueue, JobQueueService, type QueueOptions } from 'nest-jo
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 import { handlerOf, KeptLog, startApp } from '../app.js';
 
-const [june, july] = ['june', 'july'].map((id) => encrypted([{ id, key: randomBytes(32) }]));
+const juneKey = { id: 'june', key: randomBytes(32) };
+const julyKey = { id: 'july', key: randomBytes(32) };
+const june = encrypted([juneKey]);
+const july = encrypted([julyKey]);
 
 /** The warnings of the boot of an app, whose queue has one job of the codec `stored` and is paused. */
 async function warnings(stored: QueueOptions['codec'], own: QueueOptions['codec']): Promise<string[]> {
@@ -49,6 +52,37 @@ it('warns where the workers of the queue have another codec, though no job waits
       'stores, the other may not read: such jobs become dead letters with a CodecError. Give all processes of the queue the same ' +
       'codec and keys.',
   ]);
+});
+
+/** What a process says that boots with the codec `own`, after a worker with the codec `theirs` has run a job. */
+async function afterWorker(theirs: QueueOptions['codec'], own: QueueOptions['codec']): Promise<string[]> {
+  const name = uniqueQueueName();
+  const first = await startApp({ jobs: { queues: { [name]: { codec: theirs } } }, providers: [handlerOf(name)] });
+  const { id } = await first.get(JobQueueService).enqueue(name, {}); // a queue without a job is forgotten
+  await first.get(JobQueueService).result(name, id);
+  const log = new KeptLog();
+  await startApp({ jobs: { queues: { [name]: { codec: own } } }, providers: [handlerOf(name)], log });
+  return log.lines.filter((line) => line.includes('was last served')).map((line) => line.replace(name, 'Q'));
+}
+
+it('warns where a process does not know the key by which the other encrypts', async () => {
+  const remedy = 'Give all processes of the queue the same codec and keys.';
+  expect(await afterWorker(july, june)).toEqual([
+    'warn Queue "Q" was last served by a worker with the keys july, and this process has june. Jobs encrypted by the key july ' +
+      `become dead letters with a CodecError where this process runs them. ${remedy}`,
+  ]);
+  expect(await afterWorker(june, encrypted([julyKey, juneKey]))).toEqual([
+    'warn Queue "Q" was last served by a worker with the keys june, and this process has july, june. Jobs encrypted by the key july ' +
+      `become dead letters with a CodecError where that worker runs them. ${remedy}`,
+  ]);
+});
+
+it('says nothing while a key is changed in the order of the guide', async () => {
+  const newKeySecond = encrypted([juneKey, julyKey]);
+  const newKeyFirst = encrypted([julyKey, juneKey]);
+  expect(await afterWorker(june, newKeySecond)).toEqual([]);
+  expect(await afterWorker(newKeySecond, newKeyFirst)).toEqual([]);
+  expect(await afterWorker(newKeyFirst, july)).toEqual([]);
 });
 
 it('says nothing of jobs that it reads', async () => {
