@@ -33,7 +33,7 @@ function once<Result>(run: () => Result | Promise<Result>): () => Promise<Result
     try {
       return Promise.resolve(run());
     } catch (error) {
-      return Promise.reject(error as Error);
+      return Promise.reject(error);
     }
   };
 }
