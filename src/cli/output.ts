@@ -1,5 +1,5 @@
 import Table from 'cli-table3';
-import type { Severity } from '../inspect/verdict.js';
+import type { Severity } from '../inspect/queue-signs.js';
 import { oneLine } from '../queue/errors/one-line.js';
 
 /** The most characters of one cell; an id or an error may be of any length. */

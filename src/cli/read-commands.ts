@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { readSigns } from '../inspect/signs.js';
-import { type QueueSigns, type QueueVerdict, verdictOf, worstOf } from '../inspect/verdict.js';
+import type { QueueSigns, QueueVerdict } from '../inspect/queue-signs.js';
+import { verdictOf, worstOf } from '../inspect/verdict.js';
 import { whyNotRunning } from '../inspect/why-not-running.js';
 import { count, duration } from '../inspect/words.js';
 import {

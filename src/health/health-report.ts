@@ -1,4 +1,4 @@
-import type { QueueVerdict } from '../inspect/verdict.js';
+import type { QueueVerdict } from '../inspect/queue-signs.js';
 import type { QueueStats } from '../queue/model/job.js';
 import type { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
 

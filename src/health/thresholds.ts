@@ -1,4 +1,4 @@
-import type { Severity } from '../inspect/verdict.js';
+import type { Severity } from '../inspect/queue-signs.js';
 import type { UnservedName } from '../queue/model/job.js';
 import { show } from '../queue/errors/show.js';
 import type { JobQueueHealthOptions, QueueHealth, WorkerHealth } from './health-report.js';

@@ -3,8 +3,6 @@ import { isOld, LONG_WAIT_MS, PATIENCE_MS, type Rule, waits } from './rule.js';
 import { expired, maintained, nobody, slow, stuckHandlers, unserved } from './stuck-rules.js';
 import { count, duration, rate } from './words.js';
 
-export type { QueueSigns, QueueState, QueueVerdict, RecentRates, Severity } from './queue-signs.js';
-
 /** A share of failed attempts from which on the queue is called failing. */
 const FAILING_SHARE = 0.5;
 /** Fewer attempts than this in the window are no basis for a share. */

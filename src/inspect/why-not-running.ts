@@ -1,6 +1,7 @@
 import type { GroupStats } from '../queue/model/group.js';
 import type { JobRecord } from '../queue/model/job.js';
-import { type QueueSigns, type QueueState, verdictOf } from './verdict.js';
+import type { QueueSigns, QueueState } from './queue-signs.js';
+import { verdictOf } from './verdict.js';
 import { count, duration } from './words.js';
 
 /** Why a job does not run now, in words; undefined for one that runs. */

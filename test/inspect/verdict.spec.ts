@@ -1,6 +1,7 @@
 // One planted case for every sentence of the verdict, and quiet where all is well.
 import { describe, expect, it } from '@jest/globals';
-import { type QueueSigns, verdictOf, worstOf } from '#inspect/verdict.js';
+import type { QueueSigns } from '#inspect/queue-signs.js';
+import { verdictOf, worstOf } from '#inspect/verdict.js';
 import type { QueueStats } from '#queue/model/job.js';
 
 const AT = new Date('2026-01-01T12:00:00Z');

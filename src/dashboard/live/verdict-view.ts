@@ -1,5 +1,6 @@
 import { signsOf, type QueueFacts } from '../../inspect/signs.js';
-import { verdictOf, type QueueVerdict } from '../../inspect/verdict.js';
+import type { QueueVerdict } from '../../inspect/queue-signs.js';
+import { verdictOf } from '../../inspect/verdict.js';
 import type { QueueView, VerdictView } from '../api/views.js';
 
 const SEVERITIES = { ok: 'ok', notice: 'notice', warning: 'warn', critical: 'bad' } as const;
