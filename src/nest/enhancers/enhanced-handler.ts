@@ -11,16 +11,16 @@ import { JOB_CONTEXT } from './job-context.js';
 import { jobParameters, parameterRecords } from './job-params.decorator.js';
 import { finalRefusal, isRefusal } from './refusal.js';
 
-/** One run of a handler through its enhancers. */
-interface Run {
-  readonly job: Job;
-  /** Whether guards and pipes have let it through, and the handler was called. */
-  begun: boolean;
-}
+/**
+ * The job of a call whose parameters are decorated: Nest gives such a handler those parameters alone. One for the process, and used by
+ * such handlers only, because below Node 24 each storage in use slows down every promise of the process.
+ */
+const jobOfCall = new AsyncLocalStorage<Job>();
 
 /** Calls handlers through their guards, interceptors, pipes and exception filters, by Nest's own means. */
 export class EnhancedHandlers {
-  private readonly runs = new AsyncLocalStorage<Run>();
+  /** The jobs that guards and pipes have let through, so that their handler was called. */
+  private readonly begun = new WeakSet<Job>();
   private readonly creator: ExternalContextCreator;
   private readonly filters: JobFilterContext;
 
@@ -55,10 +55,21 @@ export class EnhancedHandlers {
       JOB_CONTEXT,
     ) as (job: Job) => Promise<unknown>;
     const filters = this.filters.of({ wrapper, instance, callback, contextId });
-    return (job) => {
-      const state: Run = { job, begun: false };
-      return this.runs.run(state, () => runWithFilters(state, run, filters));
-    };
+    const runFiltered = (job: Job) => this.runWithFilters(job, run, filters);
+    return hasParameters(handler) ? (job) => jobOfCall.run(job, runFiltered, job) : runFiltered;
+  }
+
+  private async runWithFilters(
+    job: Job,
+    run: (job: Job) => Promise<unknown>,
+    filters: JobFilters,
+  ): Promise<unknown> {
+    try {
+      return await run(job);
+    } catch (error) {
+      const decided = await filters.decide(error, job);
+      throw decided === error && !this.begun.has(job) && isRefusal(error) ? finalRefusal(error) : decided;
+    }
   }
 
   /**
@@ -73,15 +84,15 @@ export class EnhancedHandlers {
     const decorated = parameterRecords(type, method);
     const takesJob = decorated.length > 0 && !decorated.some(({ index }) => index === 0);
     const callback = (...args: unknown[]) => {
-      const run = this.runs.getStore();
-      if (!run) {
+      const job = decorated.length > 0 ? jobOfCall.getStore() : (args[0] as Job);
+      if (!job) {
         throw new JobQueueError(
           'An enhancer has left the async context of its job: call next.handle() inside of it.',
         );
       }
-      run.begun = true;
+      this.begun.add(job);
       if (takesJob) {
-        args[0] = run.job;
+        args[0] = job;
       }
       return call(instance, args);
     };
@@ -91,15 +102,6 @@ export class EnhancedHandlers {
   }
 }
 
-async function runWithFilters(
-  state: Run,
-  run: (job: Job) => Promise<unknown>,
-  filters: JobFilters,
-): Promise<unknown> {
-  try {
-    return await run(state.job);
-  } catch (error) {
-    const decided = await filters.decide(error, state.job);
-    throw decided === error && !state.begun && isRefusal(error) ? finalRefusal(error) : decided;
-  }
+function hasParameters({ type, method }: Decorated): boolean {
+  return parameterRecords(type, method).length > 0;
 }
