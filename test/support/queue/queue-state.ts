@@ -135,12 +135,21 @@ export class TestQueue {
 
   /** All that the queue has in Redis, by key without the queue's prefix; for "changes nothing". */
   async snapshot(): Promise<Record<string, unknown>> {
-    const base = this.keys.jobPrefix.slice(0, -'job:'.length);
     const content: Record<string, unknown> = {};
-    for (const key of (await keysLike(this.redis, `${base}*`)).toSorted()) {
-      content[key.slice(base.length)] = await read(this.redis, key);
+    for (const key of (await keysLike(this.redis, `${this.base}*`)).toSorted()) {
+      content[key.slice(this.base.length)] = await read(this.redis, key);
     }
     return content;
+  }
+
+  async deleteKeys(): Promise<void> {
+    const keys = await keysLike(this.redis, `${this.base}*`);
+    await (keys.length > 0 && this.redis.unlink(...keys));
+  }
+
+  /** What all of its keys begin with. */
+  private get base(): string {
+    return this.keys.jobPrefix.slice(0, -'job:'.length);
   }
 }
 

@@ -20,6 +20,7 @@ import { slowCalls, unbounded } from './bounds.js';
 import { uncontrolled } from './controlled.js';
 import { counters, miscounts, sumsOf, type Counter } from './counters.js';
 import type { Jobs } from '../histories/jobs.js';
+import { misflowed } from './flow.js';
 import { misminuted } from './minutes.js';
 import { misordered } from './order.js';
 import { recurring } from './recurring.js';
@@ -98,6 +99,7 @@ export function check(facts: Facts, snapshot: Snapshot): Verdict {
   }
   verdict.violations.push(...shared.violations(stored));
   verdict.violations.push(...misordered(facts, snapshot), ...recurring(facts, snapshot), ...uncontrolled(facts));
+  verdict.violations.push(...misflowed(facts));
   const sums = sumsOf(facts, shared.names);
   verdict.jobs += sums.ticks;
   verdict.completed = sums.completed + sums.doubts;

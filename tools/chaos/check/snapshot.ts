@@ -108,6 +108,7 @@ function workOf(payload: string | null | undefined): { work?: Work } {
 async function leftovers(redis: Redis, queue: JobQueue): Promise<string[]> {
   const { keys } = await inside(queue).scripts();
   const known = new Set(Object.values(keys).filter((each) => typeof each === 'string'));
+  known.add(`${keys.groupsPrefix}settings`); // what workers announce of all groups
   const base = keys.jobPrefix.slice(0, -'job:'.length);
   const faults: string[] = [];
   for (const key of await keysLike(redis, `${base}*`)) {

@@ -17,7 +17,7 @@ const WORKED_MS = 60_000;
  * the workers one dies each time: what it leaves is for the other version to take back.
  */
 export const deployEarlier: Fault = async (scene, planned) => {
-  const { workers } = scene.fleet;
+  const workers = scene.fleet.workers.filter(knowsEarlier);
   const first = workers.indexOf(victim(workers, planned));
   const from = [...workers.slice(first), ...workers.slice(0, first)];
   const replaced = from.slice(0, strength(planned, 2, workers.length));
@@ -34,6 +34,11 @@ export const deployEarlier: Fault = async (scene, planned) => {
   return hits;
 };
 
+/** That version had no limits, groups and batches. */
+function knowsEarlier({ role }: Slot): boolean {
+  return !role.startsWith('flow-');
+}
+
 /** The producers last, one after the other: so there always is work for somebody who is there. */
 async function replace(scene: Scene, workers: readonly Slot[], earlier: boolean): Promise<void> {
   const { fleet } = scene;
@@ -45,5 +50,5 @@ async function replace(scene: Scene, workers: readonly Slot[], earlier: boolean)
   const [dying, ...others] = workers;
   const death = freezeAtWork(scene, dying!).then(() => fleet.kill(dying!));
   await Promise.all([one(dying!, death), ...others.map((slot) => one(slot, fleet.stop(slot)))]);
-  for (const slot of fleet.producers) await one(slot, fleet.stop(slot));
+  for (const slot of fleet.producers.filter(knowsEarlier)) await one(slot, fleet.stop(slot));
 }

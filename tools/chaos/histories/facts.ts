@@ -42,6 +42,8 @@ export class Facts {
   /** When a producer tried in vain to have its next jobs acknowledged. */
   readonly vain: { fromMs: number; toMs: number }[] = [];
   readonly remarks = new Remarks();
+  /** The processes that enqueue batches to the queue with limits and groups. */
+  readonly flow = new Set<number>();
   private tryingSinceMs: number | undefined;
 
   readonly add = (entry: Entry): void => {
@@ -52,6 +54,7 @@ export class Facts {
         this.operations.begin();
         this.ends.begin();
         if (entry[2] === 'fifo-producer') this.attempts.first.set(entry[1], []);
+        if (entry[2] === 'flow-producer') this.flow.add(entry[1]);
         return;
       case 'time':
         this.reading.nowMs = entry[1];
@@ -141,8 +144,9 @@ export class Facts {
   }
 
   private start(process: number, number: number, attempt: number, fence: number): void {
-    // What is in order has a queue of its own, which nobody pauses.
-    if (!this.attempts.first.has(process)) this.operations.claim(`job ${process}:${number}`, fence);
+    // What is in order, and what is limited, have queues of their own, which nobody pauses.
+    if (!this.attempts.first.has(process) && !this.flow.has(process))
+      this.operations.claim(`job ${process}:${number}`, fence);
     this.attempts.start(process, number, attempt, fence);
     this.ends.start(`${process}:${number}:${fence}`, attempt);
   }

@@ -1,7 +1,8 @@
 // What a process of a run is told when it is started, and what it says back.
 import type { Line } from './line.js';
 
-export type Role = 'worker' | 'fifo-worker' | 'producer' | 'fifo-producer' | 'operator';
+export type Role =
+  'worker' | 'fifo-worker' | 'flow-worker' | 'producer' | 'fifo-producer' | 'flow-producer' | 'operator';
 
 export interface ProcessOptions {
   role: Role;

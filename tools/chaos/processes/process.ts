@@ -7,8 +7,9 @@ import { HistoryWriter, monotonicMs } from '../histories/history.js';
 import { connectTo } from './line.js';
 import { startOperator } from './operator.js';
 import type { Order, ProcessOptions, Report } from './process-options.js';
+import { startFlowProducer } from './flow-producer.js';
 import { startFifoProducer, startProducer } from './producer.js';
-import { startFifoWorker, startWorkerRole } from './worker-role.js';
+import { startFifoWorker, startFlowWorker, startWorkerRole } from './worker-role.js';
 
 /** What every role is given. */
 export interface Tools {
@@ -27,8 +28,10 @@ export type Stop = () => Promise<void>;
 const ROLES: Record<ProcessOptions['role'], (tools: Tools) => Promise<Stop>> = {
   worker: startWorkerRole,
   'fifo-worker': startFifoWorker,
+  'flow-worker': startFlowWorker,
   producer: startProducer,
   'fifo-producer': startFifoProducer,
+  'flow-producer': startFlowProducer,
   operator: startOperator,
 };
 

@@ -1,10 +1,12 @@
 // A worker of a run: acts out what the payload says, and writes down each attempt and what became of it.
 import { JobCancelledError, NonRetryableError } from '#queue/errors/errors.js';
 import { JobQueue } from '#queue/job-queue.js';
+import type { QueueOptions } from '#queue/model/queue-options.js';
 import type { Job } from '#worker/handlers/job.js';
 import type { WorkerEvent } from '#worker/reports/worker-event.js';
 import { Worker } from '#worker/worker.js';
 import { monotonicMs } from '../histories/history.js';
+import { flowOptions, MAX_RUNNING } from './flow-work.js';
 import { PULSE_MS } from './process-options.js';
 import type { Stop, Tools } from './process.js';
 import { Random } from '../random.js';
@@ -39,13 +41,21 @@ export function startFifoWorker(tools: Tools): Promise<Stop> {
   return start(tools, `${tools.options.queue}-fifo`, { concurrency: 1 }, (job) => act(job, tools, new Random(0)));
 }
 
+/** Two of them share the slots of a limited queue, in groups and batches. */
+export function startFlowWorker(tools: Tools): Promise<Stop> {
+  const random = new Random(tools.options.seed);
+  const slots = { concurrency: MAX_RUNNING };
+  return start(tools, `${tools.options.queue}-flow`, slots, (job) => act(job, tools, random), flowOptions());
+}
+
 async function start(
   { options, redis, history, logger, report }: Tools,
   name: string,
   slots: { concurrency: number; prefetch?: number | undefined },
   handle: (job: Job<Work>) => Promise<unknown>,
+  ofQueue: QueueOptions = queueOptions(options.load),
 ): Promise<Stop> {
-  const queue = new JobQueue(redis, name, queueOptions(options.load));
+  const queue = new JobQueue(redis, name, ofQueue);
   const onEvent = ({ type, job }: WorkerEvent) => {
     if (type === 'started' || type === 'stuck') return;
     const work = job.payload as Partial<Work> | null;

@@ -18,9 +18,11 @@ import { HistoryWriter, monotonicMs, readHistory } from '../histories/history.js
 import { kindsOf, type FaultKind, type Topology } from '../plan.js';
 import { Resources, type Growth } from './resources.js';
 import { ScriptWatch } from './script-watch.js';
+import { SlotWatch } from './slots.js';
 import { SlowCalls } from './slow-calls.js';
 import { takeSnapshot } from '../check/snapshot.js';
 import { recoveries, type Recovery } from './stalls.js';
+import { flowOptions, MAX_RUNNING } from '../processes/flow-work.js';
 import { queueOptions } from '../processes/workload.js';
 
 const SAMPLE_MS = 2_000;
@@ -56,7 +58,9 @@ export async function run(options: RunOptions): Promise<Outcome> {
   const durable = options.persistence === 'aof' && !load;
   const ground = await prepareGround({ ...options, durable });
   const name = `soak-${seed}-${process.pid}`;
-  const queues = [name, `${name}-fifo`].map((each) => new JobQueue(ground.admin, each, queueOptions(load)));
+  const flow = load ? [] : [new JobQueue(ground.admin, `${name}-flow`, flowOptions())];
+  const plain = [name, `${name}-fifo`].map((each) => new JobQueue(ground.admin, each, queueOptions(load)));
+  const queues = [...plain, ...flow];
   const resources = new Resources();
   const common = load
     ? { concurrency: 100, batch: 250, rate: Infinity, backlog: 5_000, jobs: Math.ceil(options.jobs / 2), load }
@@ -71,6 +75,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
   // Neither a user's server nor a load is slowed down by being watched.
   const watch = ground.server && !load ? new ScriptWatch(ground.server, history) : undefined;
   const slowCalls = new SlowCalls(ground.urls, history);
+  const slotWatches = flow.map((queue) => new SlotWatch(queue, ground.admin, MAX_RUNNING));
   const sampling = setInterval(() => void sampleServer(scene, resources), SAMPLE_MS);
   try {
     await beginMinutes(queues);
@@ -107,6 +112,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
       ...missed(recovered),
     );
     verdict.violations.push(...unplanned(ground, planned), ...(await finalAudit(queues)));
+    verdict.violations.push(...slotWatches.flatMap((each) => each.stop()));
     verdict.violations.push(...fleet.leaks.map((leak) => `leaked by ${leak}`));
     const servers = isCluster(ground.admin) ? [] : ['Redis']; // the masters of a Cluster come and go
     const processes = fleet.slots.map((slot) => slot.name);
@@ -116,6 +122,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
     await watch?.stop();
     await slowCalls.stop();
     clearInterval(sampling);
+    slotWatches.forEach((each) => each.stop());
     await fleet.close();
     history.close();
     if (options.redisUrl !== undefined) await leaveNothing(queues, ground);
@@ -130,9 +137,12 @@ function startFleet(fleet: Fleet, load: boolean): Promise<void> {
     : fleet.add(
         ...workers,
         ['fifo-worker', 'fifo-worker'],
+        ['flow-worker', 'flow-worker-1'],
+        ['flow-worker', 'flow-worker-2'],
         ['operator', 'operator'],
         ['producer', 'producer-1'],
         ['fifo-producer', 'fifo-producer'],
+        ['flow-producer', 'flow-producer'],
       );
 }
 

@@ -1,0 +1,175 @@
+// Random interleavings of all that can happen to grouped jobs, with crashes, lost replies and repeats. After every step the slots
+// in use equal the claims held, no group exceeds its limit, and a group that may run stands where a claim finds it. At the end
+// every job that is not held back runs: nothing is stuck, without a repair by hand.
+import { expect } from '@jest/globals';
+import type { ClaimedJob } from '#queue/model/job.js';
+import type { ScriptCall } from '#queue/transport/script-runner.js';
+import { groupViolations } from './group-invariants.js';
+import fc from './properties.js';
+import { testQueue, type TestQueue } from './queue-state.js';
+
+const HOUR = 3_600_000;
+const GROUPS = ['a', 'b', 'c'];
+const error = { name: 'Error', message: 'no' };
+
+/** One sequence: its queue, the claims that its worker believes to hold, and every call of before, to be sent again. */
+interface Play {
+  q: TestQueue;
+  held: ClaimedJob[];
+  sent: ScriptCall<unknown>[];
+  ids: string[];
+}
+
+type Step = (play: Play) => Promise<unknown>;
+
+async function send<Answer>(play: Play, call: ScriptCall<Answer>): Promise<Answer> {
+  play.sent.push(call);
+  return play.q.run(call);
+}
+
+function take(play: Play, pick: number): ClaimedJob | undefined {
+  return play.held.splice(pick % Math.max(1, play.held.length), 1)[0];
+}
+
+const scripts = (play: Play) => play.q.scripts;
+const pickId = (play: Play, pick: number) => play.ids[pick % Math.max(1, play.ids.length)] ?? 'none';
+
+/** What a step does with one of the claims that are held. */
+function onClaim(act: (play: Play, job: ClaimedJob) => ScriptCall<unknown>) {
+  return fc.nat(20).map((pick): Step => async (play) => {
+    const job = take(play, pick);
+    await (job && send(play, act(play, job)));
+  });
+}
+
+/** What a step does with a job, wherever it is. */
+function onId(act: (play: Play, id: string) => ScriptCall<unknown>) {
+  return fc.nat(60).map(
+    (pick): Step =>
+      (play) =>
+        send(play, act(play, pickId(play, pick))),
+  );
+}
+
+function onGroup(act: (play: Play, group: string) => ScriptCall<unknown>) {
+  return fc.constantFrom(...GROUPS).map(
+    (group): Step =>
+      (play) =>
+        send(play, act(play, group)),
+  );
+}
+
+const enqueue = fc
+  .record({
+    group: fc.constantFrom(...GROUPS, undefined),
+    priority: fc.constantFrom(undefined, 5),
+    cost: fc.constantFrom(undefined, 3),
+    delay_ms: fc.constantFrom(undefined, undefined, HOUR),
+    max_attempts: fc.constantFrom(1, 3),
+  })
+  .map((options): Step => (play) => {
+    const id = `j${play.ids.length}`;
+    play.ids.push(id);
+    return send(
+      play,
+      scripts(play).enqueue([{ id, name: play.q.name, payload: '{}', options: JSON.stringify(options) }]),
+    );
+  });
+
+const claim = fc.integer({ min: 1, max: 4 }).map((count): Step => async (play) => {
+  const { jobs, refused } = await send(play, play.q.claimCall(count));
+  play.held.push(...jobs);
+  await (refused.length > 0 &&
+    send(play, scripts(play).fail(refused.map((job) => ({ ...job, final: true, backoffMs: 0 })))));
+});
+
+const fail = (final: boolean, backoffMs: number) =>
+  onClaim((play, job) => scripts(play).fail([{ ...job, error, final, backoffMs, begun: true }]));
+const release = (reason: 'interruption' | 'snooze', delayMs: number) =>
+  onClaim((play, job) => scripts(play).release([{ ...job, reason, delayMs }]));
+
+const crash: Step = async (play) => {
+  await play.q.expireClaims(...play.held.map(({ id }) => id));
+  await send(play, scripts(play).reclaim(3, Number.MAX_SAFE_INTEGER, 0)); // its worker does not know, and settles later
+};
+
+const becomeDue: Step = async (play) => {
+  await play.q.makeDue(...play.ids);
+  await send(play, scripts(play).promote(5));
+};
+
+/** The reply was lost: the client sends one of its calls again. */
+const repeat = fc.nat(200).map((pick): Step => async (play) => {
+  const call = play.sent[pick % Math.max(1, play.sent.length)];
+  await (call && play.q.run(call));
+});
+
+const limits = fc
+  .record({
+    maxRunning: fc.constantFrom(1, 1, 2, undefined),
+    weight: fc.constantFrom(1, 4),
+    onDeadHead: fc.constantFrom('skip' as const, 'hold' as const),
+  })
+  .map(
+    (groups): Step =>
+      (play) =>
+        send(play, scripts(play).setLimits({ groups })),
+  );
+
+const step = fc.oneof(
+  { weight: 8, arbitrary: enqueue },
+  { weight: 8, arbitrary: claim },
+  { weight: 4, arbitrary: onClaim((play, job) => scripts(play).complete([{ ...job, result: '' }])) },
+  { weight: 2, arbitrary: fail(false, 0) },
+  { weight: 2, arbitrary: fail(false, HOUR) },
+  { weight: 2, arbitrary: fail(true, 0) },
+  { weight: 2, arbitrary: release('interruption', 0) },
+  { weight: 1, arbitrary: release('snooze', HOUR) },
+  { weight: 2, arbitrary: fc.constant(crash) },
+  { weight: 2, arbitrary: fc.constant(becomeDue) },
+  { weight: 3, arbitrary: repeat },
+  { weight: 1, arbitrary: limits },
+  { weight: 1, arbitrary: onId((play, id) => scripts(play).cancel(id)) },
+  { weight: 1, arbitrary: onId((play, id) => scripts(play).remove(id)) },
+  { weight: 1, arbitrary: onId((play, id) => scripts(play).redrive([id])) },
+  { weight: 1, arbitrary: onId((play, id) => scripts(play).reschedule(id, { delayMs: 0 })) },
+  { weight: 1, arbitrary: onId((play, id) => scripts(play).reschedule(id, { delayMs: HOUR })) },
+  { weight: 1, arbitrary: onGroup((play, group) => scripts(play).groups.pause(group)) },
+  { weight: 1, arbitrary: onGroup((play, group) => scripts(play).groups.resume(group)) },
+  { weight: 1, arbitrary: onGroup((play, group) => scripts(play).groups.clear(group)) },
+);
+
+/** All that holds a job back ends; then a worker takes and completes until nothing is left. */
+async function finish(play: Play): Promise<void> {
+  const { q } = play;
+  await q.expireClaims(...(await q.ranked(q.keys.claims)));
+  await q.run(q.scripts.reclaim(1_000, Number.MAX_SAFE_INTEGER, 0));
+  await q.makeDue(...(await q.ranked(q.keys.scheduled)));
+  for (const group of GROUPS) {
+    await q.run(q.scripts.groups.resume(group));
+    await q.run(q.scripts.groups.clear(group)); // a hold by a dead letter
+  }
+  for (let idle = 0; idle < 3;) {
+    const { jobs, refused } = await q.run(q.claimCall(5));
+    await (refused.length > 0 &&
+      q.run(q.scripts.fail(refused.map((job) => ({ ...job, final: true, backoffMs: 0 })))));
+    await (jobs.length > 0 && q.run(q.scripts.complete(jobs.map((job) => ({ ...job, result: '' })))));
+    idle = jobs.length + refused.length > 0 ? 0 : idle + 1;
+  }
+}
+
+/** Plays so many random sequences, and looks at the slots after each step. */
+export async function playInterleavings(runs: number): Promise<void> {
+  const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
+    const play: Play = { q: testQueue({ maxAttempts: 3 }), held: [], sent: [], ids: [] };
+    await play.q.run(play.q.scripts.setLimits({ groups: { maxRunning: 1 } }));
+    for (const each of steps) {
+      await each(play);
+      expect(await groupViolations(play.q.redis, play.q.scripts)).toEqual([]);
+    }
+    await finish(play);
+    expect(await play.q.run(play.q.scripts.stats())).toMatchObject({ pending: 0, scheduled: 0, processing: 0 });
+    await play.q.deleteKeys(); // the look for keys above goes through all of the server's
+  });
+  await fc.assert(property, { numRuns: runs });
+}

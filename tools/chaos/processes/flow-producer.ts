@@ -1,0 +1,85 @@
+// A producer of batches with a follow-up. All that it writes has an id of its own, so it repeats what was not answered.
+import type { JobQueueError } from '#queue/errors/errors.js';
+import { JobQueue } from '#queue/job-queue.js';
+import { sleep } from '../../../test/support/faults/wait.js';
+import { Random } from '../random.js';
+import { BATCH_NUMBERS, drawKind, flowOptions, groupOf, MEMBERS } from './flow-work.js';
+import { PULSE_MS } from './process-options.js';
+import type { Stop, Tools } from './process.js';
+import type { Work } from './workload.js';
+
+const PAUSE_MS = 60;
+const BACKLOG = 200;
+
+export async function startFlowProducer(tools: Tools): Promise<Stop> {
+  const { options, redis, report } = tools;
+  const name = `${options.queue}-flow`;
+  const queue = new JobQueue(redis, name, flowOptions());
+  const random = new Random(options.seed);
+  const stopping = new AbortController();
+  let answeredAt: number | undefined;
+  const pulse = setInterval(() => {
+    if (answeredAt !== undefined) report({ type: 'pulse', answerAgoMs: performance.now() - answeredAt });
+  }, PULSE_MS);
+  const loop = (async () => {
+    for (let first = 0; !stopping.signal.aborted; first += BATCH_NUMBERS) {
+      const batch = await note(tools, first, random);
+      while (!(await isWritten(tools, queue, name, batch)) && !stopping.signal.aborted) await sleep(50);
+      answeredAt = performance.now();
+      do {
+        await sleep(PAUSE_MS);
+      } while (!stopping.signal.aborted && (await isFull(queue)));
+    }
+  })();
+  return async () => {
+    stopping.abort();
+    await loop;
+    clearInterval(pulse);
+    queue.close();
+  };
+}
+
+/** A queue that cannot be asked is not full: the next batch waits for its answer. */
+async function isFull(queue: JobQueue): Promise<boolean> {
+  const stats = await queue.stats().catch(() => undefined);
+  return stats !== undefined && stats.pending > BACKLOG;
+}
+
+/** Writes down what is about to be enqueued: the members, and the follow-up that comes of them. */
+async function note({ options, history }: Tools, first: number, random: Random): Promise<Work[]> {
+  const members = Array.from({ length: MEMBERS }, (_, i): Work => ({
+    p: options.number,
+    n: first + i,
+    kind: drawKind(random),
+  }));
+  history.add(['enqueue', first, BATCH_NUMBERS]);
+  for (const { n, kind } of members) {
+    if (kind !== 'plain') history.add(['kind', n, kind, 0]);
+  }
+  await history.written();
+  return members;
+}
+
+/** Whether the whole batch was answered. */
+async function isWritten(
+  { history, logger }: Tools,
+  queue: JobQueue,
+  name: string,
+  members: Work[],
+): Promise<boolean> {
+  const { p, n: first } = members[0]!;
+  const payload: Work = { p, n: first + MEMBERS, kind: 'plain' };
+  try {
+    const batch = queue.batch({ id: `batch-${p}-${first}`, finally: { name, payload } });
+    await batch.addMany(
+      name,
+      members.map((work) => ({ payload: work, id: `flow-${p}-${work.n}`, group: groupOf(work.n)! })),
+    );
+    await batch.seal();
+    history.add(['enqueued', first, BATCH_NUMBERS]);
+    return true;
+  } catch (error) {
+    logger.warn((error as JobQueueError).message);
+    return false;
+  }
+}

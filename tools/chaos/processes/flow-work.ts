@@ -1,0 +1,40 @@
+// The work of the queue with limits, groups and batches: batches of three jobs in groups that run one at a time, and their follow-up.
+import type { QueueOptions } from '#queue/model/queue-options.js';
+import type { Random } from '../random.js';
+import { queueOptions, type Kind } from './workload.js';
+
+/** Jobs at once over all workers. */
+export const MAX_RUNNING = 4;
+
+/** Of each batch; the number after theirs is that of its follow-up. */
+export const MEMBERS = 3;
+const GROUPS = 5;
+
+/** The numbers that a batch takes: its members and its follow-up. */
+export const BATCH_NUMBERS = MEMBERS + 1;
+
+export function flowOptions(): QueueOptions {
+  return {
+    ...queueOptions(false),
+    maxRunning: MAX_RUNNING,
+    rateLimit: { limit: 500, periodMs: 1_000, burst: 20 },
+    groups: { maxRunning: 1 },
+  };
+}
+
+/** Follow-ups have none. */
+export function groupOf(number: number): string | undefined {
+  return isFollowUp(number) ? undefined : `group-${number % GROUPS}`;
+}
+
+export function isFollowUp(number: number): boolean {
+  return number % BATCH_NUMBERS === MEMBERS;
+}
+
+/** Failures are what must keep the order of a group, and count as an end of a member. */
+export function drawKind(random: Random): Kind {
+  const spot = random.next();
+  if (spot < 0.02) return 'error';
+  if (spot < 0.03) return 'final';
+  return spot < 0.035 ? 'slow' : 'plain';
+}
