@@ -1,10 +1,13 @@
 // What the processes of a simulation did and were told, and what must follow from it at the end.
 import type { Hash, MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
+import type { Job } from '#worker/handlers/job.js';
 
 const ENDED = new Set(['completed', 'failed', 'cancelled']);
 
 interface Known {
   queue: string;
+  /** Of its claims whose handlers began. */
+  fences: number[];
   acknowledged: boolean;
   maxAttempts: number;
   /** Handlers that returned. */
@@ -19,23 +22,36 @@ interface Known {
 export class History {
   readonly violations = new Set<string>();
   readonly jobs = new Map<string, Known>();
+  /** The jobs of each group, in the order of their enqueues. */
+  private readonly groups = new Map<string, string[]>();
+  /** The members of each batch, by its follow-up. */
+  private readonly members = new Map<string, readonly string[]>();
   private lastInOrder = -1;
 
-  sent(id: string, queue: string, maxAttempts: number): void {
-    const fresh = { acknowledged: false, ok: 0, removed: false, broken: false, redriven: false };
+  sent(id: string, queue: string, maxAttempts: number, group?: string): void {
+    const fresh = { fences: [], acknowledged: false, ok: 0, removed: false, broken: false, redriven: false };
     this.jobs.set(id, { queue, maxAttempts, ...fresh });
+    if (group !== undefined) {
+      this.groups.set(group, [...(this.groups.get(group) ?? []), id]);
+    }
+  }
+
+  /** A batch is about to be enqueued. */
+  follows(followUp: string, members: readonly string[]): void {
+    this.members.set(followUp, members);
   }
 
   acknowledged(id: string): void {
     this.jobs.get(id)!.acknowledged = true;
   }
 
-  started(id: string, attempt: number): void {
+  started({ id, attempt, fence }: Pick<Job, 'id' | 'attempt' | 'fence'>): void {
     const job = this.jobs.get(id);
     if (!job) {
       this.violations.add(`I1: ${id} ran, and nobody enqueued it`);
       return;
     }
+    job.fences.push(fence);
     if (attempt < 1 || attempt > job.maxAttempts) {
       this.violations.add(`I6: ${id} began attempt ${attempt} of ${job.maxAttempts}`);
     }
@@ -73,6 +89,31 @@ export class History {
       const queue = queues.find(({ name }) => name === known.queue)!;
       this.finishJob(id, known, queue.jobs.get(id));
     }
+    this.groups.forEach((ids, group) => this.finishGroup(group, ids));
+    this.members.forEach((members, followUp) => this.finishBatch(followUp, members));
+  }
+
+  /** A group of one slot keeps its order through retries and crashes. */
+  private finishGroup(group: string, ids: readonly string[]): void {
+    const claimed = ids.filter((id) => this.jobs.get(id)!.fences.length > 0);
+    claimed.slice(1).forEach((id, i) => {
+      if (this.claimedAfter(claimed[i]!, id)) {
+        this.violations.add(`order: ${id} of ${group} began before ${claimed[i]} had ended`);
+      }
+    });
+  }
+
+  private finishBatch(followUp: string, members: readonly string[]): void {
+    for (const member of members) {
+      if (this.claimedAfter(member, followUp)) {
+        this.violations.add(`batch: ${followUp} began before ${member} had ended`);
+      }
+    }
+  }
+
+  /** Whether the one job was claimed again when the other had been claimed already. */
+  private claimedAfter(one: string, other: string): boolean {
+    return Math.max(0, ...this.jobs.get(one)!.fences) > Math.min(Infinity, ...this.jobs.get(other)!.fences);
   }
 
   private finishJob(

@@ -99,6 +99,32 @@ export const plants: Record<string, Plant> = {
       queue.pending.unshift(id);
     }
   }),
+  'a limit is not kept': {
+    breaks: 'limits',
+    before: (script, queues) => {
+      if (script === 'attemptClaim') {
+        queues.forEach(({ flow }) => (flow.set = { maxRunning: 4 }));
+      }
+    },
+    after: (_script, queues) => queues.forEach(({ flow }) => (flow.set = undefined)),
+  },
+  'a job that is taken back goes to the back of its group': spoils(
+    'order',
+    ['sweepReclaim'],
+    ({ queue, id, job }) => {
+      if (job.group !== undefined && queue.pending[0] === id) {
+        queue.pending.push(queue.pending.shift()!);
+      }
+    },
+  ),
+  'a batch forgets its members': {
+    breaks: 'batch',
+    after: (script, queues) => {
+      if (script === 'jobEnqueue') {
+        queues.forEach(({ followUps }) => followUps.forEach(({ open }) => open.clear()));
+      }
+    },
+  },
 };
 
 /** @throws Error for a name that is not known */

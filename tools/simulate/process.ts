@@ -11,10 +11,10 @@ import type { World } from './world.js';
 
 const YEAR = 365 * 24 * 3_600_000;
 
-export type QueueName = 'mixed' | 'ordered';
+export type QueueName = 'mixed' | 'ordered' | 'limited';
 
 /** Short times, so that much happens; histories that forget nothing, so that all can be checked at the end. */
-const OPTIONS: QueueOptions & { maxAttempts: number } = {
+export const OPTIONS: QueueOptions & { maxAttempts: number } = {
   visibilityMs: 3_000,
   maxAttempts: 4,
   maxCrashes: 3,
@@ -26,6 +26,16 @@ const OPTIONS: QueueOptions & { maxAttempts: number } = {
   resultTtlMs: YEAR,
   cancelledTtlMs: YEAR,
 };
+
+/** A queue whose groups run one job at a time. */
+const LIMITED: typeof OPTIONS = {
+  ...OPTIONS,
+  maxRunning: 3,
+  rateLimit: { limit: 20, periodMs: 1_000, burst: 5 },
+  groups: { maxRunning: 1 },
+};
+
+const CONCURRENCY: Record<QueueName, number> = { mixed: 4, ordered: 1, limited: 3 };
 
 /** What every process of the fleet has: a clock of its own, and a network to the server. */
 export abstract class SimulatedProcess {
@@ -42,8 +52,8 @@ export abstract class SimulatedProcess {
     const faults = () => world.faultsOf(this);
     const link = linkOf(name, this.clock, clock, random, faults, watched);
     const store = new MemoryStore(this.clock, { server, link });
-    const open = (queue: string) => new JobQueue(store, queue, OPTIONS);
-    this.queues = { mixed: open('mixed'), ordered: open('ordered') };
+    const open = (queue: QueueName, options = OPTIONS) => new JobQueue(store, queue, options);
+    this.queues = { mixed: open('mixed'), ordered: open('ordered'), limited: open('limited', LIMITED) };
   }
 
   abstract start(): void;
@@ -64,16 +74,16 @@ export class SimulatedWorker extends SimulatedProcess {
     name: string,
     world: World,
     skewMs: number,
-    private readonly queue: QueueName,
+    readonly queue: QueueName,
   ) {
     super(name, world, skewMs);
   }
 
   start(): void {
     const queue = this.queues[this.queue];
-    const isOrdered = this.queue === 'ordered';
-    const handle = isOrdered ? (job: Job) => this.inOrder(job) : (job: Job) => this.handle(job);
-    const worker = new Worker([{ queue, concurrency: isOrdered ? 1 : 4, handlers: { [queue.name]: handle } }], {
+    const handle = (job: Job) => (this.queue === 'ordered' ? this.inOrder(job) : this.handle(job));
+    const concurrency = CONCURRENCY[this.queue];
+    const worker = new Worker([{ queue, concurrency, handlers: { [queue.name]: handle } }], {
       id: this.name,
       sweepIntervalMs: 1_000,
       logFailures: false,
@@ -83,7 +93,7 @@ export class SimulatedWorker extends SimulatedProcess {
 
   private async inOrder(job: Job): Promise<void> {
     const { history, random } = this.world;
-    history.started(job.id, job.attempt);
+    history.started(job);
     history.inOrder(job.payload as number);
     await this.sleep(random.between(0, 180));
     history.ended(job.id);
@@ -91,7 +101,7 @@ export class SimulatedWorker extends SimulatedProcess {
 
   private async handle(job: Job): Promise<unknown> {
     const { random, history } = this.world;
-    history.started(job.id, job.attempt);
+    history.started(job);
     const fate = random.next();
     await this.sleep(random.chance(0.1) ? random.between(1_000, 8_000) : random.between(0, 50));
     if (fate < 0.1) {

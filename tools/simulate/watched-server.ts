@@ -44,14 +44,22 @@ export class WatchedServer implements Server {
     this.plant?.after?.(script, this.queues(), planted);
     this.count(script, process);
     this.queues().forEach((queue, i) => this.compare(queue, before[i] ?? new Map(), script, process));
+    this.queues().forEach((queue) => this.countSlots(queue, script));
     if (stateBefore !== undefined && this.isImmediate(process, script)) {
       this.expectSame(script, stateBefore);
     }
-    this.last = `${process} ${script} ${this.total}`;
+    // A claim that brought nothing is not remembered: its repeat may bring what became due since.
+    const tookNothing =
+      script === 'attemptClaim' && this.claimCount() === before.reduce((sum, { size }) => sum + size, 0);
+    this.last = tookNothing ? '' : `${process} ${script} ${this.total}`;
     return answer;
   }
 
   private last = '';
+
+  private claimCount(): number {
+    return this.queues().reduce((sum, { claims }) => sum + claims.size, 0);
+  }
 
   private get total(): number {
     return [...this.calls.values()].reduce((sum, calls) => sum + calls, 0);
@@ -86,6 +94,17 @@ export class WatchedServer implements Server {
         queue.totals,
       ]),
     );
+  }
+
+  /** No more jobs run than the queue and each of its groups let. */
+  private countSlots({ flow: { limits }, claims, jobs }: MemoryQueue, script: string): void {
+    const { maxRunning = Infinity, groups } = limits;
+    const claimed = claims.members();
+    const ofGroups = claimed.flatMap((id) => jobs.get(id)?.group ?? []);
+    const hasFullGroup = groups?.maxRunning === 1 && new Set(ofGroups).size < ofGroups.length;
+    if (claimed.length > maxRunning || hasFullGroup) {
+      this.violations.add(`limits: ${script} left more jobs running than maxRunning lets`);
+    }
   }
 
   private compare(queue: MemoryQueue, before: Map<string, Seen>, script: string, process: string): void {

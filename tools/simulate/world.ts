@@ -7,7 +7,14 @@ import { Random } from '../chaos/random.js';
 import { History } from './history.js';
 import { NO_FAULTS, type NetworkFaults } from './network.js';
 import { plantOf } from './plants.js';
-import { SimulatedOperator, SimulatedProducer, SimulatedWorker, type SimulatedProcess } from './process.js';
+import { BatchProducer } from './batch-producer.js';
+import {
+  SimulatedOperator,
+  SimulatedProducer,
+  SimulatedWorker,
+  type QueueName,
+  type SimulatedProcess,
+} from './process.js';
 import { WatchedServer } from './watched-server.js';
 
 const HOUR = 3_600_000;
@@ -93,12 +100,15 @@ export class World {
 
   private begin(): void {
     for (let i = 0; i < WORKERS; i++) {
-      this.addWorker();
+      this.addWorker('mixed');
     }
+    this.addWorker('limited');
+    this.addWorker('limited');
     this.add(new SimulatedWorker('ordered-worker', this, this.skew(), 'ordered'));
     this.add(new SimulatedProducer('ordered-producer', this, this.skew(), 'ordered'));
     this.add(new SimulatedProducer('producer-a', this, this.skew(), 'mixed'));
     this.add(new SimulatedProducer('producer-b', this, this.skew(), 'mixed'));
+    this.add(new BatchProducer('producer-c', this, this.skew()));
     this.add(new SimulatedOperator('operator', this, this.skew()));
   }
 
@@ -107,8 +117,8 @@ export class World {
     process.start();
   }
 
-  private addWorker(): void {
-    this.add(new SimulatedWorker(`worker-${this.workers++}`, this, this.skew(), 'mixed'));
+  private addWorker(queue: QueueName): void {
+    this.add(new SimulatedWorker(`worker-${this.workers++}`, this, this.skew(), queue));
   }
 
   /** By how much a wall clock is wrong. */
@@ -128,7 +138,9 @@ export class World {
 
   /** Kills or freezes a worker, or breaks a job. */
   private befall(): void {
-    const workers = this.processes.filter(({ name }) => name.startsWith('worker-'));
+    const workers = this.processes.filter(
+      (each): each is SimulatedWorker => each instanceof SimulatedWorker && each.queue !== 'ordered',
+    );
     const what = this.random.next();
     if (what < 0.2 || workers.length === 0) {
       this.breakJob();
@@ -139,7 +151,7 @@ export class World {
       this.kills++;
       victim.kill();
       this.processes = this.processes.filter((each) => each !== victim);
-      this.clock.setTimeout(() => this.addWorker(), this.random.between(1, 10_000));
+      this.clock.setTimeout(() => this.addWorker(victim.queue), this.random.between(1, 10_000));
     } else {
       this.freezes++;
       victim.clock.freeze();

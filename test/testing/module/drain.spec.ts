@@ -57,7 +57,8 @@ describe('drain', () => {
     }
     const { testing, jobs } = await startTested({ providers: [Page, Book] });
     const batch = jobs.batch({ then: { name: 'book' } });
-    await batch.addMany('page', [{ payload: 1 }, { payload: 2 }]);
+    await batch.addMany('page', [{ payload: 1 }, { payload: 2, id: 'mine' }]);
+    await batch.add('page', 2, { id: 'mine' }); // a repeat
     await batch.seal();
     const first = await jobs.enqueue('page', 3);
     await jobs.enqueue('page', 4, { after: [first.id] });

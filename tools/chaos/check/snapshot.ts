@@ -111,6 +111,11 @@ async function leftovers(redis: Redis, queue: JobQueue): Promise<string[]> {
   known.add(`${keys.groupsPrefix}settings`); // what workers announce of all groups
   const base = keys.jobPrefix.slice(0, -'job:'.length);
   const faults: string[] = [];
+  // A producer that died before the seal leaves a batch, which is deleted a week later.
+  for (const id of await redis.zrange(keys.batches, 0, '-1')) {
+    if (await redis.hexists(keys.batchRecord(id), 'sealed_at_ms')) continue;
+    for (const part of [undefined, 'members', 'open', 'outcomes'] as const) known.add(keys.batchRecord(id, part));
+  }
   for (const key of await keysLike(redis, `${base}*`)) {
     if (known.has(key) || key.startsWith(keys.jobPrefix)) continue;
     if ((await redis.pttl(key)) === -1) faults.push(`left over: ${key} would stay for ever`);

@@ -38,7 +38,8 @@ type Added = Pick<EnqueueAnswer, 'id' | 'outcome' | 'name' | 'full'>;
 function add(queue: MemoryQueue, { id, name, payload }: EncodedJob, options: AskedOptions | undefined): Added {
   const known = queue.job(id);
   if (known) {
-    const repeated = options?.request === undefined || known.request === options.request;
+    const isOwnMember = options?.batch !== undefined && known.batch === options.batch;
+    const repeated = options?.request === undefined || known.request === options.request || isOwnMember;
     return repeated ? { id, outcome: 'new', name } : { id, outcome: 'existing' };
   }
   const before = options?.unique_replace ? replacedBefore(queue, id, options) : undefined;
