@@ -38,12 +38,12 @@ function expectTold(mark: string, doc: string, options: readonly string[], defau
 it('of the module', () => {
   const { queueDefaults, ...defaults } = resolveModuleOptions({});
   expect(queueDefaults).toEqual({});
-  expectTold('module options', 'README.md', Object.keys(defaults), defaults);
+  expectTold('module options', 'docs/options.md', Object.keys(defaults), defaults);
 });
 
 it('of a queue', () => {
   const options = [...Object.keys(queueOptionFields), 'concurrency', 'prefetch'];
-  expectTold('queue options', 'README.md', options, {
+  expectTold('queue options', 'docs/options.md', options, {
     ...resolveQueueOptions('a queue'),
     concurrency: 10,
   });
