@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
 import ts from 'typescript';
+import { strangeTags, undocumented } from './check-docstrings.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const reports = join(root, 'api');
@@ -46,9 +47,10 @@ function checkDeclarations(files) {
   };
   const program = ts.createProgram(files, options);
   const ours = program.getSourceFiles().filter(({ fileName }) => fileName.startsWith(join(root, 'dist')));
-  return ours
+  const faults = ours
     .flatMap((file) => program.getSemanticDiagnostics(file))
     .map(({ file, messageText }) => `${file.fileName}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`);
+  return [...faults, ...ours.flatMap(strangeTags)];
 }
 
 function checkEntry(name, types) {
@@ -90,6 +92,8 @@ function checkEntry(name, types) {
     },
   });
   if (messages.length > 0) return messages;
+  const bare = undocumented(readFileSync(join(work, `${name}.api.md`), 'utf8'));
+  if (bare.length > 0) return bare.map((problem) => `${name}: ${problem}`);
   if (update || !apiReportChanged) return [];
   const how = existsSync(join(reports, `${name}.api.md`)) ? 'differs from' : 'is missing:';
   return [

@@ -97,8 +97,8 @@ export {
   RedisOutOfMemoryError,
   RedisUnsuitableError,
   RetryLaterError,
-  ScheduleNotFoundError,
 } from './queue/errors/errors.js';
+export { ScheduleNotFoundError } from './queue/errors/schedule-errors.js';
 export { EnqueueError, type EnqueueItem, QueueFullError } from './queue/errors/enqueue-errors.js';
 export { QueueLayoutError } from './queue/errors/layout-error.js';
 export { RedisPermissionError } from './queue/errors/redis-permission-error.js';

@@ -23,8 +23,9 @@ class JobQueueFeatureModule {}
 
 /** Options of `forFeature`, for queues of a named connection. */
 export interface JobQueueFeatureOptions {
+  /** The names of the queues. */
   queues: readonly string[];
-  /** The name of the connection. Default: the `forRoot` without a name. */
+  /** The name of the connection. @default the `forRoot` without a name */
   connection?: string;
 }
 
@@ -33,12 +34,14 @@ export interface JobQueueFeatureOptions {
  * the queues of `@InjectQueue`. Imported in the root module, once for each Redis server.
  *
  * @example
- * @Module({ imports: [JobQueueModule.forRoot()], providers: [EmailHandler] })
+ * \@Module({ imports: [JobQueueModule.forRoot()], providers: [EmailHandler] })
  * export class AppModule {}
  */
 @Module({})
 export class JobQueueModule {
   /**
+   * Sets up the queues of one Redis server.
+   *
    * @param options all optional; a bad one stops the boot with an InvalidOptionError
    * @example JobQueueModule.forRoot({ redis: 'redis://cache:6379', maxAttempts: 5 })
    * @example JobQueueModule.forRoot({ name: 'billing', redis: 'redis://billing:6379' })
@@ -49,6 +52,8 @@ export class JobQueueModule {
   }
 
   /**
+   * Sets up the queues of one Redis server, with options from providers.
+   *
    * @throws InvalidOptionError unless exactly one of useFactory, useClass and useExisting is given
    * @example
    * JobQueueModule.forRootAsync({

@@ -13,11 +13,11 @@ import type { JobQueueMiddleware } from './worker/handlers/attempt-middleware.js
 
 /** Options of `runHandler`: the made-up job, and what is provided beside the handler. */
 export interface RunHandlerOptions extends Pick<ModuleMetadata, 'imports' | 'providers'> {
-  /** The name of the job, where the class handles several. Default: the only one. */
+  /** The name of the job, where the class handles several. @default the only one */
   name?: string;
-  /** Which attempt the job is on, from 1. Default 1. */
+  /** Which attempt the job is on, from 1. @default 1 */
   attempt?: number;
-  /** How many attempts the job has. Default: as many as `attempt`, so that a failure is the last. */
+  /** How many attempts the job has. @default as many as `attempt`, so that a failure is the last */
   maxAttempts?: number;
   /** What the enqueue gave along. */
   metadata?: JobMetadata;

@@ -22,10 +22,12 @@ export const DASHBOARD_ACTIONS = [
   'pause-schedule',
   'resume-schedule',
 ] as const;
+/** What a user of the dashboard may do. */
 export type DashboardAction = (typeof DASHBOARD_ACTIONS)[number];
 
 /** What an action is done to. Empty for a page of all queues. */
 export interface DashboardSubject {
+  /** The queue that is acted on. */
   queue?: string;
   /** The job, the schedule, or the batch. Absent for an action on many jobs, or on the queue itself. */
   id?: string;
@@ -49,40 +51,41 @@ export interface DashboardOptions {
    * @example can: (action, request) => action === 'view' || request.user.role === 'operator'
    */
   can?(action: DashboardAction, request: DashboardRequest, subject: DashboardSubject): boolean | Promise<boolean>;
-  /** Refuses every action but `view`, whatever `can` says. Default false. */
+  /** Refuses every action but `view`, whatever `can` says. @default false */
   readOnly?: boolean;
-  /** Names who sends a request, for the action log. Default: `email`, `username`, `name` or `id` of `request.user`. */
+  /** Names who sends a request, for the action log. @default `email`, `username`, `name` or `id` of `request.user` */
   user?(request: DashboardRequest): string | undefined;
-  /** Labels a job in a few words, shown in lists beside its name. Default: the start of its payload. */
+  /** Labels a job in a few words, shown in lists beside its name. @default the start of its payload */
   label?(job: { name: string; queue: string; payload: unknown }): string | undefined;
   /**
    * Hides parts of payloads, results and progress, beside what the queues hide by their own `redact`: the names of fields at any
-   * depth, or a function that returns what may be shown. Default: nothing more is hidden.
+   * depth, or a function that returns what may be shown.
+   * @default nothing more is hidden
    */
   redact?: Redact;
-  /** Queues to show beside those that this process knows. Default: none. */
+  /** Queues to show beside those that this process knows. @default none */
   queues?: readonly string[];
-  /** Origins that may send changes beside the dashboard's own, for a proxy that changes the host. Default: none. */
+  /** Origins that may send changes beside the dashboard's own, for a proxy that changes the host. @default none */
   origins?: readonly string[];
-  /** The heading of every page. Default `Queues`. */
+  /** The heading of every page. @default `Queues` */
   title?: string;
-  /** How often queues are read while somebody looks, in ms. Default 1,000. */
+  /** How often queues are read while somebody looks, in ms. @default 1,000 */
   refreshMs?: number;
-  /** How many entries of the action log are kept for each queue, about. Default 1,000. */
+  /** How many entries of the action log are kept for each queue, about. @default 1,000 */
   actionLogCap?: number;
 }
 
 /** Where the dashboard is and who reaches it. Known when the module is declared, so never from a factory. */
 export interface DashboardMount {
-  /** Path of the dashboard, after a global prefix. Default `queues`. */
+  /** Path of the dashboard, after a global prefix. @default `queues` */
   path?: string;
   /**
    * Guards of the app, run for every request. Without one the dashboard serves only browsers on the same machine.
    */
   guards?: readonly (Type<CanActivate> | CanActivate)[];
-  /** Serves every address without a guard here, because a global guard or a proxy protects it. Default false. */
+  /** Serves every address without a guard here, because a global guard or a proxy protects it. @default false */
   allowRemote?: boolean;
-  /** The name of a `forRoot({ name })` whose queues it shows; each server has a dashboard of its own. Default: that without a name. */
+  /** The name of a `forRoot({ name })` whose queues it shows; each server has a dashboard of its own. @default that without a name */
   connection?: string;
   /** Modules that export what the guards inject. */
   imports?: ModuleMetadata['imports'];

@@ -38,7 +38,9 @@ import { DASHBOARD_MOUNT, DASHBOARD_OPTIONS, DASHBOARD_RAW_OPTIONS } from './tok
 
 /** How `forRootAsync` gets its options. `path`, `guards`, `allowRemote` and `connection` are known when the module is declared. */
 export interface JobQueueDashboardAsyncOptions extends DashboardMount {
+  /** Makes the options. */
   useFactory(...injected: never[]): DashboardOptions | Promise<DashboardOptions>;
+  /** What the factory is given, in its order. */
   inject?: (InjectionToken | OptionalFactoryDependency)[];
 }
 
@@ -66,7 +68,7 @@ const PROVIDERS: Provider[] = [
  * A page to look at the queues and to steer them. It is served by the app's own HTTP adapter, behind the app's guards.
  *
  * @example
- * @Module({
+ * \@Module({
  *   imports: [JobQueueModule.forRoot(), JobQueueDashboardModule.forRoot({ path: 'queues', guards: [AdminGuard] })],
  * })
  * export class AppModule {}
@@ -79,6 +81,8 @@ export class JobQueueDashboardModule implements OnApplicationBootstrap {
   constructor(@Inject(DASHBOARD_MOUNT) private readonly mount: ResolvedMount) {}
 
   /**
+   * Mounts the dashboard.
+   *
    * @throws InvalidOptionError that names the option
    * @example JobQueueDashboardModule.forRoot({ guards: [AdminGuard], readOnly: true })
    */
@@ -91,6 +95,8 @@ export class JobQueueDashboardModule implements OnApplicationBootstrap {
   }
 
   /**
+   * Mounts the dashboard, with options from providers.
+   *
    * @example
    * JobQueueDashboardModule.forRootAsync({
    *   guards: [AdminGuard],
@@ -103,6 +109,7 @@ export class JobQueueDashboardModule implements OnApplicationBootstrap {
     return declare(mount, [{ provide: DASHBOARD_RAW_OPTIONS, useFactory, inject }]);
   }
 
+  /** Called by Nest. */
   onApplicationBootstrap(): void {
     const { path, guards, allowRemote } = this.mount;
     if (guards.length === 0 && !allowRemote) {

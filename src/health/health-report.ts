@@ -7,9 +7,9 @@ import type { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
  * worker that could not start do.
  */
 export interface JobQueueHealthOptions {
-  /** Which queues. Default: all that this process knows. */
+  /** Which queues. @default all that this process knows */
   queues?: readonly string[];
-  /** The name of a `forRoot({ name })`: its server, queues and worker are looked at. Default: the `forRoot` without a name. */
+  /** The name of a `forRoot({ name })`: its server, queues and worker are looked at. @default the `forRoot` without a name */
   connection?: string;
   /** The most jobs that may wait in a queue. */
   maxPending?: number;
@@ -26,13 +26,13 @@ export interface JobQueueHealthOptions {
   maxSinceLastFetchMs?: number;
   /** How long jobs may have waited for a worker that handles their name, where none lives, in ms. */
   maxUnservedMs?: number;
-  /** After how long such a wait is among the `warnings`, in ms, which never make a check fail. Default 60,000. */
+  /** After how long such a wait is among the `warnings`, in ms, which never make a check fail. @default 60,000 */
   unservedWarningMs?: number;
-  /** Whether each queue must have a worker, in this process or any other. Default false. */
+  /** Whether each queue must have a worker, in this process or any other. @default false */
   requireWorker?: boolean;
-  /** How bad the verdict on a queue may be before the check fails. Default: no verdict makes it fail. */
+  /** How bad the verdict on a queue may be before the check fails. @default no verdict makes it fail */
   failOn?: 'warning' | 'critical';
-  /** How long Redis may take to answer, in ms. Default 1,000. */
+  /** How long Redis may take to answer, in ms. @default 1,000 */
   timeoutMs?: number;
 }
 
@@ -42,9 +42,11 @@ export interface JobQueueHealthReport extends Record<string, unknown> {
   message?: string;
   /** What needs a look and makes no check fail: jobs that no live worker handles, a queue that no process maintains. */
   warnings?: string[];
+  /** The state of the connection. */
   redis: { reachable: boolean; latencyMs?: number };
   /** This process's worker; absent in a producer. */
   worker?: WorkerHealth;
+  /** The state of each queue, by name. */
   queues?: Record<string, QueueHealth>;
 }
 

@@ -38,12 +38,12 @@ const optionsSchema = z.strictObject(
 );
 
 /**
- * Reports the state of the queues to a health check of @nestjs/terminus, over the connection that the app has already.
+ * Reports the state of the queues to a health check of \@nestjs/terminus, over the connection that the app has already.
  * Answers within `timeoutMs`, also when Redis is gone.
  *
  * @example
- * @Get('health')
- * @HealthCheck()
+ * \@Get('health')
+ * \@HealthCheck()
  * health() {
  *   return this.health.check([() => this.jobQueue.check('jobs', { maxOldestPendingAgeMs: 60_000, requireWorker: true })]);
  * }
@@ -56,6 +56,8 @@ export class JobQueueHealthIndicator {
   constructor(private readonly app: ModuleRef) {}
 
   /**
+   * Checks the connection, the worker and the queues.
+   *
    * @param key under which the report stands in the answer
    * @returns up or down, with the depths of each queue, the worker and Redis; down says why in `message`
    * @throws InvalidOptionError for a bad option, or a connection that the app does not have

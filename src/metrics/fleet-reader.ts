@@ -3,7 +3,9 @@ import type { InstrumentKey, Labels } from './instruments.js';
 
 /** A queue as far as metrics read it; a JobQueue is one. */
 export interface MeasuredQueue {
+  /** The name of the queue, a label of its metrics. */
   readonly name: string;
+  /** Returns the figures of the queue. */
   stats(): Promise<QueueStats>;
 }
 

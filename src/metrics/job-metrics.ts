@@ -11,13 +11,13 @@ import { QueueFigures } from './queue-figures.js';
 /** What is measured. */
 export interface JobMetricsOptions {
   /**
-   * The queues whose depth, age and counters are read from Redis at each scrape, or a function that lists them. Default:
-   * none. They are the same in each process, so one process is enough; `max by (queue)` joins those of several.
+   * The queues whose depth, age and counters are read from Redis at each scrape, or a function that lists them.
+   * @default none. They are the same in each process, so one process is enough; `max by (queue)` joins those of several
    */
   queues?: readonly MeasuredQueue[] | (() => readonly MeasuredQueue[]);
   /**
-   * The job names that may be labels. Default: those whose handlers were called in this process, at most 200. Any other
-   * is counted as `other`, since a name may come from anybody.
+   * The job names that may be labels.
+   * @default those whose handlers were called in this process, at most 200. Any other is counted as `other`, since a name may come from anybody
    */
   names?: readonly string[];
 }

@@ -32,9 +32,13 @@ interface Observable {
 
 /** A meter of OpenTelemetry, as far as it is used. */
 export interface Meter {
+  /** As of OpenTelemetry. */
   createHistogram(name: string, options: Description): { record(value: number, attributes: Labels): void };
+  /** As of OpenTelemetry. */
   createObservableGauge(name: string, options: Description): Observable;
+  /** As of OpenTelemetry. */
   createObservableCounter(name: string, options: Description): Observable;
+  /** As of OpenTelemetry. */
   createObservableUpDownCounter(name: string, options: Description): Observable;
 }
 

@@ -19,12 +19,15 @@ export interface PrometheusMetric {
 
 /** A registry of prom-client, as far as it is used. */
 export interface PrometheusRegistry {
+  /** Returns the text that Prometheus scrapes. */
   metrics(): Promise<string>;
+  /** Takes a metric. */
   registerMetric(metric: PrometheusMetric): void;
 }
 
 /** The module prom-client, as far as it is used. */
 export interface PrometheusClient {
+  /** The default registry. */
   register: PrometheusRegistry;
 }
 

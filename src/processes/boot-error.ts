@@ -3,6 +3,7 @@ import type { ReportedError } from './messages.js';
 
 /** A worker process ended before its worker ran, as often in a row as `maxBootFailures` allows; all were stopped. */
 export class WorkerBootError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'WORKER_BOOT';
 
   constructor(

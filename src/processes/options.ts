@@ -8,46 +8,47 @@ import { codeFile } from '../nest/handlers/code-file.js';
 
 /** Options of `runWorkers`. */
 export interface RunWorkersOptions {
-  /** How many worker processes; 0: none until a `resize`. Default: as many as the machine has processors. */
+  /** How many worker processes; 0: none until a `resize`. @default as many as the machine has processors */
   processes?: number;
-  /** What the processes are called, with a number behind it. Default `worker`: `worker-1`, `worker-2`, … */
+  /** What the processes are called, with a number behind it. @default `worker`: `worker-1`, `worker-2`, … */
   name?: string;
   /**
-   * The file that each process runs, as a file URL or an absolute path; it must call `runWorkers` too. Default: the one
-   * that this process was started with.
+   * The file that each process runs, as a file URL or an absolute path; it must call `runWorkers` too.
+   * @default the one that this process was started with
    */
   entry?: string | URL;
   /**
-   * What the environment of the processes has beside that of this one; a function is asked at each start. Default:
-   * nothing.
+   * What the environment of the processes has beside that of this one; a function is asked at each start.
+   * @default nothing
    */
   env?: Record<string, string> | ((name: string) => Record<string, string>);
   /**
    * How long the processes may take to stop, in ms, before they are killed; one that stops of its own accord, after a
    * SIGTERM or without a supervisor, then ends itself with exit code 1. Longer than the app's `shutdownTimeoutMs`.
-   * Default 15,000.
+   * @default 15,000
    */
   stopTimeoutMs?: number;
-  /** How long a process that ended waits for its restart, in ms; doubled each time in a row. Default 500. */
+  /** How long a process that ended waits for its restart, in ms; doubled each time in a row. @default 500 */
   restartDelayMs?: number;
-  /** The longest such wait, in ms. Default 30,000. */
+  /** The longest such wait, in ms. @default 30,000 */
   longestRestartDelayMs?: number;
-  /** After how long a run, in ms, the next restart counts as the first. Default 60,000. */
+  /** After how long a run, in ms, the next restart counts as the first. @default 60,000 */
   stableMs?: number;
-  /** How long a process may take to boot its app, in ms; waiting for Redis does not count. Default 60,000. */
+  /** How long a process may take to boot its app, in ms; waiting for Redis does not count. @default 60,000 */
   bootTimeoutMs?: number;
-  /** How often in a row a process may end before its worker runs; then all are stopped with a WorkerBootError. Default 5. */
+  /** How often in a row a process may end before its worker runs; then all are stopped with a WorkerBootError. @default 5 */
   maxBootFailures?: number;
-  /** How long an event loop may give no answer, in ms, before its process is killed and replaced; 0: for ever. Default 30,000. */
+  /** How long an event loop may give no answer, in ms, before its process is killed and replaced; 0: for ever. @default 30,000 */
   hangTimeoutMs?: number;
   /**
    * Whether this process is there for its workers only: SIGTERM and SIGINT stop them and then end it, with exit code 0
-   * if all stopped in time, else 1; so does giving up, with 1. Default true. False: the program calls `stop()` itself.
+   * if all stopped in time, else 1; so does giving up, with 1.
+   * @default true. False: the program calls `stop()` itself
    */
   ownsProcess?: boolean;
-  /** A file that exists while all workers run and are connected to Redis, for a probe such as `test -f /tmp/ready`. Default: none. */
+  /** A file that exists while all workers run and are connected to Redis, for a probe such as `test -f /tmp/ready`. @default none */
   readyFile?: string;
-  /** Nest's logger for this process and, through it, for what the worker processes say. Default: Nest's own. */
+  /** Nest's logger for this process and, through it, for what the worker processes say. @default Nest's own */
   logger?: LoggerService | LogLevel[] | false;
 }
 

@@ -13,11 +13,15 @@ export type WorkerProcessEvent =
 
 /** A worker process has ended. */
 export interface WorkerProcessEnded {
+  /** Tells it from other messages. */
   type: 'ended';
+  /** The name of the process, such as `worker-1`. */
   name: string;
+  /** Its id; undefined where it never started. */
   pid: number | undefined;
   /** The exit code; null where a signal ended it. */
   code: number | null;
+  /** The signal that ended it; null for none. */
   signal: NodeJS.Signals | null;
   /** Whether it was told to stop. */
   stopped: boolean;

@@ -11,9 +11,11 @@ import { WorkerProcess, type WorkerProcessState } from './worker-process.js';
 
 /** One worker process as it is now. */
 export interface WorkerProcessStatus {
+  /** The name of the process, such as `worker-1`. */
   name: string;
   /** Undefined while it is not alive. */
   pid: number | undefined;
+  /** What it is doing. */
   state: WorkerProcessState;
   /** How often it was started again. */
   restarts: number;
@@ -102,6 +104,7 @@ export class WorkerProcesses {
     });
   }
 
+  /** Returns the state of each process. */
   status(): WorkerProcessStatus[] {
     return this.processes.map(({ name, pid, state, restarts }) => ({ name, pid, state, restarts }));
   }

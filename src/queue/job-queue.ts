@@ -26,10 +26,11 @@ import { storeError } from './errors/serialize-error.js';
 import { checkJobs } from './enqueue/validate-bulk.js';
 import type { TypedEnqueueOptions } from './enqueue/encode-typed-job.js';
 
+/** Options of a claim by hand. */
 export interface ClaimOptions {
-  /** How long to wait for a job, in ms. Default 0. */
+  /** How long to wait for a job, in ms. @default 0 */
   timeoutMs?: number;
-  /** Who claims, for the eyes of operators. Default `host:pid`. */
+  /** Who claims, for the eyes of operators. @default `host:pid` */
   worker?: string;
 }
 
@@ -121,6 +122,7 @@ export class JobQueue extends QueueAdmin {
     definition: JobDefinition<Payload, Result>,
     jobs: readonly ({ payload: InputOf<Payload> } & TypedEnqueueOptions)[],
   ): Promise<JobHandle<OutputOf<Result>>[]>;
+  /** Adds many jobs at once, at most 500 in one atomic step. */
   async enqueueMany<Result = unknown>(
     jobs: readonly ({ payload: unknown } & EnqueueOptions)[],
   ): Promise<JobHandle<Result>[]>;

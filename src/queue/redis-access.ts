@@ -7,7 +7,9 @@ import type { QueueKeys } from './scripts/queue-keys.js';
 
 /** The Redis behind a queue, for what is kept there beside the jobs. */
 export interface RedisAccess {
+  /** The client of the queue. Do not close it. */
   readonly client: RedisClient;
+  /** The names of its keys. */
   readonly keys: QueueKeys;
   /** Asks within the time that a step of the queue has. */
   ask<Answer>(question: () => Promise<Answer>): Promise<Answer>;

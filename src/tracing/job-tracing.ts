@@ -25,7 +25,8 @@ import type { Job } from '../worker/handlers/job.js';
 export interface JobTracingOptions {
   /**
    * How an attempt belongs to its enqueue. `link`: each attempt is a trace of its own, linked to the enqueue, so that a job
-   * with retries makes no trace of days. `parent`: all attempts are in the trace of the enqueue. Default `link`.
+   * with retries makes no trace of days. `parent`: all attempts are in the trace of the enqueue.
+   * @default `link`
    */
   mode?: 'link' | 'parent';
   /** Default: that of the global provider. */

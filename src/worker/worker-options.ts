@@ -14,29 +14,31 @@ import type { WorkerEventListener } from './reports/worker-event.js';
 
 export type { WorkerQueue } from './handlers/worker-queue.js';
 
+/** Options of a worker over all its queues. */
 export interface WorkerOptions {
-  /** How many jobs this process runs at once over all queues, with fair turns. Default: without a limit of its own. */
+  /** How many jobs this process runs at once over all queues, with fair turns. @default without a limit of its own */
   concurrency?: number;
-  /** How often the worker sweeps its queues, in ms; 0: never, somebody else does. Default 5,000. */
+  /** How often the worker sweeps its queues, in ms; 0: never, somebody else does. @default 5,000 */
   sweepIntervalMs?: number;
-  /** How long `stop()` may take, in ms, running handlers included. Default 10,000. */
+  /** How long `stop()` may take, in ms, running handlers included. @default 10,000 */
   shutdownTimeoutMs?: number;
-  /** Who this worker is, for operators. Default `host:pid:random`. */
+  /** Who this worker is, for operators. @default `host:pid:random` */
   id?: string;
-  /** Where the worker logs. One that throws harms no job. Default: nowhere; what its connections say then goes to the logger of a JobQueue. */
+  /** Where the worker logs. One that throws harms no job. @default nowhere; what its connections say then goes to the logger of a JobQueue */
   logger?: JobQueueLogger;
   /**
    * Whether failed attempts and dead letters are logged, with the error's stack and causes, and at which level. Equal ones
-   * are summed up every ten seconds. Default `{ attempts: 'warn', deadLetters: 'error' }`.
+   * are summed up every ten seconds.
+   * @default `{ attempts: 'warn', deadLetters: 'error' }`
    */
   logFailures?: boolean | FailureLogging;
-  /** The version of the app, such as a release or a commit; each new one is a mark in the history. Default: none. */
+  /** The version of the app, such as a release or a commit; each new one is a mark in the history. @default none */
   version?: string;
-  /** Acts around each attempt, the first outermost, and inside of it the schemas and the handler. Default: none. */
+  /** Acts around each attempt, the first outermost, and inside of it the schemas and the handler. @default none */
   middleware?: readonly AttemptMiddleware[];
   /** Called for everything that happens to a job here. */
   onEvent?: WorkerEventListener;
-  /** Called after each round trip to Redis that claimed or settled jobs. Default: not measured. */
+  /** Called after each round trip to Redis that claimed or settled jobs. @default not measured */
   onTrip?: (trip: WorkerTrip) => void;
 }
 

@@ -35,6 +35,7 @@ import { drain } from './drain.js';
  * process.once('SIGTERM', () => void worker.stop());
  */
 export class Worker {
+  /** Names it in claims, logs and lists. */
   readonly id: string;
   private readonly queues: readonly WorkerQueue[];
   private readonly options: ResolvedWorkerOptions;

@@ -15,6 +15,7 @@ type Pipe = Type<PipeTransform> | PipeTransform;
 export interface JobPayloadOptions {
   /** A Standard Schema, such as one of zod. */
   schema?: StandardSchema;
+  /** Run on the parameter, in their order. */
   pipes?: readonly Pipe[];
 }
 
@@ -23,12 +24,15 @@ export interface JobPayloadOptions {
  * those of the method, the class and the app. What a pipe throws fails the job without a retry.
  *
  * @example handle(@JobPayload(ValidationPipe) email: EmailDto) { … }
- * @example handle(@JobPayload('userId', ParseIntPipe) userId: number, @JobRef() job: Job) { … }
+ * @example handle(@JobPayload('userId', ParseIntPipe) userId: number, \@JobRef() job: Job) { … }
  * @example handle(@JobPayload({ schema: emailSchema, pipes: [StandardSchemaValidationPipe] }) email: Email) { … } // NestJS 12
  */
 export function JobPayload(...pipes: Pipe[]): ParameterDecorator;
+/** Injects the payload, held against a schema. */
 export function JobPayload(options: JobPayloadOptions): ParameterDecorator;
+/** Injects a field of the payload, through pipes. */
 export function JobPayload(field: string, ...pipes: Pipe[]): ParameterDecorator;
+/** Injects a field of the payload, held against a schema. */
 export function JobPayload(field: string, options: JobPayloadOptions): ParameterDecorator;
 export function JobPayload(...args: (string | JobPayloadOptions | Pipe)[]): ParameterDecorator {
   const [first, ...others] = args;

@@ -16,23 +16,23 @@ const HANDLER_METADATA = 'nest-job-queue:handlers';
 
 /** Options of a handler. They hold for its jobs where the enqueue did not say otherwise. */
 export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
-  /** How many jobs may wait in its queue before an enqueue of this process is refused. Default: without a limit. */
+  /** How many jobs may wait in its queue before an enqueue of this process is refused. @default without a limit */
   maxPending?: number;
-  /** The queue whose jobs it runs. Default: the definition's, else one of its own, named as the job. */
+  /** The queue whose jobs it runs. @default the definition's, else one of its own, named as the job */
   queue?: string;
-  /** The name of the connection that has the queue, in an app with several. Default: the `forRoot` without a name. */
+  /** The name of the connection that has the queue, in an app with several. @default the `forRoot` without a name */
   connection?: string;
-  /** How many of its jobs this process runs at once. Default 10. In a shared queue: an option of the queue, in `forRoot`. */
+  /** How many of its jobs this process runs at once. @default 10. In a shared queue: an option of the queue, in `forRoot` */
   concurrency?: number;
-  /** How many more it claims ahead, see {@link WorkerQueue.prefetch}. Default: by the pace. In a shared queue: an option of the queue. */
+  /** How many more it claims ahead, see {@link WorkerQueue.prefetch}. @default by the pace. In a shared queue: an option of the queue */
   prefetch?: number;
-  /** How long a claim lasts unless the worker extends it, in ms. Default 30,000. In a shared queue: an option of the queue. */
+  /** How long a claim lasts unless the worker extends it, in ms. @default 30,000. In a shared queue: an option of the queue */
   visibilityMs?: number;
   /**
    * Gives the method up to `size` jobs in one call, `handle(jobs, call)`: it returns nothing, an outcome for each job (a result, or an
    * Error that fails the attempt), or a Map of outcomes by job or id; what it throws fails all. `concurrency` counts calls.
    *
-   * @example @JobHandler('index', { bulk: { size: 100, waitMs: 50 } })
+   * @example \@JobHandler('index', { bulk: { size: 100, waitMs: 50 } })
    */
   bulk?: BulkOptions;
   /**
@@ -40,7 +40,7 @@ export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
    * file URL or an absolute path, whose default export is the handler, a function of a ThreadJob. The class is then
    * without `handle`, and `concurrency` is by default the number of processors. Needs the package piscina.
    *
-   * @example @JobHandler('render', { thread: new URL('../render.worker.js', import.meta.url) })
+   * @example \@JobHandler('render', { thread: new URL('../render.worker.js', import.meta.url) })
    */
   thread?: string | URL | ThreadOptions;
 }
@@ -50,6 +50,7 @@ export type MadeHandlerOptions = Omit<JobHandlerOptions, 'queue' | 'connection'>
 
 /** What a class given to `@JobHandler(name, { optionsFrom })` implements. */
 export interface JobHandlerOptionsFactory {
+  /** Makes the options, once, at boot. */
   createJobHandlerOptions(): MadeHandlerOptions | Promise<MadeHandlerOptions>;
 }
 
@@ -120,7 +121,7 @@ export interface TypedBulkDecorator<Definition extends JobDefinition> {
  * InvalidOptionError.
  *
  * @example
- * @JobHandler('email', { concurrency: 10, maxAttempts: 5, timeoutMs: 30_000 })
+ * \@JobHandler('email', { concurrency: 10, maxAttempts: 5, timeoutMs: 30_000 })
  * export class EmailHandler {
  *   constructor(private readonly mailer: Mailer) {}
  *   handle(job: Job<EmailPayload>) {
@@ -128,12 +129,12 @@ export interface TypedBulkDecorator<Definition extends JobDefinition> {
  *   }
  * }
  * @example
- * @JobHandler('email', {
+ * \@JobHandler('email', {
  *   inject: [ConfigService],
  *   useFactory: (config: ConfigService) => ({ concurrency: config.getOrThrow('EMAIL_CONCURRENCY') }),
  * })
  * @example
- * @JobHandler(SendEmail) // of defineJob: the compiler holds payload and result against it
+ * \@JobHandler(SendEmail) // of defineJob: the compiler holds payload and result against it
  * export class EmailHandler {
  *   handle(job: Job<PayloadOf<typeof SendEmail>>) { … }
  * }
@@ -142,14 +143,17 @@ export function JobHandler(
   definition: JobDefinition,
   options: DecoratorOptions & Required<Pick<JobHandlerOptions, 'thread'>>,
 ): ClassDecorator;
+/** Makes a class or a method the bulk handler of a definition. */
 export function JobHandler<Definition extends JobDefinition>(
   definition: Definition,
   options: DecoratorOptions & Required<Pick<JobHandlerOptions, 'bulk'>>,
 ): TypedBulkDecorator<Definition>;
+/** Makes a class or a method the handler of a definition. */
 export function JobHandler<Definition extends JobDefinition>(
   definition: Definition,
   options?: DecoratorOptions,
 ): TypedHandlerDecorator<Definition>;
+/** Makes a class or a method the handler of the jobs of a name. */
 export function JobHandler(name: string, options?: DecoratorOptions): ClassDecorator & MethodDecorator;
 export function JobHandler(job: string | JobDefinition, given: DecoratorOptions = {}) {
   const parts = splitSource(given);

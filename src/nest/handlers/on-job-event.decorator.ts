@@ -9,6 +9,7 @@ export type JobEventType = WorkerEvent['type'];
 
 /** Of which jobs; both must hold where both are given. */
 export interface OnJobEventOptions {
+  /** Only of jobs of this queue. @default of all */
   queue?: string;
   /** The job's name. */
   name?: string;
@@ -40,7 +41,7 @@ type ListenerDecorator = <Method extends (event: never) => unknown>(
  * A wrong type, an unknown option or a request-scoped provider stops the app's boot with an InvalidOptionError.
  *
  * @example
- * @OnJobEvent('failed', { name: 'invoice' })
+ * \@OnJobEvent('failed', { name: 'invoice' })
  * tell({ job, error }: WorkerEvent) {
  *   return this.pager.alert(`invoice ${job.id}: ${String(error)}`);
  * }

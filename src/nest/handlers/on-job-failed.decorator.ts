@@ -8,9 +8,9 @@ import { recordHandler } from './job-handler.decorator.js';
 
 /** Options of a handler of final failures; they hold for the jobs that tell of them. */
 export interface OnJobFailedOptions extends HandlerOptions {
-  /** The queue of the jobs that fail. Default: the definition's, else that of their handler in this process, else the one named as the job. */
+  /** The queue of the jobs that fail. @default the definition's, else that of their handler in this process, else the one named as the job */
   queue?: string;
-  /** The name of the connection that has the queue, in an app with several. Default: the `forRoot` without a name. */
+  /** The name of the connection that has the queue, in an app with several. @default the `forRoot` without a name */
   connection?: string;
 }
 
@@ -31,7 +31,7 @@ export type FailureHandlerDecorator<Payload> = <Method extends (job: Job<JobFail
  *
  * @param job the name of the jobs that fail, or their definition
  * @example
- * @OnJobFailed('invoice', { maxAttempts: 10 })
+ * \@OnJobFailed('invoice', { maxAttempts: 10 })
  * async refund({ payload: failure }: Job<JobFailure<Invoice>>) {
  *   await this.tickets.open(`invoice ${failure.payload.number} failed: ${failure.error}`);
  * }
@@ -40,6 +40,7 @@ export function OnJobFailed<Definition extends JobDefinition>(
   definition: Definition,
   options?: OnJobFailedOptions,
 ): FailureHandlerDecorator<PayloadOf<Definition>>;
+/** Makes a method the handler of the final failures of the jobs of a name. */
 export function OnJobFailed(name: string, options?: OnJobFailedOptions): MethodDecorator;
 export function OnJobFailed(job: string | JobDefinition, options: OnJobFailedOptions = {}) {
   const [name, definition] = isJobDefinition(job) ? [job.name, job] : [job, undefined];

@@ -7,7 +7,7 @@ const RECURRING_METADATA = 'nest-job-queue:recurring';
 
 /** Options of a recurring job that a handler declares. */
 export interface RecurringJobOptions extends Omit<ScheduleOptions, 'name' | 'definition'> {
-  /** The id of the schedule in its queue. Default: the name of the handler's jobs. */
+  /** The id of the schedule in its queue. @default the name of the handler's jobs */
   id?: string;
 }
 
@@ -27,8 +27,8 @@ export interface RecurringRecord {
  *
  * @param recurrence when it ticks, with `startAt`, `endAt`, `limit` and `jitterMs`
  * @example
- * @JobHandler('report')
- * @RecurringJob({ cron: '0 3 * * *', timeZone: 'Europe/Berlin' }, { payload: { kind: 'daily' }, onMissed: 'once' })
+ * \@JobHandler('report')
+ * \@RecurringJob({ cron: '0 3 * * *', timeZone: 'Europe/Berlin' }, { payload: { kind: 'daily' }, onMissed: 'once' })
  * export class ReportHandler { … }
  */
 export function RecurringJob(

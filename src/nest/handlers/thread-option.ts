@@ -11,9 +11,9 @@ import { codeFile } from './code-file.js';
 export interface ThreadOptions {
   /** The file whose default export is the handler, as a file URL or an absolute path. */
   file: string | URL;
-  /** How long a job may go on after its signal aborted before its thread is terminated, in ms. Default 5,000. */
+  /** How long a job may go on after its signal aborted before its thread is terminated, in ms. @default 5,000 */
   graceMs?: number;
-  /** Limits of memory of each thread, in MB; a job that exceeds them fails. Default: Node's. */
+  /** Limits of memory of each thread, in MB; a job that exceeds them fails. @default Node's */
   resourceLimits?: ResourceLimits;
 }
 

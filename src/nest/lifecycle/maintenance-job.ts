@@ -8,12 +8,13 @@ export interface Instant {
   toMillis(): number;
   toJSDate(): Date;
   toISO(): string;
+  /** function valueOf() { [native code] } */
   valueOf(): number;
 }
 
 /**
- * The clock of the maintenance, with the methods that operators use of a CronJob in the SchedulerRegistry of @nestjs/schedule. It
- * is no CronJob of the package `cron`, so that an app without @nestjs/schedule installs no second cron library.
+ * The clock of the maintenance, with the methods that operators use of a CronJob in the SchedulerRegistry of \@nestjs/schedule. It
+ * is no CronJob of the package `cron`, so that an app without \@nestjs/schedule installs no second cron library.
  */
 export class MaintenanceJob {
   private readonly recurrence: Recurrence;

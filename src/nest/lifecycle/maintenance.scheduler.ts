@@ -10,7 +10,7 @@ import { DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 import { MaintenanceJob } from './maintenance-job.js';
 
-/** What is used of the SchedulerRegistry of @nestjs/schedule, which an app need not have installed. */
+/** What is used of the SchedulerRegistry of \@nestjs/schedule, which an app need not have installed. */
 interface CronRegistry {
   addCronJob(name: string, job: MaintenanceJob): void;
   getCronJobs(): Map<string, unknown>;
@@ -94,7 +94,7 @@ export class MaintenanceScheduler {
     await within(systemClock, timeoutMs, sweeper.stop(), () => undefined);
   }
 
-  /** Finds the registry by its name: to import its class would make @nestjs/schedule a must. */
+  /** Finds the registry by its name: to import its class would make \@nestjs/schedule a must. */
   private findRegistry(): CronRegistry | undefined {
     for (const { providers } of this.modules.values()) {
       for (const [token, { instance }] of providers) {

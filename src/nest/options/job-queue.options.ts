@@ -28,9 +28,9 @@ const DEFAULT_CONNECT_TIMEOUT_MS = 5_000;
 
 /** One queue as this app uses it: what differs from the defaults of `forRoot`. */
 export interface QueueSettings extends QueueOptions {
-  /** How many of the queue's jobs this process runs at once. Default: the handler's, else 10. */
+  /** How many of the queue's jobs this process runs at once. @default the handler's, else 10 */
   concurrency?: number;
-  /** How many more it claims ahead, see {@link WorkerQueue.prefetch}. Default: the handler's, else by the pace. */
+  /** How many more it claims ahead, see {@link WorkerQueue.prefetch}. @default the handler's, else by the pace */
   prefetch?: number;
 }
 
@@ -43,49 +43,53 @@ export interface QueueSettings extends QueueOptions {
 export interface JobQueueModuleOptions extends QueueOptions {
   /**
    * A URL, options of ioredis, or a Redis or Cluster client of yours, which is never closed by this module.
-   * Default: the environment's `REDIS_URL`, else `redis://localhost:6379`.
+   * @default the environment's `REDIS_URL`, else `redis://localhost:6379`
    */
   redis?: string | RedisOptions | RedisClient | ForeignRedisClient;
   /** Options of single queues, by name. They go before those of `@JobHandler`. */
   queues?: Record<string, QueueSettings>;
-  /** How many jobs this process runs at once over all its queues, with fair turns. Default: as many as its queues allow. */
+  /** How many jobs this process runs at once over all its queues, with fair turns. @default as many as its queues allow */
   concurrency?: number;
-  /** False makes the process a producer only: it enqueues and reads, and runs no handler. Default true. */
+  /** False makes the process a producer only: it enqueues and reads, and runs no handler. @default true */
   worker?: boolean;
   /**
    * When this process maintains the queues that it knows: takes back expired claims, also of clients of the Redis pattern,
    * moves due jobs, and deletes what is over a limit or an age. `false`: never. Then another process of the fleet must, and
-   * audit and health warn where none does. Default `{ everyMs: 5_000 }`.
+   * audit and health warn where none does.
+   * @default `{ everyMs: 5_000 }`
    */
   maintenance?: MaintenanceSchedule | false;
-  /** How long running handlers and the last settlements may take when the app closes, in ms. Default 10,000. */
+  /** How long running handlers and the last settlements may take when the app closes, in ms. @default 10,000 */
   shutdownTimeoutMs?: number;
   /**
-   * Whether the app refuses to boot without Redis, after `timeoutMs` (default 5,000). Default false: it boots, and its
-   * workers start when Redis is there.
+   * Whether the app refuses to boot without Redis, after `timeoutMs` (default 5,000).
+   * @default false: it boots, and its workers start when Redis is there
    */
   requireRedis?: boolean | { timeoutMs: number };
   /**
    * What becomes of what endangers jobs on the server (eviction, no persistence, a replica, keys in the other spelling),
    * which is looked for at boot, or as soon as Redis is there: `warn` logs it, `error` refuses to boot with a RedisAuditError
-   * (later: no worker starts, and health is down), `off` does not look. Default `warn`.
+   * (later: no worker starts, and health is down), `off` does not look.
+   * @default `warn`
    */
   audit?: 'warn' | 'error' | 'off';
   /**
    * Whether failed attempts and dead letters are logged, with the error's stack and causes, and at which level. Equal ones
-   * are summed up every ten seconds; no payload is logged. Default `{ attempts: 'warn', deadLetters: 'error' }`.
+   * are summed up every ten seconds; no payload is logged.
+   * @default `{ attempts: 'warn', deadLetters: 'error' }`
    */
   logFailures?: boolean | FailureLogging;
-  /** Called after each round trip to Redis in which this process claimed or settled jobs, for metrics. Default: none. */
+  /** Called after each round trip to Redis in which this process claimed or settled jobs, for metrics. @default none */
   onTrip?: WorkerOptions['onTrip'];
   /**
    * The version of the app, such as a release or a commit: each new one is a mark in the history, and shown with each worker.
-   * Default: none.
+   * @default none
    */
   version?: string;
   /**
    * Acts around the attempts and enqueues of this process, the first outermost: objects, or classes: the
-   * app's provider of a class, else one made from global providers. Default: none.
+   * app's provider of a class, else one made from global providers.
+   * @default none
    */
   middleware?: readonly MiddlewareEntry[];
   /**
@@ -96,8 +100,8 @@ export interface JobQueueModuleOptions extends QueueOptions {
    */
   globalEnhancers?: boolean | readonly EnhancerKind[];
   /**
-   * Whether `currentJob()` returns the job that runs. Default false: below Node 24 an AsyncLocalStorage slows down every promise of the
-   * process by a little.
+   * Whether `currentJob()` returns the job that runs.
+   * @default false: below Node 24 an AsyncLocalStorage slows down every promise of the process by a little
    */
   currentJob?: boolean;
   /**
@@ -111,6 +115,7 @@ export interface JobQueueModuleOptions extends QueueOptions {
 
 /** What a class given to `forRootAsync({ useClass })` or `useExisting` implements. */
 export interface JobQueueOptionsFactory {
+  /** Makes the options, once, at boot. */
   createJobQueueOptions(): JobQueueModuleOptions | Promise<JobQueueModuleOptions>;
 }
 

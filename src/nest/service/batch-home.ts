@@ -5,7 +5,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 
 /** Options of a batch of the service. */
 export interface JobBatchOptions extends BatchOptions {
-  /** The queue of the batch and of its follow-ups. Default: that of the follow-ups, by their names. */
+  /** The queue of the batch and of its follow-ups. @default that of the follow-ups, by their names */
   queue?: string;
 }
 

@@ -34,11 +34,13 @@ export type JobEventStatus = (typeof JOB_EVENT_STATUSES)[number];
 
 /** What happened to a job, anywhere in the fleet. */
 export interface FleetJobEvent {
+  /** The queue of the job. */
   queue: string;
   /** Empty for `drained`, which is of the queue. */
   id: string;
   /** The job's name; where a client of the Redis pattern told it without one, and for `drained`: the queue's. */
   name: string;
+  /** What happened to the job. */
   status: JobEventStatus;
   /** From 1. Absent where none has begun, for `lost` and `stuck`, and from a client of the Redis pattern. */
   attempt?: number;
@@ -52,9 +54,13 @@ export interface FleetJobEvent {
 
 /** Which events are meant; all that is given must hold. Each is one value or a list of them. */
 export interface JobEventFilter {
+  /** Only of these queues. */
   queue?: string | readonly string[];
+  /** Only of jobs of these names. */
   name?: string | readonly string[];
+  /** Only of these jobs. */
   id?: string | readonly string[];
+  /** Only these happenings. */
   status?: JobEventStatus | readonly JobEventStatus[];
 }
 

@@ -33,8 +33,8 @@ import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
 
 /**
  * Enqueues jobs and reads, cancels and counts them, by the definition or the name of the job: its queue is that of the
- * definition, else of the handler in this process, else the one named as the job. Whatever reads fails with a RedisUnsuitableError when Redis does not answer
- * within the queue's `enqueueTimeoutMs` (5,000).
+ * definition, else of the handler in this process, else the one named as the job. What reads fails with a RedisUnsuitableError when
+ * Redis does not answer within the queue's `enqueueTimeoutMs` (5,000).
  *
  * @example
  * constructor(private readonly jobs: JobQueueService) {}
@@ -55,6 +55,7 @@ export class JobQueueService extends WorkerApi {
   constructor(
     private readonly queues: QueueRegistry,
     private readonly handlers: HandlerRegistry,
+    /** The worker of this process. */
     protected readonly lifecycle: WorkerLifecycle,
   ) {
     super();
@@ -185,16 +186,13 @@ export class JobQueueService extends WorkerApi {
     return this.queues.queue(name);
   }
 
-  /**
-   * All that is known of a job, its payload and result as they are stored; null when nothing is.
-   *
-   * @param job its definition, its name, or the name of its queue
-   */
+  /** Returns all that is known of a job by its definition and its id; null where it is not known, or no longer. */
   get<Payload extends StandardSchema, Result extends StandardSchema>(
     job: JobDefinition<Payload, Result>,
     id: string,
     options?: QueueChoice,
   ): Promise<JobRecord<InputOf<Payload>, InputOf<Result>> | null>;
+  /** Returns a job by its name or queue and its id; null where it is not known, or no longer. */
   get<Payload = unknown, Result = unknown>(
     job: string,
     id: string,
@@ -206,7 +204,6 @@ export class JobQueueService extends WorkerApi {
 
   /**
    * Waits for a job's result.
-   *
    * @param job its definition, by whose schema the result is read, its name, or the name of its queue
    * @param options.timeoutMs how long to wait, in ms. Default 30,000
    * @throws JobFailedError, JobCancelledError, JobNotFoundError, JobTimeoutError
@@ -217,6 +214,7 @@ export class JobQueueService extends WorkerApi {
     id: string,
     options?: ResultOptions & QueueChoice,
   ): Promise<OutputOf<Result>>;
+  /** Waits for the result of a job by its name or queue and its id. */
   result<Result = unknown>(job: string, id: string, options?: ResultOptions & QueueChoice): Promise<Result>;
   async result(
     job: string | JobDefinition,
@@ -247,7 +245,6 @@ export class JobQueueService extends WorkerApi {
 
   /**
    * Audits a queue, and mends it where asked; see JobQueue.doctor.
-   *
    * @param name the job's or the queue's
    * @example const { counts, findings } = await jobs.doctor('email', { mend: true });
    */
@@ -258,6 +255,7 @@ export class JobQueueService extends WorkerApi {
 
   /** Depths, ages and counters: of one queue, or of all that this process knows, by name. */
   stats(job: string | JobDefinition, options?: QueueChoice): Promise<QueueStats>;
+  /** Returns the figures of each queue that the process knows, by name. */
   stats(): Promise<Record<string, QueueStats>>;
   async stats(
     job?: string | JobDefinition,
@@ -276,6 +274,7 @@ export class JobQueueService extends WorkerApi {
     return this.queues.all.map((queue) => queue.name);
   }
 
+  /** Returns the queue of a job. */
   protected target(job: string | JobDefinition, queue: string | undefined): JobQueue {
     if (typeof job !== 'string' && !isJobDefinition(job)) {
       throw new InvalidOptionError('job', "a job's name or a definition of defineJob", show(job));
@@ -285,10 +284,12 @@ export class JobQueueService extends WorkerApi {
     return this.queue(given === undefined ? this.handlers.queueOf(name) : given);
   }
 
+  /** Returns the definition by which this process handles a name; undefined for none. */
   protected definitionOf(queue: string, name: string): JobDefinition | undefined {
     return this.handlers.definitionOf(queue, name);
   }
 
+  /** Asks a queue within its time limit. */
   protected askQueue<Answer>(
     queue: JobQueue,
     question: (queue: JobQueue) => Promise<Answer>,

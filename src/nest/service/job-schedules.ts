@@ -10,7 +10,7 @@ import { takeQueue, type QueueChoice } from './queue-choice.js';
 
 /** Options of an upsert through the service. */
 export interface UpsertScheduleOptions extends Omit<ScheduleOptions, 'name' | 'definition'> {
-  /** Which queue its jobs go to. Default: the definition's, that of the handler in this process, else the one named as the job. */
+  /** Which queue its jobs go to. @default the definition's, that of the handler in this process, else the one named as the job */
   queue?: string;
 }
 

@@ -9,33 +9,33 @@ import { checkKnown, checkOptions } from '../validation/validate-options.js';
 
 /** A job that follows a batch. Its id is fixed: `@batch:{id of the batch}:then`, `:on_failure` or `:finally`. */
 export interface FollowUp extends JobRules {
-  /** Which handler runs it. Default: the name of the batch's queue. */
+  /** Which handler runs it. @default the name of the batch's queue */
   name?: string;
   /** Default: `{ batchId }`. */
   payload?: unknown;
-  /** Start so many ms after the last member has ended. Default: at once. */
+  /** Start so many ms after the last member has ended. @default at once */
   delayMs?: number;
-  /** It fails when it was not started within so many ms after the last member has ended. Default: without a limit. */
+  /** It fails when it was not started within so many ms after the last member has ended. @default without a limit */
   expiresInMs?: number;
-  /** How much of the queue's `rateLimit` it takes. Default 1. */
+  /** How much of the queue's `rateLimit` it takes. @default 1 */
   cost?: number;
-  /** Small texts that travel with the job. Default: none. */
+  /** Small texts that travel with the job. @default none */
   metadata?: JobMetadata;
 }
 
 /** What follows a batch, and how it is treated. */
 export interface BatchOptions {
-  /** An id of your own: creating it again opens the batch that is there. Default: a random one. */
+  /** An id of your own: creating it again opens the batch that is there. @default a random one */
   id?: string;
-  /** The job that follows where all members completed. Default: none. */
+  /** The job that follows where all members completed. @default none */
   then?: FollowUp;
-  /** The job that follows where a member failed, was cancelled or was deleted. Default: none. */
+  /** The job that follows where a member failed, was cancelled or was deleted. @default none */
   onFailure?: FollowUp;
-  /** The job that follows in any case. Default: none. */
+  /** The job that follows in any case. @default none */
   finally?: FollowUp;
-  /** Cancels the other members once one did not end well. Default false. */
+  /** Cancels the other members once one did not end well. @default false */
   failFast?: boolean;
-  /** How long the outcomes of the members can be read after the follow-ups have ended, in ms. Default 300,000. */
+  /** How long the outcomes of the members can be read after the follow-ups have ended, in ms. @default 300,000 */
   resultTtlMs?: number;
 }
 

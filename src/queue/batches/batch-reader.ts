@@ -12,6 +12,7 @@ export class BatchReader {
   /** @internal */
   constructor(
     queue: Pick<QueueAccess, 'name' | 'exec'>,
+    /** The id of the batch. */
     readonly id: string,
   ) {
     this.#queue = queue;

@@ -32,7 +32,7 @@ export interface BatchTarget extends QueueAccess {
 
 /** Options of a member: those of an enqueue, but for `unique`. */
 export interface BatchJobOptions<Queue = unknown> extends Omit<EnqueueOptions, 'name' | 'unique' | 'batch'> {
-  /** The queue of the member. Default: as of an enqueue. */
+  /** The queue of the member. @default as of an enqueue */
   queue?: Queue;
 }
 

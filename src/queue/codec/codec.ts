@@ -12,7 +12,7 @@ import type { Redact } from './redact.js';
 export interface JobCodec {
   /** Stored beside each value, so that another codec is noticed: 1 to 32 of a-z 0-9 - */
   readonly name: string;
-  /** Whether errors and log lines are encoded too. Then `encode` returns text. Default false. */
+  /** Whether errors and log lines are encoded too. Then `encode` returns text. @default false */
   readonly secret?: boolean;
   /** The ids of its keys, the one that encrypts first. Workers announce them, and a process that boots compares them with its own. */
   readonly keyIds?: readonly string[];
@@ -32,6 +32,7 @@ export interface ContentRules {
 
 /** A value was stored by another codec than that of this process, or this process cannot read it. */
 export class CodecError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'CODEC';
 }
 

@@ -14,7 +14,7 @@ export interface EncryptionKey {
 
 /** Options of `encrypted()`. */
 export interface EncryptionOptions {
-  /** What turns values into JSON first. Default: JSON itself. */
+  /** What turns values into JSON first. @default JSON itself */
   codec?: JobCodec;
 }
 

@@ -6,7 +6,9 @@ import { parseJson } from './parse-json.js';
 export interface JobFailure<Payload = unknown> {
   /** Of the job that failed. It is a dead letter until it is redriven, discarded or aged out. */
   id: string;
+  /** The name of the job. */
   name: string;
+  /** The queue of the job. */
   queue: string;
   /** As it is stored. Undefined where it is not JSON. */
   payload: Payload;
@@ -14,6 +16,7 @@ export interface JobFailure<Payload = unknown> {
   error: string;
   /** How many attempts it had. */
   attempts: number;
+  /** When it failed for good. */
   failedAt: Date;
 }
 

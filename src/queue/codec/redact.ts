@@ -5,7 +5,9 @@ import { parseJson } from './parse-json.js';
 
 /** The part of a job that `redact` is asked about. */
 export interface RedactedPart {
+  /** What of the job it is. */
   part: 'payload' | 'result' | 'progress' | 'checkpoint';
+  /** Whose it is. */
   job: { readonly id: string; readonly name: string; readonly queue: string };
 }
 

@@ -143,6 +143,7 @@ export class DeadLetters {
     id: string,
     options?: { payload?: PayloadInput<Definition> },
   ): Promise<boolean>;
+  /** Sends one back to work by its id. Its payload is checked by the definition of its handler, where this process has it. */
   async redrive(id: string, options?: { payload?: unknown }): Promise<boolean>;
   async redrive(first: string | JobDefinition, ...rest: unknown[]): Promise<boolean> {
     const given = isJobDefinition(first) ? first : undefined;

@@ -9,7 +9,9 @@ export interface ServerFinding {
   subject: 'maxmemory-policy' | 'persistence' | 'role' | 'keys';
   /** The server, where there are several, or the queue. */
   where: string;
+  /** What the server should have. */
   expected: string;
+  /** What it has. */
   found: string;
   /** What may happen, and what to do. */
   remedy: string;
@@ -17,6 +19,7 @@ export interface ServerFinding {
 
 /** The audit at boot found what endangers jobs, and the option `audit: 'error'` refuses such a server. */
 export class RedisAuditError extends RedisUnsuitableError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'REDIS_AUDIT';
 
   constructor(

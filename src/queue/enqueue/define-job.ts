@@ -9,23 +9,23 @@ import type { InputOf, OutputOf, StandardSchema } from '../validation/standard-s
 
 /** What a definition sets for all its jobs. The option of an enqueue goes before it, that of a handler after it. */
 export interface JobDefaults {
-  /** The queue of its jobs. Default: that of the handler in this process, else one named as the job. */
+  /** The queue of its jobs. @default that of the handler in this process, else one named as the job */
   queue?: string;
-  /** How often a job is tried in all. Default: the handler's, else the queue's. */
+  /** How often a job is tried in all. @default the handler's, else the queue's */
   maxAttempts?: number;
-  /** How many attempts may end in a crash of the worker. Default: the handler's, else the queue's. */
+  /** How many attempts may end in a crash of the worker. @default the handler's, else the queue's */
   maxCrashes?: number;
   /** How long a failed job waits before its next attempt. A function holds where the definition binds the handler. */
   backoff?: Backoff;
-  /** How long one attempt may run, in ms. Default: the handler's, else without a limit. */
+  /** How long one attempt may run, in ms. @default the handler's, else without a limit */
   timeoutMs?: number;
-  /** Whether the handler's result is stored. Default: the handler's, else true. */
+  /** Whether the handler's result is stored. @default the handler's, else true */
   keepResult?: boolean;
-  /** How long the completed or cancelled job can be read, in ms. Default: the handler's, else the queue's. */
+  /** How long the completed or cancelled job can be read, in ms. @default the handler's, else the queue's */
   resultTtlMs?: number;
-  /** 0 to 1,000; higher is more urgent. Default 0. */
+  /** 0 to 1,000; higher is more urgent. @default 0 */
   priority?: number;
-  /** A job that was not started within so many ms fails. Default: without a limit. */
+  /** A job that was not started within so many ms fails. @default without a limit */
   expiresInMs?: number;
 }
 
@@ -36,7 +36,7 @@ export interface JobDefinitionOptions<
 > extends JobDefaults {
   /** The schema of the payload: a zod, valibot, arktype or any other Standard Schema. */
   payload: Payload;
-  /** The schema of the result. Default: anything that JSON can carry. */
+  /** The schema of the result. @default anything that JSON can carry */
   result?: Result;
 }
 
@@ -67,14 +67,18 @@ export class JobDefinition<
     brand(this, 'JobDefinition');
   }
 
+  /** The schema of the payload. */
   readonly payload: Payload;
+  /** The schema of the result; undefined: any. */
   readonly result: Result | undefined;
+  /** The options of its jobs. */
   readonly defaults: Readonly<JobDefaults>;
   /** The defaults that an enqueue sends along; undefined where there are none, so that such a job stays a plain one. */
   readonly enqueueDefaults: Readonly<EnqueueOptions> | undefined;
 
   /** @throws InvalidOptionError */
   constructor(
+    /** The name of the jobs, and of the queue where no other is given. */
     readonly name: string,
     options: JobDefinitionOptions<Payload, Result>,
   ) {

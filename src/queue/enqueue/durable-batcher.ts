@@ -9,9 +9,11 @@ import type { QueueAccess } from '../store/queue-store.js';
  * has them, workers run them. They are lost only if the master fails before a replica has them.
  */
 export class DurabilityTimeoutError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'DURABILITY_TIMEOUT';
 
   constructor(
+    /** The name of the queue. */
     readonly queue: string,
     /** Of all jobs of the call, to read them, to await their results, or to cancel them. */
     readonly handles: readonly JobHandle[],
@@ -19,6 +21,7 @@ export class DurabilityTimeoutError extends JobQueueError {
     readonly replicas: number,
     /** How many had acknowledged the jobs. */
     readonly acknowledged: number,
+    /** How long was waited for the replicas, in ms. */
     readonly timeoutMs: number,
     options?: ErrorOptions,
   ) {
@@ -33,6 +36,7 @@ export class DurabilityTimeoutError extends JobQueueError {
     );
   }
 
+  /** The ids of the jobs, which are written. */
   get jobIds(): string[] {
     return this.handles.map(({ id }) => id);
   }

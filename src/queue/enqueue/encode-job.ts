@@ -14,32 +14,32 @@ import { runAtSchema } from '../validation/run-at.js';
 
 /** How a job is treated, by an enqueue or by a schedule that makes it. */
 export interface JobRules {
-  /** 0 to 1,000; higher is more urgent. Default 0. */
+  /** 0 to 1,000; higher is more urgent. @default 0 */
   priority?: number;
-  /** How often the job is tried in all. Default: the handler's, else the queue's. */
+  /** How often the job is tried in all. @default the handler's, else the queue's */
   maxAttempts?: number;
-  /** How many attempts may end in a crash of the worker. Default: the handler's, else the queue's. */
+  /** How many attempts may end in a crash of the worker. @default the handler's, else the queue's */
   maxCrashes?: number;
-  /** How long a failed job waits before its next attempt. Default: the handler's, else the queue's. */
+  /** How long a failed job waits before its next attempt. @default the handler's, else the queue's */
   backoff?: StoredBackoff;
-  /** How long one attempt may run, in ms. Default: the handler's, else without a limit. */
+  /** How long one attempt may run, in ms. @default the handler's, else without a limit */
   timeoutMs?: number;
   /**
-   * Whose job it is: a tenant, a customer, a file. Groups take fair turns, and have limits of their own. Default: none; the jobs
-   * without a group are one group.
+   * Whose job it is: a tenant, a customer, a file. Groups take fair turns, and have limits of their own.
+   * @default none; the jobs without a group are one group
    */
   group?: string;
-  /** Whether the handler's result is stored. Default: the handler's, else true. */
+  /** Whether the handler's result is stored. @default the handler's, else true */
   keepResult?: boolean;
-  /** How long the completed or cancelled job can be read, in ms. Default: the handler's, else the queue's. */
+  /** How long the completed or cancelled job can be read, in ms. @default the handler's, else the queue's */
   resultTtlMs?: number;
 }
 
 /** Options of one enqueue. */
 export interface EnqueueOptions extends JobRules {
-  /** Which handler runs it, in a queue that several share. Default: the queue's name. */
+  /** Which handler runs it, in a queue that several share. @default the queue's name */
   name?: string;
-  /** An id of your own: enqueueing it again while the job is known adds nothing. Default: a random one. */
+  /** An id of your own: enqueueing it again while the job is known adds nothing. @default a random one */
   id?: string;
   /** Start after so many ms, at most a year. Not with `runAt`. */
   delayMs?: number;
@@ -54,9 +54,9 @@ export interface EnqueueOptions extends JobRules {
    * them as `job.metadata`.
    */
   metadata?: JobMetadata;
-  /** Whether the job goes to the front of the line, before those that wait; its retries go to the back. Not with `priority`. Default false. */
+  /** Whether the job goes to the front of the line, before those that wait; its retries go to the back. Not with `priority`. @default false */
   lifo?: boolean;
-  /** How much of the queue's `rateLimit` the job takes; at most its burst counts. Default 1. */
+  /** How much of the queue's `rateLimit` the job takes; at most its burst counts. @default 1 */
   cost?: number;
   /**
    * Ids of jobs of the same queue, at most 100, that must end well before this one starts; `delayMs` counts from then. Where one
@@ -65,17 +65,20 @@ export interface EnqueueOptions extends JobRules {
   after?: readonly string[];
   /** @internal The batch that the job joins; see Batch.add. */
   batch?: string;
-  /** Whether the enqueue waits until replicas have the job. Default: the queue's. */
+  /** Whether the enqueue waits until replicas have the job. @default the queue's */
   durability?: Durability;
 }
 
+/** Keeps a second job with the same key away. */
 export interface UniqueOptions {
+  /** At most one job of the queue holds it at a time. */
   key: string;
   /** How long the key is held: until the job is claimed, until it ends, or for a time that starts at the enqueue. */
   for: 'pending' | 'unfinished' | { ms: number };
   /**
    * `keep`: the job that is there stands. `replace`: as long as it waits it gets the new payload, name and options, and
-   * starts anew with all its attempts. Default `keep`.
+   * starts anew with all its attempts.
+   * @default `keep`
    */
   onConflict?: 'keep' | 'replace';
 }

@@ -30,7 +30,7 @@ export interface EnqueuerOptions {
   deliver: (jobs: EncodedJob[]) => Promise<EnqueueAnswer[]>;
   /** Whether `deliver` ends within `timeoutMs` by itself: a limit around it is a timer more for each batch. */
   endsInTime?: boolean;
-  /** Whose connection `deliver` sends over. Default: the store's. */
+  /** Whose connection `deliver` sends over. @default the store's */
   via?: Pick<QueueStore, 'patience'>;
   /** What must be there before anything is sent, beside the connection. */
   prepare?: () => Promise<void>;

@@ -11,6 +11,7 @@ import type { EnqueueOptions } from './encode-job.js';
 export interface RequestedJob {
   /** What selects its handler. */
   readonly name: string;
+  /** What is enqueued. */
   payload: unknown;
   /** May be changed: `job.options.metadata = { ...job.options.metadata, requestId }`. */
   options: EnqueueOptions;
@@ -18,6 +19,7 @@ export interface RequestedJob {
 
 /** An enqueue on its way through the middleware. */
 export interface EnqueueRequest {
+  /** The name of the queue. */
   readonly queue: string;
   /** The call that was made. */
   readonly method: 'enqueue' | 'enqueueMany';
@@ -38,7 +40,7 @@ export interface EnqueueMiddleware {
 
 /** Options of a JobQueue: those of the queue, what acts around its enqueues, and where it logs. */
 export interface JobQueueOptions extends QueueOptions {
-  /** Acts around each enqueue of this object, the first outermost. The ticks of schedules do not pass it. Default: none. */
+  /** Acts around each enqueue of this object, the first outermost. The ticks of schedules do not pass it. @default none */
   middleware?: readonly EnqueueMiddleware[];
   /**
    * Where warnings go, such as of a name that no live worker handles. All queues of one Redis client log to the logger that was

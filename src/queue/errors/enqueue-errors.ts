@@ -19,6 +19,7 @@ export interface EnqueueItem {
  * }
  */
 export class EnqueueError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'ENQUEUE';
 
   /** One for each job of the call, in their order. */
@@ -27,6 +28,7 @@ export class EnqueueError extends JobQueueError {
   constructor(
     /** `not-sent`: nothing was written. `unknown`: it may have been, or of many jobs a part was; repeat it with `jobIds` to be sure, it adds nothing twice. */
     readonly outcome: 'not-sent' | 'unknown',
+    /** The name of the queue. */
     readonly queue: string,
     /** With which the call can be repeated, in the order of its jobs. */
     readonly jobIds: readonly string[],
@@ -51,9 +53,11 @@ export class EnqueueError extends JobQueueError {
  * @example if (error instanceof QueueFullError) response.status(429);
  */
 export class QueueFullError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'QUEUE_FULL';
 
   constructor(
+    /** The name of the queue. */
     readonly queue: string,
     /** The group that is full; undefined where the queue is. */
     readonly group: string | undefined,

@@ -30,12 +30,15 @@ export class JobQueueError extends Error {
 
 /** An option, name, id or handler is not what it must be. Thrown before anything is written. */
 export class InvalidOptionError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'INVALID_OPTION';
 
   constructor(
     /** What is wrong: the option's path, or the thing. */
     readonly subject: string,
+    /** What was expected, in words. */
     readonly expected: string,
+    /** What was found, in words. */
     readonly found: string,
     hint = '',
   ) {
@@ -45,12 +48,15 @@ export class InvalidOptionError extends JobQueueError {
 
 /** A payload, a result or a piece of progress cannot be stored as JSON, or is too large. Nothing was written. */
 export class InvalidPayloadError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'INVALID_PAYLOAD';
 
   constructor(
     /** Where in the value the fault is, such as `payload.to[2]`; of one of many jobs `enqueueMany[3].payload.to`. */
     readonly path: string,
+    /** What was expected, in words. */
     readonly expected: string,
+    /** What was found, in words. */
     readonly found: string,
   ) {
     super(`${path}: expected ${expected}, found ${found}.`);
@@ -59,31 +65,40 @@ export class InvalidPayloadError extends JobQueueError {
 
 /** The Redis server cannot carry a queue: too old, not reachable, or its client is set up in a way we cannot use. */
 export class RedisUnsuitableError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'REDIS_UNSUITABLE';
 }
 
 /** Redis has no memory left and refused the enqueue; nothing was written. */
 export class RedisOutOfMemoryError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'REDIS_OUT_OF_MEMORY';
 }
 
 /** The claim that an operation was made under is no longer the current one; the operation changed nothing. */
 export class ClaimLostError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'CLAIM_LOST';
 
-  constructor(readonly jobId: string) {
+  constructor(
+    /** The id of the job. */
+    readonly jobId: string,
+  ) {
     super(`The claim of job ${jobId} is lost: it expired and was taken back, or the job was removed.`);
   }
 }
 
 /** The job whose result was awaited ended as a dead letter. */
 export class JobFailedError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'JOB_FAILED';
 
   constructor(
+    /** The id of the job. */
     readonly jobId: string,
     /** The message of the last attempt's error. */
     readonly reason: string,
+    /** How many attempts it had. */
     readonly attempts: number,
     /** The name of the last attempt's error, such as `TypeError`. */
     readonly errorName: string,
@@ -94,19 +109,26 @@ export class JobFailedError extends JobQueueError {
 
 /** The job whose result was awaited was cancelled. */
 export class JobCancelledError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'JOB_CANCELLED';
 
-  constructor(readonly jobId: string) {
+  constructor(
+    /** The id of the job. */
+    readonly jobId: string,
+  ) {
     super(`Job ${jobId} was cancelled.`);
   }
 }
 
 /** The job whose result was awaited does not exist: never enqueued, removed, or its hash has expired. */
 export class JobNotFoundError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'JOB_NOT_FOUND';
 
   constructor(
+    /** The id of the job. */
     readonly jobId: string,
+    /** The queue that was asked. */
     readonly queue: string,
   ) {
     super(`Queue "${queue}" has no job ${jobId}: it was never enqueued, was removed, or its result has expired.`);
@@ -115,31 +137,26 @@ export class JobNotFoundError extends JobQueueError {
 
 /** The queue was closed while the result of a job was awaited, or before. The job goes on. */
 export class QueueClosedError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'QUEUE_CLOSED';
 
-  constructor(readonly queue: string) {
-    super(`Queue "${queue}" was closed in this process; no result can be awaited any more. Its jobs go on.`);
-  }
-}
-
-/** The schedule does not exist: it was never made, was removed, or no code declares it any more. */
-export class ScheduleNotFoundError extends JobQueueError {
-  static override readonly code: string = 'SCHEDULE_NOT_FOUND';
-
   constructor(
-    readonly scheduleId: string,
+    /** The name of the queue. */
     readonly queue: string,
   ) {
-    super(`Queue "${queue}" has no schedule ${scheduleId}: it was never made, or was removed.`);
+    super(`Queue "${queue}" was closed in this process; no result can be awaited any more. Its jobs go on.`);
   }
 }
 
 /** A result did not come within the time given. The job goes on. */
 export class JobTimeoutError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'JOB_TIMEOUT';
 
   constructor(
+    /** The id of the job. */
     readonly jobId: string,
+    /** How long was waited for the result, in ms. */
     readonly timeoutMs: number,
   ) {
     super(`Job ${jobId} gave no result within ${timeoutMs} ms; it goes on.`);
@@ -148,6 +165,7 @@ export class JobTimeoutError extends JobQueueError {
 
 /** Thrown by a handler: the job fails at once, whatever attempts are left. */
 export class NonRetryableError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'NON_RETRYABLE';
 
   static {
@@ -169,6 +187,7 @@ export function isNonRetryable(error: unknown): error is NonRetryableError {
  * @throws InvalidOptionError for a delay that is no such number, which then fails the attempt
  */
 export class RetryLaterError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'RETRY_LATER';
 
   static {
@@ -179,6 +198,7 @@ export class RetryLaterError extends JobQueueError {
   protected static override readonly isOfHandlers = true;
 
   constructor(
+    /** In how many ms the job may start again. */
     readonly delayMs: number,
     message = `retry in ${delayMs} ms`,
   ) {
@@ -219,6 +239,7 @@ const LONGEST_REST_MS = 86_400_000;
  * @example throw new RateLimitedError({ retryAfterMs: 30_000 });
  */
 export class RateLimitedError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'RATE_LIMITED';
 
   static {

@@ -3,9 +3,11 @@ import { show } from './show.js';
 
 /** The keys of a queue were written by a newer version of the library, whose layout this version does not know. */
 export class QueueLayoutError extends RedisUnsuitableError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'QUEUE_LAYOUT';
 
   constructor(
+    /** The name of the queue. */
     readonly queue: string,
     /** The layout in Redis. */
     readonly found: number,

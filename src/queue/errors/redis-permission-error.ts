@@ -2,6 +2,7 @@ import { RedisUnsuitableError } from './errors.js';
 
 /** The Redis user of the connection has not the rights that a queue needs. Nothing passes until they are granted. */
 export class RedisPermissionError extends RedisUnsuitableError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'REDIS_PERMISSION';
 
   constructor(

@@ -4,6 +4,7 @@ import { InvalidOptionError } from './errors.js';
 import { oneLine } from './one-line.js';
 import { show } from './show.js';
 
+/** How a line is logged. */
 export type LogLevel = 'log' | 'warn' | 'error';
 
 /**

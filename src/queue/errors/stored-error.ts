@@ -1,7 +1,10 @@
 /** An error as it is kept with a job. */
 export interface StoredError {
+  /** The name of the error, such as `TypeError`. */
   name: string;
+  /** Its message, at most 2,000 characters. */
   message: string;
+  /** Its stack, at most 4,000 characters. */
   stack?: string;
   /** Its `cause`, where it had one. */
   cause?: StoredError;

@@ -4,7 +4,9 @@ import type { JobStatus } from './job.js';
 export interface AuditEntry {
   /** Where it stands in the trail; later entries have greater ones. To go on after, and to acknowledge. */
   readonly entryId: string;
+  /** The id of the job. */
   readonly jobId: string;
+  /** The name of the job. */
   readonly name: string;
   /** What moved the job: `enqueue`, `claim`, `complete`, `fail`, `release`, `reclaim`, `cancel`, `redrive`, `remove` and others. */
   readonly transition: string;

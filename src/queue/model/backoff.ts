@@ -11,9 +11,9 @@ export type StoredBackoff =
       type: 'fixed' | 'exponential';
       /** The first delay, in ms. */
       delayMs: number;
-      /** The longest delay, in ms. Default an hour, or `delayMs` where that is longer. */
+      /** The longest delay, in ms. @default an hour, or `delayMs` where that is longer */
       maxDelayMs?: number;
-      /** The part of the delay, from 0 to 1, that is drawn at random, so that jobs that failed together do not come back together. Default 0.2 for exponential, 0 for fixed. */
+      /** The part of the delay, from 0 to 1, that is drawn at random, so that jobs that failed together do not come back together. @default 0.2 for exponential, 0 for fixed */
       jitter?: number;
     };
 

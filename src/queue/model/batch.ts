@@ -3,8 +3,11 @@ export type BatchMemberStatus = 'open' | 'completed' | 'failed' | 'cancelled' | 
 
 /** What became of one member of a batch. */
 export interface BatchMember<Result = unknown> {
+  /** The id of the job. */
   id: string;
+  /** The queue of the job. */
   queue: string;
+  /** How it ended, or `open`. */
   status: BatchMemberStatus;
   /** Of one that completed; absent where the handler returned undefined, or its result was not kept. */
   result?: Result;
@@ -22,6 +25,7 @@ export interface BatchPage<Result = unknown> {
 
 /** How far a batch is. */
 export interface BatchRecord {
+  /** The id of the batch. */
   id: string;
   /** The queue of the batch and of its follow-ups. */
   queue: string;
@@ -34,14 +38,23 @@ export interface BatchRecord {
   stopped: boolean;
   /** How many members it has had, and how many of them have not ended. */
   total: number;
+  /** Members that have not ended. */
   open: number;
+  /** Members that completed. */
   completed: number;
+  /** Members that are dead letters. */
   failed: number;
+  /** Members that were cancelled. */
   cancelled: number;
+  /** Members that were deleted. */
   removed: number;
+  /** When it was created. */
   createdAt: Date;
+  /** When it was sealed. Absent before. */
   sealedAt?: Date;
+  /** When its follow-ups were enqueued. Absent before. */
   firedAt?: Date;
+  /** When its follow-ups had ended. Absent before. */
   endedAt?: Date;
 }
 

@@ -30,27 +30,33 @@ export type DoctorKind =
 
 /** How a queue is audited. */
 export interface DoctorOptions {
-  /** Brings to rights what is found. Default false: nothing is changed. */
+  /** Brings to rights what is found. @default false: nothing is changed */
   mend?: boolean;
   /**
    * That only this library uses the queue, and always has: no client of the Redis pattern, which enqueues and ends jobs
-   * without counting them. Then the counters are held against each other, and one that is too high is found too. Default false.
+   * without counting them. Then the counters are held against each other, and one that is too high is found too.
+   * @default false
    */
   exclusive?: boolean;
 }
 
 /** One fault, as it was at the moment it was decided. */
 export interface DoctorFinding {
+  /** What kind of fault it is. */
   kind: DoctorKind;
   /** The job's id; else the unique key, the counter or the key in Redis. */
   subject: string;
+  /** What is there. */
   found: string;
+  /** What should be there. */
   expected: string;
+  /** Whether it was mended. */
   mended: boolean;
 }
 
 /** What the doctor found in one queue. */
 export interface DoctorReport {
+  /** The name of the queue. */
   queue: string;
   /** How many jobs were looked at. */
   checked: number;
@@ -58,5 +64,6 @@ export interface DoctorReport {
   counts: Partial<Record<DoctorKind, number>>;
   /** The first 1,000 faults. */
   findings: DoctorFinding[];
+  /** How long the audit took, in ms. */
   durationMs: number;
 }

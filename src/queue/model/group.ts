@@ -15,6 +15,7 @@ export const groupName = z
 
 /** A group of a queue at one moment. */
 export interface GroupStats {
+  /** The name of the group. */
   name: string;
   /** Jobs that wait in its line; those that wait for their time are not in it. */
   pending: number;

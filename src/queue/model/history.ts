@@ -29,10 +29,13 @@ export interface StoredMinute {
 
 /** What happened to jobs in a time, by the counters of the queue. */
 export interface HistoryCounts {
+  /** Jobs that were added. */
   enqueued: number;
+  /** Jobs that completed. */
   completed: number;
   /** Jobs that became dead letters. */
   failed: number;
+  /** Jobs that were cancelled. */
   cancelled: number;
   /** Attempts that failed and are tried again. */
   retried: number;
@@ -44,8 +47,11 @@ export interface HistoryCounts {
 export interface HistoryQuantiles {
   /** How many were measured. */
   count: number;
+  /** The median, in ms; null without a job. */
   p50: number | null;
+  /** What 95 % stayed below, in ms; null without a job. */
   p95: number | null;
+  /** What 99 % stayed below, in ms; null without a job. */
   p99: number | null;
 }
 
@@ -55,7 +61,9 @@ export interface HistoryPoint extends HistoryCounts {
   at: Date;
   /** The most jobs that were seen waiting at the end of a minute; null where nobody looked. */
   pending: number | null;
+  /** Jobs that ran at its end; null where nobody looked. */
   processing: number | null;
+  /** How long the oldest job had waited at its end, in ms; null where nobody looked. */
   oldestPendingAgeMs: number | null;
   /** From when a job could be claimed to its first claim. */
   wait: HistoryQuantiles;
@@ -73,5 +81,6 @@ export interface HistoryReport {
   points: HistoryPoint[];
   /** The same over the whole time; undefined where nothing was recorded. */
   total: HistoryPoint | undefined;
+  /** Deploys and outages, the oldest first. */
   marks: HistoryMark[];
 }

@@ -4,6 +4,7 @@ export interface JobEvent {
   id: string;
   /** A status of a job, or `enqueued`, `retry`, `released`, `reclaimed`, `lost`, `stuck`, `progress`, `drained`. */
   status: string;
+  /** The name of the job. */
   name?: string;
   /** From 1; absent where none was begun. */
   attempt?: number;

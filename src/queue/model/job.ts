@@ -4,6 +4,7 @@ import type { JobMetadata } from './metadata.js';
 
 /** The states of a job. */
 export const JOB_STATUSES = ['pending', 'scheduled', 'processing', 'completed', 'failed', 'cancelled'] as const;
+/** Where a job stands. */
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
 /** What a job carries for its worker, beside its payload; the scripts read only how long it lives once cancelled. */
@@ -26,20 +27,27 @@ export interface WorkerOptions {
 
 /** A job as a claim hands it out. The token fences every settle, extend, progress and log of this claim. */
 export interface ClaimedJob<Payload = unknown> {
+  /** The id of the job. */
   readonly id: string;
+  /** The name of the job. */
   readonly name: string;
+  /** The queue of the job. */
   readonly queue: string;
+  /** What was enqueued. */
   readonly payload: Payload;
   /** Which attempt this is, from 1. */
   readonly attempt: number;
+  /** How many attempts it has in all. */
   readonly maxAttempts: number;
   /** Grows with every claim of a job: hand it to what the job writes to, so that a stale attempt can be refused there. */
   readonly fence: number;
+  /** The secret that settles this claim, and no other. */
   readonly token: string;
   /** When the job was enqueued, in ms by the server's clock; 0 where a foreign producer did not say. */
   readonly enqueuedAtMs: number;
   /** When it was claimed, in ms by the server's clock. */
   readonly claimedAtMs: number;
+  /** What was asked for it. */
   readonly options: WorkerOptions;
   /** True for a first attempt without options; it can be settled at the least cost. @internal */
   readonly plain: boolean;
@@ -57,8 +65,11 @@ export interface ClaimedJob<Payload = unknown> {
 
 /** What a settle needs to know of a claim. */
 export interface ClaimRef {
+  /** The id of the job. */
   readonly id: string;
+  /** The token of its claim. */
   readonly token: string;
+  /** The fence of its claim. */
   readonly fence: number;
   /** @internal */
   readonly plain?: boolean;
@@ -73,11 +84,15 @@ export interface RefusedJob extends ClaimRef {
 
 /** One attempt that has ended. */
 export interface AttemptRecord {
+  /** Which attempt it was, from 1. */
   attempt: number;
+  /** When its handler was claimed. */
   startedAt: Date;
+  /** When it ended. */
   endedAt: Date;
   /** Which worker held the claim; null for a client of the Redis pattern. */
   worker: string | null;
+  /** How it ended. `interruption`: a shutdown or a snooze, which costs no attempt. */
   outcome: 'completed' | 'error' | 'crash' | 'interruption' | 'snooze' | 'rate_limited' | 'unhandled';
   /** Null where there was none: of one that completed, was given back, or was snoozed. */
   error: StoredError | null;
@@ -85,23 +100,33 @@ export interface AttemptRecord {
 
 /** All that is known of a job. */
 export interface JobRecord<Payload = unknown, Result = unknown> {
+  /** The id of the job. */
   id: string;
+  /** The name of the job. */
   name: string;
+  /** The queue of the job. */
   queue: string;
+  /** Where it stands. */
   status: JobStatus;
+  /** What was enqueued. */
   payload: Payload;
   /** Absent when the handler returned undefined, or results are not kept. */
   result?: Result;
+  /** How many attempts it has used. */
   attempts: number;
+  /** How many attempts it has in all, where the job says so. */
   maxAttempts?: number;
   /** Attempts that ended in an error, in a crash of the worker, and by a shutdown. */
   errors: number;
+  /** How many of its attempts ended with the death of their worker. */
   crashes: number;
+  /** How often a shutdown or a snooze gave it back. */
   interruptions: number;
   /** How often a worker gave the job back because no handler there knew its name. */
   unhandled: number;
   /** How often its handler threw a RateLimitedError. Absent where it never did. */
   rateLimited?: number;
+  /** From 1, the least urgent, to 1,000; 0 for none. */
   priority: number;
   /** The group that it takes turns with. Absent: none. */
   group?: string;
@@ -115,23 +140,37 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   after?: string[];
   /** Ids of the jobs that were enqueued to start after it. Absent: none. */
   followedBy?: string[];
+  /** When it was enqueued. */
   enqueuedAt: Date;
+  /** When it may start, where it waits for a time. */
   dueAt?: Date;
+  /** When it was last claimed. */
   claimedAt?: Date;
+  /** When it completed. */
   completedAt?: Date;
+  /** When it became a dead letter. */
   failedAt?: Date;
+  /** When it was cancelled. */
   cancelledAt?: Date;
+  /** When its cancel was asked for while it ran. */
   cancelRequestedAt?: Date;
+  /** When it fails if it has not started. */
   expiresAt?: Date;
+  /** The worker that claimed it last. */
   worker?: string;
+  /** The number of its last claim. */
   fence?: number;
+  /** The message of its last failure. */
   lastError?: string;
+  /** When that was. */
   lastErrorAt?: Date;
   /** The last 20 attempts that did not complete, oldest first, then the one that did. */
   attemptLog: AttemptRecord[];
+  /** What its handler last told of its progress. */
   progress?: unknown;
   /** What `job.checkpoint` stored last, for the next attempt. */
   checkpoint?: unknown;
+  /** The lines of its handler, the oldest first. */
   log: LogLine[];
   /** What a list with `mostBytes` left out, with its length in bytes. */
   leftOut?: Partial<Record<'payload' | 'result' | 'progress' | 'log', number>>;
@@ -139,13 +178,17 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   brokenPayload?: string;
 }
 
+/** A line that a handler wrote by `job.log`. */
 export interface LogLine {
+  /** When it was written. */
   at: Date;
+  /** The text, at most 1,000 characters. */
   message: string;
 }
 
 /** Jobs of one name that wait for a worker which is not there. */
 export interface UnservedName {
+  /** The name that no live worker handles. */
   name: string;
   /** How long the oldest of them has waited, in ms. */
   waitingMs: number;
@@ -153,14 +196,19 @@ export interface UnservedName {
 
 /** The depths, ages and counters of a queue at one moment. */
 export interface QueueStats {
+  /** Jobs that wait for a worker. */
   pending: number;
   /** How many of them wait in groups, where no group may start a job: paused, held by a job, or at a limit. Absent for none. */
   heldByGroups?: number;
+  /** Jobs that wait for a time, a retry included. */
   scheduled: number;
+  /** Jobs that are claimed. */
   processing: number;
+  /** Completed jobs that are kept. */
   completed: number;
   /** Dead letters. */
   failed: number;
+  /** Cancelled jobs that are kept. */
   cancelled: number;
   /** How long the oldest job has been claimable, in ms; 0 when none is. */
   oldestPendingAgeMs: number;
@@ -180,6 +228,7 @@ export interface QueueStats {
    * minute is over since the first worker came, or since the oldest job waits.
    */
   maintenanceOverdue: boolean;
+  /** Since when the queue is paused; null where it is not. */
   pausedAt: Date | null;
   /** Counters since the queue exists: enqueued, completed, failed, reclaimed, … */
   totals: Record<string, number>;
@@ -187,12 +236,15 @@ export interface QueueStats {
 
 /** What a worker says of itself. */
 export interface WorkerDetails {
+  /** The name of its machine. */
   host: string;
+  /** The id of its process. */
   pid: number;
   /** The version of the app; absent where it has none. */
   version?: string;
   /** How many jobs of this queue it runs at once, and, under a limit of its process, of all queues. */
   slots: number;
+  /** How many jobs its process runs at once over all queues, where that is limited. */
   processSlots?: number;
   /** Jobs whose handlers go on although their signals were aborted. */
   stuck?: { id: string; name: string }[];
@@ -200,8 +252,11 @@ export interface WorkerDetails {
 
 /** A live worker of a queue. */
 export interface WorkerRecord extends Partial<WorkerDetails> {
+  /** The id of the worker. */
   id: string;
+  /** When it was last heard of. */
   seenAt: Date;
+  /** When it was started. */
   startedAt?: Date;
 }
 

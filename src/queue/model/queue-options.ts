@@ -36,7 +36,7 @@ export interface RateLimit {
   limit: number;
   /** The length of the period, in ms. */
   periodMs: number;
-  /** How many may start at once after a quiet time. Default 1: the starts are spread evenly. */
+  /** How many may start at once after a quiet time. @default 1: the starts are spread evenly */
   burst?: number;
 }
 
@@ -56,17 +56,17 @@ export interface GroupLimits {
   maxRunning?: number;
   /** How many of its jobs start in a period. Absent: without a limit. */
   rateLimit?: RateLimit;
-  /** How many turns it gets, against those of other groups: 1 to 1,000. Default 1. */
+  /** How many turns it gets, against those of other groups: 1 to 1,000. @default 1 */
   weight?: number;
   /** How many of its jobs may wait before an enqueue is refused with a QueueFullError. Absent: without a limit. */
   maxPending?: number;
-  /** With `maxRunning: 1`: whether the group goes on behind a dead letter, or waits until it is redriven or removed. Default `skip`. */
+  /** With `maxRunning: 1`: whether the group goes on behind a dead letter, or waits until it is redriven or removed. @default `skip` */
   onDeadHead?: 'skip' | 'hold';
 }
 
 /** The limits of each group of a queue. */
 export interface GroupsOptions extends GroupLimits {
-  /** The weight of the jobs without a group, which take turns as one group. Default 1. */
+  /** The weight of the jobs without a group, which take turns as one group. @default 1 */
   ungroupedWeight?: number;
 }
 
@@ -118,31 +118,32 @@ export interface EventExtras {
 
 /** Options of one queue. What belongs to the queue is here; what belongs to a worker's use of it is in WorkerQueue. */
 export interface QueueOptions {
-  /** How long a claim lasts unless the worker extends it, in ms. Default 30,000. */
+  /** How long a claim lasts unless the worker extends it, in ms. @default 30,000 */
   visibilityMs?: number;
-  /** How often a job is tried in all, the first attempt included. Default 3. */
+  /** How often a job is tried in all, the first attempt included. @default 3 */
   maxAttempts?: number;
-  /** How many of its attempts may end in a crash of the worker before the job is a dead letter. Default 3. */
+  /** How many of its attempts may end in a crash of the worker before the job is a dead letter. @default 3 */
   maxCrashes?: number;
-  /** How long a failed job waits before its next attempt. Default: not at all. */
+  /** How long a failed job waits before its next attempt. @default not at all */
   backoff?: Backoff;
-  /** How many completed jobs are kept. Default 1,000. */
+  /** How many completed jobs are kept. @default 1,000 */
   completedHistory?: number;
-  /** How many failed jobs the pattern's `failed` list shows. The dead letters themselves are kept apart. Default 1,000. */
+  /** How many failed jobs the pattern's `failed` list shows. The dead letters themselves are kept apart. @default 1,000 */
   failedHistory?: number;
-  /** How many cancelled jobs are kept. Default 1,000. */
+  /** How many cancelled jobs are kept. @default 1,000 */
   cancelledHistory?: number;
-  /** How many dead letters are kept; beyond it the oldest are deleted. Default 10,000. */
+  /** How many dead letters are kept; beyond it the oldest are deleted. @default 10,000 */
   deadLetterCap?: number;
-  /** How long a dead letter is kept, in ms; 0: until it is removed or redriven. Default 0. */
+  /** How long a dead letter is kept, in ms; 0: until it is removed or redriven. @default 0 */
   deadLetterAgeMs?: number;
-  /** How long a completed job and its result can be read, in ms. Default 300,000. */
+  /** How long a completed job and its result can be read, in ms. @default 300,000 */
   resultTtlMs?: number;
-  /** How long a cancelled job can be read, in ms. Default: `resultTtlMs`. */
+  /** How long a cancelled job can be read, in ms. @default `resultTtlMs` */
   cancelledTtlMs?: number;
   /**
    * Turns payloads, results and progress into what JSON can carry, and back, such as `encrypted()`. The same in all processes of the
-   * queue. Default: JSON.
+   * queue.
+   * @default JSON
    */
   codec?: JobCodec;
   /**
@@ -152,54 +153,57 @@ export interface QueueOptions {
    * @example redact: ['password', 'iban']
    */
   redact?: Redact;
-  /** The largest payload or result, in bytes of JSON. Default 1,048,576. */
+  /** The largest payload or result, in bytes of JSON. @default 1,048,576 */
   maxPayloadBytes?: number;
-  /** When to publish events: only while somebody subscribes (`listened`), `always`, or `off`. Default `listened`. */
+  /** When to publish events: only while somebody subscribes (`listened`), `always`, or `off`. @default `listened` */
   events?: 'listened' | 'always' | 'off';
-  /** What events tell beyond the ends of jobs. Each costs the jobs of the queue a little. Default: nothing. */
+  /** What events tell beyond the ends of jobs. Each costs the jobs of the queue a little. @default nothing */
   eventExtras?: EventExtras;
-  /** How long a claim of a client of the Redis pattern lasts, from when a sweep first sees it, in ms. Default: `visibilityMs`. */
+  /** How long a claim of a client of the Redis pattern lasts, from when a sweep first sees it, in ms. @default `visibilityMs` */
   foreignVisibilityMs?: number;
   /**
    * How long a job waits for a worker that handles its name, in ms, before it is a dead letter; it counts from when such a
-   * worker last announced itself. At most a day; 0: for ever. Default 3,600,000.
+   * worker last announced itself. At most a day; 0: for ever.
+   * @default 3,600,000
    */
   unhandledAgeMs?: number;
   /**
    * How long an enqueue or a question may take, in ms, before it fails. While its bytes move over a slow link it may take longer.
-   * Default 5,000.
+   * @default 5,000
    */
   enqueueTimeoutMs?: number;
   /**
    * When an enqueue is answered: once the master has the job in memory (`memory`), or once `replicas` replicas have it
-   * too (`replica`), which one enqueue can ask for by itself. Default `memory`.
+   * too (`replica`), which one enqueue can ask for by itself.
+   * @default `memory`
    */
   durability?: Durability;
-  /** How many replicas must have a job, for `durability: 'replica'`. Default 1. */
+  /** How many replicas must have a job, for `durability: 'replica'`. @default 1 */
   replicas?: number;
-  /** How long to wait for them, in ms, before the enqueue fails with a DurabilityTimeoutError. Default 1,000. */
+  /** How long to wait for them, in ms, before the enqueue fails with a DurabilityTimeoutError. @default 1,000 */
   durabilityTimeoutMs?: number;
-  /** Whether figures of each minute are kept for 72 hours, see `JobQueue.history`. Default true. */
+  /** Whether figures of each minute are kept for 72 hours, see `JobQueue.history`. @default true */
   history?: boolean;
   /**
    * Writes each transition of a job down, in a Redis Stream of about `maxEntries` (1,000 to 100,000,000; default 100,000), see
-   * `JobQueue.auditTrail`. The same in all processes of the queue. Default: nothing is written down.
+   * `JobQueue.auditTrail`. The same in all processes of the queue.
+   * @default nothing is written down
    */
   auditTrail?: { maxEntries?: number };
-  /** How many jobs of the queue run at once over all workers of the fleet. Default: without a limit. */
+  /** How many jobs of the queue run at once over all workers of the fleet. @default without a limit */
   maxRunning?: number;
-  /** How many jobs of the queue start in a period, over all workers of the fleet. Default: without a limit. */
+  /** How many jobs of the queue start in a period, over all workers of the fleet. @default without a limit */
   rateLimit?: RateLimit;
-  /** What holds for each group of jobs that take turns. Default: weight 1, without limits. */
+  /** What holds for each group of jobs that take turns. @default weight 1, without limits */
   groups?: GroupsOptions;
   /**
    * The most jobs that may wait in the queue. This process's enqueues beyond it throw a QueueFullError. Scheduled jobs count too.
-   * Default: no limit.
+   * @default no limit
    */
   maxPending?: number;
-  /** What every key begins with. Default `queue`. */
+  /** What every key begins with. @default `queue` */
   prefix?: string;
-  /** Wraps the name in braces so that a queue is one slot. Default: only on a Redis Cluster. */
+  /** Wraps the name in braces so that a queue is one slot. @default only on a Redis Cluster */
   hashTag?: boolean;
 }
 

@@ -14,11 +14,11 @@ export type Recurrence = RecurrenceBounds &
 
 /** When a recurrence begins and ends, and how far its ticks spread. */
 export interface RecurrenceBounds {
-  /** The first tick is at this instant or later. It does not move the times. Default: at once. */
+  /** The first tick is at this instant or later. It does not move the times. @default at once */
   startAt?: Date | number;
-  /** The last tick is at this instant or earlier. Default: never. */
+  /** The last tick is at this instant or earlier. @default never */
   endAt?: Date | number;
-  /** The schedule ends after this many jobs, counted since it was created: 1 to 1,000,000,000. Default: without a limit. */
+  /** The schedule ends after this many jobs, counted since it was created: 1 to 1,000,000,000. @default without a limit */
   limit?: number;
   /**
    * Delays each tick by up to this many ms, so that schedules with equal times do not tick at once. The delay follows from the
@@ -29,20 +29,31 @@ export interface RecurrenceBounds {
 
 /** A schedule as it is now. */
 export interface ScheduleRecord<Payload = unknown> {
+  /** The id of the schedule. */
   id: string;
+  /** The name of the queue. */
   queue: string;
   /** The name of its jobs. */
   name: string;
+  /** The payload of its jobs. */
   payload: Payload;
+  /** Its cron expression, where it has one. */
   cron?: string;
+  /** The time zone of its cron expression. */
   timeZone?: string;
+  /** Its interval in ms, where it has one. */
   everyMs?: number;
+  /** Before this it makes no job; null: at once. */
   startAt: Date | null;
+  /** After this it makes no job; null: never. */
   endAt: Date | null;
   /** After how many jobs it ends. */
   limit?: number;
+  /** By how much a job starts late at most, in ms. */
   jitterMs?: number;
+  /** What is done of ticks that nobody made in time. */
   onMissed: 'skip' | 'once';
+  /** How late a tick is missed, in ms. */
   missedAfterMs: number;
   /**
    * `undeclared`: it comes from code that no process runs any more; it has stopped and is removed after a day.
@@ -53,6 +64,7 @@ export interface ScheduleRecord<Payload = unknown> {
   source: 'code' | 'call';
   /** When it is due next; null while it rests. */
   nextAt: Date | null;
+  /** Since when it is paused; null where it is not. */
   pausedAt: Date | null;
   /** Since when no tick is left. */
   endedAt: Date | null;
@@ -62,8 +74,11 @@ export interface ScheduleRecord<Payload = unknown> {
   lastJobId: string | null;
   /** How many ticks enqueued a job, and how many did not: missed, or without overlap. */
   ticks: number;
+  /** How many ticks were left out. */
   skipped: number;
+  /** When it was made. */
   createdAt: Date;
+  /** When it was last changed. */
   updatedAt: Date;
 }
 

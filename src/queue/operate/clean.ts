@@ -11,10 +11,11 @@ const SLICE = 500;
 /** The states whose jobs can be cleaned. */
 export type CleanableStatus = Exclude<JobStatus, 'processing'>;
 
+/** Which jobs are deleted, and how many at most. */
 export interface CleanOptions {
-  /** The least age, in ms. Default 0: all. */
+  /** The least age, in ms. @default 0: all */
   olderThanMs?: number;
-  /** The most jobs to delete. Default: all that are old enough. */
+  /** The most jobs to delete. @default all that are old enough */
   limit?: number;
 }
 

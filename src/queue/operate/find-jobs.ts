@@ -16,7 +16,7 @@ export interface ListOptions extends JobFilter {
   offset?: number;
   /** At most so many, up to 1,000. @default 50 */
   limit?: number;
-  /** Leaves out a payload, result, progress or log that is longer, in bytes; `leftOut` then says how long. Default: all of each job. */
+  /** Leaves out a payload, result, progress or log that is longer, in bytes; `leftOut` then says how long. @default all of each job */
   mostBytes?: number;
 }
 

@@ -17,11 +17,11 @@ const limitsSchema = z.strictObject(groupLimitFields, {
 
 /** Which groups to list. */
 export interface GroupListOptions {
-  /** `depth`: the most waiting jobs first. `age`: the longest wait first, only groups with waiting jobs. Default `depth`. */
+  /** `depth`: the most waiting jobs first. `age`: the longest wait first, only groups with waiting jobs. @default `depth` */
   by?: 'depth' | 'age';
-  /** How many to pass over. Default 0. */
+  /** How many to pass over. @default 0 */
   offset?: number;
-  /** At most 1,000. Default 50. */
+  /** At most 1,000. @default 50 */
   limit?: number;
 }
 

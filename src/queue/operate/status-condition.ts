@@ -5,6 +5,7 @@ import { checkKnown } from '../validation/validate-options.js';
 
 /** In which status a job must be for a change. */
 export interface StatusCondition {
+  /** The status that the job must have; where it has another, nothing happens. */
   ifStatus?: JobStatus;
 }
 

@@ -8,10 +8,15 @@ export type RedisClient = Redis | Cluster;
  * compiler.
  */
 export interface ForeignRedisClient {
+  /** Whether it is a client of a Cluster. */
   readonly isCluster: boolean;
+  /** The state of the connection, as ioredis names it. */
   readonly status: string;
+  /** Ends the connection. */
   disconnect(reconnect?: boolean): void;
+  /** Makes another client with the same options. */
   duplicate(...args: never[]): unknown;
+  /** Runs a script. */
   evalsha(...args: never[]): unknown;
 }
 

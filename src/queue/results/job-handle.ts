@@ -5,7 +5,7 @@ import { show } from '../errors/show.js';
 
 /** How long to wait for a result. */
 export interface ResultOptions {
-  /** In ms. Default 30,000. */
+  /** In ms. @default 30,000 */
   timeoutMs?: number;
   /** Ends the wait, which rejects with the signal's reason. The job goes on. */
   signal?: AbortSignal;
@@ -36,9 +36,11 @@ export class JobHandle<Result = unknown> {
 
   /** @internal */
   constructor(
+    /** The id of the job. */
     readonly id: string,
     /** That of the job that stands: where `outcome` is `existing` or `kept` it may be another than was asked for. */
     readonly name: string,
+    /** The queue of the job. */
     readonly queue: string,
     /** `existing`: the id was known already. `kept`, `replaced`: this other job owns the unique key. */
     readonly outcome: 'new' | 'existing' | 'kept' | 'replaced',

@@ -1,7 +1,10 @@
 /** What the core needs of a logger. Nest's Logger is one; without Nest the default says nothing. */
 export interface JobQueueLogger {
+  /** Tells what happened. */
   log(message: string): void;
+  /** Tells what may go wrong. */
   warn(message: string): void;
+  /** Tells what went wrong. */
   error(message: string): void;
 }
 

@@ -24,21 +24,23 @@ import { typedOptions } from '../enqueue/encode-typed-job.js';
 
 /** Options of a recurring job. */
 export interface ScheduleOptions extends JobRules {
-  /** Which handler runs its jobs, in a queue that several share. Default: the queue's name. */
+  /** Which handler runs its jobs, in a queue that several share. @default the queue's name */
   name?: string;
-  /** The payload of each of its jobs. Default null. */
+  /** The payload of each of its jobs. @default null */
   payload?: unknown;
   /**
    * What becomes of a tick that was missed, because no worker was there to make it: `skip` leaves it out, `once` enqueues
-   * one job, however many ticks were missed. Default `skip`.
+   * one job, however many ticks were missed.
+   * @default `skip`
    */
   onMissed?: 'skip' | 'once';
-  /** How late a tick may be made before it counts as missed, in ms. Default 60,000. */
+  /** How late a tick may be made before it counts as missed, in ms. @default 60,000 */
   missedAfterMs?: number;
-  /** Whether a tick enqueues a job while the last one is unfinished. Default true. */
+  /** Whether a tick enqueues a job while the last one is unfinished. @default true */
   overlap?: boolean;
   /** A job is worthless, and fails, when it was not started within so many ms of its tick. */
   expiresInMs?: number;
+  /** Only of typed schedules. */
   definition?: undefined;
 }
 

@@ -1,5 +1,6 @@
 import { checkCount, checkKnown } from '../validation/validate-options.js';
-import { InvalidOptionError, ScheduleNotFoundError } from '../errors/errors.js';
+import { InvalidOptionError } from '../errors/errors.js';
+import { ScheduleNotFoundError } from '../errors/schedule-errors.js';
 import { JobHandle, type JobSource } from '../results/job-handle.js';
 import { LARGEST_PAGE } from '../runtime/bounds.js';
 import { checkText, SCHEDULE_PREFIX } from '../validation/names.js';
@@ -67,7 +68,7 @@ export class Schedules {
     return answer;
   }
 
-  /** One page of the schedules, the next due first, those at rest last. @param options.limit at most 1,000. Default 50 */
+  /** One page of the schedules, the next due first, those at rest last. @param options.limit at most 1,000. @default 50 */
   async list(options: { offset?: number; limit?: number } = {}): Promise<ScheduleRecord[]> {
     checkKnown('schedules.list', options, ['offset', 'limit']);
     const { offset = 0, limit = 50 } = options;

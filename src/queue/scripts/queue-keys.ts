@@ -2,9 +2,9 @@ import { checkQueueName } from '../validation/names.js';
 
 /** Options that decide how the keys of a queue are spelled. */
 export interface KeyOptions {
-  /** What every key begins with. Default `queue`, the Redis documentation's. */
+  /** What every key begins with. @default `queue`, the Redis documentation's */
   prefix?: string;
-  /** Wraps the queue's name in braces so that all its keys share one slot of a Redis Cluster. Default: only there. */
+  /** Wraps the queue's name in braces so that all its keys share one slot of a Redis Cluster. @default only there */
   hashTag?: boolean;
 }
 

@@ -40,6 +40,7 @@ export interface BlockingWait {
 
 /** A reply that is not what its script returns. Asking again would bring the same. */
 export class ReplyDecodeError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'REPLY_DECODE';
 
   constructor(script: ScriptName, cause: unknown) {

@@ -3,6 +3,7 @@
 
 /** A schema of any library that follows Standard Schema. */
 export interface StandardSchema<Input = unknown, Output = Input> {
+  /** The interface of Standard Schema. */
   readonly '~standard': {
     readonly version: 1;
     readonly vendor: string;

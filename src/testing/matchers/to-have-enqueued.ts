@@ -3,8 +3,11 @@ import type { EnqueuedJob } from '../module/enqueued-job.js';
 
 /** What a matcher finds in its expectation, in Jest and in Vitest. */
 export interface MatcherContext {
+  /** Whether `.not` stands before the matcher. */
   readonly isNot?: boolean;
+  /** Compares as the runner does. */
   equals(a: unknown, b: unknown, customTesters?: unknown[], strictCheck?: boolean): boolean;
+  /** What messages are printed by. */
   readonly utils: {
     stringify(value: unknown): string;
     diff(expected: unknown, received: unknown): string | null | undefined;
@@ -15,7 +18,9 @@ export interface MatcherContext {
 
 /** What a matcher returns, in Jest and in Vitest. */
 export interface MatcherResult {
+  /** Whether the expectation holds. */
   pass: boolean;
+  /** Says what was expected and found. */
   message(): string;
 }
 

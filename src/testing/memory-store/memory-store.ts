@@ -33,7 +33,7 @@ const TRIP_MS = 10_000;
 export type Link = <Answer>(script: string, run: () => Answer) => Promise<Answer>;
 
 export interface MemoryStoreOptions {
-  /** What several stores share, as processes share a Redis. Default: a server of its own. */
+  /** What several stores share, as processes share a Redis. @default a server of its own */
   server?: MemoryServer;
   /** Default: each call runs at once, and is answered in the next microtask. */
   link?: Link;

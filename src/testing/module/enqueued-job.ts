@@ -6,9 +6,13 @@ import type { MemoryQueue } from '../memory-store/state/memory-queue.js';
 
 /** A job as a test sees it enqueued. */
 export interface EnqueuedJob<Payload = unknown> {
+  /** The id of the job. */
   readonly id: string;
+  /** The name of the job. */
   readonly name: string;
+  /** The queue of the job. */
   readonly queue: string;
+  /** What was enqueued. */
   readonly payload: Payload;
   /** The options that its enqueue was given; absent is what was not given. */
   readonly options: EnqueueOptions;

@@ -133,6 +133,7 @@ export class TestClock {
 
 /** A test asks for what cannot happen. */
 export class TestingError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'TESTING';
 }
 

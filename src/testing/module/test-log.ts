@@ -13,11 +13,15 @@ export type DrainReport = Record<TestedOutcome, number>;
 
 /** An error that a handler threw, or by which its attempt failed. */
 export interface HandlerFailure {
+  /** The id of the job. */
   readonly id: string;
+  /** The name of the job. */
   readonly name: string;
+  /** The queue of the job. */
   readonly queue: string;
   /** From 1. */
   readonly attempt: number;
+  /** What the handler threw. */
   readonly error: unknown;
 }
 

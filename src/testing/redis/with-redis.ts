@@ -4,6 +4,7 @@ import { startServer } from './start-server.js';
 
 /** A Redis for one test file. */
 export interface TestRedis {
+  /** The URL of the server. */
   readonly url: string;
   /** The prefix of all keys of this file, which no other uses. */
   readonly prefix: string;

@@ -12,9 +12,13 @@ const AGAIN_MS = 60_000;
 
 /** A job whose handler goes on although its signal was aborted. It keeps its slot until it ends. */
 export interface StuckJob {
+  /** The queue of the job. */
   queue: string;
+  /** The id of the job. */
   id: string;
+  /** The name of the job. */
   name: string;
+  /** Which attempt it is, from 1. */
   attempt: number;
   /** How long ago its signal was aborted, in ms. */
   forMs: number;

@@ -2,10 +2,13 @@ import { JobQueueError } from '../../queue/errors/errors.js';
 
 /** The reason of a signal whose attempt ran longer than its `timeoutMs`; the attempt has failed with it. */
 export class HandlerTimeoutError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'HANDLER_TIMEOUT';
 
   constructor(
+    /** The id of the job. */
     readonly jobId: string,
+    /** How long the handler had, in ms. */
     readonly timeoutMs: number,
   ) {
     super(`Job ${jobId} ran longer than its timeoutMs of ${timeoutMs} ms.`);
@@ -14,6 +17,7 @@ export class HandlerTimeoutError extends JobQueueError {
 
 /** The reason of a signal whose worker is being stopped; the job is released, its attempt uncounted. */
 export class ShutdownError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'SHUTDOWN';
 
   constructor() {
@@ -23,10 +27,13 @@ export class ShutdownError extends JobQueueError {
 
 /** The thread of a job ended under it: by `process.exit`, an uncaught error (`cause`), or no memory left. The attempt failed. */
 export class ThreadCrashedError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'THREAD_CRASHED';
 
   constructor(
+    /** The id of the job. */
     readonly jobId: string,
+    /** The exit code of the thread. */
     readonly exitCode: number,
     cause: unknown,
   ) {
@@ -38,10 +45,13 @@ export class ThreadCrashedError extends JobQueueError {
 
 /** A job in a thread went on after its signal aborted (`cause`), and its thread was terminated. */
 export class ThreadTerminatedError extends JobQueueError {
+  /** The code of these errors, the same in every version. */
   static override readonly code: string = 'THREAD_TERMINATED';
 
   constructor(
+    /** The id of the job. */
     readonly jobId: string,
+    /** How long the handler had to end, in ms. */
     readonly graceMs: number,
     cause: unknown,
   ) {

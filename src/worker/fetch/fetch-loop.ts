@@ -25,7 +25,9 @@ type RoundTrip = 'claims' | 'settlements';
 
 /** One round trip to Redis in which a worker claimed or settled jobs. */
 export interface WorkerTrip {
+  /** What was asked of Redis. */
   operation: 'claim' | 'settle';
+  /** How long the answer took, in ms. */
   durationMs: number;
 }
 

@@ -5,7 +5,7 @@ import type { Job } from './job.js';
 export interface BulkOptions {
   /** The most jobs of one call, 2 to 1,000. */
   size: number;
-  /** How long the first job waits for others, in ms, where fewer than `size` are there. Default 50. 0: not at all. */
+  /** How long the first job waits for others, in ms, where fewer than `size` are there. @default 50. 0: not at all */
   waitMs?: number;
 }
 
@@ -36,7 +36,9 @@ export type BulkHandlerFunction<Payload = unknown, Result = unknown> = {
 
 /** A bulk handler with its options, as a worker takes it. */
 export interface BulkHandler extends HandlerOptions {
+  /** How many jobs a call gets, and how long they are gathered. */
   bulk: BulkOptions;
+  /** Runs the jobs of a call. */
   handle: BulkHandlerFunction;
 }
 

@@ -10,27 +10,29 @@ export type HandlerFunction<Payload = unknown, Result = unknown> = {
 
 /** What a handler sets for its jobs, where the enqueue did not. */
 export interface HandlerOptions {
-  /** How often a job is tried in all. Default: the queue's. */
+  /** How often a job is tried in all. @default the queue's */
   maxAttempts?: number;
-  /** How many attempts may end in a crash of the worker. Default: the queue's. */
+  /** How many attempts may end in a crash of the worker. @default the queue's */
   maxCrashes?: number;
-  /** How long a failed job waits before its next attempt. Default: the queue's. */
+  /** How long a failed job waits before its next attempt. @default the queue's */
   backoff?: Backoff;
-  /** How long one attempt may run, in ms, before its signal aborts; the attempt fails. Default: without a limit. */
+  /** How long one attempt may run, in ms, before its signal aborts; the attempt fails. @default without a limit */
   timeoutMs?: number;
   /**
    * How long a handler may go on after its `timeoutMs`, in ms. Until it ends the claim is kept and no retry begins; after the
-   * grace the attempt fails, and a retry may run beside the handler. 0: it fails at once. Default 10,000.
+   * grace the attempt fails, and a retry may run beside the handler. 0: it fails at once.
+   * @default 10,000
    */
   timeoutGraceMs?: number;
-  /** Whether the result is stored. Default true. */
+  /** Whether the result is stored. @default true */
   keepResult?: boolean;
-  /** How long a completed job can be read, in ms. Default: the queue's. */
+  /** How long a completed job can be read, in ms. @default the queue's */
   resultTtlMs?: number;
 }
 
 /** A handler with its options, as a worker takes it. */
 export interface Handler extends HandlerOptions {
+  /** Runs a job. */
   handle: HandlerFunction;
 }
 

@@ -35,6 +35,7 @@ export class Job<Payload = unknown> {
     this.#reporter = reporter;
   }
 
+  /** The id of the job. */
   get id(): string {
     return this.claim.id;
   }
@@ -44,10 +45,12 @@ export class Job<Payload = unknown> {
     return this.claim.name;
   }
 
+  /** The queue of the job. */
   get queue(): string {
     return this.claim.queue;
   }
 
+  /** What was enqueued. */
   get payload(): Payload {
     return this.claim.payload as Payload;
   }
@@ -77,6 +80,7 @@ export class Job<Payload = unknown> {
     return this.claim.attempt;
   }
 
+  /** How many attempts it has in all. */
   get maxAttempts(): number {
     return this.claim.maxAttempts;
   }

@@ -6,17 +6,19 @@ import type { Handler, HandlerFunction } from './handler.js';
 
 /** A recurring job that the code of a worker declares. */
 export interface DeclaredSchedule {
+  /** When it is due. */
   recurrence: Recurrence;
   /** Of a name whose handler is bound to a definition, the payload must fit its schema. */
   options?: ScheduleOptions | TypedScheduleOptions;
-  /** How errors name it. Default: by its id. */
+  /** How errors name it. @default by its id */
   subject?: string;
 }
 
 /** One queue as a worker serves it. */
 export interface WorkerQueue {
+  /** The queue that is served. */
   queue: JobQueue;
-  /** How many of its jobs this process runs at once. Default 10. */
+  /** How many of its jobs this process runs at once. @default 10 */
   concurrency?: number;
   /**
    * The number of jobs that the worker claims beyond its running jobs, so that the next job starts without a round trip. A

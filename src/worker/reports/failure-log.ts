@@ -9,9 +9,9 @@ const LONGEST_ID = 128;
 
 /** At which level failures are logged; `off`: not at all. */
 export interface FailureLogging {
-  /** A failed attempt whose job is tried again. Default `warn`. */
+  /** A failed attempt whose job is tried again. @default `warn` */
   attempts?: LogLevel | 'off';
-  /** A job that has failed for good. Default `error`. */
+  /** A job that has failed for good. @default `error` */
   deadLetters?: LogLevel | 'off';
 }
 

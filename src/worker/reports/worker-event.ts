@@ -11,6 +11,7 @@ export interface WorkerEvent {
    * signal was aborted.
    */
   type: 'started' | 'completed' | 'retry' | 'failed' | 'cancelled' | 'released' | 'lost' | 'stuck';
+  /** The job that it tells of. */
   job: Job;
   /** What the handler threw, or why none was called. */
   error?: unknown;
@@ -18,4 +19,5 @@ export interface WorkerEvent {
   result?: unknown;
 }
 
+/** Hears what happens to the jobs of a worker. */
 export type WorkerEventListener = (event: WorkerEvent) => void;

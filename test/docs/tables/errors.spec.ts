@@ -14,7 +14,7 @@ const text = files
   .join('\n');
 const classes = [
   ...text.matchAll(
-    /class (\w+Error) extends \w+Error \{\n( {2}static override readonly code: string = '(\w+)';)?/g,
+    /class (\w+Error) extends \w+Error \{\n(?: {2}\/\*\*[^\n]*\n)?( {2}static override readonly code: string = '(\w+)';)?/g,
   ),
 ];
 const table = rowsOf('errors', 'docs/errors.md').slice(2);

@@ -1,6 +1,6 @@
 // Schedules, and the moment at which one falls due.
 import fc from 'fast-check';
-import { ScheduleNotFoundError } from '#queue/errors/errors.js';
+import { ScheduleNotFoundError } from '#queue/errors/schedule-errors.js';
 import type { Recurrence } from '#queue/model/schedule.js';
 import { foundSchedule, ruledSchedule } from '../observed.js';
 import {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { InvalidOptionError, InvalidPayloadError, ScheduleNotFoundError } from '#queue/errors/errors.js';
+import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
+import { ScheduleNotFoundError } from '#queue/errors/schedule-errors.js';
 import type { Recurrence } from '#queue/model/schedule.js';
 import type { ScheduleOptions } from '#queue/schedules/schedule.js';
 import { coreQueue, sameQueue } from '../../support/queue/core-queue.js';

@@ -1,0 +1,4 @@
+import type { SourceFile } from 'typescript';
+
+export function strangeTags(file: SourceFile): string[];
+export function undocumented(report: string): string[];
