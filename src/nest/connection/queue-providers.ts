@@ -29,17 +29,29 @@ export function queueProvider(name: string, connection: string): FactoryProvider
   };
 }
 
+/** What the classes and factories of an app ask for, with how many modules it had then: a lazy one comes later. */
+const askedTokens = new WeakMap<ModulesContainer, { modules: number; tokens: ReadonlySet<unknown> }>();
+
 /** Whether a class or a factory of the app asks for a token. */
 function isInjected(token: InjectionToken, modules: ModulesContainer): boolean {
-  for (const { providers, controllers, injectables } of modules.values()) {
-    for (const { metatype, inject } of [...providers.values(), ...controllers.values(), ...injectables.values()]) {
-      const asked: unknown[] = inject ?? tokensOf(metatype);
-      if (asked.some((each) => each === token || (each as { token?: unknown } | null)?.token === token)) {
-        return true;
-      }
-    }
+  let asked = askedTokens.get(modules);
+  if (asked?.modules !== modules.size) {
+    asked = { modules: modules.size, tokens: new Set(allAsked(modules)) };
+    askedTokens.set(modules, asked);
   }
-  return false;
+  return asked.tokens.has(token);
+}
+
+function allAsked(modules: ModulesContainer): unknown[] {
+  const wrappers = [...modules.values()].flatMap(({ providers, controllers, injectables }) => [
+    ...providers.values(),
+    ...controllers.values(),
+    ...injectables.values(),
+  ]);
+  // An optional dependency of a factory is { token, optional }.
+  return wrappers.flatMap(({ metatype, inject }) =>
+    (inject ?? tokensOf(metatype)).flatMap((each) => [each, (each as { token?: unknown } | null)?.token]),
+  );
 }
 
 /** The tokens that `@Inject` names in a class. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { JobQueue } from '../../queue/job-queue.js';
 import type { HandlerClass, Wrapper } from '../enhancers/handler-host.js';
 import { handlerRecords, type HandlerRecord } from './job-handler.decorator.js';
 import { recurringRecords, type RecurringRecord } from './recurring-job.decorator.js';
@@ -59,8 +60,8 @@ function providersOf<Found>(
   const seen = new Set<unknown>();
   return [...discovery.getProviders(), ...discovery.getControllers()].flatMap((wrapper) => {
     const instance: unknown = wrapper.instance;
-    // One provider under two names is one handler.
-    if (wrapper.isAlias || (isObject(instance) && seen.has(instance))) {
+    // One provider under two names is one handler. Queues are providers too, maybe many, and have no handlers.
+    if (wrapper.isAlias || (isObject(instance) && seen.has(instance)) || instance instanceof JobQueue) {
       return [];
     }
     seen.add(instance);

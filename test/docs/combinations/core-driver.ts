@@ -20,7 +20,7 @@ export const coreDriver: Driver = {
   open: async (base, column) => {
     const row = rowIn(column, base);
     const played = row.handler !== undefined || row.ahead === true || NEED_A_WORKER.includes(column);
-    const queue = newQueue(played ? { visibilityMs: 300 } : {}, server());
+    const queue = newQueue(played ? { visibilityMs: 1_500 } : {}, server());
     const state = queueOn(server(), {}, queue.name);
     return {
       queue,

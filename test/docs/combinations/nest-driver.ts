@@ -157,7 +157,7 @@ async function boot(row: Row | undefined, columns: readonly string[], kind: Hand
       ...(row && rowIn(column, row).handler),
       prefetch: row?.ahead ? 1 : 0,
       concurrency: 1,
-      visibilityMs: 300,
+      visibilityMs: 1_500,
     };
     const decorate = row?.typed ? JobHandler(definitionOf(name), options) : JobHandler(name, options);
     (decorate as MethodDecorator)(Handlers.prototype, 'run', method);

@@ -27,7 +27,7 @@ export const TIME_RUNS_OUT = 'its time runs out';
 export const WORKER_PAUSED = 'a pause of the worker';
 
 /** Long enough that the test has put a peer behind the job by then. */
-const SHORT = { timeoutMs: 500 };
+const SHORT = { timeoutMs: 1_500 };
 
 /** What a row is in a column: where its time runs out, the limit that it has is short, or it has one beside its options. */
 export function rowIn(column: string, row: Row): Row {
