@@ -12,6 +12,7 @@ it('content.lua: answers what the worker that announced itself last said; nothin
       codec: 'encrypted',
       encrypted: true,
       redact: ['iban'],
+      keyIds: ['a'],
     }),
   );
   await plain.run(plain.scripts.announce('w2', true));
