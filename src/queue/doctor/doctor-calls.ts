@@ -24,7 +24,7 @@ const BUDGET = 100_000;
 /** How many jobs of each place are held against the counters. */
 const COUNTED_LOOKS = 100;
 
-/** One method per script of `lua/doctor-*.lua`: builds its call and says what the reply means; see the headers there. */
+/** One method per script of `lua/doctor`: builds its call and says what the reply means; see the headers there. */
 export class DoctorCalls {
   constructor(private readonly scripts: QueueCalls) {}
 
@@ -57,6 +57,13 @@ export class DoctorCalls {
   groups(names: readonly string[], mend: boolean): ScriptCall<Fault[]> {
     return this.call('doctorGroups', [mend ? '1' : '0', ...names], (reply) =>
       rowsOf(reply as string[], 3).map(([name, found, expected]) => faultOf(name!, 'group', found!, expected!)),
+    );
+  }
+
+  /** @param keepMs how long what is left over stays */
+  batches(ids: readonly string[], keepMs: number, mend: boolean): ScriptCall<Fault[]> {
+    return this.call('doctorBatches', [mend ? '1' : '0', keepMs, ...ids], (reply) =>
+      rowsOf(reply as string[], 3).map(([id, found, expected]) => faultOf(id!, 'batch', found!, expected!)),
     );
   }
 

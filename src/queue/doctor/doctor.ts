@@ -33,6 +33,8 @@ export class Doctor {
   private readonly strays = new Map<string, string>();
   private readonly suspects = new Set<string>();
   private readonly groups = new Set<string>();
+  /** Batches with a follow-up, of which something is kept. */
+  private readonly batches = new Set<string>();
 
   constructor(
     private readonly queue: AuditedQueue,
@@ -50,6 +52,7 @@ export class Doctor {
     this.strays.forEach((_, id) => this.suspects.add(id));
     await this.judge([...this.suspects]);
     await this.lookAtGroups();
+    await this.lookAtBatches();
     await this.lookAtUniqueKeys();
     const { mend, exclusive } = this.options;
     this.notes.add(await this.ask(this.scripts.counters(mend, exclusive)));
@@ -71,8 +74,8 @@ export class Doctor {
           keys.filter((key) => key.startsWith(jobPrefix)).map((key) => key.slice(jobPrefix.length)),
         );
         this.noteGroups(keys);
-        await this.lookAtBatches(keys.filter((key) => key.startsWith(`${base}batch:`)));
-        await this.lookAtRecords(keys.filter((key) => key.startsWith(this.keys.batchRecordPrefix)));
+        this.noteBatches(keys);
+        await this.lookAtClaimMemories(keys.filter((key) => key.startsWith(`${base}batch:`)));
         cursor = next;
       } while (cursor !== '0');
     }
@@ -128,19 +131,26 @@ export class Doctor {
   private async lookAtSets(): Promise<void> {
     const { claims, prioritized, scheduled, dead } = this.keys;
     for (const set of [claims, prioritized, scheduled, dead]) {
-      let cursor = '0';
-      do {
-        const [next, pairs] = await this.queue.ask(() => this.client.zscan(set, cursor, 'COUNT', SLICE));
-        for (const slice of slicesOf(pairs.filter((_, i) => i % 2 === 0))) {
-          for (const [id, { verdict }] of await this.look(slice)) {
-            if (verdict === 'odd') {
-              this.suspects.add(id);
-            }
+      await this.walk(set, async (ids) => {
+        for (const [id, { verdict }] of await this.look(ids)) {
+          if (verdict === 'odd') {
+            this.suspects.add(id);
           }
         }
-        cursor = next;
-      } while (cursor !== '0');
+      });
     }
+  }
+
+  /** Passes over the members of a sorted set, a slice a time. */
+  private async walk(set: string, look: (members: string[]) => Promise<void> | void): Promise<void> {
+    let cursor = '0';
+    do {
+      const [next, pairs] = await this.queue.ask(() => this.client.zscan(set, cursor, 'COUNT', SLICE));
+      for (const slice of slicesOf(pairs.filter((_, i) => i % 2 === 0))) {
+        await look(slice);
+      }
+      cursor = next;
+    } while (cursor !== '0');
   }
 
   private async judge(ids: readonly string[]): Promise<void> {
@@ -178,8 +188,16 @@ export class Doctor {
     }
   }
 
+  /** Batches are known by the keys of what is kept of them. */
+  private noteBatches(keys: readonly string[]): void {
+    const prefix = this.keys.batchRecordPrefix;
+    for (const key of keys.filter((each) => each.startsWith(prefix))) {
+      this.batches.add(key.slice(prefix.length).replace(/:(?:open|members|outcomes|seen)$/, ''));
+    }
+  }
+
   /** Each is one command, which decides by itself. */
-  private async lookAtBatches(keys: readonly string[]): Promise<void> {
+  private async lookAtClaimMemories(keys: readonly string[]): Promise<void> {
     for (const key of keys) {
       const endless = (await this.queue.ask(() => this.client.pttl(key))) === -1;
       if (endless && this.options.mend) {
@@ -191,20 +209,10 @@ export class Doctor {
     }
   }
 
-  /** What is kept of a batch with a follow-up has an end, or the batch is one that the sweep looks at. */
-  private async lookAtRecords(keys: readonly string[]): Promise<void> {
-    for (const key of keys) {
-      const [id] = key.slice(this.keys.batchRecordPrefix.length).split(/:(?:open|members|outcomes|seen)$/);
-      const endless = (await this.queue.ask(() => this.client.pttl(key))) === -1;
-      const tended = !endless || (await this.queue.ask(() => this.client.zscore(this.keys.batches, id!))) !== null;
-      if (!tended && this.options.mend) {
-        await this.queue.ask(() => this.client.pexpire(key, RECORD_MS, 'NX'));
-      }
-      if (!tended) {
-        this.notes.add([
-          { kind: 'batch', subject: key, found: 'no expiry', expected: 'one, or a place in batches' },
-        ]);
-      }
+  private async lookAtBatches(): Promise<void> {
+    await this.walk(this.keys.batches, (ids) => ids.forEach((id) => this.batches.add(id)));
+    for (const slice of slicesOf([...this.batches])) {
+      this.notes.add(await this.ask(this.scripts.batches(slice, RECORD_MS, this.options.mend)));
     }
   }
 

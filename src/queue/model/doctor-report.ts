@@ -10,7 +10,7 @@
  * - `lifetime`: a job that would expire while it is needed, or never although it has ended
  * - `unique`: a unique key that no job will free
  * - `counter`: a counter that is no number, or lower than what can be seen; with `exclusive` counters that contradict each other
- * - `batch`: the memory of a claim, without an expiry
+ * - `batch`: the memory of a claim, or what is left of a batch, without an expiry; a batch that no sweep looks at, or that nothing follows
  * - `slot`: a claimed job that holds no slot of its group
  * - `group`: a group with slots that no claim holds, in a wrong place, or held by a job that is gone
  */
@@ -44,7 +44,7 @@ export interface DoctorOptions {
 export interface DoctorFinding {
   /** What kind of fault it is. */
   kind: DoctorKind;
-  /** The job's id; else the unique key, the counter or the key in Redis. */
+  /** The job's id; else the unique key, the group, the batch, the counter or the key in Redis. */
   subject: string;
   /** What is there. */
   found: string;

@@ -52,18 +52,6 @@ describe('the doctor', () => {
     expect(await state.redis.pttl(key)).toBeGreaterThan(0);
   });
 
-  it('finds and mends what is left of a batch that no sweep looks at, and leaves a batch at work alone', async () => {
-    const { queue, state } = coreQueue();
-    await queue.batch({ id: 'at-work' }).add(queue.name, 1);
-    const key = state.keys.batchRecord('gone', 'outcomes');
-    await state.redis.hset(key, 'a', 'completed\n');
-    const finding = { kind: 'batch', subject: key, found: 'no expiry', expected: 'one, or a place in batches' };
-    expect((await queue.doctor()).findings).toEqual([{ ...finding, mended: false }]);
-    await queue.doctor({ mend: true });
-    expect(await state.redis.pttl(key)).toBeGreaterThan(0);
-    expect((await queue.doctor()).findings).toEqual([]);
-  });
-
   it('gives an orphan that is mended to a worker, and refuses the settle of the claim that it had', async () => {
     const { queue, state } = coreQueue();
     const stale = await claimed(state);

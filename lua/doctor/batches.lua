@@ -1,0 +1,68 @@
+#!lua flags=allow-oom
+-- Looks whether batches with a follow-up come to their end: each is in batches until it has ended, fires once it can, and expires.
+-- Transition: none
+-- KEYS: the standard keys, see lib/core/keys
+-- ARGV[1] '1' to mend; ARGV[2] how long what is left over stays, in ms; ARGV[3..] batches
+-- Returns, for each fault: batch, found, expected. Repeated: looks again.
+--@include lib/core/keys
+local answer = {}
+local is_mending = ARGV[1] == '1'
+
+local function tell(batch, found, expected)
+  local n = #answer
+  answer[n + 1], answer[n + 2], answer[n + 3] = batch, found, expected
+end
+
+-- The next sweep looks at it, and fires it where it can.
+local function let_the_sweep_look(batch)
+  redis.call('PERSIST', batch_record .. batch)
+  redis.call('ZADD', batches, 0, batch)
+end
+
+local function leave_to_expiry(batch)
+  local is_endless = false
+  for _, part in ipairs({ '', ':open', ':members', ':outcomes', ':seen' }) do
+    local key = batch_record .. batch .. part
+    if redis.call('PTTL', key) == -1 then
+      is_endless = true
+      if is_mending then
+        redis.call('PEXPIRE', key, ARGV[2], 'NX')
+      end
+    end
+  end
+  return is_endless
+end
+
+local function look_at_over(batch, is_listed)
+  if is_listed then
+    tell(batch, 'in batches, and it has ended or is gone', 'only those that have not ended')
+    if is_mending then
+      redis.call('ZREM', batches, batch)
+    end
+  end
+  if leave_to_expiry(batch) then
+    tell(batch, 'no expiry', 'one, as it has ended or is gone')
+  end
+end
+
+for i = 3, #ARGV do
+  local batch = ARGV[i]
+  local key = batch_record .. batch
+  local created, sealed, fired, ended = unpack(redis.call('HMGET', key, 'created_at_ms', 'sealed_at_ms', 'fired_at_ms',
+    'ended_at_ms'))
+  local is_listed = redis.call('ZSCORE', batches, batch)
+  if not created or ended then
+    look_at_over(batch, is_listed)
+  else
+    local is_stuck = sealed and not fired and redis.call('ZCARD', key .. ':open') == 0
+    if not is_listed then
+      tell(batch, 'it has not ended, and no sweep looks at it', 'in batches')
+    elseif is_stuck then
+      tell(batch, 'sealed, all members have ended, and nothing follows', 'its follow-ups are enqueued')
+    end
+    if is_mending and (is_stuck or not is_listed) then
+      let_the_sweep_look(batch)
+    end
+  end
+end
+return answer

@@ -1,0 +1,71 @@
+import { describe, expect, it } from '@jest/globals';
+import type { DoctorFinding } from '#queue/model/doctor-report.js';
+import type { JobQueue } from '#queue/job-queue.js';
+import { tendBatches } from '#queue/operate/tend-batches.js';
+import { coreQueue } from '../../support/queue/core-queue.js';
+
+async function expectMended(queue: JobQueue, fault: Pick<DoctorFinding, 'subject' | 'found' | 'expected'>) {
+  const finding = { kind: 'batch', ...fault };
+  expect((await queue.doctor()).findings).toEqual([{ ...finding, mended: false }]);
+  expect((await queue.doctor({ mend: true })).findings).toEqual([{ ...finding, mended: true }]);
+  expect((await queue.doctor()).findings).toEqual([]);
+}
+
+describe('batches with a follow-up', () => {
+  it('are well while they are open, sealed, fired and ended', async () => {
+    const { queue } = coreQueue();
+    const batch = queue.batch({ id: 'a', then: { name: queue.name } });
+    const expectWell = async () => expect((await queue.doctor()).counts).toEqual({});
+    await batch.add(queue.name, 1);
+    await expectWell();
+    await batch.seal();
+    await expectWell();
+    await queue.complete((await queue.claim())!, 1);
+    expect(await batch.status()).toMatchObject({ state: 'fired' });
+    await expectWell();
+    await queue.complete((await queue.claim())!, 1);
+    expect(await batch.status()).toMatchObject({ state: 'ended' });
+    await expectWell();
+  });
+
+  it('go on where no sweep looked at them, and lose no follow-up', async () => {
+    const { queue, state } = coreQueue();
+    const batch = queue.batch({ id: 'lost', finally: { name: queue.name, payload: 'after' } });
+    await batch.add(queue.name, 1, { id: 'member' });
+    await batch.seal();
+    await state.redis.zrem(state.keys.batches, 'lost');
+    await state.redis.pexpire(state.keys.batchRecord('lost'), 60_000);
+    await expectMended(queue, {
+      subject: 'lost',
+      found: 'it has not ended, and no sweep looks at it',
+      expected: 'in batches',
+    });
+    await state.redis.zrem(state.keys.batchRecord('lost', 'open'), 'member');
+    const found = 'sealed, all members have ended, and nothing follows';
+    const finding = {
+      kind: 'batch',
+      subject: 'lost',
+      found,
+      expected: 'its follow-ups are enqueued',
+      mended: true,
+    };
+    expect((await queue.doctor({ mend: true })).findings).toEqual([finding]);
+    await tendBatches(queue);
+    expect(await batch.status()).toMatchObject({ state: 'fired' });
+    expect((await queue.doctor()).findings).toEqual([]);
+  });
+
+  it('leave nothing behind for ever', async () => {
+    const { queue, state } = coreQueue();
+    const key = state.keys.batchRecord('gone', 'outcomes');
+    await state.redis.hset(key, 'a', 'completed\n');
+    await expectMended(queue, { subject: 'gone', found: 'no expiry', expected: 'one, as it has ended or is gone' });
+    expect(await state.redis.pttl(key)).toBeGreaterThan(0);
+    await state.redis.zadd(state.keys.batches, 0, 'ghost');
+    await expectMended(queue, {
+      subject: 'ghost',
+      found: 'in batches, and it has ended or is gone',
+      expected: 'only those that have not ended',
+    });
+  });
+});
