@@ -2,9 +2,10 @@
 -- One consistent look at the queue, at a cost that does not grow with it.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] how long ago a worker may have been seen and still counts, in ms
--- Returns a flat list of field, value: the depths, held_by_groups (jobs of groups, where none of these may start one), ages in ms,
---   workers, unserved (JSON: names that no live worker handles, and how long their jobs have waited, in ms, as the front of the
---   line shows; '' for none), maintained_at_ms, maintenance_overdue, paused_at_ms, then the counters.
+-- Returns a flat list of field, value: the depths, held_by_groups (jobs of groups, where none of these may start one), batches
+--   (that have not ended), ages in ms, workers, unserved (JSON: names that no live worker handles, and how long their jobs have
+--   waited, in ms, as the front of the line shows; '' for none), maintained_at_ms, maintenance_overdue, paused_at_ms, then the
+--   counters.
 -- Repeated: looks again.
 --@include lib/core/keys
 --@include lib/core/clock
@@ -45,6 +46,7 @@ local answer = {
   'now_ms', now,
   'pending', redis.call('LLEN', pending) + redis.call('ZCARD', prioritized) + grouped,
   'held_by_groups', held_by_groups(grouped),
+  'batches', redis.call('ZCARD', batches),
   'scheduled', redis.call('ZCARD', scheduled),
   'processing', redis.call('ZCARD', claims) + redis.call('LLEN', processing),
   'completed', redis.call('LLEN', completed),

@@ -99,11 +99,14 @@ function addQueueCommands(program: Command, run: Run): void {
     program
       .command(`${verb} <queue>`)
       .description(verb === 'pause' ? 'hands out no job to the whole fleet; what runs goes on' : 'ends a pause')
+      .option('--group <name>', 'only one group of the queue')
       .action(
-        run(async ({ session, out }, [name]) => {
-          const changed = await (await session.known(name!))[verb]();
+        run(async ({ session, out }, [name], options) => {
+          const queue = await session.known(name!);
+          const group = options['group'] as string | undefined;
+          const changed = await (group === undefined ? queue[verb]() : queue.groups[verb](group));
           const words = verb === 'pause' ? ['paused', 'was paused already'] : ['resumed', 'was not paused'];
-          out.show({ queue: name, changed }, () => words[changed ? 0 : 1]!);
+          out.show({ queue: name, ...(group !== undefined && { group }), changed }, () => words[changed ? 0 : 1]!);
         }),
       );
   }

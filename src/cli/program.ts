@@ -6,6 +6,7 @@ import { addChangeCommands } from './change-commands.js';
 import { addCompletion } from './completion.js';
 import type { Context, Run } from './context.js';
 import { CliError, EXIT } from './exit-codes.js';
+import { addFlowCommands } from './flow-commands.js';
 import { addLiveCommands } from './live-commands.js';
 import { Output, safe } from './output.js';
 import { Progress } from './progress.js';
@@ -54,6 +55,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     };
   addReadCommands(program, run);
   addChangeCommands(program, run);
+  addFlowCommands(program, run);
   addLiveCommands(program, run);
   addAudit(program, run);
   addBench(program, run);

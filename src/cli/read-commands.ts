@@ -218,6 +218,8 @@ function jobText(job: JobRecord, reason: ReturnType<typeof whyNotRunning>): stri
     ['attempts', `${job.attempts}${job.maxAttempts === undefined ? '' : ` of ${job.maxAttempts}`}`],
     ['enqueued', job.enqueuedAt.toISOString()],
     ['due', job.dueAt?.toISOString()],
+    ['group', job.group],
+    ['batch', job.batch && `${job.batch.id} of ${job.batch.queue} (${job.batch.role})`],
     ['worker', job.worker],
     ['last error', job.lastError],
     ['payload', JSON.stringify(job.payload)],

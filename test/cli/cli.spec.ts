@@ -285,7 +285,7 @@ describe('a Redis user that may only read', () => {
     const url = new URL(server.url);
     const env = { REDIS_URL: `redis://queue:pw@${url.host}` };
     const reads = [['queues'], ['stats'], ['health'], ['list', queue.name, 'completed'], ['show', queue.name, id]];
-    const more = ['schedules', 'workers', 'limits'].map((command) => [command, queue.name]);
+    const more = ['schedules', 'workers', 'groups', 'batches', 'limits'].map((command) => [command, queue.name]);
     for (const args of [...reads, ...more, ['top', '--count', '1']]) {
       expect([args, await cli(args, env)]).toEqual([args, expect.objectContaining({ code: EXIT.ok, stderr: '' })]);
     }

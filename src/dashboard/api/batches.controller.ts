@@ -4,7 +4,7 @@ import { ActionLog } from '../actions/action-log.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { BatchNotFoundError } from '../../queue/errors/batch-errors.js';
 import type { BatchMember, BatchRecord } from '../../queue/model/batch.js';
-import { count } from '../../inspect/words.js';
+import { batchInWords } from '../../inspect/batch-words.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { Permissions } from '../security/permissions.js';
@@ -121,27 +121,12 @@ function viewOf(record: BatchRecord): BatchView {
   const { createdAt, sealedAt, firedAt, endedAt, ...rest } = record;
   return {
     ...rest,
-    words: inWords(record),
+    words: batchInWords(record),
     createdAt: createdAt.getTime(),
     sealedAt: sealedAt?.getTime() ?? null,
     firedAt: firedAt?.getTime() ?? null,
     endedAt: endedAt?.getTime() ?? null,
   };
-}
-
-function inWords({ state, stopped, open, total }: BatchRecord): string {
-  const all = total === 1 ? 'Its one job has ended' : `All ${count(total)} jobs have ended`;
-  const left = `${count(open)} of ${count(total)} jobs ${open === 1 ? 'has' : 'have'} not ended`;
-  switch (state) {
-    case 'open':
-      return `Jobs may still join; ${left}. Nothing follows before it is sealed.`;
-    case 'sealed':
-      return `${stopped ? 'It was stopped' : 'It waits for its jobs'}: ${left}.`;
-    case 'fired':
-      return `${all}. Its follow-up was enqueued.`;
-    case 'ended':
-      return `${all}, and so has what was to follow.`;
-  }
 }
 
 function memberView({ id, queue, status, error }: BatchMember): BatchMemberView {

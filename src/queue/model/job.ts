@@ -200,6 +200,8 @@ export interface QueueStats {
   pending: number;
   /** How many of them wait in groups, where no group may start a job: paused, held by a job, or at a limit. Absent for none. */
   heldByGroups?: number;
+  /** Batches with a follow-up that have not ended. Absent for none. */
+  batches?: number;
   /** Jobs that wait for a time, a retry included. */
   scheduled: number;
   /** Jobs that are claimed. */

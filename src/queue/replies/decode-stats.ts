@@ -17,6 +17,7 @@ export function decodeStats(reply: readonly (string | number)[]): QueueStats {
   return {
     pending: number('pending'),
     ...(number('held_by_groups') > 0 && { heldByGroups: number('held_by_groups') }),
+    ...(number('batches') > 0 && { batches: number('batches') }),
     scheduled: number('scheduled'),
     processing: number('processing'),
     completed: number('completed'),

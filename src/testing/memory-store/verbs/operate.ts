@@ -16,8 +16,10 @@ export function stats(queue: MemoryQueue): QueueStats {
     return now - Number(job?.ready_at_ms ?? job?.enqueued_at_ms ?? now);
   });
   const due = queue.scheduled.members()[0];
+  const batches = [...queue.followUps.values()].filter(({ endedAt }) => endedAt === undefined).length;
   return {
     pending: queue.pending.length + queue.prioritized.size,
+    ...(batches > 0 && { batches }),
     scheduled: queue.scheduled.size,
     processing: queue.claims.size,
     completed: queue.completed.length,

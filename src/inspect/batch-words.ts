@@ -1,0 +1,18 @@
+import type { BatchRecord } from '../queue/model/batch.js';
+import { count } from './words.js';
+
+/** Says how far a batch is, in a sentence. CLI and dashboard use it. */
+export function batchInWords({ state, stopped, open, total }: BatchRecord): string {
+  const all = total === 1 ? 'Its one job has ended' : `All ${count(total)} jobs have ended`;
+  const left = `${count(open)} of ${count(total)} jobs ${open === 1 ? 'has' : 'have'} not ended`;
+  switch (state) {
+    case 'open':
+      return `Jobs may still join; ${left}. Nothing follows before it is sealed.`;
+    case 'sealed':
+      return `${stopped ? 'It was stopped' : 'It waits for its jobs'}: ${left}.`;
+    case 'fired':
+      return `${all}. Its follow-up was enqueued.`;
+    case 'ended':
+      return `${all}, and so has what was to follow.`;
+  }
+}

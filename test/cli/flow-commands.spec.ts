@@ -1,0 +1,58 @@
+// Groups and batches on the real command line.
+import { beforeAll, expect, it } from '@jest/globals';
+import { EXIT } from '#cli/exit-codes.js';
+import { newQueue } from '../support/worker/workers.js';
+import { cli } from './run-cli.js';
+
+const HOSTILE = 'red\u001B[31m\nforged';
+
+// The first run compiles the sources.
+beforeAll(() => cli(['--help']), 120_000);
+
+it('lists groups and what holds each back, and pauses and resumes one', async () => {
+  const queue = newQueue();
+  expect(await cli(['groups', queue.name])).toMatchObject({ code: EXIT.notFound });
+  await queue.enqueueMany([
+    { payload: 1, group: HOSTILE },
+    { payload: 2, group: 'acme' },
+    { payload: 3, group: 'acme' },
+  ]);
+  expect(await cli(['pause', queue.name, '--group', 'acme'])).toMatchObject({ stdout: 'paused\n' });
+  const { stdout } = await cli(['groups', queue.name]);
+  expect(stdout).toMatch(/acme +2 +\S.* 0 +paused since 20/);
+  expect(stdout).toContain('red\\x1b[31m\\nforged');
+  expect(stdout).not.toContain('\u001B');
+  const listed = await cli(['groups', queue.name, '--by', 'depth', '--limit', '1', '--json']);
+  expect(JSON.parse(listed.stdout)).toMatchObject([{ name: 'acme', pending: 2 }]);
+  expect(await cli(['resume', queue.name, '--group', 'acme'])).toMatchObject({ stdout: 'resumed\n' });
+  expect(await queue.groups.get('acme')).toMatchObject({ pausedAt: null });
+  expect(await cli(['groups', queue.name, '--by', 'luck'])).toMatchObject({
+    code: EXIT.failed,
+    stderr: expect.stringContaining("expected 'depth' or 'age'"),
+  });
+});
+
+it('shows batches with their jobs, and cancels what has not ended', async () => {
+  const queue = newQueue();
+  const batch = queue.batch({ id: 'pages', then: { name: queue.name } });
+  await batch.addMany(
+    queue.name,
+    [1, 2].map((payload) => ({ payload, id: `page-${payload}` })),
+  );
+  const [first] = await queue.claimMany(1);
+  await queue.fail(first!, new Error(HOSTILE), { final: true });
+  expect((await cli(['batches', queue.name])).stdout).toMatch(/pages +.* ago +1 +2 +1 +open/);
+  const { stdout } = await cli(['batch', queue.name, 'pages', '--limit', '1']);
+  expect(stdout).toContain('Jobs may still join; 1 of 2 jobs has not ended. Nothing follows before it is sealed.');
+  expect(stdout).toMatch(/page-1 +\S+ +failed +red\\x1b/);
+  expect(stdout).toContain('More jobs: --offset 1');
+  expect(stdout).not.toContain('\u001B');
+  expect((await cli(['show', queue.name, 'page-2'])).stdout).toContain(`pages of ${queue.name} (member)`);
+  expect(await cli(['batch', queue.name, 'pages', '--cancel'])).toMatchObject({
+    code: EXIT.usage,
+    stderr: expect.stringContaining('cancel 1 job of batch pages. Say --yes'),
+  });
+  const cancelled = await cli(['batch', queue.name, 'pages', '--cancel', '--yes', '--json']);
+  expect(JSON.parse(cancelled.stdout)).toMatchObject({ id: 'pages', stopped: true });
+  expect(await cli(['batch', queue.name, 'other'])).toMatchObject({ code: EXIT.notFound });
+}, 60_000);
