@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 /** One cell: its row, its column, what the docs say. */
 export type Cell = [row: string, column: string, said: string];
 
-/** All cells of the table after a mark of docs/jobs.md, row by row. */
-export function tableOf(mark: string): Cell[] {
-  const [[, ...columns] = [], , ...body] = rowsOf(mark);
+/** All cells of the table after a mark of a page, row by row. */
+export function tableOf(mark: string, doc: string): Cell[] {
+  const [[, ...columns] = [], , ...body] = rowsOf(mark, doc);
   return body.flatMap(([row, ...cells]) => columns.map((column, i) => [row!, column, cells[i]!] as Cell));
 }
 
@@ -20,7 +20,7 @@ export function byRow(cells: readonly Cell[]): [row: string, said: Record<string
 }
 
 /** The rows of the table after a mark, the heading and its line included. */
-export function rowsOf(mark: string, doc = 'docs/jobs.md'): string[][] {
+export function rowsOf(mark: string, doc: string): string[][] {
   const text = readFileSync(new URL(`../../${doc}`, import.meta.url), 'utf8');
   const lines = text.split(`<!-- table: ${mark} -->`)[1]!.trimStart().split('\n');
   const end = lines.findIndex((line) => !line.startsWith('|'));

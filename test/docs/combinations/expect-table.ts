@@ -10,10 +10,10 @@ export const TABLES: Record<string, Columns> = { 'while it runs': WHILE_IT_RUNS,
 /** How many rows are looked at together: most of a row's time is spent waiting for a claim, a limit or a worker to end. */
 const AT_ONCE = 4;
 
-/** Holds the table "what happens …" of docs/jobs.md: each cell is a job that tells the same of itself. */
+/** Holds the table "what happens …" of docs/combinations.md: each cell is a job that tells the same of itself. */
 export function expectTable(table: string, driver: Driver): void {
   const columns = TABLES[table]!;
-  const rows = byRow(tableOf(`what happens ${table}`));
+  const rows = byRow(tableOf(`what happens ${table}`, 'docs/combinations.md'));
   const groups = Array.from({ length: Math.ceil(rows.length / AT_ONCE) }, (_, i) =>
     rows.slice(i * AT_ONCE, (i + 1) * AT_ONCE),
   );

@@ -1,4 +1,4 @@
-// The table "options together" of docs/jobs.md: each cell is one enqueue here with both options, or with one alone.
+// The table "options together" of docs/combinations.md: each cell is one enqueue here with both options, or with one alone.
 import { describe, expect, it } from '@jest/globals';
 import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
 import type { EnqueueOptions, UniqueOptions } from '#queue/enqueue/encode-job.js';
@@ -25,6 +25,11 @@ const OPTIONS: Record<string, Row> = {
   '`resultTtlMs`': { options: { resultTtlMs: HOUR } },
   '`durability`': { options: { durability: 'replica' } },
   'a definition': { options: {}, typed: true },
+  '`lifo`': { options: { lifo: true } },
+  '`group`': { options: { group: 'tenant' } },
+  '`after`': { options: { after: ['first'] } },
+  '`cost`': { options: { cost: 2 } },
+  '`metadata`': { options: { metadata: { tenant: 'a' } } },
 };
 const UNIQUE: Record<string, Row> = {
   "`unique` for `'pending'`": unique('pending'),
@@ -50,17 +55,24 @@ async function wordsOf(driver: Driver, ...rows: Row[]): Promise<string[]> {
   if (replaces) {
     await stage.enqueue('older', { id: 'older', unique: options.unique }, typed);
   }
+  const before = options.lifo ? 'peer' : options.after ? 'first' : undefined;
+  if (before !== undefined) {
+    await stage.enqueue(before, { id: before }, typed);
+  }
+  const there = await stage.state.total('enqueued');
   const made = await stage.enqueue('subject', options, typed).catch((error: unknown) => error);
   if (made instanceof InvalidOptionError) {
-    expect(await stage.state.total('enqueued')).toBe(replaces ? 1 : 0);
+    expect(await stage.state.total('enqueued')).toBe(there);
     return ['refused'];
   }
   const { id } = made as { id: string };
   expect((await stage.get(id))!.payload).toBe('subject');
   return [
     ...(options.durability ? [await onReplica(stage, id)] : []),
-    ...(await placeWords(stage, id)),
+    ...(options.after ? [await afterWord(stage, id)] : []),
+    ...(await placeWords(stage, id, options)),
     ...(await keptWords({ options: { ...options, expiresInMs: undefined } }, (await stage.get(id))!, stage.state)),
+    ...(options.metadata || options.cost ? await storedWords(stage, id, options) : []),
     ...(typed ? [await checkedWord(stage, options)] : []),
     ...(await claimWords(stage, id, options, typed)),
   ];
@@ -71,15 +83,37 @@ async function onReplica(stage: Stage, id: string): Promise<string> {
   return 'on the replica';
 }
 
+/** The other job ends, and what waited for it is where its own options say. */
+async function afterWord(stage: Stage, id: string): Promise<string> {
+  const { status, after } = (await stage.get(id))!;
+  expect([status, after]).toEqual(['scheduled', ['first']]);
+  await stage.queue.complete((await stage.queue.claim())!, 'done');
+  await stage.state.run(stage.state.scripts.promote(10));
+  return 'after the other job';
+}
+
+async function storedWords(stage: Stage, id: string, { metadata, cost }: EnqueueOptions): Promise<string[]> {
+  const words: string[] = [];
+  if (metadata) {
+    expect((await stage.get(id))!.metadata).toEqual(metadata);
+    words.push('metadata kept');
+  }
+  if (cost) {
+    expect((await stage.state.job(id)).cost).toBe(String(cost));
+    words.push('cost kept');
+  }
+  return words;
+}
+
 /** Nothing for the end of the line, which is where a job goes that asks for nothing. */
-async function placeWords(stage: Stage, id: string): Promise<string[]> {
+async function placeWords(stage: Stage, id: string, { group }: EnqueueOptions): Promise<string[]> {
   const words: string[] = [];
   if ((await stage.get(id))!.status === 'scheduled') {
     await stage.state.makeDue(id);
     await stage.state.run(stage.state.scripts.promote(10));
     words.push('scheduled');
   }
-  const scene = new Scene(stage, { options: {} });
+  const scene = new Scene(stage, { options: group === undefined ? {} : { group } });
   scene.id = id;
   const place = await scene.place((await stage.get(id))!.status);
   return place === 'in the line' ? words : [...words, place];
@@ -111,7 +145,7 @@ async function claimWords(stage: Stage, id: string, options: EnqueueOptions, typ
   return words;
 }
 
-const rows = byRow(tableOf('options together'));
+const rows = byRow(tableOf('options together', 'docs/combinations.md'));
 /** What the docs say of each option alone, which has a cell of its own. */
 const ALONE_WORDS = new Map(rows.map(([row, said]) => [row, said[ALONE]!.split(', ')]));
 

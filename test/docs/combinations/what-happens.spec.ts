@@ -1,4 +1,4 @@
-// The tables "what happens" of docs/jobs.md, through the core. test/long/docs holds them through the Nest module.
+// The tables "what happens" of docs/combinations.md, through the core. test/long/docs holds them through the Nest module.
 import { describe, expect, it } from '@jest/globals';
 import { coreDriver } from './core-driver.js';
 import { expectTable, TABLES } from './expect-table.js';
@@ -9,7 +9,10 @@ describe.each(Object.entries(TABLES))('what happens %s', (table, columns) => {
   expectTable(table, coreDriver);
 
   it('is in the docs for every option', () => {
-    const names = byRow(tableOf(`what happens ${table}`)).map(([row, said]) => [row, Object.keys(said)]);
+    const names = byRow(tableOf(`what happens ${table}`, 'docs/combinations.md')).map(([row, said]) => [
+      row,
+      Object.keys(said),
+    ]);
     expect(names).toEqual(Object.keys(ROWS).map((row) => [row, Object.keys(columns)]));
   });
 });

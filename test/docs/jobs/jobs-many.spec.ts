@@ -1,4 +1,4 @@
-// The examples of docs/jobs.md on types, many jobs and what becomes of them, as they stand there, and what the text promises.
+// The examples on types, many jobs and what becomes of them, as they stand there, and what the text promises.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import type { DynamicModule, INestApplication, Type } from '@nestjs/common';
@@ -7,7 +7,7 @@ import type { Subscription } from 'rxjs';
 import { MaintenanceScheduler } from '#nest/lifecycle/maintenance.scheduler.js';
 import { startApp } from '../../nest/app.js';
 import { eventually } from '../../support/faults/wait.js';
-import { example, failing, redisUrl, service, stateOf } from './jobs-setup.js';
+import { example, failing, PAGES, readPage, redisUrl, service, stateOf } from './jobs-setup.js';
 
 /** The app's sweep, whenever it has tidied last. */
 async function sweep(app: INestApplication, queue: string): Promise<void> {
@@ -186,7 +186,8 @@ describe('docs/jobs.md', () => {
   });
 
   it('has no example that no spec runs', () => {
-    const marks = [...read('docs/jobs.md').matchAll(/<!-- example: ([\w-]+) -->/g)].map(([, mark]) => mark!);
+    const text = PAGES.map((page) => readPage(page)).join('');
+    const marks = [...text.matchAll(/<!-- example: ([\w-]+) -->/g)].map(([, mark]) => mark!);
     const specs = ['jobs', 'jobs-many', 'jobs-change']
       .map((name) => read(`test/docs/jobs/${name}.spec.ts`))
       .join('');

@@ -1,4 +1,5 @@
-// What the tests of docs/jobs.md share: one Redis of their own, apps on it, and examples as they stand there.
+// What the tests of docs/jobs.md, managing-jobs.md and events.md share: one Redis of their own, apps on it, and examples as they stand there.
+import { readFileSync } from 'node:fs';
 import { beforeAll } from '@jest/globals';
 import type { Provider, Type } from '@nestjs/common';
 import { JobHandler, JobQueueService, type Job } from 'nest-job-queue';
@@ -7,6 +8,13 @@ import { startOwnRedis, type OwnRedis } from '../../support/redis/own-redis.js';
 import { queueOn, type TestQueue } from '../../support/queue/queue-state.js';
 import { connect } from '../../support/redis/redis.js';
 import { loadExample } from '../example.js';
+
+/** The pages whose examples are run here. */
+export const PAGES = ['jobs.md', 'managing-jobs.md', 'events.md'];
+
+export function readPage(page: string): string {
+  return readFileSync(new URL(`../../../docs/${page}`, import.meta.url), 'utf8');
+}
 
 let redis: OwnRedis;
 
@@ -20,7 +28,8 @@ export function redisUrl(): string {
 
 /** The example's exports, taken for what the test says they are. */
 export async function example<Exports>(mark: string): Promise<Exports> {
-  return loadExample<Exports>('jobs.md', mark);
+  const page = PAGES.find((each) => readPage(each).includes(`<!-- example: ${mark} -->`));
+  return loadExample<Exports>(page!, mark);
 }
 
 /** The service of an app with these providers, which hears of a cancel within 300 ms. */

@@ -1,4 +1,4 @@
-// The table of sizes and limits of docs/jobs.md: each number that it states is accepted, and the next one is refused
+// The table of sizes and limits of docs/options.md: each number that it states is accepted, and the next one is refused
 // with a typed error, or cut, as the table says.
 import { describe, expect, it, jest } from '@jest/globals';
 import { InvalidOptionError, InvalidPayloadError } from '#queue/errors/errors.js';
@@ -11,7 +11,7 @@ import { tableOf } from '../table.js';
 import { inside } from '../../support/queue/inside.js';
 
 const DAY = 86_400_000;
-const limits = new Map(tableOf('limits').map(([thing, , said]) => [thing, said]));
+const limits = new Map(tableOf('limits', 'docs/options.md').map(([thing, , said]) => [thing, said]));
 
 /** The numbers that the table states for a thing. */
 function stated(thing: string): number[] {
@@ -249,7 +249,7 @@ const CASES: Record<string, (...numbers: number[]) => Promise<void>> = {
   },
 };
 
-describe('docs/jobs.md states the limit of', () => {
+describe('docs/options.md states the limit of', () => {
   it.each([...limits])('%s: %s', async (thing) => {
     expect(CASES).toHaveProperty([thing]);
     await CASES[thing]!(...stated(thing));

@@ -33,6 +33,7 @@ const VALUES: Record<string, unknown> = {
   group: 'tenant',
   metadata: { traceId: '1' },
   lifo: true,
+  cost: 2,
 };
 
 /** Sets options at a place. */
@@ -53,7 +54,7 @@ async function refused(place: string, options: object): Promise<InvalidOptionErr
   }
 }
 
-const cells = tableOf('option places').flatMap(([names, place, said]) =>
+const cells = tableOf('option places', 'docs/jobs.md').flatMap(([names, place, said]) =>
   [...names.matchAll(/`(\w+)`/g)].map(([, option]) => [option!, place, said] as const),
 );
 

@@ -1,4 +1,4 @@
-// The tables "what happens" of docs/jobs.md, through the Nest module. test/docs/combinations holds them through the core.
+// The tables "what happens" of docs/combinations.md, through the Nest module. test/docs/combinations holds them through the core.
 import { expectTable, TABLES } from '../../docs/combinations/expect-table.js';
 import { nestDriver } from '../../docs/combinations/nest-driver.js';
 

@@ -148,8 +148,8 @@ it.each([
     /is called in the process where the job runs: ([^.]*)\./,
     (cause: Cause) => cause.here !== undefined,
   ],
-])('docs/jobs.md names the kinds of %s', (_, sentence, isTold) => {
-  const text = readFileSync(new URL('../../../docs/jobs.md', import.meta.url), 'utf8');
+])('docs/events.md names the kinds of %s', (_, sentence, isTold) => {
+  const text = readFileSync(new URL('../../../docs/events.md', import.meta.url), 'utf8');
   const kinds = [...sentence.exec(text)![1]!.matchAll(/`(\w+)`/g)].map(([, kind]) => kind!);
   const told = Object.keys(CAUSES).filter((kind) => isTold(CAUSES[kind as keyof typeof CAUSES]));
   expect(kinds.toSorted()).toEqual(told.toSorted());
