@@ -28,9 +28,13 @@ interface Gathered {
   isSure: boolean;
 }
 
+/** The key of the only line where jobs of any group are called together, and of the jobs without a group. */
+const NO_GROUP = '';
+
 /** Gathers the claimed jobs of one bulk handler into calls: `size` of them, or what is there once the first waited `waitMs`. */
 export class BulkGatherer {
-  private readonly waiting: Gathered[] = [];
+  /** What waits for a call; by group, where a call is of one group. The longest wait is first. */
+  private readonly lines = new Map<string, Gathered[]>();
   private readonly runs = new WeakMap<Job, BulkRun>();
   private readonly begun = new Set<BulkMember>();
   private timer: Timer | undefined;
@@ -52,7 +56,12 @@ export class BulkGatherer {
 
   /** How many jobs wait for their call. */
   get gathered(): number {
-    return this.waiting.length;
+    return [...this.lines.values()].reduce((sum, line) => sum + line.length, 0);
+  }
+
+  /** How many calls they need, at least. */
+  get neededCalls(): number {
+    return [...this.lines.values()].reduce((sum, line) => sum + Math.ceil(line.length / this.bulk.size), 0);
   }
 
   /** How many jobs are in calls. */
@@ -62,20 +71,25 @@ export class BulkGatherer {
 
   /** @param isSure whether its claim stands for certain */
   add(attempt: BulkMember, askedAtMs: number, isSure: boolean): void {
-    this.waiting.push({ attempt, askedAtMs, sinceMs: this.owner.clock.monotonic(), isSure });
+    const key = (this.bulk.by === 'group' ? attempt.job.group : undefined) ?? NO_GROUP;
+    const line = this.lines.get(key) ?? [];
+    line.push({ attempt, askedAtMs, sinceMs: this.owner.clock.monotonic(), isSure });
+    this.lines.set(key, line);
   }
 
   /** Begins the calls whose time has come, as far as slots are free. */
   readonly look = (): void => {
-    while (this.isDue && this.owner.hasSlot) {
-      this.call(this.waiting.splice(0, this.bulk.size));
+    for (let due = this.takeDue(); due; due = this.takeDue()) {
+      this.call(due);
     }
     this.watch();
   };
 
   /** Gives back the jobs that wait; no timer of theirs keeps the process alive. */
   giveBack(): void {
-    this.waiting.splice(0).forEach(({ attempt }) => this.owner.giveBack(attempt));
+    const waiting = [...this.lines.values()].flat();
+    this.lines.clear();
+    waiting.forEach(({ attempt }) => this.owner.giveBack(attempt));
     this.watch();
   }
 
@@ -84,11 +98,19 @@ export class BulkGatherer {
     this.runs.get(attempt.job)?.left(attempt);
   }
 
-  private get isDue(): boolean {
-    const [first] = this.waiting;
-    return (
-      first !== undefined && (this.waiting.length >= this.bulk.size || this.waitedMs(first) >= this.bulk.waitMs)
-    );
+  /** The jobs of the next call whose time has come. */
+  private takeDue(): Gathered[] | undefined {
+    const [key, line] = this.owner.hasSlot ? ([...this.lines].find(([, each]) => this.isDue(each)) ?? []) : [];
+    const due = line?.splice(0, this.bulk.size);
+    if (line?.length === 0) {
+      this.lines.delete(key!);
+    }
+    return due;
+  }
+
+  private isDue(line: readonly Gathered[]): boolean {
+    const [first] = line;
+    return first !== undefined && (line.length >= this.bulk.size || this.waitedMs(first) >= this.bulk.waitMs);
   }
 
   private waitedMs({ sinceMs }: Gathered): number {
@@ -100,10 +122,11 @@ export class BulkGatherer {
     const { clock } = this.owner;
     clock.clear(this.timer);
     this.timer = undefined;
-    const [first] = this.waiting;
-    if (first && !this.isDue) {
+    const early = [...this.lines.values()].filter((line) => !this.isDue(line));
+    if (early.length > 0) {
+      const longest = Math.max(...early.map(([first]) => this.waitedMs(first!)));
       // Timers may be a part of a millisecond early.
-      this.timer = clock.setTimeout(this.look, Math.ceil(this.bulk.waitMs - this.waitedMs(first)) + 1);
+      this.timer = clock.setTimeout(this.look, Math.ceil(this.bulk.waitMs - longest) + 1);
     }
   }
 

@@ -41,7 +41,9 @@ export class BulkGatherers {
   /** How many more jobs there may be. @param others jobs that wait elsewhere, or are on their way */
   room(running: number, others: number): number {
     const free = Math.max(0, this.concurrency() - this.calls(running));
-    return free * this.size - this.sum(({ gathered }) => gathered) - others;
+    // Jobs of many groups may need more calls than there are slots: they run before others are claimed.
+    const isSpokenFor = this.sum(({ neededCalls }) => neededCalls) > free;
+    return isSpokenFor ? 0 : free * this.size - this.sum(({ gathered }) => gathered) - others;
   }
 
   /** How many slots are used, or spoken for. @param others as of room */

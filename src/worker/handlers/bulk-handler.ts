@@ -7,6 +7,8 @@ export interface BulkOptions {
   size: number;
   /** How long the first job waits for others, in ms, where fewer than `size` are there. @default 50. 0: not at all */
   waitMs?: number;
+  /** `group`: all jobs of a call are of the same group; those without a group are called together. @default jobs of any group */
+  by?: 'group';
 }
 
 /** One call of a bulk handler. */
@@ -42,8 +44,13 @@ export interface BulkHandler extends HandlerOptions {
   handle: BulkHandlerFunction;
 }
 
+/** How jobs are gathered. */
+export interface ResolvedBulkOptions extends Required<Pick<BulkOptions, 'size' | 'waitMs'>> {
+  by: BulkOptions['by'];
+}
+
 /** A bulk handler as a queue runner takes it. */
-export interface ResolvedBulk extends Required<BulkOptions> {
+export interface ResolvedBulk extends ResolvedBulkOptions {
   /** The call, inside of the middleware. */
   call(jobs: Job[], call: BulkCall): unknown;
   /** Makes the handler of one job, which is held against its schemas, of the function that joins the call. */
@@ -68,6 +75,6 @@ export function aroundEachJob({ handle }: BulkHandler): AroundEachJob | undefine
   return around.get(handle);
 }
 
-export function resolveBulkOptions({ size, waitMs = DEFAULT_WAIT_MS }: BulkOptions): Required<BulkOptions> {
-  return { size, waitMs };
+export function resolveBulkOptions({ size, waitMs = DEFAULT_WAIT_MS, by }: BulkOptions): ResolvedBulkOptions {
+  return { size, waitMs, by };
 }

@@ -26,8 +26,12 @@ export const slotFields = {
 
 /** How many jobs one call of a bulk handler gets. */
 export const bulkSchema = z.strictObject(
-  { size: wholeNumber(2, 1_000), waitMs: timerDuration(0).optional() },
-  { error: 'expected { size, waitMs? }' },
+  {
+    size: wholeNumber(2, 1_000),
+    waitMs: timerDuration(0).optional(),
+    by: z.literal('group', { error: "expected 'group'" }).optional(),
+  },
+  { error: 'expected { size, waitMs?, by? }' },
 );
 
 const NO_OBJECT = { error: 'expected an object of handler options' };

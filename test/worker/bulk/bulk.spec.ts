@@ -18,13 +18,14 @@ type Handle = (jobs: Job<never>[], call: BulkCall) => BulkOutcomes | Promise<Bul
 interface Setup extends HandlerOptions {
   size?: number;
   waitMs?: number;
+  by?: 'group';
   concurrency?: number;
   worker?: WorkerOptions;
 }
 
 function start(queue: JobQueue, handle: Handle, setup: Setup = {}): Promise<TestWorker> {
-  const { size = 10, waitMs = 0, concurrency, worker, ...options } = setup;
-  const handler = { ...options, bulk: { size, waitMs }, handle } as BulkHandler;
+  const { size = 10, waitMs = 0, by, concurrency, worker, ...options } = setup;
+  const handler = { ...options, bulk: { size, waitMs, ...(by && { by }) }, handle } as BulkHandler;
   return startWorker([{ queue, concurrency, handlers: { [queue.name]: handler } }], undefined, worker);
 }
 
@@ -59,6 +60,29 @@ onEachStore('a call', () => {
     await start(late, (jobs) => void calls.push(jobs.map(({ payload }) => payload)), { size: 3, waitMs: 30 });
     await (await late.enqueue('alone')).result();
     expect(calls.at(-1)).toEqual(['alone']);
+  });
+
+  it('by group has jobs of one group, or those without, and calls of other groups wait for a slot', async () => {
+    const queue = newQueue();
+    const open = gate();
+    const calls: (string | undefined)[][] = [];
+    await queue.enqueueMany(
+      ['a', 'b', 'a', undefined, 'b', 'a', undefined].map((group) => ({ payload: 1, ...(group && { group }) })),
+    );
+    const worker = await start(
+      queue,
+      async (jobs) => {
+        calls.push(jobs.map(({ group }) => group));
+        await open.promise;
+      },
+      { size: 3, waitMs: 20, by: 'group', concurrency: 1 },
+    );
+    await eventually(() => calls.length === 1);
+    expect((await queue.stats()).processing).toBeLessThanOrEqual(3); // a call, and no more than fit into it
+    open.open();
+    await eventually(async () => (await queue.stats()).totals['completed'] === 7);
+    expect(calls.map((groups) => new Set(groups).size)).toEqual(calls.map(() => 1));
+    expect(calls.flat().toSorted()).toEqual(['a', 'a', 'a', 'b', 'b', undefined, undefined]);
   });
 
   it('counts as one of concurrency, however many jobs it has, and claims no more than fit', async () => {
@@ -297,12 +321,17 @@ onEachStore('around a call', () => {
     );
   });
 
-  it.each([{ size: 1 }, { size: 0 }, { size: 2, waitMs: -1 }, {}, 5, { size: 2, other: 1 }])(
-    'refuses bulk: %j',
-    async (bulk) => {
-      const queue = newQueue();
-      const handlers = { [queue.name]: { bulk, handle: () => undefined } as never };
-      await expect(startWorker([{ queue, handlers }])).rejects.toThrow(InvalidOptionError);
-    },
-  );
+  it.each([
+    { size: 1 },
+    { size: 0 },
+    { size: 2, by: 'tenant' },
+    { size: 2, waitMs: -1 },
+    {},
+    5,
+    { size: 2, other: 1 },
+  ])('refuses bulk: %j', async (bulk) => {
+    const queue = newQueue();
+    const handlers = { [queue.name]: { bulk, handle: () => undefined } as never };
+    await expect(startWorker([{ queue, handlers }])).rejects.toThrow(InvalidOptionError);
+  });
 });
