@@ -55,6 +55,7 @@ export type {
   GroupLimits,
   GroupsOptions,
   QueueLimits,
+  RuntimeLimits,
   QueueOptions,
   RateLimit,
 } from './queue/model/queue-options.js';

@@ -35,9 +35,10 @@ local function conflict(id, name, payload, options)
   return verdict, owner, owner_name
 end
 
--- How many more may wait; nil without a bound.
+-- How many more may wait; nil without a bound. What was set at run time goes before the bound of the producer.
 local room
 if max_pending then
+  max_pending = tonumber(redis.call('HGET', settings, 'max_pending') or nil) or max_pending
   room = max_pending - redis.call('LLEN', pending) - redis.call('ZCARD', prioritized) - redis.call('ZCARD', scheduled)
     - (tonumber(redis.call('HGET', group_keys.settings, 'waiting') or nil) or 0)
 end

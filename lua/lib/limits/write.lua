@@ -13,7 +13,7 @@ end
 
 local function delete_limits()
   redis.call('HDEL', settings, 'limits_owner', 'limits_text', 'max_running', 'rate_limit', 'rate_period_ms', 'rate_burst',
-    'rate_interval_us', 'rate_tat_us', 'timer_until_ms', 'timer_worker')
+    'rate_interval_us', 'rate_tat_us', 'timer_until_ms', 'timer_worker', 'max_pending')
   delete_group_settings(group_defaults_key)
   review_groups()
 end

@@ -1,6 +1,6 @@
 import { Body, Injectable, Post, Req, Res } from '@nestjs/common';
 import { z } from 'zod';
-import { limitFields } from '../../queue/model/queue-options.js';
+import { runtimeLimitFields } from '../../queue/operate/limits.js';
 import { ActionLog } from '../actions/action-log.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { limitsInWords } from '../live/limits-in-words.js';
@@ -11,7 +11,7 @@ import { Responder } from './responder.js';
 const limitsSchema = z.strictObject({
   queue: queueName,
   limits: z
-    .strictObject(limitFields, { error: 'expected { maxRunning?, rateLimit? }, or null to clear them' })
+    .strictObject(runtimeLimitFields, { error: 'expected { maxRunning?, rateLimit? }, or null to clear them' })
     .nullable(),
 });
 
@@ -32,8 +32,9 @@ export class LimitsController {
       await this.permissions.require('limits', request, { queue: name });
       const queue = this.queues.get(name);
       // What holds for its groups is set elsewhere, and stays.
-      const { groups } = await queue.limits.get();
-      await (limits ? queue.limits.set({ ...(groups && { groups }), ...limits }) : queue.limits.clear());
+      const { groups, maxPending } = await queue.limits.get();
+      const kept = { ...(groups && { groups }), ...(maxPending !== undefined && { maxPending }) };
+      await (limits ? queue.limits.set({ ...kept, ...limits }) : queue.limits.clear());
       const subject = limits
         ? (limitsInWords({ ...limits, source: 'configuration' }) ?? 'no limit')
         : 'clear what was set at run time';

@@ -3,8 +3,8 @@ import type { GroupLimits } from '../../queue/model/queue-options.js';
 import type { LimitsInForce } from '../../queue/store/store-calls.js';
 
 /** Says the limits of a queue in words; null where it has none. */
-export function limitsInWords({ source, ...limits }: LimitsInForce): string | null {
-  const words = partsOf(limits).join(', ');
+export function limitsInWords({ source, maxPending, ...limits }: LimitsInForce): string | null {
+  const words = [...partsOf(limits), ...waiting(maxPending)].join(', ');
   return words === '' ? null : `${words}${source === 'set' ? ', set at run time' : ''}`;
 }
 
@@ -13,10 +13,14 @@ export function groupLimitsInWords({ weight, maxPending, onDeadHead, ...limits }
   const parts = [
     ...(weight === undefined ? [] : [`weight ${count(weight)}`]),
     ...partsOf(limits),
-    ...(maxPending === undefined ? [] : [`at most ${count(maxPending)} wait`]),
+    ...waiting(maxPending),
     ...(onDeadHead === 'hold' ? ['waits behind a dead letter'] : []),
   ];
   return parts.length > 0 ? parts.join(', ') : null;
+}
+
+function waiting(maxPending: number | undefined): string[] {
+  return maxPending === undefined ? [] : [`at most ${count(maxPending)} wait`];
 }
 
 function partsOf({ maxRunning, rateLimit }: Pick<GroupLimits, 'maxRunning' | 'rateLimit'>): string[] {

@@ -50,6 +50,15 @@ export interface QueueLimits {
   groups?: GroupsOptions;
 }
 
+/** The limits of a queue as they are set at run time. */
+export interface RuntimeLimits extends QueueLimits {
+  /**
+   * How many jobs may wait before an enqueue is refused with a QueueFullError. It holds in the processes that bound it by an option, and goes
+   * before theirs. Absent: as they say.
+   */
+  maxPending?: number;
+}
+
 /** The limits of one group, which hold for all workers of the fleet together. */
 export interface GroupLimits {
   /** How many of its jobs run at once. With 1 they run in their order. Absent: without a limit. */

@@ -1,10 +1,15 @@
 import { z } from 'zod';
-import { limitFields, type QueueLimits } from '../model/queue-options.js';
+import { limitFields, maxPendingField, type RuntimeLimits } from '../model/queue-options.js';
 import { checkOptions } from '../validation/validate-options.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { LimitsInForce } from '../store/store-calls.js';
 
-const limitsSchema = z.strictObject(limitFields, { error: 'expected { maxRunning?, rateLimit?, groups? }' });
+/** Of the limits of a queue, at run time. */
+export const runtimeLimitFields = { ...limitFields, maxPending: maxPendingField };
+
+const limitsSchema = z.strictObject(runtimeLimitFields, {
+  error: 'expected { maxRunning?, rateLimit?, groups?, maxPending? }',
+});
 
 /**
  * The limits of a queue for the whole fleet, changed at run time. They outlive deploys, and win over those of `forRoot` and
@@ -20,12 +25,12 @@ export class Limits {
   }
 
   /**
-   * Sets the limits for all workers. What is left out is without a limit.
+   * Sets the limits for all workers. What is left out is without a limit; `maxPending` is then as each producer says.
    *
    * @throws InvalidOptionError
    * @example await queue.limits.set({ maxRunning: 5, rateLimit: { limit: 100, periodMs: 60_000, burst: 10 } });
    */
-  async set(limits: QueueLimits): Promise<void> {
+  async set(limits: RuntimeLimits): Promise<void> {
     const checked = checkOptions('limits', limitsSchema, limits);
     await this.queue.exec((calls) => calls.setLimits(checked));
   }

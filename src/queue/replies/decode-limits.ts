@@ -5,7 +5,8 @@ export type LimitsReply = [now: string, ...values: (string | null)[]];
 
 /** Decodes the reply of `lua/queue/get-limits.lua`. */
 export function decodeLimits(reply: LimitsReply): LimitsInForce {
-  const [now, owner, maxRunning, limit, periodMs, burst, tatUs, restsUntil, ...ofGroups] = reply;
+  const [now, owner, maxRunning, limit, periodMs, burst, tatUs, restsUntil, ...others] = reply;
+  const [ofGroups, maxPending] = [others.slice(0, -1), others.at(-1)];
   const limits: LimitsInForce = { source: sourceOf(owner) };
   if (maxRunning) {
     limits.maxRunning = Number(maxRunning);
@@ -21,6 +22,9 @@ export function decodeLimits(reply: LimitsReply): LimitsInForce {
   const groups = decodeGroupLimits(ofGroups);
   if (Object.keys(groups).length > 0) {
     limits.groups = groups;
+  }
+  if (maxPending) {
+    limits.maxPending = Number(maxPending);
   }
   if (Number(restsUntil ?? 0) > Number(now)) {
     limits.restsUntil = new Date(Number(restsUntil));

@@ -1,5 +1,11 @@
 // What a worker announces of its limits, as text that the scripts read.
-import type { GroupsOptions, QueueLimits, RateLimit, ResolvedQueueOptions } from '../model/queue-options.js';
+import type {
+  GroupsOptions,
+  QueueLimits,
+  RateLimit,
+  ResolvedQueueOptions,
+  RuntimeLimits,
+} from '../model/queue-options.js';
 
 /** As lua/lib/retention/announced_queue_limits.lua reads it. */
 export function limitsText(options: ResolvedQueueOptions): string {
@@ -20,7 +26,12 @@ export function limitsText(options: ResolvedQueueOptions): string {
 }
 
 /** As lua/queue/set-limits.lua takes them: '' where there is none. */
-export function limitArguments({ maxRunning, rateLimit, groups = {} }: QueueLimits): string[] {
+export function runtimeLimitArguments({ maxPending, ...limits }: RuntimeLimits): string[] {
+  return [...limitArguments(limits), String(maxPending ?? '')];
+}
+
+/** As lua/queue/register-worker.lua passes them on: '' where there is none. */
+function limitArguments({ maxRunning, rateLimit, groups = {} }: QueueLimits): string[] {
   return [
     ...runningAndRate(maxRunning, rateLimit),
     ...groupArguments(groups),

@@ -1,9 +1,9 @@
 import { decodeLimits, type LimitsReply } from '../replies/decode-limits.js';
 import { decodeWorker } from '../replies/decode-worker.js';
-import { configuredLimits, limitArguments, limitsText } from './encode-worker-limits.js';
+import { configuredLimits, runtimeLimitArguments, limitsText } from './encode-worker-limits.js';
 import { checkLayout, LAYOUT } from './layout.js';
 import { JobCalls, WORKER_SEEN_MS } from './job-calls.js';
-import type { QueueLimits } from '../model/queue-options.js';
+import type { RuntimeLimits } from '../model/queue-options.js';
 import type { WorkerDetails, WorkerRecord } from '../model/job.js';
 import { announcedContent, type AnnouncedContent } from '../codec/announced-content.js';
 import { parseJson } from '../codec/parse-json.js';
@@ -60,8 +60,8 @@ export class FleetCalls extends JobCalls {
     });
   }
 
-  setLimits(limits: QueueLimits): ScriptCall<void> {
-    return call('queueSetLimits', this.keys.standard, limitArguments(limits), () => undefined);
+  setLimits(limits: RuntimeLimits): ScriptCall<void> {
+    return call('queueSetLimits', this.keys.standard, runtimeLimitArguments(limits), () => undefined);
   }
 
   clearLimits(): ScriptCall<void> {

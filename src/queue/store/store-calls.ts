@@ -12,7 +12,7 @@ import type {
 } from '../model/job.js';
 import type { FoundJobs, JobQuery } from './find-query.js';
 import type { StoredError } from '../errors/stored-error.js';
-import type { QueueLimits, ResolvedQueueOptions } from '../model/queue-options.js';
+import type { ResolvedQueueOptions, RuntimeLimits } from '../model/queue-options.js';
 import type { EncodedJob, EnqueueAnswer } from './enqueue-call.js';
 import type { BatchVerbs } from './batch-verbs.js';
 import type { GroupVerbs } from './group-verbs.js';
@@ -240,7 +240,7 @@ export interface AdminVerbs {
 }
 
 /** The limits of a queue as they hold now. */
-export interface LimitsInForce extends QueueLimits {
+export interface LimitsInForce extends RuntimeLimits {
   /** Who set them: `set` at run time, `configuration` of a worker, or `none`. */
   source: 'set' | 'configuration' | 'none';
   /** Until when the queue rests, since a handler threw a RateLimitedError. Absent: it does not rest. */
@@ -262,7 +262,7 @@ export interface UnservedJobs {
 /** The limits of a queue for the whole fleet. */
 export interface LimitVerbs {
   limits(): StoreCall<LimitsInForce>;
-  setLimits(limits: QueueLimits): StoreCall<void>;
+  setLimits(limits: RuntimeLimits): StoreCall<void>;
   clearLimits(): StoreCall<void>;
 }
 

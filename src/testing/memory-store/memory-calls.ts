@@ -1,7 +1,7 @@
 // The verbs of a queue in memory: each method makes one call, which runs when the store runs it.
 import { announcedContent } from '../../queue/codec/announced-content.js';
 import type { ClaimedJob, ClaimRef, JobStatus } from '../../queue/model/job.js';
-import type { QueueLimits, ResolvedQueueOptions } from '../../queue/model/queue-options.js';
+import type { ResolvedQueueOptions, RuntimeLimits } from '../../queue/model/queue-options.js';
 import type { AuditVerbs } from '../../queue/store/audit-verbs.js';
 import type { JobQuery } from '../../queue/store/find-query.js';
 import type { EncodedJob } from '../../queue/store/enqueue-call.js';
@@ -189,10 +189,10 @@ export class MemoryCalls implements StoreCalls {
       const source = set ? 'set' : Object.keys(found).length > 0 ? 'configuration' : 'none';
       return { ...found, source };
     });
-  setLimits = (limits: QueueLimits) => callOf('queueSetLimits', () => this.limit(limits));
+  setLimits = (limits: RuntimeLimits) => callOf('queueSetLimits', () => this.limit(limits));
   clearLimits = () => callOf('queueClearLimits', () => this.limit(undefined));
 
-  private limit(limits: QueueLimits | undefined): void {
+  private limit(limits: RuntimeLimits | undefined): void {
     this.queue.flow.set = limits;
     this.queue.restsUntil = limits ? this.queue.restsUntil : 0;
     this.queue.host.wake(this.queue.name);

@@ -99,6 +99,20 @@ describe('maxPending', () => {
     await queue.enqueue({ n: 3 });
   });
 
+  it('that is set at run time goes before that of the producer, until it is cleared', async () => {
+    const { queue, state } = coreQueue({ maxPending: 1 });
+    const unbounded = new JobQueue(state.redis, queue.name);
+    await queue.limits.set({ maxPending: 2 });
+    expect(await queue.limits.get()).toEqual({ source: 'set', maxPending: 2 });
+    await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);
+    await expect(queue.enqueue(3)).rejects.toMatchObject({ name: 'QueueFullError', limit: 2 });
+    await unbounded.enqueue(3); // it bounds nothing itself
+    await queue.limits.clear();
+    expect(await queue.limits.get()).toEqual({ source: 'none' });
+    await expect(queue.enqueue(4)).rejects.toMatchObject({ limit: 1 });
+    await expect(queue.limits.set({ maxPending: 0 })).rejects.toThrow('limits.maxPending: expected a whole number');
+  });
+
   it('of a group refuses that group alone', async () => {
     const { queue } = coreQueue({});
     await queue.groups.set('a', { maxPending: 1 });

@@ -102,9 +102,13 @@ describe.each(Object.entries(stores))('groups on %s', (_kind, make) => {
     await expect(add(queue, 'a:2')).rejects.toThrow(QueueFullError);
     await add(queue, 'b:2');
     await expect(add(queue, 'c:1')).rejects.toThrow(QueueFullError);
+    await queue.limits.set({ maxPending: 4 });
+    await add(queue, 'c:1');
+    await expect(add(queue, 'c:2')).rejects.toThrow(QueueFullError);
     expect(await queue.get('a:2')).toBeNull();
     expect(idsOf(await queue.groups.list().then((groups) => groups.map(({ name }) => ({ id: name }))))).toEqual([
       'b',
+      'c',
       'a',
     ]);
   });

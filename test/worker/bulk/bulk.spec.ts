@@ -69,7 +69,7 @@ onEachStore('a call', () => {
     await queue.enqueueMany(
       ['a', 'b', 'a', undefined, 'b', 'a', undefined].map((group) => ({ payload: 1, ...(group && { group }) })),
     );
-    const worker = await start(
+    await start(
       queue,
       async (jobs) => {
         calls.push(jobs.map(({ group }) => group));

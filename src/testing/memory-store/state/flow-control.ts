@@ -1,7 +1,13 @@
 // Limits and groups: which waiting jobs may start now, whose turn it is, and when time lets the next one start. See docs/limits.md
 // and docs/groups.md; lua/lib/limits and lua/lib/group do the same.
 import type { GroupStats } from '../../../queue/model/group.js';
-import type { GroupLimits, GroupsOptions, QueueLimits, RateLimit } from '../../../queue/model/queue-options.js';
+import type {
+  GroupLimits,
+  GroupsOptions,
+  QueueLimits,
+  RateLimit,
+  RuntimeLimits,
+} from '../../../queue/model/queue-options.js';
 import type { ScoredSet } from './scored-set.js';
 
 /** What flow control needs of a queue. */
@@ -30,7 +36,7 @@ interface Group {
 
 export class FlowControl {
   /** The limits that were set at run time. */
-  set: QueueLimits | undefined;
+  set: RuntimeLimits | undefined;
   readonly groups = new Map<string, Group>();
   private arrival = 0;
   private turn = 0;
@@ -117,7 +123,8 @@ export class FlowControl {
 
   /** What keeps a job from being added: how many wait, at most so many. */
   fullness(group: string | undefined): { group: string | undefined; limit: number } | undefined {
-    const { maxPending } = this.queue.options;
+    const configured = this.queue.options.maxPending;
+    const maxPending = configured === undefined ? undefined : (this.set?.maxPending ?? configured);
     const { pending, prioritized, scheduled } = this.queue;
     if (maxPending !== undefined && pending.length + prioritized.size + scheduled.size >= maxPending) {
       return { group: undefined, limit: maxPending };

@@ -14,7 +14,9 @@ export function groupVerbs(queue: MemoryQueue): GroupVerbs {
         const all = names.map((name) => flow.stats(name));
         const found = all.filter(({ pending, running }) => pending > 0 || (by === 'depth' && running > 0));
         const sorted = found.toSorted((a, b) =>
-          by === 'depth' ? b.pending - a.pending : b.oldestPendingAgeMs - a.oldestPendingAgeMs,
+          by === 'depth'
+            ? b.pending - a.pending || Buffer.compare(Buffer.from(b.name), Buffer.from(a.name)) // as ZRANGE … REV does
+            : b.oldestPendingAgeMs - a.oldestPendingAgeMs,
         );
         return sorted.slice(offset, offset + limit);
       }),
