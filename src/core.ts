@@ -50,15 +50,8 @@ export type { GroupListOptions, Groups } from './queue/operate/groups.js';
 export type { GroupStats } from './queue/model/group.js';
 export type { Limits } from './queue/operate/limits.js';
 export type { LimitsInForce } from './queue/store/store-calls.js';
-export type {
-  Durability,
-  GroupLimits,
-  GroupsOptions,
-  QueueLimits,
-  RuntimeLimits,
-  QueueOptions,
-  RateLimit,
-} from './queue/model/queue-options.js';
+export type { Durability, QueueOptions } from './queue/model/queue-options.js';
+export type { GroupLimits, GroupsOptions, QueueLimits, RuntimeLimits, RateLimit } from './queue/model/limits.js';
 export { CodecError, type JobCodec } from './queue/codec/codec.js';
 export type { Redact, RedactedPart } from './queue/codec/redact.js';
 export { encrypted, type EncryptionKey, type EncryptionOptions } from './queue/codec/encrypted.js';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { DEFAULT_CONNECTION } from '../nest/connection/connection-tokens.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import type { Redact, RedactedPart } from '../queue/codec/redact.js';
-import { wholeNumber } from '../queue/model/queue-options.js';
+import { wholeNumber } from '../queue/validation/numbers.js';
 
 /** What a request to the dashboard does. `view` covers every page; each other action changes something. */
 export const DASHBOARD_ACTIONS = [

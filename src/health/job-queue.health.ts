@@ -9,7 +9,7 @@ import { checkOptions } from '../queue/validation/validate-options.js';
 import { readSigns } from '../inspect/signs.js';
 import type { QueueSigns } from '../inspect/queue-signs.js';
 import { verdictOf } from '../inspect/verdict.js';
-import { duration, wholeNumber } from '../queue/model/queue-options.js';
+import { duration, wholeNumber } from '../queue/validation/numbers.js';
 import type { QueueRegistry } from '../nest/connection/queue-registry.js';
 import type { WorkerLifecycle } from '../nest/lifecycle/worker-lifecycle.js';
 import type { JobQueueHealthOptions, JobQueueHealthReport, QueueHealth, WorkerHealth } from './health-report.js';

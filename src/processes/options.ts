@@ -3,7 +3,7 @@ import type { LoggerService, LogLevel } from '@nestjs/common';
 import { z } from 'zod';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import { InvalidOptionError } from '../queue/errors/errors.js';
-import { timerDuration, wholeNumber } from '../queue/model/queue-options.js';
+import { timerDuration, wholeNumber } from '../queue/validation/numbers.js';
 import { codeFile } from '../nest/handlers/code-file.js';
 
 /** Options of `runWorkers`. */

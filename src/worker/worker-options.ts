@@ -3,7 +3,7 @@ import { checkOptions } from '../queue/validation/validate-options.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import { isLogger, silentLogger, type JobQueueLogger } from '../queue/runtime/logger.js';
 import { SafeLogger } from '../queue/errors/safe-logger.js';
-import { timerDuration, wholeNumber } from '../queue/model/queue-options.js';
+import { timerDuration, wholeNumber } from '../queue/validation/numbers.js';
 import type { FailureLogging } from './reports/failure-log.js';
 import { checkMiddleware } from '../queue/enqueue/enqueue-middleware.js';
 import { withMiddleware, type AttemptMiddleware } from './handlers/attempt-middleware.js';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ActionLog } from '../actions/action-log.js';
 import { groupName, type GroupStats } from '../../queue/model/group.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { groupLimitFields } from '../../queue/model/queue-options.js';
+import { groupLimitFields } from '../../queue/model/limits.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { groupLimitsInWords } from '../live/limits-in-words.js';
 import { SharedReads } from '../live/shared-reads.js';

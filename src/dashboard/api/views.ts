@@ -1,5 +1,5 @@
 // What the server answers and the page reads. Types only: both sides import them. Instants are epoch ms of Redis' clock.
-import type { GroupLimits } from '../../queue/model/queue-options.js';
+import type { GroupLimits } from '../../queue/model/limits.js';
 import type { DashboardAction } from '../dashboard-options.js';
 
 export type State = 'pending' | 'scheduled' | 'processing' | 'completed' | 'failed' | 'cancelled';

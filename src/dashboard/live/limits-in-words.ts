@@ -1,5 +1,5 @@
 import { count, duration } from '../../inspect/words.js';
-import type { GroupLimits } from '../../queue/model/queue-options.js';
+import type { GroupLimits } from '../../queue/model/limits.js';
 import type { LimitsInForce } from '../../queue/store/store-calls.js';
 
 /** Says the limits of a queue in words; null where it has none. */

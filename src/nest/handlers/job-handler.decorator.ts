@@ -7,7 +7,7 @@ import { declareQueue } from '../connection/inject-queue.decorator.js';
 import type { TypedBulkFunction } from '../../worker/bulk/define-bulk-handler.js';
 import type { BulkOptions } from '../../worker/handlers/bulk-handler.js';
 import type { TypedHandlerFunction } from '../../worker/handlers/define-handler.js';
-import type { QueueLimits } from '../../queue/model/queue-options.js';
+import type { QueueLimits } from '../../queue/model/limits.js';
 import type { HandlerOptions } from '../../worker/handlers/handler.js';
 import type { ThreadOptions } from './thread-option.js';
 

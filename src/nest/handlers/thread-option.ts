@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { checkOptions } from '../../queue/validation/validate-options.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
-import { timerDuration } from '../../queue/model/queue-options.js';
+import { timerDuration } from '../../queue/validation/numbers.js';
 import type { ThreadSettings } from '../../worker/threads/thread-pool.js';
 import { codeFile } from './code-file.js';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { checkOptions } from '../../queue/validation/validate-options.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { show } from '../../queue/errors/show.js';
-import { timerDuration } from '../../queue/model/queue-options.js';
+import { timerDuration } from '../../queue/validation/numbers.js';
 import { checkRecurrence } from '../../queue/schedules/recurrence.js';
 
 /** When a process maintains its queues: every so many ms, or at the times of a cron expression. */

@@ -4,7 +4,7 @@ import { encodeJob, type JobRules } from '../enqueue/encode-job.js';
 import type { EncodedBatch, EncodedFollowUp } from '../model/batch.js';
 import type { JobMetadata } from '../model/metadata.js';
 import { checkJobId } from '../validation/names.js';
-import { duration } from '../model/queue-options.js';
+import { duration } from '../validation/numbers.js';
 import { checkKnown, checkOptions } from '../validation/validate-options.js';
 
 /** A job that follows a batch. Its id is fixed: `@batch:{id of the batch}:then`, `:on_failure` or `:finally`. */

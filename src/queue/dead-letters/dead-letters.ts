@@ -7,7 +7,7 @@ import { decodeContent, encodeContent } from '../codec/codec.js';
 import { LARGEST_PAGE } from '../runtime/bounds.js';
 import { checkText } from '../validation/names.js';
 import { show } from '../errors/show.js';
-import { duration, wholeNumber } from '../model/queue-options.js';
+import { duration, wholeNumber } from '../validation/numbers.js';
 import { readBySchema } from '../validation/validate-with-schema.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';

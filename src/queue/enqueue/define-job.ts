@@ -4,7 +4,7 @@ import { brand, hasBrand } from '../errors/brand.js';
 import { checkOptions } from '../validation/validate-options.js';
 import { checkJobName, checkQueueName } from '../validation/names.js';
 import { jobDefaultFields, type EnqueueOptions } from './encode-job.js';
-import { duration, wholeNumber } from '../model/queue-options.js';
+import { duration, wholeNumber } from '../validation/numbers.js';
 import type { InputOf, OutputOf, StandardSchema } from '../validation/standard-schema.js';
 
 /** What a definition sets for all its jobs. The option of an enqueue goes before it, that of a handler after it. */

@@ -9,7 +9,8 @@ import { encodeContent, type ContentRules } from '../codec/codec.js';
 import { groupName } from '../model/group.js';
 import { checkJobId, checkJobName, SCHEDULE_PREFIX } from '../validation/names.js';
 import { show } from '../errors/show.js';
-import { duration, durabilitySchema, timerDuration, wholeNumber, type Durability } from '../model/queue-options.js';
+import { durabilitySchema, type Durability } from '../model/queue-options.js';
+import { duration, timerDuration, wholeNumber } from '../validation/numbers.js';
 import { runAtSchema } from '../validation/run-at.js';
 
 /** How a job is treated, by an enqueue or by a schedule that makes it. */

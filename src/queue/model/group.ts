@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { GroupLimits } from './queue-options.js';
+import type { GroupLimits } from './limits.js';
 
 /** The longest name of a group, in characters: long enough for any key of a tenant. */
 const LONGEST_NAME = 256;

@@ -4,7 +4,7 @@ import { YEAR_MS } from '../runtime/bounds.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import { checkText } from '../validation/names.js';
-import { wholeNumber } from '../model/queue-options.js';
+import { wholeNumber } from '../validation/numbers.js';
 import { checkOptions } from '../validation/validate-options.js';
 import type { QueueAccess } from '../store/queue-store.js';
 

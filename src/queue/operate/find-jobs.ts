@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { metadataSchema } from '../model/metadata.js';
-import { duration, wholeNumber } from '../model/queue-options.js';
+import { duration, wholeNumber } from '../validation/numbers.js';
 import { LARGEST_PAGE } from '../runtime/bounds.js';
 import { checkOptions } from '../validation/validate-options.js';
 import type { JobFilter, JobRecord, JobStatus } from '../model/job.js';

@@ -3,7 +3,7 @@ import { LARGEST_PAGE, YEAR_MS } from '../runtime/bounds.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { groupName, type GroupStats } from '../model/group.js';
 import { show } from '../errors/show.js';
-import { groupLimitFields, type GroupLimits } from '../model/queue-options.js';
+import { groupLimitFields, type GroupLimits } from '../model/limits.js';
 import { checkCount, checkKnown, checkMs, checkOptions } from '../validation/validate-options.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { CleanOptions } from './clean.js';

@@ -7,7 +7,7 @@ import type {
   HistoryReport,
   StoredMinute,
 } from '../model/history.js';
-import { wholeNumber } from '../model/queue-options.js';
+import { wholeNumber } from '../validation/numbers.js';
 import { checkOptions } from '../validation/validate-options.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { HistorySlice } from '../store/store-calls.js';

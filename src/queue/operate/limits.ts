@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { limitFields, maxPendingField, type RuntimeLimits } from '../model/queue-options.js';
+import { limitFields, maxPendingField, type RuntimeLimits } from '../model/limits.js';
 import { checkOptions } from '../validation/validate-options.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { LimitsInForce } from '../store/store-calls.js';

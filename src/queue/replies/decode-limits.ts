@@ -1,4 +1,4 @@
-import type { GroupsOptions } from '../model/queue-options.js';
+import type { GroupsOptions } from '../model/limits.js';
 import type { LimitsInForce } from '../store/store-calls.js';
 
 export type LimitsReply = [now: string, ...values: (string | null)[]];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
-import { duration, wholeNumber } from '../model/queue-options.js';
+import { duration, wholeNumber } from '../validation/numbers.js';
 import type { RecurrenceBounds } from '../model/schedule.js';
 
 const INSTANT = 'a valid Date or epoch ms before the year 10000';

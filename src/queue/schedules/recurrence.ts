@@ -4,7 +4,7 @@ import { checkOptions } from '../validation/validate-options.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { oneLine } from '../errors/one-line.js';
 import { show } from '../errors/show.js';
-import { duration } from '../model/queue-options.js';
+import { duration } from '../validation/numbers.js';
 import type { Recurrence } from '../model/schedule.js';
 import { boundsFields, checkBounds } from './recurrence-bounds.js';
 

@@ -15,7 +15,7 @@ import {
   payloadSubject,
   type JobRules,
 } from '../enqueue/encode-job.js';
-import { duration, wholeNumber } from '../model/queue-options.js';
+import { duration, wholeNumber } from '../validation/numbers.js';
 import { readBySchema } from '../validation/validate-with-schema.js';
 import type { Recurrence, StoredSchedule } from '../model/schedule.js';
 import { checkRecurrence } from './recurrence.js';

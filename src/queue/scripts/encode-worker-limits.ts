@@ -1,11 +1,6 @@
 // What a worker announces of its limits, as text that the scripts read.
-import type {
-  GroupsOptions,
-  QueueLimits,
-  RateLimit,
-  ResolvedQueueOptions,
-  RuntimeLimits,
-} from '../model/queue-options.js';
+import type { ResolvedQueueOptions } from '../model/queue-options.js';
+import type { GroupsOptions, QueueLimits, RateLimit, RuntimeLimits } from '../model/limits.js';
 
 /** As lua/lib/retention/announced_queue_limits.lua reads it. */
 export function limitsText(options: ResolvedQueueOptions): string {

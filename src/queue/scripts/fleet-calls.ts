@@ -3,7 +3,7 @@ import { decodeWorker } from '../replies/decode-worker.js';
 import { configuredLimits, runtimeLimitArguments, limitsText } from './encode-worker-limits.js';
 import { checkLayout, LAYOUT } from './layout.js';
 import { JobCalls, WORKER_SEEN_MS } from './job-calls.js';
-import type { RuntimeLimits } from '../model/queue-options.js';
+import type { RuntimeLimits } from '../model/limits.js';
 import type { WorkerDetails, WorkerRecord } from '../model/job.js';
 import { announcedContent, type AnnouncedContent } from '../codec/announced-content.js';
 import { parseJson } from '../codec/parse-json.js';

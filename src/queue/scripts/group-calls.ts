@@ -1,5 +1,5 @@
 import type { GroupStats } from '../model/group.js';
-import type { GroupLimits } from '../model/queue-options.js';
+import type { GroupLimits } from '../model/limits.js';
 import type { ScriptArgument, ScriptCall } from '../transport/script-runner.js';
 import type { GroupPage, GroupVerbs } from '../store/group-verbs.js';
 import { decodeGroupLimits } from '../replies/decode-limits.js';

@@ -1,5 +1,5 @@
 import type { GroupStats } from '../model/group.js';
-import type { GroupLimits } from '../model/queue-options.js';
+import type { GroupLimits } from '../model/limits.js';
 import type { StoreCall } from './store-call.js';
 
 /** One page of the groups of a queue. */

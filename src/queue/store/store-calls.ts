@@ -12,7 +12,8 @@ import type {
 } from '../model/job.js';
 import type { FoundJobs, JobQuery } from './find-query.js';
 import type { StoredError } from '../errors/stored-error.js';
-import type { ResolvedQueueOptions, RuntimeLimits } from '../model/queue-options.js';
+import type { ResolvedQueueOptions } from '../model/queue-options.js';
+import type { RuntimeLimits } from '../model/limits.js';
 import type { EncodedJob, EnqueueAnswer } from './enqueue-call.js';
 import type { BatchVerbs } from './batch-verbs.js';
 import type { GroupVerbs } from './group-verbs.js';

@@ -1,7 +1,8 @@
 // The verbs of a queue in memory: each method makes one call, which runs when the store runs it.
 import { announcedContent } from '../../queue/codec/announced-content.js';
 import type { ClaimedJob, ClaimRef, JobStatus } from '../../queue/model/job.js';
-import type { ResolvedQueueOptions, RuntimeLimits } from '../../queue/model/queue-options.js';
+import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
+import type { RuntimeLimits } from '../../queue/model/limits.js';
 import type { AuditVerbs } from '../../queue/store/audit-verbs.js';
 import type { JobQuery } from '../../queue/store/find-query.js';
 import type { EncodedJob } from '../../queue/store/enqueue-call.js';

@@ -7,7 +7,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import { checkJobName } from '../../queue/validation/names.js';
 import { show } from '../../queue/errors/show.js';
 import { jobDefaultFields } from '../../queue/enqueue/encode-job.js';
-import { timerDuration, wholeNumber } from '../../queue/model/queue-options.js';
+import { timerDuration, wholeNumber } from '../../queue/validation/numbers.js';
 import type { HandlerFunction, HandlerOptions } from './handler.js';
 import type { WorkerQueue } from './worker-queue.js';
 

@@ -1,6 +1,6 @@
 // Whose turn it is: what a claim takes where jobs have groups. Each trap that other queues fell into has its name here.
 import { describe, expect, it } from '@jest/globals';
-import type { QueueLimits } from '#queue/model/queue-options.js';
+import type { QueueLimits } from '#queue/model/limits.js';
 import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
 async function fill(q: TestQueue, group: string, count: number, prefix = group): Promise<void> {

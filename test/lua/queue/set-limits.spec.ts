@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { QueueLimits } from '#queue/model/queue-options.js';
+import type { QueueLimits } from '#queue/model/limits.js';
 import { expectUnchanged, queueOn, testQueue } from '../../support/queue/queue-state.js';
 
 const HOUR = 3_600_000;

@@ -7,7 +7,7 @@ import type {
   QueueLimits,
   RateLimit,
   RuntimeLimits,
-} from '../../../queue/model/queue-options.js';
+} from '../../../queue/model/limits.js';
 import type { ScoredSet } from './scored-set.js';
 
 /** What flow control needs of a queue. */

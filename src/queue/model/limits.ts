@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { wholeNumber } from '../validation/numbers.js';
+
+/** How many jobs may start in a period, over all workers. */
+export interface RateLimit {
+  /** How many jobs. A job that says `cost` counts as so many. */
+  limit: number;
+  /** The length of the period, in ms. */
+  periodMs: number;
+  /** How many may start at once after a quiet time. @default 1: the starts are spread evenly */
+  burst?: number;
+}
+
+/** The limits of a queue, which hold for all workers of the fleet together. */
+export interface QueueLimits {
+  /** How many jobs run at once. Absent: without a limit. */
+  maxRunning?: number;
+  /** How many jobs start in a period. Absent: without a limit. */
+  rateLimit?: RateLimit;
+  /** What holds for each group of the queue that has no limits of its own. */
+  groups?: GroupsOptions;
+}
+
+/** The limits of a queue as they are set at run time. */
+export interface RuntimeLimits extends QueueLimits {
+  /**
+   * How many jobs may wait before an enqueue is refused with a QueueFullError. It holds in the processes that bound it by an option, and goes
+   * before theirs. Absent: as they say.
+   */
+  maxPending?: number;
+}
+
+/** The limits of one group, which hold for all workers of the fleet together. */
+export interface GroupLimits {
+  /** How many of its jobs run at once. With 1 they run in their order. Absent: without a limit. */
+  maxRunning?: number;
+  /** How many of its jobs start in a period. Absent: without a limit. */
+  rateLimit?: RateLimit;
+  /** How many turns it gets, against those of other groups: 1 to 1,000. @default 1 */
+  weight?: number;
+  /** How many of its jobs may wait before an enqueue is refused with a QueueFullError. Absent: without a limit. */
+  maxPending?: number;
+  /** With `maxRunning: 1`: whether the group goes on behind a dead letter, or waits until it is redriven or removed. @default `skip` */
+  onDeadHead?: 'skip' | 'hold';
+}
+
+/** The limits of each group of a queue. */
+export interface GroupsOptions extends GroupLimits {
+  /** The weight of the jobs without a group, which take turns as one group. @default 1 */
+  ungroupedWeight?: number;
+}
+
+const maxRunningAndRate = {
+  maxRunning: wholeNumber(1, 1_000_000).optional(),
+  rateLimit: z
+    .strictObject(
+      {
+        limit: wholeNumber(1, 1_000_000),
+        periodMs: wholeNumber(1, 86_400_000, ' ms'),
+        burst: wholeNumber(1, 1_000_000).optional(),
+      },
+      { error: 'expected { limit, periodMs, burst? }' },
+    )
+    .optional(),
+};
+
+/** How many jobs may wait in a queue or a group. */
+export const maxPendingField = wholeNumber(1, 1_000_000_000).optional();
+
+/** The limits of one group. */
+export const groupLimitFields = {
+  ...maxRunningAndRate,
+  weight: wholeNumber(1, 1_000).optional(),
+  maxPending: maxPendingField,
+  onDeadHead: z.enum(['skip', 'hold'], { error: "expected 'skip' or 'hold'" }).optional(),
+};
+
+/** The limits of a queue, wherever they are set. */
+export const limitFields = {
+  ...maxRunningAndRate,
+  groups: z
+    .strictObject(
+      { ...groupLimitFields, ungroupedWeight: wholeNumber(1, 1_000).optional() },
+      { error: 'expected { maxRunning?, rateLimit?, weight?, maxPending?, onDeadHead?, ungroupedWeight? }' },
+    )
+    .optional(),
+};
