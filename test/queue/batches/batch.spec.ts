@@ -159,9 +159,9 @@ describe('a batch', () => {
 
   it('is listed until it has ended', async () => {
     const { queue } = coreQueue();
-    const first = queue.batch({ then: { name: 'then' } });
+    const first = queue.batch({ id: 'a', then: { name: 'then' } });
     await first.add(queue.name, 1);
-    const second = queue.batch();
+    const second = queue.batch({ id: 'b' }); // maybe of the same ms
     await second.add(queue.name, 2);
     expect(await queue.listBatches()).toMatchObject([
       { id: first.id, state: 'open', total: 1, open: 1 },
