@@ -194,12 +194,19 @@ export class Batch<Queue = unknown> extends BatchReader {
   }
 
   private memberOptions(subject: string, target: BatchTarget, job: string | JobDefinition, options: object) {
-    const refused = ['unique', 'batch', 'name'].find((option) => option in options);
+    const refused = ['unique', 'batch', 'stopsBatch', 'name'].find((option) => option in options);
     if (refused !== undefined) {
       throw new InvalidOptionError(`${subject}.${refused}`, 'an option of a member', show(refused));
     }
-    const batch = target.name === this.#home.name ? this.id : `${this.#home.name}|${this.id}`;
-    return { ...options, batch, ...(typeof job === 'string' && job !== target.name && { name: job }) };
+    const isAtHome = target.name === this.#home.name;
+    const batch = isAtHome ? this.id : `${this.#home.name}|${this.id}`;
+    const stopsBatch = isAtHome && this.#definition?.failFast === true;
+    return {
+      ...options,
+      batch,
+      ...(stopsBatch && { stopsBatch }),
+      ...(typeof job === 'string' && job !== target.name && { name: job }),
+    };
   }
 
   /** A member of another queue joins after its enqueue: a batch never waits for a job that is not there. */

@@ -66,6 +66,8 @@ export interface EnqueueOptions extends JobRules {
   after?: readonly string[];
   /** @internal The batch that the job joins; see Batch.add. */
   batch?: string;
+  /** @internal Whether its bad end stops its batch, which is of the same queue. */
+  stopsBatch?: boolean;
   /** Whether the enqueue waits until replicas have the job. @default the queue's */
   durability?: Durability;
 }
@@ -133,6 +135,7 @@ const enqueueOptionsSchema = z.strictObject(
     cost: optional(wholeNumber(1, 1_000_000)),
     after: optional(afterSchema),
     batch: z.string().optional(),
+    stopsBatch: z.boolean().optional(),
     group: groupName.optional(),
     lifo: optional(z.boolean({ error: 'expected true or false' })),
   },
@@ -260,6 +263,7 @@ function encodeWorkerOptions(options: EnqueueOptions): string | undefined {
     runAtMs,
     metadata,
     guest: options.batch?.includes('|') || undefined,
+    stopsBatch: options.stopsBatch,
     group,
   });
   return asked === '{}' ? undefined : asked;

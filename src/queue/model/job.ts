@@ -20,6 +20,8 @@ export interface WorkerOptions {
   metadata?: JobMetadata;
   /** Whether it is a member of a batch in another queue, which is to hear of its end. */
   guest?: boolean;
+  /** Whether its bad end stops its batch, whose other members are then to be cancelled. */
+  stopsBatch?: boolean;
   /** Of a follow-up: the id of the batch whose members have ended. */
   batch?: string;
   group?: string;

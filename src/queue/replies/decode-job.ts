@@ -24,6 +24,7 @@ const workerOptionsSchema = z.looseObject({
   metadata: z.unknown().transform(readMetadata).optional(),
   batch: z.string().optional(),
   guest: z.boolean().optional(),
+  stopsBatch: z.boolean().optional(),
   group: z.string().optional(),
 });
 

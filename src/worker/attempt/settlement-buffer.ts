@@ -41,7 +41,7 @@ export interface OutboxOwner {
   };
   reportLost(attempt: Attempt): void;
   /** Told where jobs may have ended whose batches are in other queues. */
-  readonly courier: { tell(): void };
+  readonly courier: { tell(stopsBatch?: boolean): void };
 }
 
 /** The settlements of a runner until they are sent, and what becomes of them. */
@@ -159,6 +159,9 @@ export class SettlementBuffer {
       this.reportOutcome(settling, outcomes[i]!);
     });
     this.tellBatches(failures.flatMap(({ attempt }) => attempt ?? []));
+    if (failures.some(({ attempt }, i) => attempt?.claim.options.stopsBatch && outcomes[i] !== 'retry')) {
+      this.owner.courier.tell(true);
+    }
   }
 
   private tellBatches(attempts: readonly Attempt[]): void {

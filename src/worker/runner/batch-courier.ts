@@ -1,28 +1,32 @@
 import type { Timer } from '../../queue/runtime/clock.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import { deliverNews } from '../../queue/operate/tend-batches.js';
+import { deliverNews, tendBatches } from '../../queue/operate/tend-batches.js';
 
-/** How long the ends of several jobs gather before they are delivered, in ms. */
+/** How long the ends of several jobs gather before something follows from them, in ms. */
 const GATHER_MS = 20;
 
 /**
- * Delivers the ends of members to their batches in other queues, soon after the members ended here. If it fails, the
- * maintenance of the queue delivers them, and logs what keeps it from doing so.
+ * Does what follows from the ends of members, soon after they ended here: delivers them to batches in other queues, and cancels
+ * the other members of a batch that they stopped. If it fails, the maintenance of the queue does it, and logs what keeps it from that.
  */
 export class BatchCourier {
   private timer: Timer | undefined;
+  private stopsSome = false;
 
   constructor(private readonly queue: JobQueue) {}
 
-  /** There are news. */
-  tell(): void {
+  /** A member has ended whose batch is elsewhere, or which stops its batch. */
+  tell(stopsBatch = false): void {
+    this.stopsSome ||= stopsBatch;
     if (this.timer) {
       return;
     }
     const { clock } = this.queue.store;
     this.timer = clock.setTimeout(() => {
       this.timer = undefined;
-      void deliverNews(this.queue).catch(() => undefined);
+      const follow = this.stopsSome ? tendBatches : deliverNews;
+      this.stopsSome = false;
+      void follow(this.queue).catch(() => undefined);
     }, GATHER_MS);
     this.timer.unref();
   }

@@ -101,6 +101,20 @@ onEachStore('a batch', () => {
     expect(await batch.status()).toMatchObject({ state: 'ended', stopped: true, failed: 1, cancelled: 3 });
   });
 
+  it('with failFast cancels them soon after a worker failed one, without a sweep', async () => {
+    const queue = newQueue();
+    const batch = queue.batch({ onFailure: { name: 'broke' }, failFast: true });
+    await batch.add('bad', 1, { maxAttempts: 1 });
+    await batch.add('bad', 2, { maxAttempts: 1, delayMs: 3_600_000 });
+    await batch.seal();
+    const broke = new Promise((resolve) => {
+      const handlers = { bad: () => Promise.reject(error), broke: resolve };
+      void startWorker([{ queue, handlers }], undefined, { sweepIntervalMs: 0 });
+    });
+    await broke;
+    expect(await batch.status()).toMatchObject({ stopped: true, failed: 1, cancelled: 1 });
+  });
+
   it('counts members that were cancelled, removed and purged', async () => {
     const queue = newQueue();
     const batch = queue.batch(FOLLOW_UPS);
