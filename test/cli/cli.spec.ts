@@ -1,7 +1,7 @@
 // The real command line, as a process of its own.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { encrypted, JobQueue } from 'nest-job-queue/core';
 import { EXIT } from '#cli/exit-codes.js';
 import { freePort } from '../../scripts/redis-server.mjs';
@@ -15,9 +15,6 @@ import { leaveBroken, newQueue, startWorker } from '../support/worker/workers.js
 import { cli, cliOnTerminal } from './run-cli.js';
 
 const HOSTILE = 'red\u001B[31m\nforged line\u202E';
-
-// The first run compiles the sources.
-beforeAll(() => cli(['--help']), 120_000);
 
 describe('on a pipe', () => {
   it('enqueues a job, lists and shows it, and says why it does not run', async () => {

@@ -1,13 +1,10 @@
 // Groups and batches on the real command line.
-import { beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { EXIT } from '#cli/exit-codes.js';
 import { newQueue } from '../support/worker/workers.js';
 import { cli } from './run-cli.js';
 
 const HOSTILE = 'red\u001B[31m\nforged';
-
-// The first run compiles the sources.
-beforeAll(() => cli(['--help']), 120_000);
 
 it('lists groups and what holds each back, and pauses and resumes one', async () => {
   const queue = newQueue();

@@ -1,5 +1,6 @@
 // Runs the real command line, on a pipe or on a terminal.
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { testRedisUrl } from '../support/redis/redis.js';
 
 export interface Ran {
@@ -8,7 +9,9 @@ export interface Ran {
   stderr: string;
 }
 
-const NODE = ['--import', './test/support/typescript.mjs', 'src/cli.ts'];
+const BUNDLE = fileURLToPath(new URL('bundle-cli.mjs', import.meta.url));
+execFileSync(process.execPath, [BUNDLE], { env: { ...process.env, NODE_OPTIONS: '' } });
+const NODE = ['.cache/cli/cli.mjs'];
 
 /** Runs a command to its end; nobody types anything. */
 export function cli(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
