@@ -7,15 +7,16 @@ import { byRow, tableOf } from '../table.js';
 
 export const TABLES: Record<string, Columns> = { 'while it runs': WHILE_IT_RUNS, 'while it waits': WHILE_IT_WAITS };
 
-/** How many rows are looked at together: most of a row's time is spent waiting for a claim, a limit or a worker to end. */
-const AT_ONCE = 4;
-
-/** Holds the table "what happens …" of docs/combinations.md: each cell is a job that tells the same of itself. */
-export function expectTable(table: string, driver: Driver): void {
+/**
+ * Holds the table "what happens …" of docs/combinations.md: each cell is a job that tells the same of itself.
+ *
+ * @param atOnce how many rows are looked at together: most of a row's time is spent waiting for a claim, a limit or a worker to end
+ */
+export function expectTable(table: string, driver: Driver, atOnce: number): void {
   const columns = TABLES[table]!;
   const rows = byRow(tableOf(`what happens ${table}`, 'docs/combinations.md'));
-  const groups = Array.from({ length: Math.ceil(rows.length / AT_ONCE) }, (_, i) =>
-    rows.slice(i * AT_ONCE, (i + 1) * AT_ONCE),
+  const groups = Array.from({ length: Math.ceil(rows.length / atOnce) }, (_, i) =>
+    rows.slice(i * atOnce, (i + 1) * atOnce),
   );
   describe(`what happens ${table} through ${driver.name}, to a job with`, () => {
     it.each(groups.map((group) => [group.map(([row]) => row).join(' | '), group] as const))(
