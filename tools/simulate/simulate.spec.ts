@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { plants } from './plants.js';
 import { World } from './world.js';
 
-const SEEDS = Number(process.env.SIMULATE_SEEDS ?? 10);
+const SEEDS = Number(process.env.SIMULATE_SEEDS ?? 5);
 const STEPS = 1_500;
 
 /** A planted fault is found by one of so many seeds, in so many steps each. */

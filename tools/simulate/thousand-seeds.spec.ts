@@ -1,0 +1,18 @@
+// A thousand short fleets, each with its own beginning; in a process of its own, where they take half the time.
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { expect, it } from '@jest/globals';
+
+const SEEDS = 1_000;
+const STEPS = 100;
+
+it(`keeps the invariants, ${SEEDS} seeds of ${STEPS} steps`, async () => {
+  const args = ['tools/simulate/main.ts', '--seeds', String(SEEDS), '--steps', String(STEPS)];
+  const child = spawn(process.execPath, ['--import', './test/support/typescript.mjs', ...args], {
+    env: { ...process.env, NODE_OPTIONS: '' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines = (await text(child.stdout)).trimEnd().split('\n');
+  expect(lines.filter((line) => !line.endsWith(' 0 violations'))).toEqual([]);
+  expect(lines).toHaveLength(SEEDS);
+}, 180_000);
