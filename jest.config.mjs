@@ -13,10 +13,7 @@ export default {
     '<rootDir>/test/package/consumers/',
   ],
   extensionsToTreatAsEsm: ['.ts'],
-  // Transpile only, for speed; `npm run typecheck` finds the type errors.
-  transform: {
-    '^.+\\.ts$': ['ts-jest', { useESM: true, tsconfig: '<rootDir>/tsconfig.json', transpilation: true }],
-  },
+  transform: { '^.+\\.ts$': '<rootDir>/test/support/transpile.mjs' },
   moduleNameMapper: {
     // Sources name the compiled file, as Node wants it.
     '^(\\.{1,2}/.*)\\.js$': ['$1.js', '$1.ts'],
