@@ -30,7 +30,7 @@ it('takes an announcement back that reaches the server only after the stop has e
   const [asked, answer] = [gate(), gate()];
   const run = inside(queue).runner.run.bind(inside(queue).runner);
   inside(queue).runner.run = async (call) => {
-    if (call.script === 'queueRegisterWorker' && call.args[1] === '1') {
+    if (call.script === 'workerRegister' && call.args[1] === '1') {
       asked.open();
       await answer.promise;
     }

@@ -1,4 +1,4 @@
--- write_limits(owner, limits): writes the limits of a queue, in the order of lua/queue/set-limits.lua, '' for one that it has not, and
+-- write_limits(owner, limits): writes the limits of a queue, in the order of lua/limits/set.lua, '' for one that it has not, and
 -- wakes a worker, since more may start now. What the rate has spent stays spent.
 -- delete_limits(): takes all limits away. Needs: settings, groups, wake.
 --@include lib/limits/write_group

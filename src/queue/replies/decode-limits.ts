@@ -3,7 +3,7 @@ import type { LimitsInForce } from '../store/store-calls.js';
 
 export type LimitsReply = [now: string, ...values: (string | null)[]];
 
-/** Decodes the reply of `lua/queue/get-limits.lua`. */
+/** Decodes the reply of `lua/limits/get.lua`. */
 export function decodeLimits(reply: LimitsReply): LimitsInForce {
   const [now, owner, maxRunning, limit, periodMs, burst, tatUs, restsUntil, ...others] = reply;
   const [ofGroups, maxPending] = [others.slice(0, -1), others.at(-1)];

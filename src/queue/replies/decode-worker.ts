@@ -11,7 +11,7 @@ const detailsSchema = z.object({
   stuck: z.array(z.object({ id: z.string(), name: z.string() })).optional(),
 });
 
-/** Decodes one entry of `lua/queue/list-workers.lua`. Words that no worker of ours wrote are left out. */
+/** Decodes one entry of `lua/worker/list.lua`. Words that no worker of ours wrote are left out. */
 export function decodeWorker([id, seenAt, text]: [string, string, string]): WorkerRecord {
   const record: WorkerRecord = { id, seenAt: new Date(Number(seenAt)) };
   const [, startedAt, json] = /^(\d+) (.*)$/s.exec(text) ?? [];

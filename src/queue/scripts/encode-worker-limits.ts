@@ -20,12 +20,12 @@ export function limitsText(options: ResolvedQueueOptions): string {
     .join(' ');
 }
 
-/** As lua/queue/set-limits.lua takes them: '' where there is none. */
+/** As lua/limits/set.lua takes them: '' where there is none. */
 export function runtimeLimitArguments({ maxPending, ...limits }: RuntimeLimits): string[] {
   return [...limitArguments(limits), String(maxPending ?? '')];
 }
 
-/** As lua/queue/register-worker.lua passes them on: '' where there is none. */
+/** As lua/worker/register.lua passes them on: '' where there is none. */
 function limitArguments({ maxRunning, rateLimit, groups = {} }: QueueLimits): string[] {
   return [
     ...runningAndRate(maxRunning, rateLimit),
@@ -48,7 +48,7 @@ function runningAndRate(maxRunning: number | undefined, rateLimit: RateLimit | u
   return [maxRunning ?? '', ...rate].map(String);
 }
 
-/** As lua/queue/register-worker.lua reads them; '' where the worker configures none. */
+/** As lua/worker/register.lua reads them; '' where the worker configures none. */
 export function configuredLimits(options: QueueLimits): string {
   const configures = [options.maxRunning, options.rateLimit, options.groups].some((limit) => limit !== undefined);
   return configures ? JSON.stringify(limitArguments(options)) : '';

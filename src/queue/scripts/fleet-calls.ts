@@ -25,7 +25,7 @@ export class FleetCalls extends JobCalls {
       JSON.stringify(announcedContent(this.options)),
       ...said,
     ];
-    return call('queueRegisterWorker', this.keys.standard, args, (reply) => checkLayout(this.keys.queue, reply));
+    return call('workerRegister', this.keys.standard, args, (reply) => checkLayout(this.keys.queue, reply));
   }
 
   content(): ScriptCall<AnnouncedContent | undefined> {
@@ -38,12 +38,12 @@ export class FleetCalls extends JobCalls {
   describeWorker(worker: string, details: WorkerDetails | undefined, ageMs: number): ScriptCall<void> {
     const keys = [this.keys.workers, this.keys.workerDetails];
     const text = details ? JSON.stringify(details) : '';
-    return call('queueDescribeWorker', keys, [worker, text, Math.round(ageMs)], () => undefined);
+    return call('workerDescribe', keys, [worker, text, Math.round(ageMs)], () => undefined);
   }
 
   workers(most: number): ScriptCall<WorkerRecord[]> {
     const keys = [this.keys.workers, this.keys.workerDetails];
-    return call('queueListWorkers', keys, [WORKER_SEEN_MS, most], (reply) =>
+    return call('workerList', keys, [WORKER_SEEN_MS, most], (reply) =>
       (reply as [string, string, string][]).map(decodeWorker),
     );
   }
@@ -61,14 +61,14 @@ export class FleetCalls extends JobCalls {
   }
 
   setLimits(limits: RuntimeLimits): ScriptCall<void> {
-    return call('queueSetLimits', this.keys.standard, runtimeLimitArguments(limits), () => undefined);
+    return call('limitsSet', this.keys.standard, runtimeLimitArguments(limits), () => undefined);
   }
 
   clearLimits(): ScriptCall<void> {
-    return call('queueClearLimits', this.keys.standard, [], () => undefined);
+    return call('limitsClear', this.keys.standard, [], () => undefined);
   }
 
   limits(): ScriptCall<LimitsInForce> {
-    return call('queueGetLimits', this.keys.standard, [], (reply) => decodeLimits(reply as LimitsReply));
+    return call('limitsGet', this.keys.standard, [], (reply) => decodeLimits(reply as LimitsReply));
   }
 }

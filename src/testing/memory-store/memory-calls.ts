@@ -184,14 +184,14 @@ export class MemoryCalls implements StoreCalls {
     });
 
   limits = () =>
-    callOf<LimitsInForce>('queueGetLimits', () => {
+    callOf<LimitsInForce>('limitsGet', () => {
       const { set, limits } = this.queue.flow;
       const found = Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
       const source = set ? 'set' : Object.keys(found).length > 0 ? 'configuration' : 'none';
       return { ...found, source };
     });
-  setLimits = (limits: RuntimeLimits) => callOf('queueSetLimits', () => this.limit(limits));
-  clearLimits = () => callOf('queueClearLimits', () => this.limit(undefined));
+  setLimits = (limits: RuntimeLimits) => callOf('limitsSet', () => this.limit(limits));
+  clearLimits = () => callOf('limitsClear', () => this.limit(undefined));
 
   private limit(limits: RuntimeLimits | undefined): void {
     this.queue.flow.set = limits;
@@ -200,7 +200,7 @@ export class MemoryCalls implements StoreCalls {
   }
 
   announce = (worker: string, serves: boolean, handlers: readonly AttemptLimits[] = []) =>
-    callOf<void>('queueRegisterWorker', () => {
+    callOf<void>('workerRegister', () => {
       if (serves) {
         this.queue.workers.set(worker, this.queue.now);
         this.queue.content = announcedContent(this.options);
@@ -211,9 +211,9 @@ export class MemoryCalls implements StoreCalls {
     });
 
   content = () => callOf('queueContent', () => this.queue.content);
-  describeWorker = () => callOf<void>('queueDescribeWorker', () => undefined);
+  describeWorker = () => callOf<void>('workerDescribe', () => undefined);
   workers = (most: number) =>
-    callOf('queueListWorkers', () =>
+    callOf('workerList', () =>
       [...this.queue.workers]
         .filter(([, seenAt]) => seenAt >= this.queue.now - WORKER_SEEN_MS)
         .toSorted(([, a], [, b]) => b - a)

@@ -15,7 +15,7 @@ async function limited(limits: QueueLimits, ...ids: string[]) {
 
 const ids = (jobs: { id: string }[]) => jobs.map(({ id }) => id);
 
-describe('set-limits.lua', () => {
+describe('limits/set.lua', () => {
   it('bounds what runs at once over all claimers', async () => {
     const q = await limited({ maxRunning: 2 }, 'a', 'b', 'c', 'd');
     expect(ids(await q.claim(1))).toEqual(['a']);
@@ -129,7 +129,7 @@ describe('set-limits.lua', () => {
   });
 });
 
-describe('clear-limits.lua', () => {
+describe('limits/clear.lua', () => {
   it('takes limits and rest away, and leaves a pause', async () => {
     const q = await limited({ maxRunning: 1, ...hourly(60, 1) }, 'a', 'b');
     const [a] = await q.claim(1);
@@ -143,7 +143,7 @@ describe('clear-limits.lua', () => {
   });
 });
 
-describe('get-limits.lua', () => {
+describe('limits/get.lua', () => {
   it('returns what was set, and nothing on a plain queue', async () => {
     const q = testQueue();
     expect(await q.run(q.scripts.limits())).toEqual({ source: 'none' });

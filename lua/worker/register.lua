@@ -33,7 +33,7 @@ local function configure_limits()
   if owner == ARGV[1] and redis.call('HGET', settings, 'limits_text') == ARGV[4] then
     return
   end
-  write_limits(ARGV[1], cjson.decode(ARGV[4])) -- of texts, in the order of lua/queue/set-limits.lua
+  write_limits(ARGV[1], cjson.decode(ARGV[4])) -- of texts, in the order of lua/limits/set.lua
   redis.call('HSET', settings, 'limits_text', ARGV[4])
 end
 

@@ -3,7 +3,7 @@
 -- KEYS: the standard keys, see lib/core/keys
 -- Returns now in ms, then: owner ('set', the worker that configured them, or nil), max_running, rate limit, its period in ms, its
 --   burst, when the rate is free again in microseconds, until when the queue rests in ms, then the settings of all groups
---   in the order of lua/queue/set-limits.lua, then max_pending. Repeated: reads again.
+--   in the order of lua/limits/set.lua, then max_pending. Repeated: reads again.
 --@include lib/core/keys
 --@include lib/core/clock
 local limits = redis.call('HMGET', settings, 'limits_owner', 'max_running', 'rate_limit', 'rate_period_ms', 'rate_burst',
