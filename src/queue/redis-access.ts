@@ -2,7 +2,7 @@ import type { JobQueue } from './job-queue.js';
 import { InvalidOptionError } from './errors/errors.js';
 import type { RedisClient } from './redis/redis-client.js';
 import { RedisStore } from './redis-store.js';
-import type { QueueCalls } from './scripts/queue-calls.js';
+import type { QueueCalls } from './scripts/calls/queue-calls.js';
 import type { QueueKeys } from './scripts/queue-keys.js';
 
 /** The Redis behind a queue, for what is kept there beside the jobs. */

@@ -1,4 +1,4 @@
-import type { QueueCalls } from '../scripts/queue-calls.js';
+import type { QueueCalls } from '../scripts/calls/queue-calls.js';
 import type { ScriptArgument, ScriptCall, ScriptName } from '../transport/script-runner.js';
 
 /** What the first look says of a job that is not plainly well. */

@@ -2,7 +2,7 @@ import type { DoctorOptions, DoctorReport } from '../model/doctor-report.js';
 import { DoctorNotes } from './doctor-notes.js';
 import { DoctorCalls, type Look } from './doctor-calls.js';
 import { ListWalk } from './list-walk.js';
-import type { QueueCalls } from '../scripts/queue-calls.js';
+import type { QueueCalls } from '../scripts/calls/queue-calls.js';
 import { isCluster, type RedisClient } from '../redis/redis-client.js';
 import type { ScriptCall } from '../transport/script-runner.js';
 

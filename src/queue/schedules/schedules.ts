@@ -9,7 +9,7 @@ import { nextDue } from './next-due.js';
 import { checkSchedule, encodeSchedule, type ScheduleOptions, type TypedScheduleOptions } from './schedule.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
-import type { DueSchedule, ScheduleVerbs } from '../store/schedule-verbs.js';
+import type { DueSchedule, ScheduleVerbs } from '../store/verbs/schedule-verbs.js';
 import type { StandardSchema } from '../validation/standard-schema.js';
 
 /** The most schedules that one script call ticks. */

@@ -6,7 +6,7 @@ import type { JobQueueLogger } from '../runtime/logger.js';
 import type { WaitOutcome, WorkerWait } from '../store/queue-store.js';
 import type { StoreCall } from '../store/store-call.js';
 import type { StoreCalls } from '../store/store-calls.js';
-import type { QueueCalls } from './queue-calls.js';
+import type { QueueCalls } from './calls/queue-calls.js';
 
 /** How long the answer to a wait may take beyond the wait, in ms. The connection is ours alone, so it is cut soon. */
 const LONGEST_WAIT_TRIP_MS = 2_000;

@@ -6,7 +6,7 @@ import type { ScheduleRecord } from '../model/schedule.js';
 import { FAILURE_PREFIX } from '../validation/names.js';
 import type { StoreCall } from './store-call.js';
 import type { ClaimAnswer, DeadLetterVerbs, StoreCalls } from './store-calls.js';
-import type { ScheduleVerbs } from './schedule-verbs.js';
+import type { ScheduleVerbs } from './verbs/schedule-verbs.js';
 
 /** The name of the error of a job that the codec of this process cannot read. */
 const UNREADABLE = 'CodecError';

@@ -15,16 +15,21 @@ import type { StoredError } from '../errors/stored-error.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import type { RuntimeLimits } from '../model/limits.js';
 import type { EncodedJob, EnqueueAnswer } from './enqueue-call.js';
-import type { BatchVerbs } from './batch-verbs.js';
-import type { GroupVerbs } from './group-verbs.js';
-import type { ScheduleVerbs } from './schedule-verbs.js';
-import type { DeadLetterVerbs } from './dead-letter-verbs.js';
-import type { AuditVerbs } from './audit-verbs.js';
-import type { HistoryVerbs } from './history-verbs.js';
+import type { BatchVerbs } from './verbs/batch-verbs.js';
+import type { GroupVerbs } from './verbs/group-verbs.js';
+import type { ScheduleVerbs } from './verbs/schedule-verbs.js';
+import type { DeadLetterVerbs } from './verbs/dead-letter-verbs.js';
+import type { AuditVerbs } from './verbs/audit-verbs.js';
+import type { HistoryVerbs } from './verbs/history-verbs.js';
 import type { StoreCall } from './store-call.js';
 
-export type { DeadLetterPlace, DeadLetterQuery, DeadLetterSlice, DeadLetterVerbs } from './dead-letter-verbs.js';
-export type { HistorySlice, HistoryVerbs, MinuteReading } from './history-verbs.js';
+export type {
+  DeadLetterPlace,
+  DeadLetterQuery,
+  DeadLetterSlice,
+  DeadLetterVerbs,
+} from './verbs/dead-letter-verbs.js';
+export type { HistorySlice, HistoryVerbs, MinuteReading } from './verbs/history-verbs.js';
 
 /** The limits of a handler that has its own. */
 export interface AttemptLimits {

@@ -3,7 +3,7 @@ import { announcedContent } from '../../queue/codec/announced-content.js';
 import type { ClaimedJob, ClaimRef, JobStatus } from '../../queue/model/job.js';
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
 import type { RuntimeLimits } from '../../queue/model/limits.js';
-import type { AuditVerbs } from '../../queue/store/audit-verbs.js';
+import type { AuditVerbs } from '../../queue/store/verbs/audit-verbs.js';
 import type { JobQuery } from '../../queue/store/find-query.js';
 import type { EncodedJob } from '../../queue/store/enqueue-call.js';
 import type {
@@ -17,9 +17,9 @@ import type {
   Release,
   StoreCalls,
 } from '../../queue/store/store-calls.js';
-import type { BatchVerbs } from '../../queue/store/batch-verbs.js';
-import type { GroupVerbs } from '../../queue/store/group-verbs.js';
-import type { ScheduleVerbs } from '../../queue/store/schedule-verbs.js';
+import type { BatchVerbs } from '../../queue/store/verbs/batch-verbs.js';
+import type { GroupVerbs } from '../../queue/store/verbs/group-verbs.js';
+import type { ScheduleVerbs } from '../../queue/store/verbs/schedule-verbs.js';
 import { auditVerbs } from './verbs/audit-verbs.js';
 import { batchVerbs } from './verbs/batch-verbs.js';
 import * as ofOne from './verbs/change-job.js';

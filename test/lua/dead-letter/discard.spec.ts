@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { DeadLetterCalls } from '#queue/scripts/dead-letter-calls.js';
+import { DeadLetterCalls } from '#queue/scripts/calls/dead-letter-calls.js';
 import { expectUnchanged, testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
 async function bury(q: TestQueue, ...ids: string[]): Promise<void> {

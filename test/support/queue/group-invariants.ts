@@ -1,6 +1,6 @@
 // Invariants of the groups of a queue, read with plain commands.
 import type { Redis } from 'ioredis';
-import type { QueueCalls } from '#queue/scripts/queue-calls.js';
+import type { QueueCalls } from '#queue/scripts/calls/queue-calls.js';
 import { keysLike } from '../redis/redis-reads.js';
 
 type Settings = Record<string, string>;

@@ -6,7 +6,7 @@ import type { ClaimedJob } from '#queue/model/job.js';
 import { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { resolveQueueOptions, type QueueOptions } from '#queue/model/queue-options.js';
 import type { ClaimRequest } from '#queue/store/store-calls.js';
-import { QueueCalls } from '#queue/scripts/queue-calls.js';
+import { QueueCalls } from '#queue/scripts/calls/queue-calls.js';
 import { ScriptRunner, type ScriptCall } from '#queue/transport/script-runner.js';
 import { violations } from './invariants.js';
 import { connect, uniqueQueueName } from '../redis/redis.js';

@@ -1,4 +1,4 @@
-import type { AuditVerbs } from '../../../queue/store/audit-verbs.js';
+import type { AuditVerbs } from '../../../queue/store/verbs/audit-verbs.js';
 import { callOf } from './memory-call.js';
 
 function refuseTrail(): never {

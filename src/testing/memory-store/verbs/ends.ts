@@ -2,7 +2,7 @@
 import { failureJobName } from '../../../queue/codec/failure-job.js';
 import { FAILURE_PREFIX } from '../../../queue/validation/names.js';
 import { jobEnded } from './job-ended.js';
-import { EVICTED_TTL_MS } from '../../../queue/scripts/job-calls.js';
+import { EVICTED_TTL_MS } from '../../../queue/scripts/calls/job-calls.js';
 import type { DrainedAnswer } from '../../../queue/store/store-calls.js';
 import type { Hash, MemoryQueue } from '../state/memory-queue.js';
 

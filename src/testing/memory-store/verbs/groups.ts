@@ -1,5 +1,5 @@
 // The groups of a queue; see lua/group.
-import type { GroupVerbs } from '../../../queue/store/group-verbs.js';
+import type { GroupVerbs } from '../../../queue/store/verbs/group-verbs.js';
 import { callOf } from './memory-call.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { remove } from './operate.js';

@@ -1,14 +1,14 @@
 // Recurring jobs; see lua/schedule. Declarations by code are kept as lua/lib/schedule/rest.lua keeps them.
 import type { Recurrence, ScheduleRecord, StoredSchedule } from '../../../queue/model/schedule.js';
 import { decodeSchedule } from '../../../queue/replies/decode-schedule.js';
-import { DECLARED_MS } from '../../../queue/scripts/schedule-calls.js';
+import { DECLARED_MS } from '../../../queue/scripts/calls/schedule-calls.js';
 import type {
   DueLook,
   DueSchedule,
   ResumeAnswer,
   TickOutcome,
   UpsertAnswer,
-} from '../../../queue/store/schedule-verbs.js';
+} from '../../../queue/store/verbs/schedule-verbs.js';
 import { holderOf, own, write } from './enqueue.js';
 import { writeOptions } from './write-options.js';
 import type { Hash, MemoryQueue } from '../state/memory-queue.js';

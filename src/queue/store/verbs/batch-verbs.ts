@@ -1,6 +1,6 @@
 // The verbs of batches with a follow-up; see lua/batch.
-import type { BatchNews, BatchPage, BatchRecord, EncodedBatch } from '../model/batch.js';
-import type { StoreCall } from './store-call.js';
+import type { BatchNews, BatchPage, BatchRecord, EncodedBatch } from '../../model/batch.js';
+import type { StoreCall } from '../store-call.js';
 
 /** What a look at the batches of a queue left to do. */
 export interface TendAnswer {

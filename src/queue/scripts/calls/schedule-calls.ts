@@ -1,6 +1,6 @@
-import type { QueueKeys } from './queue-keys.js';
-import { decodeSchedule } from '../replies/decode-schedule.js';
-import type { Recurrence, ScheduleRecord, StoredSchedule } from '../model/schedule.js';
+import type { QueueKeys } from '../queue-keys.js';
+import { decodeSchedule } from '../../replies/decode-schedule.js';
+import type { Recurrence, ScheduleRecord, StoredSchedule } from '../../model/schedule.js';
 import type {
   DueLook,
   DueSchedule,
@@ -8,8 +8,8 @@ import type {
   ScheduleVerbs,
   TickOutcome,
   UpsertAnswer,
-} from '../store/schedule-verbs.js';
-import type { ScriptCall } from '../transport/script-runner.js';
+} from '../../store/verbs/schedule-verbs.js';
+import type { ScriptCall } from '../../transport/script-runner.js';
 
 /** How long a schedule that code declares goes on without being declared again, in ms; processes do so every 10 s. */
 export const DECLARED_MS = 30_000;

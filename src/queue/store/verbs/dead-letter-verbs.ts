@@ -1,5 +1,5 @@
-import type { JobRecord } from '../model/job.js';
-import type { StoreCall } from './store-call.js';
+import type { JobRecord } from '../../model/job.js';
+import type { StoreCall } from '../store-call.js';
 
 /** Which dead letters are meant. */
 export interface DeadLetterQuery {

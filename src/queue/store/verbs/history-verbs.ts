@@ -1,5 +1,5 @@
-import type { HistoryMark, StoredMinute } from '../model/history.js';
-import type { StoreCall } from './store-call.js';
+import type { HistoryMark, StoredMinute } from '../../model/history.js';
+import type { StoreCall } from '../store-call.js';
 
 /** What a minute of the history is closed with. */
 export interface MinuteReading {

@@ -1,8 +1,8 @@
-import { Histogram } from '../model/histogram.js';
-import type { HistoryMark, StoredMinute } from '../model/history.js';
-import type { HistorySlice, HistoryVerbs, MinuteReading } from '../store/store-calls.js';
-import type { QueueKeys } from './queue-keys.js';
-import { call } from './script-call.js';
+import { Histogram } from '../../model/histogram.js';
+import type { HistoryMark, StoredMinute } from '../../model/history.js';
+import type { HistorySlice, HistoryVerbs, MinuteReading } from '../../store/store-calls.js';
+import type { QueueKeys } from '../queue-keys.js';
+import { call } from '../script-call.js';
 
 /** How long the history is kept, in ms. */
 export const HISTORY_KEPT_MS = 72 * 3_600_000;

@@ -1,11 +1,11 @@
-import type { GroupStats } from '../model/group.js';
-import type { GroupLimits } from '../model/limits.js';
-import type { ScriptArgument, ScriptCall } from '../transport/script-runner.js';
-import type { GroupPage, GroupVerbs } from '../store/group-verbs.js';
-import { decodeGroupLimits } from '../replies/decode-limits.js';
-import { groupArguments } from './encode-worker-limits.js';
-import type { QueueKeys } from './queue-keys.js';
-import { call } from './script-call.js';
+import type { GroupStats } from '../../model/group.js';
+import type { GroupLimits } from '../../model/limits.js';
+import type { ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
+import type { GroupPage, GroupVerbs } from '../../store/verbs/group-verbs.js';
+import { decodeGroupLimits } from '../../replies/decode-limits.js';
+import { groupArguments } from '../encode-worker-limits.js';
+import type { QueueKeys } from '../queue-keys.js';
+import { call } from '../script-call.js';
 
 /** Columns of one group in the reply of `lua/group/list.lua`. */
 const COLUMNS = 14;

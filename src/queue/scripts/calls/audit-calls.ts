@@ -1,9 +1,9 @@
-import type { AuditEntry } from '../model/audit.js';
-import type { JobStatus } from '../model/job.js';
-import type { RedisClient } from '../redis/redis-client.js';
-import type { CommandCall } from '../transport/script-runner.js';
-import type { AuditReader, AuditVerbs } from '../store/audit-verbs.js';
-import type { QueueKeys } from './queue-keys.js';
+import type { AuditEntry } from '../../model/audit.js';
+import type { JobStatus } from '../../model/job.js';
+import type { RedisClient } from '../../redis/redis-client.js';
+import type { CommandCall } from '../../transport/script-runner.js';
+import type { AuditReader, AuditVerbs } from '../../store/verbs/audit-verbs.js';
+import type { QueueKeys } from '../queue-keys.js';
 
 type StreamEntry = [id: string, fields: string[]];
 

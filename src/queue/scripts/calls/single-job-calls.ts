@@ -1,8 +1,8 @@
-import type { ClaimRef, JobStatus } from '../model/job.js';
-import type { ScriptCall } from '../transport/script-runner.js';
-import type { RestartAnswer, UpdateAnswer } from '../store/store-calls.js';
+import type { ClaimRef, JobStatus } from '../../model/job.js';
+import type { ScriptCall } from '../../transport/script-runner.js';
+import type { RestartAnswer, UpdateAnswer } from '../../store/store-calls.js';
 import { FleetCalls } from './fleet-calls.js';
-import { call } from './script-call.js';
+import { call } from '../script-call.js';
 
 /** The scripts that change one job: from outside, and what its handler reports. */
 export class SingleJobCalls extends FleetCalls {

@@ -1,5 +1,5 @@
-import type { AuditEntry } from '../model/audit.js';
-import type { StoreCall } from './store-call.js';
+import type { AuditEntry } from '../../model/audit.js';
+import type { StoreCall } from '../store-call.js';
 
 /** Who reads the trail together with others: each entry goes to one consumer of a group. */
 export interface AuditReader {

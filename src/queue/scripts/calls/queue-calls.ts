@@ -2,9 +2,9 @@ import { AuditCalls } from './audit-calls.js';
 import { BatchCalls } from './batch-calls.js';
 import { DeadLetterCalls } from './dead-letter-calls.js';
 import { HistoryCalls } from './history-calls.js';
-import { decodeJob, decodeJobHash, decodeJobs } from '../replies/decode-job.js';
-import { decodeReclaimed } from '../replies/decode-reclaimed.js';
-import { decodeStats } from '../replies/decode-stats.js';
+import { decodeJob, decodeJobHash, decodeJobs } from '../../replies/decode-job.js';
+import { decodeReclaimed } from '../../replies/decode-reclaimed.js';
+import { decodeStats } from '../../replies/decode-stats.js';
 import { EVICTED_TTL_MS, publishArg, UNDECLARED_AGE_MS, WORKER_FORGOTTEN_MS, WORKER_SEEN_MS } from './job-calls.js';
 import type {
   CancelAnswer,
@@ -14,13 +14,13 @@ import type {
   Release,
   ReleaseOutcome,
   StoreCalls,
-} from '../store/store-calls.js';
-import type { ClaimedJob, JobRecord, JobStatus, QueueStats } from '../model/job.js';
-import type { QueueKeys } from './queue-keys.js';
-import type { ResolvedQueueOptions } from '../model/queue-options.js';
-import type { CommandCall, ScriptArgument, ScriptCall } from '../transport/script-runner.js';
-import type { FoundJobs, JobQuery } from '../store/find-query.js';
-import { call } from './script-call.js';
+} from '../../store/store-calls.js';
+import type { ClaimedJob, JobRecord, JobStatus, QueueStats } from '../../model/job.js';
+import type { QueueKeys } from '../queue-keys.js';
+import type { ResolvedQueueOptions } from '../../model/queue-options.js';
+import type { CommandCall, ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
+import type { FoundJobs, JobQuery } from '../../store/find-query.js';
+import { call } from '../script-call.js';
 import { GroupCalls } from './group-calls.js';
 import { ScheduleCalls } from './schedule-calls.js';
 import { SingleJobCalls } from './single-job-calls.js';

@@ -1,6 +1,6 @@
 // The verbs of recurring jobs; see lua/schedule.
-import type { Recurrence, ScheduleRecord, StoredSchedule } from '../model/schedule.js';
-import type { StoreCall } from './store-call.js';
+import type { Recurrence, ScheduleRecord, StoredSchedule } from '../../model/schedule.js';
+import type { StoreCall } from '../store-call.js';
 
 /** A schedule that is due, as a look at the queue saw it. */
 export interface DueSchedule {

@@ -1,5 +1,5 @@
-import { type AuditMark, changesJobs } from '../transport/audited-script.js';
-import type { ScriptCall } from '../transport/script-runner.js';
+import { type AuditMark, changesJobs } from '../../transport/audited-script.js';
+import type { ScriptCall } from '../../transport/script-runner.js';
 import type { QueueCalls } from './queue-calls.js';
 
 /** The verbs of a queue that have methods of their own. */

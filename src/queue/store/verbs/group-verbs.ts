@@ -1,6 +1,6 @@
-import type { GroupStats } from '../model/group.js';
-import type { GroupLimits } from '../model/limits.js';
-import type { StoreCall } from './store-call.js';
+import type { GroupStats } from '../../model/group.js';
+import type { GroupLimits } from '../../model/limits.js';
+import type { StoreCall } from '../store-call.js';
 
 /** One page of the groups of a queue. */
 export interface GroupPage {

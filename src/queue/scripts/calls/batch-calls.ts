@@ -5,12 +5,12 @@ import type {
   BatchPage,
   BatchRecord,
   EncodedBatch,
-} from '../model/batch.js';
-import { parseJson } from '../codec/parse-json.js';
-import type { BatchVerbs, TendAnswer } from '../store/batch-verbs.js';
-import type { ScriptArgument, ScriptCall, ScriptName } from '../transport/script-runner.js';
-import { call } from './script-call.js';
-import type { QueueKeys } from './queue-keys.js';
+} from '../../model/batch.js';
+import { parseJson } from '../../codec/parse-json.js';
+import type { BatchVerbs, TendAnswer } from '../../store/verbs/batch-verbs.js';
+import type { ScriptArgument, ScriptCall, ScriptName } from '../../transport/script-runner.js';
+import { call } from '../script-call.js';
+import type { QueueKeys } from '../queue-keys.js';
 
 /** How many bytes of results one call brings, beside its first. */
 const MOST_BYTES = 1_048_576;

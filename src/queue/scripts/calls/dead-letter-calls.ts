@@ -1,7 +1,7 @@
-import type { QueueKeys } from './queue-keys.js';
-import { decodeJob } from '../replies/decode-job.js';
-import type { DeadLetterQuery, DeadLetterSlice, DeadLetterVerbs } from '../store/store-calls.js';
-import type { ScriptArgument, ScriptCall, ScriptName } from '../transport/script-runner.js';
+import type { QueueKeys } from '../queue-keys.js';
+import { decodeJob } from '../../replies/decode-job.js';
+import type { DeadLetterQuery, DeadLetterSlice, DeadLetterVerbs } from '../../store/store-calls.js';
+import type { ScriptArgument, ScriptCall, ScriptName } from '../../transport/script-runner.js';
 
 /** One method per script of `lua/dead-*.lua`: builds its call and says what the reply means; see the headers there. */
 export class DeadLetterCalls implements DeadLetterVerbs {

@@ -1,15 +1,15 @@
-import { decodeLimits, type LimitsReply } from '../replies/decode-limits.js';
-import { decodeWorker } from '../replies/decode-worker.js';
-import { configuredLimits, runtimeLimitArguments, limitsText } from './encode-worker-limits.js';
-import { checkLayout, LAYOUT } from './layout.js';
+import { decodeLimits, type LimitsReply } from '../../replies/decode-limits.js';
+import { decodeWorker } from '../../replies/decode-worker.js';
+import { configuredLimits, runtimeLimitArguments, limitsText } from '../encode-worker-limits.js';
+import { checkLayout, LAYOUT } from '../layout.js';
 import { JobCalls, WORKER_SEEN_MS } from './job-calls.js';
-import type { RuntimeLimits } from '../model/limits.js';
-import type { WorkerDetails, WorkerRecord } from '../model/job.js';
-import { announcedContent, type AnnouncedContent } from '../codec/announced-content.js';
-import { parseJson } from '../codec/parse-json.js';
-import type { AttemptLimits, LimitsInForce, UnservedJobs } from '../store/store-calls.js';
-import type { ScriptCall } from '../transport/script-runner.js';
-import { call } from './script-call.js';
+import type { RuntimeLimits } from '../../model/limits.js';
+import type { WorkerDetails, WorkerRecord } from '../../model/job.js';
+import { announcedContent, type AnnouncedContent } from '../../codec/announced-content.js';
+import { parseJson } from '../../codec/parse-json.js';
+import type { AttemptLimits, LimitsInForce, UnservedJobs } from '../../store/store-calls.js';
+import type { ScriptCall } from '../../transport/script-runner.js';
+import { call } from '../script-call.js';
 
 /** The calls about workers and limits: one method per script, see the headers there. */
 export class FleetCalls extends JobCalls {

@@ -1,12 +1,12 @@
-import { decodeClaim, decodeNamedClaim } from '../replies/decode-job.js';
-import type { ClaimAnswer, ClaimRequest, Completion, ExtendAnswer } from '../store/store-calls.js';
-import { decodeEnqueue, type EnqueueAnswer, type EncodedJob } from '../store/enqueue-call.js';
-import type { ClaimRef } from '../model/job.js';
-import type { StoredError } from '../errors/stored-error.js';
-import type { QueueKeys } from './queue-keys.js';
-import type { ResolvedQueueOptions } from '../model/queue-options.js';
-import { refusalOf } from '../store/claim-refusal.js';
-import type { ScriptArgument, ScriptCall } from '../transport/script-runner.js';
+import { decodeClaim, decodeNamedClaim } from '../../replies/decode-job.js';
+import type { ClaimAnswer, ClaimRequest, Completion, ExtendAnswer } from '../../store/store-calls.js';
+import { decodeEnqueue, type EnqueueAnswer, type EncodedJob } from '../../store/enqueue-call.js';
+import type { ClaimRef } from '../../model/job.js';
+import type { StoredError } from '../../errors/stored-error.js';
+import type { QueueKeys } from '../queue-keys.js';
+import type { ResolvedQueueOptions } from '../../model/queue-options.js';
+import { refusalOf } from '../../store/claim-refusal.js';
+import type { ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
 
 /** How long ago a worker may have announced itself and still counts, in ms. */
 export const WORKER_SEEN_MS = 30_000;
