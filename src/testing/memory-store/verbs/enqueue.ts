@@ -1,6 +1,6 @@
 // Enqueue: what a new job finds, and where it goes; see lua/job/enqueue.lua.
 import { EnqueueRejected, type EncodedJob, type EnqueueAnswer } from '../../../queue/store/enqueue-call.js';
-import { follow, refuseFollow } from './follow.js';
+import { follow, refuseFollow } from './batch/follow.js';
 import { writeOptions } from './write-options.js';
 import type { AskedOptions } from '../state/asked-options.js';
 import type { Hash, MemoryQueue } from '../state/memory-queue.js';

@@ -2,7 +2,7 @@
 import type { GroupVerbs } from '../../../queue/store/verbs/group-verbs.js';
 import { callOf } from './memory-call.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
-import { remove } from './operate.js';
+import { remove } from './operate/operate.js';
 
 export function groupVerbs(queue: MemoryQueue): GroupVerbs {
   const { flow } = queue;

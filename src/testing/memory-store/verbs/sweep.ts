@@ -1,8 +1,8 @@
 // What runs by the clock; see lua/sweep.
 import type { ReclaimedJob } from '../../../queue/store/store-calls.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
-import { trimDeadLetters } from './ends.js';
-import { crash } from './settle.js';
+import { trimDeadLetters } from './attempt/ends.js';
+import { crash } from './attempt/settle.js';
 
 const WORKER_FORGOTTEN_MS = 300_000;
 

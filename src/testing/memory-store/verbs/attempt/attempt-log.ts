@@ -1,6 +1,6 @@
 // How the attempts of a job ended that did not complete; see lua/lib/settle/attempt_log.lua.
-import type { StoredError } from '../../../queue/errors/stored-error.js';
-import type { Hash, MemoryQueue } from '../state/memory-queue.js';
+import type { StoredError } from '../../../../queue/errors/stored-error.js';
+import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 
 const MOST_LOGGED = 20;
 

@@ -1,11 +1,11 @@
 // The verbs of batches with a follow-up; see lua/batch. All queues of a test share one memory, so news of members elsewhere need no outbox.
-import { parseJson } from '../../../queue/codec/parse-json.js';
-import type { BatchMember, BatchPage, EncodedBatch } from '../../../queue/model/batch.js';
-import type { BatchVerbs } from '../../../queue/store/verbs/batch-verbs.js';
-import { FollowUpBatch, type EndStatus } from '../state/follow-up-batch.js';
-import type { MemoryQueue } from '../state/memory-queue.js';
+import { parseJson } from '../../../../queue/codec/parse-json.js';
+import type { BatchMember, BatchPage, EncodedBatch } from '../../../../queue/model/batch.js';
+import type { BatchVerbs } from '../../../../queue/store/verbs/batch-verbs.js';
+import { FollowUpBatch, type EndStatus } from '../../state/follow-up-batch.js';
+import type { MemoryQueue } from '../../state/memory-queue.js';
 import { fire, noteEnd, stop } from './job-ended.js';
-import { callOf } from './memory-call.js';
+import { callOf } from '../memory-call.js';
 
 export function batchVerbs(queue: MemoryQueue): BatchVerbs {
   const find = (id: string) => {

@@ -1,10 +1,10 @@
 // What operators do with jobs from outside; see lua/job and lua/queue.
-import type { JobRecord, JobStatus, QueueStats } from '../../../queue/model/job.js';
-import type { CancelAnswer } from '../../../queue/store/store-calls.js';
-import { jobEnded, jobReopened } from './job-ended.js';
-import { holderOf } from './enqueue.js';
-import { removeFirst, type Hash, type MemoryQueue } from '../state/memory-queue.js';
-import { endCancelled, freeUnique } from './ends.js';
+import type { JobRecord, JobStatus, QueueStats } from '../../../../queue/model/job.js';
+import type { CancelAnswer } from '../../../../queue/store/store-calls.js';
+import { jobEnded, jobReopened } from '../batch/job-ended.js';
+import { holderOf } from '../enqueue.js';
+import { removeFirst, type Hash, type MemoryQueue } from '../../state/memory-queue.js';
+import { endCancelled, freeUnique } from '../attempt/ends.js';
 import { record } from './list.js';
 
 const WORKER_SEEN_MS = 30_000;

@@ -1,8 +1,8 @@
 // Lists of jobs; see lua/queue/list.lua and find.lua.
-import type { JobRecord, JobStatus } from '../../../queue/model/job.js';
-import { decodeJobHash } from '../../../queue/replies/decode-job.js';
-import type { FoundJobs, JobQuery } from '../../../queue/store/find-query.js';
-import type { MemoryQueue } from '../state/memory-queue.js';
+import type { JobRecord, JobStatus } from '../../../../queue/model/job.js';
+import { decodeJobHash } from '../../../../queue/replies/decode-job.js';
+import type { FoundJobs, JobQuery } from '../../../../queue/store/find-query.js';
+import type { MemoryQueue } from '../../state/memory-queue.js';
 
 export function record(queue: MemoryQueue, id: string): JobRecord | null {
   const job = queue.job(id);

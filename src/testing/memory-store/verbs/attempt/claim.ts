@@ -1,9 +1,9 @@
 // Claim: which jobs, and what it writes; see lua/attempt/claim.lua. The reply is decoded as that of the script is.
-import { refusalOf } from '../../../queue/store/claim-refusal.js';
-import type { StoredError } from '../../../queue/errors/stored-error.js';
-import type { ClaimAnswer, ClaimRequest } from '../../../queue/store/store-calls.js';
-import { decodeClaim, decodeNamedClaim } from '../../../queue/replies/decode-job.js';
-import { type Batch, type Hash, type MemoryQueue } from '../state/memory-queue.js';
+import { refusalOf } from '../../../../queue/store/claim-refusal.js';
+import type { StoredError } from '../../../../queue/errors/stored-error.js';
+import type { ClaimAnswer, ClaimRequest } from '../../../../queue/store/store-calls.js';
+import { decodeClaim, decodeNamedClaim } from '../../../../queue/replies/decode-job.js';
+import { type Batch, type Hash, type MemoryQueue } from '../../state/memory-queue.js';
 
 /** What one job has in the reply of lua/attempt/claim.lua. */
 type ReplyEntry = [string, string, string | null, number, unknown[]];

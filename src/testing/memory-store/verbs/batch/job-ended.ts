@@ -1,8 +1,8 @@
 // What the end of a job does to its batch, and to the jobs that wait for it; see lua/lib/batch.
-import type { AskedOptions } from '../state/asked-options.js';
-import type { EndStatus, FollowUpBatch } from '../state/follow-up-batch.js';
-import type { Hash, MemoryQueue } from '../state/memory-queue.js';
-import { writeOptions } from './write-options.js';
+import type { AskedOptions } from '../../state/asked-options.js';
+import type { EndStatus, FollowUpBatch } from '../../state/follow-up-batch.js';
+import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
+import { writeOptions } from '../write-options.js';
 
 /** Tells of the end of a job, in the step that ends it. @param detail its result as JSON, or why it failed */
 export function jobEnded(queue: MemoryQueue, id: string, job: Hash, status: EndStatus, detail = ''): void {

@@ -1,8 +1,8 @@
 // Dead letters: which a filter means, and their end; see lua/dead-letter.
-import type { DeadLetterQuery, DeadLetterSlice } from '../../../queue/store/store-calls.js';
-import { removeFirst, type MemoryQueue } from '../state/memory-queue.js';
+import type { DeadLetterQuery, DeadLetterSlice } from '../../../../queue/store/store-calls.js';
+import { removeFirst, type MemoryQueue } from '../../state/memory-queue.js';
 import { record } from './list.js';
-import { freeUnique } from './ends.js';
+import { freeUnique } from '../attempt/ends.js';
 
 export function list(queue: MemoryQueue, query: DeadLetterQuery, most: number, withJobs: boolean): DeadLetterSlice {
   const { order, place } = query;

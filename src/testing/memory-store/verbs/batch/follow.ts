@@ -1,7 +1,7 @@
 // A new job that joins a batch, or waits for others; see lua/lib/batch/join and follow.
-import { EnqueueRejected, type EncodedJob, type FollowRefusal } from '../../../queue/store/enqueue-call.js';
-import type { AskedOptions } from '../state/asked-options.js';
-import type { Hash, MemoryQueue } from '../state/memory-queue.js';
+import { EnqueueRejected, type EncodedJob, type FollowRefusal } from '../../../../queue/store/enqueue-call.js';
+import type { AskedOptions } from '../../state/asked-options.js';
+import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 
 const MOST_DEPENDENTS = 1_000;
 

@@ -6,11 +6,11 @@ import type {
   FailOutcome,
   Release,
   ReleaseOutcome,
-} from '../../../queue/store/store-calls.js';
+} from '../../../../queue/store/store-calls.js';
 import { GIVES_BACK, logAttempt, loggedOutcome } from './attempt-log.js';
-import { jobEnded } from './job-ended.js';
+import { jobEnded } from '../batch/job-ended.js';
 import { bury, endCancelled, freeUnique, remember } from './ends.js';
-import { type Hash, type MemoryQueue } from '../state/memory-queue.js';
+import { type Hash, type MemoryQueue } from '../../state/memory-queue.js';
 
 function increment(job: Hash, field: string): number {
   const value = Number(job[field] ?? 0) + 1;

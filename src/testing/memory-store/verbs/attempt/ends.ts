@@ -1,10 +1,10 @@
 // How jobs end: as dead letters, or cancelled; and the histories that they leave.
-import { failureJobName } from '../../../queue/codec/failure-job.js';
-import { FAILURE_PREFIX } from '../../../queue/validation/names.js';
-import { jobEnded } from './job-ended.js';
-import { EVICTED_TTL_MS } from '../../../queue/scripts/calls/job-calls.js';
-import type { DrainedAnswer } from '../../../queue/store/store-calls.js';
-import type { Hash, MemoryQueue } from '../state/memory-queue.js';
+import { failureJobName } from '../../../../queue/codec/failure-job.js';
+import { FAILURE_PREFIX } from '../../../../queue/validation/names.js';
+import { jobEnded } from '../batch/job-ended.js';
+import { EVICTED_TTL_MS } from '../../../../queue/scripts/calls/job-calls.js';
+import type { DrainedAnswer } from '../../../../queue/store/store-calls.js';
+import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 
 /** Makes a job a dead letter. */
 export function bury(queue: MemoryQueue, id: string, job: Hash, reason: string): void {
