@@ -1,15 +1,25 @@
 -- The groups that a rate or a rest holds back stand in gated, by the time at which that ends.
 -- gate(name, opens, may_be_gated): puts a group with a waiting job there until opens, or takes it out where that is nil.
--- rest_idle(name, group): keeps a group without a waiting job there. Needs: groups, now, lib/group/state.
+-- rest_idle(name, group): keeps what a group without a waiting job has spent, in resting, by the time at which it matters no more.
+-- forget_rested(most): forgets it then, of so many groups. Needs: groups, now, lib/group/state.
 -- A group without a waiting job keeps what its rate has spent, and its rest, only as long as these matter.
 local function rest_idle(name, group)
-  local spent_until = math.max(group.rests_until, math.ceil(group.tat / 1000))
+  redis.call('ZREM', group_keys.gated, name)
+  local spent_until = math.max(group.rests_until, group.tat > now_us and math.ceil(group.tat / 1000) or 0)
   if group.has_spent and spent_until > now then
-    redis.call('ZADD', group_keys.gated, string.format('%.0f', spent_until), name)
-  else
-    redis.call('ZREM', group_keys.gated, name)
-    if group.has_spent then
-      redis.call('HDEL', groups .. 'state:' .. name, 'rate_tat_us', 'rests_until_ms')
+    redis.call('ZADD', groups .. 'resting', string.format('%.0f', spent_until), name)
+  elseif group.has_spent then
+    redis.call('ZREM', groups .. 'resting', name)
+    redis.call('HDEL', groups .. 'state:' .. name, 'rate_tat_us', 'rests_until_ms')
+  end
+end
+
+-- A group that has jobs again only leaves resting: it comes back with its last job.
+local function forget_rested(most)
+  for _, name in ipairs(redis.call('ZRANGE', groups .. 'resting', '-inf', now, 'BYSCORE', 'LIMIT', 0, most)) do
+    redis.call('ZREM', groups .. 'resting', name)
+    if redis.call('EXISTS', groups .. 'waiting:' .. name) == 0 then
+      rest_idle(name, read_group(name))
     end
   end
 end

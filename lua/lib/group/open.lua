@@ -5,6 +5,7 @@ local function open_groups(most)
   for _, name in ipairs(redis.call('ZRANGE', group_keys.gated, '-inf', now, 'BYSCORE', 'LIMIT', 0, most)) do
     touch(name)
   end
+  forget_rested(most)
   local cursor = redis.call('HGET', group_keys.settings, 'review_cursor')
   if not cursor then
     return

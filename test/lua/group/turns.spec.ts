@@ -195,6 +195,16 @@ describe('limits of a group', () => {
     expect(taken).toEqual(['a0', 'a1', 'a2']);
   });
 
+  it('is nothing to wait for where the group has no job', async () => {
+    const q = await limited({ groups: { rateLimit: { limit: 1, periodMs: 3_600_000 } } });
+    await fill(q, 'a', 1);
+    await fill(q, 'b', 1);
+    expect(await q.claim(9)).toHaveLength(2);
+    expect((await q.run(q.claimCall(9))).nextDueInMs).toBeUndefined();
+    await fill(q, 'a', 1, 'a_later');
+    expect(await q.claim(9)).toEqual([]); // and what its rate has spent stays spent
+  });
+
   it('pause stops it alone; resume wakes a worker', async () => {
     const q = testQueue();
     expect(await q.run(q.scripts.groups.pause('a'))).toBe(true);
