@@ -6,7 +6,6 @@
 -- Returns how many were deleted; an id that is no dead letter is passed over. Repeated: 0.
 --@include lib/core/keys
 --@include lib/core/clock
---@include lib/core/read
 --@include lib/group/place
 local discarded = 0
 for i = 1, #ARGV, 2 do
@@ -15,10 +14,7 @@ for i = 1, #ARGV, 2 do
   if found_at and (failed_at == '' or failed_at == found_at) then
     redis.call('ZREM', dead, id)
     redis.call('LREM', failed, 1, id)
-    local group = read(job .. id, 'group')[1]
-    if group then
-      end_hold(group, id)
-    end
+    end_hold_of(id)
     redis.call('UNLINK', job .. id)
     discarded = discarded + 1
   end

@@ -22,7 +22,10 @@ for i = 2, #ARGV do
   local id = ARGV[i]
   local key = job .. id
   local priority, unique_key, batch, group = unpack(read(key, 'priority', 'unique', 'batch', 'group'))
-  if redis.call('ZREM', dead, id) == 1 and redis.call('EXISTS', key) == 1 then
+  local was_dead = redis.call('ZREM', dead, id) == 1
+  if was_dead and redis.call('EXISTS', key) == 0 then
+    end_hold_of(id)
+  elseif was_dead then
     redis.call('LREM', failed, 1, id)
     redis.call('HDEL', key, 'crashes', 'last_chance', 'errors', 'unhandled', 'unhandled_at_ms', 'failed_at_ms',
       'expires_at_ms', 'cancel_requested_at_ms', 'unmet')

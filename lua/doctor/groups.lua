@@ -42,8 +42,9 @@ for i = 2, #ARGV do
   if #ids > 0 then
     tell(name, #ids .. ' slots without a claim', 'a slot for each claim')
   end
-  if is_held_by_nobody(group.hold) then
-    tell(name, 'held by ' .. group.hold, 'held by a job that is scheduled or dead')
+  local hold = redis.call('HGET', groups .. 'state:' .. name, 'hold')
+  if is_held_by_nobody(hold) then
+    tell(name, 'held by ' .. hold, 'held by a job that is scheduled or dead')
   elseif stands_wrong(name, group) then
     tell(name, 'in a wrong place', 'where its next job can be claimed')
   end
@@ -51,8 +52,8 @@ for i = 2, #ARGV do
     for _, id in ipairs(ids) do
       redis.call('ZREM', groups .. 'running:' .. name, id)
     end
-    if is_held_by_nobody(group.hold) then
-      redis.call('HDEL', groups .. 'state:' .. name, 'hold')
+    if is_held_by_nobody(hold) then
+      end_hold(name, hold)
     end
     touch(name)
   end

@@ -10,6 +10,10 @@
 --@include lib/limits/write_group
 local name = ARGV[1]
 delete_group_settings(groups .. 'state:' .. name)
-redis.call('HDEL', groups .. 'state:' .. name, 'rests_until_ms', 'hold')
+local hold = redis.call('HGET', groups .. 'state:' .. name, 'hold')
+if hold then
+  end_hold(name, hold)
+end
+redis.call('HDEL', groups .. 'state:' .. name, 'rests_until_ms')
 touch(name)
 place_groups()

@@ -18,9 +18,24 @@ local visibility = math.max(announced.visibility or 0, tonumber(ARGV[4]))
 local stay = string.format('%d', tonumber(ARGV[3]) + 2 * visibility)
 local looked, deleted = 0, 0
 
+--@include lib/group/place
+local has_groups = redis.call('HEXISTS', settings, 'has_groups') == 1
+
+-- In the same step as the job, so that a purge which is cut short leaves neither a slot in use nor a hold.
+local function leave_group(id)
+  local group = redis.pcall('HGET', job .. id, 'group')
+  end_hold_of(id)
+  if type(group) == 'string' then
+    free_slot(group, id)
+  end
+end
+
 -- A dead letter stands in two places, and the hash of an id in a history may be gone: only what is deleted counts.
 local function delete(ids, step)
   for i = 1, #ids, step do
+    if has_groups then
+      leave_group(ids[i])
+    end
     deleted = deleted + redis.call('UNLINK', job .. ids[i])
     looked = looked + 1
   end
@@ -38,19 +53,19 @@ local function empty_set(set)
   end
 end
 
--- Settings and pauses of groups stay, as those of the queue do.
+-- Settings, pauses and rests of groups stay, and what their rates have spent, as those of the queue do.
 local function empty_groups()
-  for _, group in ipairs(redis.call('ZRANGE', groups .. 'depths', 0, 99)) do
+  for _, group in ipairs(redis.call('ZRANGE', group_keys.depths, 0, 99)) do
     empty_set(groups .. 'waiting:' .. group)
     if looked < limit then
-      redis.call('UNLINK', groups .. 'running:' .. group)
-      redis.call('HDEL', groups .. 'state:' .. group, 'hold', 'rests_until_ms', 'rate_tat_us')
-      redis.call('ZREM', groups .. 'depths', group)
+      redis.call('UNLINK', groups .. 'running:' .. group) -- claims is empty, so these slots are nobody's
     end
+    touch(group)
   end
-  if looked < limit and redis.call('EXISTS', groups .. 'depths') == 0 then
-    redis.call('UNLINK', groups .. 'turns', groups .. 'gated', groups .. 'finishes', groups .. 'heads')
-    redis.call('HDEL', groups .. 'settings', 'waiting', 'virtual_time', 'review_cursor')
+  place_groups(true)
+  if looked < limit and redis.call('EXISTS', group_keys.depths) == 0 then
+    redis.call('UNLINK', group_keys.turns, group_keys.finishes, group_keys.heads)
+    redis.call('HDEL', group_keys.settings, 'waiting', 'virtual_time', 'review_cursor')
   end
 end
 
@@ -65,6 +80,12 @@ empty_list(completed)
 empty_list(failed)
 empty_list(cancelled)
 empty_set(dead)
+if has_groups and looked < limit then
+  for _, id in ipairs(redis.call('HRANDFIELD', groups .. 'holds', limit)) do
+    end_hold_of(id) -- by an id that stands nowhere
+  end
+end
+place_groups(true)
 if removed > 0 then
   redis.pcall('HINCRBY', stats, 'removed_total', removed) -- one that is no number is for the doctor to tell
 end

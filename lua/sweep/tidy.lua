@@ -44,7 +44,7 @@ end
 --@include lib/retention/free_stale_unique
 
 local function delete_job(id)
-  leave_group(id)
+  end_hold_of(id)
   redis.call('UNLINK', job .. id)
 end
 

@@ -1,6 +1,6 @@
 -- leave_places(at, but): takes a job out of each place in which it stands, other than `but`.
 -- end_for_good(at): leaves a job that has ended in no place, with an expiry. lay_ghost(at): ends an id without a hash.
--- at: see lib/doctor/inspect. Needs: keys, lifetime_of, bury.
+-- at: see lib/doctor/inspect. Needs: keys, lifetime_of, bury, lib/group/place.
 local function leave_places(at, but)
   local sets = { claims = claims, prioritized = prioritized, scheduled = scheduled, dead = dead }
   for place, set in pairs(sets) do
@@ -29,6 +29,7 @@ local function lay_ghost(at)
   local only_dead = #at.places == 1 and at.places[1] == 'dead'
   leave_places(at)
   redis.call('UNLINK', at.key)
+  end_hold_of(at.id)
   if #at.places > 0 and not only_dead then
     bury(at.id, 'The job hash is missing: it was deleted or has expired.')
   end

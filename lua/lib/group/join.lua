@@ -1,6 +1,7 @@
 -- join_group(name, id, rank): puts a job into the line of its group, at its rank.
 -- rejoin_group(name, id, priority, to_front): puts back a job that was out of the line. It keeps its rank, and so its place, where
--- it goes to the front, or where its group runs one job at a time; else it goes to the back.
+-- it goes to the front, or where its group runs one job at a time; else it goes to the back. Without a name, since the hash of the
+-- job is gone, only its hold ends.
 -- Needs: lib/group/place, lib/core/rank.
 local function join_group(name, id, rank)
   redis.call('HSET', job .. id, 'rank', rank)
@@ -9,6 +10,9 @@ local function join_group(name, id, rank)
 end
 
 local function rejoin_group(name, id, priority, to_front)
+  if not name then
+    return end_hold_of(id)
+  end
   end_hold(name, id)
   local keeps = to_front or read_group(name).max_running == 1
   local rank = keeps and redis.call('HGET', job .. id, 'rank')

@@ -1,23 +1,43 @@
 -- What a job that leaves, or waits apart, does to its group.
 -- free_slot(name, id): the job runs no more. hold_group(name, id, is_dead), end_hold(name, id): it holds the others back.
+-- end_hold_of(id): the same where the group is not known, as that of a job whose hash is gone.
 -- Needs: groups, read_group, touch, touched_groups.
 local function free_slot(name, id)
   redis.call('ZREM', groups .. 'running:' .. name, id)
   touched_groups[name] = touched_groups[name] or { only_slot = true }
 end
 
--- Where a group runs one job at a time, its head that waits for a retry, or is dead, holds the others back.
-local function hold_group(name, id, is_dead)
-  local group = read_group(name)
-  if group.max_running == 1 and (not is_dead or group.holds_dead) then
-    redis.call('HSETNX', groups .. 'state:' .. name, 'hold', id)
+local function end_hold(name, id)
+  if redis.call('HGET', groups .. 'state:' .. name, 'hold') == id then
+    redis.call('HDEL', groups .. 'state:' .. name, 'hold', 'hold_is_dead')
+    redis.call('HDEL', groups .. 'holds', id)
     touch(name)
   end
 end
 
-local function end_hold(name, id)
-  if redis.call('HGET', groups .. 'state:' .. name, 'hold') == id then
-    redis.call('HDEL', groups .. 'state:' .. name, 'hold')
-    touch(name)
+local function end_hold_of(id)
+  local name = redis.call('HGET', groups .. 'holds', id)
+  if name then
+    end_hold(name, id)
+    redis.call('HDEL', groups .. 'holds', id)
   end
+end
+
+-- Where a group runs one job at a time, its head that waits for a retry, or is dead, holds the others back.
+local function hold_group(name, id, is_dead)
+  local group = read_group(name)
+  if group.max_running ~= 1 or is_dead and not group.holds_dead or group.hold then
+    return
+  end
+  local state = groups .. 'state:' .. name
+  local former = redis.call('HGET', state, 'hold') -- its reason is over
+  if former then
+    end_hold(name, former)
+  end
+  redis.call('HSET', state, 'hold', id)
+  if is_dead then
+    redis.call('HSET', state, 'hold_is_dead', '1')
+  end
+  redis.call('HSET', groups .. 'holds', id, name)
+  touch(name)
 end

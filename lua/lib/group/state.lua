@@ -13,10 +13,15 @@ local function read_group(name)
   local own = redis.call('HMGET', groups .. 'state:' .. name, 'paused_at_ms', 'hold', 'rests_until_ms', 'rate_tat_us',
     unpack(group_settings))
   local rate = own[6] and own or { [6] = group_defaults[2], [7] = group_defaults[3] }
-  return { paused = own[1], hold = own[2], rests_until = tonumber(own[3]) or 0, tat = math.max(tonumber(own[4]) or 0, now_us),
-    has_spent = own[3] or own[4], max_running = tonumber(own[5] or group_defaults[1]), interval = tonumber(rate[6]),
+  local max_running, holds_dead = tonumber(own[5] or group_defaults[1]), (own[10] or group_defaults[6]) == 'hold'
+  local hold = max_running == 1 and own[2] or nil -- by the settings of now: the reason of the hold may be over
+  if hold and not holds_dead and redis.call('HEXISTS', groups .. 'state:' .. name, 'hold_is_dead') == 1 then
+    hold = nil
+  end
+  return { paused = own[1], hold = hold, rests_until = tonumber(own[3]) or 0, tat = math.max(tonumber(own[4]) or 0, now_us),
+    has_spent = own[3] or own[4], max_running = max_running, interval = tonumber(rate[6]),
     burst = tonumber(rate[7]), weight = tonumber(own[8] or group_defaults[4]) or 1,
-    max_pending = tonumber(own[9] or group_defaults[5]), holds_dead = (own[10] or group_defaults[6]) == 'hold' }
+    max_pending = tonumber(own[9] or group_defaults[5]), holds_dead = holds_dead }
 end
 
 -- When the rate and the rest of a group let a job of this cost start, in ms; nil where now.

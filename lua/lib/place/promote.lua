@@ -14,6 +14,8 @@ local function promote(limit, rejoin)
     else
       if status then
         redis.call('HSET', key, 'status', 'pending', 'ready_at_ms', ready_at)
+      elseif rejoin then
+        rejoin(nil, id)
       end
       if group then
         rejoin(group, id, priority)

@@ -24,7 +24,7 @@ local function clean_dead_letters()
   for _, id in ipairs(old) do
     redis.call('ZREM', dead, id)
     redis.call('LREM', failed, 1, id)
-    leave_group(id)
+    end_hold_of(id)
     delete(id)
   end
   return #old == limit and 0 or -1
@@ -34,7 +34,7 @@ local function clean_set(set, ...)
   local ids = redis.call('ZRANGE', set, passed, passed + limit - 1)
   for _, id in ipairs(ids) do
     if is_old(id, ...) then
-      leave_group(id)
+      end_hold_of(id)
       redis.call('ZREM', set, id)
       delete(id)
     end

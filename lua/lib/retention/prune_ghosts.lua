@@ -1,12 +1,13 @@
 -- prune_ghosts(): takes dead letters whose hash is gone out of dead: a purge by a client of the Redis pattern deletes the jobs
 -- and leaves their ids, which would count as failed. A slice a call, from where a cursor stands.
--- Needs: keys, limit, more.
+-- Needs: keys, limit, more, lib/group/place.
 local function prune_ghosts()
   local cursor = tonumber(redis.call('HGET', sweep, 'ghost_cursor') or 0)
   local ids, gone = redis.call('ZRANGE', dead, cursor, cursor + limit - 1), {}
   for _, id in ipairs(ids) do
     if redis.call('EXISTS', job .. id) == 0 then
       gone[#gone + 1] = id
+      end_hold_of(id)
     end
   end
   if #gone > 0 then

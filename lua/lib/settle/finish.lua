@@ -22,6 +22,7 @@ local function bury(id, reason)
   redis.call('PERSIST', key)
   redis.call('ZADD', dead, now, id)
   if group then
+    end_hold(group, id)
     hold_group(group, id, true)
   end
   add_to_history(failed, { id }, failed_history)

@@ -60,12 +60,18 @@ function placeFaults(
 ): string[] {
   const most = Number(settings['max_running'] ?? Infinity);
   // While groups are looked at anew after a change of the settings of all, some are not placed yet.
-  const isHeldBack = ['review_cursor', 'paused_at_ms', 'hold'].some((field) => settings[field] !== undefined);
-  const isBlocked = isHeldBack || running >= most;
+  const isHeldBack = ['review_cursor', 'paused_at_ms'].some((field) => settings[field] !== undefined);
+  const isBlocked = isHeldBack || running >= most || isHeld(settings, most);
   if (waiting > 0 && !isBlocked && turn === null && gate === null) {
     return [`group ${name}: may run, and stands neither in turns nor in gated`];
   }
   return waiting === 0 && turn !== null ? [`group ${name}: stands in turns without a job`] : [];
+}
+
+/** A hold counts as long as the settings give a reason for it. */
+function isHeld(settings: Settings, most: number): boolean {
+  const isByDead = settings['hold_is_dead'] !== undefined;
+  return settings['hold'] !== undefined && most === 1 && (!isByDead || settings['on_dead_head'] === 'hold');
 }
 
 async function claimsByGroup(
