@@ -10,7 +10,7 @@ import { RunsController } from './api/runs.controller.js';
 import { SchedulesController } from './api/schedules.controller.js';
 import { SessionController } from './api/session.controller.js';
 import type { ResolvedMount } from './dashboard-options.js';
-import { LiveController } from './live/live.controller.js';
+import { LiveController } from './api/live.controller.js';
 import { PageController } from './page/page.controller.js';
 import { AccessGuard } from './security/access.guard.js';
 

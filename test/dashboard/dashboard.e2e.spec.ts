@@ -10,7 +10,7 @@ import { Command, type Redis } from 'ioredis';
 import { JobHandler, type JobQueue } from 'nest-job-queue';
 import { map, type Observable } from 'rxjs';
 import { patiently } from '../support/faults/wait.js';
-import type { OverviewView } from '#dashboard/api/views.js';
+import type { OverviewView } from '#dashboard/views/views.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { ask, startDashboard, type Platform } from './dashboard-app.js';
 import { inside } from '../support/queue/inside.js';

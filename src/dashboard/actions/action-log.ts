@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { redisAccess } from '../../queue/redis-access.js';
-import type { ActionLogEntry } from '../api/views.js';
+import type { ActionLogEntry } from '../views/views.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 

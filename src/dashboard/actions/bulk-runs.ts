@@ -4,7 +4,7 @@ import { SafeLogger } from '../../queue/errors/safe-logger.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobRecord } from '../../queue/model/job.js';
 import { JobQueueService } from '../../nest/service/job-queue.service.js';
-import type { JobAction, JobMatch, RunView, State } from '../api/views.js';
+import type { JobAction, JobMatch, RunView, State } from '../views/views.js';
 import { Redactor } from '../security/redactor.js';
 import { matches } from '../search/job-match.js';
 import { walkSlice } from '../search/job-walk.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { JobQueueService } from '../../nest/service/job-queue.service.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobStatus } from '../../queue/model/job.js';
-import type { JobAction } from '../api/views.js';
+import type { JobAction } from '../views/views.js';
 
 /** The states from which each action takes jobs. */
 export const ACTION_STATES: Readonly<Record<JobAction, readonly JobStatus[]>> = {

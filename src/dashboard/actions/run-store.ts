@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { redisAccess } from '../../queue/redis-access.js';
 import { parseJson } from '../../queue/codec/parse-json.js';
-import type { RunView } from '../api/views.js';
+import type { RunView } from '../views/views.js';
 
 const KEPT_MS = 86_400_000;
 /** A run that has written nothing for so long has lost its process. */

@@ -16,10 +16,10 @@ import { ACTION_STATES, JobActions } from '../actions/job-actions.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { Permissions } from '../security/permissions.js';
-import { JobDescriber } from './describe-job.js';
+import { JobDescriber } from '../views/describe-job.js';
 import { checkInput, jobId, KnownQueues, queueName, stateSchema } from './known-queue.js';
 import { Responder } from './responder.js';
-import type { JobAction, State } from './views.js';
+import type { JobAction, State } from '../views/views.js';
 
 const MOST_JOBS = 500;
 const ACTIONS = ['redrive', 'discard', 'cancel', 'promote', 'remove', 'run-again'] as const;

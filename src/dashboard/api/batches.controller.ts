@@ -8,11 +8,11 @@ import { batchInWords } from '../../inspect/batch-words.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { Permissions } from '../security/permissions.js';
-import { cut, JobDescriber } from './describe-job.js';
+import { cut, JobDescriber } from '../views/describe-job.js';
 import { checkInput, jobId, KnownQueues, queryCount, queueName } from './known-queue.js';
 import { Responder } from './responder.js';
-import type { BatchMemberView, BatchPageView, BatchView } from './batch-views.js';
-import type { JobRow } from './views.js';
+import type { BatchMemberView, BatchPageView, BatchView } from '../views/batch-views.js';
+import type { JobRow } from '../views/views.js';
 
 const SHOWN = 100;
 const ERROR_LENGTH = 300;

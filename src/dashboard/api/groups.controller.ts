@@ -10,7 +10,7 @@ import { SharedReads } from '../live/shared-reads.js';
 import { Permissions } from '../security/permissions.js';
 import { checkInput, KnownQueues, queueName } from './known-queue.js';
 import { Responder } from './responder.js';
-import type { GroupView } from './views.js';
+import type { GroupView } from '../views/views.js';
 
 const SHOWN = 100;
 /** What each action asks `can` for: to clean a group removes jobs. */

@@ -5,10 +5,10 @@ import type { DashboardAction, DashboardRequest } from '../dashboard-options.js'
 import { OverviewReader } from '../live/overview-reader.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { Permissions } from '../security/permissions.js';
-import { JobDescriber } from './describe-job.js';
+import { JobDescriber } from '../views/describe-job.js';
 import { checkInput, jobId, KnownQueues, queueName } from './known-queue.js';
 import { Responder } from './responder.js';
-import type { JobRow, JobView } from './views.js';
+import type { JobRow, JobView } from '../views/views.js';
 
 const jobSchema = z.object({ queue: queueName, id: jobId });
 const findSchema = z.object({ id: jobId });

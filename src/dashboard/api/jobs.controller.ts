@@ -6,10 +6,10 @@ import { matchSchema } from '../search/job-match.js';
 import { LIST_BYTES } from '../search/job-walk.js';
 import { JobSearch } from '../search/job-search.js';
 import { Permissions } from '../security/permissions.js';
-import { JobDescriber } from './describe-job.js';
+import { JobDescriber } from '../views/describe-job.js';
 import { checkInput, KnownQueues, queryCount, queueName, stateSchema } from './known-queue.js';
 import { Responder } from './responder.js';
-import type { JobsPage } from './views.js';
+import type { JobsPage } from '../views/views.js';
 
 const LARGEST_PAGE = 100;
 const cursor = z.string({ error: 'expected the cursor of a page' }).max(2_000).optional();

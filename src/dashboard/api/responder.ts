@@ -8,7 +8,7 @@ import {
 } from '../../queue/errors/errors.js';
 import { SafeLogger } from '../../queue/errors/safe-logger.js';
 import { SECURITY_HEADERS } from '../security/security-headers.js';
-import type { ProblemView } from './views.js';
+import type { ProblemView } from '../views/views.js';
 
 /**
  * Sends an answer through Nest's HTTP adapter, whatever it is. A handler that returned a value would hand it to the app's

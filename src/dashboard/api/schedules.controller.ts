@@ -5,10 +5,10 @@ import type { DashboardRequest } from '../dashboard-options.js';
 import { OverviewReader } from '../live/overview-reader.js';
 import { SharedReads } from '../live/shared-reads.js';
 import { Permissions } from '../security/permissions.js';
-import { describeSchedule } from './describe-schedule.js';
+import { describeSchedule } from '../views/describe-schedule.js';
 import { checkInput, KnownQueues, queueName } from './known-queue.js';
 import { Responder } from './responder.js';
-import type { ScheduleView } from './views.js';
+import type { ScheduleView } from '../views/views.js';
 
 const MOST = 500;
 const ACTIONS = { run: 'run-schedule', pause: 'pause-schedule', resume: 'resume-schedule' } as const;

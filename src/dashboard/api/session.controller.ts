@@ -3,7 +3,7 @@ import type { DashboardRequest, ResolvedDashboardOptions } from '../dashboard-op
 import { Permissions } from '../security/permissions.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 import { Responder } from './responder.js';
-import type { SessionView } from './views.js';
+import type { SessionView } from '../views/views.js';
 
 /** Says who looks, and what they may do. */
 @Injectable()

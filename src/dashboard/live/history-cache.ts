@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { HistoryPoint, HistoryReport } from '../../queue/model/history.js';
 import type { JobQueue } from '../../queue/job-queue.js';
-import type { HistoryView, PercentilesView, QueueView } from '../api/views.js';
+import type { HistoryView, PercentilesView, QueueView } from '../views/views.js';
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;

@@ -1,4 +1,4 @@
-import type { QueueView } from '../api/views.js';
+import type { QueueView } from '../views/views.js';
 
 /** How far back the rates look, in ms. */
 export const WINDOW_MS = 10_000;

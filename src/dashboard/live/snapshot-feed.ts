@@ -1,7 +1,7 @@
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Observable, type Subscriber } from 'rxjs';
 import { BulkRuns } from '../actions/bulk-runs.js';
-import type { OverviewView, StreamEvent } from '../api/views.js';
+import type { OverviewView, StreamEvent } from '../views/views.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 import { OverviewReader } from './overview-reader.js';

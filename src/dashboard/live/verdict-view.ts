@@ -1,7 +1,7 @@
 import { signsOf, type QueueFacts } from '../../inspect/signs.js';
 import type { QueueVerdict } from '../../inspect/queue-signs.js';
 import { verdictOf } from '../../inspect/verdict.js';
-import type { QueueView, VerdictView } from '../api/views.js';
+import type { QueueView, VerdictView } from '../views/views.js';
 
 const SEVERITIES = { ok: 'ok', notice: 'notice', warning: 'warn', critical: 'bad' } as const;
 

@@ -1,5 +1,5 @@
 import type { WorkerRecord } from '../../queue/model/job.js';
-import type { RunningView, WorkerView } from '../api/views.js';
+import type { RunningView, WorkerView } from '../views/views.js';
 
 /** A worker as one queue knows it. */
 export interface SeenWorker extends WorkerRecord {

@@ -1,5 +1,5 @@
 import type { JobRecord } from '../../queue/model/job.js';
-import type { ErrorGroupView } from '../api/views.js';
+import type { ErrorGroupView } from '../views/views.js';
 
 const KEY_LENGTH = 200;
 /** Looked at of a message; a longer one is of the same kind by its beginning. */

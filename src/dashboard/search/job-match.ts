@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { JobRecord } from '../../queue/model/job.js';
-import type { JobMatch } from '../api/views.js';
+import type { JobMatch } from '../views/views.js';
 import { errorKey } from './error-groups.js';
 
 export const matchSchema = z.strictObject(

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobStatus } from '../../queue/model/job.js';
-import { JobDescriber } from '../api/describe-job.js';
-import type { ErrorGroupsPage, JobMatch, JobRow, SearchPage } from '../api/views.js';
+import { JobDescriber } from '../views/describe-job.js';
+import type { ErrorGroupsPage, JobMatch, JobRow, SearchPage } from '../views/views.js';
 import { Redactor } from '../security/redactor.js';
 import { groupByError } from './error-groups.js';
 import { matches } from './job-match.js';

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import type { BatchMemberView, BatchPageView, BatchView } from '../../api/batch-views.js';
-import type { JobRow } from '../../api/views.js';
+import type { BatchMemberView, BatchPageView, BatchView } from '../../views/batch-views.js';
+import type { JobRow } from '../../views/views.js';
 import { count, plural } from '../parts/format.js';
 import { CopyId, Notice, StateMark, Time } from '../parts/parts.js';
 import { JobRowLine } from '../queue/job-rows.js';

@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import type { HistoryView, QueueView } from '../../api/views.js';
+import type { HistoryView, QueueView } from '../../views/views.js';
 import { exact } from '../parts/format.js';
 import { Notice, Time } from '../parts/parts.js';
 import { now } from '../state/live.js';

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { QueueView } from '../../api/views.js';
+import type { QueueView } from '../../views/views.js';
 import { Notice } from '../parts/parts.js';
 
 type ChartsModule = typeof import('./charts.js');

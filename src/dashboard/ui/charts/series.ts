@@ -1,4 +1,4 @@
-import type { HistoryView } from '../../api/views.js';
+import type { HistoryView } from '../../views/views.js';
 import { duration, rate } from '../parts/format.js';
 
 export type Values = readonly (number | null)[];

@@ -1,4 +1,4 @@
-import type { AttemptView, JobView, State } from '../../api/views.js';
+import type { AttemptView, JobView, State } from '../../views/views.js';
 import { duration } from '../parts/format.js';
 import { StateMark, Time } from '../parts/parts.js';
 import { ErrorDetail } from './error-detail.js';

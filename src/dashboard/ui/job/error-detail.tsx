@@ -1,4 +1,4 @@
-import type { StoredErrorView } from '../../api/views.js';
+import type { StoredErrorView } from '../../views/views.js';
 
 /** So deep a chain of causes is shown. */
 const DEEPEST = 8;

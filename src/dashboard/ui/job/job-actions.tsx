@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { JobAction, JobView } from '../../api/views.js';
+import type { JobAction, JobView } from '../../views/views.js';
 import { ACTION_WORDS, actionsOf, destroys } from '../queue/actions.js';
 import { outcomeWords, tried } from '../queue/bulk-bar.js';
 import { ask } from '../shell/confirm.js';

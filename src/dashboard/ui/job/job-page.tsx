@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { JobView } from '../../api/views.js';
+import type { JobView } from '../../views/views.js';
 import { duration, exact, plural } from '../parts/format.js';
 import { CopyId, Notice, StateMark, Time } from '../parts/parts.js';
 import { connection, now, overview } from '../state/live.js';

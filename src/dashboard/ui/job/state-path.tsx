@@ -1,4 +1,4 @@
-import type { JobView, State } from '../../api/views.js';
+import type { JobView, State } from '../../views/views.js';
 import { StateMark } from '../parts/parts.js';
 
 const STEPS: readonly State[] = ['scheduled', 'pending', 'processing'];

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { JobView } from '../../api/views.js';
+import type { JobView } from '../../views/views.js';
 import { short } from '../parts/format.js';
 import { href } from '../state/route.js';
 

@@ -1,4 +1,4 @@
-import type { QueueView } from '../../api/views.js';
+import type { QueueView } from '../../views/views.js';
 import { post } from '../state/api.js';
 import { figuresOf, LimitFields } from './limit-fields.js';
 import { LimitsForm } from './limits-form.js';

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { ActionLogEntry } from '../../api/views.js';
+import type { ActionLogEntry } from '../../views/views.js';
 import { count, exact } from '../parts/format.js';
 import { Notice, Time } from '../parts/parts.js';
 import { get, Problem } from '../state/api.js';

@@ -1,4 +1,4 @@
-import type { QueueView } from '../../api/views.js';
+import type { QueueView } from '../../views/views.js';
 import { count, duration, percent, plural, rate } from '../parts/format.js';
 import { Notice, Sentence, Spark, VerdictMark } from '../parts/parts.js';
 import { connection, overview, trouble } from '../state/live.js';

@@ -1,4 +1,4 @@
-import type { RunningView, WorkerView } from '../../api/views.js';
+import type { RunningView, WorkerView } from '../../views/views.js';
 import { duration, plural } from '../parts/format.js';
 import { StateMark } from '../parts/parts.js';
 import { now } from '../state/live.js';

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { State, VerdictView } from '../../api/views.js';
+import type { State, VerdictView } from '../../views/views.js';
 import { now } from '../state/live.js';
 import { exact, relative, short } from './format.js';
 

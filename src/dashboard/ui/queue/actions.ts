@@ -1,4 +1,4 @@
-import type { JobAction, State } from '../../api/views.js';
+import type { JobAction, State } from '../../views/views.js';
 
 export const ACTION_WORDS: Record<JobAction, string> = {
   redrive: 'Redrive',

@@ -1,5 +1,5 @@
-import type { BatchView } from '../../api/batch-views.js';
-import type { QueueView } from '../../api/views.js';
+import type { BatchView } from '../../views/batch-views.js';
+import type { QueueView } from '../../views/views.js';
 import { plural, short } from '../parts/format.js';
 import { Notice, Time } from '../parts/parts.js';
 import { BatchBar } from '../batch/batch-bar.js';

@@ -1,4 +1,4 @@
-import type { JobAction, JobMatch, State } from '../../api/views.js';
+import type { JobAction, JobMatch, State } from '../../views/views.js';
 import { count, plural } from '../parts/format.js';
 import { ask } from '../shell/confirm.js';
 import { say } from '../shell/toasts.js';

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { ErrorGroupsPage, ErrorGroupView, QueueView } from '../../api/views.js';
+import type { ErrorGroupsPage, ErrorGroupView, QueueView } from '../../views/views.js';
 import { count, plural } from '../parts/format.js';
 import { Time } from '../parts/parts.js';
 import { get } from '../state/api.js';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { GroupView } from '../../api/views.js';
+import type { GroupView } from '../../views/views.js';
 import { plural } from '../parts/format.js';
 import { ask } from '../shell/confirm.js';
 import { say } from '../shell/toasts.js';

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { JobRow, JobsPage, QueueView, State } from '../../api/views.js';
+import type { JobRow, JobsPage, QueueView, State } from '../../views/views.js';
 import { count, plural } from '../parts/format.js';
 import { Notice } from '../parts/parts.js';
 import { get, Problem } from '../state/api.js';

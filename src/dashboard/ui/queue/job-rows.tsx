@@ -1,4 +1,4 @@
-import type { JobRow } from '../../api/views.js';
+import type { JobRow } from '../../views/views.js';
 import { short } from '../parts/format.js';
 import { CopyId, StateMark, Time } from '../parts/parts.js';
 import { href } from '../state/route.js';

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { QueueView, State } from '../../api/views.js';
+import type { QueueView, State } from '../../views/views.js';
 import { count, duration, durations, percent, rate } from '../parts/format.js';
 import { Notice, Sentence, Time, VerdictMark } from '../parts/parts.js';
 import { ask } from '../shell/confirm.js';

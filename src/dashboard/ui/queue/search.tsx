@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { JobRow, QueueView, SearchPage, State } from '../../api/views.js';
+import type { JobRow, QueueView, SearchPage, State } from '../../views/views.js';
 import { count, plural } from '../parts/format.js';
 import { Notice } from '../parts/parts.js';
 import { get, Problem } from '../state/api.js';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { JobRow } from '../../api/views.js';
+import type { JobRow } from '../../views/views.js';
 
 export interface Selection {
   ids: ReadonlySet<string>;

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import type { QueueView, State } from '../../api/views.js';
+import type { QueueView, State } from '../../views/views.js';
 import { count } from '../parts/format.js';
 import { StateMark } from '../parts/parts.js';
 import { href } from '../state/route.js';

@@ -1,4 +1,4 @@
-import type { ScheduleView } from '../../api/views.js';
+import type { ScheduleView } from '../../views/views.js';
 import { count } from '../parts/format.js';
 import { Notice, Time } from '../parts/parts.js';
 import { tried } from '../queue/bulk-bar.js';

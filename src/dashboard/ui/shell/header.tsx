@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import type { JobRow } from '../../api/views.js';
+import type { JobRow } from '../../views/views.js';
 import { get, Problem } from '../state/api.js';
 import { connection, session } from '../state/live.js';
 import { go, href, route } from '../state/route.js';

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { RunView } from '../../api/views.js';
+import type { RunView } from '../../views/views.js';
 import { count } from '../parts/format.js';
 import { Time } from '../parts/parts.js';
 import { ACTION_WORDS, PAST_WORDS } from '../queue/actions.js';

@@ -1,4 +1,4 @@
-import type { ProblemView } from '../../api/views.js';
+import type { ProblemView } from '../../views/views.js';
 
 /** The folder of the dashboard on its server: the files of the page are in `assets/` below it. */
 export const BASE = new URL(/* @vite-ignore */ '../', import.meta.url);

@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import type { DashboardAction } from '../../dashboard-options.js';
-import type { OverviewView, SessionView, StreamEvent } from '../../api/views.js';
+import type { OverviewView, SessionView, StreamEvent } from '../../views/views.js';
 import { BASE, get, Problem } from './api.js';
 
 const RETRY_MS = 2_000;

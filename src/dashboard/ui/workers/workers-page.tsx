@@ -1,4 +1,4 @@
-import type { WorkerView } from '../../api/views.js';
+import type { WorkerView } from '../../views/views.js';
 import { count, plural } from '../parts/format.js';
 import { Notice, Time } from '../parts/parts.js';
 import { RunningJobs } from '../overview/workers-strip.js';

@@ -1,10 +1,10 @@
 import { Get, Req, Res, Sse, type MessageEvent, Injectable } from '@nestjs/common';
 import { finalize, map, merge, of, takeUntil, timer, type Observable } from 'rxjs';
-import { Responder } from '../api/responder.js';
-import type { OverviewView, StreamEvent } from '../api/views.js';
+import { Responder } from './responder.js';
+import type { OverviewView, StreamEvent } from '../views/views.js';
 import type { DashboardRequest } from '../dashboard-options.js';
 import { Permissions } from '../security/permissions.js';
-import { SnapshotFeed } from './snapshot-feed.js';
+import { SnapshotFeed } from '../live/snapshot-feed.js';
 
 /** A stream ends after so long, in ms: the browser opens it anew, and the guards decide anew. */
 const LONGEST_MS = 600_000;
