@@ -6,7 +6,7 @@ import { MemoryServer } from '#testing/memory-store/memory-server.js';
 import { MemoryStore } from '#testing/memory-store/memory-store.js';
 import type { MemoryQueue } from '#testing/memory-store/state/memory-queue.js';
 import type { ScoredSet } from '#testing/memory-store/state/scored-set.js';
-import { memoryViolations } from '../support/queue/memory-invariants.js';
+import { memoryViolations } from '../support/invariants/memory-invariants.js';
 import { LIMITS } from './rules/queue-model.js';
 import type { RealQueue } from './real-queue.js';
 

@@ -2,7 +2,7 @@
 import { MemoryServer } from '#testing/memory-store/memory-server.js';
 import { turn } from '#testing/time/real-time.js';
 import { VirtualClock } from '#testing/time/virtual-clock.js';
-import { memoryViolations } from '../../test/support/queue/memory-invariants.js';
+import { memoryViolations } from '../../test/support/invariants/memory-invariants.js';
 import { Random } from '../chaos/random.js';
 import { History } from './history.js';
 import { NO_FAULTS, type NetworkFaults } from './network.js';

@@ -2,7 +2,7 @@
 import { expect, it } from '@jest/globals';
 import fc from '../../support/queue/properties.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
-import { violations } from '../../support/queue/invariants.js';
+import { violations } from '../../support/invariants/invariants.js';
 import type { TestQueue } from '../../support/queue/queue-state.js';
 
 const JOBS = ['a', 'b', 'c', 'd', 'e', 'f'];

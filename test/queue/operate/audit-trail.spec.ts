@@ -9,7 +9,7 @@ import { MemoryStore } from '#testing/memory-store/memory-store.js';
 import { Worker } from '#worker/worker.js';
 import { loadExample } from '../../docs/example.js';
 import { eventually } from '../../support/faults/wait.js';
-import { gapsIn, trailOf } from '../../support/queue/audit-gaps.js';
+import { gapsIn, trailOf } from '../../support/invariants/audit-gaps.js';
 import { coreQueue, sameQueue } from '../../support/queue/core-queue.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';
 

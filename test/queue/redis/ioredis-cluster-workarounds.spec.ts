@@ -1,4 +1,4 @@
-// What needs no server. What does is in test/long/faults/cluster.spec.ts.
+// What needs no server. What does is in test/long/topologies/cluster.spec.ts.
 import { once } from 'node:events';
 import { expect, it } from '@jest/globals';
 import { Cluster } from 'ioredis';

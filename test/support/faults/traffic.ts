@@ -5,7 +5,7 @@ import { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { EnqueueOptions } from '#queue/enqueue/encode-job.js';
 import { ScriptRunner } from '#queue/transport/script-runner.js';
-import { violations } from '../queue/invariants.js';
+import { violations } from '../invariants/invariants.js';
 import { eventually, sleep } from './wait.js';
 import { inside } from '../queue/inside.js';
 

@@ -8,7 +8,7 @@ import { resolveQueueOptions, type QueueOptions } from '#queue/model/queue-optio
 import type { ClaimRequest } from '#queue/store/store-calls.js';
 import { QueueCalls } from '#queue/scripts/calls/queue-calls.js';
 import { ScriptRunner, type ScriptCall } from '#queue/transport/script-runner.js';
-import { violations } from './invariants.js';
+import { violations } from '../invariants/invariants.js';
 import { connect, uniqueQueueName } from '../redis/redis.js';
 import { keysLike, read } from '../redis/redis-reads.js';
 

@@ -16,7 +16,7 @@ import {
   verdictOf,
   work,
   type Plant,
-} from './clean-run.js';
+} from './planted/clean-run.js';
 import type { Entry } from '../histories/history.js';
 import { noMinutes } from './minutes.js';
 import type { StoredJob } from './snapshot.js';

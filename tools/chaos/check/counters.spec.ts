@@ -1,6 +1,15 @@
 // Each counter of the server has a rule: exact where the histories tell all, else within what they allow.
 import { describe, expect, it } from '@jest/globals';
-import { broken, cleanRun, completed, forgetBetween, PRODUCER, start, verdictOf, type Run } from './clean-run.js';
+import {
+  broken,
+  cleanRun,
+  completed,
+  forgetBetween,
+  PRODUCER,
+  start,
+  verdictOf,
+  type Run,
+} from './planted/clean-run.js';
 import type { Entry } from '../histories/history.js';
 
 /** A run in which each counter but those of what nobody did has moved. */

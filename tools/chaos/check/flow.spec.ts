@@ -1,6 +1,6 @@
 // What limits, groups and batches promise: each breach, planted into a clean history, is found by the checker.
 import { expect, it } from '@jest/globals';
-import { cleanRun, completed, verdictOf, type Run } from './clean-run.js';
+import { cleanRun, completed, verdictOf, type Run } from './planted/clean-run.js';
 
 const FLOW = 5;
 

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import type { QueueKeys } from '#queue/scripts/queue-keys.js';
 import { Sweeper } from '#worker/maintenance/sweeper.js';
 import { coreQueue } from '../../../test/support/queue/core-queue.js';
-import { violations } from '../../../test/support/queue/invariants.js';
+import { violations } from '../../../test/support/invariants/invariants.js';
 import { finalAudit } from '../run/ending.js';
 import { takeSnapshot } from './snapshot.js';
 

@@ -1,7 +1,7 @@
 // What is in Redis when all is over.
 import type { Redis } from 'ioredis';
 import type { JobQueue } from '#queue/job-queue.js';
-import { violations } from '../../../test/support/queue/invariants.js';
+import { violations } from '../../../test/support/invariants/invariants.js';
 import { keysLike } from '../../../test/support/redis/redis-reads.js';
 import type { Ground } from '../run/ground.js';
 import { addMinutes, noMinutes, type Minutes } from './minutes.js';
@@ -34,7 +34,7 @@ export interface Snapshot {
   /** The counters behind the fences, of all queues together. */
   sequence: number;
   minutes: Minutes;
-  /** What is wrong in itself, see test/support/queue/invariants.ts, and keys that should not be there. */
+  /** What is wrong in itself, see test/support/invariants/invariants.ts, and keys that should not be there. */
   faults: string[];
 }
 

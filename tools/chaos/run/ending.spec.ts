@@ -7,7 +7,7 @@ import { Facts } from '../histories/facts.js';
 import { wedged } from './harm.js';
 import type { Entry } from '../histories/history.js';
 import { passes } from './report.js';
-import type { Growth } from './resources.js';
+import type { Growth } from '../watch/resources.js';
 import { kindsMissing, type Outcome } from './run.js';
 import { recoveries, type Recovery } from './stalls.js';
 

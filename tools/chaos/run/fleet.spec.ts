@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from '@jest/globals';
 import { testRedisUrl } from '../../../test/support/redis/redis.js';
 import { Fleet, isAsked } from './fleet.js';
-import { Resources } from './resources.js';
+import { Resources } from '../watch/resources.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'fleet-'));
 afterAll(() => rmSync(folder, { recursive: true }));

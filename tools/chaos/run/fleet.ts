@@ -6,7 +6,7 @@ import { within } from '../../../test/support/faults/wait.js';
 import { monotonicMs } from '../histories/history.js';
 import { throughProxies, type Line } from '../processes/line.js';
 import type { Order, ProcessOptions, Report, Role } from '../processes/process-options.js';
-import type { Resources } from './resources.js';
+import type { Resources } from '../watch/resources.js';
 
 /** Ends of a hang, and no bounds of ours: with ten times as much to do as it can, a machine took 30 s to start a process. */
 const START_MS = 180_000;

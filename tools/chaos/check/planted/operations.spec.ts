@@ -1,7 +1,7 @@
 // The checker against what operators did to the queue and to its schedules, and against the ticks that were made.
 import { describe, expect, it } from '@jest/globals';
 import { start, verdictOf, work, type Run } from './clean-run.js';
-import type { Entry } from '../histories/history.js';
+import type { Entry } from '../../histories/history.js';
 import { at, done, leaveOut, lookedAt, OPERATED, operatedRun, seen, tickId, tickOf } from './operated-run.js';
 
 type Parts = Parameters<typeof operatedRun>[0];

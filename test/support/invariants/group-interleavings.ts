@@ -5,8 +5,8 @@ import { expect } from '@jest/globals';
 import type { ClaimedJob } from '#queue/model/job.js';
 import type { ScriptCall } from '#queue/transport/script-runner.js';
 import { groupViolations } from './group-invariants.js';
-import fc from './properties.js';
-import { testQueue, type TestQueue } from './queue-state.js';
+import fc from '../queue/properties.js';
+import { testQueue, type TestQueue } from '../queue/queue-state.js';
 
 const HOUR = 3_600_000;
 const GROUPS = ['a', 'b', 'c'];

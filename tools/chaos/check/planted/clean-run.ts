@@ -1,8 +1,8 @@
 // The files of a run without a fault, what is then in Redis, and ways to spoil them.
-import { check } from './check.js';
-import { Facts } from '../histories/facts.js';
-import type { Entry, Settlement } from '../histories/history.js';
-import type { Snapshot, StoredJob } from './snapshot.js';
+import { check } from '../check.js';
+import { Facts } from '../../histories/facts.js';
+import type { Entry, Settlement } from '../../histories/history.js';
+import type { Snapshot, StoredJob } from '../snapshot.js';
 
 export interface Run {
   files: Record<string, Entry[]>;

@@ -1,8 +1,8 @@
 // A run in which an operator pauses the queue and a schedule, and in which ticks are made late, after an outage.
 import { cleanRun, type Run } from './clean-run.js';
-import type { Control, Entry } from '../histories/history.js';
-import type { Look, SeenSchedule } from '../histories/look.js';
-import type { ScheduleId } from '../processes/workload.js';
+import type { Control, Entry } from '../../histories/history.js';
+import type { Look, SeenSchedule } from '../../histories/look.js';
+import type { ScheduleId } from '../../processes/workload.js';
 
 /** The server's clock less the monotonic one. */
 const OFF_MS = 1_700_000_000_000;
