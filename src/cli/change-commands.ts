@@ -110,38 +110,6 @@ function addQueueCommands(program: Command, run: Run): void {
         }),
       );
   }
-  program
-    .command('limits <queue>')
-    .description('shows, sets or clears how much of a queue may run in the whole fleet')
-    .option('--max-running <n>', 'so many jobs at once')
-    .option('--rate <n>', 'so many starts in a period')
-    .option('--period <ms>', 'the period of the rate', '1000')
-    .option('--max-pending <n>', 'so many may wait, where producers have such a bound')
-    .option('--clear', 'takes the limits away')
-    .action(
-      run(async ({ session, out }, [name], options) => {
-        const { limits } = await session.known(name!);
-        const maxRunning = wholeNumber('max-running', options['maxRunning']);
-        const limit = wholeNumber('rate', options['rate']);
-        const maxPending = wholeNumber('max-pending', options['maxPending']);
-        if (options['clear']) {
-          await limits.clear();
-        } else if ([maxRunning, limit, maxPending].some((each) => each !== undefined)) {
-          const periodMs = wholeNumber('period', options['period'])!;
-          await limits.set({
-            ...(maxRunning !== undefined && { maxRunning }),
-            ...(limit !== undefined && { rateLimit: { limit, periodMs } }),
-            ...(maxPending !== undefined && { maxPending }),
-          });
-        }
-        const now = await limits.get();
-        out.show(now, () =>
-          Object.entries(now)
-            .map(([key, value]) => `${key.padEnd(12)} ${typeof value === 'object' ? JSON.stringify(value) : value}`)
-            .join('\n'),
-        );
-      }),
-    );
 }
 
 function addDoctor(program: Command, run: Run): void {

@@ -5,12 +5,16 @@ import { CliError, EXIT } from './exit-codes.js';
  *
  * @throws CliError
  */
-export function wholeNumber(option: string, text: string | boolean | undefined): number | undefined {
+export function wholeNumber(
+  option: string,
+  text: string | boolean | undefined,
+  expected = 'a whole number',
+): number | undefined {
   if (text === undefined) {
     return undefined;
   }
   if (typeof text !== 'string' || !/^\d{1,15}$/.test(text)) {
-    throw new CliError(`--${option}: expected a whole number, found ${JSON.stringify(text)}.`, EXIT.usage);
+    throw new CliError(`--${option}: expected ${expected}, found ${JSON.stringify(text)}.`, EXIT.usage);
   }
   return Number(text);
 }

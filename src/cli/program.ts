@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { Command, CommanderError, Option } from 'commander';
+import { InvalidOptionError } from '../queue/errors/errors.js';
 import { addAudit } from './audit-command.js';
 import { addBench } from './bench-command.js';
 import { addChangeCommands } from './change-commands.js';
@@ -7,6 +8,7 @@ import { addCompletion } from './completion.js';
 import type { Context, Run } from './context.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { addFlowCommands } from './flow-commands.js';
+import { addLimits } from './limits-command.js';
 import { addLiveCommands } from './live-commands.js';
 import { Output, safe } from './output.js';
 import { Progress } from './progress.js';
@@ -55,6 +57,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     };
   addReadCommands(program, run);
   addChangeCommands(program, run);
+  addLimits(program, run);
   addFlowCommands(program, run);
   addLiveCommands(program, run);
   addAudit(program, run);
@@ -86,6 +89,9 @@ function report(error: unknown, verbose: boolean): number {
       .map((line) => safe(line, 2_000))
       .join('\n')}\n`,
   );
+  if (error instanceof InvalidOptionError) {
+    return EXIT.usage; // it is thrown before anything is written
+  }
   return error instanceof CliError ? error.exitCode : EXIT.failed;
 }
 

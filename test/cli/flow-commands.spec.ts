@@ -24,7 +24,7 @@ it('lists groups and what holds each back, and pauses and resumes one', async ()
   expect(await cli(['resume', queue.name, '--group', 'acme'])).toMatchObject({ stdout: 'resumed\n' });
   expect(await queue.groups.get('acme')).toMatchObject({ pausedAt: null });
   expect(await cli(['groups', queue.name, '--by', 'luck'])).toMatchObject({
-    code: EXIT.failed,
+    code: EXIT.usage,
     stderr: expect.stringContaining("expected 'depth' or 'age'"),
   });
 });

@@ -1,0 +1,104 @@
+import type { Command } from 'commander';
+import type { RateLimit, RuntimeLimits } from '../queue/model/limits.js';
+import type { LimitsInForce } from '../queue/store/store-calls.js';
+import type { Context, Run } from './context.js';
+import { CliError, EXIT } from './exit-codes.js';
+import { wholeNumber } from './numbers.js';
+
+/** The word that takes one limit away. */
+const NONE = 'none';
+const DEFAULT_PERIOD_MS = 1_000;
+
+type Options = Record<string, string | boolean | undefined>;
+
+/** The command that shows and sets the limits of a queue. */
+export function addLimits(program: Command, run: Run): void {
+  program
+    .command('limits <queue>')
+    .description('shows or sets how much of a queue may run in the whole fleet; what is not named stays')
+    .option('--max-running <n>', `so many jobs at once, or "${NONE}"`)
+    .option('--rate <n>', `so many starts in a period, or "${NONE}"`)
+    .option('--period <ms>', `the period of the rate (default: as it is, or ${DEFAULT_PERIOD_MS})`)
+    .option('--burst <n>', 'so many starts at once after a quiet time (default: as it is, or 1)')
+    .option('--max-pending <n>', `so many may wait, where producers have such a bound; or "${NONE}"`)
+    .option('--clear', 'takes all limits away, those of its groups too')
+    .action(run(limits));
+}
+
+async function limits({ session, out }: Context, [name]: string[], options: Options): Promise<void> {
+  const { clear, ...named } = options;
+  if (clear && Object.keys(named).length > 0) {
+    throw new CliError('--clear takes all away; say it alone.', EXIT.usage);
+  }
+  const queue = (await session.known(name!)).limits;
+  const before = await queue.get();
+  const changes = changesOf(named, before);
+  if (clear) {
+    await queue.clear();
+  } else if (Object.keys(changes).length > 0) {
+    await queue.set(withoutUndefined({ ...settingsOf(before), ...changes }));
+  }
+  const now = await queue.get();
+  out.show(now, () => [...told(changes, now), ...lines(now)].join('\n'));
+}
+
+/** What the options name; undefined for a limit that is taken away. */
+function changesOf(options: Options, before: LimitsInForce): RuntimeLimits {
+  const { rate, period, burst } = options;
+  const changes: Record<string, unknown> = {};
+  for (const [key, option] of [
+    ['maxRunning', 'max-running'],
+    ['maxPending', 'max-pending'],
+  ] as const) {
+    if (options[key] !== undefined) {
+      changes[key] = numberOrNone(option, options[key]);
+    }
+  }
+  if ([rate, period, burst].some((each) => each !== undefined)) {
+    changes['rateLimit'] = rateOf({ rate, period, burst }, before.rateLimit);
+  }
+  return changes;
+}
+
+function rateOf({ rate, period, burst }: Options, before: RateLimit | undefined): RateLimit | undefined {
+  const limit = rate === undefined ? before?.limit : numberOrNone('rate', rate);
+  if (limit === undefined && (period !== undefined || burst !== undefined)) {
+    throw new CliError('--period and --burst are those of a rate; say --rate <n> with them.', EXIT.usage);
+  }
+  return limit === undefined
+    ? undefined
+    : withoutUndefined({
+        limit,
+        periodMs: wholeNumber('period', period) ?? before?.periodMs ?? DEFAULT_PERIOD_MS,
+        burst: wholeNumber('burst', burst) ?? before?.burst,
+      });
+}
+
+function numberOrNone(option: string, value: string | boolean | undefined): number | undefined {
+  return value === NONE ? undefined : wholeNumber(option, value, `a whole number or "${NONE}"`);
+}
+
+/** The limits that can be set, of those that hold. */
+function settingsOf({ maxRunning, rateLimit, groups, maxPending }: LimitsInForce): RuntimeLimits {
+  return withoutUndefined({ maxRunning, rateLimit, groups, maxPending });
+}
+
+/** Says what was changed, and what stayed beside it. */
+function told(changes: RuntimeLimits, now: LimitsInForce): string[] {
+  const set = Object.keys(changes);
+  const kept = Object.keys(settingsOf(now)).filter((key) => !set.includes(key));
+  return set.length === 0
+    ? []
+    : [`set: ${set.join(', ')}${kept.length > 0 ? `; kept: ${kept.join(', ')}` : ''}`, ''];
+}
+
+function lines(now: LimitsInForce): string[] {
+  return Object.entries(now).map(
+    ([key, value]) =>
+      `${key.padEnd(12)} ${typeof value === 'object' ? JSON.stringify(value) : String(value as number)}`,
+  );
+}
+
+function withoutUndefined<Of extends object>(value: { [Key in keyof Of]: Of[Key] | undefined }): Of {
+  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as Of;
+}

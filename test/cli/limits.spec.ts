@@ -1,0 +1,55 @@
+// The limits of a queue on the real command line: what is not named stays.
+import { describe, expect, it } from '@jest/globals';
+import { EXIT } from '#cli/exit-codes.js';
+import { newQueue } from '../support/worker/workers.js';
+import { cli } from './run-cli.js';
+
+const ALL = {
+  maxRunning: 9,
+  rateLimit: { limit: 100, periodMs: 60_000, burst: 10 },
+  groups: { maxRunning: 1, onDeadHead: 'hold' as const, ungroupedWeight: 3 },
+  maxPending: 5_000,
+};
+
+async function limited() {
+  const queue = newQueue();
+  await queue.enqueue(1);
+  await queue.limits.set(ALL);
+  return queue;
+}
+
+describe('limits', () => {
+  it('keeps what is not named, and says so', async () => {
+    const queue = await limited();
+    const { code, stdout } = await cli(['limits', queue.name, '--max-running', '3']);
+    expect(code).toBe(EXIT.ok);
+    expect(await queue.limits.get()).toEqual({ ...ALL, maxRunning: 3, source: 'set' });
+    expect(stdout).toContain('set: maxRunning; kept: rateLimit, groups, maxPending');
+  });
+
+  it('changes a part of the rate, and takes one limit away', async () => {
+    const queue = await limited();
+    await cli(['limits', queue.name, '--rate', '7', '--max-pending', 'none', '--json']);
+    const { maxPending, ...others } = ALL;
+    const rateLimit = { ...ALL.rateLimit, limit: 7 };
+    expect(maxPending).toBe(5_000);
+    expect(await queue.limits.get()).toEqual({ ...others, rateLimit, source: 'set' });
+    await cli(['limits', queue.name, '--period', '1000', '--burst', '2']);
+    expect(await queue.limits.get()).toMatchObject({ rateLimit: { limit: 7, periodMs: 1_000, burst: 2 } });
+    await cli(['limits', queue.name, '--rate', 'none']);
+    expect(await queue.limits.get()).not.toHaveProperty('rateLimit');
+  });
+
+  it.each([
+    [['--period', '1000'], /--period and --burst are those of a rate; say --rate/],
+    [['--clear', '--max-running', '3'], /--clear takes all away/],
+    [['--max-running', 'few'], /--max-running: expected a whole number or "none", found "few"/],
+    [['--max-running', '0'], /maxRunning: expected/],
+  ])('refuses %j, and changes nothing', async (args, said) => {
+    const queue = newQueue();
+    await queue.enqueue(1);
+    const ran = await cli(['limits', queue.name, ...args]);
+    expect(ran).toMatchObject({ code: EXIT.usage, stderr: expect.stringMatching(said) });
+    expect(await queue.limits.get()).toEqual({ source: 'none' });
+  });
+});
