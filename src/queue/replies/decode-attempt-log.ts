@@ -1,4 +1,5 @@
 import { jsonLines } from '../codec/parse-json.js';
+import { decodeKnownDate } from './decode-date.js';
 import type { AttemptRecord } from '../model/job.js';
 
 interface StoredAttempt extends Omit<AttemptRecord, 'startedAt' | 'endedAt'> {
@@ -14,7 +15,7 @@ export function decodeAttempts(hash: Readonly<Record<string, string>>): AttemptR
 }
 
 function decodeAttempt(entry: StoredAttempt): AttemptRecord {
-  return { ...entry, startedAt: new Date(entry.startedAt), endedAt: new Date(entry.endedAt) };
+  return { ...entry, startedAt: decodeKnownDate(entry.startedAt), endedAt: decodeKnownDate(entry.endedAt) };
 }
 
 /** No script logs it: the hash of a completed job tells all of it, and a plain job pays nothing. */
@@ -27,8 +28,8 @@ function completedAttempt(hash: Readonly<Record<string, string>>): AttemptRecord
   const worker = hash.claim_token ? null : (hash.worker ?? null);
   return {
     attempt,
-    startedAt: new Date(startedAt),
-    endedAt: new Date(endedAt),
+    startedAt: decodeKnownDate(startedAt),
+    endedAt: decodeKnownDate(endedAt),
     worker,
     outcome: 'completed',
     error: null,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { decodeAttempts } from './decode-attempt-log.js';
+import { decodeDate, decodeKnownDate } from './decode-date.js';
 import { storedBackoffSchema } from '../model/backoff.js';
 import type { ClaimAnswer, LeftJobs } from '../store/store-calls.js';
 import { jsonLines, parseJson } from '../codec/parse-json.js';
@@ -201,9 +202,9 @@ export function decodeJobHash(queue: string, id: string, hash: Readonly<Record<s
     interruptions: Number(hash.interruptions ?? 0),
     unhandled: Number(hash.unhandled ?? 0),
     priority: Number(hash.priority ?? 0),
-    enqueuedAt: new Date(Number(hash.enqueued_at_ms ?? 0)),
+    enqueuedAt: decodeKnownDate(hash.enqueued_at_ms ?? 0),
     attemptLog: decodeAttempts(hash),
-    log: jsonLines<StoredLogLine>(hash.log).map(({ at, message }) => ({ at: new Date(at), message })),
+    log: jsonLines<StoredLogLine>(hash.log).map(({ at, message }) => ({ at: decodeKnownDate(at), message })),
   };
   if (hash.rate_limited !== undefined) {
     record.rateLimited = Number(hash.rate_limited);
@@ -266,5 +267,6 @@ function numberField(name: keyof JobRecord, text: string | undefined): Partial<J
 
 /** A time field; the pattern writes 0 for "not now". */
 function dateField(name: keyof JobRecord, text: string | undefined): Partial<JobRecord> {
-  return text === undefined || Number(text) === 0 ? {} : { [name]: new Date(Number(text)) };
+  const at = text === undefined || Number(text) === 0 ? undefined : decodeDate(text);
+  return at ? { [name]: at } : {};
 }

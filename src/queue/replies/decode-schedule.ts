@@ -1,3 +1,4 @@
+import { decodeDate } from './decode-date.js';
 import type { Recurrence, ScheduleRecord } from '../model/schedule.js';
 
 /** Decodes a schedule as `lua/schedule/list.lua` gives it. */
@@ -6,7 +7,7 @@ export function decodeSchedule(queue: string, flat: readonly string[]): Schedule
   for (let i = 0; i + 1 < flat.length; i += 2) {
     hash.set(flat[i]!, flat[i + 1]!);
   }
-  const time = (field: string) => (hash.has(field) ? new Date(Number(hash.get(field))) : null);
+  const time = (field: string) => (hash.has(field) ? (decodeDate(hash.get(field)) ?? null) : null);
   const source = hash.get('source') === 'code' ? 'code' : 'call';
   const recurrence = parse(hash.get('recurrence')) as Recurrence | undefined;
   const undeclared = source === 'code' && hash.get('declared') !== '1';
@@ -42,7 +43,7 @@ function statusOf(hash: ReadonlyMap<string, string>, undeclared: boolean): Sched
 }
 
 function instant(at: Date | number | undefined): Date | null {
-  return at === undefined ? null : new Date(at);
+  return at === undefined ? null : (decodeDate(at) ?? null);
 }
 
 function parse(text: string | undefined): unknown {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { WorkerRecord } from '../model/job.js';
+import { decodeDate, decodeKnownDate } from './decode-date.js';
 import { parseJson } from '../codec/parse-json.js';
 
 const detailsSchema = z.object({
@@ -13,8 +14,9 @@ const detailsSchema = z.object({
 
 /** Decodes one entry of `lua/worker/list.lua`. Words that no worker of ours wrote are left out. */
 export function decodeWorker([id, seenAt, text]: [string, string, string]): WorkerRecord {
-  const record: WorkerRecord = { id, seenAt: new Date(Number(seenAt)) };
+  const record: WorkerRecord = { id, seenAt: decodeKnownDate(seenAt) };
   const [, startedAt, json] = /^(\d+) (.*)$/s.exec(text) ?? [];
   const details = detailsSchema.safeParse(json === undefined ? undefined : parseJson(json).value);
-  return details.success ? { ...record, startedAt: new Date(Number(startedAt)), ...details.data } : record;
+  const since = decodeDate(startedAt);
+  return details.success ? { ...record, ...(since && { startedAt: since }), ...details.data } : record;
 }
