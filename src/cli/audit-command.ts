@@ -5,7 +5,7 @@ import { redisAccess } from '../queue/redis-access.js';
 import type { Context, Run } from './context.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { wholeNumber } from './numbers.js';
-import { safe } from './output.js';
+import { clipped, instant, joined, lines, padded, text, type Text } from './text.js';
 
 /** How often a followed trail is read, in ms. */
 const FOLLOW_EVERY_MS = 500;
@@ -32,14 +32,14 @@ async function audit(context: Context, [name]: string[], options: Record<string,
   const limit = wholeNumber('limit', options['limit'] as string) ?? 50;
   const entries = (await queue.auditTrail.latest({ limit })).toReversed();
   if (options['follow'] === undefined) {
-    out.show(entries, () => (entries.length > 0 ? entries.map(lineOf).join('\n') : 'No entries.'));
+    out.show(entries, () => (entries.length > 0 ? lines(entries.map(lineOf)) : 'No entries.'));
     return;
   }
   let left = wholeNumber('count', options['count'] as string | undefined) ?? Infinity;
   let last: AuditEntry | undefined;
   for (let slice = entries; left > 0;) {
     const shown = slice.slice(0, left);
-    shown.forEach((entry) => out.write(out.json ? JSON.stringify(entry) : lineOf(entry)));
+    shown.forEach((entry) => out.line(entry, () => lineOf(entry)));
     left -= shown.length;
     last = slice.at(-1) ?? last;
     if (slice.length === 0) {
@@ -49,17 +49,17 @@ async function audit(context: Context, [name]: string[], options: Record<string,
   }
 }
 
-function lineOf({ at, jobId, name, transition, from, to, attempt, worker, error }: AuditEntry): string {
-  const moved = `${from ?? '–'} → ${to ?? '–'}`;
+function lineOf({ at, jobId, name, transition, from, to, attempt, worker, error }: AuditEntry): Text {
+  const moved = text`${from ?? '–'} → ${to ?? '–'}`;
   const told = [
-    at.toISOString(),
-    transition.padEnd(10),
-    moved.padEnd(24),
-    `#${attempt}`,
-    safe(name, 40),
-    safe(jobId, 40),
-    ...(worker === undefined ? [] : [safe(worker, 40)]),
-    ...(error === undefined ? [] : [safe(error, 80)]),
+    instant(at),
+    padded(transition, 10),
+    padded(moved, 24),
+    text`#${attempt}`,
+    clipped(name, 40),
+    clipped(jobId, 40),
+    ...(worker === undefined ? [] : [clipped(worker, 40)]),
+    ...(error === undefined ? [] : [clipped(error, 80)]),
   ];
-  return told.join('  ');
+  return joined(told, '  ');
 }

@@ -8,6 +8,7 @@ import { Worker } from '../worker/worker.js';
 import type { Context, Run } from './context.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { wholeNumber } from './numbers.js';
+import { lines, text, type Text } from './text.js';
 
 const PAYLOAD = { to: 'ada@example.com', subject: 'Your order has shipped' };
 const SLICE = 500;
@@ -40,12 +41,12 @@ async function bench(context: Context, _args: string[], options: Record<string, 
     throw new CliError(`--jobs: expected 1 to ${count(MOST_JOBS)}, and at least 1 at once.`, EXIT.usage);
   }
   await confirm(
-    `put load on Redis at ${session.place}: ${count(jobs)} jobs in a queue of their own, which is then deleted`,
+    text`put load on Redis at ${session.place}: ${count(jobs)} jobs in a queue of their own, which is then deleted`,
   );
   const queue = session.queue(`bench-${process.pid}-${Date.now().toString(36)}`);
   try {
     const measured = await measure(context, queue, jobs, concurrency);
-    out.show(measured, () => text(measured));
+    out.show(measured, () => words(measured));
   } finally {
     await queue.purge({ confirm: queue.name });
     await forget(queue);
@@ -141,11 +142,11 @@ async function forget(queue: JobQueue): Promise<void> {
   await client.unlink(keys.stats, keys.sequence, keys.history, keys.historyOpen, keys.historyMarks);
 }
 
-function text({ jobs, concurrency, enqueuedPerSecond, processedPerSecond, pickUpMs }: Measured): string {
-  return [
+function words({ jobs, concurrency, enqueuedPerSecond, processedPerSecond, pickUpMs }: Measured): Text {
+  return lines([
     `${count(jobs)} jobs that do nothing, ${count(concurrency)} at once, one process`,
     `  enqueued   ${count(enqueuedPerSecond)}/s`,
     `  processed  ${count(processedPerSecond)}/s`,
     `  picked up  ${duration(pickUpMs.p50 ?? 0)} p50, ${duration(pickUpMs.p95 ?? 0)} p95, one job at a time`,
-  ].join('\n');
+  ]);
 }

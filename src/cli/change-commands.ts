@@ -3,7 +3,7 @@ import { count } from '../inspect/words.js';
 import type { EnqueueOptions } from '../queue/enqueue/encode-job.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { wholeNumber } from './numbers.js';
-import { safe, table } from './output.js';
+import { clipped, lines, text } from './text.js';
 import type { DeadLetterFilter } from '../queue/dead-letters/dead-letters.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { Run } from './context.js';
@@ -30,7 +30,7 @@ function addJobCommands(program: Command, run: Run): void {
         const queue = await session.audited(name!);
         await session.refuseSecret(queue);
         const [job] = await queue.enqueueMany([{ payload: parsed(payload!), ...(set as EnqueueOptions) }]);
-        out.show({ id: job!.id }, () => safe(job!.id));
+        out.show({ id: job!.id }, () => job!.id);
       }),
     );
   program
@@ -63,7 +63,7 @@ function addJobCommands(program: Command, run: Run): void {
           const queue = await session.known(name!);
           if (verb === 'discard') {
             await confirm(
-              `${doing} ${id === undefined ? 'all dead letters that fit' : '1 dead letter'} of ${safe(name!)}`,
+              text`${doing} ${id === undefined ? 'all dead letters that fit' : '1 dead letter'} of ${name!}`,
             );
           }
           const filter = { name: jobName as string | undefined, error: error as string | undefined };
@@ -121,7 +121,7 @@ function addDoctor(program: Command, run: Run): void {
       run(async ({ session, out, confirm, progress, exit }, [name], { mend }) => {
         const queue = await session.known(name!);
         if (mend) {
-          await confirm(`mend what is found in ${safe(name!)}`);
+          await confirm(text`mend what is found in ${name!}`);
         }
         const started = performance.now();
         const seconds = () => Math.round((performance.now() - started) / 1_000);
@@ -129,14 +129,14 @@ function addDoctor(program: Command, run: Run): void {
         exit(report.findings.some(({ mended }) => !mended) ? EXIT.warning : EXIT.ok);
         const rows = report.findings.map((each) => [
           each.kind,
-          safe(each.subject, 40),
-          safe(each.found, 60),
-          safe(each.expected, 40),
+          clipped(each.subject, 40),
+          clipped(each.found, 60),
+          clipped(each.expected, 40),
           each.mended ? 'yes' : 'no',
         ]);
         const head = `${count(report.checked)} jobs looked at, ${rows.length > 0 ? `${count(rows.length)} faults` : 'all well'}`;
-        const body = rows.length > 0 ? `\n${table(['fault', 'what', 'found', 'expected', 'mended'], rows)}` : '';
-        out.show(report, () => head + body);
+        const columns = ['fault', 'what', 'found', 'expected', 'mended'];
+        out.show(report, () => lines([head, ...(rows.length > 0 ? [out.table(columns, rows, ['what'])] : [])]));
       }),
     );
 }

@@ -1,13 +1,14 @@
 import type { Output } from './output.js';
 import type { Progress } from './progress.js';
 import type { Session } from './session.js';
+import type { Part } from './text.js';
 
 /** What a command has to work with. */
 export interface Context {
   session: Session;
   out: Output;
   /** Asks before something is destroyed. @throws CliError where the answer is no, or nobody can be asked */
-  confirm(what: string): Promise<void>;
+  confirm(what: Part): Promise<void>;
   /** Shows how far long work is, where somebody looks. */
   progress: Progress;
   /** Sets the exit code of a command that goes well. */

@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
 import { batchInWords } from '../inspect/batch-words.js';
-import { count, duration } from '../inspect/words.js';
+import { count } from '../inspect/words.js';
 import { BatchNotFoundError } from '../queue/errors/batch-errors.js';
 import type { BatchPage, BatchRecord } from '../queue/model/batch.js';
 import type { GroupStats } from '../queue/model/group.js';
 import type { Run } from './context.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { wholeNumber } from './numbers.js';
-import { type Cell, safe, table } from './output.js';
+import type { Output } from './output.js';
+import { age, ago, clipped, instant, lines, type Part, text } from './text.js';
 
 /** The commands for groups and batches. */
 export function addFlowCommands(program: Command, run: Run): void {
@@ -25,7 +26,7 @@ export function addFlowCommands(program: Command, run: Run): void {
           limit: wholeNumber('limit', page['limit'])!,
           offset: wholeNumber('offset', page['offset'])!,
         });
-        out.show(found, () => groupTable(found));
+        out.show(found, () => groupTable(found, out));
       }),
     );
   program
@@ -35,7 +36,7 @@ export function addFlowCommands(program: Command, run: Run): void {
     .action(
       run(async ({ session, out }, [name], { limit }) => {
         const batches = await (await session.known(name!)).listBatches({ limit: wholeNumber('limit', limit)! });
-        out.show(batches, () => batchTable(batches));
+        out.show(batches, () => batchTable(batches, out));
       }),
     );
   addBatch(program, run);
@@ -56,11 +57,11 @@ function addBatch(program: Command, run: Run): void {
         try {
           if (cancel) {
             const { open } = await batch.status();
-            await confirm(`cancel ${count(open)} ${open === 1 ? 'job' : 'jobs'} of batch ${safe(id!)}`);
+            await confirm(text`cancel ${count(open)} ${open === 1 ? 'job' : 'jobs'} of batch ${id!}`);
             await batch.cancel();
           }
           const [status, jobs] = await Promise.all([batch.status(), batch.results({ limit, offset })]);
-          out.show({ ...status, ...jobs }, () => batchText(status, jobs));
+          out.show({ ...status, ...jobs }, () => batchText(status, jobs, out));
         } catch (error) {
           throw error instanceof BatchNotFoundError ? new CliError(error.message, EXIT.notFound) : error;
         }
@@ -68,52 +69,52 @@ function addBatch(program: Command, run: Run): void {
     );
 }
 
-function groupTable(groups: readonly GroupStats[]): string {
-  const rows = groups.map((group): Cell[] => [
-    safe(group.name, 40),
+function groupTable(groups: readonly GroupStats[], out: Output): Part {
+  const rows = groups.map((group) => [
+    clipped(group.name, 40),
     group.pending,
-    group.pending > 0 ? duration(group.oldestPendingAgeMs) : '–',
+    group.pending > 0 ? age(group.oldestPendingAgeMs) : '–',
     group.running,
-    safe(holdOf(group), 80),
+    holdOf(group),
   ]);
   return rows.length > 0
-    ? table(['group', 'waiting', 'oldest', 'running', 'held back'], rows)
+    ? out.table(['group', 'waiting', 'oldest', 'running', 'held back'], rows, ['group'])
     : 'No group has jobs.';
 }
 
 function holdOf({ pausedAt, heldBy, opensAt }: GroupStats): string {
   if (pausedAt) {
-    return `paused since ${pausedAt.toISOString()}`;
+    return `paused since ${instant(pausedAt)}`;
   }
   if (heldBy !== null) {
     return `by job ${heldBy}`;
   }
-  return opensAt ? `by its rate limit until ${opensAt.toISOString()}` : '–';
+  return opensAt ? `by its rate limit until ${instant(opensAt)}` : '–';
 }
 
-function batchTable(batches: readonly BatchRecord[]): string {
+function batchTable(batches: readonly BatchRecord[], out: Output): Part {
   const rows = batches.map((batch) => [
-    safe(batch.id, 40),
-    `${duration(Date.now() - batch.createdAt.getTime())} ago`,
+    clipped(batch.id, 40),
+    ago(batch.createdAt),
     batch.total - batch.open,
     batch.total,
     batch.failed,
     batch.state,
   ]);
   const head = ['batch', 'created', 'ended', 'jobs', 'failed', 'state'];
-  return rows.length > 0 ? table(head, rows) : 'No batch is at work.';
+  return rows.length > 0 ? out.table(head, rows, ['batch']) : 'No batch is at work.';
 }
 
-function batchText(batch: BatchRecord, { members, next }: BatchPage): string {
+function batchText(batch: BatchRecord, { members, next }: BatchPage, out: Output): Part {
   const rows = members.map(({ id, queue, status, error }) => [
-    safe(id, 40),
-    safe(queue, 40),
+    clipped(id, 40),
+    clipped(queue, 40),
     status,
-    safe(error ?? '', 80),
+    clipped(error ?? '', 80),
   ]);
-  return [
+  return lines([
     batchInWords(batch),
-    ...(rows.length > 0 ? ['', table(['job', 'queue', 'status', 'error'], rows)] : []),
+    ...(rows.length > 0 ? ['', out.table(['job', 'queue', 'status', 'error'], rows, ['job'])] : []),
     ...(next === undefined ? [] : ['', `More jobs: --offset ${next}`]),
-  ].join('\n');
+  ]);
 }

@@ -4,6 +4,7 @@ import type { LimitsInForce } from '../queue/store/store-calls.js';
 import type { Context, Run } from './context.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { wholeNumber } from './numbers.js';
+import { lines, padded, type Part, text, type Text } from './text.js';
 
 /** The word that takes one limit away. */
 const NONE = 'none';
@@ -39,7 +40,7 @@ async function limits({ session, out }: Context, [name]: string[], options: Opti
     await queue.set(withoutUndefined({ ...settingsOf(before), ...changes }));
   }
   const now = await queue.get();
-  out.show(now, () => [...told(changes, now), ...lines(now)].join('\n'));
+  out.show(now, () => lines([...told(changes, now), ...rows(now)]));
 }
 
 /** What the options name; undefined for a limit that is taken away. */
@@ -84,7 +85,7 @@ function settingsOf({ maxRunning, rateLimit, groups, maxPending }: LimitsInForce
 }
 
 /** Says what was changed, and what stayed beside it. */
-function told(changes: RuntimeLimits, now: LimitsInForce): string[] {
+function told(changes: RuntimeLimits, now: LimitsInForce): Part[] {
   const set = Object.keys(changes);
   const kept = Object.keys(settingsOf(now)).filter((key) => !set.includes(key));
   return set.length === 0
@@ -92,11 +93,11 @@ function told(changes: RuntimeLimits, now: LimitsInForce): string[] {
     : [`set: ${set.join(', ')}${kept.length > 0 ? `; kept: ${kept.join(', ')}` : ''}`, ''];
 }
 
-function lines(now: LimitsInForce): string[] {
-  return Object.entries(now).map(
-    ([key, value]) =>
-      `${key.padEnd(12)} ${typeof value === 'object' ? JSON.stringify(value) : String(value as number)}`,
-  );
+function rows(now: LimitsInForce): Text[] {
+  return Object.entries(now).map(([key, value]) => {
+    const shown = typeof value === 'object' ? JSON.stringify(value) : String(value as number);
+    return text`${padded(key, 12)} ${shown}`;
+  });
 }
 
 function withoutUndefined<Of extends object>(value: { [Key in keyof Of]: Of[Key] | undefined }): Of {

@@ -4,7 +4,7 @@ import type { JobEvent } from '../queue/model/job-event.js';
 import { verdictOf } from '../inspect/verdict.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { wholeNumber } from './numbers.js';
-import { safe } from './output.js';
+import { clipped, joined, lines, padded, type Part, type Text } from './text.js';
 import type { Context, Run } from './context.js';
 import { signsOf, statsOf, statsTable, verdictText } from './read-commands.js';
 
@@ -40,7 +40,7 @@ async function stats(context: Context, [name]: string[], options: Record<string,
   const every = watch === true ? '2000' : watch;
   await looks(context, { every, count }, async () => {
     const signs = await signsOf(session, name);
-    return out.json ? JSON.stringify(statsOf(signs)) : statsTable(signs, out);
+    return [statsOf(signs), () => statsTable(signs, out)];
   });
 }
 
@@ -52,38 +52,39 @@ async function tail({ session, out }: Context, [name]: string[], options: Record
   const stop = await queue.store.subscribe(await queue.calls(), (event) => {
     if (seen < most) {
       seen++;
-      out.write(
-        out.json
-          ? JSON.stringify({ queue: queue.name, ...event })
-          : `${new Date().toISOString().slice(11, 23)}  ${event.status.padEnd(10)} ${safe(event.name ?? queue.name, 40)}  ${safe(event.id, 60)}${detailOf(event)}`,
-      );
+      out.line({ queue: queue.name, ...event }, () => eventLine(queue.name, event));
     }
     if (seen >= most) interrupt();
   });
-  process.stderr.write(`Listening to ${safe(queue.name)}; Ctrl+C ends it.\n`);
+  process.stderr.write(`Listening to ${queue.name}; Ctrl+C ends it.\n`);
   await ended;
   stop();
 }
 
-/** Returns the attempt, the error and the progress of an event, as far as it carries them. */
-function detailOf({ attempt, error, progress, result }: JobEvent): string {
+/** Returns an event with its attempt, its error and its content, as far as it carries them. */
+function eventLine(queue: string, { id, name, status, attempt, error, progress, result }: JobEvent): Text {
   const content = progress ?? result;
-  return [
-    attempt === undefined ? '' : `  attempt ${attempt}`,
-    error === undefined ? '' : `  ${safe(error, 80)}`,
-    content === undefined ? '' : `  ${safe(JSON.stringify(content), 80)}`,
-  ].join('');
+  const told = [
+    new Date().toISOString().slice(11, 23),
+    padded(clipped(status, 40), 10),
+    clipped(name ?? queue, 40),
+    clipped(id, 60),
+    ...(attempt === undefined ? [] : [`attempt ${attempt}`]),
+    ...(error === undefined ? [] : [clipped(error, 80)]),
+    ...(content === undefined ? [] : [clipped(JSON.stringify(content), 80)]),
+  ];
+  return joined(told, '  ');
 }
 
 async function top(context: Context, [name]: string[], options: Record<string, unknown>): Promise<void> {
   const { session, out } = context;
   await looks(context, options, async () => {
     const signs = await signsOf(session, name);
-    if (out.json) {
-      return JSON.stringify(statsOf(signs));
-    }
     const wrong = signs.map(verdictOf).filter(({ severity }) => severity !== 'ok');
-    return [statsTable(signs, out), ...(wrong.length > 0 ? ['', verdictText(wrong, out)] : [])].join('\n');
+    return [
+      statsOf(signs),
+      () => lines([statsTable(signs, out), ...(wrong.length > 0 ? ['', verdictText(wrong, out)] : [])]),
+    ];
   });
 }
 
@@ -91,7 +92,7 @@ async function top(context: Context, [name]: string[], options: Record<string, u
 async function looks(
   { session, out }: Context,
   options: Record<string, unknown>,
-  look: () => Promise<string>,
+  look: () => Promise<[value: unknown, words: () => Part]>,
 ): Promise<void> {
   const every = Math.max(100, wholeNumber('every', options['every'] as string) ?? 1_000);
   const most = wholeNumber('count', options['count'] as string | undefined) ?? Infinity;
@@ -101,7 +102,7 @@ async function looks(
   over.catch(() => undefined);
   out.clear();
   for (let i = 1; !state.isOver; i++) {
-    out.redraw(await look());
+    out.redraw(...(await look()));
     if (i >= most) return;
     await Promise.race([sleep(every), over]);
   }

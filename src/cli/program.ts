@@ -10,9 +10,10 @@ import { CliError, EXIT } from './exit-codes.js';
 import { addFlowCommands } from './flow-commands.js';
 import { addLimits } from './limits-command.js';
 import { addLiveCommands } from './live-commands.js';
-import { Output, safe } from './output.js';
+import { Output } from './output.js';
 import { Progress } from './progress.js';
 import { addReadCommands } from './read-commands.js';
+import { lines, valueOf } from './text.js';
 import { isForUser, Session, type SessionOptions } from './session.js';
 
 interface GlobalOptions extends SessionOptions {
@@ -82,13 +83,8 @@ function report(error: unknown, verbose: boolean): number {
     return error.exitCode === 0 ? EXIT.ok : EXIT.usage; // commander has said it
   }
   const { message, stack } = error as Error;
-  const text = verbose || !isForUser(error) ? (stack ?? message) : message;
-  process.stderr.write(
-    `${text
-      .split('\n')
-      .map((line) => safe(line, 2_000))
-      .join('\n')}\n`,
-  );
+  const shown = verbose || !isForUser(error) ? (stack ?? message) : message;
+  process.stderr.write(`${valueOf(lines(shown.split('\n')))}\n`);
   if (error instanceof InvalidOptionError) {
     return EXIT.usage; // it is thrown before anything is written
   }
@@ -101,10 +97,10 @@ function confirmer({ yes }: GlobalOptions): Context['confirm'] {
       return;
     }
     if (!process.stdin.isTTY) {
-      throw new CliError(`This would ${what}. Say --yes to do it.`, EXIT.usage);
+      throw new CliError(`This would ${valueOf(what)}. Say --yes to do it.`, EXIT.usage);
     }
     const asker = createInterface({ input: process.stdin, output: process.stderr });
-    const answer = await asker.question(`This will ${what}. Go on? [y/N] `).finally(() => asker.close());
+    const answer = await asker.question(`This will ${valueOf(what)}. Go on? [y/N] `).finally(() => asker.close());
     if (!/^y(es)?$/i.test(answer.trim())) {
       throw new CliError('Nothing was changed.');
     }

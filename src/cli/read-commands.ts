@@ -3,7 +3,7 @@ import { readSigns } from '../inspect/signs.js';
 import type { QueueSigns, QueueVerdict } from '../inspect/queue-signs.js';
 import { verdictOf, worstOf } from '../inspect/verdict.js';
 import { whyNotRunning } from '../inspect/why-not-running.js';
-import { count, duration } from '../inspect/words.js';
+import { duration } from '../inspect/words.js';
 import {
   JOB_STATUSES,
   type JobFilter,
@@ -14,7 +14,8 @@ import {
 import type { JobQueue } from '../queue/job-queue.js';
 import { CliError, EXIT } from './exit-codes.js';
 import { wholeNumber } from './numbers.js';
-import { type Output, safe, table } from './output.js';
+import type { Output } from './output.js';
+import { age, ago, clipped, instant, lines, padded, type Part, text } from './text.js';
 import type { Run } from './context.js';
 import type { Session } from './session.js';
 
@@ -29,9 +30,7 @@ export function addReadCommands(program: Command, run: Run): void {
     .action(
       run(async ({ session, out }) => {
         const names = await session.queueNames();
-        out.show(names, () =>
-          names.length > 0 ? names.map((name) => safe(name)).join('\n') : 'There are no queues.',
-        );
+        out.show(names, () => (names.length > 0 ? lines(names) : 'There are no queues.'));
       }),
     );
   program
@@ -53,7 +52,7 @@ export function addReadCommands(program: Command, run: Run): void {
         };
         const shown = out.json ? page : { ...page, mostBytes: TABLE_BYTES };
         const jobs = (await queue.list(status as JobStatus, shown)).map((await session.shownBy(queue)).job);
-        out.show(jobs, () => jobTable(jobs));
+        out.show(jobs, () => jobTable(jobs, out));
       }),
     );
   program
@@ -105,14 +104,16 @@ function addMoreReads(program: Command, run: Run): void {
         const stored = await queue.schedules.list({ limit: 1_000 });
         const schedules = stored.map((each) => ({ ...each, payload: shown.payload(each) }));
         const rows = schedules.map((each) => [
-          safe(each.id),
+          each.id,
           each.cron ?? `every ${duration(each.everyMs ?? 0)}`,
           each.status,
-          each.nextAt?.toISOString() ?? '–',
+          instant(each.nextAt),
           each.limit === undefined ? each.ticks : `${each.ticks} of ${each.limit}`,
-          each.endAt?.toISOString() ?? '–',
+          instant(each.endAt),
         ]);
-        out.show(schedules, () => table(['schedule', 'when', 'status', 'next', 'ticks', 'until'], rows));
+        out.show(schedules, () =>
+          out.table(['schedule', 'when', 'status', 'next', 'ticks', 'until'], rows, ['schedule']),
+        );
       }),
     );
   program
@@ -122,15 +123,15 @@ function addMoreReads(program: Command, run: Run): void {
       run(async ({ session, out }, [name]) => {
         const workers = await (await session.known(name!)).workers();
         const rows = workers.map(({ id, host, version, startedAt, slots, stuck }) => [
-          safe(id, 60),
-          safe(host ?? '–', 40),
-          safe(version ?? '–', 20),
-          startedAt?.toISOString().slice(0, 19) ?? '–',
+          clipped(id, 60),
+          clipped(host ?? '–', 40),
+          clipped(version ?? '–', 20),
+          instant(startedAt).slice(0, 19),
           slots ?? '–',
           stuck?.length ?? 0,
         ]);
         const head = ['worker', 'host', 'version', 'since', 'slots', 'stuck'];
-        out.show(workers, () => (rows.length > 0 ? table(head, rows) : 'No worker.'));
+        out.show(workers, () => (rows.length > 0 ? out.table(head, rows, ['worker']) : 'No worker.'));
       }),
     );
   program
@@ -164,60 +165,56 @@ export function statsOf(signs: readonly QueueSigns[]): Record<string, QueueStats
   return Object.fromEntries(signs.map(({ queue, stats }) => [queue, stats]));
 }
 
-export function statsTable(all: readonly QueueSigns[], out: Output): string {
+export function statsTable(all: readonly QueueSigns[], out: Output): Part {
   const head = ['', 'queue', 'waiting', 'oldest', 'running', 'scheduled', 'dead', 'done', 'workers'];
   const rows = all.map(({ stats, ...signs }) => [
     out.sign(verdictOf({ ...signs, stats }).severity),
-    safe(signs.queue, 40),
+    clipped(signs.queue, 40),
     stats.pending,
-    stats.pending > 0 ? duration(stats.oldestPendingAgeMs) : '–',
+    stats.pending > 0 ? age(stats.oldestPendingAgeMs) : '–',
     stats.processing,
     stats.scheduled,
     stats.failed,
     stats.totals['completed'] ?? 0,
     stats.workers,
   ]);
-  return rows.length > 0 ? table(head, rows) : 'There are no queues.';
+  return rows.length > 0 ? out.table(head, rows, ['queue']) : 'There are no queues.';
 }
 
-export function verdictText(verdicts: readonly QueueVerdict[], out: Output): string {
+export function verdictText(verdicts: readonly QueueVerdict[], out: Output): Part {
   if (verdicts.length === 0) {
     return 'There are no queues.';
   }
-  return verdicts
-    .map(({ queue, severity, summary, cause, next }) =>
-      [
-        `${out.sign(severity)} ${safe(queue, 60)}  ${safe(summary, 400)}`,
-        ...(cause === undefined ? [] : [`    cause: ${safe(cause, 400)}`]),
-        ...(next === undefined ? [] : [`    next:  ${safe(next, 400)}`]),
-      ].join('\n'),
-    )
-    .join('\n');
+  const told = verdicts.flatMap(({ queue, severity, summary, cause, next }) => [
+    text`${out.sign(severity)} ${clipped(queue, 60)}  ${clipped(summary, 400)}`,
+    ...(cause === undefined ? [] : [text`    cause: ${clipped(cause, 400)}`]),
+    ...(next === undefined ? [] : [text`    next:  ${clipped(next, 400)}`]),
+  ]);
+  return lines(told);
 }
 
-function jobTable(jobs: readonly JobRecord[]): string {
-  const now = Date.now();
+function jobTable(jobs: readonly JobRecord[], out: Output): Part {
   const rows = jobs.map((job) => [
-    safe(job.name, 40),
-    safe(job.id, 40),
-    `${duration(now - job.enqueuedAt.getTime())} ago`,
+    clipped(job.name, 40),
+    clipped(job.id, 40),
+    ago(job.enqueuedAt),
     `${job.attempts}${job.maxAttempts === undefined ? '' : `/${job.maxAttempts}`}`,
-    safe(job.lastError ?? '', 80),
+    clipped(job.lastError ?? '', 80),
   ]);
   return rows.length > 0
-    ? table(['name', 'id', 'enqueued', 'attempts', 'last error'], rows)
-    : `No job (${count(0)}).`;
+    ? out.table(['name', 'id', 'enqueued', 'attempts', 'last error'], rows, ['id'])
+    : 'No job.';
 }
 
-function jobText(job: JobRecord, reason: ReturnType<typeof whyNotRunning>): string {
+function jobText(job: JobRecord, reason: ReturnType<typeof whyNotRunning>): Part {
   const facts: [string, unknown][] = [
     ['job', `${job.name}  ${job.id}`],
     ['status', job.status],
     ['not running', reason?.because],
     ['next', reason?.next],
     ['attempts', `${job.attempts}${job.maxAttempts === undefined ? '' : ` of ${job.maxAttempts}`}`],
-    ['enqueued', job.enqueuedAt.toISOString()],
-    ['due', job.dueAt?.toISOString()],
+    ['enqueued', instant(job.enqueuedAt)],
+    ['due', job.dueAt && instant(job.dueAt)],
     ['group', job.group],
     ['batch', job.batch && `${job.batch.id} of ${job.batch.queue} (${job.batch.role})`],
     ['worker', job.worker],
@@ -225,10 +222,8 @@ function jobText(job: JobRecord, reason: ReturnType<typeof whyNotRunning>): stri
     ['payload', JSON.stringify(job.payload)],
     ['result', JSON.stringify(job.result)],
     ['progress', JSON.stringify(job.progress)],
-    ...job.log.slice(-5).map(({ at, message }): [string, unknown] => ['log', `${at.toISOString()} ${message}`]),
+    ...job.log.slice(-5).map(({ at, message }): [string, unknown] => ['log', `${instant(at)} ${message}`]),
   ];
-  return facts
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name.padEnd(12)} ${safe(String(value), 2_000)}`)
-    .join('\n');
+  const known = facts.filter(([, value]) => value !== undefined);
+  return lines(known.map(([name, value]) => text`${padded(name, 12)} ${String(value)}`));
 }

@@ -8,6 +8,7 @@ import { redactValue } from '../queue/codec/redact.js';
 import { redactRecord } from '../queue/store/redact-record.js';
 import { redisAccess } from '../queue/redis-access.js';
 import { isCluster, type RedisClient } from '../queue/redis/redis-client.js';
+import { isQueueName } from '../queue/validation/names.js';
 import { clientOf, unreachable, type AddressOptions } from './address.js';
 import { CliError, EXIT } from './exit-codes.js';
 
@@ -120,7 +121,7 @@ export class Session {
         } while (cursor !== '0');
       }
     }
-    return [...found].filter((name) => !name.includes(':job:')).toSorted();
+    return [...found].filter((name) => !name.includes(':job:') && isQueueName(name)).toSorted();
   }
 
   /** Whether the connection is gone: a command makes no second one. */

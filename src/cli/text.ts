@@ -1,0 +1,77 @@
+// What may reach the terminal. Jobs carry text of anybody, so each part of an output is made safe where it is put in.
+import { duration } from '../inspect/words.js';
+import { oneLine, UNPRINTABLE } from '../queue/errors/one-line.js';
+
+/** The most characters of a part that names no limit of its own. */
+const LONGEST_PART = 2_000;
+
+/** Output that is safe as it is. Only the functions of this file make one. */
+export class Text {
+  declare private readonly isText: true;
+
+  /** @internal */
+  constructor(readonly value: string) {}
+}
+
+/** What an output is made of: a string is escaped, a Text is taken as it is. */
+export type Part = string | number | Text;
+
+/** Puts parts into words of ours: `` text`job ${id}` ``. */
+export function text(words: TemplateStringsArray, ...parts: readonly Part[]): Text {
+  return new Text(words.reduce((done, word, i) => `${done}${valueOf(parts[i - 1]!)}${word}`));
+}
+
+/** A part as one line of at most so many characters. */
+export function clipped(part: string, longest: number): Text {
+  return new Text(oneLine(part, longest));
+}
+
+/** Parts below one another. */
+export function lines(parts: readonly Part[]): Text {
+  return joined(parts, '\n');
+}
+
+/** Parts beside one another. */
+export function joined(parts: readonly Part[], between: string): Text {
+  return new Text(parts.map((part) => valueOf(part)).join(between));
+}
+
+/** A part with blanks behind it. */
+export function padded(part: Part, width: number): Text {
+  return new Text(valueOf(part).padEnd(width));
+}
+
+/** Returns a part as it is shown. */
+export function valueOf(part: Part, longest: number = LONGEST_PART): string {
+  return part instanceof Text ? part.value : oneLine(String(part), longest);
+}
+
+/** JSON whose strings have the same value, but no character that steers a terminal. */
+export function printableJson(value: unknown, indent?: number): string {
+  return JSON.stringify(value, null, indent).replaceAll(UNPRINTABLE, spelledOut);
+}
+
+/** A line break is one between the values: those within are escaped already. */
+function spelledOut(character: string): string {
+  return character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/** An instant in ISO 8601; `–` for one that is not known: a hash may be broken. */
+export function instant(at: Date | null | undefined): string {
+  return isKnown(at) ? at.toISOString() : '–';
+}
+
+/** How long ago an instant was, in words; `–` for one that is not known. */
+export function ago(at: Date): string {
+  return isKnown(at) ? `${duration(Date.now() - at.getTime())} ago` : '–';
+}
+
+/** A duration in words; `–` for one that is not known. */
+export function age(ms: number | null | undefined): string {
+  return Number.isFinite(ms) ? duration(ms!) : '–';
+}
+
+/** A record gives 1970 where a hash has no time, or none that can be read. */
+function isKnown(at: Date | null | undefined): at is Date {
+  return at !== null && at !== undefined && at.getTime() > 0;
+}
