@@ -36,8 +36,18 @@ local function stands_wrong(name, group)
   return waiting > 0 and not is_blocked and not stands or (depth or 0) ~= waiting or depth and waiting + running == 0
 end
 
+local function is_unknown(name)
+  return redis.call('EXISTS', groups .. 'waiting:' .. name) == 1 and redis.call('HEXISTS', settings, 'has_groups') == 0
+end
+
 for i = 2, #ARGV do
   local name = ARGV[i]
+  if is_unknown(name) then
+    tell(name, 'jobs that no claim looks for', 'has_groups in settings')
+    if ARGV[1] == '1' then
+      redis.call('HSET', settings, 'has_groups', '1')
+    end
+  end
   local group, ids = read_group(name), phantoms(name)
   if #ids > 0 then
     tell(name, #ids .. ' slots without a claim', 'a slot for each claim')

@@ -76,7 +76,7 @@ else
     end
   end
   if next(touched_groups) then
-    redis.call('HSETNX', settings, 'has_groups', '1')
+    note_groups()
     place_groups()
   end
 end

@@ -1,7 +1,7 @@
 -- fire(batch, key): enqueues the follow-ups of a batch whose members have all ended: `then` where all ended well, else
 -- `on_failure`; `finally` in any case. Each has a fixed id, and waits in scheduled with a start that has come, so that it goes
 -- where its options say. end_batch(batch, key): the follow-ups have ended: the outcomes go, the record stays a week.
--- Needs: job, scheduled, stats, wake, batches, now, now_text, write_options.
+-- Needs: job, scheduled, settings, stats, wake, batches, now, now_text, write_options.
 local record_ms = 604800000
 
 local function end_batch(batch, key)
@@ -26,6 +26,9 @@ local function add_follow_up(batch, key, kind)
   redis.call('HSET', job .. id, 'name', name, 'payload', payload, 'status', 'scheduled', 'enqueued_at_ms', now_text,
     'due_at_ms', due)
   write_options(job .. id, options)
+  if options.group then
+    redis.call('HSETNX', settings, 'has_groups', '1')
+  end
   redis.call('ZADD', scheduled, due, id)
   redis.call('ZADD', key .. ':open', 0, id)
   redis.call('HINCRBY', stats, 'enqueued_total', 1)

@@ -18,9 +18,6 @@ local function add_scheduled(id, name, payload, options_text, schedule_id)
   redis.call('HSET', key, 'schedule', schedule_id)
   write_options(key, options)
   own_unique(id, options)
-  if options.group then
-    redis.call('HSETNX', settings, 'has_groups', '1')
-  end
   to_back(id, options.priority, options.group)
   redis.call('HINCRBY', stats, 'enqueued_total', 1)
   return 'added', id

@@ -2,8 +2,19 @@
 -- rejoin_group(name, id, priority, to_front): puts back a job that was out of the line. It keeps its rank, and so its place, where
 -- it goes to the front, or where its group runs one job at a time; else it goes to the back. Without a name, since the hash of the
 -- job is gone, only its hold ends.
--- Needs: lib/group/place, lib/core/rank.
+-- note_groups(): says that the queue has groups, once in a script: from then on claims look for them.
+-- Needs: lib/group/place, lib/core/rank, settings.
+local are_groups_noted = false
+
+local function note_groups()
+  if not are_groups_noted then
+    redis.call('HSETNX', settings, 'has_groups', '1')
+    are_groups_noted = true
+  end
+end
+
 local function join_group(name, id, rank)
+  note_groups()
   redis.call('HSET', job .. id, 'rank', rank)
   redis.call('ZADD', groups .. 'waiting:' .. name, rank, id)
   touch(name)
