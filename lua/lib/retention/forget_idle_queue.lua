@@ -2,7 +2,7 @@
 -- announced are of use to nobody. Needs: keys.
 local function forget_idle_queue()
   local used = redis.call('EXISTS', pending, prioritized, scheduled, claims, processing, dead, completed, cancelled,
-    workers, schedule_due)
+    workers, schedule_due, groups .. 'depths', batches, batch_guests, batch_outbox)
   if used == 0 then
     redis.call('UNLINK', sweep, foreign_claims, handler_limits, retention, names, wake)
   end

@@ -94,6 +94,18 @@ describe('tidy.lua', () => {
     expect(await q.redis.exists(q.keys.job('a'), ...ids.map((id) => q.keys.job(`f${id}`)))).toBe(3);
   });
 
+  it('keeps what workers announced for jobs that wait in groups, and for open batches', async () => {
+    for (const options of [{ group: 'g' }, { batch: 'b' }]) {
+      const q = testQueue();
+      q.broken = true; // of the batch only its place is there
+      await q.run(q.scripts.announce('w1', true, [{ name: q.name, maxAttempts: 7, maxCrashes: 1 }]));
+      await ('group' in options ? q.add('a', options) : q.redis.zadd(q.keys.batches, 9e15, 'b'));
+      await q.run(q.scripts.announce('w1', false));
+      await q.run(q.scripts.tidy(1_000));
+      expect(await q.redis.hget(q.keys.handlerLimits, q.name)).toBe('7:1');
+    }
+  });
+
   it('leaves nothing but the counters where nothing is left to do', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
