@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- Takes away the limits of the queue, and a rest that a RateLimitedError asked for. Limits that workers configure come back
--- when one of them announces itself next.
+-- Takes away the limits that were set at run time, and a rest that a RateLimitedError asked for. Those that workers configure hold
+-- again at once. What the rate has spent stays spent, where there still is one.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- Returns nothing. Repeated: the same.
 --@include lib/core/keys
 --@include lib/limits/write
-delete_limits()
-redis.call('HDEL', settings, 'rests_until_ms')
+redis.call('HDEL', settings, 'limits_set', 'rests_until_ms')
+hold_configured_limits()
 redis.call('ZADD', wake, '0', '1')

@@ -9,7 +9,8 @@
 -- Returns nothing. Repeated: the same.
 --@include lib/core/keys
 --@include lib/limits/write
-write_limits('set', { ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11],
+redis.call('HSET', settings, 'limits_set', '1')
+write_limits({ ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11],
   ARGV[12] })
 if ARGV[13] ~= '' then
   redis.call('HSET', settings, 'max_pending', ARGV[13])

@@ -8,8 +8,8 @@
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] worker; ARGV[2] '1' it serves, '0' it has stopped
 -- ARGV[3] the limits of the queue, see lib/retention/announced_queue_limits
--- ARGV[4] the limits that this worker configures, as JSON; '' for none. Limits that were set at run time
---   stay, and so do those of another live worker, so replicas that disagree do not flap
+-- ARGV[4] the limits that this worker configures, as JSON; '' for none. Those of another live worker stay, so replicas that
+--   disagree do not flap. While limits are set at run time they are only kept, for lua/limits/clear
 -- ARGV[5] the layout of the keys that this worker knows
 -- ARGV[6] how it stores what jobs carry, as JSON; the worker that announced itself last is read, see lua/queue/content
 -- ARGV[7..] for each handler: job name, max_attempts:max_crashes
@@ -19,22 +19,19 @@
 --@include lib/retention/forget_idle_queue
 --@include lib/limits/write
 local function configure_limits()
-  local owner = redis.call('HGET', settings, 'limits_owner')
+  local owner, text, is_set = unpack(redis.call('HMGET', settings, 'limits_owner', 'limits_text', 'limits_set'))
   local seen = owner and redis.call('ZSCORE', workers, owner)
-  if owner == 'set' or owner and owner ~= ARGV[1] and seen and tonumber(seen) > now - 30000 then
+  if owner and owner ~= ARGV[1] and seen and tonumber(seen) > now - 30000 or owner == ARGV[1] and text == ARGV[4] then
     return
   end
-  if ARGV[4] == '' then
-    if owner then
-      delete_limits() -- whoever configured them is gone
-    end
-    return
+  if ARGV[4] ~= '' then
+    redis.call('HSET', settings, 'limits_owner', ARGV[1], 'limits_text', ARGV[4])
+  elseif owner then
+    redis.call('HDEL', settings, 'limits_owner', 'limits_text') -- whoever configured them is gone
   end
-  if owner == ARGV[1] and redis.call('HGET', settings, 'limits_text') == ARGV[4] then
-    return
+  if not is_set and (owner or ARGV[4] ~= '') then
+    hold_configured_limits()
   end
-  write_limits(ARGV[1], cjson.decode(ARGV[4])) -- of texts, in the order of lua/limits/set.lua
-  redis.call('HSET', settings, 'limits_text', ARGV[4])
 end
 
 local layout, known = tonumber(redis.call('HGET', sweep, 'layout') or 0), tonumber(ARGV[5])

@@ -35,7 +35,7 @@ export class Limits {
     await this.queue.exec((calls) => calls.setLimits(checked));
   }
 
-  /** Takes the limits away, and ends a rest. Those that workers configure come back within ten seconds. */
+  /** Takes away what was set, and ends a rest. The limits that workers configure hold again at once. */
   async clear(): Promise<void> {
     await this.queue.exec((calls) => calls.clearLimits());
   }

@@ -5,9 +5,9 @@ export type LimitsReply = [now: string, ...values: (string | null)[]];
 
 /** Decodes the reply of `lua/limits/get.lua`. */
 export function decodeLimits(reply: LimitsReply): LimitsInForce {
-  const [now, owner, maxRunning, limit, periodMs, burst, tatUs, restsUntil, ...others] = reply;
+  const [now, isSet, owner, maxRunning, limit, periodMs, burst, tatUs, restsUntil, ...others] = reply;
   const [ofGroups, maxPending] = [others.slice(0, -1), others.at(-1)];
-  const limits: LimitsInForce = { source: sourceOf(owner) };
+  const limits: LimitsInForce = { source: isSet ? 'set' : owner ? 'configuration' : 'none' };
   if (maxRunning) {
     limits.maxRunning = Number(maxRunning);
   }
@@ -43,11 +43,4 @@ export function decodeGroupLimits(values: readonly (string | null)[]): GroupsOpt
     ...(onDeadHead && { onDeadHead: onDeadHead as 'skip' | 'hold' }),
     ...(ungroupedWeight && { ungroupedWeight: Number(ungroupedWeight) }),
   };
-}
-
-function sourceOf(owner: string | null | undefined): LimitsInForce['source'] {
-  if (!owner) {
-    return 'none';
-  }
-  return owner === 'set' ? 'set' : 'configuration';
 }

@@ -209,11 +209,47 @@ describe('limits that workers configure', () => {
     await configured.run(configured.scripts.announce('w1', true));
     expect(await limit()).toBe(9);
     await configured.run(configured.scripts.clearLimits());
+    expect(await limit()).toBe(2);
+    await other.run(other.scripts.announce('w2', true));
+    expect(await limit()).toBe(2);
+    await configured.run(configured.scripts.announce('w1', false));
     await other.run(other.scripts.announce('w2', true));
     expect(await limit()).toBe(5);
     await other.run(other.scripts.announce('w2', false));
     await plain.run(plain.scripts.announce('w3', true)); // a deploy without limits takes them away
     expect(await limit()).toBeUndefined();
+  });
+
+  it('hold at once when those set at run time are cleared, and a clear opens no rate', async () => {
+    const q = testQueue({ ...hourly(60, 1), groups: { maxRunning: 1 } });
+    await q.run(q.scripts.announce('w1', true));
+    await q.run(q.scripts.setLimits(hourly(60, 1)));
+    await q.addAll('a', 'b');
+    expect(ids(await q.claim(5))).toEqual(['a']);
+    await q.run(q.scripts.clearLimits());
+    expect(await q.run(q.scripts.limits())).toMatchObject({
+      source: 'configuration',
+      groups: { maxRunning: 1 },
+    });
+    expect(ids(await q.claim(5))).toEqual([]);
+  });
+
+  it('that change while others are set at run time hold after the clear, those of the code alone', async () => {
+    const before = testQueue({ maxRunning: 2 });
+    const after = queueOn(before.redis, { maxRunning: 3 }, before.name);
+    const plain = queueOn(before.redis, {}, before.name);
+    await before.run(before.scripts.announce('w1', true));
+    await before.run(before.scripts.setLimits({ maxRunning: 9 }));
+    await before.run(before.scripts.announce('w1', false));
+    await after.run(after.scripts.announce('w2', true));
+    await before.run(before.scripts.clearLimits());
+    expect(await before.run(before.scripts.limits())).toMatchObject({ source: 'configuration', maxRunning: 3 });
+    await before.run(before.scripts.setLimits({ maxRunning: 9 }));
+    await after.run(after.scripts.announce('w2', false));
+    await plain.run(plain.scripts.announce('w3', true));
+    expect(await before.run(before.scripts.limits())).toMatchObject({ source: 'set', maxRunning: 9 });
+    await before.run(before.scripts.clearLimits());
+    expect(await before.run(before.scripts.limits())).toEqual({ source: 'none' });
   });
 
   it('gives back what a repeated claim with fewer bytes does not bring', async () => {
