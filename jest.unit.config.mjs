@@ -13,7 +13,7 @@ const files = [
   'test/queue/schedules/recurrence.spec.ts',
   'test/queue/schedules/ticks.spec.ts',
   'test/scripts/check-imports.spec.ts',
-  'test/scripts/embed-lua.spec.ts',
+  'test/scripts/build/embed-lua.spec.ts',
   'test/worker/runner/name-filter.spec.ts',
   'test/queue/transport/retrying-transport.spec.ts',
 ];

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nest11Versions } from './nest11-versions.mjs';
-import { ensureRedis } from './redis-server.mjs';
+import { ensureRedis } from './redis/redis-server.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const bin = (name) => join(root, 'node_modules/.bin', name);

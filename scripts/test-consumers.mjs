@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nest11Versions } from './nest11-versions.mjs';
-import { ensureRedis } from './redis-server.mjs';
+import { ensureRedis } from './redis/redis-server.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const sources = join(root, 'test/package/consumers');

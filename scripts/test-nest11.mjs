@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { basename, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nest11Versions } from './nest11-versions.mjs';
-import { findRedisServer } from './redis-server.mjs';
+import { findRedisServer } from './redis/redis-server.mjs';
 
 const LEFT_OUT = new Set(['node_modules', 'dist', '.git', 'coverage']);
 

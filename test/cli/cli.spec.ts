@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { encrypted, JobQueue } from 'nest-job-queue/core';
 import { EXIT } from '#cli/exit-codes.js';
-import { freePort } from '../../scripts/redis-server.mjs';
+import { freePort } from '../../scripts/redis/redis-server.mjs';
 import { eventually } from '../support/faults/wait.js';
 import { rowsOf } from '../docs/table.js';
 import { createUser } from '../support/redis/acl.js';

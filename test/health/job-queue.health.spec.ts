@@ -7,7 +7,7 @@ import request from 'supertest';
 import { readSigns } from '#inspect/signs.js';
 import { verdictOf } from '#inspect/verdict.js';
 import { STUCK_AFTER_MS } from '#worker/attempt/stuck-watch.js';
-import { freePort } from '../../scripts/redis-server.mjs';
+import { freePort } from '../../scripts/redis/redis-server.mjs';
 import { handlerOf, signal, startApp, type TestApp } from '../nest/app.js';
 import { startOwnRedis } from '../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../support/redis/redis.js';

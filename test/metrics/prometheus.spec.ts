@@ -5,7 +5,7 @@ import * as promClient from 'prom-client';
 import { Redis } from 'ioredis';
 import { INSTRUMENT_LIST, prometheusName } from '#metrics/instruments.js';
 import { eventually } from '../support/faults/wait.js';
-import { freePort } from '../../scripts/redis-server.mjs';
+import { freePort } from '../../scripts/redis/redis-server.mjs';
 import { newQueue, startWorker } from '../support/worker/workers.js';
 
 /** A registry with the metrics of a queue, and how one figure of it is read. */

@@ -1,5 +1,5 @@
 // One Redis for the whole run. Test files share it and stay apart by database and by queue name; nobody flushes it.
-import { describeRedis, ensureRedis } from '../../scripts/redis-server.mjs';
+import { describeRedis, ensureRedis } from '../../scripts/redis/redis-server.mjs';
 
 const DATABASES = 4_096;
 

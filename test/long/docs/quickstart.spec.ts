@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it, jest } from '@jest/globals';
 import request from 'supertest';
-import { freePort } from '../../../scripts/redis-server.mjs';
+import { freePort } from '../../../scripts/redis/redis-server.mjs';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { startProcess } from '../../support/browser/shop.js';
 

@@ -142,7 +142,7 @@ async function watch(shop: string, signal: AbortSignal): Promise<void> {
 async function outputOfStart(variables: Record<string, string>): Promise<string> {
   const { REDIS_URL: _, ...inherited } = process.env as Record<string, string>;
   const all = Object.entries({ ...inherited, ...variables }).map(([name, value]) => `${name}=${value}`);
-  const shop = startProcess('env', ['-i', ...all, 'node', 'scripts/with-redis.mjs', 'node', ...MAIN], {});
+  const shop = startProcess('env', ['-i', ...all, 'node', 'scripts/redis/with-redis.mjs', 'node', ...MAIN], {});
   await opened(shop);
   expect(await shop.kill('SIGTERM')).toBe(0);
   return shop.output;

@@ -56,7 +56,7 @@ describe('the shop over HTTP', () => {
   beforeAll(async () => {
     await freshRedis();
     // What `npm start` runs once all is built.
-    shop = startProcess('node', ['scripts/with-redis.mjs', 'npm', 'run', 'start:shop'], env);
+    shop = startProcess('node', ['scripts/redis/with-redis.mjs', 'npm', 'run', 'start:shop'], env);
     url = (await shop.prints(/The shop is open: (\S+)/))[1]!;
   });
 

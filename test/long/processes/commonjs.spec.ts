@@ -66,7 +66,7 @@ module.exports = (job) => ({ got: job.payload, isMainThread });
 
 it('the CommonJS build runs the handlers of a CommonJS app in processes and threads', async () => {
   writeFileSync(join(folder, 'worker.js'), ENTRY);
-  // Not compiled: see scripts/bundle.mjs.
+  // Not compiled: see scripts/build/bundle.mjs.
   copyFileSync(
     join(root, 'src/worker/threads/thread-entry.cjs'),
     join(folder, 'library/worker/threads/thread-entry.cjs'),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { JobQueueService, RedisAuditError, type JobQueueModuleOptions } from 'nest-job-queue';
 import { JobQueueHealthIndicator } from 'nest-job-queue/health';
-import { freePort } from '../../../scripts/redis-server.mjs';
+import { freePort } from '../../../scripts/redis/redis-server.mjs';
 import { checkRedisOptions } from '#nest/options/redis-options.js';
 import { WorkerLifecycle } from '#nest/lifecycle/worker-lifecycle.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { JobQueueService, RedisUnsuitableError } from 'nest-job-queue';
-import { freePort } from '../../../scripts/redis-server.mjs';
+import { freePort } from '../../../scripts/redis/redis-server.mjs';
 import { atMost } from '../../support/queue/bounds.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, uniqueQueueName } from '../../support/redis/redis.js';

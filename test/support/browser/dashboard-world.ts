@@ -16,7 +16,7 @@ import {
 } from 'nest-job-queue';
 import { JobQueueDashboardModule, type DashboardMount, type DashboardOptions } from 'nest-job-queue/dashboard';
 import { KeptLog } from '../../nest/app.js';
-import { startRedisServer } from '../../../scripts/redis-server.mjs';
+import { startRedisServer } from '../../../scripts/redis/redis-server.mjs';
 import type { OwnRedis } from '../redis/own-redis.js';
 
 export type Platform = 'express' | 'fastify';

@@ -18,12 +18,12 @@ afterAll(async () => {
 
 /** Builds the library and the shop where a source is newer than what was built. */
 export function buildShop(): void {
-  execFileSync('node', ['scripts/build-shop.mjs'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync('node', ['scripts/build/build-shop.mjs'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
 /** The same for one of the small examples; `main` is a file of its build. */
 export function buildExample(name: string, main: string): void {
-  const build = `import { buildExample } from './scripts/build-example.mjs'; await buildExample('${name}', '${main}');`;
+  const build = `import { buildExample } from './scripts/build/build-example.mjs'; await buildExample('${name}', '${main}');`;
   const args = ['--input-type=module', '--eval', build];
   execFileSync('node', args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
 }

@@ -1,6 +1,6 @@
 // A Redis Cluster, as in production: a test file's own.
 import { Cluster, type ClusterOptions, type Redis } from 'ioredis';
-import { freePort } from '../../../scripts/redis-server.mjs';
+import { freePort } from '../../../scripts/redis/redis-server.mjs';
 import { startOwnRedis, type OwnRedis } from './own-redis.js';
 import { atMost } from '../queue/bounds.js';
 import { connect } from './redis.js';

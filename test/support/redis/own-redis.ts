@@ -1,6 +1,6 @@
 // A private server, for a test that must stop, freeze or restart it.
 import { afterAll } from '@jest/globals';
-import { startRedisServer, type StartOptions } from '../../../scripts/redis-server.mjs';
+import { startRedisServer, type StartOptions } from '../../../scripts/redis/redis-server.mjs';
 
 export type OwnRedis = Awaited<ReturnType<typeof startRedisServer>>;
 

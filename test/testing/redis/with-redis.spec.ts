@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { JobQueue } from 'nest-job-queue/core';
 import { TestingError, withRedis } from 'nest-job-queue/testing';
 import { connect, testRedisUrl } from '../../support/redis/redis.js';
-import { findRedisServer } from '../../../scripts/redis-server.mjs';
+import { findRedisServer } from '../../../scripts/redis/redis-server.mjs';
 
 const before = { ...process.env };
 let folder: string;

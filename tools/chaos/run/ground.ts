@@ -1,6 +1,6 @@
 // What a run stands on: one server, a master under Sentinel, or a Cluster.
 import type { Redis } from 'ioredis';
-import { startRedisServer, type RunningRedis } from '../../../scripts/redis-server.mjs';
+import { startRedisServer, type RunningRedis } from '../../../scripts/redis/redis-server.mjs';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { RedisClient } from '#queue/redis/redis-client.js';
 import { stopOwnRedis } from '../../../test/support/redis/own-redis.js';

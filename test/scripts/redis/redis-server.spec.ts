@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { connect, testRedisUrl } from '../support/redis/redis.js';
-import { startOwnRedis } from '../support/redis/own-redis.js';
+import { connect, testRedisUrl } from '../../support/redis/redis.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
 
-const root = new URL('../../', import.meta.url);
+const root = new URL('../../../', import.meta.url);
 
 describe('redis-server', () => {
   it('starts a server of its own, restarts it on the same port, and leaves nothing behind', async () => {
@@ -30,7 +30,7 @@ describe('redis-server', () => {
 
   it('ends the server when its parent is killed', async () => {
     const code = `
-      import { startRedisServer } from './scripts/redis-server.mjs';
+      import { startRedisServer } from './scripts/redis/redis-server.mjs';
       const { pid, dir } = await startRedisServer({ quiet: true });
       console.log(JSON.stringify({ pid, dir }));
       setInterval(() => {}, 1000);`;
@@ -63,7 +63,7 @@ describe('with-redis', () => {
 
 /** Runs Node under with-redis; sends SIGTERM once the output holds `terminateAt`. */
 function withRedis(args: string[], env: NodeJS.ProcessEnv, terminateAt?: string) {
-  const child = spawn(process.execPath, ['scripts/with-redis.mjs', process.execPath, ...args], {
+  const child = spawn(process.execPath, ['scripts/redis/with-redis.mjs', process.execPath, ...args], {
     cwd: root,
     env: { ...process.env, REDIS_URL: '', ...env },
   });

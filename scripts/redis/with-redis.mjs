@@ -1,4 +1,4 @@
-// node scripts/with-redis.mjs COMMAND ARGS…
+// node scripts/redis/with-redis.mjs COMMAND ARGS…
 // Runs a command with REDIS_URL set, on the Redis that REDIS_URL names or on one started for it and stopped after it.
 // For the latter the command also finds REDIS_THROWAWAY=yes: no job outlives it.
 import { spawn } from 'node:child_process';
@@ -7,7 +7,7 @@ import { ensureRedis } from './redis-server.mjs';
 
 const [command, ...args] = process.argv.slice(2);
 if (command === undefined) {
-  console.error('usage: node scripts/with-redis.mjs COMMAND ARGS…');
+  console.error('usage: node scripts/redis/with-redis.mjs COMMAND ARGS…');
   process.exit(2);
 }
 

@@ -81,7 +81,7 @@ export function renderModule(scripts, transitions) {
   const declared = Object.entries(transitions).map(([name, transition]) => `  ${name}: '${transition}',\n`);
   const texts = [...parts.keys()].map((text) => `  ${JSON.stringify(text)},\n`);
   return (
-    '// Made from lua/**/*.lua by scripts/embed-lua.mjs. Do not edit.\n' +
+    '// Made from lua/**/*.lua by scripts/build/embed-lua.mjs. Do not edit.\n' +
     `export type LuaScriptName = ${names.join(' | ')};\n\n` +
     '/** Of each script that changes the status of jobs, or deletes some: what the audit trail calls that. */\n' +
     `export const transitions: Readonly<Partial<Record<LuaScriptName, string>>> = {\n${declared.join('')}};\n\n` +
@@ -191,7 +191,7 @@ function writeIfChanged(file, text) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const root = fileURLToPath(new URL('..', import.meta.url));
+  const root = fileURLToPath(new URL('../..', import.meta.url));
   process.chdir(root);
   try {
     writeIfChanged('src/queue/lua.generated.ts', renderModule(readLuaScripts('lua'), readTransitions('lua')));

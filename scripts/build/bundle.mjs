@@ -9,7 +9,7 @@ import { rolldown } from 'rolldown';
 import { minifySync } from 'rolldown/utils';
 import { pruneTypes } from './prune-types.mjs';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const esm = join(root, 'dist/esm');
 const cjs = join(root, 'dist/cjs');
 const GENERATED = /(\w+\.generated)\.js$/;

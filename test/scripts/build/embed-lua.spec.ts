@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import ts from 'typescript';
-import { readLuaScripts, readTransitions, renderModule, stripComments } from '../../scripts/embed-lua.mjs';
-import { folderWith } from './folder.js';
+import { readLuaScripts, readTransitions, renderModule, stripComments } from '../../../scripts/build/embed-lua.mjs';
+import { folderWith } from '../folder.js';
 
 describe('embed-lua', () => {
   it('names scripts in camel case and puts libraries where they are included', () => {

@@ -23,7 +23,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const CACHE = join(dirname(dirname(fileURLToPath(import.meta.url))), '.cache');
+const CACHE = fileURLToPath(new URL('../../.cache', import.meta.url));
 const DEBIAN_PACKAGES = ['redis-server', 'redis-tools', 'libjemalloc2', 'liblzf1'];
 const START_TIMEOUT_MS = 15_000;
 const STOP_TIMEOUT_MS = 5_000;
@@ -356,7 +356,7 @@ function isExecutable(path) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  // `node scripts/redis-server.mjs` shows what would be used, fetching it where needed.
+  // `node scripts/redis/redis-server.mjs` shows what would be used, fetching it where needed.
   try {
     const binary = await findRedisServer();
     console.log(`${binary.server} (${binary.source})`);

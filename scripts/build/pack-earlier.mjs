@@ -1,4 +1,4 @@
-// node scripts/pack-earlier.mjs COMMIT
+// node scripts/build/pack-earlier.mjs COMMIT
 // Packs the library as it was at a commit of the history, for the tests in which two versions work at once: only the ES
 // modules, without types and source maps. Its package.json says of which commit it is, as `gitHead`. See tools/chaos/fixtures.
 import { execFileSync } from 'node:child_process';
@@ -18,13 +18,14 @@ const PARTS = [
 ];
 const LEAN = ['--declaration', 'false', '--sourceMap', 'false', '--inlineSources', 'false', '--removeComments'];
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const fixtures = join(root, 'tools/chaos/fixtures');
 const cache = join(root, '.cache');
 
 try {
   const [asked] = process.argv.slice(2);
-  if (asked === undefined) throw new Error('expected a commit, found none: node scripts/pack-earlier.mjs COMMIT');
+  if (asked === undefined)
+    throw new Error('expected a commit, found none: node scripts/build/pack-earlier.mjs COMMIT');
   const commit = git('rev-parse', '--verify', `${asked}^{commit}`).toString().trim();
   mkdirSync(cache, { recursive: true });
   // In the tree, so that the compiler finds the packages of the project.
@@ -43,8 +44,8 @@ try {
 function pack(commit, copy) {
   const run = (file, ...args) => execFileSync(process.execPath, [file, ...args], { cwd: copy, stdio: 'inherit' });
   execFileSync('tar', ['-x'], { cwd: copy, input: git('archive', commit, ...PARTS) });
-  run('scripts/embed-lua.mjs');
-  run('scripts/embed-dashboard.mjs');
+  // By name: where its files are depends on the commit.
+  execFileSync('npm', ['run', '--silent', 'embed'], { cwd: copy, stdio: 'inherit' });
   run(join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json', ...LEAN);
   cpSync(join(copy, 'src/worker/threads/thread-entry.cjs'), join(copy, 'dist/esm/worker/threads/thread-entry.cjs'));
   const { name, version, license } = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8'));
