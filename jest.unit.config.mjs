@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import base from './jest.config.mjs';
 
 const files = [
-  'test/bench/tables.spec.ts',
-  'test/bench/turns.spec.ts',
+  'test/bench/report/tables.spec.ts',
+  'test/bench/turns/turns.spec.ts',
   'test/inspect/verdict.spec.ts',
   'test/queue/doctor/list-walk.spec.ts',
   'test/queue/model/backoff.spec.ts',

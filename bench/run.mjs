@@ -3,20 +3,20 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { BESIDE_MEASURES, printBeside } from './beside.mjs';
-import { describeMachine, openBeside, openContestants, openNest } from './contestants.mjs';
-import { Fleet } from './fleet.mjs';
+import { BESIDE_MEASURES, printBeside } from './turns/beside.mjs';
+import { describeMachine, openBeside, openContestants, openNest } from './fleet/contestants.mjs';
+import { Fleet } from './fleet/fleet.mjs';
 import { flowOptions, runFlow } from './flow/flow.mjs';
 import { runGrowth } from './growth/growth.mjs';
-import { aboveLimits } from './limits.mjs';
+import { aboveLimits } from './report/limits.mjs';
 import { measures } from './measures/index.mjs';
-import { NEST_MEASURES, reportNest } from './nest.mjs';
-import { addDerived, selectMeasures, takeSamples, warmUp } from './rounds.mjs';
-import { buildReport, printSettings, printTable } from './report.mjs';
+import { NEST_MEASURES, reportNest } from './turns/nest.mjs';
+import { addDerived, selectMeasures, takeSamples, warmUp } from './turns/rounds.mjs';
+import { buildReport, printSettings, printTable } from './report/report.mjs';
 import { reportPages } from './pages/pages.mjs';
-import { Server } from './server.mjs';
-import { openObserved, OBSERVED_MEASURES, printObserved } from './observed.mjs';
-import { openTrials, printTrials, TRIAL_MEASURES } from './trials.mjs';
+import { Server } from './fleet/server.mjs';
+import { openObserved, OBSERVED_MEASURES, printObserved } from './turns/observed.mjs';
+import { openTrials, printTrials, TRIAL_MEASURES } from './turns/trials.mjs';
 
 const { values: options } = parseArgs({
   options: {

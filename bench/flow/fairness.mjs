@@ -1,7 +1,7 @@
 // Turns of groups: by weight, between backlogs of very different depth, and what one job waits behind the deepest of them.
-import { median, quantile } from '../stats.mjs';
+import { median, quantile } from '../report/stats.mjs';
 import { figure, fill, runSome, withFlowQueue, withWorkers } from './library.mjs';
-import { monotonicUs } from '../payload.mjs';
+import { monotonicUs } from '../fleet/payload.mjs';
 
 const CLAIM = 100;
 

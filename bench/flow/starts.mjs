@@ -1,5 +1,5 @@
 // How soon a limited queue starts a job once it may: after the interval of its rate, and after the end of a job that held its slot.
-import { quantile } from '../stats.mjs';
+import { quantile } from '../report/stats.mjs';
 import { figure, fill, withFlowQueue, withWorkers } from './library.mjs';
 
 const INTERVAL_MS = 200;

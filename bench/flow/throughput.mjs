@@ -1,6 +1,6 @@
 // Jobs per second of grouped and of rate-limited work, beside the libraries that have the same.
-import { enqueue, processAll, withQueue } from '../scenario.mjs';
-import { median } from '../stats.mjs';
+import { enqueue, processAll, withQueue } from '../fleet/scenario.mjs';
+import { median } from '../report/stats.mjs';
 import { figure } from './library.mjs';
 
 const CONTESTANTS = [

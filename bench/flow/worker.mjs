@@ -1,6 +1,6 @@
 // A worker process of the flow benchmark. It tells when each job started and ended. Its wall clock may be wrong by `clockOffsetMs`.
 import { createRequire } from 'node:module';
-import { monotonicUs } from '../payload.mjs';
+import { monotonicUs } from '../fleet/payload.mjs';
 
 const {
   url,

@@ -1,5 +1,5 @@
 // Growth with the number of jobs that run: one worker process holds so many, another processes beside it.
-import { enqueue, withQueue } from '../scenario.mjs';
+import { enqueue, withQueue } from '../fleet/scenario.mjs';
 import { costOfProcessing, within } from './process-some.mjs';
 
 const COUNT = 2_000;

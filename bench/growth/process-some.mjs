@@ -1,6 +1,6 @@
 // Processes a part of what waits and gives the Redis CPU per job; the median of several such parts.
-import { check } from '../scenario.mjs';
-import { median } from '../stats.mjs';
+import { check } from '../fleet/scenario.mjs';
+import { median } from '../report/stats.mjs';
 
 const REPEATS = 5;
 

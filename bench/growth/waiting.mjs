@@ -1,5 +1,5 @@
 // Growth with the number of waiting jobs.
-import { enqueue, withQueue } from '../scenario.mjs';
+import { enqueue, withQueue } from '../fleet/scenario.mjs';
 import { costOfProcessing } from './process-some.mjs';
 
 const COUNT = 2_000;

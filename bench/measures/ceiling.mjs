@@ -1,7 +1,7 @@
 // The ceiling: what a worker sent is recorded once, then sent again raw, so that Redis alone is the limit. A replay
 // that does not leave every job completed (as with libraries that spread a job over several connections) is no figure.
-import { recordingProxy, replay } from '../replay.mjs';
-import { enqueue, processAll, withQueue } from '../scenario.mjs';
+import { recordingProxy, replay } from './replay.mjs';
+import { enqueue, processAll, withQueue } from '../fleet/scenario.mjs';
 
 const figures = {
   ceiling: { unit: 'share', better: 'more', text: 'processing at concurrency 100, as a share of its ceiling' },

@@ -1,5 +1,5 @@
 // Single enqueues: one after the other, and 100 in parallel. Bulk is measured where processing is.
-import { enqueue, withQueue } from '../scenario.mjs';
+import { enqueue, withQueue } from '../fleet/scenario.mjs';
 import { costFigures, pick } from './figures.mjs';
 
 function measure(id, { mode, count, text, size, quick = false, costs }) {

@@ -1,6 +1,6 @@
 // What the history of a queue costs Redis while its jobs trickle: the calls that touch the keys of the history, and the look at the
 // queue that closes a minute.
-import { enqueue, processAll, withQueue } from '../scenario.mjs';
+import { enqueue, processAll, withQueue } from '../fleet/scenario.mjs';
 
 const SECONDS = 120;
 const PER_SECOND = 20;

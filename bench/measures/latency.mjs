@@ -1,6 +1,6 @@
 // Latency from the call of enqueue in one process to the start of the handler in another.
-import { enqueue, processAll, withQueue } from '../scenario.mjs';
-import { quantile } from '../stats.mjs';
+import { enqueue, processAll, withQueue } from '../fleet/scenario.mjs';
+import { quantile } from '../report/stats.mjs';
 
 const CONCURRENCY = 10;
 /** So many jobs come before those that count: a process that has just begun is compiling itself. */

@@ -1,5 +1,5 @@
 // Redis memory per job, of all keys. What is capped whatever the number of jobs (BullMQ's event stream) is taken away first.
-import { enqueue, processAll, withQueue } from '../scenario.mjs';
+import { enqueue, processAll, withQueue } from '../fleet/scenario.mjs';
 
 function measure(suffix, { size, quick = false, text }) {
   const figure = (what) => ({ unit: 'bytes/job', better: 'less', text: `Redis memory per ${what}${text}` });

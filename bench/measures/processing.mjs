@@ -1,6 +1,6 @@
 // Processing of waiting jobs to the settled end, at several concurrencies, handlers and numbers of processes. The
 // jobs are enqueued in bulk before, which is measured too where the figures ask for it.
-import { enqueue, processAll, withQueue } from '../scenario.mjs';
+import { enqueue, processAll, withQueue } from '../fleet/scenario.mjs';
 import { costFigures, pick } from './figures.mjs';
 
 function measure(id, { count, text, size = 'small', events = true, bulk, costs, flags = {}, workers = 1, ...run }) {

@@ -1,11 +1,11 @@
 // Who takes part in a run, and on what machine.
 import { existsSync } from 'node:fs';
 import { cpus, release, totalmem, type } from 'node:os';
-import { loadPeer, peerIds } from './peers/index.mjs';
+import { loadPeer, peerIds } from '../peers/index.mjs';
 
 /** The peers always; this library, bare and through Nest, once its build has what the adapter needs. */
 export async function openContestants() {
-  const own = existsSync(new URL('../dist/esm/index.js', import.meta.url))
+  const own = existsSync(new URL('../../dist/esm/index.js', import.meta.url))
     ? await Promise.all(['self', 'nest'].map(load))
     : [];
   const ready = own.filter(([, peer]) => peer.available);

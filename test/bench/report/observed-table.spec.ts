@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { fillObserved, type ObservedReport } from '../../bench/observed-table.mjs';
+import { fillObserved, type ObservedReport } from '../../../bench/report/observed-table.mjs';
 
-const docs = join(import.meta.dirname, '../../docs');
+const docs = join(import.meta.dirname, '../../../docs');
 const page = readFileSync(join(docs, 'performance.md'), 'utf8');
 const observed = JSON.parse(readFileSync(join(docs, 'benchmark-observed.json'), 'utf8')) as ObservedReport;
 

@@ -1,6 +1,6 @@
 // `--nest`: what the ways of Nest cost, beside the bare core, in pairs: a round is one sample of each.
 import { quantile } from './beside.mjs';
-import { median } from './stats.mjs';
+import { median } from '../report/stats.mjs';
 
 export const NEST_MEASURES = ['process.c100', 'process.c1'];
 

@@ -1,6 +1,6 @@
-// The order in which the benchmark lets contestants that stand side by side do something, see bench/turns.mjs.
+// The order in which the benchmark lets contestants that stand side by side do something, see bench/turns/turns.mjs.
 import { expect, it } from '@jest/globals';
-import { Turns } from '../../bench/turns.mjs';
+import { Turns } from '../../../bench/turns/turns.mjs';
 
 const pause = () => new Promise<void>((resolve) => setImmediate(resolve));
 

@@ -1,4 +1,4 @@
-// node bench/observed-table.mjs: writes the table of what watching costs into docs/performance.md, from the JSON of
+// node bench/report/observed-table.mjs: writes the table of what watching costs into docs/performance.md, from the JSON of
 // `npm run bench -- --observed --json docs/benchmark-observed.json`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -26,7 +26,7 @@ function tableOf({ watched, figures }) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const at = (path) => fileURLToPath(new URL(`../docs/${path}`, import.meta.url));
+  const at = (path) => fileURLToPath(new URL(`../../docs/${path}`, import.meta.url));
   const report = JSON.parse(readFileSync(at('benchmark-observed.json'), 'utf8'));
   writeFileSync(at('performance.md'), fillObserved(readFileSync(at('performance.md'), 'utf8'), report));
 }

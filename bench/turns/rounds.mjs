@@ -1,6 +1,6 @@
 // Alternation: in every round each contestant takes its turn at the same measure, and the order rotates, so that
 // a change of the machine's mood meets all alike.
-import { enqueue, processAll, withQueue } from './scenario.mjs';
+import { enqueue, processAll, withQueue } from '../fleet/scenario.mjs';
 import { Turns } from './turns.mjs';
 
 export function selectMeasures(measures, { only, quick }) {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { fillPages, type PagesReport } from '../../bench/pages/tables.mjs';
+import { fillPages, type PagesReport } from '../../../bench/pages/tables.mjs';
 import {
   fillGrowth,
   fillNest,
@@ -10,9 +10,9 @@ import {
   type Growth,
   type NestReport,
   type Report,
-} from '../../bench/tables.mjs';
+} from '../../../bench/report/tables.mjs';
 
-const docs = join(import.meta.dirname, '../../docs');
+const docs = join(import.meta.dirname, '../../../docs');
 const page = readFileSync(join(docs, 'performance.md'), 'utf8');
 const read = (path: string): unknown => JSON.parse(readFileSync(join(docs, path), 'utf8'));
 const run = read('benchmark.json') as Report;

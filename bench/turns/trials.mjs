@@ -1,6 +1,6 @@
 // `--trials PEER`: one rival beside itself with its other documented settings. Its adapter should have the best of them.
-import { loadPeer, peerIds } from './peers/index.mjs';
-import { median, spread } from './stats.mjs';
+import { loadPeer, peerIds } from '../peers/index.mjs';
+import { median, spread } from '../report/stats.mjs';
 
 /** The measures of a trial where `--only` names none: speed of a worker and of producers, and memory. */
 export const TRIAL_MEASURES = [

@@ -1,6 +1,6 @@
 // `--beside CHECKOUT`: this library beside another state of itself, in pairs, so that a change of the machine's mood
 // meets both alike.
-import { median } from './stats.mjs';
+import { median } from '../report/stats.mjs';
 
 /** What a change must leave as it is, where `--only` names nothing else. */
 export const BESIDE_MEASURES = [

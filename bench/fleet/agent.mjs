@@ -1,6 +1,6 @@
 // A child process with one role for one contestant: its producer, or one of its workers. It stays for the whole
 // run, so that its code is warm, and has connections only during a measurement. Commands come and answers go by IPC.
-import { loadPeer } from './peers/index.mjs';
+import { loadPeer } from '../peers/index.mjs';
 import { monotonicUs, payload } from './payload.mjs';
 import { drive } from './producer.mjs';
 

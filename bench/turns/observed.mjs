@@ -1,8 +1,8 @@
 // `--observed`: this library beside itself with metrics, traces and the audit trail, in turns, so that a change of the machine's
 // mood meets all alike.
-import { loadPeer } from './peers/index.mjs';
-import { observers } from './peers/observers.mjs';
-import { median } from './stats.mjs';
+import { loadPeer } from '../peers/index.mjs';
+import { observers } from '../peers/observers.mjs';
+import { median } from '../report/stats.mjs';
 
 export const OBSERVED_MEASURES = [
   'process.c100',

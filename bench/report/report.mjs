@@ -1,5 +1,5 @@
 // What a run prints and writes.
-import { peerIds } from './peers/index.mjs';
+import { peerIds } from '../peers/index.mjs';
 import { median, spread } from './stats.mjs';
 
 export function printSettings({ machine, redis, contestants }, { rounds, quick }) {

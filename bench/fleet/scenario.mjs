@@ -1,5 +1,5 @@
 // The two things that every measure is made of: jobs are enqueued, jobs are processed. Both check what happened.
-import { loadPeer } from './peers/index.mjs';
+import { loadPeer } from '../peers/index.mjs';
 
 let lastQueue = 0;
 

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { fillFlow, type FlowReport } from '../../bench/flow/tables.mjs';
+import { fillFlow, type FlowReport } from '../../../bench/flow/tables.mjs';
 
-const docs = join(import.meta.dirname, '../../docs');
+const docs = join(import.meta.dirname, '../../../docs');
 const page = readFileSync(join(docs, 'internals/flow-control.md'), 'utf8');
 const report = JSON.parse(readFileSync(join(docs, 'flow-benchmark.json'), 'utf8')) as FlowReport;
 

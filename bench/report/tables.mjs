@@ -1,9 +1,9 @@
-// node bench/tables.mjs: writes the tables of docs/performance.md from the JSON of two runs (`--json docs/benchmark.json`, and
+// node bench/report/tables.mjs: writes the tables of docs/performance.md from the JSON of two runs (`--json docs/benchmark.json`, and
 // `--growth --plots docs/images`), and those of docs/dashboard.md from a third (`--pages --json docs/dashboard-pages.json`).
 // That of Nest's ways is from `--nest --json docs/benchmark-nest.json`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { fillPages } from './pages/tables.mjs';
+import { fillPages } from '../pages/tables.mjs';
 
 const PEERS = { bullmq: 'BullMQ', 'bee-queue': 'bee-queue', groupmq: 'groupmq' };
 const NAMES = { self: 'nest-job-queue', ...PEERS };
@@ -109,7 +109,7 @@ function show(value) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const at = (path) => fileURLToPath(new URL(`../docs/${path}`, import.meta.url));
+  const at = (path) => fileURLToPath(new URL(`../../docs/${path}`, import.meta.url));
   const read = (path) => JSON.parse(readFileSync(at(path), 'utf8'));
   const growths = ['waiting', 'claims', 'scheduled'].map((id) => read(`images/growth-${id}.json`));
   const page = readFileSync(at('performance.md'), 'utf8');

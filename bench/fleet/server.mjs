@@ -1,7 +1,7 @@
 // The private Redis server of a run, and what can be read off it.
 import { createConnection } from 'node:net';
 import { Redis } from 'ioredis';
-import { startRedisServer } from '../scripts/redis/redis-server.mjs';
+import { startRedisServer } from '../../scripts/redis/redis-server.mjs';
 
 export class Server {
   static async start() {
