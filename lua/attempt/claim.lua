@@ -30,7 +30,7 @@
 --   only start says whether it still may; or why it must not run, see lib/settle/refusal: missing, cancelled, unmet, expired,
 --   exhausted, unhandled; the claimer settles it as failed), whether it is held until start; where an earlier attempt left a
 --   checkpoint: nil, that (JSON). Where the call is repeated an array for each, with its fence at the end. At the end of all jobs
---   stands 1 where the queue has limits or groups: what ends then frees a slot that others wait for.
+--   stands 1 where the queue has limits or groups, or 2 where jobs wait there for a slot that the end of another frees.
 -- Where names is given an array: all of that, the next place to look at (-1: all jobs were looked at), 1 where a live worker handles
 --   a job that was left, then the names of left jobs that no live worker handles.
 -- Repeated with the same token: the same jobs, as far as they are still claimed by it. With fewer bytes: as many as these allow; the
@@ -53,7 +53,7 @@ local function hand_over(id, name, payload, enqueued_at, rest)
 end
 
 local last = redis.call('GET', batch)
-local ids, more, due_waits, overdue, left, is_limited = {}, false, false, nil, nil, false
+local ids, more, due_waits, overdue, left, is_limited, awaits_slots = {}, false, false, nil, nil, false, false
 local ranks, bytes, full = nil, 0, false
 if last and string.sub(last, 1, #token + 1) == token .. '\n' then
 --@include lib/settle/repeated_claim
@@ -81,6 +81,6 @@ if full then
   reply[2] = -2
 end
 if is_limited then
-  reply[replied + 1] = 1
+  reply[replied + 1] = awaits_slots and 2 or 1
 end
 return names and { reply, unpack(left or { -1, 0 }) } or reply

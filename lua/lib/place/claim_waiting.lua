@@ -58,6 +58,7 @@ else
     local waiting = more or redis.call('LLEN', pending) + redis.call('ZCARD', prioritized) > 0
     more = more and count > 0 and #ids == count and not (wait or max_running) or false
     wait = waiting and wait or nil
+    awaits_slots = max_running and waiting or has_groups and tonumber(redis.call('HGET', groups .. 'settings', 'waiting') or 0) > 0
     wait = gate and math.min(gate, wait or gate) or wait
     reply[2] = wait and hold_timer(wait, #ids == asked) or reply[2]
   end

@@ -46,6 +46,9 @@ class DecodedClaim implements ClaimAnswer {
   /** True where the queue has limits: a job that ends then frees a slot that others wait for. */
   isLimited = false;
 
+  /** True where jobs wait for a slot of the queue or of their group. */
+  awaitsSlots = false;
+
   /** What the claim left to others; absent where it took whatever came first. */
   left?: LeftJobs;
 
@@ -63,6 +66,9 @@ const CLAIM_FIELDS = 5;
 
 /** What a claim returns for the next due time where its bytes were reached. */
 const FULL = -2;
+
+/** What a claim returns at its end where the queue has limits, and jobs wait for a slot. */
+const AWAITS_SLOTS = 2;
 
 /** What the reply says of a job that is no first attempt without options which begins at once. */
 type ClaimRest = [
@@ -88,6 +94,7 @@ export function decodeClaim(
   const answer = new DecodedClaim(dueInMs < 0 ? undefined : dueInMs, dueInMs === FULL);
   let nameBefore = '';
   answer.isLimited = (values.length - 3) % CLAIM_FIELDS === 1;
+  answer.awaitsSlots = answer.isLimited && values[values.length - 1] === AWAITS_SLOTS;
   for (let i = 3, fence = Number(values[2]); i + CLAIM_FIELDS <= values.length; i += CLAIM_FIELDS, fence++) {
     const id = values[i] as string;
     const storedName = (values[i + 1] as string | null) ?? nameBefore;

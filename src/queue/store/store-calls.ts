@@ -75,6 +75,8 @@ export interface ClaimAnswer {
   readonly isFull: boolean;
   /** True where the queue has limits for the whole fleet. */
   isLimited: boolean;
+  /** True where jobs wait for a slot of the queue or of their group, so that a job that ends lets one start. */
+  awaitsSlots: boolean;
   /** What the claim left to others; absent where it took whatever came first. */
   left?: LeftJobs;
 }

@@ -5,6 +5,8 @@ import type { QueueRunner } from '../runner/queue-runner.js';
 
 export interface RunnerClaim {
   readonly call: StoreCall<ClaimAnswer>;
+  /** To be told of the answer before `conclude` starts its jobs. */
+  look(outcome: Settled<ClaimAnswer>): void;
   /** To be told of the answer, or of the error that will not pass. */
   conclude(outcome: Settled<ClaimAnswer>): void;
 }
@@ -28,6 +30,7 @@ export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }
   const askedAtMs = clock.monotonic();
   const token = clock.randomId();
   runner.claiming += count;
+  runner.freedSlots = false;
   runner.claimsUnderWay.set(stream, { token, worker, stream, askedAtMs });
   const build = (bytes: number): StoreCall<ClaimAnswer> => {
     const mostBytes = Math.floor(bytes / sharers);
@@ -46,5 +49,6 @@ export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }
     }
     runner.take(outcome.answer, count, askedAtMs);
   };
-  return { call: build(budget.bytes), conclude };
+  const look = (outcome: Settled<ClaimAnswer>) => outcome.ok && runner.look(outcome.answer, count);
+  return { call: build(budget.bytes), look, conclude };
 }

@@ -1,5 +1,5 @@
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
-import type { FailOutcome, Failure, Release, ReleaseOutcome } from '../../queue/store/store-calls.js';
+import type { ClaimAnswer, FailOutcome, Failure, Release, ReleaseOutcome } from '../../queue/store/store-calls.js';
 import type { Clock } from '../../queue/runtime/clock.js';
 import type { Settled, StoreTransport } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';
@@ -19,6 +19,8 @@ const REST_AFTER_FAULT_MS = 1_000;
 interface PendingCall {
   call: StoreCall<unknown>;
   done: (outcome: Settled<unknown>) => void;
+  /** To be told of the outcome before the first of its jobs begins. */
+  look?: (outcome: Settled<unknown>) => void;
 }
 
 type RoundTrip = 'claims' | 'settlements';
@@ -87,10 +89,10 @@ export class FetchLoop {
 
   /**
    * Sends what there is to send. The claims go first, since free slots wait for them, and nothing for a settlement; but what
-   * is given back comes before what is behind it in the queue.
+   * is given back comes before what is behind it in the queue, and what frees a slot of a limit before the claim that takes it.
    */
   depart(): void {
-    if (this.runners.some((runner) => runner.settlements.releases.length > 0)) {
+    if (this.runners.some((runner) => runner.isLimited || runner.settlements.releases.length > 0)) {
       this.settle();
     }
     this.fetch();
@@ -130,6 +132,13 @@ export class FetchLoop {
     }
   }
 
+  /** Of a limited runner half of the slots are claimed at a time: Redis claims for one half while Node runs the other. */
+  private fetchForLimited(): void {
+    if (this.runners.some(({ isLimited }) => isLimited)) {
+      this.fetch();
+    }
+  }
+
   private readyFor(trip: RoundTrip): ConnectionGroup[] {
     return this.routes.filter(({ inFlight }) => !inFlight.has(trip));
   }
@@ -153,6 +162,8 @@ export class FetchLoop {
     if (trip === 'claims') {
       // Jobs begin now. What they could take with them, by a crash or a long tick, is sent before, where it can be.
       this.settle();
+      pendingCalls.forEach(({ look }, i) => look?.(outcomes[i]!));
+      this.fetchForLimited();
     }
     pendingCalls.forEach(({ done }, i) => done(outcomes[i]!));
     this.observer.answered(); // only now do the runners know whether they are idle
@@ -160,6 +171,7 @@ export class FetchLoop {
 
   private settlements(runner: QueueRunner): PendingCall[] {
     const { completions, failures, releases } = runner.settlements.take(MOST_PER_CALL);
+    runner.sendsSettlements(completions.length + failures.length + releases.length);
     return [
       ...(failures.length > 0 ? [this.fail(runner, failures)] : []),
       ...(releases.length > 0 ? [this.release(runner, releases)] : []),
@@ -185,7 +197,8 @@ export class FetchLoop {
     for (let i = 0; i < mayHaveJobs.length && capacity > 0; i++) {
       const runner = mayHaveJobs[i]!;
       const share = Math.ceil(capacity / (mayHaveJobs.length - i));
-      const count = Math.min(runner.capacity.free, share * runner.capacity.perSlot, MOST_PER_CALL);
+      const { free, perSlot, mostPerClaim } = runner.capacity;
+      const count = Math.min(free, share * perSlot, mostPerClaim, MOST_PER_CALL);
       capacity -= Math.ceil(count / runner.capacity.perSlot);
       claims.push([runner, count]);
     }
@@ -232,11 +245,12 @@ export class FetchLoop {
   }
 
   private claim(runner: QueueRunner, count: number, sharers: number): PendingCall {
-    const { call, conclude } = claimFor(runner, { worker: this.worker, stream: 'trip', count, sharers });
-    return pendingCall(call, (outcome) => {
+    const { call, look, conclude } = claimFor(runner, { worker: this.worker, stream: 'trip', count, sharers });
+    const done = (outcome: Settled<ClaimAnswer>) => {
       conclude(outcome);
       this.reportFault(runner, outcome);
-    });
+    };
+    return { ...pendingCall(call, done), look: (outcome) => look(outcome as Settled<ClaimAnswer>) };
   }
 
   /** An error that does not pass is a fault of the data or of the setup: it is said, and the queue rests for a moment. */

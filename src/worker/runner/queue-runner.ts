@@ -58,6 +58,10 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   readonly clock: Clock;
   /** Whether the queue has limits, as of the last claim. */
   isLimited = false;
+  /** Whether jobs wait for a slot of their group, as of the last claim. */
+  private awaitsSlots = false;
+  /** Whether settlements that free such slots were sent since the last claim. */
+  freedSlots = false;
   /** ms until the next scheduled job is due, or a limit lets the next one start, as of the last claim. */
   nextDueInMs: number | undefined;
   /** Set during a local pause, and from a stop on: nothing is claimed, and nothing begins. */
@@ -110,17 +114,32 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     return !this.covered && this.clock.monotonic() - this.claimedAt > LONGEST_UNPOLLED_MS;
   }
 
+  /** Learns whether another claim may find something. `asked` slots were reserved for the one that was answered. */
+  look(answer: ClaimAnswer, asked: number): void {
+    const found = answer.jobs.length + answer.refused.length;
+    this.isLimited = answer.isLimited;
+    this.awaitsSlots = answer.awaitsSlots;
+    this.mayHaveJobs = answer.isFull || found >= asked || (answer.awaitsSlots && this.freedSlots);
+  }
+
+  /** Settlements are sent before the next claim: what frees a slot that a job waits for is claimed for at once. */
+  sendsSettlements(count: number): void {
+    if (count > 0 && this.isLimited) {
+      this.freedSlots = true;
+      this.mayHaveJobs ||= this.awaitsSlots && !this.isClosed;
+    }
+  }
+
   /** Takes what a claim brought. `asked` slots were reserved for it, at `askedAtMs`, which is before it ran. */
   take(answer: ClaimAnswer, asked: number, askedAtMs: number): void {
     this.claiming -= asked;
     const found = answer.jobs.length + answer.refused.length;
-    this.mayHaveJobs = answer.isFull || found >= asked;
+    this.look(answer, asked);
     const pauseMs = answer.left && this.names.looked(answer.left, found);
     if (!this.mayHaveJobs && pauseMs !== undefined) {
       this.rest(pauseMs);
     }
     this.nextDueInMs = answer.nextDueInMs;
-    this.isLimited = answer.isLimited;
     answer.refused.forEach(({ job, error }) => this.settlements.refuse(job, error));
     const now = this.clock.monotonic();
     const isSure = !mayBeLost(this.queue, now - askedAtMs);

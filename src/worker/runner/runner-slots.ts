@@ -7,6 +7,8 @@ const MAX_UNSETTLED_ROUNDS = 2;
 interface SlotOwner {
   readonly isClosed: boolean;
   readonly isResting: boolean;
+  /** Whether the queue has limits, so that nothing is prefetched. */
+  readonly isLimited: boolean;
   /** Jobs that were claimed here and have not ended. */
   readonly attempts: { readonly size: number };
   /** How many of them have a handler that runs. */
@@ -34,7 +36,13 @@ export class RunnerSlots {
 
   /** How many more may be claimed now, by the pace as it was last measured. */
   get free(): number {
-    return this.freeOf(this.concurrency + this.owner.ahead.room);
+    const { isLimited, ahead } = this.owner;
+    return this.freeOf(this.concurrency + (isLimited ? 0 : ahead.room));
+  }
+
+  /** How many one claim may ask for: of a limited queue half of all, so that it claims for one half while the other runs. */
+  get mostPerClaim(): number {
+    return this.owner.isLimited ? Math.ceil((this.concurrency * this.perSlot) / 2) : Infinity;
   }
 
   /** How many more a wait may claim, which takes what comes later. */

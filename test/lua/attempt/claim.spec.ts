@@ -39,7 +39,14 @@ describe('claim.lua', () => {
   it('answers none on an empty queue and writes nothing', async () => {
     const q = testQueue();
     const answer = await expectUnchanged(q, () => q.run(q.claimCall(10)));
-    expect(answer).toEqual({ jobs: [], refused: [], nextDueInMs: undefined, isFull: false, isLimited: false });
+    expect(answer).toEqual({
+      jobs: [],
+      refused: [],
+      nextDueInMs: undefined,
+      isFull: false,
+      isLimited: false,
+      awaitsSlots: false,
+    });
   });
 
   it('raises the fence with every claim, also of another job', async () => {

@@ -23,6 +23,7 @@ async function workerOfOne({
   prefetch = 0,
   queues = 1,
   concurrency = Infinity,
+  slots = 1,
 } = {}) {
   const log: string[] = [];
   const answers: ((answer: unknown) => void)[] = [];
@@ -46,7 +47,7 @@ async function workerOfOne({
   const runners: QueueRunner[] = [];
   for (let i = 0; i < queues; i++) {
     const { queue } = coreQueue();
-    runners.push(new QueueRunner(queue, await inside(queue).scripts(), 1, prefetch, handlers, observer));
+    runners.push(new QueueRunner(queue, await inside(queue).scripts(), slots, prefetch, handlers, observer));
   }
   const transport = { carry } as unknown as RetryingTransport;
   const logger = { log: () => {}, warn: () => {}, error: () => {} };
@@ -60,8 +61,8 @@ async function workerOfOne({
     logger,
     { answered: () => process.nextTick(look) },
   );
-  const answerClaims = (trip: number, jobs: ClaimedJob[]) =>
-    answers[trip]!({ jobs, refused: [], nextDueInMs: undefined, isFull: false, isLimited: false });
+  const answerClaims = (trip: number, jobs: ClaimedJob[], limits = { isLimited: false, awaitsSlots: false }) =>
+    answers[trip]!({ jobs, refused: [], nextDueInMs: undefined, isFull: false, ...limits });
   const answerClaim = (trip: number, id: string) => answerClaims(trip, [claimed(id)]);
   return {
     runner: runners[0]!,
@@ -84,6 +85,7 @@ function answerOf(...ids: string[]) {
     nextDueInMs: undefined,
     isFull: false,
     isLimited: false,
+    awaitsSlots: false,
   };
 }
 
@@ -120,6 +122,26 @@ it('sends the end of a job before one begins that was claimed ahead with it', as
   answerClaims(0, [claimed('a'), { ...claimed('b'), ahead: true }]);
   await tickEnds();
   expect(log.slice(0, 4)).toEqual(['claim', 'run a', 'complete of a', 'run b']);
+});
+
+const awaitsSlots = { isLimited: true, awaitsSlots: true };
+
+it('settles a job of a limited queue before it claims for the slot that this frees, also after a claim that found nothing', async () => {
+  const { log, answerClaims, start } = await workerOfOne();
+  start();
+  answerClaims(0, [claimed('a')], awaitsSlots);
+  await tickEnds();
+  expect(log).toEqual(['claim', 'run a', 'complete of a', 'claim']);
+});
+
+it('claims for one half of the slots of a limited queue before the jobs of the other half begin', async () => {
+  const { log, answerClaims, start } = await workerOfOne({ slots: 2 });
+  start();
+  answerClaims(0, [claimed('a'), claimed('b')], awaitsSlots);
+  await tickEnds();
+  answerClaims(2, [claimed('c')], awaitsSlots);
+  await tickEnds();
+  expect(log).toEqual(['claim', 'run a', 'run b', 'complete of a', 'claim', 'claim', 'run c']);
 });
 
 it('gives back at a pause what waited together with what a claim under way brings, so that their order stands', async () => {
