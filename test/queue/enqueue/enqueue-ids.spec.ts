@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { EnqueueError } from '#queue/errors/enqueue-errors.js';
 import { atMost } from '../../support/queue/bounds.js';
-import { coreQueue } from '../../support/queue/core-queue.js';
+import { coreQueue, sameQueue } from '../../support/queue/core-queue.js';
 import { FaultProxy } from '../../support/faults/fault-proxy.js';
 import { connect } from '../../support/redis/redis.js';
 
@@ -10,10 +10,10 @@ async function silentQueue() {
   const proxy = await FaultProxy.start();
   const client = connect({ retryStrategy: () => 20, maxRetriesPerRequest: null }, proxy.url);
   client.on('error', () => undefined);
-  const { queue, state } = coreQueue({ enqueueTimeoutMs: atMost(500) }, client);
-  // So that the server knows the script, and acts on its digest.
-  await queue.enqueue(['first'], { id: 'first' });
-  return { proxy, queue, state };
+  const { queue: patient, state } = coreQueue({}, client);
+  // So that the server knows the script, and acts on its digest. The short timeout must not cover the time to connect.
+  await patient.enqueue(['first'], { id: 'first' });
+  return { proxy, queue: sameQueue(patient, { enqueueTimeoutMs: atMost(500) }, client), state };
 }
 
 const failure = (action: Promise<unknown>) =>
