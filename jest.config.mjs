@@ -2,7 +2,7 @@
 // (`node --experimental-vm-modules`, see the script "test"). Import `jest`, `expect` … from '@jest/globals'.
 /** @type {import('jest').Config} */
 export default {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/jest-environment.mjs',
   roots: ['<rootDir>/test', '<rootDir>/tools'],
   testMatch: ['<rootDir>/{test,tools}/**/*.spec.ts'],
   // Run in a project of its own: scripts/test-consumers.mjs. In a browser: see jest.browser.config.mjs. Long by nature: see jest.long.config.mjs.
