@@ -1,4 +1,4 @@
-// The example of docs/batches.md as it stands there, and its tables of options.
+// The example of docs/batches.md as it stands there, and the tables of its options in docs/options.md.
 import { expect, it } from '@jest/globals';
 import type { DynamicModule, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -10,7 +10,7 @@ import { loadExample } from '../example.js';
 import { rowsOf } from '../table.js';
 
 const named = (mark: string) =>
-  rowsOf(mark, 'docs/batches.md')
+  rowsOf(mark, 'docs/options.md')
     .slice(2)
     .flatMap(([names]) => [...names!.matchAll(/`(\w+)`/g)].map(([, name]) => name!))
     .toSorted();

@@ -1,4 +1,4 @@
-// The table of docs/dashboard.md names every option of the dashboard with its default, and every action.
+// docs/options.md names every option of the dashboard with its default, and docs/dashboard.md every action.
 import { readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
 import { DASHBOARD_ACTIONS, resolveDashboardOptions, resolveMount } from '#dashboard/dashboard-options.js';
@@ -8,7 +8,7 @@ const WITHOUT_DEFAULT = ['can', 'user', 'label'];
 
 it('every option with its default', () => {
   const defaults = { ...resolveDashboardOptions(), ...resolveMount({}) };
-  const rows = rowsOf('dashboard options', 'docs/dashboard.md').slice(2);
+  const rows = rowsOf('dashboard options', 'docs/options.md').slice(2);
   const told = rows.map(([name, said]) => [name!.replaceAll('`', ''), said!.replaceAll('`', '')] as const);
   expect(told.map(([name]) => name).toSorted()).toEqual([...Object.keys(defaults), ...WITHOUT_DEFAULT].toSorted());
   for (const [name, said] of told.filter(([each]) => !WITHOUT_DEFAULT.includes(each))) {

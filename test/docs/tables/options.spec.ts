@@ -58,7 +58,7 @@ it('of groups', () => {
     onDeadHead: true,
     ungroupedWeight: true,
   };
-  expectTold('group options', 'docs/groups.md', Object.keys(options), {
+  expectTold('group options', 'docs/options.md', Object.keys(options), {
     weight: 1,
     onDeadHead: 'skip',
     ungroupedWeight: 1,
@@ -113,5 +113,5 @@ it('of runWorkers', () => {
     logger: true,
   };
   const defaults = resolveRunWorkersOptions({ entry: fileURLToPath(import.meta.url) });
-  expectTold('options', 'docs/processes.md', Object.keys(options), defaults);
+  expectTold('worker process options', 'docs/options.md', Object.keys(options), defaults);
 });
