@@ -25,8 +25,9 @@
 --   options, which hold no unique key and left no error; '' for others; or JSON where a handler or options ask for more:
 --   plain, result_ttl_ms instead of ARGV[4]), how many follow; for each: id, fence, result (JSON, or '' for none); then the
 --   next such group
--- Returns the positions (from 1) of the claims that were lost: not current, and not completed by this very claim; nil where
---   none was, since any table is answered beside the client's own buffer.
+-- Returns nil where all were completed, since any table is answered beside the client's own buffer. Else the positions (from 1) of the
+--   claims that were lost: not current, and not completed by this very claim; and negative ones of jobs that were not completed yet,
+--   because others wait for their end: the call is to be repeated for these, with all keys.
 -- Repeated: the token is empty and the fence equal, so it counts as done and changes nothing.
 local job, claims, completed, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local unique, events, wake = KEYS[5], KEYS[6], KEYS[7]
@@ -37,7 +38,7 @@ local completed_history, evicted_ttl, publish, result_ttl = tonumber(ARGV[1]), A
 --@include lib/core/events
 --@include lib/settle/history
 --@include lib/core/read
-local done, lost, position, left_groups = {}, {}, 0, nil
+local done, exceptions, position, left_groups = {}, {}, 0, nil
 local kept_until = string.format('%d', now + result_ttl)
 local end_job_with_options
 if settings then
@@ -56,13 +57,17 @@ while at <= #ARGV do
     local id, fence, result = ARGV[i], ARGV[i + 1], ARGV[i + 2]
     local key = job .. id
     position = position + 1
-    if token ~= '' and redis.pcall('HGET', key, 'claim_token') == token then
+    local held = redis.pcall('HMGET', key, 'claim_token', 'dependents')
+    local is_current = token ~= '' and held[1] == token
+    if is_current and held[2] and not settings then
+      exceptions[#exceptions + 1] = -position -- a plain job that others came to wait for while it ran
+    elseif is_current then
       if result == '' then
         redis.call('HSET', key, 'status', 'completed', 'claim_token', '', 'completed_at_ms', now_text)
       else
         redis.call('HSET', key, 'status', 'completed', 'claim_token', '', 'completed_at_ms', now_text, 'result', result)
       end
-      if not plain then
+      if not plain or held[2] then
         local group = end_job_with_options(id, key, result)
         if group then
           left_groups = left_groups or {}
@@ -77,7 +82,7 @@ while at <= #ARGV do
       local current, last_fence, status = unpack(read(key, 'claim_token', 'fence', 'status'))
       local done_by_this_claim = current == '' and last_fence == fence and status == 'completed'
       if not done_by_this_claim then
-        lost[#lost + 1] = position
+        exceptions[#exceptions + 1] = position
       end
     end
   end
@@ -99,4 +104,4 @@ if #done > 0 then
   redis.call('HINCRBY', stats, 'completed_total', string.format('%d', #done))
   add_to_history(completed, done, completed_history)
 end
-return #lost > 0 and lost or nil
+return #exceptions > 0 and exceptions or nil

@@ -221,7 +221,7 @@ export class JobQueue extends QueueAdmin {
       checkCount('job.options.resultTtlMs', resultTtlMs, 1, YEAR_MS);
     }
     const json = result === undefined || !keepResult ? '' : encodeContent('result', result, this.options);
-    const lost = await this.exec((calls) => calls.complete([{ ...claim, result: json, resultTtlMs }]));
+    const { lost } = await this.exec((calls) => calls.complete([{ ...claim, result: json, resultTtlMs }]));
     return lost.length === 0;
   }
 

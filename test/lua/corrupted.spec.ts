@@ -43,7 +43,7 @@ describe('I7: a job key that is no hash stops no batch', () => {
     const claims = await q.claim(2);
     await corrupt(q, 'bad');
     if (verb === 'complete') {
-      expect(await q.run(q.scripts.complete(claims.map((job) => ({ ...job, result: '1' }))))).toEqual([0]);
+      expect((await q.run(q.scripts.complete(claims.map((job) => ({ ...job, result: '1' }))))).lost).toEqual([0]);
       expect(await q.status('good')).toBe('completed');
     } else if (verb === 'fail') {
       const failures = claims.map((job) => ({ ...job, error, final: true, backoffMs: 0 }));

@@ -4,23 +4,19 @@
 local never = '253402300799000' -- the score of a start that never comes: the year 9999
 
 local function wait_after(id, options)
-  local open, unseen = {}, false
+  local open = {}
   for _, each in ipairs(options.after) do
-    local status, dependents, own_options = unpack(redis.call('HMGET', job .. each, 'status', 'dependents', 'options'))
+    local status, dependents = unpack(redis.call('HMGET', job .. each, 'status', 'dependents'))
     if status ~= 'completed' then
       open[#open + 1] = each
-      unseen = unseen or status == 'processing' and not own_options
       redis.call('HSET', job .. each, 'dependents', (dependents and dependents .. ' ' or '') .. id)
-      redis.call('HSETNX', job .. each, 'options', '{}') -- no plain job any more: its end looks for what waits
+      redis.call('HSETNX', job .. each, 'options', '{}') -- no plain job any more: its end is sent with all keys
     end
   end
   if #open == 0 then
     return true
   end
   redis.call('HSET', job .. id, 'after', table.concat(open, ' '), 'after_delay_ms', options.delay_ms or 0, 'status', 'scheduled')
-  if unseen then
-    redis.call('HSET', job .. id, 'after_polled', '1') -- its worker completes it as a plain job, so that the sweep looks for its end
-  end
   redis.call('ZADD', scheduled, never, id)
   redis.call('ZADD', awaiting, now, id)
   return false

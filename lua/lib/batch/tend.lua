@@ -34,12 +34,12 @@ end
 local function tend_awaiting(limit)
   local ids = redis.call('ZRANGE', awaiting, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit)
   for _, id in ipairs(ids) do
-    local after, since, polled = unpack(redis.call('HMGET', job .. id, 'after', 'enqueued_at_ms', 'after_polled'))
+    local after, since = unpack(redis.call('HMGET', job .. id, 'after', 'enqueued_at_ms'))
     if not after or not redis.call('ZSCORE', scheduled, id) then
       redis.call('ZREM', awaiting, id)
     else
       local age = now - (tonumber(since) or now)
-      redis.call('ZADD', awaiting, 'XX', now + (polled and 1000 or math.max(1000, math.min(look_ms, age / 4))), id)
+      redis.call('ZADD', awaiting, 'XX', now + math.max(1000, math.min(look_ms, age / 4)), id)
       for ended in string.gmatch(after, '%S+') do
         local status = end_of(ended)
         if status then

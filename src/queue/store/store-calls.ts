@@ -97,6 +97,17 @@ export interface Completion extends ClaimRef {
   resultTtlMs?: number;
 }
 
+/** What became of completions that were not simply written, by their positions from 0. */
+export interface CompleteAnswer {
+  /** The claim was no longer the caller's. */
+  readonly lost: readonly number[];
+  /** Not written yet: other jobs came to wait for its end while it ran, so that it is to be completed again as a job that is not plain. */
+  readonly followed: readonly number[];
+}
+
+/** The answer where each completion was written. */
+export const ALL_COMPLETED: CompleteAnswer = { lost: [], followed: [] };
+
 export interface ExtendAnswer {
   /** Ids of jobs whose claim is no longer the caller's. */
   lost: string[];
@@ -155,7 +166,7 @@ export interface JobVerbs {
    *
    * @param isLimited whether the queue has limits, so that a worker is woken for each slot that is free
    */
-  complete(completions: readonly Completion[], isLimited?: boolean): StoreCall<number[]>;
+  complete(completions: readonly Completion[], isLimited?: boolean): StoreCall<CompleteAnswer>;
   fail(failures: readonly Failure[]): StoreCall<FailOutcome[]>;
   release(releases: readonly Release[]): StoreCall<ReleaseOutcome[]>;
   /** Answers whether the name was written. */

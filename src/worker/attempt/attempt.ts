@@ -44,6 +44,8 @@ export class Attempt implements Completion {
   result = '';
   /** What the handler threw or returned, for events. */
   outcome: unknown;
+  /** Whether other jobs came to wait for its end while it ran, so that it is no plain job any more. */
+  isFollowed = false;
   resultTtlMs: number | undefined;
   /** Whether it has a slot, and its handler was called, or is as soon as Redis was told; until then it waits. */
   begun = false;
@@ -75,7 +77,7 @@ export class Attempt implements Completion {
   }
 
   get plain(): boolean {
-    return this.claim.plain;
+    return this.claim.plain && !this.isFollowed;
   }
 
   get fence(): number {

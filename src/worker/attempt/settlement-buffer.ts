@@ -1,7 +1,7 @@
 import { show } from '../../queue/errors/show.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { StoredError } from '../../queue/errors/stored-error.js';
-import type { FailOutcome, Failure, Release, ReleaseOutcome } from '../../queue/store/store-calls.js';
+import type { CompleteAnswer, FailOutcome, Failure, Release, ReleaseOutcome } from '../../queue/store/store-calls.js';
 import { storeError } from '../../queue/errors/serialize-error.js';
 import type { ContentRules } from '../../queue/codec/codec.js';
 import { textRedaction } from '../../queue/codec/redact.js';
@@ -140,12 +140,15 @@ export class SettlementBuffer {
     });
   }
 
-  /** What became of completions: the positions of those whose claim was lost. */
-  confirmCompletions(attempts: readonly Attempt[], lost: readonly number[]): void {
+  /** Reports completions, and takes back those that are to be sent again. */
+  confirmCompletions(attempts: readonly Attempt[], { lost, followed }: CompleteAnswer): void {
     const lostOnes = new Set(lost);
     attempts.forEach((attempt, i) => {
       if (lostOnes.has(i)) {
         this.owner.reportLost(attempt);
+      } else if (followed.includes(i)) {
+        attempt.isFollowed = true;
+        this.completions.push(attempt);
       } else {
         this.owner.observer.emit?.({ type: 'completed', job: attempt.job, result: attempt.outcome });
       }

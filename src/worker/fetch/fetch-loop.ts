@@ -1,3 +1,4 @@
+import type { CompleteAnswer } from '../../queue/store/store-calls.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { ClaimAnswer, FailOutcome, Failure, Release, ReleaseOutcome } from '../../queue/store/store-calls.js';
 import type { Clock } from '../../queue/runtime/clock.js';
@@ -212,7 +213,7 @@ export class FetchLoop {
   }
 
   private complete(runner: QueueRunner, completions: Attempt[]): PendingCall {
-    const confirm = (lost: number[]) => runner.settlements.confirmCompletions(completions, lost);
+    const confirm = (answer: CompleteAnswer) => runner.settlements.confirmCompletions(completions, answer);
     const call = runner.calls.complete(completions, runner.isLimited);
     return this.settlement(runner, completions.length, call, confirm);
   }

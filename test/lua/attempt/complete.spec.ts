@@ -7,7 +7,7 @@ describe('complete.lua', () => {
   it('stores the result, ends the claim and gives the hash its time to live', async () => {
     const q = testQueue({ resultTtlMs: 60_000 });
     const job = await q.addAndClaim('a');
-    expect(await q.run(q.scripts.complete([{ ...job, result: '{"sent":true}' }]))).toEqual([]);
+    expect((await q.run(q.scripts.complete([{ ...job, result: '{"sent":true}' }]))).lost).toEqual([]);
     const hash = await q.job('a');
     expect(hash).toMatchObject({ status: 'completed', result: '{"sent":true}', claim_token: '' });
     expect(Math.abs(Number(hash.completed_at_ms) - (await q.now()))).toBeLessThan(5_000);
@@ -38,7 +38,7 @@ describe('complete.lua', () => {
     const [unique, plainToo] = second.map((job) => ({ ...job, result: '"done"' }));
     const lost = { ...first[1]!, token: 'stale', result: '' };
     const ends = [plain!, lost, { ...short!, resultTtlMs: 50_000 }, { ...unique!, resultTtlMs: 70_000 }, plainToo!];
-    expect(await q.run(q.scripts.complete(ends))).toEqual([1]);
+    expect((await q.run(q.scripts.complete(ends))).lost).toEqual([1]);
     const left = await Promise.all(ends.map(({ id }) => q.redis.pttl(q.keys.job(id))));
     expect(left.map((ms) => Math.max(0, Math.ceil(ms / 10_000)))).toEqual([60, 0, 5, 7, 60]);
     expect(await q.redis.hlen(q.keys.unique)).toBe(0);
@@ -50,14 +50,14 @@ describe('complete.lua', () => {
     const q = testQueue();
     const call = q.scripts.complete([{ ...(await q.addAndClaim('a')), result: '' }]);
     expect(await q.run({ ...call, decode: (reply) => reply })).toBeNull();
-    expect(await q.run(call)).toEqual([]);
+    expect((await q.run(call)).lost).toEqual([]);
   });
 
   it('completes also while the queue is paused', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     await q.run(q.scripts.pause());
-    expect(await q.run(q.scripts.complete([{ ...job, result: '' }]))).toEqual([]);
+    expect((await q.run(q.scripts.complete([{ ...job, result: '' }]))).lost).toEqual([]);
     expect(await q.status('a')).toBe('completed');
   });
 
@@ -75,14 +75,14 @@ describe('complete.lua', () => {
 
   it('takes a batch of none', async () => {
     const q = testQueue();
-    expect(await expectUnchanged(q, () => q.run(q.scripts.complete([])))).toEqual([]);
+    expect((await expectUnchanged(q, () => q.run(q.scripts.complete([])))).lost).toEqual([]);
   });
 
   it('settles 1,000 claims in one call, the newest first in the history', async () => {
     const q = testQueue();
     await q.addAll(...Array.from({ length: 1_000 }, (_, i) => `job-${i}`));
     const jobs = await q.claim(1_000);
-    expect(await q.run(q.scripts.complete(jobs.map((job) => ({ ...job, result: '1' }))))).toEqual([]);
+    expect((await q.run(q.scripts.complete(jobs.map((job) => ({ ...job, result: '1' }))))).lost).toEqual([]);
     expect(await q.redis.lrange(q.keys.completed, 0, 1)).toEqual(['job-999', 'job-998']);
     expect(await q.total('completed')).toBe(1_000);
     q.broken = true; // a check of each would take long
@@ -93,7 +93,7 @@ describe('complete.lua', () => {
     await q.addAll('a', 'b', 'c');
     const [a, b, c] = await q.claim(3);
     const stale = { ...b!, token: 'stale' };
-    expect(await q.run(q.scripts.complete([a!, stale, c!].map((job) => ({ ...job, result: '' }))))).toEqual([1]);
+    expect((await q.run(q.scripts.complete([a!, stale, c!].map((job) => ({ ...job, result: '' }))))).lost).toEqual([1]);
     expect(await q.status('b')).toBe('processing');
     expect(await q.redis.lrange(q.keys.completed, 0, -1)).toEqual(['c', 'a']);
   });
@@ -102,7 +102,7 @@ describe('complete.lua', () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     await q.expireClaims('a');
-    expect(await q.run(q.scripts.complete([{ ...job, result: '' }]))).toEqual([]);
+    expect((await q.run(q.scripts.complete([{ ...job, result: '' }]))).lost).toEqual([]);
     expect(await q.status('a')).toBe('completed');
   });
 
@@ -112,16 +112,16 @@ describe('complete.lua', () => {
     await q.expireClaims('a');
     await q.run(q.scripts.reclaim(10, 1_000_000, 0));
     const done = q.scripts.complete([{ ...job, result: '' }]);
-    expect(await expectUnchanged(q, () => q.run(done))).toEqual([0]);
+    expect((await expectUnchanged(q, () => q.run(done))).lost).toEqual([0]);
     await q.claim(1);
-    expect(await expectUnchanged(q, () => q.run(done))).toEqual([0]);
+    expect((await expectUnchanged(q, () => q.run(done))).lost).toEqual([0]);
   });
 
   it('I7: a job whose hash is gone is lost, and comes not back', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     await q.redis.del(q.keys.job('a'));
-    expect(await expectUnchanged(q, () => q.run(q.scripts.complete([{ ...job, result: '' }])))).toEqual([0]);
+    expect((await expectUnchanged(q, () => q.run(q.scripts.complete([{ ...job, result: '' }])))).lost).toEqual([0]);
     q.broken = true; // until the sweep finds the claim
   });
 
@@ -130,14 +130,14 @@ describe('complete.lua', () => {
     const job = await q.addAndClaim('a');
     const done = q.scripts.complete([{ ...job, result: '1' }]);
     await q.run(done);
-    expect(await expectUnchanged(q, () => q.run(done))).toEqual([]);
+    expect((await expectUnchanged(q, () => q.run(done))).lost).toEqual([]);
   });
 
   it('I3: a job twice in one batch is recorded once', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     const done = { ...job, result: '1' };
-    expect(await q.run(q.scripts.complete([done, done]))).toEqual([]);
+    expect((await q.run(q.scripts.complete([done, done]))).lost).toEqual([]);
     expect(await q.total('completed')).toBe(1);
   });
 
@@ -148,14 +148,14 @@ describe('complete.lua', () => {
     const failure = q.scripts.fail([{ ...job, error, final: false, backoffMs: 0 }]);
     expect(await expectUnchanged(q, () => q.run(failure))).toEqual(['lost']);
     const other = q.scripts.complete([{ ...job, token: '', fence: job.fence + 1, result: '2' }]);
-    expect(await expectUnchanged(q, () => q.run(other))).toEqual([0]);
+    expect((await expectUnchanged(q, () => q.run(other))).lost).toEqual([0]);
   });
 
   it('a complete that comes before the cancel is delivered wins', async () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     await q.run(q.scripts.cancel('a'));
-    expect(await q.run(q.scripts.complete([{ ...job, result: '' }]))).toEqual([]);
+    expect((await q.run(q.scripts.complete([{ ...job, result: '' }]))).lost).toEqual([]);
     expect(await q.status('a')).toBe('completed');
   });
 

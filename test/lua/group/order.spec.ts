@@ -111,7 +111,7 @@ describe('a group with maxRunning 1 keeps its order', () => {
     expect([await q.run(release), await q.run(release)]).toEqual([['released'], ['released']]);
     const [third] = await q.claim(5);
     const completion = q.scripts.complete([{ ...third!, result: '' }]);
-    expect([await q.run(completion), await q.run(completion)]).toEqual([[], []]);
+    expect([(await q.run(completion)).lost, (await q.run(completion)).lost]).toEqual([[], []]);
     expect(await ids(q)).toEqual(['b']);
   });
 });

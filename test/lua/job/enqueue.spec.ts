@@ -202,7 +202,7 @@ describe('enqueue.lua: many plain jobs of one name', () => {
       const expected = { status: 'pending', payload: `"${id}"` };
       expect(await q.job(id)).toMatchObject(expected);
     }
-    expect(await q.run(q.scripts.complete([{ ...claim, result: '' }]))).toEqual([]);
+    expect((await q.run(q.scripts.complete([{ ...claim, result: '' }]))).lost).toEqual([]);
   });
 
   it('I3: change nothing where the batch is repeated, whole or with its ids under another name', async () => {

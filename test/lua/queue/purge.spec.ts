@@ -53,7 +53,7 @@ describe('purge.lua', () => {
     const q = testQueue();
     const job = await q.addAndClaim('a');
     await q.run(q.scripts.purge(100));
-    expect(await q.run(q.scripts.complete([{ ...job, result: '1' }]))).toEqual([0]);
+    expect((await q.run(q.scripts.complete([{ ...job, result: '1' }]))).lost).toEqual([0]);
     expect(await q.redis.exists(q.keys.job('a'))).toBe(0);
   });
 

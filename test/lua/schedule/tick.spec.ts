@@ -37,7 +37,7 @@ describe('schedule-tick.lua', () => {
     expect(await q.ranked(q.keys.prioritized)).toHaveLength(1);
     const [job] = await q.claim(1);
     expect(job).toMatchObject({ payload: null, options: { timeoutMs: 500 } });
-    expect(await q.run(q.scripts.complete([{ ...job!, result: '' }]))).toEqual([]);
+    expect((await q.run(q.scripts.complete([{ ...job!, result: '' }]))).lost).toEqual([]);
     expect(await q.status(job!.id)).toBe('completed');
   });
 

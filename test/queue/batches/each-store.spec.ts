@@ -4,6 +4,7 @@ import { BatchSealedError } from '#queue/errors/batch-errors.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { tendBatches } from '#queue/operate/tend-batches.js';
+import { eventually } from '../../support/faults/wait.js';
 import { newQueue, onEachStore, startWorker } from '../../support/worker/workers.js';
 
 const FOLLOW_UPS = { then: { name: 'then' }, onFailure: { name: 'broke' }, finally: { name: 'last' } };
@@ -36,6 +37,26 @@ const sum = async (job: { batch?: { members(): AsyncIterable<{ result?: unknown 
   for await (const { result } of job.batch!.members()) total += Number(result);
   return total;
 };
+
+onEachStore('after', () => {
+  it('starts jobs that name one which runs already, however soon its result is forgotten', async () => {
+    const queue = newQueue({ resultTtlMs: 1 });
+    const order: unknown[] = [];
+    let end!: () => void;
+    const handlers = {
+      [queue.name]: ({ payload }: { payload: unknown }) => void order.push(payload),
+      long: () => new Promise<void>((resolve) => (end = resolve)),
+    };
+    const worker = await startWorker([{ queue, handlers }], undefined, { sweepIntervalMs: 0 });
+    const first = await queue.enqueuePayload('first', { name: 'long' });
+    await eventually(() => end !== undefined);
+    const next = await queue.enqueueMany([1, 2].map((payload) => ({ payload, after: [first.id] })));
+    expect((await next[0]!.get())!.status).toBe('scheduled');
+    end();
+    await worker.event('completed', 3);
+    expect(order.toSorted()).toEqual([1, 2]);
+  });
+});
 
 onEachStore('a batch', () => {
   it('fires once, when its last member has ended, with the outcomes at hand', async () => {

@@ -184,7 +184,7 @@ describe('the server', () => {
       scripts.complete([{ ...jobs[1]!, result: '1' }]),
       scripts.claim({ count: 1, token: 't', worker: 'w', stream: '0' }),
     ]);
-    expect(done).toEqual({ ok: true, answer: [] });
+    expect(done).toEqual({ ok: true, answer: { lost: [], followed: [] } });
     expect(claimed).toMatchObject({ ok: true, answer: { jobs: [] } });
     expect(await handles[0].result()).toBe(1);
     queue.close();

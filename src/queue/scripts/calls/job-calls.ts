@@ -1,3 +1,4 @@
+import { ALL_COMPLETED, type CompleteAnswer } from '../../store/store-calls.js';
 import { decodeClaim, decodeNamedClaim } from '../../replies/decode-job.js';
 import type { ClaimAnswer, ClaimRequest, Completion, ExtendAnswer } from '../../store/store-calls.js';
 import { decodeEnqueue, type EnqueueAnswer, type EncodedJob } from '../../store/enqueue-call.js';
@@ -102,11 +103,11 @@ export class JobCalls {
   }
 
   /**
-   * Answers the positions, from 0, of the claims that were lost.
+   * Ends claims well.
    *
    * @param isLimited whether the queue has limits, so that a worker is woken for each slot that is free
    */
-  complete(completions: readonly Completion[], isLimited = false): ScriptCall<number[]> {
+  complete(completions: readonly Completion[], isLimited = false): ScriptCall<CompleteAnswer> {
     const { completedHistory, resultTtlMs } = this.options;
     return {
       script: 'attemptComplete',
@@ -118,7 +119,7 @@ export class JobCalls {
         resultTtlMs,
         ...completionArguments(completions),
       ],
-      decode: (reply) => ((reply as number[] | null) ?? []).map((index) => index - 1),
+      decode: (reply) => (reply ? completeAnswer(reply as number[]) : ALL_COMPLETED),
     };
   }
 
@@ -198,6 +199,13 @@ function inGroups<Item>(
     start = end;
   }
   return args;
+}
+
+function completeAnswer(positions: readonly number[]): CompleteAnswer {
+  return {
+    lost: positions.flatMap((position) => (position > 0 ? position - 1 : [])),
+    followed: positions.flatMap((position) => (position < 0 ? -position - 1 : [])),
+  };
 }
 
 function endingOf({ plain = false, resultTtlMs }: Completion): string {

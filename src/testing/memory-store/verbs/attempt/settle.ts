@@ -1,5 +1,6 @@
 // How claims end: complete, fail, release, extend, and by the death of the worker; see lua/job and lua/lib/settle.
 import type {
+  CompleteAnswer,
   Completion,
   ExtendAnswer,
   Failure,
@@ -30,7 +31,7 @@ function settledBy(queue: MemoryQueue, { id, fence }: { id: string; fence: numbe
   return job?.claim_token === '' && Number(job.fence) === fence ? job : undefined;
 }
 
-export function complete(queue: MemoryQueue, completions: readonly Completion[]): number[] {
+export function complete(queue: MemoryQueue, completions: readonly Completion[]): CompleteAnswer {
   const done: string[] = [];
   const lost: number[] = [];
   completions.forEach((completion, i) => {
@@ -55,7 +56,7 @@ export function complete(queue: MemoryQueue, completions: readonly Completion[])
   });
   queue.count('completed', done.length);
   remember(queue, queue.completed, done, queue.options.completedHistory);
-  return lost;
+  return { lost, followed: [] };
 }
 
 const FIRST_FAIL: Record<string, FailOutcome> = {
