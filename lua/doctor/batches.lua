@@ -13,7 +13,7 @@ local function tell(batch, found, expected)
   answer[n + 1], answer[n + 2], answer[n + 3] = batch, found, expected
 end
 
--- The next sweep looks at it, and fires it where it can.
+-- The next sweep looks at it, and fires or ends it where it can.
 local function let_the_sweep_look(batch)
   redis.call('PERSIST', batch_record .. batch)
   redis.call('ZADD', batches, 0, batch)
@@ -54,9 +54,11 @@ for i = 3, #ARGV do
   if not created or ended then
     look_at_over(batch, is_listed)
   else
-    local is_stuck = sealed and not fired and redis.call('ZCARD', key .. ':open') == 0
+    local is_stuck = sealed and redis.call('EXISTS', key .. ':open') == 0
     if not is_listed then
       tell(batch, 'it has not ended, and no sweep looks at it', 'in batches')
+    elseif is_stuck and fired then
+      tell(batch, 'fired, and no follow-up is open', 'its end')
     elseif is_stuck then
       tell(batch, 'sealed, all members have ended, and nothing follows', 'its follow-ups are enqueued')
     end

@@ -1,6 +1,7 @@
 -- fire(batch, key): enqueues the follow-ups of a batch whose members have all ended: `then` where all ended well, else
 -- `on_failure`; `finally` in any case. Each has a fixed id, and waits in scheduled with a start that has come, so that it goes
--- where its options say. end_batch(batch, key): the follow-ups have ended: the outcomes go, the record stays a week.
+-- where its options say. The mark comes last: where the step breaks off before it, the sweep fires again.
+-- end_batch(batch, key): the follow-ups have ended: the outcomes go, the record stays a week.
 -- Needs: job, scheduled, settings, stats, wake, batches, now, now_text, write_options.
 local record_ms = 604800000
 
@@ -15,11 +16,14 @@ local function end_batch(batch, key)
   redis.call('ZREM', batches, batch)
 end
 
+-- Answers its id; nil where the batch has no such follow-up.
 local function add_follow_up(batch, key, kind)
   local id = '@batch:' .. batch .. ':' .. kind
   local name, payload, asked = unpack(redis.call('HMGET', key, kind .. '_name', kind .. '_payload', kind .. '_options'))
-  if not name or redis.call('EXISTS', job .. id) == 1 then
-    return 0
+  if not name then
+    return nil
+  elseif redis.call('EXISTS', job .. id) == 1 then
+    return id
   end
   local options = cjson.decode(asked)
   local due = string.format('%d', now + (options.delay_ms or 0))
@@ -30,18 +34,22 @@ local function add_follow_up(batch, key, kind)
     redis.call('HSETNX', settings, 'has_groups', '1')
   end
   redis.call('ZADD', scheduled, due, id)
-  redis.call('ZADD', key .. ':open', 0, id)
-  redis.call('HINCRBY', stats, 'enqueued_total', 1)
-  return 1
+  redis.pcall('HINCRBY', stats, 'enqueued_total', 1) -- a counter that is no number is for the doctor
+  return id
 end
 
 local function fire(batch, key)
-  redis.call('HSET', key, 'fired_at_ms', now_text)
   local well = redis.call('HGET', key, 'total') or '0'
   local completed_well = redis.call('HGET', key, 'completed') or '0'
-  local added = add_follow_up(batch, key, well == completed_well and 'then' or 'on_failure')
-    + add_follow_up(batch, key, 'finally')
-  if added > 0 then
+  local follow_ups = {}
+  for _, kind in ipairs({ well == completed_well and 'then' or 'on_failure', 'finally' }) do
+    follow_ups[#follow_ups + 1] = add_follow_up(batch, key, kind)
+  end
+  redis.call('HSET', key, 'fired_at_ms', now_text)
+  for _, id in ipairs(follow_ups) do
+    redis.call('ZADD', key .. ':open', 0, id)
+  end
+  if #follow_ups > 0 then
     redis.call('ZADD', wake, '0', '1')
   else
     end_batch(batch, key)

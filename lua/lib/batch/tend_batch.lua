@@ -49,8 +49,9 @@ local function tend_batch(batch, limit)
     redis.call('ZADD', batches, 'XX', 0, batch)
   else
     redis.call('HDEL', key, 'tended')
-    if sealed and not fired and #members == 0 and redis.call('ZCARD', key .. ':open') == 0 then
-      fire(batch, key) -- none is left that could
+    if sealed and #members == 0 and redis.call('EXISTS', key .. ':open') == 0 then
+      local end_it = fired and end_batch or fire -- none is left that could
+      end_it(batch, key)
     end
   end
   return #members / 2 + 1

@@ -10,12 +10,12 @@ local status_in = { pending = 'pending', prioritized = 'pending', group = 'pendi
 local function inspect(id, pending_times, processing_times)
   local at = { id = id, key = job .. id, places = {} }
   local hash = redis.pcall('HMGET', at.key, 'status', 'payload', 'claim_token', 'priority', 'rank', 'due_at_ms',
-    'failed_at_ms', 'group')
+    'failed_at_ms', 'group', 'after')
   if hash.err then
     at.other = redis.call('TYPE', at.key).ok
   else
     at.status, at.payload, at.token, at.priority = hash[1], hash[2], hash[3], hash[4]
-    at.rank, at.due, at.failed_at, at.group = hash[5], hash[6], hash[7], hash[8]
+    at.rank, at.due, at.failed_at, at.group, at.after = hash[5], hash[6], hash[7], hash[8], hash[9]
     at.hash = at.status or at.payload or redis.call('EXISTS', at.key) == 1
     at.ttl = at.hash and redis.call('PTTL', at.key)
   end
@@ -27,6 +27,7 @@ local function inspect(id, pending_times, processing_times)
   end
   stands('claims', at.expiry and 1 or 0)
   at.lacks_slot = at.expiry and at.group and not redis.call('ZSCORE', groups .. 'running:' .. at.group, id)
+  at.is_unwatched = at.after and at.status == 'scheduled' and not redis.call('ZSCORE', awaiting, id)
   stands('prioritized', redis.call('ZSCORE', prioritized, id) and 1 or 0)
   stands('scheduled', redis.call('ZSCORE', scheduled, id) and 1 or 0)
   stands('dead', redis.call('ZSCORE', dead, id) and 1 or 0)
@@ -73,6 +74,8 @@ local function fault_of(at)
     return 'claim', 'an expiry that never comes', 'an expiry'
   elseif at.lacks_slot then
     return 'slot', 'none in its group', 'a slot, since it is claimed'
+  elseif at.is_unwatched and place == 'scheduled' then
+    return 'after', 'no sweep looks at it', 'in awaiting, since it waits for others'
   elseif at.ttl >= 0 then
     return 'lifetime', 'expires in ' .. at.ttl .. ' ms', 'no expiry, since it is in ' .. place
   end

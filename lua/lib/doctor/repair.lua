@@ -22,6 +22,13 @@ local function stand_dead(at, found)
   end
 end
 
+-- A start that never comes, until the jobs that it waits for have ended: the sweep looks for that.
+local function stand_after(at)
+  leave_places(at, 'scheduled')
+  redis.call('ZADD', scheduled, '253402300799000', at.id)
+  redis.call('ZADD', awaiting, 0, at.id)
+end
+
 local function repair(at, found, visibility)
   if at.group then
     touch(at.group) -- its slots are for lua/doctor/groups.lua to recount
@@ -39,6 +46,9 @@ local function repair(at, found, visibility)
   end
   -- As when a claim ends: a settle of one that was current until now must be refused.
   redis.call('HSET', at.key, 'claim_token', '', 'claimed_at_ms', 0, 'fence', redis.call('INCR', sequence))
+  if place == 'scheduled' and at.after then
+    return stand_after(at)
+  end
   if #at.places == 1 and place == at.places[1] and place ~= 'dead' then
     redis.call('HSET', at.key, 'status', status_in[place])
     return

@@ -10,7 +10,8 @@
  * - `lifetime`: a job that would expire while it is needed, or never although it has ended
  * - `unique`: a unique key that no job will free
  * - `counter`: a counter that is no number, or lower than what can be seen; with `exclusive` counters that contradict each other
- * - `batch`: the memory of a claim, or what is left of a batch, without an expiry; a batch that no sweep looks at, or that nothing follows
+ * - `batch`: the memory of a claim, or what is left of a batch, without an expiry; a batch that no sweep looks at, that nothing follows, or that does not end
+ * - `after`: a job that waits for others, and no sweep looks whether they have ended
  * - `slot`: a claimed job that holds no slot of its group
  * - `group`: a group with slots that no claim holds, in a wrong place, or held by a job that is gone
  */
@@ -25,6 +26,7 @@ export type DoctorKind =
   | 'unique'
   | 'counter'
   | 'batch'
+  | 'after'
   | 'slot'
   | 'group';
 

@@ -1,4 +1,5 @@
 // The verbs of a store: each method makes one call. What the verb does is told once, in the header of its script in lua/.
+import type { CompleteAnswer } from './complete-answer.js';
 import type { AnnouncedContent } from '../codec/announced-content.js';
 import type {
   ClaimRef,
@@ -96,17 +97,6 @@ export interface Completion extends ClaimRef {
   result: string;
   resultTtlMs?: number;
 }
-
-/** What became of completions that were not simply written, by their positions from 0. */
-export interface CompleteAnswer {
-  /** The claim was no longer the caller's. */
-  readonly lost: readonly number[];
-  /** Not written yet: other jobs came to wait for its end while it ran, so that it is to be completed again as a job that is not plain. */
-  readonly followed: readonly number[];
-}
-
-/** The answer where each completion was written. */
-export const ALL_COMPLETED: CompleteAnswer = { lost: [], followed: [] };
 
 export interface ExtendAnswer {
   /** Ids of jobs whose claim is no longer the caller's. */

@@ -1,7 +1,8 @@
+import type { CompleteAnswer } from '../../queue/store/complete-answer.js';
 import { show } from '../../queue/errors/show.js';
 import type { ClaimedJob } from '../../queue/model/job.js';
 import type { StoredError } from '../../queue/errors/stored-error.js';
-import type { CompleteAnswer, FailOutcome, Failure, Release, ReleaseOutcome } from '../../queue/store/store-calls.js';
+import type { FailOutcome, Failure, Release, ReleaseOutcome } from '../../queue/store/store-calls.js';
 import { storeError } from '../../queue/errors/serialize-error.js';
 import type { ContentRules } from '../../queue/codec/codec.js';
 import { textRedaction } from '../../queue/codec/redact.js';

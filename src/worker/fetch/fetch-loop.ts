@@ -1,4 +1,4 @@
-import type { CompleteAnswer } from '../../queue/store/store-calls.js';
+import type { CompleteAnswer } from '../../queue/store/complete-answer.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { ClaimAnswer, FailOutcome, Failure, Release, ReleaseOutcome } from '../../queue/store/store-calls.js';
 import type { Clock } from '../../queue/runtime/clock.js';

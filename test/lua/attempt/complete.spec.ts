@@ -93,7 +93,9 @@ describe('complete.lua', () => {
     await q.addAll('a', 'b', 'c');
     const [a, b, c] = await q.claim(3);
     const stale = { ...b!, token: 'stale' };
-    expect((await q.run(q.scripts.complete([a!, stale, c!].map((job) => ({ ...job, result: '' }))))).lost).toEqual([1]);
+    expect((await q.run(q.scripts.complete([a!, stale, c!].map((job) => ({ ...job, result: '' }))))).lost).toEqual([
+      1,
+    ]);
     expect(await q.status('b')).toBe('processing');
     expect(await q.redis.lrange(q.keys.completed, 0, -1)).toEqual(['c', 'a']);
   });

@@ -11,6 +11,29 @@ async function expectMended(queue: JobQueue, fault: Pick<DoctorFinding, 'subject
   expect((await queue.doctor()).findings).toEqual([]);
 }
 
+describe('jobs that wait for others', () => {
+  it.each([
+    ['awaiting', 'after', 'no sweep looks at it', 'in awaiting, since it waits for others'],
+    ['scheduled', 'orphan', 'status scheduled, in no place', 'in a place'],
+  ] as const)(
+    'are looked at again, and start no sooner, where %s lost them',
+    async (set, kind, found, expected) => {
+      const { queue, state } = coreQueue();
+      const first = await queue.enqueue(1);
+      const next = await queue.enqueue(2, { after: [first.id] });
+      expect((await queue.doctor()).findings).toEqual([]);
+      await state.redis.zrem(state.keys[set], next.id);
+      const finding = { kind, subject: next.id, found, expected, mended: true };
+      expect((await queue.doctor({ mend: true })).findings).toEqual([finding]);
+      expect((await queue.doctor()).findings).toEqual([]);
+      await tendBatches(queue);
+      expect((await next.get())!.dueAt).toBeUndefined();
+      await queue.complete((await queue.claim())!);
+      expect(await queue.claim()).toMatchObject({ id: next.id });
+    },
+  );
+});
+
 describe('batches with a follow-up', () => {
   it('are well while they are open, sealed, fired and ended', async () => {
     const { queue } = coreQueue();
@@ -52,6 +75,22 @@ describe('batches with a follow-up', () => {
     expect((await queue.doctor({ mend: true })).findings).toEqual([finding]);
     await tendBatches(queue);
     expect(await batch.status()).toMatchObject({ state: 'fired' });
+    expect((await queue.doctor()).findings).toEqual([]);
+  });
+
+  it('end where they fired, and no follow-up is open', async () => {
+    const { queue, state } = coreQueue();
+    const batch = queue.batch({ id: 'fired', finally: { name: queue.name } });
+    await batch.seal();
+    await queue.remove('@batch:fired:finally');
+    await state.redis.hdel(state.keys.batchRecord('fired'), 'ended_at_ms');
+    await state.redis.persist(state.keys.batchRecord('fired'));
+    await state.redis.zadd(state.keys.batches, 9e14, 'fired');
+    const found = 'fired, and no follow-up is open';
+    const finding = { kind: 'batch', subject: 'fired', found, expected: 'its end', mended: true };
+    expect((await queue.doctor({ mend: true })).findings).toEqual([finding]);
+    await tendBatches(queue);
+    expect(await batch.status()).toMatchObject({ state: 'ended' });
     expect((await queue.doctor()).findings).toEqual([]);
   });
 

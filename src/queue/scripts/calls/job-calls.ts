@@ -1,4 +1,4 @@
-import { ALL_COMPLETED, type CompleteAnswer } from '../../store/store-calls.js';
+import { ALL_COMPLETED, type CompleteAnswer } from '../../store/complete-answer.js';
 import { decodeClaim, decodeNamedClaim } from '../../replies/decode-job.js';
 import type { ClaimAnswer, ClaimRequest, Completion, ExtendAnswer } from '../../store/store-calls.js';
 import { decodeEnqueue, type EnqueueAnswer, type EncodedJob } from '../../store/enqueue-call.js';

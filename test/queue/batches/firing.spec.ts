@@ -1,0 +1,42 @@
+// The step that fires a batch: nothing that goes wrong in it loses a follow-up, and what it decides by is exact.
+import { expect, it } from '@jest/globals';
+import { tendBatches } from '#queue/operate/tend-batches.js';
+import { coreQueue } from '../../support/queue/core-queue.js';
+
+const FOLLOW_UPS = { then: { name: 'then' }, onFailure: { name: 'broke' }, finally: { name: 'last' } };
+
+it('enqueues each follow-up where a counter of the queue is no number', async () => {
+  const { queue, state } = coreQueue();
+  const batch = queue.batch(FOLLOW_UPS);
+  await batch.add(queue.name, 1);
+  await batch.seal();
+  const [member] = await queue.claimMany(1);
+  await state.redis.hset(state.keys.stats, 'enqueued_total', 'many');
+  await queue.complete(member!);
+  expect(await batch.status()).toMatchObject({ state: 'fired' });
+  expect((await queue.claimMany(3)).map(({ name }) => name).toSorted()).toEqual(['last', 'then']);
+  await state.redis.hdel(state.keys.stats, 'enqueued_total');
+});
+
+it('fires at the next look where the step broke off before its mark', async () => {
+  const { queue, state } = coreQueue();
+  const batch = queue.batch(FOLLOW_UPS);
+  await batch.add(queue.name, 1);
+  await batch.seal();
+  const [member] = await queue.claimMany(1);
+  const options = await state.redis.hget(state.keys.batchRecord(batch.id), 'finally_options');
+  await state.redis.hset(state.keys.batchRecord(batch.id), 'finally_options', 'no JSON');
+  await expect(queue.complete(member!)).rejects.toThrow();
+  expect(await batch.status()).toMatchObject({ state: 'sealed', open: 0 });
+  await state.redis.hset(state.keys.batchRecord(batch.id), 'finally_options', options!);
+  await state.redis.zrem(state.keys.claims, member!.id);
+  await state.redis.pexpire(state.keys.job(member!.id), 60_000);
+  await state.redis.lpush(state.keys.completed, member!.id);
+  await state.redis.zadd(state.keys.batches, 0, batch.id);
+  await tendBatches(queue);
+  expect(await batch.status()).toMatchObject({ state: 'fired' });
+  const followUps = await queue.claimMany(3);
+  expect(followUps.map(({ name }) => name).toSorted()).toEqual(['last', 'then']);
+  for (const each of followUps) await queue.complete(each);
+  expect(await batch.status()).toMatchObject({ state: 'ended' });
+});
