@@ -1,5 +1,5 @@
 // How claims end: complete, fail, release, extend, and by the death of the worker; see lua/job and lua/lib/settle.
-import type { CompleteAnswer } from '../../../queue/store/complete-answer.js';
+import type { CompleteAnswer } from '../../../../queue/store/complete-answer.js';
 import type {
   Completion,
   ExtendAnswer,
