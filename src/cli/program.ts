@@ -1,18 +1,18 @@
 import { createInterface } from 'node:readline/promises';
 import { Command, CommanderError, Option } from 'commander';
 import { InvalidOptionError } from '../queue/errors/errors.js';
-import { addAudit } from './audit-command.js';
-import { addBench } from './bench-command.js';
-import { addChangeCommands } from './change-commands.js';
+import { addAudit } from './commands/audit-command.js';
+import { addBench } from './commands/bench-command.js';
+import { addChangeCommands } from './commands/change-commands.js';
 import { addCompletion } from './completion.js';
 import type { Context, Run } from './context.js';
 import { CliError, EXIT } from './exit-codes.js';
-import { addFlowCommands } from './flow-commands.js';
-import { addLimits } from './limits-command.js';
-import { addLiveCommands } from './live-commands.js';
+import { addFlowCommands } from './commands/flow-commands.js';
+import { addLimits } from './commands/limits-command.js';
+import { addLiveCommands } from './commands/live-commands.js';
 import { Output } from './output.js';
 import { Progress } from './progress.js';
-import { addReadCommands } from './read-commands.js';
+import { addReadCommands } from './commands/read-commands.js';
 import { lines, valueOf } from './text.js';
 import { isForUser, Session, type SessionOptions } from './session.js';
 

@@ -1,23 +1,23 @@
 import type { Command } from 'commander';
-import { readSigns } from '../inspect/signs.js';
-import type { QueueSigns, QueueVerdict } from '../inspect/queue-signs.js';
-import { verdictOf, worstOf } from '../inspect/verdict.js';
-import { whyNotRunning } from '../inspect/why-not-running.js';
-import { duration } from '../inspect/words.js';
+import { readSigns } from '../../inspect/signs.js';
+import type { QueueSigns, QueueVerdict } from '../../inspect/queue-signs.js';
+import { verdictOf, worstOf } from '../../inspect/verdict.js';
+import { whyNotRunning } from '../../inspect/why-not-running.js';
+import { duration } from '../../inspect/words.js';
 import {
   JOB_STATUSES,
   type JobFilter,
   type JobRecord,
   type JobStatus,
   type QueueStats,
-} from '../queue/model/job.js';
-import type { JobQueue } from '../queue/job-queue.js';
-import { CliError, EXIT } from './exit-codes.js';
-import { wholeNumber } from './numbers.js';
-import type { Output } from './output.js';
-import { age, ago, clipped, instant, lines, padded, type Part, text } from './text.js';
-import type { Run } from './context.js';
-import type { Session } from './session.js';
+} from '../../queue/model/job.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { wholeNumber } from '../numbers.js';
+import type { Output } from '../output.js';
+import { age, ago, clipped, instant, lines, padded, type Part, text } from '../text.js';
+import type { Run } from '../context.js';
+import type { Session } from '../session.js';
 
 /** A table shows no payload, so that of a job is left out from so many bytes on. */
 const TABLE_BYTES = 1_024;

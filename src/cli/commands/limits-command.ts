@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import type { RateLimit, RuntimeLimits } from '../queue/model/limits.js';
-import type { LimitsInForce } from '../queue/store/store-calls.js';
-import type { Context, Run } from './context.js';
-import { CliError, EXIT } from './exit-codes.js';
-import { wholeNumber } from './numbers.js';
-import { lines, padded, type Part, text, type Text } from './text.js';
+import type { RateLimit, RuntimeLimits } from '../../queue/model/limits.js';
+import type { LimitsInForce } from '../../queue/store/store-calls.js';
+import type { Context, Run } from '../context.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { wholeNumber } from '../numbers.js';
+import { lines, padded, type Part, text, type Text } from '../text.js';
 
 /** The word that takes one limit away. */
 const NONE = 'none';

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { JobEvent } from '../queue/model/job-event.js';
-import { verdictOf } from '../inspect/verdict.js';
-import { CliError, EXIT } from './exit-codes.js';
-import { wholeNumber } from './numbers.js';
-import { clipped, joined, lines, padded, type Part, type Text } from './text.js';
-import type { Context, Run } from './context.js';
+import type { JobEvent } from '../../queue/model/job-event.js';
+import { verdictOf } from '../../inspect/verdict.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { wholeNumber } from '../numbers.js';
+import { clipped, joined, lines, padded, type Part, type Text } from '../text.js';
+import type { Context, Run } from '../context.js';
 import { signsOf, statsOf, statsTable, verdictText } from './read-commands.js';
 
 /** The commands that go on until they are interrupted. */

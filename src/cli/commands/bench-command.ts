@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
-import { bucketOf, Histogram } from '../queue/model/histogram.js';
-import { count, duration } from '../inspect/words.js';
-import type { JobQueue } from '../queue/job-queue.js';
-import { redisAccess } from '../queue/redis-access.js';
-import type { Job } from '../worker/handlers/job.js';
-import { Worker } from '../worker/worker.js';
-import type { Context, Run } from './context.js';
-import { CliError, EXIT } from './exit-codes.js';
-import { wholeNumber } from './numbers.js';
-import { lines, text, type Text } from './text.js';
+import { bucketOf, Histogram } from '../../queue/model/histogram.js';
+import { count, duration } from '../../inspect/words.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import { redisAccess } from '../../queue/redis-access.js';
+import type { Job } from '../../worker/handlers/job.js';
+import { Worker } from '../../worker/worker.js';
+import type { Context, Run } from '../context.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { wholeNumber } from '../numbers.js';
+import { lines, text, type Text } from '../text.js';
 
 const PAYLOAD = { to: 'ada@example.com', subject: 'Your order has shipped' };
 const SLICE = 500;

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
-import { count } from '../inspect/words.js';
-import type { EnqueueOptions } from '../queue/enqueue/encode-job.js';
-import { CliError, EXIT } from './exit-codes.js';
-import { wholeNumber } from './numbers.js';
-import { clipped, lines, text } from './text.js';
-import type { DeadLetterFilter } from '../queue/dead-letters/dead-letters.js';
-import type { JobQueue } from '../queue/job-queue.js';
-import type { Run } from './context.js';
-import type { Progress } from './progress.js';
+import { count } from '../../inspect/words.js';
+import type { EnqueueOptions } from '../../queue/enqueue/encode-job.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { wholeNumber } from '../numbers.js';
+import { clipped, lines, text } from '../text.js';
+import type { DeadLetterFilter } from '../../queue/dead-letters/dead-letters.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import type { Run } from '../context.js';
+import type { Progress } from '../progress.js';
 
 /** The commands that change something. */
 export function addChangeCommands(program: Command, run: Run): void {

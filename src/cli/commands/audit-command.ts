@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { AuditEntry } from '../queue/model/audit.js';
-import { redisAccess } from '../queue/redis-access.js';
-import type { Context, Run } from './context.js';
-import { CliError, EXIT } from './exit-codes.js';
-import { wholeNumber } from './numbers.js';
-import { clipped, instant, joined, lines, padded, text, type Text } from './text.js';
+import type { AuditEntry } from '../../queue/model/audit.js';
+import { redisAccess } from '../../queue/redis-access.js';
+import type { Context, Run } from '../context.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { wholeNumber } from '../numbers.js';
+import { clipped, instant, joined, lines, padded, text, type Text } from '../text.js';
 
 /** How often a followed trail is read, in ms. */
 const FOLLOW_EVERY_MS = 500;

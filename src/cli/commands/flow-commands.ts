@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
-import { batchInWords } from '../inspect/batch-words.js';
-import { count } from '../inspect/words.js';
-import { BatchNotFoundError } from '../queue/errors/batch-errors.js';
-import type { BatchPage, BatchRecord } from '../queue/model/batch.js';
-import type { GroupStats } from '../queue/model/group.js';
-import type { Run } from './context.js';
-import { CliError, EXIT } from './exit-codes.js';
-import { wholeNumber } from './numbers.js';
-import type { Output } from './output.js';
-import { age, ago, clipped, instant, lines, type Part, text } from './text.js';
+import { batchInWords } from '../../inspect/batch-words.js';
+import { count } from '../../inspect/words.js';
+import { BatchNotFoundError } from '../../queue/errors/batch-errors.js';
+import type { BatchPage, BatchRecord } from '../../queue/model/batch.js';
+import type { GroupStats } from '../../queue/model/group.js';
+import type { Run } from '../context.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { wholeNumber } from '../numbers.js';
+import type { Output } from '../output.js';
+import { age, ago, clipped, instant, lines, type Part, text } from '../text.js';
 
 /** The commands for groups and batches. */
 export function addFlowCommands(program: Command, run: Run): void {
