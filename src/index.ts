@@ -1,7 +1,7 @@
 // Entry point `nest-job-queue`: the Nest module, and all of the core.
 import 'reflect-metadata';
 export * from './core.js';
-export type { MiddlewareEntry } from './nest/lifecycle/module-middleware.js';
+export type { MiddlewareEntry } from './nest/options/module-parts.js';
 export { JobQueueModule, type JobQueueFeatureOptions } from './job-queue.module.js';
 export type { JobQueueModuleAsyncOptions, JobQueueModuleExtras } from './nest/job-queue-core.module.js';
 export type {
@@ -14,7 +14,7 @@ export { currentJob } from './nest/context/current-job.js';
 export type { MaintenanceSchedule } from './nest/options/maintenance-options.js';
 export { getJob, JOB_CONTEXT } from './nest/enhancers/job-context.js';
 export { JobPayload, JobRef, type JobPayloadOptions } from './nest/enhancers/job-params.decorator.js';
-export type { EnhancerKind } from './nest/enhancers/enhancer-container.js';
+export type { EnhancerKind } from './nest/options/module-parts.js';
 export type {
   JobHandlerOptionsFactory,
   JobHandlerOptionsSource,

@@ -1,11 +1,6 @@
 import { ApplicationConfig, NestContainer, type ModulesContainer } from '@nestjs/core';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
-
-/** The kinds of global enhancers. */
-export const ENHANCER_KINDS = ['guards', 'interceptors', 'pipes', 'filters'] as const;
-
-/** A kind of global enhancers. */
-export type EnhancerKind = (typeof ENHANCER_KINDS)[number];
+import type { EnhancerKind } from '../options/module-parts.js';
 
 /** The modules of the app with those of its global enhancers that hold for jobs. Nest looks both up in a container. */
 export class EnhancerContainer extends NestContainer {

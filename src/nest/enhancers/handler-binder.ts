@@ -5,13 +5,12 @@ import { show } from '../../queue/errors/show.js';
 import type { AroundEachJob } from '../../worker/handlers/bulk-handler.js';
 import type { HandlerFunction } from '../../worker/handlers/handler.js';
 import type { Job } from '../../worker/handlers/job.js';
-import type { FoundHandler } from '../handlers/handler-explorer.js';
 import { RESOLVED_OPTIONS, type ResolvedModuleOptions } from '../options/job-queue.options.js';
 import { isScoped, resolveForAttempt } from './attempt-scope.js';
 import { EnhancedHandlers } from './enhanced-handler.js';
 import { EnhancerContainer } from './enhancer-container.js';
 import { checkEnhancers, hasEnhancers } from './enhancer-metadata.js';
-import type { Call, HandlerHost } from './handler-host.js';
+import type { Call, FoundMethod, HandlerHost } from './handler-host.js';
 
 type Instance = HandlerHost['instance'];
 
@@ -31,7 +30,7 @@ export class HandlerBinder {
    * @param thread runs the job in place of the method
    * @throws InvalidOptionError that names class and method
    */
-  bind(found: FoundHandler, thread?: HandlerFunction): HandlerFunction {
+  bind(found: FoundMethod, thread?: HandlerFunction): HandlerFunction {
     const enhanced = this.enhancedFor(found);
     const call = thread ? (_instance: Instance, [job]: unknown[]) => thread(job as Job) : callerOf(found);
     if (isScoped(found.wrapper)) {
@@ -49,7 +48,7 @@ export class HandlerBinder {
    *
    * @throws InvalidOptionError that names class and method
    */
-  bindEachJob(found: FoundHandler): AroundEachJob | undefined {
+  bindEachJob(found: FoundMethod): AroundEachJob | undefined {
     const enhanced = this.enhancedFor(found);
     return (
       enhanced &&
@@ -58,7 +57,7 @@ export class HandlerBinder {
   }
 
   /** One instance for each attempt; what its enhancers need is made with it. */
-  private bindScoped(found: FoundHandler, call: Call, enhanced: EnhancedHandlers | undefined): HandlerFunction {
+  private bindScoped(found: FoundMethod, call: Call, enhanced: EnhancedHandlers | undefined): HandlerFunction {
     return async (job) => {
       const { instance, contextId } = await resolveForAttempt(found.wrapper, job);
       return enhanced ? enhanced.wrap(found, instance, contextId, call)(job) : call(instance, [job]);
@@ -66,7 +65,7 @@ export class HandlerBinder {
   }
 
   /** Undefined for a handler without enhancers, and for an object that a test put in a handler's place. */
-  private enhancedFor(found: FoundHandler): EnhancedHandlers | undefined {
+  private enhancedFor(found: FoundMethod): EnhancedHandlers | undefined {
     this.container ??= new EnhancerContainer(this.modules, this.app, this.options.globalEnhancers);
     const { type, instance, wrapper } = found;
     const isOwn = isScoped(wrapper) || (instance && type.prototype.isPrototypeOf(instance));
@@ -79,7 +78,7 @@ export class HandlerBinder {
 }
 
 /** Looks the method up at each call, so that one that a test replaces is the one that runs. */
-function callerOf({ subject, type, instance, method, wrapper }: FoundHandler): Call {
+function callerOf({ subject, type, instance, method, wrapper }: FoundMethod): Call {
   const source = isScoped(wrapper) ? (type.prototype as Instance) : instance;
   if (typeof source?.[method] !== 'function') {
     throw new InvalidOptionError(subject, `a method ${String(method)}(job)`, show(source?.[method]));

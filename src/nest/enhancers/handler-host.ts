@@ -12,6 +12,12 @@ export interface Decorated {
   wrapper: Wrapper;
 }
 
+/** A handler that Nest found. */
+export interface FoundMethod extends Decorated {
+  /** The provider; undefined while Nest has not made it. */
+  instance: HandlerHost['instance'] | undefined;
+}
+
 /** What is asked of a class here, whatever its constructor takes. */
 export interface HandlerClass {
   readonly name: string;

@@ -1,9 +1,7 @@
 import type { Type } from '@nestjs/common';
 import type { ModuleRef } from '@nestjs/core';
 import type { JobQueueMiddleware } from '../../worker/handlers/attempt-middleware.js';
-
-/** A middleware of the module: an object, or a class that Nest makes. */
-export type MiddlewareEntry = JobQueueMiddleware | Type<JobQueueMiddleware>;
+import type { MiddlewareEntry } from '../options/module-parts.js';
 
 /** The middleware of `forRoot`, with its classes as Nest makes them. */
 export class ModuleMiddleware {

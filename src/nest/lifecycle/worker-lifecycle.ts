@@ -9,7 +9,7 @@ import { currentJobMiddleware } from '../context/current-job.js';
 import { JobLines } from '../context/job-lines.js';
 import { maintenanceInWords, namesBeside } from './boot-lines.js';
 import type { BootAudit } from './boot-audit.js';
-import { emitCancels } from '../service/cancel-events.js';
+import { emitCancels } from './cancel-events.js';
 import type { ModuleMiddleware } from './module-middleware.js';
 import type { HandlerRegistry } from '../handlers/handler-registry.js';
 import type { ResolvedModuleOptions } from '../options/job-queue.options.js';

@@ -11,10 +11,9 @@ import type { FailureLogging } from '../../worker/reports/failure-log.js';
 import { logFailuresSchema, versionSchema, type WorkerOptions } from '../../worker/worker-options.js';
 import { checkMiddleware } from '../../queue/enqueue/enqueue-middleware.js';
 import type { DescribeJob } from '../context/job-lines.js';
-import { ENHANCER_KINDS, type EnhancerKind } from '../enhancers/enhancer-container.js';
-import type { MiddlewareEntry } from '../lifecycle/module-middleware.js';
 import { given, withoutDefaults } from './defined-options.js';
 import { checkMaintenance, type MaintenanceSchedule } from './maintenance-options.js';
+import { ENHANCER_KINDS, type EnhancerKind, type MiddlewareEntry } from './module-parts.js';
 import { checkRedisOptions, checkRedisUrl } from './redis-options.js';
 
 /** Injects what `forRoot` or `forRootAsync` was given. */

@@ -1,0 +1,12 @@
+// What `forRoot` takes beside plain values, below the rooms that work with it.
+import type { Type } from '@nestjs/common';
+import type { JobQueueMiddleware } from '../../worker/handlers/attempt-middleware.js';
+
+/** The kinds of global enhancers. */
+export const ENHANCER_KINDS = ['guards', 'interceptors', 'pipes', 'filters'] as const;
+
+/** A kind of global enhancers. */
+export type EnhancerKind = (typeof ENHANCER_KINDS)[number];
+
+/** A middleware of the module: an object, or a class that Nest makes. */
+export type MiddlewareEntry = JobQueueMiddleware | Type<JobQueueMiddleware>;
