@@ -5,6 +5,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, posix, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
+import { checkFolders } from './check/check-folders.mjs';
 
 const LAYERS = {
   queue: [],
@@ -23,9 +24,11 @@ const WITHOUT_NEST = ['queue', 'worker', 'inspect', 'metrics', 'tracing', 'cli']
 const BASE = ['runtime', 'errors', 'validation', 'codec', 'model'];
 const above = (...rooms) => [...BASE, ...rooms];
 
+const DASHBOARD_BASE = ['tokens.ts', 'dashboard-options.ts'];
+
 /**
- * What the rooms of a folder may import of the folder's other rooms. A room that is not named may import all of them, and so may
- * the files right in the folder.
+ * What the rooms of a folder may import of the folder's other rooms. A file right in the folder counts as a room of its own. A room
+ * that is not named may import all of them.
  */
 const ROOMS = {
   queue: {
@@ -41,6 +44,7 @@ const ROOMS = {
     'dead-letters': above('store', 'enqueue'),
     batches: above('store', 'enqueue', 'results', 'operate'),
     schedules: above('store', 'enqueue', 'results'),
+    doctor: above('store', 'redis', 'transport', 'scripts'),
   },
   worker: {
     handlers: [],
@@ -51,6 +55,43 @@ const ROOMS = {
     fetch: ['handlers', 'reports', 'attempt', 'runner'],
     maintenance: ['handlers', 'reports', 'attempt', 'runner'],
     threads: ['handlers', 'reports', 'attempt', 'runner'],
+  },
+  nest: {
+    context: [],
+    options: ['context'],
+    connection: ['options'],
+    enhancers: ['context', 'options'],
+    handlers: ['context', 'options', 'connection', 'enhancers'],
+    lifecycle: ['context', 'options', 'connection', 'enhancers', 'handlers'],
+    service: ['context', 'options', 'connection', 'handlers', 'lifecycle'],
+  },
+  dashboard: {
+    'tokens.ts': [],
+    'dashboard-options.ts': [],
+    security: DASHBOARD_BASE,
+    views: [...DASHBOARD_BASE, 'security'],
+    search: [...DASHBOARD_BASE, 'security', 'views'],
+    actions: [...DASHBOARD_BASE, 'security', 'views', 'search'],
+    live: [...DASHBOARD_BASE, 'security', 'views', 'search', 'actions'],
+    api: [...DASHBOARD_BASE, 'security', 'views', 'search', 'actions', 'live'],
+    page: [...DASHBOARD_BASE, 'security', 'api'],
+  },
+  inspect: {
+    'words.ts': [],
+    'queue-signs.ts': [],
+  },
+  metrics: {
+    'instruments.ts': [],
+    'fleet-reader.ts': ['instruments.ts'],
+    'process-figures.ts': ['instruments.ts'],
+    'prometheus.ts': ['instruments.ts', 'fleet-reader.ts', 'process-figures.ts'],
+    'open-telemetry.ts': ['instruments.ts', 'fleet-reader.ts', 'process-figures.ts'],
+  },
+  cli: {
+    'text.ts': [],
+    'exit-codes.ts': [],
+    'numbers.ts': ['exit-codes.ts'],
+    'context.ts': ['output.ts', 'progress.ts', 'session.ts', 'text.ts'],
   },
   testing: {
     time: [],
@@ -116,18 +157,16 @@ function roomProblem(file, target, name) {
   for (const [folder, rooms] of Object.entries(ROOMS)) {
     const [room, other] = [roomOf(folder, file), roomOf(folder, target)];
     const allowed = rooms[room];
-    const isInFolder = target.startsWith(`${folder}/`);
-    if (!isInFolder || allowed === undefined || other === room || allowed.includes(other)) continue;
+    if (other === undefined || allowed === undefined || other === room || allowed.includes(other)) continue;
     const rule = allowed.length === 0 ? 'no other room' : `of the other rooms only ${allowed.join(', ')}`;
     return `${file}: src/${folder}/${room} may import ${rule}, but imports "${name}"`;
   }
   return undefined;
 }
 
-/** The room of a file, the folder under that folder; undefined for a file right in the folder or outside of it. */
+/** The room of a file: the folder under that folder, or the file where it is right in it; undefined outside of it. */
 function roomOf(folder, file) {
-  const [room, ...rest] = file.startsWith(`${folder}/`) ? file.slice(folder.length + 1).split('/') : [];
-  return rest.length > 0 ? room : undefined;
+  return file.startsWith(`${folder}/`) ? file.slice(folder.length + 1).split('/')[0] : undefined;
 }
 
 /** The folder right under src, or undefined for a file at its top. */
@@ -166,5 +205,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const root = dirname(dirname(fileURLToPath(import.meta.url)));
   const problems = checkImports(join(root, 'src'));
   for (const problem of problems) console.error(`${relative(process.cwd(), join(root, 'src')) || '.'}/${problem}`);
-  if (problems.length > 0) process.exitCode = 1;
+  const crowded = checkFolders(root);
+  for (const problem of crowded) console.error(problem);
+  if (problems.length + crowded.length > 0) process.exitCode = 1;
 }

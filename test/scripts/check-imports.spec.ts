@@ -63,6 +63,16 @@ describe('check-imports', () => {
       /src\/testing\/memory-store\/state may import no other room,/,
     ],
     ['testing/memory-store/verbs/a.ts', "import '../memory-store.js';", /of the other rooms only state,/],
+    ['nest/options/a.ts', "import '../enhancers/x.js';", /of the other rooms only context,/],
+    ['nest/lifecycle/a.ts', "import '../service/x.js';", /src\/nest\/lifecycle may import of the other rooms only/],
+    ['dashboard/views/a.ts', "import '../api/x.js';", /only tokens.ts, dashboard-options.ts, security,/],
+    [
+      'metrics/prometheus.ts',
+      "import './open-telemetry.js';",
+      /src\/metrics\/prometheus.ts may import of the other/,
+    ],
+    ['cli/text.ts', "import './commands/x.js';", /src\/cli\/text.ts may import no other room,/],
+    ['queue/doctor/a.ts', "import '../enqueue/x.js';", /src\/queue\/doctor may import of the other rooms only/],
   ])('refuses in %s: %s', (file, text, message) => {
     expect(checkImports(folderWith({ [file]: text }))).toEqual([expect.stringMatching(message)]);
   });

@@ -14,6 +14,29 @@ function firstColumn(heading: string): string[] {
   return rows.flatMap((row) => marked(row.split('|')[1]!));
 }
 
+const foldersOf = (path: string) =>
+  readdirSync(new URL(`../../../${path}`, import.meta.url), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .toSorted();
+
+it('every folder of the sources', () => {
+  const block = text.split('## The parts')[1]!.split('```')[1]!;
+  const named = [...block.matchAll(/^src\/([a-z]+)/gm)].map(([, folder]) => folder!);
+  expect(named.toSorted()).toEqual(foldersOf('src'));
+});
+
+it.each(['queue', 'worker', 'nest', 'dashboard'])('every room of src/%s', (folder) => {
+  const section = text.split('## The parts')[1]!.split('\n## ')[0]!;
+  const table = section
+    .split(new RegExp('`src/' + folder + '`[ ,]'))[1]!
+    .split('| room |')[1]!
+    .split('\n\n')[0]!;
+  const rows = table.split('\n').filter((line) => line.startsWith('| `'));
+  const named = rows.flatMap((row) => marked(row.split('|')[1]!));
+  expect(named.toSorted()).toEqual(foldersOf(`src/${folder}`));
+});
+
 it('every key of a queue', () => {
   const keys = new QueueKeys('jobs');
   const made = [...Object.values(keys), keys.job('{id}'), keys.schedule('{id}'), keys.batch('{worker}:{stream}')]

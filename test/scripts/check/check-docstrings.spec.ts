@@ -1,7 +1,7 @@
 // Public symbols have docstrings, and editors show them whole. A planted fault of each kind is found.
 import { expect, it } from '@jest/globals';
 import ts from 'typescript';
-import { strangeTags, undocumented } from '../../scripts/check-docstrings.mjs';
+import { strangeTags, undocumented } from '../../../scripts/check/check-docstrings.mjs';
 
 const problems = (docstring: string) =>
   strangeTags(

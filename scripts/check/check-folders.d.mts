@@ -1,0 +1,2 @@
+export const MOST_FILES: number;
+export function checkFolders(root: string): string[];
