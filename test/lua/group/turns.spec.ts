@@ -1,5 +1,6 @@
 // Whose turn it is: what a claim takes where jobs have groups. Each trap that other queues fell into has its name here.
 import { describe, expect, it } from '@jest/globals';
+import type { ClaimedJob } from '#queue/model/job.js';
 import type { QueueLimits } from '#queue/model/limits.js';
 import { testQueue, type TestQueue } from '../../support/queue/queue-state.js';
 
@@ -230,6 +231,22 @@ describe('limits of a group', () => {
     expect(group!.opensAt!.getTime() - (await q.now())).toBeGreaterThan(50_000);
     await q.run(q.scripts.groups.clear('a'));
     expect((await q.claim(1)).map(({ id }) => id)).toEqual(['a0']);
+  });
+
+  it('tells a worker of a gate that opens before the one whose time another worker keeps', async () => {
+    const q = testQueue();
+    await fill(q, 'a', 1);
+    await fill(q, 'b', 1);
+    const [a, b] = await q.claim(2);
+    const rest = (job: ClaimedJob, delayMs: number) =>
+      q.run(q.scripts.release([{ ...job, reason: 'rate_limited', delayMs }]));
+    const waitOf = async (worker: string) => (await q.run(q.claimCall(5, { worker }))).nextDueInMs;
+    await rest(a!, 600_000);
+    expect(await waitOf('worker-1')).toBeGreaterThan(500_000);
+    expect(await waitOf('worker-2')).toBeUndefined(); // the same gate
+    await rest(b!, 60_000);
+    expect(await waitOf('worker-2')).toBeLessThanOrEqual(60_000);
+    expect(await waitOf('worker-3')).toBeUndefined();
   });
 
   it('limits for all groups, changed at run time, reach those that stood blocked', async () => {
