@@ -5,7 +5,8 @@
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args
 -- ARGV[10..] for each job: id, token, fence, message, error (JSON), final ('1': no retry), backoff in ms, begun ('1': its
---   handler was called, so its attempt counts although it may still be held, as its start may have been lost)
+--   handler was called, so its attempt counts although it may still be held, as its start may have been lost; else the rates that it
+--   was charged get its cost back)
 -- Returns, for each job: retry | failed | cancelled | lost.
 -- Repeated: the token is empty and the fence equal, and the status tells the first answer; or the retry was claimed
 --   anew, and the attempt_log has the fence. Nothing changes.
@@ -22,6 +23,7 @@
 --@include lib/place/requeue
 --@include lib/place/wait_apart
 --@include lib/limits/freed_slot
+--@include lib/limits/refund
 --@include lib/settle/attempt_log
 --@include lib/settle/attempt_limits
 --@include lib/settle/finish
@@ -32,6 +34,9 @@ local function fail(id, message, error, final, backoff, begun)
   local attempts, priority, cancel, errors, held, fence, group = unpack(read(key, 'attempts', 'priority',
     'cancel_requested_at_ms', 'errors', 'held', 'fence', 'group'))
   redis.call('ZREM', claims, id)
+  if not begun then
+    refund_all(id)
+  end
   if group then
     free_slot(group, id)
   end

@@ -9,6 +9,9 @@
 --@include lib/group/place
 --@include lib/limits/write_group
 local name = ARGV[1]
+if redis.call('HDEL', groups .. 'state:' .. name, 'rate_set_at') == 1 then
+  redis.call('HSET', group_keys.settings, 'rate_set_at', redis.call('GET', sequence) or '0') -- its claims took another amount
+end
 delete_group_settings(groups .. 'state:' .. name)
 local hold = redis.call('HGET', groups .. 'state:' .. name, 'hold')
 if hold then

@@ -26,6 +26,7 @@
 --@include lib/settle/attempt_limits
 --@include lib/settle/finish
 --@include lib/core/name_in_payload
+--@include lib/limits/refund
 --@include lib/settle/crash
 --@include lib/settle/adopt_failure
 --@include lib/retention/once_per_interval

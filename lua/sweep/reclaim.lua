@@ -26,6 +26,7 @@
 --@include lib/settle/attempt_limits
 --@include lib/settle/finish
 --@include lib/core/name_in_payload
+--@include lib/limits/refund
 --@include lib/settle/crash
 local limit, gap = tonumber(ARGV[first]), tonumber(ARGV[first + 1])
 local wait = announced.visibility and announced.visibility / 3 or tonumber(ARGV[first + 2])

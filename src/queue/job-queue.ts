@@ -247,6 +247,7 @@ export class JobQueue extends QueueAdmin {
       error: storeError(error),
       final: options.final ?? isNonRetryable(error),
       backoffMs,
+      begun: true,
     };
     const [outcome] = await this.exec((calls) => calls.fail([failure]));
     return outcome!;

@@ -12,24 +12,21 @@ local function review_groups()
   end
 end
 
-local function delete_limits()
+local function delete_queue_limits()
   redis.call('HDEL', settings, 'max_running', 'rate_limit', 'rate_period_ms', 'rate_burst',
     'rate_interval_us', 'rate_tat_us', 'timer_until_ms', 'timer_worker', 'max_pending')
-  delete_group_settings(group_defaults_key)
   review_groups()
 end
 
 local function write_limits(limits)
   local max_running, rate_limit, rate_period, rate_burst = unpack(limits)
-  local spent_until = redis.call('HGET', settings, 'rate_tat_us')
-  delete_limits()
+  local spent_until, interval = unpack(redis.call('HMGET', settings, 'rate_tat_us', 'rate_interval_us'))
+  delete_queue_limits()
   if max_running ~= '' then
     redis.call('HSET', settings, 'max_running', max_running)
   end
   if rate_limit ~= '' then
-    -- The interval keeps its fraction, so that seven a second does not drift.
-    redis.call('HSET', settings, 'rate_limit', rate_limit, 'rate_period_ms', rate_period, 'rate_burst', rate_burst,
-      'rate_interval_us', string.format('%.17g', tonumber(rate_period) * 1000 / tonumber(rate_limit)))
+    write_rate(settings, rate_limit, rate_period, rate_burst, interval)
   end
   if spent_until and (rate_limit ~= '' or redis.call('HEXISTS', settings, 'limits_text') == 1) then
     redis.call('HSET', settings, 'rate_tat_us', spent_until)
@@ -43,6 +40,8 @@ local function hold_configured_limits()
   if text then
     write_limits(cjson.decode(text)) -- of texts
   else
-    delete_limits()
+    delete_queue_limits()
+    redis.call('HDEL', settings, 'rate_set_at')
+    write_group_settings(group_defaults_key, {})
   end
 end

@@ -1,8 +1,8 @@
 -- crash(id, what): ends a claim whose worker is gone: counts the crash, clears the token, raises the fence (so that a
 -- stale settle is refused), and sends the job back to the front, or to the dead letters, or to its asked-for cancel.
 -- A job that was still held, claimed ahead, on its last chance or as expired, is not charged: as far as was heard it had not
--- started. Its attempt is given back.
--- Needs: keys, now, places, attempts, limits, ends, read, name_in_payload.
+-- started. Its attempt is given back, and to the rates its cost.
+-- Needs: keys, now, lib/limits/refund, places, attempts, limits, ends, read, name_in_payload.
 local function bury_named(id, reason)
   local name = read(job .. id, 'name')[1] or name_in_payload(job .. id)
   bury(id, reason .. (name and '; its name is ' .. cjson.encode(name) or ''))
@@ -22,6 +22,9 @@ local function crash(id, what)
   end
   attempts = tonumber(attempts) or 0
   local charged = not held or held ~= fence
+  if not charged then
+    refund_all(id)
+  end
   local reason = what .. (worker and ' (worker ' .. worker .. ')' or '')
   log_attempt(id, charged and 'crash' or 'interruption', cjson.encode({ name = 'WorkerCrash', message = reason }))
   redis.call('HSET', key, 'claim_token', '', 'claimed_at_ms', 0, 'reclaimed_at_ms', now, 'fence',

@@ -23,18 +23,17 @@ local function to_group(id, group)
   redis.call('ZREM', groups .. 'running:' .. group, id)
   redis.call('ZADD', groups .. 'waiting:' .. group, redis.call('HGET', job .. id, 'rank') or 0, id)
   redis.call('ZADD', groups .. 'gated', now_text, group)
-  refund(groups .. 'state:' .. group, id, groups .. 'settings')
 end
 
 -- The job claimed first must be claimed first again, so it is put to the front last. Its attempt was never begun.
 for i = #beyond, 1, -1 do
   local id, verdict, attempts = unpack(beyond[i])
   local began = verdict == '' or verdict == 'expires' or verdict == 'alone'
+  refund_all(id)
   redis.call('HSET', job .. id, 'status', 'pending', 'claim_token', '', 'claimed_at_ms', '0', 'ready_at_ms', now_text,
     'attempts', string.format('%d', math.max(0, attempts - (began and 1 or 0))))
   redis.call('ZREM', claims, id)
   local priority, rank, group = unpack(read(job .. id, 'priority', 'rank', 'group'))
-  refund(settings, id)
   if group then
     to_group(id, group)
   elseif priority and rank then

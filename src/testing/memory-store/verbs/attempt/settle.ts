@@ -82,6 +82,9 @@ export function fail(queue: MemoryQueue, failures: readonly Failure[]): FailOutc
 
 function failOne(queue: MemoryQueue, job: Hash, { id, error, final, backoffMs, begun }: Failure): FailOutcome {
   queue.claims.delete(id);
+  if (!begun) {
+    queue.flow.refund(job);
+  }
   if (job.held !== undefined && job.held === job.fence && !begun) {
     job.attempts = String(Math.max(0, Number(job.attempts) - 1));
   }
@@ -229,6 +232,7 @@ export function crash(queue: MemoryQueue, id: string, what: string): 'pending' |
   if (charged) {
     increment(job, 'crashes');
   } else {
+    queue.flow.refund(job);
     job.attempts = String(Math.max(0, attempts - 1));
     increment(job, 'interruptions');
   }
