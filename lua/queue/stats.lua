@@ -3,7 +3,7 @@
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] how long ago a worker may have been seen and still counts, in ms
 -- Returns a flat list of field, value: the depths, held_by_groups (jobs of groups, where none of these may start one), batches
---   (that have not ended), ages in ms, workers, unserved (JSON: names that no live worker handles, and how long their jobs have
+--   (that have not ended), foreign_claims (of clients of the Redis pattern), ages in ms (unheld: of jobs that no group holds back), workers, unserved (JSON: names that no live worker handles, and how long their jobs have
 --   waited, in ms, as the front of the line shows; '' for none), maintained_at_ms, maintenance_overdue, paused_at_ms, then the
 --   counters.
 -- Repeated: looks again.
@@ -38,8 +38,9 @@ local function held_by_groups(waiting)
   return waiting > 0 and redis.call('ZCARD', groups .. 'turns') == plain and waiting or 0
 end
 
-local age = oldest_age()
+local age, unheld_age = oldest_age()
 local grouped = tonumber(redis.call('HGET', groups .. 'settings', 'waiting') or nil) or 0
+local foreign = redis.call('LLEN', processing)
 local expired = redis.call('ZCOUNT', claims, '-inf', now)
 local live = redis.call('ZCOUNT', workers, live_since, '+inf')
 local answer = {
@@ -48,11 +49,13 @@ local answer = {
   'held_by_groups', held_by_groups(grouped),
   'batches', redis.call('ZCARD', batches),
   'scheduled', redis.call('ZCARD', scheduled),
-  'processing', redis.call('ZCARD', claims) + redis.call('LLEN', processing),
+  'processing', redis.call('ZCARD', claims) + foreign,
+  'foreign_claims', foreign,
   'completed', redis.call('LLEN', completed),
   'failed', redis.call('ZCARD', dead),
   'cancelled', redis.call('LLEN', cancelled),
   'oldest_pending_age_ms', age,
+  'oldest_unheld_age_ms', unheld_age,
   'expired_claims', expired,
   'workers', live,
   'unserved', unserved_names(live),

@@ -1,5 +1,6 @@
--- oldest_age(): how long the oldest job that can be claimed has waited, in ms, also one that is due and not promoted; 0 for none.
--- waiting_since: of each name that oldest_age() met, since when its oldest job waits, in ms. Needs: keys, now.
+-- oldest_age(): how long the oldest waiting job has waited, in ms, also one that is due and not promoted; 0 for none. Then the same
+--   of the jobs that no group holds back.
+-- waiting_since: of each name that oldest_age() met, since when its oldest job waits, in ms. Needs: keys, groups, now.
 local waiting_since = {}
 
 local function age_of(id)
@@ -9,6 +10,27 @@ local function age_of(id)
     waiting_since[name] = math.min(waiting_since[name] or now, since)
   end
   return since and math.max(0, now - since) or 0
+end
+
+local function age_of_group(group)
+  return age_of(redis.call('ZRANGE', groups .. 'waiting:' .. group, 0, 0)[1] or '')
+end
+
+-- The oldest heads, and the groups whose turns come next: among many old groups that are held back these are not.
+local function ages_of_groups()
+  local held, unheld, turns = 0, 0, groups .. 'turns'
+  for _, group in ipairs(redis.call('ZRANGE', groups .. 'heads', 0, 4)) do
+    local age = age_of_group(group)
+    if redis.call('ZSCORE', turns, group) then
+      unheld = math.max(unheld, age)
+    else
+      held = math.max(held, age)
+    end
+  end
+  for _, group in ipairs(redis.call('ZRANGE', turns, 0, 2)) do
+    unheld = math.max(unheld, age_of_group(group))
+  end
+  return held, unheld
 end
 
 -- The front of the line holds the oldest job, but for what a reclaim put before it; a few more are looked at.
@@ -25,9 +47,8 @@ local function oldest_age()
     local line_start = string.format('%.0f', math.floor(tonumber(last[2]) / 2 ^ 40) * 2 ^ 40)
     age = math.max(age, age_of(redis.call('ZRANGE', prioritized, line_start, '+inf', 'BYSCORE', 'LIMIT', 0, 1)[1]))
   end
-  for _, group in ipairs(redis.call('ZRANGE', groups .. 'heads', 0, 4)) do
-    age = math.max(age, age_of(redis.call('ZRANGE', groups .. 'waiting:' .. group, 0, 0)[1] or ''))
-  end
   local due = redis.call('ZRANGE', scheduled, 0, 0, 'WITHSCORES')
-  return due[2] and math.max(age, now - tonumber(due[2])) or age
+  age = due[2] and math.max(age, now - tonumber(due[2])) or age
+  local held, unheld = ages_of_groups()
+  return math.max(age, held, unheld), math.max(age, unheld)
 end

@@ -208,6 +208,8 @@ export interface QueueStats {
   scheduled: number;
   /** Jobs that are claimed. */
   processing: number;
+  /** How many of them clients of the Redis pattern claimed, who announce no worker. Absent for none. */
+  foreignClaims?: number;
   /** Completed jobs that are kept. */
   completed: number;
   /** Dead letters. */
@@ -216,6 +218,8 @@ export interface QueueStats {
   cancelled: number;
   /** How long the oldest job has been claimable, in ms; 0 when none is. */
   oldestPendingAgeMs: number;
+  /** The same of the jobs that no group holds back: their groups are neither paused, nor held by a job, nor at a limit. */
+  oldestUnheldAgeMs: number;
   /** Claims past their visibility timeout that no sweep has taken back yet. */
   expiredClaims: number;
   /** Worker processes that announced themselves within the last 30 s. */

@@ -12,6 +12,7 @@ describe('stats.lua', () => {
       failed: 0,
       cancelled: 0,
       oldestPendingAgeMs: 0,
+      oldestUnheldAgeMs: 0,
       expiredClaims: 0,
       workers: 0,
       unserved: [],
@@ -39,6 +40,7 @@ describe('stats.lua', () => {
       pending: 2,
       scheduled: 1,
       processing: 2,
+      foreignClaims: 1,
       completed: 1,
       failed: 1,
       cancelled: 1,
@@ -57,6 +59,30 @@ describe('stats.lua', () => {
     const { oldestPendingAgeMs } = await q.run(q.scripts.stats());
     expect(oldestPendingAgeMs).toBeGreaterThanOrEqual(10_000);
     expect(oldestPendingAgeMs).toBeLessThan(20_000);
+  });
+
+  it('the age of unheld jobs leaves out those of groups that may start none', async () => {
+    const q = testQueue();
+    const age = async (id: string, ms: number) =>
+      q.redis.hset(q.keys.job(id), 'enqueued_at_ms', (await q.now()) - ms);
+    for (let i = 0; i < 7; i++) {
+      await q.add(`held-${i}`, { group: `paused-${i}` });
+      await q.run(q.scripts.groups.pause(`paused-${i}`));
+      await age(`held-${i}`, 600_000);
+    }
+    const ages = async () => {
+      const { oldestPendingAgeMs, oldestUnheldAgeMs } = await q.run(q.scripts.stats());
+      return [oldestPendingAgeMs, oldestUnheldAgeMs].map((ms) => Math.round(ms / 10_000) * 10_000);
+    };
+    expect(await ages()).toEqual([600_000, 0]);
+    await q.add('open', { group: 'open' });
+    await age('open', 90_000);
+    expect(await ages()).toEqual([600_000, 90_000]);
+    await q.add('plain');
+    await age('plain', 120_000);
+    expect(await ages()).toEqual([600_000, 120_000]);
+    await q.run(q.scripts.groups.resume('paused-3'));
+    expect(await ages()).toEqual([600_000, 600_000]);
   });
 
   it('a delayed job alarms nobody, one that is due and not promoted does', async () => {

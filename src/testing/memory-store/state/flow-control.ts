@@ -181,7 +181,8 @@ export class FlowControl {
     return [...heads].map(([name, id]) => ({ name, id })).filter(({ name }) => this.mayStart(name, taken));
   }
 
-  private mayStart(name: string | undefined, taken: readonly string[]): boolean {
+  /** Whether a group may start a job, beside those that the same claim has taken. */
+  mayStart(name: string | undefined, taken: readonly string[] = []): boolean {
     if (name === undefined) {
       return true;
     }

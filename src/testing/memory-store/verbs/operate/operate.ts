@@ -11,11 +11,14 @@ const WORKER_SEEN_MS = 30_000;
 
 export function stats(queue: MemoryQueue): QueueStats {
   const { now } = queue;
-  const ages = [...queue.pending.slice(0, 10), ...queue.prioritized.members().slice(0, 5)].map((id) => {
+  const ageOf = (id: string): number => {
     const job = queue.job(id);
     return now - Number(job?.ready_at_ms ?? job?.enqueued_at_ms ?? now);
-  });
+  };
+  const first = [...queue.pending.slice(0, 10), ...queue.prioritized.members().slice(0, 5)];
   const due = queue.scheduled.members()[0];
+  const dueAge = due === undefined ? 0 : now - queue.scheduled.score(due)!;
+  const oldest = (ids: readonly string[]) => Math.max(0, ...ids.map(ageOf), dueAge);
   const batches = [...queue.followUps.values()].filter(({ endedAt }) => endedAt === undefined).length;
   return {
     pending: queue.pending.length + queue.prioritized.size,
@@ -25,7 +28,8 @@ export function stats(queue: MemoryQueue): QueueStats {
     completed: queue.completed.length,
     failed: queue.dead.size,
     cancelled: queue.cancelled.length,
-    oldestPendingAgeMs: Math.max(0, ...ages, due === undefined ? 0 : now - queue.scheduled.score(due)!),
+    oldestPendingAgeMs: oldest(first),
+    oldestUnheldAgeMs: oldest(first.filter((id) => queue.flow.mayStart(queue.job(id)?.group))),
     expiredClaims: queue.claims.upTo(now).length,
     workers: [...queue.workers.values()].filter((seenAt) => seenAt >= now - WORKER_SEEN_MS).length,
     pausedAt: queue.pausedAt === undefined ? null : new Date(queue.pausedAt),
