@@ -254,6 +254,8 @@ export interface WorkerDetails {
   slots: number;
   /** How many jobs its process runs at once over all queues, where that is limited. */
   processSlots?: number;
+  /** Whether its process claims none of this queue's jobs for now. Absent: it claims. */
+  paused?: true;
   /** Jobs whose handlers go on although their signals were aborted. */
   stuck?: { id: string; name: string }[];
 }

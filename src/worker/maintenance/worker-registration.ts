@@ -124,6 +124,7 @@ export class WorkerRegistration {
       ...(version !== '' && { version }),
       slots: runner.capacity.concurrency,
       ...(concurrency !== undefined && { processSlots: concurrency }),
+      ...(runner.isClosed && { paused: true as const }),
       ...(stuck.length > 0 && { stuck: stuck.map(({ id, name }) => ({ id, name })) }),
     };
   }
