@@ -1,4 +1,5 @@
 import type { QueueStats } from '../queue/model/job.js';
+import type { GroupLimits, RateLimit } from '../queue/model/limits.js';
 
 /** How bad it is. `ok` and `notice` need nobody; `warning` needs somebody today; `critical` needs somebody now. */
 export type Severity = 'ok' | 'notice' | 'warning' | 'critical';
@@ -13,23 +14,33 @@ export interface QueueSigns {
   stats: QueueStats;
   /** What moved lately. Absent where nothing recorded it. */
   rates?: RecentRates;
+  /** How long most handlers took in the last hour, in ms. Absent where none ended in it. */
+  usualRunMs?: number;
   /** Names among the waiting jobs that no live worker handles. */
   unserved?: readonly string[];
-  /** Until when a rate limit, or a handler that met one, holds the queue back. */
-  limitedUntil?: Date;
+  /** Until when the queue rests, since a handler threw a RateLimitedError. */
+  restsUntil?: Date;
+  /** How many jobs the whole fleet may start in a period. */
+  rateLimit?: RateLimit;
+  /** When the rate lets the next job start. Absent: now. */
+  nextStartAt?: Date;
   /** How many jobs the whole fleet may run at once. */
   maxRunning?: number;
+  /** The limits of each group that has none of its own. */
+  groupLimits?: GroupLimits;
   /** How many jobs this queue's workers may run at once. Absent where it is not known. */
   slots?: number;
   /** How many of these slots are kept by handlers that go on although their signal was aborted. */
   stuckSlots?: number;
+  /** How many of the workers are paused in their process. */
+  pausedWorkers?: number;
   /** When the reclaim last ran on this queue, in ms ago. Absent where it is not known. */
   sinceMaintenanceMs?: number;
   /** By when the figures were taken. */
   at?: Date;
 }
 
-/** Jobs per second over the last minutes. */
+/** Jobs per second over the last minutes: three, or three times as long as most handlers take. */
 export interface RecentRates {
   windowMs: number;
   in: number;
@@ -39,7 +50,7 @@ export interface RecentRates {
   attempts: number;
   /** Attempts that failed, as a share of these: 0 to 1. */
   failedShare: number;
-  /** Whether more came than ended in each single minute of the window. A burst that is worked off does not grow. */
+  /** Whether more came than ended in each third of the window. A burst that is worked off does not grow. */
   growing: boolean;
 }
 

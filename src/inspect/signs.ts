@@ -1,4 +1,4 @@
-import type { HistoryReport } from '../queue/model/history.js';
+import type { HistoryPoint, HistoryReport } from '../queue/model/history.js';
 import type { QueueStats, WorkerRecord } from '../queue/model/job.js';
 import type { LimitsInForce } from '../queue/store/store-calls.js';
 import type { QueueSigns, RecentRates } from './queue-signs.js';
@@ -7,15 +7,18 @@ import type { QueueSigns, RecentRates } from './queue-signs.js';
 const PATIENCE_MS = 10_000;
 /** Overdue, and nobody knows for how long, in ms. */
 const LONG_AGO_MS = 61_000;
-/** A rate limit that lets the next job start sooner than this holds nothing back, in ms. */
-const LONG_WAIT_MS = 1_000;
-/** The rates are those of so many minutes: fewer would make a burst look like a trend. */
-const RATE_MINUTES = 3;
+const MINUTE_MS = 60_000;
+/** The rates are those of so many steps: fewer would make a burst look like a trend. */
+const RATE_STEPS = 3;
+/** The longest step, in minutes. A step is as long as most handlers take: of long jobs none may end in a minute. */
+const LONGEST_STEP = 19;
+/** The open minute, and one that is not closed yet. */
+const LATE = 2;
 /** Less than this share of what comes in goes out: the queue falls behind. */
 const KEEPS_UP_SHARE = 0.9;
 
-/** How much of the history the signs are read from, in ms: the last minutes that are over, and the open one. */
-export const SIGNS_HISTORY_MS = (RATE_MINUTES + 2) * 60_000;
+/** How much of the history the signs are read from, in ms: an hour. */
+export const SIGNS_HISTORY_MS = (RATE_STEPS * LONGEST_STEP + LATE + 1) * MINUTE_MS;
 
 /** A queue as far as its signs are read; a JobQueue is one. */
 export interface InspectedQueue {
@@ -52,17 +55,23 @@ export function signsOf({ queue, stats, limits, history, workers }: QueueFacts):
   const { unserved, maintenanceOverdue, maintainedAt } = stats;
   const { at } = history;
   const sinceMaintenanceMs = maintainedAt ? at.getTime() - maintainedAt.getTime() : 0;
-  const { maxRunning } = limits;
+  const { maxRunning, restsUntil, rateLimit, nextStartAt, groups } = limits;
+  const usualRunMs = history.total?.run.p95 ?? undefined;
   return {
     queue,
     stats,
     at,
-    rates: ratesOf(history),
+    rates: ratesOf(history, usualRunMs),
+    usualRunMs,
     unserved:
       stats.workers > 0 ? unserved.filter(({ waitingMs }) => waitingMs > PATIENCE_MS).map(({ name }) => name) : [],
-    limitedUntil: limits.restsUntil ?? longWait(limits.nextStartAt, at),
+    restsUntil,
+    rateLimit,
+    nextStartAt,
     maxRunning,
+    groupLimits: groups,
     ...slotsOf(workers),
+    pausedWorkers: workers.filter(({ paused }) => paused).length,
     sinceMaintenanceMs: maintenanceOverdue ? Math.max(LONG_AGO_MS, sinceMaintenanceMs) : 0,
   };
 }
@@ -72,35 +81,56 @@ function slotsOf(workers: readonly WorkerRecord[]): Pick<QueueSigns, 'slots' | '
   if (workers.length === 0 || workers.some(({ slots }) => slots === undefined)) {
     return {};
   }
-  const sum = (of: (worker: WorkerRecord) => number) => workers.reduce((total, worker) => total + of(worker), 0);
-  return { slots: sum(({ slots = 0 }) => slots), stuckSlots: sum(({ stuck = [] }) => stuck.length) };
+  return {
+    slots: sum(workers, ({ slots = 0 }) => slots),
+    stuckSlots: sum(workers, ({ stuck = [] }) => stuck.length),
+  };
 }
 
-function longWait(next: Date | undefined, at: Date): Date | undefined {
-  return next && next.getTime() - at.getTime() > LONG_WAIT_MS ? next : undefined;
-}
-
-/** Undefined where the history does not reach up to now. */
-function ratesOf({ points, at }: HistoryReport): RecentRates | undefined {
-  const recent = points
-    .filter((point) => at.getTime() - point.at.getTime() <= SIGNS_HISTORY_MS)
-    .slice(-RATE_MINUTES);
-  if (recent.length < RATE_MINUTES) {
+/** Undefined where the history does not reach up to now, or is too short. */
+function ratesOf(history: HistoryReport, usualRunMs: number | undefined): RecentRates | undefined {
+  const step = usualRunMs === undefined ? 1 : stepFor(usualRunMs);
+  const steps = lastSteps(history, step);
+  if (!steps) {
     return undefined;
   }
-  const sum = (of: (point: (typeof recent)[number]) => number) =>
-    recent.reduce((total, point) => total + of(point), 0);
-  const seconds = recent.length * 60;
-  const failed = sum((point) => point.failed + point.retried);
-  const ended = failed + sum((point) => point.completed);
+  const points = steps.flat();
+  const seconds = points.length * 60;
+  const failed = sum(points, (point) => point.failed + point.retried);
+  const attempts = failed + sum(points, ({ completed }) => completed);
   return {
-    windowMs: recent.length * 60_000,
-    in: sum(({ enqueued }) => enqueued) / seconds,
-    out: sum(outOf) / seconds,
-    attempts: ended,
-    failedShare: ended > 0 ? failed / ended : 0,
-    growing: recent.every((point) => outOf(point) < point.enqueued * KEEPS_UP_SHARE),
+    windowMs: points.length * MINUTE_MS,
+    in: sum(points, ({ enqueued }) => enqueued) / seconds,
+    out: sum(points, outOf) / seconds,
+    attempts,
+    failedShare: attempts > 0 ? failed / attempts : 0,
+    // How long handlers take is not known where none ended: then only a long window shows a trend.
+    growing: (usualRunMs === undefined ? lastSteps(history, LONGEST_STEP) : steps)?.every(grew) ?? false,
   };
+}
+
+/** How many minutes a step has. */
+function stepFor(usualRunMs: number): number {
+  return Math.min(LONGEST_STEP, Math.max(1, Math.ceil(usualRunMs / MINUTE_MS)));
+}
+
+/** The last steps of so many minutes, each as its minutes, the oldest first. */
+function lastSteps({ points, at }: HistoryReport, minutes: number): HistoryPoint[][] | undefined {
+  const most = RATE_STEPS * minutes;
+  const recent = points
+    .filter((point) => at.getTime() - point.at.getTime() <= (most + LATE) * MINUTE_MS)
+    .slice(-most);
+  return recent.length === most
+    ? Array.from({ length: RATE_STEPS }, (_, i) => recent.slice(i * minutes, (i + 1) * minutes))
+    : undefined;
+}
+
+function grew(points: readonly HistoryPoint[]): boolean {
+  return sum(points, outOf) < sum(points, ({ enqueued }) => enqueued) * KEEPS_UP_SHARE;
+}
+
+function sum<Each>(all: readonly Each[], of: (each: Each) => number): number {
+  return all.reduce((total, each) => total + of(each), 0);
 }
 
 function outOf({ completed, failed, cancelled }: { completed: number; failed: number; cancelled: number }): number {

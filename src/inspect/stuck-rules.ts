@@ -1,6 +1,16 @@
 // The cases in which jobs wait and nobody takes them, or nobody will take them back.
 import type { QueueSigns } from './queue-signs.js';
-import { isEmpty, isOld, LONG_WAIT_MS, PATIENCE_MS, type Rule, waits } from './rule.js';
+import {
+  closedUntil,
+  isEmpty,
+  isOld,
+  isOverdue,
+  LONG_WAIT_MS,
+  mostRunning,
+  PATIENCE_MS,
+  type Rule,
+  waits,
+} from './rule.js';
 import { count, duration } from './words.js';
 
 /** A sweep runs every 5 s by default; a fleet without one for this long has none, in ms. */
@@ -8,8 +18,9 @@ const UNMAINTAINED_MS = 60_000;
 
 export function nobody(signs: QueueSigns): ReturnType<Rule> {
   const { queue, stats } = signs;
-  const foreign = stats.processing > 0; // clients of the Redis pattern announce nothing
-  if (stats.workers > 0 || isEmpty(signs) || !isOld(signs, PATIENCE_MS) || foreign) {
+  const { foreignClaims = 0 } = stats; // clients of the Redis pattern announce nothing
+  const waiting = stats.pausedAt === null && !isEmpty(signs) && isOld(signs, PATIENCE_MS);
+  if (stats.workers > 0 || !waiting || foreignClaims > 0) {
     return undefined;
   }
   return {
@@ -23,10 +34,11 @@ export function nobody(signs: QueueSigns): ReturnType<Rule> {
 
 export function unserved(signs: QueueSigns): ReturnType<Rule> {
   const [first, ...others] = signs.unserved ?? [];
-  if (first === undefined || !isOld(signs, PATIENCE_MS)) {
+  if (first === undefined || signs.stats.pausedAt !== null || !isOld(signs, PATIENCE_MS)) {
     return undefined;
   }
-  const names = others.length > 0 ? `\`${first}\` and ${count(others.length)} more names` : `\`${first}\``;
+  const more = others.length === 1 ? '1 more name' : `${count(others.length)} more names`;
+  const names = others.length > 0 ? `\`${first}\` and ${more}` : `\`${first}\``;
   return {
     severity: 'critical',
     state: 'stuck',
@@ -49,61 +61,57 @@ export function expired({ stats, sinceMaintenanceMs = 0 }: QueueSigns): ReturnTy
   };
 }
 
-export function stuckHandlers(signs: QueueSigns): ReturnType<Rule> {
-  const { slots = 0, stuckSlots = 0 } = signs;
-  if (stuckSlots === 0 || stuckSlots < slots || isEmpty(signs) || !isOld(signs, PATIENCE_MS)) {
-    return undefined;
-  }
-  return {
-    severity: 'critical',
-    state: 'stuck',
-    summary: `stuck: ${waits(signs)}, ${keptSlots(signs)}`,
-    cause: 'handlers go on although their signal was aborted: by a timeout, a cancel, or a lost claim',
-    next: 'restart the workers with stuck jobs, and let their handlers observe job.signal',
-  };
-}
-
-function keptSlots({ slots = 0, stuckSlots = 0 }: QueueSigns): string {
-  return `${count(stuckSlots)} of ${count(slots)} slots are kept by handlers that do not end`;
-}
-
-export function slow(signs: QueueSigns): ReturnType<Rule> {
+export function takesNothing(signs: QueueSigns): ReturnType<Rule> {
   const { stats, rates } = signs;
-  if (isEmpty(signs) || !isOld(signs, LONG_WAIT_MS) || (rates && rates.out > 0)) {
+  const moves = stats.processing > 0 || (rates !== undefined && rates.out > 0);
+  if (moves || stats.workers === 0 || closedUntil(signs) || !isOverdue(signs, LONG_WAIT_MS)) {
     return undefined;
   }
-  if (stats.processing === 0) {
-    return {
-      severity: rates ? 'critical' : 'warning', // without rates it may be a burst that is worked off
-      state: 'stuck',
-      summary: `stuck: ${waits(signs)}, ${workersIn(signs)} nothing`,
-      cause: 'the workers are paused in their process, or cannot fetch',
-      next: 'look at the log of the workers, and at their health',
-    };
-  }
+  const paused = allPaused(signs);
   return {
-    severity: rates ? 'warning' : 'notice',
-    state: 'waiting',
-    summary: `slow: ${waits(signs)}, ${count(stats.processing)} running`,
-    cause: slowCause(signs),
-    next: 'look at what runs; add workers, or raise the concurrency',
+    severity: rates ? 'critical' : 'warning', // without rates it may be a burst that is worked off
+    state: 'stuck',
+    summary: `stuck: ${waits(signs)}, ${workersIn(signs)} nothing`,
+    cause: paused ? 'all its workers are paused in their process' : 'the workers cannot fetch',
+    next: paused
+      ? 'resume them in their process, by `jobs.resumeWorker()`'
+      : 'look at the log of the workers, and at their health',
   };
 }
 
-function slowCause(signs: QueueSigns): string {
-  const { stats, slots, stuckSlots = 0 } = signs;
-  if (stuckSlots > 0) {
-    return keptSlots(signs);
-  }
-  return slots !== undefined && stats.processing >= slots ? 'all slots are busy' : 'the jobs that run take long';
+function allPaused({ stats, pausedWorkers = 0 }: QueueSigns): boolean {
+  return stats.workers > 0 && pausedWorkers >= stats.workers;
 }
 
 function workersIn({ stats }: QueueSigns): string {
   return stats.workers === 1 ? 'its worker takes' : `its ${count(stats.workers)} workers take`;
 }
 
+export function stuckHandlers(signs: QueueSigns): ReturnType<Rule> {
+  const { stuckSlots = 0 } = signs;
+  const most = mostRunning(signs) ?? Infinity;
+  if (stuckSlots === 0 || stuckSlots < most || signs.stats.pausedAt !== null || isEmpty(signs)) {
+    return undefined;
+  }
+  return isOld(signs, PATIENCE_MS)
+    ? {
+        severity: 'critical',
+        state: 'stuck',
+        summary: `stuck: ${waits(signs)}, ${keptSlots(signs)}`,
+        cause: 'handlers go on although their signal was aborted: by a timeout, a cancel, or a lost claim',
+        next: 'restart the workers with stuck jobs, and let their handlers observe job.signal',
+      }
+    : undefined;
+}
+
+/** Says how many slots handlers keep that do not end. */
+export function keptSlots(signs: QueueSigns): string {
+  const { stuckSlots = 0 } = signs;
+  return `${count(stuckSlots)} of ${count(mostRunning(signs) ?? stuckSlots)} slots are kept by handlers that do not end`;
+}
+
 export function maintained({ sinceMaintenanceMs = 0, stats }: QueueSigns): ReturnType<Rule> {
-  if (sinceMaintenanceMs < UNMAINTAINED_MS || stats.workers === 0) {
+  if (sinceMaintenanceMs < UNMAINTAINED_MS || (stats.workers === 0 && stats.processing === 0)) {
     return undefined;
   }
   return {

@@ -1,19 +1,15 @@
-import type { GroupStats } from '../queue/model/group.js';
 import type { JobRecord } from '../queue/model/job.js';
-import type { QueueSigns, QueueState } from './queue-signs.js';
-import { verdictOf } from './verdict.js';
+import { groupHoldOf } from './group-hold.js';
+import type { JobSigns } from './job-signs.js';
+import type { QueueState } from './queue-signs.js';
+import { holdingBack } from './verdict.js';
 import { count, duration } from './words.js';
+
+/** A claim of a client of the Redis pattern that is older than this may have no owner any more, in ms. */
+const LONG_CLAIM_MS = 60_000;
 
 /** Why a job does not run now, in words; undefined for one that runs. */
 export type Reason = { because: string; next?: string } | undefined;
-
-/** What is known of a waiting job beside its record. */
-export interface JobSigns extends QueueSigns {
-  /** How many jobs of the queue come before this one. Absent where it was not counted. */
-  ahead?: number;
-  /** The group of the job, where it has one. */
-  group?: GroupStats;
-}
 
 /**
  * Says why a job is not running: when it starts, what it waits for, or how it ended.
@@ -45,8 +41,12 @@ function running(job: JobRecord, { stats, at = new Date() }: JobSigns): Reason {
       next: 'its handler decides: it should stop when its signal aborts',
     };
   }
-  return stats.expiredClaims > 0 && job.worker === undefined
-    ? { because: 'a client of the Redis pattern claimed it and does not answer', next: 'wait for the reclaim' }
+  const claimedForMs = at.getTime() - (job.claimedAt?.getTime() ?? 0);
+  return stats.foreignClaims !== undefined && job.worker === undefined && claimedForMs > LONG_CLAIM_MS
+    ? {
+        because: 'a client of the Redis pattern claimed it and has not ended it',
+        next: 'wait for the reclaim, which a process with maintenance does',
+      }
     : undefined;
 }
 
@@ -58,67 +58,93 @@ function scheduled(job: JobRecord, signs: JobSigns): Reason {
     return { because: `it starts after job ${first}${more}`, next: 'look at that job if it takes long' };
   }
   const inMs = (job.dueAt?.getTime() ?? 0) - at.getTime();
-  const why =
-    job.errors + job.crashes > 0
-      ? `attempt ${job.attempts} failed, and its backoff is not over`
-      : 'its delay asks so';
   if (inMs > 0) {
-    return { because: `it starts in ${duration(inMs)}: ${why}`, next: 'promote it to start it now' };
+    return { because: `it starts in ${duration(inMs)}: ${delayOf(job)}`, next: 'promote it to start it now' };
   }
-  const { state, cause, next } = verdictOf(signs);
-  return cause !== undefined && HOLD_ALL.includes(state)
-    ? { because: cause, next }
-    : { because: 'it is due, and the next claim or sweep takes it', next: 'look for a worker if it stays' };
+  const hold = holdingBack(signs);
+  return hold?.cause === undefined
+    ? { because: 'it is due, and the next claim or sweep takes it', next: 'look for a worker if it stays' }
+    : { because: hold.cause, next: hold.next };
+}
+
+function delayOf({ attempts, errors, crashes, attemptLog }: JobRecord): string {
+  if (attemptLog.at(-1)?.outcome === 'snooze') {
+    return 'its handler snoozed it';
+  }
+  return errors + crashes > 0 ? `attempt ${attempts} failed, and its backoff is not over` : 'its delay asks so';
 }
 
 /** What holds the whole queue is said before what holds a group of it. */
-const HOLD_ALL: readonly QueueState[] = ['paused', 'stuck', 'unmaintained'];
+const HOLD_ALL: readonly QueueState[] = ['paused', 'stuck'];
 
 function pending(job: JobRecord, signs: JobSigns): Reason {
-  const verdict = verdictOf(signs);
-  if (signs.unserved?.includes(job.name)) {
+  const hold = holdingBack(signs);
+  if (signs.unserved?.includes(job.name) && hold?.state !== 'paused') {
     return {
       because: `no live worker handles \`${job.name}\``,
       next: 'start a worker with that handler, or look for a misspelled name',
     };
   }
-  const held = signs.group && groupHolds(signs.group, signs.at ?? new Date());
-  if (held && !HOLD_ALL.includes(verdict.state)) {
-    return held;
+  const inGroup = groupReason(signs);
+  if (inGroup && !(hold && HOLD_ALL.includes(hold.state))) {
+    return inGroup;
   }
-  if (verdict.cause !== undefined && verdict.state !== 'failing') {
-    return { because: verdict.cause, next: verdict.next };
-  }
-  const { ahead } = signs;
-  return ahead === undefined || ahead > 0
-    ? { because: ahead === undefined ? 'other jobs are before it' : `${count(ahead)} jobs are before it` }
-    : { because: 'it is next' };
+  return hold?.cause === undefined ? waitsItsTurn(signs) : { because: hold.cause, next: hold.next };
 }
 
-/** What keeps all jobs of a group from running; undefined where nothing does. */
-function groupHolds(stats: GroupStats, at: Date): Reason {
-  const { name, pausedAt, heldBy, opensAt, limits } = stats;
-  const group = `its group \`${name}\``;
-  if (pausedAt) {
-    const since = duration(at.getTime() - pausedAt.getTime());
-    return {
-      because: `${group} has been paused for ${since}`,
-      next: 'resume the group when its jobs may run again',
-    };
+function waitsItsTurn(signs: JobSigns): Reason {
+  const { ahead } = signs;
+  const before =
+    ahead === undefined
+      ? 'other jobs are before it'
+      : `${count(ahead)} ${ahead === 1 ? 'job is' : 'jobs are'} before it`;
+  const busy = busySlots(signs);
+  if (busy !== undefined) {
+    return { because: ahead === 0 ? `${busy}; it is next` : `${busy}, and ${before}` };
   }
-  if (heldBy !== null) {
-    return {
-      because: `${group} waits for job ${heldBy}`,
-      next: 'look at that job: redrive or discard it where it failed',
-    };
+  return { because: ahead === 0 ? 'it is next' : before };
+}
+
+function busySlots({
+  stats,
+  slots = Infinity,
+  maxRunning = Infinity,
+  pausedWorkers = 0,
+}: JobSigns): string | undefined {
+  const { workers, processing } = stats;
+  if (workers > 0 && pausedWorkers >= workers) {
+    return 'all workers of the queue are paused in their process';
   }
-  if (opensAt && opensAt > at) {
-    return { because: `${group} rests for ${duration(opensAt.getTime() - at.getTime())}, as its rate asks` };
+  if (processing >= maxRunning) {
+    return `${count(processing)} jobs of the queue run, as many as may`;
   }
-  const { maxRunning } = limits;
-  return maxRunning !== undefined && stats.running >= maxRunning
-    ? { because: `${count(stats.running)} jobs of ${group} run, as many as may` }
-    : undefined;
+  const all = slots === 1 ? 'the only slot is busy' : `all ${count(slots)} slots are busy`;
+  return processing >= slots ? all : undefined;
+}
+
+/** What keeps all jobs of its group from running, in words; undefined where nothing does. */
+function groupReason({ group, groupLimits, at = new Date() }: JobSigns): Reason {
+  const hold = group && groupHoldOf(group, groupLimits, at);
+  if (!hold) {
+    return undefined;
+  }
+  const name = `its group \`${group.name}\``;
+  switch (hold.by) {
+    case 'pause':
+      return {
+        because: `${name} has been paused for ${duration(at.getTime() - hold.since.getTime())}`,
+        next: 'resume the group when its jobs may run again',
+      };
+    case 'job':
+      return {
+        because: `${name} waits for job ${hold.id}`,
+        next: 'look at that job: redrive or discard it where it failed',
+      };
+    case 'rate':
+      return { because: `${name} rests for ${duration(hold.until.getTime() - at.getTime())}, as its rate asks` };
+    case 'max-running':
+      return { because: `${count(hold.running)} jobs of ${name} run, as many as may` };
+  }
 }
 
 function dead(job: JobRecord): Reason {

@@ -25,11 +25,15 @@ export function duration(ms: number): string {
   return `${Math.max(0, Math.round(ms))} ms`;
 }
 
-/** Jobs per second, or per minute where they are few: `12/s`, `3/min`. */
+/** Jobs per second, or per minute or hour where they are few: `12/s`, `3/min`, `1/h`. */
 export function rate(perSecond: number): string {
   if (perSecond >= 1 || perSecond === 0) {
-    return `${perSecond < 10 ? Number(perSecond.toFixed(1)) : count(Math.round(perSecond))}/s`;
+    return `${rounded(perSecond)}/s`;
   }
   const perMinute = perSecond * 60;
-  return `${perMinute < 10 ? Number(perMinute.toFixed(1)) : Math.round(perMinute)}/min`;
+  return perMinute >= 1 ? `${rounded(perMinute)}/min` : `${rounded(perMinute * 60)}/h`;
+}
+
+function rounded(value: number): string {
+  return value < 10 ? String(Number(value.toFixed(1))) : count(Math.round(value));
 }

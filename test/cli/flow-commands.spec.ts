@@ -29,6 +29,14 @@ it('lists groups and what holds each back, and pauses and resumes one', async ()
   });
 });
 
+it('says of a group that as many of its jobs run as may, by the limits of all groups', async () => {
+  const queue = newQueue();
+  await queue.limits.set({ groups: { maxRunning: 1 } });
+  await queue.enqueueMany([1, 2].map((payload) => ({ payload, group: 'acme' })));
+  await queue.claim();
+  expect((await cli(['groups', queue.name])).stdout).toMatch(/acme +1 +\S.* 1 +1 run, as many as may/);
+}, 60_000);
+
 it('shows batches with their jobs, and cancels what has not ended', async () => {
   const queue = newQueue();
   const batch = queue.batch({ id: 'pages', then: { name: queue.name } });

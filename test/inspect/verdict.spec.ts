@@ -1,6 +1,6 @@
 // One planted case for every sentence of the verdict, and quiet where all is well.
 import { describe, expect, it } from '@jest/globals';
-import type { QueueSigns } from '#inspect/queue-signs.js';
+import type { QueueSigns, RecentRates } from '#inspect/queue-signs.js';
 import { verdictOf, worstOf } from '#inspect/verdict.js';
 import type { QueueStats } from '#queue/model/job.js';
 
@@ -13,6 +13,7 @@ const QUIET: QueueStats = {
   failed: 0,
   cancelled: 0,
   oldestPendingAgeMs: 0,
+  oldestUnheldAgeMs: 0,
   expiredClaims: 0,
   workers: 2,
   unserved: [],
@@ -23,7 +24,8 @@ const QUIET: QueueStats = {
 };
 
 function judge(stats: Partial<QueueStats>, signs: Partial<QueueSigns> = {}) {
-  return verdictOf({ queue: 'email', at: AT, ...signs, stats: { ...QUIET, ...stats } });
+  const { oldestPendingAgeMs: oldestUnheldAgeMs = 0 } = stats;
+  return verdictOf({ queue: 'email', at: AT, ...signs, stats: { ...QUIET, oldestUnheldAgeMs, ...stats } });
 }
 
 const MINUTE = 60_000;
@@ -60,11 +62,17 @@ describe('the verdict is quiet', () => {
       { rates: { ...rates(60, 40), growing: false } },
       'flowing: 9,000 waiting, the oldest for 4 min, 20 running',
     ],
+    [
+      'where one paused group has the oldest job',
+      { pending: 5, oldestPendingAgeMs: 4 * 60 * MINUTE, oldestUnheldAgeMs: 2 },
+      { rates: rates(0, 0) },
+      'flowing: 5 waiting, the oldest for 4 h, held back by its group',
+    ],
     ['on steady work', { processing: 4 }, { rates: rates(12, 12) }, 'flowing: 4 running'],
     ['on a few failures', { processing: 1 }, { rates: rates(0.01, 0.01, 1) }, 'flowing: 1 running'],
     [
       "on a long queue that the pattern's clients work on",
-      { workers: 0, processing: 2, pending: 5, oldestPendingAgeMs: 20_000 },
+      { workers: 0, processing: 2, foreignClaims: 2, pending: 5, oldestPendingAgeMs: 20_000 },
       {},
       'flowing: 5 waiting, the oldest for 20 s, 2 running',
     ],
@@ -109,8 +117,8 @@ describe('the verdict says', () => {
     [
       'until when a rate limit holds it back',
       { pending: 60 },
-      { limitedUntil: new Date(AT.getTime() + 1_000) },
-      { severity: 'notice', state: 'limited', summary: 'rate limit: 60 wait until 2026-01-01T12:00:01.000Z' },
+      { nextStartAt: new Date(AT.getTime() + 5_000) },
+      { severity: 'notice', state: 'limited', summary: 'rate limit: 60 wait until 2026-01-01T12:00:05.000Z' },
     ],
     [
       'that as many run as may',
@@ -120,7 +128,7 @@ describe('the verdict says', () => {
     ],
     [
       'that all groups whose jobs wait are held back',
-      { pending: 12, heldByGroups: 12, oldestPendingAgeMs: 2 * MINUTE },
+      { pending: 12, heldByGroups: 12, oldestPendingAgeMs: 2 * MINUTE, oldestUnheldAgeMs: 0 },
       { rates: rates(0, 0) },
       {
         severity: 'notice',
@@ -205,16 +213,144 @@ describe('the verdict says', () => {
       },
     ],
     [
+      'that handlers which do not end keep all slots that maxRunning leaves',
+      { pending: 9, processing: 2, oldestPendingAgeMs: MINUTE },
+      { slots: 10, stuckSlots: 2, maxRunning: 2 },
+      {
+        severity: 'critical',
+        state: 'stuck',
+        summary: 'stuck: 9 waiting for 1 min, 2 of 2 slots are kept by handlers that do not end',
+      },
+    ],
+    [
       'that handlers which do not end keep some slots',
       { pending: 9, processing: 8, oldestPendingAgeMs: 2 * MINUTE },
       { rates: rates(0, 0), slots: 10, stuckSlots: 2 },
       { severity: 'warning', state: 'waiting', cause: '2 of 10 slots are kept by handlers that do not end' },
     ],
     [
-      'that long jobs hold up the others',
+      'that jobs which take longer than usual hold up the others',
       { pending: 9, processing: 10, oldestPendingAgeMs: 2 * MINUTE },
-      { rates: rates(0, 0), slots: 10 },
+      { rates: rates(0, 0), slots: 10, usualRunMs: 800 },
       { severity: 'warning', state: 'waiting', cause: 'all slots are busy' },
+    ],
+    [
+      'that long jobs hold up the others, which alarms nobody',
+      { pending: 9, processing: 10, oldestPendingAgeMs: 4 * MINUTE },
+      { rates: rates(0, 0), slots: 10 },
+      { severity: 'notice', state: 'waiting', cause: 'all slots are busy' },
+    ],
+    [
+      'that no job has ended for long, of which nobody knows how long they take',
+      { pending: 9, processing: 10, oldestPendingAgeMs: 40 * MINUTE },
+      { rates: rates(0, 0), slots: 12 },
+      { severity: 'warning', state: 'waiting', cause: 'the jobs that run take long' },
+    ],
+    [
+      'that its workers take nothing, while more jobs come',
+      { pending: 900, oldestPendingAgeMs: 2 * MINUTE },
+      { rates: rates(5, 0) },
+      { severity: 'critical', state: 'stuck', summary: 'stuck: 900 waiting for 2 min, its 2 workers take nothing' },
+    ],
+    [
+      'that all its workers are paused in their process',
+      { pending: 900, oldestPendingAgeMs: 2 * MINUTE },
+      { rates: rates(5, 0), pausedWorkers: 2 },
+      { severity: 'critical', state: 'stuck', cause: 'all its workers are paused in their process' },
+    ],
+    [
+      'which names nobody handles, of two',
+      { pending: 2, oldestPendingAgeMs: MINUTE },
+      { unserved: ['emial', 'smss'] },
+      { severity: 'critical', summary: 'stuck: 2 waiting for 1 min, no worker handles `emial` and 1 more name' },
+    ],
+    [
+      'which names nobody handles, of many',
+      { pending: 2, oldestPendingAgeMs: MINUTE },
+      { unserved: ['emial', 'smss', 'fxa'] },
+      { severity: 'critical', summary: 'stuck: 2 waiting for 1 min, no worker handles `emial` and 2 more names' },
+    ],
+    [
+      'that nobody serves the queue, where dead workers left claims',
+      { workers: 0, processing: 3, pending: 12, oldestPendingAgeMs: 6 * MINUTE },
+      { rates: rates(0, 0) },
+      { severity: 'critical', state: 'stuck', summary: 'stuck: 12 waiting for 6 min, no worker' },
+    ],
+    [
+      'that a handler met a rate limit, and the queue rests',
+      { pending: 60 },
+      { restsUntil: new Date(AT.getTime() + 60_000), rateLimit: { limit: 10, periodMs: 1_000 } },
+      {
+        severity: 'notice',
+        state: 'limited',
+        summary: 'resting: 60 wait until 2026-01-01T12:01:00.000Z',
+        cause: 'a handler threw a RateLimitedError, so the whole queue rests',
+        next: 'wait for its end; clearing the limits of `email` ends it now',
+      },
+    ],
+    [
+      'that more comes than its rate lets start',
+      { pending: 900, processing: 1, oldestPendingAgeMs: 2 * MINUTE },
+      { rates: rates(12, 10), rateLimit: { limit: 10, periodMs: 1_000 }, slots: 20 },
+      {
+        severity: 'warning',
+        state: 'limited',
+        summary: 'rate limit: 12/s in, 10/s may start, 900 waiting for 2 min',
+        cause: 'the queue has used up its rate limit of 10/s',
+        next: 'raise the rate limit if this is too slow',
+      },
+    ],
+    [
+      'that a burst waits for its rate',
+      { pending: 900, processing: 1, oldestPendingAgeMs: 2 * MINUTE },
+      { rates: { ...rates(12, 10), growing: false }, rateLimit: { limit: 10, periodMs: 1_000 }, slots: 20 },
+      { severity: 'notice', state: 'limited' },
+    ],
+    [
+      'that its rate holds it back, where jobs cost more than one',
+      { pending: 900, processing: 1, oldestPendingAgeMs: 2 * MINUTE },
+      {
+        rates: { ...rates(12, 2), growing: false },
+        rateLimit: { limit: 10, periodMs: 1_000 },
+        nextStartAt: new Date(AT.getTime() + 400),
+        slots: 20,
+      },
+      { severity: 'notice', state: 'limited', cause: 'the queue has used up its rate limit of 10/s' },
+    ],
+    [
+      'that its workers are too slow, and not its rate',
+      { pending: 900, processing: 20, oldestPendingAgeMs: 2 * MINUTE },
+      {
+        rates: rates(12, 2),
+        rateLimit: { limit: 10, periodMs: 1_000 },
+        nextStartAt: new Date(AT.getTime() + 50),
+        slots: 20,
+      },
+      { severity: 'warning', state: 'falling-behind', next: 'add workers, or raise the concurrency' },
+    ],
+    [
+      'that more comes than maxRunning lets through',
+      { pending: 9_000, processing: 2, oldestPendingAgeMs: 60 * MINUTE },
+      { maxRunning: 2, rates: rates(12, 7) },
+      { severity: 'warning', state: 'limited', cause: 'maxRunning is 2' },
+    ],
+    [
+      'that its handlers fail, while as many run as may',
+      { failed: 40, pending: 60, processing: 2, oldestPendingAgeMs: MINUTE },
+      { maxRunning: 2, rates: { ...rates(1, 1, 0.8), growing: false } },
+      { severity: 'warning', state: 'failing' },
+    ],
+    [
+      'that as many run as may, and longer than usual',
+      { pending: 60, processing: 2, oldestPendingAgeMs: 2 * MINUTE },
+      { maxRunning: 2, rates: { ...rates(0, 0), growing: false }, usualRunMs: 200 },
+      { severity: 'warning', state: 'waiting', cause: 'all slots are busy' },
+    ],
+    [
+      'that dead workers keep their jobs, while it is paused',
+      { pending: 5, pausedAt: AT, processing: 3, expiredClaims: 3 },
+      { sinceMaintenanceMs: 10 * MINUTE },
+      { severity: 'critical', state: 'unmaintained' },
     ],
   ])('%s', (_, stats, signs, verdict) => {
     const found = judge(stats, signs);
@@ -228,3 +364,87 @@ it('the worst of several verdicts', () => {
   expect(worstOf([])).toBe('ok');
   expect(worstOf([{ severity: 'notice' }, { severity: 'critical' }, { severity: 'ok' }])).toBe('critical');
 });
+
+describe('the severity never falls when a sign is added that is worse', () => {
+  /** What explains that jobs wait: each holds with each other, and with each trouble. */
+  const excuses: readonly Change[] = [
+    { stats: { processing: 0 } },
+    { stats: { pausedAt: AT } },
+    { stats: { heldByGroups: 900, oldestUnheldAgeMs: 0 } },
+    { stats: { foreignClaims: 2, processing: 2 } },
+    { signs: { restsUntil: new Date(AT.getTime() + MINUTE) } },
+    { signs: { rateLimit: { limit: 1, periodMs: MINUTE }, nextStartAt: new Date(AT.getTime() + MINUTE) } },
+    { signs: { maxRunning: 2 } },
+    { signs: { rates: rates(5, 5) } },
+    { signs: { usualRunMs: 800 } },
+  ];
+  const troubles: readonly Change[] = [
+    { stats: { workers: 0 } },
+    { stats: { expiredClaims: 3 } },
+    { stats: { failed: 40 } },
+    { signs: { unserved: ['emial'] } },
+    { signs: { sinceMaintenanceMs: 10 * MINUTE } },
+    { signs: { stuckSlots: 10 } },
+    { signs: { pausedWorkers: 2 } },
+    { rates: { growing: true } },
+    { rates: { failedShare: 1, attempts: 900 } },
+    { rates: { out: 0 } },
+  ];
+
+  const keyOf = (some: readonly Change[]) => troubles.map((each) => Number(some.includes(each))).join('');
+
+  it.each(
+    subsets(excuses)
+      .filter(({ length }) => length < 3)
+      .map((some): [string, readonly Change[]] => [JSON.stringify(some), some]),
+  )('beside %s', (_, held) => {
+    const start = held.reduce(changed, {
+      queue: 'email',
+      at: AT,
+      slots: 10,
+      stats: {
+        ...QUIET,
+        pending: 900,
+        processing: 2,
+        oldestPendingAgeMs: 2 * MINUTE,
+        oldestUnheldAgeMs: 2 * MINUTE,
+      },
+    });
+    const sets = subsets(troubles);
+    const found = new Map(sets.map((some) => [keyOf(some), verdictOf(some.reduce(changed, start))]));
+    const falls = sets.flatMap((some) =>
+      troubles
+        .map((one) => ({
+          some,
+          one,
+          before: found.get(keyOf(some.filter((each) => each !== one)))!,
+          after: found.get(keyOf([...new Set([...some, one])]))!,
+        }))
+        .filter(({ before, after }) => worstOf([before, after]) !== after.severity),
+    );
+    expect(falls).toEqual([]);
+  });
+});
+
+interface Change {
+  stats?: Partial<QueueStats>;
+  signs?: Partial<QueueSigns>;
+  /** Holds only where there are rates. */
+  rates?: Partial<RecentRates>;
+}
+
+function changed(signs: QueueSigns, change: Change): QueueSigns {
+  return {
+    ...signs,
+    ...change.signs,
+    ...(change.rates && signs.rates && { rates: { ...signs.rates, ...change.rates } }),
+    stats: { ...signs.stats, ...change.stats },
+  };
+}
+
+function subsets<Each>([first, ...others]: readonly Each[]): Each[][] {
+  if (first === undefined) {
+    return [[]];
+  }
+  return subsets(others).flatMap((some) => [some, [first, ...some]]);
+}

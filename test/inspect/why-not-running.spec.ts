@@ -1,5 +1,6 @@
 // Why a job does not run: each reason, of a real queue that was brought into it. And quiet, where queues are well.
 import { describe, expect, it } from '@jest/globals';
+import { readJobSigns } from '#inspect/job-signs.js';
 import { readSigns } from '#inspect/signs.js';
 import { verdictOf } from '#inspect/verdict.js';
 import { whyNotRunning } from '#inspect/why-not-running.js';
@@ -11,10 +12,9 @@ import { inside } from '../support/queue/inside.js';
 import { newQueue, startWorker } from '../support/worker/workers.js';
 
 /** As the command line and the dashboard ask. */
-async function why(queue: JobQueue, id: string, ahead?: number) {
+async function why(queue: JobQueue, id: string) {
   const job = (await queue.get(id))!;
-  const group = job.group === undefined ? undefined : await queue.groups.get(job.group);
-  return whyNotRunning(job, { ...(await readSigns(queue)), ahead, ...(group && { group }) });
+  return whyNotRunning(job, await readJobSigns(queue, job));
 }
 
 /** Makes the jobs of a queue wait since so many ms. */
@@ -122,7 +122,7 @@ describe('a job does not run, because', () => {
     await queue.enqueue(1);
     const { id } = await queue.enqueue(2);
     await queue.claim();
-    expect((await why(queue, id))!.because).toBe('the queue has used up its rate limit');
+    expect((await why(queue, id))!.because).toBe('the queue has used up its rate limit of 1/h');
   });
 
   it('as many run as may, in the queue', async () => {
@@ -143,8 +143,16 @@ describe('a job does not run, because', () => {
   });
 
   it('as many run as may, in its group', async () => {
-    const { queue } = coreQueue({ groups: { maxRunning: 1 } });
+    const { queue } = coreQueue();
     await queue.groups.set('ada', { maxRunning: 1 });
+    const [, second] = await queue.enqueueMany([1, 2].map((payload) => ({ payload, group: 'ada' })));
+    await queue.claim();
+    expect((await why(queue, second!.id))!.because).toBe('1 jobs of its group `ada` run, as many as may');
+  });
+
+  it('as many run as may, in each group', async () => {
+    const { queue } = coreQueue();
+    await queue.limits.set({ groups: { maxRunning: 1 } });
     const [, second] = await queue.enqueueMany([1, 2].map((payload) => ({ payload, group: 'ada' })));
     await queue.claim();
     expect((await why(queue, second!.id))!.because).toBe('1 jobs of its group `ada` run, as many as may');
@@ -168,24 +176,63 @@ describe('a job does not run, because', () => {
 
   it('others are before it, or it is next', async () => {
     const { queue } = coreQueue();
-    const { id } = await queue.enqueue(1);
-    expect((await why(queue, id))!.because).toBe('other jobs are before it');
-    expect((await why(queue, id, 1_204))!.because).toBe('1,204 jobs are before it');
-    expect((await why(queue, id, 0))!.because).toBe('it is next');
+    const jobs = await queue.enqueueMany(Array.from({ length: 110 }, (_, payload) => ({ payload })));
+    expect((await why(queue, jobs[109]!.id))!.because).toBe('other jobs are before it');
+    expect((await why(queue, jobs[20]!.id))!.because).toBe('20 jobs are before it');
+    expect((await why(queue, jobs[0]!.id))!.because).toBe('it is next');
   });
 
-  it('it is a member of a batch, and others are before it', async () => {
+  it('all slots are busy', async () => {
+    const { queue, open } = await busy();
+    const [first, second] = await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);
+    expect((await why(queue, first!.id))!.because).toBe('the only slot is busy; it is next');
+    expect((await why(queue, second!.id))!.because).toBe('the only slot is busy, and 1 job is before it');
+    open();
+  });
+
+  it('its worker is paused in its process', async () => {
+    const queue = newQueue();
+    const { worker } = await startWorker([{ queue, handlers: { [queue.name]: () => null } }]);
+    worker.pause();
+    await eventually(async () => (await queue.workers())[0]?.paused === true, { timeoutMs: 30_000 });
+    const { id } = await queue.enqueue(1);
+    expect((await why(queue, id))!.because).toBe(
+      'all workers of the queue are paused in their process; it is next',
+    );
+    await aged(queue, [id], 120_000);
+    expect((await why(queue, id))!.because).toBe('all its workers are paused in their process');
+  }, 40_000); // a worker says every 10 s how it is
+
+  it('its handler snoozed it', async () => {
+    const { queue } = coreQueue();
+    const { id } = await queue.enqueue(1);
+    await queue.release((await queue.claim())!, { delayMs: 60_000 });
+    expect((await why(queue, id))!.because).toMatch(/^it starts in .*: its handler snoozed it$/);
+  });
+
+  it('a client of the Redis pattern claimed it, and does not end it', async () => {
+    const { queue } = coreQueue();
+    const { id } = await queue.enqueue(1);
+    const { keys, client } = await redisOf(queue);
+    await client.lmove(keys.pending, keys.processing, 'RIGHT', 'LEFT');
+    await client.hset(keys.job(id), 'status', 'processing', 'claimed_at_ms', Date.now());
+    expect(await why(queue, id)).toBeUndefined();
+    await client.hset(keys.job(id), 'claimed_at_ms', Date.now() - 120_000);
+    expect((await why(queue, id))!.because).toBe('a client of the Redis pattern claimed it and has not ended it');
+  });
+
+  it('it is a member of a batch, and waits as others do', async () => {
     const { queue } = coreQueue();
     const batch = queue.batch({ then: { payload: { done: true } } });
     const [job] = await batch.addMany(queue.name, [{ payload: 1 }]);
-    expect((await why(queue, job!.id, 3))!.because).toBe('3 jobs are before it');
+    expect((await why(queue, job!.id))!.because).toBe('it is next');
   });
 
   it('it is the tick of a schedule, and waits as others do', async () => {
     const { queue } = coreQueue();
     await queue.schedules.upsert('nightly', { everyMs: 60_000 }, { payload: 1 });
     const { id } = await queue.schedules.runNow('nightly');
-    expect((await why(queue, id, 0))!.because).toBe('it is next');
+    expect((await why(queue, id))!.because).toBe('it is next');
   });
 
   it('it has ended', async () => {

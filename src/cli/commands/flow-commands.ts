@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import { batchInWords } from '../../inspect/batch-words.js';
+import { type GroupHold, groupHoldOf } from '../../inspect/group-hold.js';
 import { count } from '../../inspect/words.js';
 import { BatchNotFoundError } from '../../queue/errors/batch-errors.js';
 import type { BatchPage, BatchRecord } from '../../queue/model/batch.js';
 import type { GroupStats } from '../../queue/model/group.js';
+import type { GroupLimits } from '../../queue/model/limits.js';
 import type { Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
@@ -20,13 +22,14 @@ export function addFlowCommands(program: Command, run: Run): void {
     .option('--offset <n>', 'leave out the first so many', '0')
     .action(
       run(async ({ session, out }, [name], { by, ...page }) => {
-        const { groups } = await session.known(name!);
+        const { groups, limits } = await session.known(name!);
         const found = await groups.list({
           by: by as 'depth' | 'age',
           limit: wholeNumber('limit', page['limit'])!,
           offset: wholeNumber('offset', page['offset'])!,
         });
-        out.show(found, () => groupTable(found, out));
+        const ofAll = (await limits.get()).groups;
+        out.show(found, () => groupTable(found, ofAll, out));
       }),
     );
   program
@@ -69,27 +72,32 @@ function addBatch(program: Command, run: Run): void {
     );
 }
 
-function groupTable(groups: readonly GroupStats[], out: Output): Part {
+function groupTable(groups: readonly GroupStats[], ofAll: GroupLimits | undefined, out: Output): Part {
   const rows = groups.map((group) => [
     clipped(group.name, 40),
     group.pending,
     group.pending > 0 ? age(group.oldestPendingAgeMs) : '–',
     group.running,
-    holdOf(group),
+    holdInWords(groupHoldOf(group, ofAll)),
   ]);
   return rows.length > 0
     ? out.table(['group', 'waiting', 'oldest', 'running', 'held back'], rows, ['group'])
     : 'No group has jobs.';
 }
 
-function holdOf({ pausedAt, heldBy, opensAt }: GroupStats): string {
-  if (pausedAt) {
-    return `paused since ${instant(pausedAt)}`;
+function holdInWords(hold: GroupHold | undefined): string {
+  switch (hold?.by) {
+    case undefined:
+      return '–';
+    case 'pause':
+      return `paused since ${instant(hold.since)}`;
+    case 'job':
+      return `by job ${hold.id}`;
+    case 'rate':
+      return `by its rate limit until ${instant(hold.until)}`;
+    case 'max-running':
+      return `${count(hold.running)} run, as many as may`;
   }
-  if (heldBy !== null) {
-    return `by job ${heldBy}`;
-  }
-  return opensAt ? `by its rate limit until ${instant(opensAt)}` : '–';
 }
 
 function batchTable(batches: readonly BatchRecord[], out: Output): Part {

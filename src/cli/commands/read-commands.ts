@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { readJobSigns } from '../../inspect/job-signs.js';
 import { readSigns } from '../../inspect/signs.js';
 import type { QueueSigns, QueueVerdict } from '../../inspect/queue-signs.js';
 import { verdictOf, worstOf } from '../../inspect/verdict.js';
@@ -11,7 +12,6 @@ import {
   type JobStatus,
   type QueueStats,
 } from '../../queue/model/job.js';
-import type { JobQueue } from '../../queue/job-queue.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
@@ -66,9 +66,7 @@ export function addReadCommands(program: Command, run: Run): void {
           throw new CliError(`Queue ${JSON.stringify(name)} has no job ${JSON.stringify(id)}.`, EXIT.notFound);
         }
         const job = (await session.shownBy(queue)).job(stored);
-        const group = job.group === undefined ? undefined : await queue.groups.get(job.group);
-        const [signs, ahead] = await Promise.all([readSigns(queue), jobsAhead(queue, job)]);
-        const reason = whyNotRunning(job, { ...signs, ahead, ...(group && { group }) });
+        const reason = whyNotRunning(job, await readJobSigns(queue, job));
         out.show({ ...job, notRunning: reason ?? null }, () => jobText(job, reason));
       }),
     );
@@ -145,13 +143,6 @@ function addMoreReads(program: Command, run: Run): void {
         out.show({ severity, queues: verdicts }, () => verdictText(verdicts, out));
       }),
     );
-}
-
-/** How many jobs are before one that waits; undefined where they are too many to look. */
-async function jobsAhead(queue: JobQueue, { id, status }: JobRecord): Promise<number | undefined> {
-  const first = status === 'pending' ? await queue.list('pending', { limit: 100 }) : [];
-  const place = first.findIndex((each) => each.id === id);
-  return place < 0 ? undefined : place;
 }
 
 /** The signs of one queue, or of all. */

@@ -1,6 +1,6 @@
 import { Get, NotFoundException, Query, Req, Res, Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import { readSigns } from '../../inspect/signs.js';
+import { readJobSigns } from '../../inspect/job-signs.js';
 import type { DashboardAction, DashboardRequest } from '../dashboard-options.js';
 import { OverviewReader } from '../live/overview-reader.js';
 import { SharedReads } from '../live/shared-reads.js';
@@ -57,12 +57,11 @@ export class JobController {
 
   private async read(name: string, id: string): Promise<JobView> {
     const queue = this.queues.get(name);
-    const [job, signs] = await Promise.all([queue.get(id), readSigns(queue)]);
+    const job = await queue.get(id);
     if (!job) {
       throw new NotFoundException('There is no job of that id any more. It was removed, or has aged out.');
     }
     const actions: DashboardAction[] = [];
-    const group = job.group === undefined ? undefined : await queue.groups.get(job.group);
-    return this.describer.view(job, { actions, signs: { ...signs, ...(group && { group }) } });
+    return this.describer.view(job, { actions, signs: await readJobSigns(queue, job) });
   }
 }

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { whyNotRunning, type JobSigns } from '../../inspect/why-not-running.js';
+import type { JobSigns } from '../../inspect/job-signs.js';
+import { whyNotRunning } from '../../inspect/why-not-running.js';
 import { codecOf } from '../../queue/codec/codec.js';
 import type { AttemptRecord, JobRecord } from '../../queue/model/job.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';

@@ -1,0 +1,97 @@
+// The cases in which work flows, and how well.
+import type { QueueSigns, Severity } from './queue-signs.js';
+import { closedUntil, deadLetters, isOverdue, LONG_WAIT_MS, mostRunning, type Rule, waits } from './rule.js';
+import { keptSlots } from './stuck-rules.js';
+import { count, duration, rate } from './words.js';
+
+/** A share of failed attempts from which on the queue is called failing. */
+const FAILING_SHARE = 0.5;
+/** Fewer attempts than this in the window are no basis for a share. */
+const FEWEST_ATTEMPTS = 10;
+/** Jobs of which nobody knows how long they take may keep others waiting for so long, in ms. */
+const UNKNOWN_RUN_MS = 1_800_000;
+
+export function failing(signs: QueueSigns): ReturnType<Rule> {
+  const { rates, stats } = signs;
+  if (!rates || rates.failedShare < FAILING_SHARE || rates.attempts < FEWEST_ATTEMPTS) {
+    return undefined;
+  }
+  const share = `${Math.round(rates.failedShare * 100)} %`;
+  return {
+    severity: 'warning',
+    state: 'failing',
+    summary: `failing: ${share} of the attempts of the last ${duration(rates.windowMs)} failed${deadLetters(signs)}`,
+    cause: 'the handler throws, or a service behind it is down',
+    next:
+      stats.failed > 0
+        ? 'read the errors of the dead letters, mend the cause, then redrive them'
+        : 'read the errors of the scheduled jobs, which are tried again',
+  };
+}
+
+export function behind(signs: QueueSigns): ReturnType<Rule> {
+  const { rates } = signs;
+  if (!rates?.growing || !isOverdue(signs, LONG_WAIT_MS)) {
+    return undefined;
+  }
+  return {
+    severity: 'warning',
+    state: 'falling-behind',
+    summary: `falling behind: ${rate(rates.in)} in, ${rate(rates.out)} out, ${waits(signs)}`,
+    cause: 'more jobs come than the workers end',
+    next: 'add workers, or raise the concurrency',
+  };
+}
+
+export function slow(signs: QueueSigns): ReturnType<Rule> {
+  const { stats, rates } = signs;
+  const ends = rates !== undefined && rates.out > 0;
+  if (ends || stats.processing === 0 || closedUntil(signs) || !isOverdue(signs, LONG_WAIT_MS)) {
+    return undefined;
+  }
+  return {
+    severity: slowSeverity(signs),
+    state: 'waiting',
+    summary: `slow: ${waits(signs)}, ${count(stats.processing)} running`,
+    cause: slowCause(signs),
+    next: 'look at what runs; add workers, or raise the concurrency',
+  };
+}
+
+/** The window fits three usual jobs, so one in which none ended is bad. Where none has ended yet, they may be long. */
+function slowSeverity({ rates, usualRunMs, stats, stuckSlots = 0 }: QueueSigns): Severity {
+  const isUnusual = usualRunMs !== undefined || stats.oldestUnheldAgeMs > UNKNOWN_RUN_MS || stuckSlots > 0;
+  return rates && isUnusual ? 'warning' : 'notice';
+}
+
+function slowCause(signs: QueueSigns): string {
+  const { stats, stuckSlots = 0 } = signs;
+  if (stuckSlots > 0) {
+    return keptSlots(signs);
+  }
+  return stats.processing >= (mostRunning(signs) ?? Infinity)
+    ? 'all slots are busy'
+    : 'the jobs that run take long';
+}
+
+export function flowing(signs: QueueSigns): ReturnType<Rule> {
+  const { pending, processing } = signs.stats;
+  if (pending === 0 && processing === 0) {
+    return undefined;
+  }
+  const running = processing > 0 ? `${count(processing)} running` : '';
+  return {
+    severity: 'ok',
+    state: 'flowing',
+    summary: `flowing: ${[waitingIn(signs), running].filter((part) => part !== '').join(', ')}${deadLetters(signs)}`,
+  };
+}
+
+function waitingIn({ stats }: QueueSigns): string {
+  const { pending, oldestPendingAgeMs, oldestUnheldAgeMs } = stats;
+  if (pending === 0) {
+    return '';
+  }
+  const held = oldestUnheldAgeMs < oldestPendingAgeMs ? ', held back by its group' : '';
+  return `${count(pending)} waiting, the oldest for ${duration(oldestPendingAgeMs)}${held}`;
+}

@@ -1,0 +1,25 @@
+import type { GroupStats } from '../queue/model/group.js';
+import type { GroupLimits } from '../queue/model/limits.js';
+
+/** What keeps all jobs of a group from running. */
+export type GroupHold =
+  | { by: 'pause'; since: Date }
+  | { by: 'job'; id: string }
+  | { by: 'rate'; until: Date }
+  | { by: 'max-running'; running: number };
+
+/** Says what holds a group back; undefined where nothing does. @param limits of each group that has none of its own */
+export function groupHoldOf(group: GroupStats, limits: GroupLimits = {}, at = new Date()): GroupHold | undefined {
+  const { pausedAt, heldBy, opensAt, running } = group;
+  if (pausedAt) {
+    return { by: 'pause', since: pausedAt };
+  }
+  if (heldBy !== null) {
+    return { by: 'job', id: heldBy };
+  }
+  if (opensAt && opensAt > at) {
+    return { by: 'rate', until: opensAt };
+  }
+  const { maxRunning = limits.maxRunning ?? Infinity } = group.limits;
+  return running >= maxRunning ? { by: 'max-running', running } : undefined;
+}

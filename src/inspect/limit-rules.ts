@@ -1,0 +1,109 @@
+// The cases in which jobs wait since somebody wants it so: a pause, a limit, a rest, the order of a group.
+import type { QueueSigns, Severity } from './queue-signs.js';
+import { closedUntil, isOld, LONG_WAIT_MS, PATIENCE_MS, type Rule, waits } from './rule.js';
+import { count, duration, rate } from './words.js';
+
+/** A rate that lets the next job start sooner than this holds nothing back by itself, in ms. */
+const FAR_MS = 1_000;
+/** From this share of its rate on a queue is held back by it. */
+const NEAR_RATE = 0.9;
+
+export function paused({ queue, stats, at = new Date() }: QueueSigns): ReturnType<Rule> {
+  if (!stats.pausedAt) {
+    return undefined;
+  }
+  const since = duration(at.getTime() - stats.pausedAt.getTime());
+  return {
+    severity: stats.pending > 0 ? 'warning' : 'notice',
+    state: 'paused',
+    summary: `paused for ${since}: ${count(stats.pending)} waiting`,
+    cause: `somebody paused the queue at ${stats.pausedAt.toISOString()}`,
+    next: `resume \`${queue}\` when its jobs may run again`,
+  };
+}
+
+export function resting(signs: QueueSigns): ReturnType<Rule> {
+  const { queue, stats, restsUntil, at = new Date() } = signs;
+  if (!restsUntil || restsUntil <= at || stats.pending === 0 || stats.pausedAt) {
+    return undefined;
+  }
+  return {
+    severity: heldSeverity(signs),
+    state: 'limited',
+    summary: `resting: ${count(stats.pending)} wait until ${restsUntil.toISOString()}`,
+    cause: 'a handler threw a RateLimitedError, so the whole queue rests',
+    next: `wait for its end; clearing the limits of \`${queue}\` ends it now`,
+  };
+}
+
+export function rateLimited(signs: QueueSigns): ReturnType<Rule> {
+  const { stats, rates, nextStartAt, at = new Date() } = signs;
+  if (stats.pending === 0 || stats.pausedAt) {
+    return undefined;
+  }
+  const isFar = nextStartAt !== undefined && nextStartAt.getTime() - at.getTime() > FAR_MS;
+  if (!isFar && !(isOld(signs, PATIENCE_MS) && isAtRate(signs))) {
+    return undefined;
+  }
+  const [comes, may] = [rates ? `${rate(rates.in)} in, ` : '', mayStart(signs)];
+  return {
+    severity: heldSeverity(signs),
+    state: 'limited',
+    summary: isFar
+      ? `rate limit: ${count(stats.pending)} wait until ${nextStartAt.toISOString()}`
+      : `rate limit: ${comes}${may} may start, ${waits(signs)}`,
+    cause: `the queue has used up its rate limit${may === '' ? '' : ` of ${may}`}`,
+    next: 'raise the rate limit if this is too slow',
+  };
+}
+
+/** Whether as many attempts end as may start, or slots are free and the rate lets none start. */
+function isAtRate(signs: QueueSigns): boolean {
+  const { rateLimit, rates, stats, slots } = signs;
+  if (!rateLimit) {
+    return false;
+  }
+  const perSecond = rates ? rates.attempts / (rates.windowMs / 1_000) : 0;
+  const isFull = slots === undefined || stats.processing >= slots;
+  return (
+    perSecond >= NEAR_RATE * (rateLimit.limit / (rateLimit.periodMs / 1_000)) || (!isFull && !!closedUntil(signs))
+  );
+}
+
+function mayStart({ rateLimit }: QueueSigns): string {
+  return rateLimit ? rate(rateLimit.limit / (rateLimit.periodMs / 1_000)) : '';
+}
+
+export function full(signs: QueueSigns): ReturnType<Rule> {
+  const { stats, maxRunning = Infinity } = signs;
+  if (stats.pending === 0 || stats.pausedAt || stats.processing < maxRunning || !isOld(signs, PATIENCE_MS)) {
+    return undefined;
+  }
+  return {
+    severity: heldSeverity(signs),
+    state: 'limited',
+    summary: `limited: ${count(stats.processing)} run, as many as may; ${waits(signs)}`,
+    cause: `maxRunning is ${count(maxRunning)}`,
+    next: 'raise maxRunning if this is too slow',
+  };
+}
+
+export function heldByGroups(signs: QueueSigns): ReturnType<Rule> {
+  const { heldByGroups: held = 0, pending, processing, pausedAt } = signs.stats;
+  if (held === 0 || held < pending || pausedAt || !isOld(signs, PATIENCE_MS)) {
+    return undefined;
+  }
+  const running = processing > 0 ? `, ${count(processing)} running` : '';
+  return {
+    severity: heldSeverity(signs),
+    state: 'limited',
+    summary: `limited: ${waits(signs)} in groups that may start none now${running}`,
+    cause: 'each of their groups is paused, waits for a job of its own, or is at its limit',
+    next: 'look at the groups whose jobs wait longest',
+  };
+}
+
+/** A limit that is meant is worth a notice, until more comes than it ever lets through. */
+function heldSeverity(signs: QueueSigns): Severity {
+  return signs.rates?.growing && isOld(signs, LONG_WAIT_MS) ? 'warning' : 'notice';
+}
