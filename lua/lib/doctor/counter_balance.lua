@@ -16,6 +16,7 @@ end
 local function unfinished()
   return redis.call('LLEN', pending) + redis.call('ZCARD', prioritized) + redis.call('ZCARD', scheduled)
     + redis.call('ZCARD', claims) + redis.call('LLEN', processing)
+    + (tonumber(redis.call('HGET', groups .. 'settings', 'waiting') or nil) or 0)
 end
 
 local function counter_imbalances(held)

@@ -13,11 +13,24 @@ local function count(ids, fields, is_ours)
   return number
 end
 
+-- Of the deepest groups, a hundred at most, until so many are found.
+local function grouped_ids(last)
+  local ids = {}
+  for _, name in ipairs(redis.call('ZRANGE', groups .. 'depths', 0, 99, 'REV')) do
+    if #ids <= last then
+      for _, id in ipairs(redis.call('ZRANGE', groups .. 'waiting:' .. name, 0, last - #ids)) do
+        ids[#ids + 1] = id
+      end
+    end
+  end
+  return ids
+end
+
 -- A job that a client of the pattern enqueued is given a name, and its fence, when it is claimed here.
 local function enqueued_here(last)
   local waiting = 0
   for _, ids in ipairs({ redis.call('LRANGE', pending, 0, last), redis.call('ZRANGE', prioritized, 0, last),
-    redis.call('ZRANGE', scheduled, 0, last) }) do
+    redis.call('ZRANGE', scheduled, 0, last), grouped_ids(last) }) do
     waiting = waiting + count(ids, { 'name', 'fence' }, function(name, fence) return name and not fence end)
   end
   return waiting

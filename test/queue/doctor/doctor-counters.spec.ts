@@ -33,7 +33,24 @@ describe('the counters of a queue that only this library uses', () => {
   it('balance, whatever became of the jobs', async () => {
     const { queue } = await used();
     expect((await queue.stats()).totals).toMatchObject({ removed: 4 });
-    expect(await queue.doctor({ exclusive: true })).toMatchObject({ counts: {} });
+    expect((await queue.doctor({ exclusive: true })).counts).toEqual({});
+  });
+
+  it('balance where jobs wait and run in groups', async () => {
+    const { queue } = coreQueue();
+    await queue.enqueueMany([1, 2, 3].map((payload) => ({ payload, group: 'g' })));
+    await queue.claim();
+    expect((await queue.doctor({ exclusive: true })).counts).toEqual({});
+  });
+
+  it('are no lower than the jobs that wait in groups', async () => {
+    const { queue, state } = coreQueue();
+    await queue.enqueueMany([1, 2, 3].map((payload) => ({ payload, group: 'g' })));
+    await state.redis.hset(state.keys.stats, 'enqueued_total', '1');
+    expect((await queue.doctor({ mend: true })).findings).toMatchObject([
+      { subject: 'enqueued_total', found: '1' },
+    ]);
+    expect((await queue.stats()).totals).toMatchObject({ enqueued: 3 });
   });
 
   it.each([
