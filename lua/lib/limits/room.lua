@@ -52,8 +52,8 @@ end
 
 local function give_back(ids, from)
   for i = #ids, from, -1 do
-    local rank = redis.call('HGET', job .. ids[i], 'rank')
-    if rank then
+    local rank = redis.pcall('HGET', job .. ids[i], 'rank') -- an error here would lose the ids that were taken
+    if type(rank) == 'string' then
       redis.call('ZADD', prioritized, rank, ids[i])
     else
       redis.call('RPUSH', pending, ids[i])

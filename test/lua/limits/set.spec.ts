@@ -98,6 +98,18 @@ describe('limits/set.lua', () => {
     expect(await q.redis.zcard(q.keys.prioritized)).toBe(1);
   });
 
+  it('loses no job of a claim in which the rate meets a job that is no hash', async () => {
+    const q = await limited(hourly(60, 5));
+    q.broken = true;
+    await q.add('a', { cost: 4 });
+    await q.add('b', { cost: 3 });
+    await q.addAll('c');
+    await q.redis.del(q.keys.job('c'));
+    await q.redis.set(q.keys.job('c'), 'text');
+    expect(ids(await q.claim(5))).toEqual(['a']);
+    expect(await q.pending()).toEqual(['b', 'c']);
+  });
+
   it('keeps the fraction of its interval', async () => {
     const q = await limited({ rateLimit: { limit: 7, periodMs: 1_000 } });
     expect(Number(await q.redis.hget(q.keys.settings, 'rate_interval_us'))).toBeCloseTo(1e6 / 7, 6);
@@ -262,14 +274,15 @@ describe('limits that workers configure', () => {
   });
 });
 
+/** Whether the rates of the queue, and of group g, have spent an hour. */
+const spent = async (q: TestQueue) => {
+  const state = await q.redis.hget(`${q.keys.groupsPrefix}state:g`, 'rate_tat_us');
+  const ofQueue = await q.redis.hget(q.keys.settings, 'rate_tat_us');
+  return [ofQueue, state].map((tat) => Number(tat) / 1_000 > Date.now() + HOUR / 2);
+};
+
 describe('a job that never started gives back what the rates took', () => {
   const rates: QueueLimits = { ...hourly(1, 1), groups: hourly(1, 1) };
-  const spent = async (q: TestQueue) => {
-    const state = await q.redis.hget(`${q.keys.groupsPrefix}state:g`, 'rate_tat_us');
-    const ofQueue = await q.redis.hget(q.keys.settings, 'rate_tat_us');
-    return [ofQueue, state].map((tat) => Number(tat) / 1_000 > Date.now() + HOUR / 2);
-  };
-
   it('where it is refused: expired, or cancelled meanwhile', async () => {
     const q = await limited(rates);
     await q.add('a', { group: 'g', expires_in_ms: 1 });
