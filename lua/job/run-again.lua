@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Runs a job again that completed or was cancelled: completed or cancelled -> pending, as new, with its id, payload and
--- options; its result goes, its attempt_log stays. A unique key is held again where nobody else does.
+-- options, behind the others of its group too; its result goes, its attempt_log stays. A unique key is held again where nobody else does.
 -- Taking one id from a history is O(length of the history).
 -- Transition: run-again
 -- KEYS: the standard keys, see lib/core/keys
@@ -34,7 +34,7 @@ redis.call('LREM', status == 'completed' and completed or cancelled, 1, id)
 redis.call('PERSIST', key)
 redis.call('HDEL', key, 'result', 'completed_at_ms', 'cancelled_at_ms', 'cancel_requested_at_ms', 'cancel_request', 'crashes',
   'last_chance', 'errors', 'unhandled', 'unhandled_at_ms', 'expires_at_ms', 'progress', 'checkpoint', 'last_error',
-  'last_error_at_ms', 'held')
+  'last_error_at_ms', 'held', 'rank')
 redis.call('HSET', key, 'run_again_request', request)
 start_over(id, key, { priority = priority, unique = unique_key, batch = batch, group = group })
 place_groups()

@@ -101,6 +101,20 @@ describe('a group with maxRunning 1 keeps its order', () => {
     }
   });
 
+  it('a job that runs again goes to the back, as new', async () => {
+    const q = await ordered();
+    const [a] = await q.claim(5);
+    await q.run(q.scripts.complete([{ ...a!, result: '' }]));
+    await q.run(q.scripts.runAgain('a', 'request'));
+    const line: string[] = [];
+    for (let i = 0; i < 3; i++) {
+      const [job] = await q.claim(1);
+      line.push(job!.id);
+      await q.run(q.scripts.complete([{ ...job!, result: '' }]));
+    }
+    expect(line).toEqual(['b', 'c', 'a']);
+  });
+
   it('a settle, a release and a reclaim that are repeated change nothing', async () => {
     const q = await ordered();
     const [a] = await q.claim(5);

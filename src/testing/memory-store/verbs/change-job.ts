@@ -82,7 +82,7 @@ export function runAgain(queue: MemoryQueue, id: string, request: string): Resta
     queue.unique.set(job.unique, id);
     queue.uniqueExpiries.delete(job.unique);
   }
-  queue.toBack(id, job);
+  queue.toEnd(id, job, queue.now);
   queue.count('rerun');
   return 'pending';
 }
