@@ -1,15 +1,23 @@
 #!lua flags=allow-oom
--- Asks for the cancel of jobs here that are members of a stopped batch in another queue.
--- Transition: none
+-- Cancels jobs here that are members of a stopped batch in another queue.
+-- Transition: cancel
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV, for each: id
+-- ARGV[1..9]: retention and limits, see lib/retention/retention_args
+-- ARGV[10..] ids
 -- Returns nothing. Repeated: nothing changes.
 --@include lib/core/keys
+--@include lib/retention/retention_args
 --@include lib/core/clock
 --@include lib/core/read
+--@include lib/core/events
+--@include lib/settle/history
+--@include lib/group/place
+--@include lib/settle/finish
+--@include lib/place/remove_waiting
 --@include lib/batch/cancel_member
-for i = 1, #ARGV do
+for i = first, #ARGV do
   if redis.call('HEXISTS', batch_guests, ARGV[i]) == 1 then
     cancel_member(ARGV[i])
   end
 end
+place_groups()

@@ -4,21 +4,28 @@
 -- sealed for a week.
 -- Transition: tend-batches
 -- KEYS: the standard keys, see lib/core/keys
--- ARGV[1] the most jobs to look at in this call; ARGV[2] '1' to look at all batches now, and not only at those whose turn it is
+-- ARGV[1..9]: retention and limits, see lib/retention/retention_args
+-- ARGV[10] the most jobs to look at in this call; ARGV[11] '1' to look at all batches now, and not only at those whose turn it is
 -- Returns more: 1 when it used up its limit; 1 where the outbox holds news; then the members in other queues that are to be
 --   cancelled, each queue|id. Nil where the queue has none of all this. Repeated: goes on.
 --@include lib/core/keys
 if redis.call('EXISTS', batches, batch_guests, batch_outbox, awaiting) == 0 then
   return nil
 end
+--@include lib/retention/retention_args
 --@include lib/core/clock
 --@include lib/core/read
---@include lib/batch/job_ended
+--@include lib/core/events
+--@include lib/settle/history
+--@include lib/group/place
+--@include lib/settle/finish
+--@include lib/place/remove_waiting
 --@include lib/batch/cancel_member
-local limit, answer = tonumber(ARGV[1]), { 0, 0 }
+local limit, answer = tonumber(ARGV[first]), { 0, 0 }
 --@include lib/batch/tend
 tend_guests(limit)
 tend_awaiting(limit)
-tend_batches(limit, ARGV[2] == '1')
+tend_batches(limit, ARGV[first + 1] == '1')
+place_groups()
 answer[2] = redis.call('EXISTS', batch_outbox)
 return answer

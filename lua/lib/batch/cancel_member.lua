@@ -1,15 +1,26 @@
--- cancel_member(id): asks for the cancel of a job. A running one is told at once, a delayed one becomes due; one that waits in line is
--- not searched for: the claim whose turn it is ends it. Needs: job, scheduled, wake, nudge, now, read.
+-- cancel_member(id): cancels a job that waits, without a turn and without a rate; a running one is told at once. To find an id in
+-- pending is O(its length), so a script passes over so many entries: the claim whose turn it is ends the others.
+-- Needs: keys, now, read, lib/place/remove_waiting, lib/settle/finish.
+local entries_left = 200000
+
+local function leave_line(id)
+  if remove_sorted(id) then
+    return true
+  end
+  entries_left = entries_left - redis.call('LLEN', pending)
+  return entries_left >= 0 and redis.call('LREM', pending, 1, id) > 0
+end
+
 local function cancel_member(id)
   local status, worker, token = unpack(read(job .. id, 'status', 'worker', 'claim_token'))
   if status ~= 'pending' and status ~= 'scheduled' and status ~= 'processing' then
     return
   end
+  if status ~= 'processing' and leave_line(id) then
+    return end_cancelled(id)
+  end
   redis.call('HSETNX', job .. id, 'cancel_requested_at_ms', now)
-  if status == 'scheduled' then
-    redis.call('ZADD', scheduled, 'XX', 'LT', now, id)
-    redis.call('ZADD', wake, '0', '1')
-  elseif worker and token and token ~= '' then
+  if worker and token and token ~= '' then
     redis.call('ZADD', nudge .. worker, 1, 'cancel')
     redis.call('PEXPIRE', nudge .. worker, 10000)
   end

@@ -122,8 +122,8 @@ export class Batch<Queue = unknown> extends BatchReader {
   }
 
   /**
-   * Cancels the members that have not ended, in bounded slices; a running one has its signal aborted, one that waits in line ends when its
-   * turn comes. Then the batch fires `onFailure` and `finally`, once it is sealed.
+   * Cancels the members that have not ended, in bounded slices. One that waits ends at once, a running one has its signal aborted.
+   * Then the batch fires `onFailure` and `finally`, once it is sealed.
    *
    * @returns `fired` where all members had ended
    * @throws BatchNotFoundError

@@ -2,6 +2,7 @@
 import { expect, it } from '@jest/globals';
 import { BatchSealedError } from '#queue/errors/batch-errors.js';
 import { InvalidOptionError } from '#queue/errors/errors.js';
+import type { GroupLimits } from '#queue/model/limits.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import { tendBatches } from '#queue/operate/tend-batches.js';
 import { eventually } from '../../support/faults/wait.js';
@@ -120,6 +121,31 @@ onEachStore('a batch', () => {
     await tendBatches(queue);
     expect(await runAll(queue)).toEqual(['broke', 'last']);
     expect(await batch.status()).toMatchObject({ state: 'ended', stopped: true, failed: 1, cancelled: 3 });
+  });
+
+  it.each([
+    ['in a group whose rate lets one start a minute', { rateLimit: { limit: 1, periodMs: 60_000 } }, {}],
+    ['behind a dead head that holds its group', { maxRunning: 1, onDeadHead: 'hold' as const }, {}],
+    ['in a paused group', { maxRunning: 2 }, {}],
+    ['with a priority', {}, { group: undefined, priority: 3 }],
+    ['with a delay', {}, { delayMs: 3_600_000 }],
+    ['in the plain line of a queue whose rate lets one start a minute', undefined, { group: undefined }],
+  ])('with failFast ends at once the members that wait %s', async (_, limits: GroupLimits | undefined, options) => {
+    const queue = newQueue();
+    if (limits) await queue.groups.set('g', limits);
+    else await queue.limits.set({ rateLimit: { limit: 1, periodMs: 60_000 } });
+    const batch = queue.batch({ onFailure: { name: 'broke' }, failFast: true });
+    await batch.add(queue.name, 'first', { group: 'g', maxAttempts: 1, ...options, delayMs: 0 });
+    await batch.addMany(
+      queue.name,
+      Array.from({ length: 500 }, (__, payload) => ({ payload, group: 'g', maxAttempts: 1, ...options })),
+    );
+    await batch.seal();
+    await queue.fail((await queue.claim())!, error, { final: true });
+    if (limits?.maxRunning === 2) await queue.groups.pause('g');
+    await tendBatches(queue);
+    expect(await batch.status()).toMatchObject({ state: 'fired', failed: 1, cancelled: 500, open: 0 });
+    expect((await queue.stats()).totals.cancelled).toBe(500);
   });
 
   it('with failFast cancels them soon after a worker failed one, without a sweep', async () => {

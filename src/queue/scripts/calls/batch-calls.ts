@@ -17,7 +17,11 @@ const MOST_BYTES = 1_048_576;
 
 /** One method per script of `lua/batch`: builds its call and says what the reply means; see the headers there. */
 export class BatchCalls implements BatchVerbs {
-  constructor(private readonly keys: QueueKeys) {}
+  /** @param retention what comes first in each script that can end a job */
+  constructor(
+    private readonly keys: QueueKeys,
+    private readonly retention: readonly ScriptArgument[],
+  ) {}
 
   create({ id, failFast, resultTtlMs, followUps }: EncodedBatch): ScriptCall<'created' | 'exists'> {
     const each = followUps.flatMap(({ kind, name, payload, options }) => [kind, name, payload, options]);
@@ -60,7 +64,7 @@ export class BatchCalls implements BatchVerbs {
   }
 
   tend(limit: number, all: boolean): ScriptCall<TendAnswer | undefined> {
-    return this.call('sweepTendBatches', [limit, all ? '1' : '0'], (reply) => {
+    return this.call('sweepTendBatches', [...this.retention, limit, all ? '1' : '0'], (reply) => {
       const [more, hasNews, ...toCancel] = (reply as [number, number, ...string[]] | null) ?? [0, 0];
       const answer = {
         more: Number(more) === 1,
@@ -94,7 +98,7 @@ export class BatchCalls implements BatchVerbs {
   }
 
   cancel(ids: readonly string[]): ScriptCall<void> {
-    return this.call('batchCancel', ids, () => undefined);
+    return this.call('batchCancel', [...this.retention, ...ids], () => undefined);
   }
 
   private call<Answer>(

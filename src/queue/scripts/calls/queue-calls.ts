@@ -42,7 +42,6 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
     super(keys, options);
     this.deadLetters = new DeadLetterCalls(keys);
     this.schedules = new ScheduleCalls(keys);
-    this.batches = new BatchCalls(keys);
     this.history = new HistoryCalls(keys);
     this.audit = new AuditCalls(keys);
     this.retention = [
@@ -56,6 +55,7 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
       options.maxAttempts,
       options.maxCrashes,
     ];
+    this.batches = new BatchCalls(keys, this.retention);
   }
 
   fail(failures: readonly Failure[]): ScriptCall<FailOutcome[]> {

@@ -4,7 +4,8 @@ import type { BatchMember, BatchPage, EncodedBatch } from '../../../../queue/mod
 import type { BatchVerbs } from '../../../../queue/store/verbs/batch-verbs.js';
 import { FollowUpBatch, type EndStatus } from '../../state/follow-up-batch.js';
 import type { MemoryQueue } from '../../state/memory-queue.js';
-import { fire, noteEnd, stop } from './job-ended.js';
+import { endCancelled } from '../attempt/ends.js';
+import { fire, noteEnd } from './job-ended.js';
 import { callOf } from '../memory-call.js';
 
 export function batchVerbs(queue: MemoryQueue): BatchVerbs {
@@ -92,9 +93,30 @@ function results(queue: MemoryQueue, batch: FollowUpBatch | undefined, offset: n
   return offset + limit < all.length ? { members, next: offset + limit } : { members };
 }
 
+/** Cancels all members that have not ended; those that run are told. */
+function stop(queue: MemoryQueue, batch: FollowUpBatch): void {
+  batch.stoppedAt ??= queue.now;
+  for (const member of [...batch.open]) {
+    const { queue: name, id } = placeOf(queue, member);
+    const place = queue.host.find(queue, name);
+    const job = place?.job(id);
+    if (place && job && job.status !== 'processing' && place.takeOut(id)) {
+      endCancelled(place, id, job);
+    } else if (place && job) {
+      job.cancel_requested_at_ms ??= String(queue.now);
+      if (job.worker !== undefined && job.claim_token) {
+        place.host.nudge(job.worker, place.name);
+      }
+    }
+  }
+}
+
 /** Finds ends that nobody told: members that were purged, and follow-ups that were discarded. */
 function tend(queue: MemoryQueue) {
   for (const batch of queue.followUps.values()) {
+    if (batch.stoppedAt !== undefined && batch.firedAt === undefined) {
+      stop(queue, batch);
+    }
     for (const member of batch.open) {
       const status = untoldEnd(queue, member, batch.firedAt !== undefined);
       if (status) {

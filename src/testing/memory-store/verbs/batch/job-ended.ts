@@ -54,7 +54,7 @@ export function noteEnd(
   if (batch.open.size === 0 && batch.sealedAt !== undefined) {
     fire(queue, batch);
   } else if (batch.definition.failFast && status !== 'completed') {
-    stop(queue, batch);
+    batch.stoppedAt ??= queue.now; // maintenance cancels the others
   }
 }
 
@@ -78,25 +78,6 @@ export function fire(queue: MemoryQueue, batch: FollowUpBatch): void {
   }
   if (batch.open.size === 0) {
     batch.endedAt = queue.now;
-  }
-}
-
-/** Asks for the cancel of all members that have not ended. */
-export function stop(queue: MemoryQueue, batch: FollowUpBatch): void {
-  batch.stoppedAt ??= queue.now;
-  for (const member of batch.open) {
-    const bar = member.indexOf('|');
-    const place = bar < 0 ? queue : queue.host.find(queue, member.slice(0, bar));
-    const id = member.slice(bar + 1);
-    const job = place?.job(id);
-    if (place && job) {
-      job.cancel_requested_at_ms ??= String(queue.now);
-      if (place.scheduled.has(id)) {
-        start(place, id, job, queue.now);
-      } else if (job.worker !== undefined && job.claim_token) {
-        place.host.nudge(job.worker, place.name);
-      }
-    }
   }
 }
 
