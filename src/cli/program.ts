@@ -22,7 +22,7 @@ interface GlobalOptions extends SessionOptions {
   verbose?: boolean;
 }
 
-/** Runs the command line; answers the exit code. */
+/** Runs the command line; returns the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
   let code: number = EXIT.ok;
   const program = new Command('nest-job-queue')

@@ -124,7 +124,7 @@ export class Session {
     return [...found].filter((name) => !name.includes(':job:') && isQueueName(name)).toSorted();
   }
 
-  /** Whether the connection is gone: a command makes no second one. */
+  /** Returns whether the connection is gone: a command makes no second one. */
   get isCut(): boolean {
     return this.client.status !== 'ready';
   }

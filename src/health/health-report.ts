@@ -28,7 +28,7 @@ export interface JobQueueHealthOptions {
   maxUnservedMs?: number;
   /** After how long such a wait is among the `warnings`, in ms, which never make a check fail. @default 60,000 */
   unservedWarningMs?: number;
-  /** Whether each queue must have a worker, in this process or any other. @default false */
+  /** True if each queue must have a worker, in this process or any other. @default false */
   requireWorker?: boolean;
   /** How bad the verdict on a queue may be before the check fails. @default no verdict makes it fail */
   failOn?: 'warning' | 'critical';
@@ -63,7 +63,7 @@ export type QueueHealth = Pick<
   | 'workers'
 > & {
   paused: boolean;
-  /** Whether work flows, the likely cause if not, and what to do: the same as on the dashboard and the command line. */
+  /** The verdict: whether work flows, the likely cause if not, and the next step, as on the dashboard and the command line. */
   verdict: Omit<QueueVerdict, 'queue'>;
   /** Absent where there are none. */
   unserved?: QueueStats['unserved'];

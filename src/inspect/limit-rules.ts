@@ -57,7 +57,7 @@ export function rateLimited(signs: QueueSigns): ReturnType<Rule> {
   };
 }
 
-/** Whether as many attempts end as may start, or slots are free and the rate lets none start. */
+/** Returns whether as many attempts end as may start, or slots are free and the rate lets none start. */
 function isAtRate(signs: QueueSigns): boolean {
   const { rateLimit, rates, stats, slots } = signs;
   if (!rateLimit) {

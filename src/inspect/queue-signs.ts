@@ -50,7 +50,7 @@ export interface RecentRates {
   attempts: number;
   /** Attempts that failed, as a share of these: 0 to 1. */
   failedShare: number;
-  /** Whether more came than ended in each third of the window. A burst that is worked off does not grow. */
+  /** True if more came than ended in each third of the window. A burst that is worked off does not grow. */
   growing: boolean;
 }
 

@@ -28,7 +28,7 @@ export function isOld({ stats }: QueueSigns, ms: number): boolean {
   return stats.oldestPendingAgeMs > ms;
 }
 
-/** Whether jobs have waited for so long that a worker could take: the queue is not paused, and no group holds them back. */
+/** Returns whether jobs have waited for so long that a worker could take: the queue is not paused, and no group holds them back. */
 export function isOverdue(signs: QueueSigns, ms: number): boolean {
   const { pausedAt, oldestUnheldAgeMs } = signs.stats;
   return pausedAt === null && !isEmpty(signs) && oldestUnheldAgeMs > ms;

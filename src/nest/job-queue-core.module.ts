@@ -36,7 +36,7 @@ import { WorkerLifecycle } from './lifecycle/worker-lifecycle.js';
 
 /** What is beside the options. */
 export interface JobQueueModuleExtras {
-  /** Whether every module of the app can inject the service and the queues. @default true; else see `forFeature` */
+  /** True if every module of the app can inject the service and the queues. @default true; else see `forFeature` */
   isGlobal?: boolean;
   /**
    * The name of this connection, in an app with several Redis servers; one `forRoot` may be without. Its queues are injected by

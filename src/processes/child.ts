@@ -11,7 +11,7 @@ const BOOT_END_MS = 1_000;
 /** What Nest makes an app of. */
 export type EntryModule = Parameters<typeof NestFactory.createApplicationContext>[0];
 
-/** Whether this process was forked as a worker process. */
+/** Returns whether this process was forked as a worker process. */
 export function isWorkerProcess(): boolean {
   return process.env[PROCESS_NAME] !== undefined && process.send !== undefined;
 }

@@ -41,7 +41,7 @@ export interface RunWorkersOptions {
   /** How long an event loop may give no answer, in ms, before its process is killed and replaced; 0: for ever. @default 30,000 */
   hangTimeoutMs?: number;
   /**
-   * Whether this process is there for its workers only: SIGTERM and SIGINT stop them and then end it, with exit code 0
+   * True if this process is there for its workers only: SIGTERM and SIGINT stop them and then end it, with exit code 0
    * if all stopped in time, else 1; so does giving up, with 1.
    * @default true. False: the program calls `stop()` itself
    */

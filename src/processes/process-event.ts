@@ -23,7 +23,7 @@ export interface WorkerProcessEnded {
   code: number | null;
   /** The signal that ended it; null for none. */
   signal: NodeJS.Signals | null;
-  /** Whether it was told to stop. */
+  /** True if it was told to stop. */
   stopped: boolean;
   /** Why the supervisor killed it, where it did. */
   killedFor?: string;

@@ -27,7 +27,7 @@ export class WorkerProcess {
   state: WorkerProcessState = 'waiting';
   /** How often it was started again. */
   restarts = 0;
-  /** Whether it is to live on, or to be started again. */
+  /** True if it is to live on, or to be started again. */
   wanted = true;
   private child: ChildProcess | undefined;
   private ended: Promise<void> | undefined;

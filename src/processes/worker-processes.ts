@@ -75,7 +75,7 @@ export class WorkerProcesses {
     this.grow(options.processes);
   }
 
-  /** Whether the worker of every process runs now, and is connected to Redis. */
+  /** Returns whether the worker of every process runs now, and is connected to Redis. */
   get ready(): boolean {
     return !this.stopping && this.wanted.every(({ state }) => state === 'running');
   }

@@ -182,7 +182,7 @@ export abstract class QueueAdmin extends JobAdmin {
     return clean(this, status, options);
   }
 
-  /** Sends dead letters back to work, their attempts reset, at most 1,000 in one call; answers how many. */
+  /** Sends dead letters back to work, their attempts reset, at most 1,000 in one call; returns how many. */
   async redrive(ids: readonly string[]): Promise<number> {
     if (!Array.isArray(ids)) {
       throw new InvalidOptionError('ids', 'an array of job ids', show(ids));

@@ -27,7 +27,7 @@ export interface WorkerOptions {
   /** Where the worker logs. One that throws harms no job. @default nowhere; what its connections say then goes to the logger of a JobQueue */
   logger?: JobQueueLogger;
   /**
-   * Whether failed attempts and dead letters are logged, with the error's stack and causes, and at which level. Equal ones
+   * True if failed attempts and dead letters are logged, with the error's stack and causes, and at which level. Equal ones
    * are summed up every ten seconds.
    * @default `{ attempts: 'warn', deadLetters: 'error' }`
    */

@@ -61,7 +61,7 @@ export class Worker {
   private stopping: Promise<void> | undefined;
   private readonly fetchClock: FetchLiveness;
   private readonly failures: FailureLog;
-  /** Whether something changed in this tick. */
+  /** True if something changed in this tick. */
   private changed = false;
   private halt!: () => void;
   /** Resolves when a stop was asked for, so that a start which still waits for the server ends. */

@@ -116,7 +116,7 @@ export class BulkRuns implements BeforeApplicationShutdown {
     return 'done';
   }
 
-  /** Answers the end of the run where it ends early. */
+  /** Returns the end of the run where it ends early. */
   private async pass(queue: JobQueue, run: RunView): Promise<RunView['status'] | undefined> {
     let cursor: string | null = null;
     do {

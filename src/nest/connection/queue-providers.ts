@@ -32,7 +32,7 @@ export function queueProvider(name: string, connection: string): FactoryProvider
 /** What the classes and factories of an app ask for, with how many modules it had then: a lazy one comes later. */
 const askedTokens = new WeakMap<ModulesContainer, { modules: number; tokens: ReadonlySet<unknown> }>();
 
-/** Whether a class or a factory of the app asks for a token. */
+/** Returns whether a class or a factory of the app asks for a token. */
 function isInjected(token: InjectionToken, modules: ModulesContainer): boolean {
   let asked = askedTokens.get(modules);
   if (asked?.modules !== modules.size) {

@@ -10,7 +10,7 @@ export interface ServerConnection {
   readonly connection: {
     readonly logger: SafeLogger;
     whenReady(): Promise<void>;
-    /** Tells whether the server is connected: now, and at each change. */
+    /** Returns whether the server is connected: now, and at each change. */
     watch(tell: (connected: boolean) => void): void;
   };
   readonly ready: boolean;

@@ -13,12 +13,12 @@ export interface ScopedInstance {
   contextId: ContextId;
 }
 
-/** Whether a provider is made anew for each attempt. */
+/** Returns whether a provider is made anew for each attempt. */
 export function isScoped(wrapper: Wrapper): boolean {
   return wrapper.isTransient || !wrapper.isDependencyTreeStatic();
 }
 
-/** Whether a provider can be called: Nest has made it, or makes it for each attempt. */
+/** Returns whether a provider can be called: Nest has made it, or makes it for each attempt. */
 export function isMade(wrapper: Wrapper): boolean {
   return isScoped(wrapper) || wrapper.getInstanceByContextId(STATIC_CONTEXT).isResolved === true;
 }

@@ -22,7 +22,7 @@ export class EnhancerContainer extends NestContainer {
     return this.appModules;
   }
 
-  /** Whether any global enhancer holds for jobs. */
+  /** Returns whether any global enhancer holds for jobs. */
   get hasGlobals(): boolean {
     const { config } = this;
     return [

@@ -14,12 +14,12 @@ type Enhancer = object | Type;
 
 const KINDS = [GUARDS_METADATA, INTERCEPTORS_METADATA, PIPES_METADATA, EXCEPTION_FILTERS_METADATA];
 
-/** Whether a handler has enhancers or decorated parameters of its own. */
+/** Returns whether a handler has enhancers or decorated parameters of its own. */
 export function hasEnhancers(handler: Decorated): boolean {
   return KINDS.some((kind) => enhancersOf(handler, kind).length > 0) || parametersOf(handler).length > 0;
 }
 
-/** Whether a handler has pipes, or parameters for them. */
+/** Returns whether a handler has pipes, or parameters for them. */
 export function hasPipes(handler: Decorated): boolean {
   return enhancersOf(handler, PIPES_METADATA).length > 0 || parametersOf(handler).length > 0;
 }

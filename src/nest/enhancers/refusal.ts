@@ -4,7 +4,7 @@ import { NonRetryableError } from '../../queue/errors/errors.js';
 const LATER = [408, 425, 429];
 
 /**
- * Whether an error is the "no" of a guard or a pipe: an HttpException of 4xx, also of another copy of Nest. Any other error,
+ * Returns whether an error is the "no" of a guard or a pipe: an HttpException of 4xx, also of another copy of Nest. Any other error,
  * such as that of a lost database, says nothing about the job.
  */
 export function isRefusal(error: unknown): error is Error {

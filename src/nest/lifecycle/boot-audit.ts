@@ -20,7 +20,7 @@ export class BootAudit {
 
   constructor(
     private readonly mode: ResolvedModuleOptions['audit'],
-    /** Whether this process maintains its queues. */
+    /** True if this process maintains its queues. */
     private readonly maintains: boolean,
     private readonly queues: QueueRegistry,
     private readonly logger: JobQueueLogger,

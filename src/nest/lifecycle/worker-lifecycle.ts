@@ -64,7 +64,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     return this.current;
   }
 
-  /** Whether this process is to run a worker. */
+  /** Returns whether this process is to run a worker. */
   get expected(): boolean {
     return this.options.worker && this.handlers.queueNames.length > 0;
   }
@@ -154,7 +154,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     }
   }
 
-  /** Tells whether Redis is connected: now, and at each change. */
+  /** Returns whether Redis is connected: now, and at each change. */
   watchConnection(tell: (connected: boolean) => void): void {
     this.redis.connection.watch(tell);
   }

@@ -62,7 +62,7 @@ export interface JobQueueModuleOptions extends QueueOptions {
   /** How long running handlers and the last settlements may take when the app closes, in ms. @default 10,000 */
   shutdownTimeoutMs?: number;
   /**
-   * Whether the app refuses to boot without Redis, after `timeoutMs` (default 5,000).
+   * True if the app refuses to boot without Redis, after `timeoutMs` (default 5,000).
    * @default false: it boots, and its workers start when Redis is there
    */
   requireRedis?: boolean | { timeoutMs: number };
@@ -74,7 +74,7 @@ export interface JobQueueModuleOptions extends QueueOptions {
    */
   audit?: 'warn' | 'error' | 'off';
   /**
-   * Whether failed attempts and dead letters are logged, with the error's stack and causes, and at which level. Equal ones
+   * True if failed attempts and dead letters are logged, with the error's stack and causes, and at which level. Equal ones
    * are summed up every ten seconds; no payload is logged.
    * @default `{ attempts: 'warn', deadLetters: 'error' }`
    */
@@ -93,19 +93,19 @@ export interface JobQueueModuleOptions extends QueueOptions {
    */
   middleware?: readonly MiddlewareEntry[];
   /**
-   * Whether the app's global guards, interceptors, pipes and filters (`APP_GUARD`, `useGlobalPipes` and so on) hold for jobs
+   * True if the app's global guards, interceptors, pipes and filters (`APP_GUARD`, `useGlobalPipes` and so on) hold for jobs
    * too: all of them, or these kinds. Default false, because most of them expect an HTTP request.
    *
    * @example globalEnhancers: ['interceptors', 'pipes']
    */
   globalEnhancers?: boolean | readonly EnhancerKind[];
   /**
-   * Whether `currentJob()` returns the job that runs.
+   * True if `currentJob()` returns the job that runs.
    * @default false: below Node 24 an AsyncLocalStorage slows down every promise of the process by a little
    */
   currentJob?: boolean;
   /**
-   * Whether each line that a handler writes through Nest's Logger while it runs begins with the job: its id, name, queue and
+   * True if each line that a handler writes through Nest's Logger while it runs begins with the job: its id, name, queue and
    * attempt; or a function that returns other words. Objects get a field `job`. Includes `currentJob`. Default false.
    *
    * @example logContext: (job) => `[${job.metadata.requestId}]`

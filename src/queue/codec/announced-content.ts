@@ -5,7 +5,7 @@ import { REDACTED, type Redact } from './redact.js';
 export interface AnnouncedContent {
   /** The name of its codec; undefined: plain JSON. */
   readonly codec?: string;
-  /** Whether nothing may be stored in the clear. */
+  /** True if nothing may be stored in the clear. */
   readonly encrypted?: true;
   /** The ids of its keys, the one that encrypts first. */
   readonly keyIds?: readonly string[];

@@ -12,7 +12,7 @@ import type { Redact } from './redact.js';
 export interface JobCodec {
   /** Stored beside each value, so that another codec is noticed: 1 to 32 of a-z 0-9 - */
   readonly name: string;
-  /** Whether errors and log lines are encoded too. Then `encode` returns text. @default false */
+  /** True if errors and log lines are encoded too. Then `encode` returns text. @default false */
   readonly secret?: boolean;
   /** The ids of its keys, the one that encrypts first. Workers announce them, and a process that boots compares them with its own. */
   readonly keyIds?: readonly string[];
@@ -80,7 +80,7 @@ export function decodeContent(codec: JobCodec | undefined, stored: unknown): unk
   return guarded(reads, () => reads.decode(stored.value));
 }
 
-/** Whether a value is one that a codec wrote. */
+/** Returns whether a value is one that a codec wrote. */
 export function isEncoded(value: unknown): value is Envelope {
   return typeof value === 'object' && value !== null && typeof (value as Partial<Envelope>)[CODEC] === 'string';
 }

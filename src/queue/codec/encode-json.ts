@@ -150,7 +150,7 @@ function losingType(value: object, isEmpty: boolean): string | undefined {
   return isEmpty && hasGetters(prototype) ? nameOf(prototype) : undefined;
 }
 
-/** Whether what an instance holds is behind getters of its class, such as those of private fields. */
+/** Returns whether what an instance holds is behind getters of its class, such as those of private fields. */
 function hasGetters(prototype: object): boolean {
   const isRoot = Object.getPrototypeOf(prototype) === null; // the Object.prototype of another realm
   return !isRoot && Object.values(Object.getOwnPropertyDescriptors(prototype)).some(({ get }) => get !== undefined);

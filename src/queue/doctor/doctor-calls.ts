@@ -35,7 +35,7 @@ export class DoctorCalls {
     });
   }
 
-  /** Answers how many of the first ids were judged, and the faults among them. */
+  /** Returns how many of the first ids were judged, and the faults among them. */
   judge(ids: readonly string[], mend: boolean): ScriptCall<{ judged: number; faults: Fault[] }> {
     const { retention, options } = this.scripts;
     const args = [...retention, mend ? '1' : '0', options.visibilityMs, BUDGET, ...ids];

@@ -18,7 +18,7 @@ export class ListWalk {
     return { fresh, again };
   }
 
-  /** Whether an id was met so far. */
+  /** Returns whether an id was met so far. */
   has(id: string): boolean {
     return this.seen.has(id);
   }

@@ -19,7 +19,7 @@ export interface JobDefaults {
   backoff?: Backoff;
   /** How long one attempt may run, in ms. @default the handler's, else without a limit */
   timeoutMs?: number;
-  /** Whether the handler's result is stored. @default the handler's, else true */
+  /** True if the handler's result is stored. @default the handler's, else true */
   keepResult?: boolean;
   /** How long the completed or cancelled job can be read, in ms. @default the handler's, else the queue's */
   resultTtlMs?: number;
@@ -98,7 +98,7 @@ export class JobDefinition<
   }
 }
 
-/** Whether it is a definition, also one of another copy of this package. */
+/** Returns whether it is a definition, also one of another copy of this package. */
 export function isJobDefinition(value: unknown): value is JobDefinition {
   return hasBrand(value, 'JobDefinition');
 }

@@ -30,7 +30,7 @@ export interface JobRules {
    * @default none; the jobs without a group are one group
    */
   group?: string;
-  /** Whether the handler's result is stored. @default the handler's, else true */
+  /** True if the handler's result is stored. @default the handler's, else true */
   keepResult?: boolean;
   /** How long the completed or cancelled job can be read, in ms. @default the handler's, else the queue's */
   resultTtlMs?: number;
@@ -55,7 +55,7 @@ export interface EnqueueOptions extends JobRules {
    * them as `job.metadata`.
    */
   metadata?: JobMetadata;
-  /** Whether the job goes to the front of the line, before those that wait; its retries go to the back. Not with `priority`. @default false */
+  /** True if the job goes to the front of the line, before those that wait; its retries go to the back. Not with `priority`. @default false */
   lifo?: boolean;
   /** How much of the queue's `rateLimit` the job takes; at most its burst counts. @default 1 */
   cost?: number;
@@ -68,7 +68,7 @@ export interface EnqueueOptions extends JobRules {
   batch?: string;
   /** @internal Whether its bad end stops its batch, which is of the same queue. */
   stopsBatch?: boolean;
-  /** Whether the enqueue waits until replicas have the job. @default the queue's */
+  /** True if the enqueue waits until replicas have the job. @default the queue's */
   durability?: Durability;
 }
 

@@ -12,7 +12,7 @@ const SLICE_LENGTH = 1_000_000;
 /** So many single enqueues of a tick are sent before it ends; the next time twice as many. */
 const FIRST_BURST_JOBS = 25;
 
-/** Whether jobs that are enqueued together, and with no others, are one step. */
+/** Returns whether jobs that are enqueued together, and with no others, are one step. */
 export function fitOneStep(jobs: readonly EncodedJob[]): boolean {
   return jobs.length <= SLICE_JOBS && jobs.reduce((sum, { payload }) => sum + payload.length, 0) < SLICE_LENGTH;
 }
@@ -28,13 +28,13 @@ export interface EnqueuerOptions {
   timeoutMs: number;
   /** Sends a batch. */
   deliver: (jobs: EncodedJob[]) => Promise<EnqueueAnswer[]>;
-  /** Whether `deliver` ends within `timeoutMs` by itself: a limit around it is a timer more for each batch. */
+  /** True if `deliver` ends within `timeoutMs` by itself: a limit around it is a timer more for each batch. */
   endsInTime?: boolean;
   /** Whose connection `deliver` sends over. @default the store's */
   via?: Pick<QueueStore, 'patience'>;
   /** What must be there before anything is sent, beside the connection. */
   prepare?: () => Promise<void>;
-  /** Whether all of a tick leave at its end: where a second batch would have to wait for the first. */
+  /** True if all of a tick leave at its end: where a second batch would have to wait for the first. */
   wholeTicks?: boolean;
 }
 
@@ -54,7 +54,7 @@ interface Waiting {
 export class EnqueueBatcher {
   private waiting: Waiting[] = [];
   private burstJobs = FIRST_BURST_JOBS;
-  /** Whether some have left in this tick, or will once the code that makes them pauses. */
+  /** True if some have left in this tick, or will once the code that makes them pauses. */
   private inTick = false;
 
   constructor(private readonly options: EnqueuerOptions) {}

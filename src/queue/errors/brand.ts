@@ -11,7 +11,7 @@ export function brand(type: { prototype: object }, name: Brand): void {
   Object.defineProperty(type.prototype, BRAND, { value: name });
 }
 
-/** Whether a value is an instance of the class of that brand, whichever copy made it. */
+/** Returns whether a value is an instance of the class of that brand, whichever copy made it. */
 export function hasBrand(value: unknown, name: Brand): boolean {
   try {
     return typeof value === 'object' && value !== null && (value as { [BRAND]?: unknown })[BRAND] === name;

@@ -12,7 +12,7 @@ export class JobQueueError extends Error {
   /** Tells errors apart also where classes have other names, as in minified code. It stays the same in all versions. */
   readonly code: string;
 
-  /** Whether handlers throw it, with words of their own. @internal */
+  /** True if handlers throw it, with words of their own. @internal */
   protected static readonly isOfHandlers: boolean = false;
 
   /** @param message becomes one line of bounded length, since ids, names and payloads may come from anybody */
@@ -176,7 +176,7 @@ export class NonRetryableError extends JobQueueError {
   protected static override readonly isOfHandlers = true;
 }
 
-/** Whether it is a NonRetryableError, also one of another copy of this package. */
+/** Returns whether it is a NonRetryableError, also one of another copy of this package. */
 export function isNonRetryable(error: unknown): error is NonRetryableError {
   return hasBrand(error, 'NonRetryableError');
 }
@@ -281,7 +281,7 @@ export function restOf(error: unknown): number | undefined {
   return Math.ceil(retryAfterMs);
 }
 
-/** Whether it is a RetryLaterError, also one of another copy of this package. */
+/** Returns whether it is a RetryLaterError, also one of another copy of this package. */
 export function isRetryLater(error: unknown): error is RetryLaterError {
   return hasBrand(error, 'RetryLaterError');
 }

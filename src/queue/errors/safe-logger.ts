@@ -20,7 +20,7 @@ export class SafeLogger implements JobQueueLogger {
 
   constructor(private readonly target: JobQueueLogger) {}
 
-  /** Whether nothing is written, because the application gave no logger. */
+  /** Returns whether nothing is written, because the application gave no logger. */
   get isSilent(): boolean {
     return this.target === silentLogger;
   }

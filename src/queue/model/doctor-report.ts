@@ -52,7 +52,7 @@ export interface DoctorFinding {
   found: string;
   /** What should be there. */
   expected: string;
-  /** Whether it was mended. */
+  /** True if it was mended. */
   mended: boolean;
 }
 

@@ -18,9 +18,9 @@ export interface WorkerOptions {
   delayMs?: number;
   runAtMs?: number;
   metadata?: JobMetadata;
-  /** Whether it is a member of a batch in another queue, which is to hear of its end. */
+  /** True if it is a member of a batch in another queue, which is to hear of its end. */
   guest?: boolean;
-  /** Whether its bad end stops its batch, whose other members are then to be cancelled. */
+  /** True if its bad end stops its batch, whose other members are then to be cancelled. */
   stopsBatch?: boolean;
   /** Of a follow-up: the id of the batch whose members have ended. */
   batch?: string;
@@ -53,13 +53,13 @@ export interface ClaimedJob<Payload = unknown> {
   readonly options: WorkerOptions;
   /** True for a first attempt without options; it can be settled at the least cost. @internal */
   readonly plain: boolean;
-  /** Whether the producer stored no name, and it was found in the payload. @internal */
+  /** True if the producer stored no name, and it was found in the payload. @internal */
   readonly nameless: boolean;
-  /** Whether another crash would bury the job: the worker holds it, and runs it alone. @internal */
+  /** True if another crash would bury the job: the worker holds it, and runs it alone. @internal */
   readonly alone: boolean;
   /** Claimed before a slot was free: held until `start`. @internal */
   readonly ahead: boolean;
-  /** Whether the job may expire before it begins: where it waited in the worker, Redis is asked first. @internal */
+  /** True if the job may expire before it begins: where it waited in the worker, Redis is asked first. @internal */
   readonly expires: boolean;
   /** What an earlier attempt left; undefined where none did. */
   readonly checkpoint?: unknown;
@@ -232,7 +232,7 @@ export interface QueueStats {
   /** When a process last maintained the queue; null where none did since there are jobs or workers. */
   maintainedAt: Date | null;
   /**
-   * Whether no process maintains the queue: its last maintenance is longer ago than a minute and three of its intervals, or a
+   * True if no process maintains the queue: its last maintenance is longer ago than a minute and three of its intervals, or a
    * minute is over since the first worker came, or since the oldest job waits.
    */
   maintenanceOverdue: boolean;
@@ -254,7 +254,7 @@ export interface WorkerDetails {
   slots: number;
   /** How many jobs its process runs at once over all queues, where that is limited. */
   processSlots?: number;
-  /** Whether its process claims none of this queue's jobs for now. Absent: it claims. */
+  /** True if its process claims none of this queue's jobs for now. Absent: it claims. */
   paused?: true;
   /** Jobs whose handlers go on although their signals were aborted. */
   stuck?: { id: string; name: string }[];

@@ -87,7 +87,7 @@ export interface QueueOptions {
   replicas?: number;
   /** How long to wait for them, in ms, before the enqueue fails with a DurabilityTimeoutError. @default 1,000 */
   durabilityTimeoutMs?: number;
-  /** Whether figures of each minute are kept for 72 hours, see `JobQueue.history`. @default true */
+  /** True if figures of each minute are kept for 72 hours, see `JobQueue.history`. @default true */
   history?: boolean;
   /**
    * Writes each transition of a job down, in a Redis Stream of about `maxEntries` (1,000 to 100,000,000; default 100,000), see

@@ -47,7 +47,7 @@ export class Canceller {
     }
   }
 
-  /** Answers the way to end that. @throws InvalidOptionError */
+  /** Returns the way to end that. @throws InvalidOptionError */
   listen(listener: (job: JobRecord) => void): () => void {
     if (typeof listener !== 'function') {
       throw new InvalidOptionError('onCancelled', 'a function', show(listener));
@@ -66,7 +66,7 @@ export class Canceller {
     }
   }
 
-  /** Answers whether it was there. */
+  /** Returns whether it was there. */
   private forget(id: string, request: string): boolean {
     return this.unanswered.get(id) === request && this.unanswered.delete(id);
   }

@@ -49,7 +49,7 @@ export async function deliverNews(queue: Queue): Promise<void> {
   await deliver(queue, new OtherQueues(queue, queue.limit), queue.limit);
 }
 
-/** Answers how many news there were. News are taken out of the outbox once their batch has them; so they may be told twice. */
+/** Returns how many news there were. News are taken out of the outbox once their batch has them; so they may be told twice. */
 async function deliver(queue: Queue, others: OtherQueues, limit: CallLimit): Promise<number> {
   const news = await queue.exec((calls) => calls.batches.news(SLICE), limit);
   let failure: unknown;

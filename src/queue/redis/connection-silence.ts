@@ -157,7 +157,7 @@ class Debtor extends Traffic {
     this.last = sentCommands(node).at(-1);
   }
 
-  /** Whether the connection is the same, ready, and still owes what it owed then. */
+  /** Returns whether the connection is the same, ready, and still owes what it owed then. */
   get isUnanswered(): boolean {
     return this.node.status === 'ready' && streamOf(this.node) === this.stream && this.owes;
   }

@@ -135,7 +135,7 @@ export class Connection {
     });
   }
 
-  /** Tells whether the client is connected: now, and at each change. */
+  /** Returns whether the client is connected: now, and at each change. */
   watch(tell: (connected: boolean) => void): void {
     let told: boolean | undefined;
     const look = () => {

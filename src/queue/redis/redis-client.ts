@@ -8,7 +8,7 @@ export type RedisClient = Redis | Cluster;
  * compiler.
  */
 export interface ForeignRedisClient {
-  /** Whether it is a client of a Cluster. */
+  /** True if it is a client of a Cluster. */
   readonly isCluster: boolean;
   /** The state of the connection, as ioredis names it. */
   readonly status: string;
@@ -29,7 +29,7 @@ export function streamOf(client: RedisClient): Redis['stream'] | undefined {
   return isCluster(client) ? undefined : client.stream;
 }
 
-/** Whether a value is a client of ioredis, of whichever copy or version of it. */
+/** Returns whether a value is a client of ioredis, of whichever copy or version of it. */
 export function isRedisClient(value: unknown): value is RedisClient {
   const { isCluster: cluster, duplicate, evalsha } = (value ?? {}) as Partial<Redis>;
   return typeof cluster === 'boolean' && typeof duplicate === 'function' && typeof evalsha === 'function';

@@ -8,7 +8,7 @@ export interface JobQueueLogger {
   error(message: string): void;
 }
 
-/** Whether a value has the methods of a logger. */
+/** Returns whether a value has the methods of a logger. */
 export function isLogger(value: unknown): value is JobQueueLogger {
   const logger = value as Partial<JobQueueLogger> | null | undefined;
   return (['log', 'warn', 'error'] as const).every((method) => typeof logger?.[method] === 'function');

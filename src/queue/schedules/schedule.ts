@@ -36,7 +36,7 @@ export interface ScheduleOptions extends JobRules {
   onMissed?: 'skip' | 'once';
   /** How late a tick may be made before it counts as missed, in ms. @default 60,000 */
   missedAfterMs?: number;
-  /** Whether a tick enqueues a job while the last one is unfinished. @default true */
+  /** True if a tick enqueues a job while the last one is unfinished. @default true */
   overlap?: boolean;
   /** A job is worthless, and fails, when it was not started within so many ms of its tick. */
   expiresInMs?: number;

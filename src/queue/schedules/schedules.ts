@@ -26,7 +26,7 @@ export interface TickReport {
   skipped: number;
   /** ms until the next schedule is due; undefined when none is active. */
   nextDueInMs: number | undefined;
-  /** Whether more schedules are due. */
+  /** True if more schedules are due. */
   more: boolean;
   /** Schedules whose next time could not be told; another process may know it. */
   faults: { id: string; reason: string }[];

@@ -7,7 +7,7 @@ interface Refusal {
   attempts: string;
   /** Its limit, for `exhausted`. */
   max_attempts: string;
-  /** Whether a handler may have begun with it before. */
+  /** True if a handler may have begun with it before. */
   started: boolean;
   last_error?: string;
   /** Of a job that was to start after others: the one that did not end well, and how it ended. */

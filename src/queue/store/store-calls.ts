@@ -86,7 +86,7 @@ export interface ClaimAnswer {
 export interface LeftJobs {
   /** Where the next claim is to look; -1: all jobs were looked at. */
   cursor: number;
-  /** Whether a live worker handles one of them. */
+  /** True if a live worker handles one of them. */
   elsewhere: boolean;
   /** The names among them that no live worker handles. */
   unserved: readonly string[];
@@ -109,7 +109,7 @@ export interface Failure extends ClaimRef {
   /** No retry, whatever attempts are left. */
   final: boolean;
   backoffMs: number;
-  /** Whether its handler was called: then its attempt counts, whether or not its start reached the store. */
+  /** True if its handler was called: then its attempt counts, whether or not its start reached the store. */
   begun?: boolean;
 }
 
@@ -152,20 +152,20 @@ export interface JobVerbs {
   /** Answers only the claims that need attention. @param visibilityMs default: the queue's */
   extend(claims: readonly Pick<ClaimRef, 'id' | 'token'>[], visibilityMs?: number): StoreCall<ExtendAnswer>;
   /**
-   * Answers the positions, from 0, of the claims that were lost.
+   * Returns the positions, from 0, of the claims that were lost.
    *
    * @param isLimited whether the queue has limits, so that a worker is woken for each slot that is free
    */
   complete(completions: readonly Completion[], isLimited?: boolean): StoreCall<CompleteAnswer>;
   fail(failures: readonly Failure[]): StoreCall<FailOutcome[]>;
   release(releases: readonly Release[]): StoreCall<ReleaseOutcome[]>;
-  /** Answers whether the name was written. */
+  /** Returns whether the name was written. */
   name(job: Pick<ClaimedJob, 'id' | 'token' | 'name'>): StoreCall<boolean>;
-  /** Answers whether the claim was current. */
+  /** Returns whether the claim was current. */
   progress(claim: Pick<ClaimRef, 'id' | 'token'>, progress: string): StoreCall<boolean>;
   /** Stores what the next attempt finds. Answers whether the claim was current. */
   checkpoint(claim: Pick<ClaimRef, 'id' | 'token'>, checkpoint: string): StoreCall<boolean>;
-  /** Answers whether the claim was current. */
+  /** Returns whether the claim was current. */
   log(claim: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]): StoreCall<boolean>;
 }
 
@@ -175,7 +175,7 @@ export interface AdoptAnswer {
   deadLetters: number;
   /** How many claims a sweep of such a client took back. */
   sweptByClients: number;
-  /** Whether such clients worked here within ten minutes. */
+  /** True if such clients worked here within ten minutes. */
   clientsAtWork: boolean;
 }
 
@@ -188,14 +188,14 @@ export interface SweepVerbs {
     waitMs: number,
     everyMs?: number,
   ): StoreCall<{ reclaimed: ReclaimedJob[]; more: boolean }>;
-  /** Answers how many were moved. */
+  /** Returns how many were moved. */
   promote(limit: number): StoreCall<number>;
   /** Takes over what clients of the Redis pattern left. @param paceMs as of tidy */
   adopt(limit: number, paceMs?: number): StoreCall<AdoptAnswer>;
   /** Keeps jobs that such a client has just failed. Answers how many are dead letters now. */
   adoptFailed(ids: readonly string[]): StoreCall<number>;
   /**
-   * Answers whether more is left to tidy.
+   * Returns whether more is left to tidy.
    *
    * @param paceMs it does nothing where another call with a pace began less long ago; 0: whatever others do
    */
@@ -210,17 +210,17 @@ export interface AdminVerbs {
   /** Looks at one slice of the jobs in one state. */
   find(status: JobStatus, query: JobQuery): StoreCall<FoundJobs>;
   stats(): StoreCall<QueueStats>;
-  /** Answers the time of the store, in ms. */
+  /** Returns the time of the store, in ms. */
   now(): StoreCall<number>;
   /** @param ifStatus does nothing to a job in another one */
   cancel(id: string, ifStatus?: JobStatus): StoreCall<CancelAnswer>;
-  /** Answers the job too, where this request cancelled it. */
+  /** Returns the job too, where this request cancelled it. */
   cancelAndTell(
     id: string,
     request: string,
     ifStatus?: JobStatus,
   ): StoreCall<{ answer: CancelAnswer; cancelled?: JobRecord }>;
-  /** Answers in how many ms the start would be, and the expiry, where the job would have expired by then. */
+  /** Returns in how many ms the start would be, and the expiry, where the job would have expired by then. */
   reschedule(
     id: string,
     start: { delayMs: number } | { runAtMs: number },
@@ -236,7 +236,7 @@ export interface AdminVerbs {
   runAgain(id: string, request: string): StoreCall<RestartAnswer>;
   /** @param payload JSON that takes the place of the stored one */
   redrive(ids: readonly string[], payload?: string): StoreCall<number>;
-  /** Answers how many were deleted, and how many the next call passes over; undefined when no more are old. */
+  /** Returns how many were deleted, and how many the next call passes over; undefined when no more are old. */
   clean(
     place: JobStatus | 'prioritized' | 'grouped',
     olderThanMs: number,
@@ -279,14 +279,14 @@ export interface LimitVerbs {
 export interface FleetVerbs {
   /** Announces a worker with the limits of its handlers, or takes that back. Rejects with QueueLayoutError where a newer version has the queue. */
   announce(worker: string, serves: boolean, handlers?: readonly AttemptLimits[]): StoreCall<void>;
-  /** Answers how the worker that announced itself last stores what jobs carry; undefined where none has. */
+  /** Returns how the worker that announced itself last stores what jobs carry; undefined where none has. */
   content(): StoreCall<AnnouncedContent | undefined>;
   /** Says more of a worker, for operators; undefined: it has stopped. @param ageMs how long ago it started */
   describeWorker(worker: string, details: WorkerDetails | undefined, ageMs: number): StoreCall<void>;
-  /** Answers the workers that announced themselves of late, the last first. */
+  /** Returns the workers that announced themselves of late, the last first. */
   workers(most: number): StoreCall<WorkerRecord[]>;
   unserved(jobs: readonly { id: string; name: string }[]): StoreCall<UnservedJobs>;
-  /** Answers whether somebody may have heard it. */
+  /** Returns whether somebody may have heard it. */
   tell(job: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck'): StoreCall<boolean>;
   /** Tells that the queue has drained, where it has. */
   tellDrained(): StoreCall<DrainedAnswer>;

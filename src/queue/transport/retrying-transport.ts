@@ -168,7 +168,7 @@ function mayPass(outcome: Settled<unknown>): outcome is { ok: false; error: Erro
   return outcome.error.name !== 'ReplyError' || isPassing(outcome.error);
 }
 
-/** Whether what the server answered passes by itself. */
+/** Returns whether what the server answered passes by itself. */
 export function isPassing({ message }: Error): boolean {
   return PASSING.test(message);
 }

@@ -20,7 +20,7 @@ export function checkQueueName(name: unknown): asserts name is string {
   }
 }
 
-/** Whether a text can be the name of a queue. */
+/** Returns whether a text can be the name of a queue. */
 export function isQueueName(name: unknown): name is string {
   return typeof name === 'string' && QUEUE_NAME.test(name);
 }

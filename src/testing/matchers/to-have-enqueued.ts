@@ -3,7 +3,7 @@ import type { EnqueuedJob } from '../module/enqueued-job.js';
 
 /** What a matcher finds in its expectation, in Jest and in Vitest. */
 export interface MatcherContext {
-  /** Whether `.not` stands before the matcher. */
+  /** True if `.not` stands before the matcher. */
   readonly isNot?: boolean;
   /** Compares as the runner does. */
   equals(a: unknown, b: unknown, customTesters?: unknown[], strictCheck?: boolean): boolean;
@@ -18,7 +18,7 @@ export interface MatcherContext {
 
 /** What a matcher returns, in Jest and in Vitest. */
 export interface MatcherResult {
-  /** Whether the expectation holds. */
+  /** True if the expectation holds. */
   pass: boolean;
   /** Says what was expected and found. */
   message(): string;
@@ -33,7 +33,7 @@ interface Wanted {
 /** The matchers, for `expect.extend` where a runner has no entry point of its own. */
 export const jobQueueMatchers = {
   /**
-   * Whether a job was enqueued: of a name, with a payload that has at least these fields, and with at least these options.
+   * True if a job was enqueued: of a name, with a payload that has at least these fields, and with at least these options.
    * Asymmetric matchers (`expect.any(Date)`) may stand in both.
    *
    * @example expect(testing).toHaveEnqueued('email', { to: 'ada@example.com' }, { delayMs: 5_000 });
@@ -142,7 +142,7 @@ function part(found: unknown, expected: unknown): unknown {
   return Object.fromEntries(keys.map((key) => [key, part(found[key], expected[key])]));
 }
 
-/** Whether it is a plain object: an asymmetric matcher is none. */
+/** Returns whether it is a plain object: an asymmetric matcher is none. */
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }

@@ -1,7 +1,7 @@
 // What is left to do in queues in memory, and when something is due next.
 import type { Hash, MemoryQueue } from '../memory-store/state/memory-queue.js';
 
-/** Whether a live worker runs jobs of this queue. */
+/** Returns whether a live worker runs jobs of this queue. */
 function isServed(queue: MemoryQueue): boolean {
   return queue.workers.size > 0 && queue.pausedAt === undefined;
 }
@@ -10,7 +10,7 @@ function isHandled(queue: MemoryQueue, job: Hash | undefined): boolean {
   return queue.handlerLimits.has(job?.name ?? queue.name);
 }
 
-/** Whether a job can be claimed now, by a worker that handles its name. */
+/** Returns whether a job can be claimed now, by a worker that handles its name. */
 export function hasRunnable(queue: MemoryQueue): boolean {
   const waiting = waitingIn(queue);
   return (
@@ -62,12 +62,12 @@ function opensAt(queue: MemoryQueue, waiting: readonly string[]): number {
   return Math.min(restsUntil(queue) ?? Infinity, flow.isActive ? flow.opensAt(waiting) : Infinity);
 }
 
-/** Whether a worker that is there has claimed a job: where no handler runs it, it waits in the worker for others of its bulk call. */
+/** Returns whether a worker that is there has claimed a job: where no handler runs it, it waits in the worker for others of its bulk call. */
 export function isGathering(queue: MemoryQueue): boolean {
   return queue.claims.members().some((id) => queue.workers.has(queue.job(id)?.worker ?? ''));
 }
 
-/** Whether time must pass step by step: a job is claimed, or waits for a worker that is there. */
+/** Returns whether time must pass step by step: a job is claimed, or waits for a worker that is there. */
 export function isBusy(queue: MemoryQueue): boolean {
   return queue.claims.size > 0 || hasRunnable(queue);
 }

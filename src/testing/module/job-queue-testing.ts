@@ -27,7 +27,7 @@ const DRAIN_MS = 4_000;
 export interface JobQueueTestingOptions {
   /** What the clock of the queues shows at first. @default the time of the process */
   now?: Date | number;
-  /** Whether `drain` and `advance` throw what a handler threw. @default false */
+  /** True if `drain` and `advance` throw what a handler threw. @default false */
   throwErrors?: boolean;
 }
 
@@ -35,9 +35,9 @@ export interface JobQueueTestingOptions {
 export interface DrainOptions {
   /** Stops before the clock moves on, once a job had this end: `retry` after a first failure, `failed` with a dead letter. */
   until?: TestedOutcome;
-  /** Whether jobs are run too that were enqueued for later, with `delayMs` or `runAt`. @default false */
+  /** True if jobs are run too that were enqueued for later, with `delayMs` or `runAt`. @default false */
   delayed?: boolean;
-  /** Whether it throws the error of the first handler that fails. @default as `forTest` was told */
+  /** True if it throws the error of the first handler that fails. @default as `forTest` was told */
   throwErrors?: boolean;
   /** How long a handler may do nothing that is seen here, in ms of real time, before the drain rejects. @default 4,000 */
   timeoutMs?: number;

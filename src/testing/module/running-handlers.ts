@@ -3,7 +3,7 @@ import { inRealTime, turn } from '../time/real-time.js';
 
 interface Running {
   readonly job: Job;
-  /** Whether it did nothing for so long that it is taken to wait for the clock. */
+  /** True if it did nothing for so long that it is taken to wait for the clock. */
   waits: boolean;
 }
 

@@ -20,7 +20,7 @@ const MOST_ATTEMPTS = 100_000;
 
 /** What a drain runs until. */
 export interface DrainLimits {
-  /** Whether jobs are run too that were enqueued for later. */
+  /** True if jobs are run too that were enqueued for later. */
   delayed: boolean;
   /** How long a handler may do nothing that is seen here, in ms of real time. */
   timeoutMs: number;
@@ -100,7 +100,7 @@ export class TestClock {
     }
   }
 
-  /** Whether jobs wait in a worker, and not only for the answer to their settlement. */
+  /** Returns whether jobs wait in a worker, and not only for the answer to their settlement. */
   private async gathers(): Promise<boolean> {
     for (let i = 0; i < SETTLING_TURNS; i++) {
       if (this.handlers.jobs.length > 0 || !this.queues().some(isGathering)) {

@@ -44,10 +44,10 @@ export class Attempt implements Completion {
   result = '';
   /** What the handler threw or returned, for events. */
   outcome: unknown;
-  /** Whether other jobs came to wait for its end while it ran, so that it is no plain job any more. */
+  /** True if other jobs came to wait for its end while it ran, so that it is no plain job any more. */
   isFollowed = false;
   resultTtlMs: number | undefined;
-  /** Whether it has a slot, and its handler was called, or is as soon as Redis was told; until then it waits. */
+  /** True if it has a slot, and its handler was called, or is as soon as Redis was told; until then it waits. */
   begun = false;
   private ended = false;
   /** Set once `timeoutMs` has passed: the attempt fails with it when the handler ends, or after the grace. */
@@ -55,7 +55,7 @@ export class Attempt implements Completion {
   private timer: Timer | undefined;
   /** When its handler was called, by the monotonic clock; undefined before. */
   startedAtMs: number | undefined;
-  /** Whether its handler was called and has not ended. */
+  /** True if its handler was called and has not ended. */
   private runs = false;
   private watch: StuckWatch | undefined;
 

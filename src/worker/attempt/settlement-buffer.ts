@@ -53,7 +53,7 @@ export class SettlementBuffer {
   private inFlight = 0;
   /** What was taken last; under way while `inFlight` says so. */
   private taken: Taken | undefined;
-  /** Whether one of those under way comes before all that is behind it in the queue. */
+  /** True if one of those under way comes before all that is behind it in the queue. */
   private interruptionUnderWay = false;
 
   constructor(private readonly owner: OutboxOwner) {}
@@ -63,7 +63,7 @@ export class SettlementBuffer {
   }
 
   /**
-   * Whether nothing is to be claimed for now, so that a job which goes back is in its place before what is behind it: until it
+   * Returns whether nothing is to be claimed for now, so that a job which goes back is in its place before what is behind it: until it
    * is sent, and after an interruption until Redis has answered, since what is lost with its connection is sent again later.
    */
   get blocksClaims(): boolean {

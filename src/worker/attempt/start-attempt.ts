@@ -19,7 +19,7 @@ export interface AttemptStarter {
 /** The part of its visibility timeout for which a claim surely stands. */
 const SURE_SHARE = 0.5;
 
-/** Whether Redis must be asked before a job starts, because its claim is so old that it may have expired. */
+/** Returns whether Redis must be asked before a job starts, because its claim is so old that it may have expired. */
 export function mayBeLost(queue: JobQueue, agoMs: number): boolean {
   return agoMs > SURE_SHARE * queue.options.visibilityMs;
 }
@@ -104,7 +104,7 @@ function lose(owner: AttemptStarter, attempt: Attempt): void {
 }
 
 /**
- * Answers where the claim turns out to be lost, and why a job must not start. Where Redis gives no answer it starts.
+ * Returns where the claim turns out to be lost, and why a job must not start. Where Redis gives no answer it starts.
  *
  * @param asks whether to say that it starts, and not its name alone
  */

@@ -7,7 +7,7 @@ import { BulkRun, type BulkMember } from './bulk-run.js';
 /** What a gatherer needs of the queue runner. */
 export interface BulkOwner {
   readonly clock: Clock;
-  /** Whether another call may begin. */
+  /** True if another call may begin. */
   readonly hasSlot: boolean;
   begin(attempt: BulkMember, waitedMs?: number): void;
   giveBack(attempt: BulkMember): void;

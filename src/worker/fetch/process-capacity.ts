@@ -20,7 +20,7 @@ export class ProcessCapacity {
     return this.limit - this.runners().reduce((sum, runner) => sum + runner.capacity.used, 0);
   };
 
-  /** Whether there is nothing to claim for. */
+  /** Returns whether there is nothing to claim for. */
   get isFull(): boolean {
     const runners = this.runners();
     const claimed = runners.reduce(

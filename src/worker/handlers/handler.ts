@@ -24,7 +24,7 @@ export interface HandlerOptions {
    * @default 10,000
    */
   timeoutGraceMs?: number;
-  /** Whether the result is stored. @default true */
+  /** True if the result is stored. @default true */
   keepResult?: boolean;
   /** How long a completed job can be read, in ms. @default the queue's */
   resultTtlMs?: number;

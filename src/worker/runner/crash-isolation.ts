@@ -16,7 +16,7 @@ interface Held {
 export class CrashIsolation {
   private readonly held: Held[] = [];
   private current: Held | undefined;
-  /** Whether what runs, or has no answer, has taken so long that it is not waited for. */
+  /** True if what runs, or has no answer, has taken so long that it is not waited for. */
   private waited = false;
   private timer: Timer | undefined;
   private clock: Clock | undefined;
@@ -26,7 +26,7 @@ export class CrashIsolation {
     private readonly changed: () => void,
   ) {}
 
-  /** Whether nothing more is to be claimed. */
+  /** Returns whether nothing more is to be claimed. */
   get isActive(): boolean {
     return this.held.length > 0 || this.current !== undefined;
   }

@@ -50,17 +50,17 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   readonly claimsUnderWay = new Map<string, ClaimUnderWay>();
   /** Slots that claims under way may fill. */
   claiming = 0;
-  /** Whether a claim may find something: true until one comes back short. */
+  /** True if a claim may find something: true until one comes back short. */
   mayHaveJobs = true;
-  /** Whether the idle wait listens for this runner. */
+  /** True if the idle wait listens for this runner. */
   covered = false;
   private claimedAt = -Infinity;
   readonly clock: Clock;
-  /** Whether the queue has limits, as of the last claim. */
+  /** True if the queue has limits, as of the last claim. */
   isLimited = false;
-  /** Whether jobs wait for a slot of their group, as of the last claim. */
+  /** True if jobs wait for a slot of their group, as of the last claim. */
   private awaitsSlots = false;
-  /** Whether settlements that free such slots were sent since the last claim. */
+  /** True if settlements that free such slots were sent since the last claim. */
   freedSlots = false;
   /** ms until the next scheduled job is due, or a limit lets the next one start, as of the last claim. */
   nextDueInMs: number | undefined;
@@ -109,7 +109,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     return this.queue.options;
   }
 
-  /** Whether jobs may have come of which nobody here would learn. */
+  /** Returns whether jobs may have come of which nobody here would learn. */
   get isOverdueForPoll(): boolean {
     return !this.covered && this.clock.monotonic() - this.claimedAt > LONGEST_UNPOLLED_MS;
   }

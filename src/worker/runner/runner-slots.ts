@@ -7,7 +7,7 @@ const MAX_UNSETTLED_ROUNDS = 2;
 interface SlotOwner {
   readonly isClosed: boolean;
   readonly isResting: boolean;
-  /** Whether the queue has limits, so that nothing is prefetched. */
+  /** True if the queue has limits, so that nothing is prefetched. */
   readonly isLimited: boolean;
   /** Jobs that were claimed here and have not ended. */
   readonly attempts: { readonly size: number };
@@ -28,7 +28,7 @@ export class RunnerSlots {
     public concurrency: number,
   ) {}
 
-  /** Whether nothing is waited for here: all slots are busy, or the runner is closed. */
+  /** Returns whether nothing is waited for here: all slots are busy, or the runner is closed. */
   get isFull(): boolean {
     const { isClosed, bulk, attempts, running, ahead } = this.owner;
     return isClosed || (bulk ? bulk.room(running, ahead.count) <= 0 : attempts.size >= this.roomForWait);
@@ -66,13 +66,13 @@ export class RunnerSlots {
     return bulk ? bulk.used(running, ahead.count + claiming) : attempts.size + claiming;
   }
 
-  /** Whether another job, or another call, may begin. */
+  /** Returns whether another job, or another call, may begin. */
   get hasSlot(): boolean {
     const { isClosed, bulk, running } = this.owner;
     return !isClosed && (bulk?.calls(running) ?? running) < this.concurrency;
   }
 
-  /** Whether claims under way ask for more than there is room for. */
+  /** Returns whether claims under way ask for more than there is room for. */
   get isOverdrawn(): boolean {
     return this.owner.claiming > 0 && this.roomOf(this.concurrency) < 0;
   }

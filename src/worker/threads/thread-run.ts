@@ -27,7 +27,7 @@ export class ThreadRun {
   private readonly end = new AbortController();
   private graceTimer: NodeJS.Timeout | undefined;
   private outcome: Outcome | undefined;
-  /** Whether a thread has taken the job. */
+  /** True if a thread has taken the job. */
   taken = false;
 
   constructor(

@@ -10,7 +10,7 @@ const system = matchMedia('(prefers-color-scheme: dark)');
 const systemDark = signal(system.matches);
 system.addEventListener('change', () => (systemDark.value = system.matches));
 
-/** Whether the dark palette is shown. */
+/** True if the dark palette is shown. */
 export const dark = computed(() => (theme.value === null ? systemDark.value : theme.value === 'dark'));
 
 /** Chooses a palette, and remembers it in this browser. */

@@ -49,7 +49,7 @@ export class FleetCalls extends JobCalls {
   }
 
   /**
-   * Answers which of the jobs wait although no live worker handles their names, by position; how many workers live, and some
+   * Returns which of the jobs wait although no live worker handles their names, by position; how many workers live, and some
    * of the names that they handle.
    */
   unserved(jobs: readonly { id: string; name: string }[]): ScriptCall<UnservedJobs> {

@@ -116,19 +116,19 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
         deadLetters,
         /** How many claims a sweep of such a client took back. */
         sweptByClients: Number(sweptByClients),
-        /** Whether such clients worked here within ten minutes. */
+        /** True if such clients worked here within ten minutes. */
         clientsAtWork: Number(clientsAtWork) === 1,
       };
     });
   }
 
-  /** Answers how many of the jobs, which a client of the Redis pattern failed, are now dead letters. */
+  /** Returns how many of the jobs, which a client of the Redis pattern failed, are now dead letters. */
   adoptFailed(ids: readonly string[]): ScriptCall<number> {
     return call('sweepAdoptFailed', this.keys.standard, [this.options.deadLetterCap, ...ids], Number);
   }
 
   /**
-   * Answers whether more is left to tidy.
+   * Returns whether more is left to tidy.
    *
    * @param paceMs it does nothing where another call with a pace began less long ago; 0: whatever others do
    */
@@ -140,12 +140,12 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
     return call('sweepTidy', this.keys.standard, args, (reply) => Number(reply) === 1);
   }
 
-  /** Answers whether the name was written. */
+  /** Returns whether the name was written. */
   name({ id, token, name }: Pick<ClaimedJob, 'id' | 'token' | 'name'>): ScriptCall<boolean> {
     return call('attemptSetName', this.keys.standard, [id, token, name], (reply) => Number(reply) === 1);
   }
 
-  /** Answers whether somebody may have heard it. */
+  /** Returns whether somebody may have heard it. */
   tell({ id, name }: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck'): ScriptCall<boolean> {
     return call(
       'queuePublish',
@@ -216,7 +216,7 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
     return call('jobCancel', this.keys.standard, args, (reply) => reply as 'cancelled');
   }
 
-  /** Answers the job too, where this request cancelled it. */
+  /** Returns the job too, where this request cancelled it. */
   cancelAndTell(
     id: string,
     request: string,
@@ -234,7 +234,7 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
     return call('deadLetterRedrive', this.keys.standard, [payload, ...ids], Number);
   }
 
-  /** Answers how many were deleted, and how many the next call passes over; undefined when no more are old. */
+  /** Returns how many were deleted, and how many the next call passes over; undefined when no more are old. */
   clean(place: JobStatus | 'prioritized' | 'grouped', olderThanMs: number, limit: number, passed: number) {
     return call('queueClean', this.keys.standard, [place, olderThanMs, limit, passed], (reply) => {
       const [deleted, next] = (reply as number[]).map(Number);

@@ -83,7 +83,7 @@ export class ScheduleCalls implements ScheduleVerbs {
     return this.records('', offset, limit);
   }
 
-  /** Answers a list of one, or of none. */
+  /** Returns a list of one, or of none. */
   get(id: string): ScriptCall<ScheduleRecord[]> {
     return this.records(id, 0, 1);
   }

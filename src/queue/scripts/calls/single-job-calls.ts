@@ -26,7 +26,7 @@ export class SingleJobCalls extends FleetCalls {
     return call('jobRunAgain', this.keys.standard, [id, request], (reply) => reply as RestartAnswer);
   }
 
-  /** Answers in how many ms the start would be, and the expiry, where the job would have expired by then. */
+  /** Returns in how many ms the start would be, and the expiry, where the job would have expired by then. */
   reschedule(id: string, start: { delayMs: number } | { runAtMs: number }) {
     const args = 'delayMs' in start ? [id, start.delayMs, ''] : [id, '', start.runAtMs];
     return call('jobReschedule', this.keys.standard, args, (reply) => {
@@ -38,7 +38,7 @@ export class SingleJobCalls extends FleetCalls {
     });
   }
 
-  /** Answers whether the claim was current. */
+  /** Returns whether the claim was current. */
   progress({ id, token }: Pick<ClaimRef, 'id' | 'token'>, progress: string): ScriptCall<boolean> {
     return call(
       'attemptProgress',
@@ -48,12 +48,12 @@ export class SingleJobCalls extends FleetCalls {
     );
   }
 
-  /** Answers whether the claim was current. */
+  /** Returns whether the claim was current. */
   checkpoint({ id, token }: Pick<ClaimRef, 'id' | 'token'>, checkpoint: string): ScriptCall<boolean> {
     return call('attemptCheckpoint', this.keys.standard, [id, token, checkpoint], (reply) => Number(reply) === 1);
   }
 
-  /** Answers whether the claim was current. */
+  /** Returns whether the claim was current. */
   log({ id, token }: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]): ScriptCall<boolean> {
     return call('attemptLog', this.keys.standard, [id, token, keep, ...lines], (reply) => Number(reply) === 1);
   }

@@ -15,8 +15,8 @@ export interface AuditVerbs {
   latest(limit: number): StoreCall<AuditEntry[]>;
   /** First those that another consumer took longer than `idleMs` ago and did not acknowledge, then new ones. */
   take(reader: AuditReader, limit: number, idleMs: number): StoreCall<AuditEntry[]>;
-  /** Answers how many were the group's to acknowledge. */
+  /** Returns how many were the group's to acknowledge. */
   acknowledge(group: string, entryIds: readonly string[]): StoreCall<number>;
-  /** Answers whether there was a trail. */
+  /** Returns whether there was a trail. */
   clear(): StoreCall<boolean>;
 }

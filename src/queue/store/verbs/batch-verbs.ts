@@ -4,9 +4,9 @@ import type { StoreCall } from '../store-call.js';
 
 /** What a look at the batches of a queue left to do. */
 export interface TendAnswer {
-  /** Whether it used up its limit. */
+  /** True if it used up its limit. */
   more: boolean;
-  /** Whether the outbox holds news. */
+  /** True if the outbox holds news. */
   hasNews: boolean;
   /** Members in other queues that are to be cancelled. */
   toCancel: { queue: string; id: string }[];
@@ -22,11 +22,11 @@ export interface BatchVerbs {
   /** Some of those that have not ended. */
   list(limit: number): StoreCall<BatchRecord[]>;
   results(id: string, offset: number, limit: number): StoreCall<BatchPage>;
-  /** Answers nothing where the queue has no batches, and none of its jobs is in one. @param all whatever was looked at of late */
+  /** Returns nothing where the queue has no batches, and none of its jobs is in one. @param all whatever was looked at of late */
   tend(limit: number, all: boolean): StoreCall<TendAnswer | undefined>;
   /** Some of the news for batches in other queues. */
   news(limit: number): StoreCall<BatchNews[]>;
-  /** Answers how many changed something. */
+  /** Returns how many changed something. */
   deliver(from: string, news: readonly BatchNews[]): StoreCall<number>;
   acknowledge(news: readonly BatchNews[]): StoreCall<number>;
   /** Asks for the cancel of members here of a batch in another queue. */

@@ -12,13 +12,13 @@ export interface GroupPage {
 /** The groups of a queue. */
 export interface GroupVerbs {
   list(page: GroupPage): StoreCall<GroupStats[]>;
-  /** Answers one for each name, also where it has no jobs. */
+  /** Returns one for each name, also where it has no jobs. */
   named(names: readonly string[]): StoreCall<GroupStats[]>;
   set(name: string, limits: GroupLimits): StoreCall<void>;
   clear(name: string): StoreCall<void>;
-  /** Answers whether it was not paused before. */
+  /** Returns whether it was not paused before. */
   pause(name: string): StoreCall<boolean>;
-  /** Answers whether it was paused. */
+  /** Returns whether it was paused. */
   resume(name: string): StoreCall<boolean>;
   clean(name: string, olderThanMs: number, limit: number): StoreCall<{ deleted: number; more: boolean }>;
 }

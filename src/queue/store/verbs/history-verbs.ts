@@ -24,11 +24,11 @@ export interface HistorySlice {
 
 /** What is kept of each minute. */
 export interface HistoryVerbs {
-  /** Answers whether the batch was new. @param counts pairs of field and count, see DurationCounts */
+  /** Returns whether the batch was new. @param counts pairs of field and count, see DurationCounts */
   addDurations(worker: string, batch: string, counts: readonly (string | number)[]): StoreCall<boolean>;
-  /** Answers in how many ms the next minute is over. */
+  /** Returns in how many ms the next minute is over. */
   closeMinute(reading: MinuteReading): StoreCall<number>;
-  /** Answers the same, and 0 where the last minute is still to be closed. */
+  /** Returns the same, and 0 where the last minute is still to be closed. */
   minuteLeft(version: string): StoreCall<number>;
   /** @param after the `id` of the entry after which to go on; undefined for the first slice */
   read(backMs: number, after: string | undefined, most: number): StoreCall<HistorySlice>;

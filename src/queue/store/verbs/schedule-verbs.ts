@@ -18,7 +18,7 @@ export interface DueLook {
   nowMs: number;
   /** ms until the next schedule is due, beside those that are; undefined when there is none. */
   nextDueInMs: number | undefined;
-  /** Whether more are due than were looked at. */
+  /** True if more are due than were looked at. */
   more: boolean;
   due: DueSchedule[];
 }
@@ -52,6 +52,6 @@ export interface ScheduleVerbs {
   resume(id: string, next?: { dueMs: number; version: string }): StoreCall<ResumeAnswer>;
   remove(id: string): StoreCall<'removed' | 'missing' | 'declared'>;
   list(offset: number, limit: number): StoreCall<ScheduleRecord[]>;
-  /** Answers a list of one, or of none. */
+  /** Returns a list of one, or of none. */
   get(id: string): StoreCall<ScheduleRecord[]>;
 }

@@ -48,7 +48,7 @@ export class FlowControl {
     return this.set ?? { maxRunning, rateLimit, groups };
   }
 
-  /** Whether a limit or a group bounds what may start. */
+  /** Returns whether a limit or a group bounds what may start. */
   get isActive(): boolean {
     const { maxRunning, rateLimit } = this.limits;
     return maxRunning !== undefined || rateLimit !== undefined || this.groups.size > 0;
@@ -86,7 +86,7 @@ export class FlowControl {
     return taken;
   }
 
-  /** Whether one of the waiting jobs may start now. */
+  /** Returns whether one of the waiting jobs may start now. */
   isOpen(ids: readonly string[]): boolean {
     return this.hasRoom(0) && this.openHeads(ids, []).length > 0;
   }
@@ -134,7 +134,7 @@ export class FlowControl {
     return isFull ? { group, limit: most } : undefined;
   }
 
-  /** Whether a group runs one job at a time, in their order. */
+  /** Returns whether a group runs one job at a time, in their order. */
   isOrdered(name: string): boolean {
     return this.limitsOf(name).maxRunning === 1;
   }
@@ -181,7 +181,7 @@ export class FlowControl {
     return [...heads].map(([name, id]) => ({ name, id })).filter(({ name }) => this.mayStart(name, taken));
   }
 
-  /** Whether a group may start a job, beside those that the same claim has taken. */
+  /** Returns whether a group may start a job, beside those that the same claim has taken. */
   mayStart(name: string | undefined, taken: readonly string[] = []): boolean {
     if (name === undefined) {
       return true;

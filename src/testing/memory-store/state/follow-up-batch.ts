@@ -44,7 +44,7 @@ export class FollowUpBatch {
     return now - (this.endedAt ?? this.sealedAt ?? this.createdAt) >= RECORD_MS && !this.isWaiting;
   }
 
-  /** Whether the outcomes can still be read. */
+  /** Returns whether the outcomes can still be read. */
   isReadable(now: number): boolean {
     return this.endedAt === undefined || now - this.endedAt < this.definition.resultTtlMs;
   }

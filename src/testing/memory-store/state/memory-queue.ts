@@ -194,7 +194,7 @@ export class MemoryQueue {
     return [...this.prioritized.members(), ...this.pending];
   }
 
-  /** Whether something can be claimed now. */
+  /** Returns whether something can be claimed now. */
   get hasClaimable(): boolean {
     return this.pending.length + this.prioritized.size > 0;
   }
