@@ -1,9 +1,10 @@
-import { Injectable } from '@nestjs/common';
-import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/terminus';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import type { HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
 import { ModuleRef } from '@nestjs/core';
 import { z } from 'zod';
 import { DEFAULT_CONNECTION, partToken } from '../nest/connection/connection-tokens.js';
 import { InvalidOptionError } from '../queue/errors/errors.js';
+import { loadPeer } from '../queue/errors/load-peer.js';
 import { show } from '../queue/errors/show.js';
 import { checkOptions } from '../queue/validation/validate-options.js';
 import { readSigns } from '../inspect/signs.js';
@@ -49,11 +50,15 @@ const optionsSchema = z.strictObject(
  * }
  */
 @Injectable()
-export class JobQueueHealthIndicator {
-  // Made here, so that the app need not import TerminusModule where the queue module is.
-  private readonly indicators = new HealthIndicatorService();
+export class JobQueueHealthIndicator implements OnModuleInit {
+  private loaded: Promise<HealthIndicatorService> | undefined;
 
   constructor(private readonly app: ModuleRef) {}
+
+  /** @throws InvalidOptionError where `@nestjs/terminus` is not installed */
+  async onModuleInit(): Promise<void> {
+    await this.indicators();
+  }
 
   /**
    * Checks the connection, the worker and the queues.
@@ -70,7 +75,7 @@ export class JobQueueHealthIndicator {
     const { registry, lifecycle } = this.partsOf(limits.connection);
     const names = limits.queues ?? registry.all.map((queue) => queue.name);
     const queues = names.map((name) => registry.queue(name));
-    const session = this.indicators.check(key);
+    const session = (await this.indicators()).check(key);
     const worker = workerHealth(lifecycle);
     const started = performance.now();
     let latencyMs = 0;
@@ -96,6 +101,16 @@ export class JobQueueHealthIndicator {
       queues: byName,
     };
     return reasons.length > 0 ? session.down({ message: reasons.join('; '), ...report }) : session.up(report);
+  }
+
+  /** Made here, so that the app need not import TerminusModule where the queue module is. */
+  private indicators(): Promise<HealthIndicatorService> {
+    return (this.loaded ??= loadPeer(
+      '@nestjs/terminus',
+      'JobQueueHealthIndicator',
+      'whose health checks it is part of',
+      () => import('@nestjs/terminus'),
+    ).then((terminus) => new terminus.HealthIndicatorService()));
   }
 
   /** @throws InvalidOptionError for a connection that the app does not have */

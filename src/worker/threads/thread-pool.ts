@@ -1,6 +1,7 @@
 import type { ResourceLimits } from 'node:worker_threads';
 import type { Piscina } from 'piscina';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { loadPeer } from '../../queue/errors/load-peer.js';
 import { systemClock } from '../../queue/runtime/clock.js';
 import { within } from '../../queue/runtime/within.js';
 import type { Job } from '../handlers/job.js';
@@ -95,20 +96,8 @@ export class ThreadPool {
 }
 
 async function loadPiscina(subject: string): Promise<typeof Piscina> {
-  try {
-    return (await import('piscina')).Piscina;
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (!code?.endsWith('MODULE_NOT_FOUND') || !message.includes("'piscina'")) {
-      throw error;
-    }
-    throw new InvalidOptionError(
-      subject,
-      'the package piscina, whose threads they are',
-      'none',
-      'Run: npm install piscina',
-    );
-  }
+  const { Piscina: pool } = await loadPeer('piscina', subject, 'whose threads they are', () => import('piscina'));
+  return pool;
 }
 
 async function entryFile(subject: string): Promise<string> {

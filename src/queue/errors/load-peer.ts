@@ -1,0 +1,25 @@
+import { InvalidOptionError } from './errors.js';
+
+/**
+ * Loads a package that an app need not have, and says what to install where it is missing.
+ *
+ * @param subject how errors name what needs the package
+ * @param use what the package is needed for, behind its name
+ * @throws InvalidOptionError where the package is not installed
+ */
+export async function loadPeer<Module>(
+  name: string,
+  subject: string,
+  use: string,
+  load: () => Promise<Module>,
+): Promise<Module> {
+  try {
+    return await load();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (!code?.endsWith('MODULE_NOT_FOUND') || !message.includes(`'${name}'`)) {
+      throw error;
+    }
+    throw new InvalidOptionError(subject, `the package ${name}, ${use}`, 'none', `Run: npm install ${name}`);
+  }
+}
