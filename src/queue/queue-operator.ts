@@ -55,6 +55,7 @@ export abstract class QueueAdmin extends JobAdmin {
   /** The jobs that have failed for good. */
   readonly deadLetters: DeadLetters = new DeadLetters(this);
   private opened: StoreCalls | undefined;
+  private opening: Promise<StoreCalls> | undefined;
   private readonly canceller = new Canceller(this);
   private readonly pendingResults = new Set<(error: Error) => void>();
   /** @internal */
@@ -75,16 +76,19 @@ export abstract class QueueAdmin extends JobAdmin {
   /**
    * Returns the calls of this queue, once the store knows how it is kept.
    *
-   * @throws RedisUnsuitableError when the server is older than Redis 7.0
+   * @throws RedisUnsuitableError when the server is older than Redis 7.0; QueueLayoutError where a newer version has the queue
    *
    * @internal
    */
   async calls(): Promise<StoreCalls> {
-    if (!this.opened) {
-      const calls = await this.store.open(this.name, this.options, this.limit);
-      this.opened ??= codedCalls(calls, this.options.codec, plainJobWarning(this));
+    if (this.opened) {
+      return this.opened;
     }
-    return this.opened;
+    this.opening ??= this.store
+      .open(this.name, this.options, this.limit)
+      .then((calls) => (this.opened = codedCalls(calls, this.options.codec, plainJobWarning(this))))
+      .finally(() => (this.opening = undefined));
+    return this.opening;
   }
 
   /**

@@ -88,18 +88,19 @@ export class RedisStore implements QueueStore {
     options: ResolvedQueueOptions,
     { timeoutMs }: Required<CallLimit>,
   ): Promise<QueueCalls> {
-    const { cluster } = await this.connection.answer(timeoutMs, () => this.connection.inspect());
-    const { prefix, hashTag = cluster } = options;
-    const keys = new QueueKeys(queue, { prefix, hashTag });
+    const keys = await this.connection.answer(timeoutMs, () => this.keysOfKnownLayout(queue, options));
     const calls = new QueueCalls(keys, options);
     const mark = markOf(calls);
     return mark ? auditedCalls(calls, mark) : calls;
   }
 
-  async checkLayout(calls: StoreCalls, { timeoutMs }: Required<CallLimit>): Promise<void> {
-    const { client } = this.connection;
-    const { queue, sweep } = keysOf(calls);
-    checkLayout(queue, await this.connection.answer(timeoutMs, () => client.hget(sweep, LAYOUT_FIELD)));
+  /** Reads the layout once for each queue, and not for each job. @throws QueueLayoutError */
+  private async keysOfKnownLayout(queue: string, options: ResolvedQueueOptions): Promise<QueueKeys> {
+    const { cluster } = await this.connection.inspect();
+    const { prefix, hashTag = cluster } = options;
+    const keys = new QueueKeys(queue, { prefix, hashTag });
+    checkLayout(queue, await this.connection.client.hget(keys.sweep, LAYOUT_FIELD));
+    return keys;
   }
 
   /** Where the text of a script is asked for, a process that has died meanwhile does not send it: so it is sent before. */

@@ -9,7 +9,7 @@ import { eventually } from '../support/faults/wait.js';
 import { rowsOf } from '../docs/table.js';
 import { createUser } from '../support/redis/acl.js';
 import { startOwnRedis } from '../support/redis/own-redis.js';
-import { connect } from '../support/redis/redis.js';
+import { connect, uniqueQueueName } from '../support/redis/redis.js';
 import { keysLike } from '../support/redis/redis-reads.js';
 import { leaveBroken, newQueue, startWorker } from '../support/worker/workers.js';
 import { cli, cliOnTerminal } from './run-cli.js';
@@ -26,6 +26,16 @@ describe('on a pipe', () => {
     const shown = await cli(['show', name, 'a1']);
     expect(shown.stdout).toContain('not running  it is next');
     expect(shown.stdout).toContain('{"to":"ada"}');
+  });
+
+  it('leaves a queue alone whose keys a newer version wrote, and says what to do', async () => {
+    const name = uniqueQueueName();
+    const redis = connect();
+    await redis.hset(`queue:${name}:sweep`, 'layout', 99);
+    const { code, stderr } = await cli(['enqueue', name, '{}']);
+    expect(code).toBe(EXIT.failed);
+    expect(stderr).toContain('Upgrade nest-job-queue');
+    expect(await redis.exists(`queue:${name}:pending`)).toBe(0);
   });
 
   it('lists the jobs that match', async () => {

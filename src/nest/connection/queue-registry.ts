@@ -110,7 +110,7 @@ export class QueueRegistry {
     await Promise.all(
       this.all.map(async (queue) => {
         try {
-          await queue.store.checkLayout(await queue.calls(), queue.limit);
+          await queue.calls();
         } catch (error) {
           if (error instanceof QueueLayoutError) throw error;
         }

@@ -55,6 +55,7 @@ export function durableEnqueuer(queue: QueueAccess, prepare?: () => Promise<void
     store,
     timeoutMs: answerMs + 2 * timeoutMs, // an enqueue may have to let another one's wait pass before its own begins
     wholeTicks: true, // each batch has a WAIT of its own, and they go one after the other
+    open: () => queue.calls(),
     async prepare() {
       await prepare?.();
       await store.replicated.ready();

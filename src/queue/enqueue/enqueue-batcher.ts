@@ -1,5 +1,6 @@
 import { EnqueueRejected, type EnqueueAnswer, type EncodedJob } from '../store/enqueue-call.js';
 import { RedisOutOfMemoryError } from '../errors/errors.js';
+import { QueueLayoutError } from '../errors/layout-error.js';
 import { EnqueueError } from '../errors/enqueue-errors.js';
 import type { Clock, Timer } from '../runtime/clock.js';
 import type { QueueStore } from '../store/queue-store.js';
@@ -32,6 +33,8 @@ export interface EnqueuerOptions {
   endsInTime?: boolean;
   /** Whose connection `deliver` sends over. @default the store's */
   via?: Pick<QueueStore, 'patience'>;
+  /** Learns how the queue is kept, before anything is sent. Once it resolved, it is not called again. */
+  open: () => Promise<unknown>;
   /** What must be there before anything is sent, beside the connection. */
   prepare?: () => Promise<void>;
   /** True if all of a tick leave at its end: where a second batch would have to wait for the first. */
@@ -56,6 +59,7 @@ export class EnqueueBatcher {
   private burstJobs = FIRST_BURST_JOBS;
   /** True if some have left in this tick, or will once the code that makes them pauses. */
   private inTick = false;
+  private isOpen = false;
 
   constructor(private readonly options: EnqueuerOptions) {}
 
@@ -120,13 +124,17 @@ export class EnqueueBatcher {
   }
 
   private async send(slice: Waiting[]): Promise<void> {
-    const { store, timeoutMs, prepare, deliver, endsInTime, via = store } = this.options;
+    const { store, timeoutMs, open, prepare, deliver, endsInTime, via = store } = this.options;
     const jobs = slice.map(({ job }) => job);
     const deadline = new Deadline(timeoutMs, store.clock);
     let sent = false;
     try {
       if (!store.isReady) {
         await deadline.limit(store.whenReady());
+      }
+      if (!this.isOpen) {
+        await deadline.limit(open());
+        this.isOpen = true;
       }
       if (prepare) {
         await deadline.limit(prepare());
@@ -145,7 +153,7 @@ export class EnqueueBatcher {
   }
 
   private explain(error: Error, { id }: EncodedJob, sent: boolean): Error {
-    if (error instanceof EnqueueRejected) {
+    if (error instanceof EnqueueRejected || error instanceof QueueLayoutError) {
       return error;
     }
     const { queue, store } = this.options;

@@ -111,6 +111,7 @@ export class Producer {
       queue: name,
       store,
       timeoutMs: options.enqueueTimeoutMs,
+      open: () => this.queue.calls(),
       prepare,
       // A process that only enqueues has nobody else to find out that its connection is dead.
       deliver: (jobs) => this.queue.exec((calls) => calls.enqueue(jobs)),

@@ -58,16 +58,10 @@ export interface QueueStore {
   /**
    * Returns the calls of one queue, once the store knows how the queue is kept.
    *
-   * @throws RedisUnsuitableError, also where the store does not answer in time
+   * @throws QueueLayoutError where a newer version of the library has the queue; RedisUnsuitableError, also where the store does
+   *   not answer in time
    */
   open(queue: string, options: ResolvedQueueOptions, limit: Required<CallLimit>): Promise<StoreCalls>;
-
-  /**
-   * Checks that this version of the library knows the layout in which a queue is kept.
-   *
-   * @throws QueueLayoutError where a newer version has the queue; RedisUnsuitableError where no answer came in time
-   */
-  checkLayout(calls: StoreCalls, limit: Required<CallLimit>): Promise<void>;
 
   /**
    * Makes ready for a worker: no call will be refused halfway, and the first start of a job costs no more than the next.

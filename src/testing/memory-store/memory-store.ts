@@ -68,8 +68,6 @@ export class MemoryStore implements QueueStore {
     return new MemoryCalls(this.server.queue(queue, options), options);
   }
 
-  async checkLayout(): Promise<void> {}
-
   async prepare(): Promise<void> {}
 
   exec<Answer>(call: StoreCall<Answer>, { timeoutMs }: CallLimit = {}): Promise<Answer> {

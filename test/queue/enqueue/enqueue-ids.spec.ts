@@ -13,7 +13,9 @@ async function silentQueue() {
   const { queue: patient, state } = coreQueue({}, client);
   // So that the server knows the script, and acts on its digest. The short timeout must not cover the time to connect.
   await patient.enqueue(['first'], { id: 'first' });
-  return { proxy, queue: sameQueue(patient, { enqueueTimeoutMs: atMost(500) }, client), state };
+  const queue = sameQueue(patient, { enqueueTimeoutMs: atMost(500) }, client);
+  await queue.stats(); // a queue that is not known yet is asked for first
+  return { proxy, queue, state };
 }
 
 const failure = (action: Promise<unknown>) =>

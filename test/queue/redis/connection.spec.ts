@@ -7,6 +7,7 @@ import { JobQueue } from '#queue/job-queue.js';
 import { withResponseTimeout } from '#queue/redis/response-timeout.js';
 import { coreQueue } from '../../support/queue/core-queue.js';
 import { FaultProxy } from '../../support/faults/fault-proxy.js';
+import { eventually } from '../../support/faults/wait.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
 import { connect, testRedisUrl, uniqueQueueName } from '../../support/redis/redis.js';
 import { readsAtOnce } from '../../support/redis/flowing-reads.js';
@@ -160,6 +161,8 @@ describe('the spelling of the keys', () => {
   it('has braces by itself where the server is a node of a Cluster', async () => {
     const server = await startOwnRedis({ args: ['--cluster-enabled', 'yes'] });
     const redis = connect({}, server.url);
+    await redis.cluster('ADDSLOTSRANGE', 0, 16_383);
+    await eventually(async () => expect(await redis.cluster('INFO')).toContain('cluster_state:ok'));
     const queue = new JobQueue(redis, 'jobs');
     expect((await inside(queue).scripts()).keys.pending).toBe('queue:{jobs}:pending');
     const plain = new JobQueue(redis, 'jobs', { hashTag: false });
