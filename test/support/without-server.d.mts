@@ -1,0 +1,1 @@
+export declare function specsWithoutServer(root: string, folders: string[]): string[];

@@ -1,0 +1,38 @@
+// Finds the specs that need no Redis: no file that they import, or that these import, is one of those that know a server.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+
+/** What only a test with a server imports. */
+const SERVER = /^(test\/support\/redis\/|scripts\/(redis-server|with-redis)\.)/;
+const IMPORT = /^(?:import|export)\s(?!type\s)[^'";]*'(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm;
+
+/**
+ * Returns the paths of specs in `folders`, relative to `root`.
+ *
+ * @param {string} root
+ * @param {string[]} folders
+ */
+export function specsWithoutServer(root, folders) {
+  const imports = new Map();
+  const specs = folders
+    .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((file) => join(folder, file)))
+    .map((file) => file.split(sep).join('/'))
+    .filter((file) => file.endsWith('.spec.ts'));
+  return specs.filter((spec) => !needsServer(spec, new Set())).sort();
+
+  function needsServer(file, seen) {
+    if (SERVER.test(file)) return true;
+    if (seen.has(file)) return false;
+    seen.add(file);
+    if (!imports.has(file)) imports.set(file, importsOf(root, file));
+    return imports.get(file).some((each) => needsServer(each, seen));
+  }
+}
+
+/** The relative imports of a file that exist, but for types, which are no code. */
+function importsOf(root, file) {
+  return [...readFileSync(join(root, file), 'utf8').matchAll(IMPORT)]
+    .map(([, name, lazyName]) => join(dirname(file), name ?? lazyName))
+    .flatMap((path) => [path.replace(/\.js$/, '.ts'), path].find((each) => existsSync(join(root, each))) ?? [])
+    .map((path) => relative(root, join(root, path)).split(sep).join('/'));
+}
