@@ -5,7 +5,7 @@ export { redisAccess, redisClientOf, type RedisAccess } from './queue/redis-acce
 export { JobHandle, type ResultOptions } from './queue/results/job-handle.js';
 export type { CleanableStatus, CleanOptions } from './queue/operate/clean.js';
 export { Batch, type BatchJobOptions } from './queue/batches/batch.js';
-export { BatchReader } from './queue/batches/batch-reader.js';
+export { BatchReader, type BatchProgressOptions } from './queue/batches/batch-reader.js';
 export type { BatchOptions, FollowUp } from './queue/batches/batch-options.js';
 export type { BatchMember, BatchMemberStatus, BatchPage, BatchRecord } from './queue/model/batch.js';
 export { BatchNotFoundError, BatchSealedError, BatchTimeoutError } from './queue/errors/batch-errors.js';
@@ -122,4 +122,4 @@ export {
   ThreadCrashedError,
   ThreadTerminatedError,
 } from './worker/attempt/worker-errors.js';
-export type { ThreadJob } from './worker/threads/thread-job.js';
+export type { ThreadBatch, ThreadJob } from './worker/threads/thread-job.js';

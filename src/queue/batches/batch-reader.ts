@@ -1,17 +1,34 @@
-import { BatchNotFoundError } from '../errors/batch-errors.js';
+import { BatchNotFoundError, BatchTimeoutError } from '../errors/batch-errors.js';
+import { checkResultOptions, type ResultOptions } from '../results/job-handle.js';
 import type { BatchMember, BatchPage, BatchRecord } from '../model/batch.js';
-import { checkCount, checkKnown } from '../validation/validate-options.js';
+import { checkCount, checkKnown, checkMs } from '../validation/validate-options.js';
 import { LARGEST_PAGE } from '../runtime/bounds.js';
 import type { QueueAccess } from '../store/queue-store.js';
+
+/** How often a wait for the members looks, in ms. */
+const LOOK_EVERY_MS = 200;
+
+/** How often the progress of a batch is looked at by default, in ms. */
+const PROGRESS_EVERY_MS = 1_000;
+
+/** How the progress of a batch is followed. */
+export interface BatchProgressOptions {
+  /** How often to look, in ms, at least 50. Each look is one command. @default 1,000 */
+  everyMs?: number;
+  /** Ends the loop with the reason of the signal. */
+  signal?: AbortSignal;
+}
+
+type ReaderQueue = Pick<QueueAccess, 'name' | 'exec' | 'store'>;
 
 /** A batch as its readers see it, such as the handler of its follow-up. */
 export class BatchReader {
   /** Out of sight of whoever logs the batch. */
-  readonly #queue: Pick<QueueAccess, 'name' | 'exec'>;
+  readonly #queue: ReaderQueue;
 
   /** @internal */
   constructor(
-    queue: Pick<QueueAccess, 'name' | 'exec'>,
+    queue: ReaderQueue,
     /** The id of the batch. */
     readonly id: string,
   ) {
@@ -34,6 +51,72 @@ export class BatchReader {
       throw new BatchNotFoundError(this.id);
     }
     return record;
+  }
+
+  /**
+   * Waits until all members have ended, and the follow-ups are enqueued. It looks every 200 ms, by one command.
+   *
+   * @param options.timeoutMs in ms. Default 30,000
+   * @throws BatchTimeoutError, BatchNotFoundError
+   * @example const { completed, failed } = await batch.wait({ timeoutMs: 60_000 });
+   */
+  async wait(options: ResultOptions = {}): Promise<BatchRecord> {
+    const { timeoutMs, signal } = checkResultOptions(options);
+    await this.ready();
+    const { clock } = this.#queue.store;
+    const deadline = clock.monotonic() + timeoutMs;
+    for (;;) {
+      signal?.throwIfAborted();
+      const record = await this.status();
+      const leftMs = deadline - clock.monotonic();
+      if (record.firedAt) {
+        return record;
+      }
+      if (leftMs <= 0) {
+        throw new BatchTimeoutError(this.id, timeoutMs, record.open);
+      }
+      await this.pause(Math.min(leftMs, LOOK_EVERY_MS));
+    }
+  }
+
+  /**
+   * Follows the batch: yields how far it is now, then each time that this has changed, and ends after all members have ended. A
+   * batch that is never sealed does not end: leave the loop by `break`, or by the signal.
+   *
+   * @throws InvalidOptionError, BatchNotFoundError
+   * @example
+   * for await (const { open, total } of batch.progress()) {
+   *   response.write(`${total - open} of ${total}\n`);
+   * }
+   */
+  async *progress(options: BatchProgressOptions = {}): AsyncGenerator<BatchRecord, void, void> {
+    checkKnown('progress', options, ['everyMs', 'signal']);
+    const { everyMs = PROGRESS_EVERY_MS, signal } = options;
+    checkMs('everyMs', everyMs, 50, Infinity);
+    checkResultOptions({ signal });
+    await this.ready();
+    for (let last = '', firedAt: Date | undefined; !firedAt;) {
+      signal?.throwIfAborted();
+      const record = await this.status();
+      ({ firedAt } = record);
+      const state = JSON.stringify(record);
+      if (state !== last) {
+        last = state;
+        yield record;
+      }
+      if (!firedAt) {
+        await this.pause(everyMs);
+      }
+    }
+  }
+
+  /** Makes sure that the batch is there. @internal */
+  protected ready(): Promise<unknown> {
+    return Promise.resolve();
+  }
+
+  private pause(forMs: number): Promise<void> {
+    return new Promise<void>((resolve) => void this.#queue.store.clock.setTimeout(resolve, forMs));
   }
 
   /**

@@ -1,18 +1,15 @@
 import { isJobDefinition, type JobDefinition, type PayloadFor, type ResultFor } from '../enqueue/define-job.js';
 import type { EnqueueOptions } from '../enqueue/encode-job.js';
 import { checkJobs } from '../enqueue/validate-bulk.js';
-import { BatchNotFoundError, BatchSealedError, BatchTimeoutError } from '../errors/batch-errors.js';
-import type { BatchRecord, EncodedBatch } from '../model/batch.js';
+import { BatchNotFoundError, BatchSealedError } from '../errors/batch-errors.js';
+import type { EncodedBatch } from '../model/batch.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import { checkKnown, checkObject } from '../validation/validate-options.js';
 import { tendBatches } from '../operate/tend-batches.js';
-import { checkResultOptions, type JobHandle, type ResultOptions } from '../results/job-handle.js';
+import type { JobHandle } from '../results/job-handle.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import { BatchReader } from './batch-reader.js';
-
-/** How often a wait for the members looks, in ms. */
-const LOOK_EVERY_MS = 200;
 
 /** The most members that one call makes join. */
 const SLICE = 500;
@@ -138,33 +135,8 @@ export class Batch<Queue = unknown> extends BatchReader {
     return answer;
   }
 
-  /**
-   * Waits until all members have ended, and the follow-ups are enqueued.
-   *
-   * @param options.timeoutMs in ms. Default 30,000
-   * @throws BatchTimeoutError, BatchNotFoundError
-   * @example const { completed, failed } = await batch.wait({ timeoutMs: 60_000 });
-   */
-  async wait(options: ResultOptions = {}): Promise<BatchRecord> {
-    const { timeoutMs, signal } = checkResultOptions(options);
-    await this.ready();
-    const { clock } = this.#home.store;
-    const deadline = clock.monotonic() + timeoutMs;
-    for (;;) {
-      signal?.throwIfAborted();
-      const record = await this.status();
-      const leftMs = deadline - clock.monotonic();
-      if (record.firedAt) {
-        return record;
-      }
-      if (leftMs <= 0) {
-        throw new BatchTimeoutError(this.id, timeoutMs, record.open);
-      }
-      await new Promise<void>((resolve) => clock.setTimeout(resolve, Math.min(leftMs, LOOK_EVERY_MS)));
-    }
-  }
-
-  private ready(): Promise<void> {
+  /** @internal */
+  protected override ready(): Promise<void> {
     this.#ready ??= this.open().catch((error: unknown) => {
       this.#ready = undefined;
       throw error;

@@ -3,7 +3,8 @@
  * so that it is one file that runs in both builds and from the sources, knows its own place, and imports as Node does.
  *
  * All that a job and its thread tell each other goes over the job's own port. To the thread: `abort` (reason) and `answer`
- * (ask, error?). From it: `progress` and `checkpoint` (ask, value), `log` (ask, message), and last `done` (result) or `failed` (error).
+ * (ask, value or error). From it: `progress` and `checkpoint` (ask, value), `log` (ask, message), `batch.status`, `batch.wait` and
+ * `batch.results` (ask, options), and last `done` (result) or `failed` (error).
  */
 'use strict';
 
@@ -40,6 +41,7 @@ class ThreadJob {
   constructor(port, fields) {
     this.#port = port;
     Object.assign(this, fields);
+    this.batch = fields.batch && new ThreadBatch(fields.batch, (question) => this.#ask(question));
     port.on('message', (message) => {
       if (message.type === 'abort') this.#controller.abort(named(message.reason));
       else this.#answer(message);
@@ -70,11 +72,41 @@ class ThreadJob {
     answered.catch(() => undefined); // a handler that does not wait for it must not end its thread
     return answered;
   }
-  #answer({ ask, error }) {
+  #answer({ ask, value, error }) {
     const { resolve, reject } = this.#asks.get(ask);
     this.#asks.delete(ask);
     if (error) reject(named(error));
-    else resolve();
+    else resolve(value);
+  }
+}
+
+class ThreadBatch {
+  #ask;
+
+  constructor({ id, queue }, ask) {
+    Object.assign(this, { id, queue });
+    this.#ask = ask;
+  }
+  status() {
+    return this.#ask({ type: 'batch.status' });
+  }
+  wait({ signal, ...options } = {}) {
+    signal?.throwIfAborted();
+    return this.#ask({ type: 'batch.wait', options });
+  }
+  results(options) {
+    return this.#ask({ type: 'batch.results', options });
+  }
+  async *members() {
+    for (let offset = 0; offset !== undefined; ) {
+      const page = await this.results({ offset, limit: 500 });
+      yield* page.members;
+      offset = page.next;
+    }
+  }
+  /** The members of the batch of a follow-up have ended. */
+  async *progress() {
+    yield await this.status();
   }
 }
 

@@ -1,4 +1,11 @@
+import type { BatchReader } from '../../queue/batches/batch-reader.js';
 import type { Job } from '../handlers/job.js';
+
+/** A batch as the handler of its follow-up reads it in a thread: each call is a message to the main thread. */
+export type ThreadBatch = Pick<
+  BatchReader,
+  'id' | 'queue' | 'status' | 'results' | 'members' | 'wait' | 'progress'
+>;
 
 /**
  * A job as a handler in a thread sees it: the same, by messages. Its payload and result cross as plain data
@@ -20,11 +27,13 @@ export type ThreadJob<Payload = unknown> = Pick<
   | 'name'
   | 'queue'
   | 'payload'
+  | 'group'
   | 'metadata'
   | 'attempt'
   | 'maxAttempts'
   | 'fence'
   | 'enqueuedAt'
+  | 'readyAt'
   | 'claimedAt'
   | 'signal'
   | 'progress'
@@ -32,4 +41,7 @@ export type ThreadJob<Payload = unknown> = Pick<
   | 'lastCheckpoint'
   | 'log'
   | 'snooze'
->;
+> & {
+  /** Of a follow-up: the batch whose members have ended, with their outcomes. Undefined of every other job. */
+  readonly batch: ThreadBatch | undefined;
+};

@@ -17,7 +17,9 @@ interface PlainError {
 
 type Outcome = { type: 'done'; result: unknown } | { type: 'failed'; error: PlainError };
 type Question =
-  { type: 'progress' | 'checkpoint'; ask: number; value: unknown } | { type: 'log'; ask: number; message: string };
+  | { type: 'progress' | 'checkpoint'; ask: number; value: unknown }
+  | { type: 'log'; ask: number; message: string }
+  | { type: 'batch.status' | 'batch.wait' | 'batch.results'; ask: number; options?: object };
 
 /** One job in a thread: what passes between the two, over a port of their own. */
 export class ThreadRun {
@@ -126,13 +128,12 @@ export class ThreadRun {
 
   private async answer(question: Question): Promise<void> {
     const { job } = this;
-    let error: { name: string; message: string } | undefined;
     try {
-      await (question.type === 'log' ? job.log(question.message) : job[question.type](question.value));
+      this.post({ type: 'answer', ask: question.ask, value: await answerOf(job, question) });
     } catch (thrown) {
-      error = { name: (thrown as Error).name, message: (thrown as Error).message };
+      const { name, message } = thrown as Error;
+      this.post({ type: 'answer', ask: question.ask, error: { name, message } });
     }
-    this.post({ type: 'answer', ask: question.ask, error });
   }
 
   private post(message: object): void {
@@ -140,11 +141,30 @@ export class ThreadRun {
   }
 }
 
+function answerOf(job: Job, question: Question): Promise<unknown> {
+  switch (question.type) {
+    case 'log':
+      return job.log(question.message);
+    case 'batch.status':
+      return job.batch!.status();
+    case 'batch.wait':
+      return job.batch!.wait(question.options);
+    case 'batch.results':
+      return job.batch!.results(question.options);
+    default:
+      return job[question.type](question.value);
+  }
+}
+
 /** What a job's handler can read, as data. */
 function fieldsOf(job: Job) {
-  const { id, name, queue, payload, metadata, attempt, maxAttempts, fence, enqueuedAt, claimedAt } = job;
-  const { lastCheckpoint } = job;
-  return { id, name, queue, payload, metadata, attempt, maxAttempts, fence, enqueuedAt, claimedAt, lastCheckpoint };
+  const { id, name, queue, payload, group, metadata, attempt, maxAttempts, fence } = job;
+  const { enqueuedAt, readyAt, claimedAt, lastCheckpoint, batch } = job;
+  return {
+    ...{ id, name, queue, payload, group, metadata, attempt, maxAttempts, fence },
+    ...{ enqueuedAt, readyAt, claimedAt, lastCheckpoint },
+    batch: batch && { id: batch.id, queue: batch.queue },
+  };
 }
 
 function revive({ name, message, stack, kind, delayMs, cause, errors }: PlainError): Error {

@@ -52,6 +52,21 @@ describe('a handler in threads', () => {
     expect(await run({ do: 'describe' })).toMatchObject({ threadId: found.threadId, jobsHere: 2 });
   });
 
+  it('has the group, the start and the batch of the job', async () => {
+    const { enqueue, service, name } = await startThreads();
+    const grouped = await enqueue({ do: 'describe more' }, { group: 'tenant-42' });
+    expect(await grouped.result(SOON)).toEqual({ group: 'tenant-42', isReady: true });
+    const batch = service.batch({ id: 'sum', then: { name, payload: { do: 'sum up' } } });
+    const [first] = await batch.addMany(
+      name,
+      [1, 2].map((n) => ({ payload: { do: 'return', n } })),
+    );
+    await batch.seal();
+    const sum = (await service.queue(name).result('@batch:sum:then', SOON)) as object;
+    expect(sum).toMatchObject({ id: 'sum', queue: name, sum: 3, next: 1, refused: 'InvalidOptionError' });
+    expect(sum).toMatchObject({ state: 'fired', completed: 2, first: { id: first!.id, status: 'completed' } });
+  });
+
   it('reads a CommonJS file', async () => {
     const { run } = await startThreads({ thread: file('work.cjs') });
     expect(await run('this')).toBe('CommonJS did this');

@@ -113,6 +113,28 @@ onEachStore('a batch', () => {
     expect(await runAll(home)).toEqual(['last', 'then']);
   });
 
+  it('tells how far it is whenever that has changed, until all members have ended', async () => {
+    const queue = newQueue();
+    const batch = await batchOf(queue, 2);
+    const seen: string[] = [];
+    for await (const { state, open, completed } of queue.findBatch(batch.id).progress({ everyMs: 50 })) {
+      seen.push(`${state} ${open} ${completed}`);
+      const job = await queue.claim();
+      if (job) await queue.complete(job);
+    }
+    expect(seen).toEqual(['sealed 2 0', 'sealed 1 1', 'fired 0 2']);
+    const again = [];
+    for await (const { state } of batch.progress()) again.push(state);
+    expect(again).toEqual(['fired']);
+    const stop = new AbortController();
+    const endless = queue.batch().progress({ everyMs: 50, signal: stop.signal });
+    expect((await endless.next()).value).toMatchObject({ state: 'open', total: 0 });
+    stop.abort(new Error('enough'));
+    await expect(endless.next()).rejects.toThrow('enough');
+    await expect(batch.progress({ everyMs: 1 }).next()).rejects.toBeInstanceOf(InvalidOptionError);
+    await expect(queue.findBatch('nobody').progress().next()).rejects.toThrow('nobody');
+  });
+
   it('with failFast cancels the members that wait', async () => {
     const queue = newQueue();
     const batch = await batchOf(queue, 4, { failFast: true });

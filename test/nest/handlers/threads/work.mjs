@@ -14,6 +14,32 @@ export default async function work(job) {
       const dates = [job.enqueuedAt instanceof Date, job.claimedAt instanceof Date];
       return { id, name, queue, attempt, maxAttempts, fence, dates, isMainThread, threadId, jobsHere };
     }
+    case 'describe more': {
+      const { group, readyAt, enqueuedAt } = job;
+      return { group, isReady: readyAt >= enqueuedAt, batch: job.batch };
+    }
+    case 'return':
+      return job.payload.n;
+    case 'sum up': {
+      let sum = 0;
+      for await (const { result } of job.batch.members()) sum += result;
+      const { batch } = job;
+      const { members, next } = await batch.results({ limit: 1 });
+      const refused = await batch.results({ limit: 0 }).catch(({ name }) => name);
+      let status;
+      for await (status of batch.progress());
+      const { completed } = await batch.wait({ timeoutMs: 10 });
+      return {
+        id: batch.id,
+        queue: batch.queue,
+        sum,
+        first: members[0],
+        next,
+        refused,
+        state: status.state,
+        completed,
+      };
+    }
     case 'report':
       await job.progress({ percent: 40 });
       await job.log('half way');
