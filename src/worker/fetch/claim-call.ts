@@ -30,7 +30,7 @@ export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }
   const askedAtMs = clock.monotonic();
   const token = clock.randomId();
   runner.claiming += count;
-  runner.freedSlots = false;
+  runner.outlook.claims();
   runner.claimsUnderWay.set(stream, { token, worker, stream, askedAtMs });
   const build = (bytes: number): StoreCall<ClaimAnswer> => {
     const mostBytes = Math.floor(bytes / sharers);
@@ -38,6 +38,7 @@ export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }
     call.afterCut = () => build(budget.afterCut(bytes));
     return call;
   };
+  const look = (outcome: Settled<ClaimAnswer>) => outcome.ok && runner.outlook.learn(outcome.answer, count);
   const conclude = (outcome: Settled<ClaimAnswer>) => {
     runner.claimsUnderWay.delete(stream);
     if (!outcome.ok) {
@@ -47,8 +48,10 @@ export function claimFor(runner: QueueRunner, { worker, stream, count, sharers }
     if (stream === 'trip') {
       budget.answered(clock.monotonic() - askedAtMs, outcome.answer.isFull);
     }
+    if (stream === 'wait') {
+      look(outcome);
+    }
     runner.take(outcome.answer, count, askedAtMs);
   };
-  const look = (outcome: Settled<ClaimAnswer>) => outcome.ok && runner.look(outcome.answer, count);
   return { call: build(budget.bytes), look, conclude };
 }

@@ -172,7 +172,7 @@ export class FetchLoop {
 
   private settlements(runner: QueueRunner): PendingCall[] {
     const { completions, failures, releases } = runner.settlements.take(MOST_PER_CALL);
-    runner.sendsSettlements(completions.length + failures.length + releases.length);
+    runner.outlook.settles(completions.length + failures.length + releases.length);
     return [
       ...(failures.length > 0 ? [this.fail(runner, failures)] : []),
       ...(releases.length > 0 ? [this.release(runner, releases)] : []),
@@ -190,7 +190,8 @@ export class FetchLoop {
     let capacity = this.capacity();
     const isLimited = Number.isFinite(capacity);
     const mayHaveJobs = runners.filter(
-      (runner) => runner.capacity.free > 0 && (runner.mayHaveJobs || (isLimited && runner.isOverdueForPoll)),
+      (runner) =>
+        runner.capacity.free > 0 && (runner.outlook.mayHaveJobs || (isLimited && runner.isOverdueForPoll)),
     );
     if (isLimited && capacity > 0) {
       this.moveBack(mayHaveJobs.slice(0, capacity % mayHaveJobs.length)); // those that get one more than others

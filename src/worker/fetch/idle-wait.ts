@@ -140,7 +140,7 @@ export class IdleWait {
       LONGEST_WAIT_MS,
       ...runners.map(({ queue }) => WAIT_SHARE * queue.options.visibilityMs),
     );
-    const dueInMs = Math.min(longestMs, ...runners.map((runner) => runner.nextDueInMs ?? Infinity));
+    const dueInMs = Math.min(longestMs, ...runners.map((runner) => runner.outlook.nextDueInMs ?? Infinity));
     const waitMs = Math.max(SHORTEST_WAIT_MS, dueInMs);
     runners.forEach((runner) => (runner.covered = true));
     this.waiting = true;
@@ -158,7 +158,7 @@ export class IdleWait {
     runners.forEach((runner) => (runner.covered = false));
     claims.forEach((claim, i) => claim.done(outcomes[i]!));
     if (!claimsAlong) {
-      runners.forEach((runner) => (runner.mayHaveJobs = true));
+      runners.forEach((runner) => (runner.outlook.mayHaveJobs = true));
     }
     const cancelled = this.runners.find((runner) => runner.calls === cancelIn);
     if (cancelled) {
@@ -211,5 +211,5 @@ export class IdleWait {
 }
 
 function isIdle(runner: QueueRunner): boolean {
-  return !runner.mayHaveJobs && runner.capacity.freeForWait > 0;
+  return !runner.outlook.mayHaveJobs && runner.capacity.freeForWait > 0;
 }

@@ -5,6 +5,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import type { AttemptLimits, ClaimAnswer, Failure, Release, StoreCalls } from '../../queue/store/store-calls.js';
 import { Attempt, type AttemptOwner } from '../attempt/attempt.js';
 import { BatchCourier } from './batch-courier.js';
+import { ClaimOutlook } from './claim-outlook.js';
 import { ClaimBudget, type ClaimUnderWay } from './claim-budget.js';
 import { Prefetcher, type PrefetchOwner } from './prefetch.js';
 import { ownAttemptLimits, attemptLimitsOf } from '../handlers/handler.js';
@@ -50,20 +51,11 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   readonly claimsUnderWay = new Map<string, ClaimUnderWay>();
   /** Slots that claims under way may fill. */
   claiming = 0;
-  /** True if a claim may find something: true until one comes back short. */
-  mayHaveJobs = true;
+  readonly outlook = new ClaimOutlook();
   /** True if the idle wait listens for this runner. */
   covered = false;
   private claimedAt = -Infinity;
   readonly clock: Clock;
-  /** True if the queue has limits, as of the last claim. */
-  isLimited = false;
-  /** True if jobs wait for a slot of their group, as of the last claim. */
-  private awaitsSlots = false;
-  /** True if settlements that free such slots were sent since the last claim. */
-  freedSlots = false;
-  /** ms until the next scheduled job is due, or a limit lets the next one start, as of the last claim. */
-  nextDueInMs: number | undefined;
   /** Set during a local pause, and from a stop on: nothing is claimed, and nothing begins. */
   isClosed = false;
   isResting = false;
@@ -105,6 +97,10 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     return this.queue.name;
   }
 
+  get isLimited(): boolean {
+    return this.outlook.isLimited;
+  }
+
   get content() {
     return this.queue.options;
   }
@@ -114,32 +110,14 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     return !this.covered && this.clock.monotonic() - this.claimedAt > LONGEST_UNPOLLED_MS;
   }
 
-  /** Learns whether another claim may find something. `asked` slots were reserved for the one that was answered. */
-  look(answer: ClaimAnswer, asked: number): void {
-    const found = answer.jobs.length + answer.refused.length;
-    this.isLimited = answer.isLimited;
-    this.awaitsSlots = answer.awaitsSlots;
-    this.mayHaveJobs = answer.isFull || found >= asked || (answer.awaitsSlots && this.freedSlots);
-  }
-
-  /** Settlements are sent before the next claim: what frees a slot that a job waits for is claimed for at once. */
-  sendsSettlements(count: number): void {
-    if (count > 0 && this.isLimited) {
-      this.freedSlots = true;
-      this.mayHaveJobs ||= this.awaitsSlots && !this.isClosed;
-    }
-  }
-
   /** Takes what a claim brought. `asked` slots were reserved for it, at `askedAtMs`, which is before it ran. */
   take(answer: ClaimAnswer, asked: number, askedAtMs: number): void {
     this.claiming -= asked;
     const found = answer.jobs.length + answer.refused.length;
-    this.look(answer, asked);
     const pauseMs = answer.left && this.names.looked(answer.left, found);
-    if (!this.mayHaveJobs && pauseMs !== undefined) {
+    if (!this.outlook.mayHaveJobs && pauseMs !== undefined) {
       this.rest(pauseMs);
     }
-    this.nextDueInMs = answer.nextDueInMs;
     answer.refused.forEach(({ job, error }) => this.settlements.refuse(job, error));
     const now = this.clock.monotonic();
     const isSure = !mayBeLost(this.queue, now - askedAtMs);
@@ -154,13 +132,13 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   setConcurrency(concurrency: number): void {
     this.capacity.concurrency = concurrency;
     this.ahead.concurrency = concurrency;
-    this.mayHaveJobs = true;
+    this.outlook.mayHaveJobs = true;
     this.beginSoon();
   }
 
   open(): void {
     this.isClosed = false;
-    this.mayHaveJobs = true;
+    this.outlook.mayHaveJobs = true;
     this.beginSoon();
   }
 
@@ -190,7 +168,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     this.isResting = true;
     const timer = this.clock.setTimeout(() => {
       this.isResting = false;
-      this.mayHaveJobs = true;
+      this.outlook.mayHaveJobs = true;
       this.observer.changed();
     }, ms);
     timer.unref();
@@ -239,7 +217,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   }
 
   callEnds(): void {
-    this.mayHaveJobs ||= this.capacity.isFull && !this.covered;
+    this.outlook.mayHaveJobs ||= this.capacity.isFull && !this.covered;
   }
 
   callEnded(): void {
@@ -305,7 +283,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     }
     this.beginSoon();
     // A runner with a slot to spare is waited for, or claims anyway; a full one may have missed what came meanwhile.
-    this.mayHaveJobs ||= wasFull && !this.covered;
+    this.outlook.mayHaveJobs ||= wasFull && !this.covered;
     this.observer.changed();
   }
 

@@ -23,7 +23,7 @@ async function workerOfOne({
   prefetch = 0,
   queues = 1,
   concurrency = Infinity,
-  slots = 1,
+  slotsOfEach = 1,
 } = {}) {
   const log: string[] = [];
   const answers: ((answer: unknown) => void)[] = [];
@@ -47,7 +47,7 @@ async function workerOfOne({
   const runners: QueueRunner[] = [];
   for (let i = 0; i < queues; i++) {
     const { queue } = coreQueue();
-    runners.push(new QueueRunner(queue, await inside(queue).scripts(), slots, prefetch, handlers, observer));
+    runners.push(new QueueRunner(queue, await inside(queue).scripts(), slotsOfEach, prefetch, handlers, observer));
   }
   const transport = { carry } as unknown as RetryingTransport;
   const logger = { log: () => {}, warn: () => {}, error: () => {} };
@@ -135,7 +135,7 @@ it('settles a job of a limited queue before it claims for the slot that this fre
 });
 
 it('claims for one half of the slots of a limited queue before the jobs of the other half begin', async () => {
-  const { log, answerClaims, start } = await workerOfOne({ slots: 2 });
+  const { log, answerClaims, start } = await workerOfOne({ slotsOfEach: 2 });
   start();
   answerClaims(0, [claimed('a'), claimed('b')], awaitsSlots);
   await tickEnds();

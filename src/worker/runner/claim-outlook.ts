@@ -1,0 +1,37 @@
+import type { ClaimAnswer } from '../../queue/store/store-calls.js';
+
+/** What the last claim of a runner lets it expect of the next one. */
+export class ClaimOutlook {
+  /** True if a claim may find something: true until one comes back short. */
+  mayHaveJobs = true;
+  /** True if the queue has limits. */
+  isLimited = false;
+  /** ms until the next scheduled job is due, or a limit lets the next one start. */
+  nextDueInMs: number | undefined;
+  /** True if jobs wait for a slot of the queue or of their group. */
+  private awaitsSlots = false;
+  /** True if settlements that free such slots were sent since the last claim. */
+  private freedSlots = false;
+
+  /** Notes that a claim is sent, which finds all slots that were freed before it. */
+  claims(): void {
+    this.freedSlots = false;
+  }
+
+  /** Learns from the answer of a claim. `asked` slots were reserved for its claim. */
+  learn(answer: ClaimAnswer, asked: number): void {
+    const found = answer.jobs.length + answer.refused.length;
+    this.nextDueInMs = answer.nextDueInMs;
+    this.isLimited = answer.isLimited;
+    this.awaitsSlots = answer.awaitsSlots;
+    this.mayHaveJobs = answer.isFull || found >= asked || (answer.awaitsSlots && this.freedSlots);
+  }
+
+  /** Notes that settlements are sent. A slot that they free, and for which a job waits, is claimed for at once. */
+  settles(count: number): void {
+    if (count > 0 && this.isLimited) {
+      this.freedSlots = true;
+      this.mayHaveJobs ||= this.awaitsSlots;
+    }
+  }
+}
