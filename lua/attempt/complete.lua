@@ -57,9 +57,15 @@ while at <= #ARGV do
     local id, fence, result = ARGV[i], ARGV[i + 1], ARGV[i + 2]
     local key = job .. id
     position = position + 1
-    local held = redis.pcall('HMGET', key, 'claim_token', 'dependents')
-    local is_current = token ~= '' and held[1] == token
-    if is_current and held[2] and not settings then
+    -- Of a plain job the other fields are none.
+    local found
+    if plain then
+      found = redis.pcall('HMGET', key, 'claim_token', 'dependents')
+    else
+      found = redis.pcall('HMGET', key, 'claim_token', 'dependents', 'unique', 'last_error_at_ms', 'batch', 'group')
+    end
+    local is_current = token ~= '' and found[1] == token
+    if is_current and found[2] and not settings then
       exceptions[#exceptions + 1] = -position -- a plain job that others came to wait for while it ran
     elseif is_current then
       if result == '' then
@@ -67,8 +73,8 @@ while at <= #ARGV do
       else
         redis.call('HSET', key, 'status', 'completed', 'claim_token', '', 'completed_at_ms', now_text, 'result', result)
       end
-      if not plain or held[2] then
-        local group = end_job_with_options(id, key, result)
+      if not plain or found[2] then
+        local group = end_job_with_options(id, key, result, found)
         if group then
           left_groups = left_groups or {}
           left_groups[id] = group

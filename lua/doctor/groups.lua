@@ -48,6 +48,10 @@ for i = 2, #ARGV do
       redis.call('HSET', settings, 'has_groups', '1')
     end
   end
+  has_state[name] = redis.call('EXISTS', groups .. 'state:' .. name) == 1
+  if has_state[name] and ARGV[1] == '1' then
+    redis.call('HSET', group_keys.states, name, '1')
+  end
   local group, ids = read_group(name), phantoms(name)
   if #ids > 0 then
     tell(name, #ids .. ' slots without a claim', 'a slot for each claim')

@@ -8,6 +8,7 @@
 --@include lib/core/clock
 --@include lib/group/place
 local name = ARGV[1]
+mark_state(name)
 local paused = redis.call('HSETNX', groups .. 'state:' .. name, 'paused_at_ms', now_text)
 touch(name)
 place_groups()

@@ -10,6 +10,7 @@
 --@include lib/group/place
 --@include lib/limits/write_group
 local name = ARGV[1]
+mark_state(name)
 write_group_settings(groups .. 'state:' .. name, { ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8] })
 touch(name)
 place_groups()

@@ -1,16 +1,20 @@
 -- The groups that a rate or a rest holds back stand in gated, by the time at which that ends.
 -- gate(name, opens, may_be_gated): puts a group with a waiting job there until opens, or takes it out where that is nil.
 -- rest_idle(name, group): keeps what a group without a waiting job has spent, in resting, by the time at which it matters no more.
--- forget_rested(most): forgets it then, of so many groups. Needs: groups, now, lib/group/state.
+-- forget_rested(most): forgets it then, of so many groups. Needs: groups, now, lib/group/state, lib/group/stands.
 -- A group without a waiting job keeps what its rate has spent, and its rest, only as long as these matter.
 local function rest_idle(name, group)
-  redis.call('ZREM', group_keys.gated, name)
+  leave_stand(group_keys.gated, name)
   local spent_until = math.max(group.rests_until, group.tat > now_us and math.ceil(group.tat / 1000) or 0)
   if group.has_spent and spent_until > now then
     redis.call('ZADD', groups .. 'resting', string.format('%.0f', spent_until), name)
   elseif group.has_spent then
     redis.call('ZREM', groups .. 'resting', name)
     redis.call('HDEL', groups .. 'state:' .. name, 'rate_tat_us', 'rests_until_ms')
+  end
+  if has_state[name] and redis.call('EXISTS', groups .. 'state:' .. name) == 0 then
+    redis.call('HDEL', group_keys.states, name)
+    has_state[name] = false
   end
 end
 
@@ -27,8 +31,8 @@ end
 -- A group that has spent nothing of a rate, or has just had a turn, is not in there.
 local function gate(name, opens, may_be_gated)
   if opens then
-    redis.call('ZADD', group_keys.gated, string.format('%.0f', opens), name)
+    stand_in(group_keys.gated, name, string.format('%.0f', opens))
   elseif may_be_gated then
-    redis.call('ZREM', group_keys.gated, name)
+    leave_stand(group_keys.gated, name)
   end
 end

@@ -1,54 +1,93 @@
 -- Where groups stand. A group whose head may run now stands in turns, by its virtual start time. One that a rate or a rest holds
 -- back stands in gated, by the time at which that ends. A group that is paused, held or at its max_running stands in neither.
 -- A blocked group costs a claim nothing.
--- place_group(name, known): puts a group where it belongs, whatever changed. A second call changes nothing. known is what the caller
--- knows: { group, head, running, finish } of one that has just had a turn, or { only_slot = true } where only a slot was freed.
+-- place_group(name, known): puts a group where it belongs, whatever changed. A second call changes nothing. known has only_slot where
+-- only a slot was freed. stand_group(): the same for one that has just had a turn, by what the claim knows of it.
 -- touch(name): has place_groups() place it at the end of the script; that wakes a worker where a group may run now.
--- After the last place_group() comes count_waiting(), see lib/group/depth; place_groups() calls it.
+-- After the last place_group() come write_stands(), see lib/group/stands, and count_waiting(), see lib/group/depth; place_groups()
+-- calls them.
 -- free_slot(name, id), hold_group(name, id), end_hold(name, id): what a job that leaves, or waits apart, does to its group.
 -- Needs: job, groups, wake, now, time.
 --@include lib/group/state
+--@include lib/group/stands
 --@include lib/group/turns
 --@include lib/group/depth
 --@include lib/group/gate
 
--- Answers whether it has come into turns.
-local function place_group(name, known)
-  known = known or {}
-  local waiting, group = groups .. 'waiting:' .. name, known.group or read_group(name)
-  local head = known.head or redis.call('ZRANGE', waiting, 0, 0, 'WITHSCORES')
-  local running = known.running or redis.call('ZCARD', groups .. 'running:' .. name)
-  if not (known.only_slot and head[1]) then
-    note_depth(name, head[1] and redis.call('ZCARD', waiting) or 0, running, head[2])
-  end
-  if not head[1] then
-    leave_turns(name, known.finish)
+-- The line of a group: how many wait, and the id and the rank of the first.
+local function look_at_line(name)
+  local head = redis.call('ZRANGE', groups .. 'waiting:' .. name, 0, 0, 'WITHSCORES')
+  return head[1] and redis.call('ZCARD', groups .. 'waiting:' .. name) or 0, head[1], head[2]
+end
+
+-- Where only a slot was freed the line is as it was; its head is looked at where a rate has to know its cost.
+local function knows_line(known, group)
+  return known.only_slot and not group.interval
+end
+
+local function cost_of(id)
+  local cost = redis.pcall('HGET', job .. id, 'cost')
+  return type(cost) == 'string' and tonumber(cost) or 1
+end
+
+-- Puts a group whose line and slots are known where it belongs. Answers whether it has come into turns.
+local function stand_group(name, group, line, finish, may_be_gated)
+  if line.depth == 0 then
+    leave_turns(name, finish)
     rest_idle(name, group)
     return false
   end
-  local blocked = group.paused or group.hold or group.max_running and running >= group.max_running
-  local cost = not blocked and group.interval and redis.pcall('HGET', job .. head[1], 'cost')
-  local opens = not blocked and opens_at(group, type(cost) == 'string' and tonumber(cost) or 1)
-  gate(name, opens, group.has_spent or not (known.finish or known.only_slot))
+  local blocked = group.paused or group.hold or group.max_running and line.running >= group.max_running
+  local opens = not blocked and opens_at(group, group.interval and cost_of(line.id) or 1)
+  gate(name, opens, may_be_gated)
   if blocked or opens then
-    leave_turns(name, known.finish)
+    leave_turns(name, finish)
     return false
-  elseif known.finish then
-    redis.call('ZADD', group_keys.turns, 'XX', known.finish, name)
+  elseif finish then
+    stand_in(group_keys.turns, name, finish)
     return false
   end
   return enter_turns(name)
+end
+
+-- Answers whether it has come into turns.
+local function place_group(name, known)
+  local group, line = read_group(name), {}
+  line.running = redis.call('ZCARD', groups .. 'running:' .. name)
+  if knows_line(known, group) then
+    line.depth = tonumber(score_in(group_keys.depths, name) or nil) or 0
+  else
+    line.depth, line.id, line.rank = look_at_line(name)
+  end
+  if line.rank or line.depth == 0 then
+    note_depth(name, line.depth, line.running, line.rank)
+  end
+  return stand_group(name, group, line, nil, group.has_spent or not known.only_slot)
 end
 
 local function touch(name)
   touched_groups[name] = {}
 end
 
-local function place_groups(is_quiet)
-  local may_run = false
-  for name, known in pairs(touched_groups) do
-    may_run = place_group(name, known) or may_run
+local function recall_groups(names)
+  recall_states(names)
+  for _, place in ipairs({ 'depths', 'turns', 'finishes', 'gated' }) do
+    recall(group_keys[place], names)
   end
+end
+
+local function place_groups(is_quiet)
+  local may_run, names = false, {}
+  for name in pairs(touched_groups) do
+    names[#names + 1] = name
+  end
+  for i = 1, #names > 1 and #names or 0, 500 do
+    recall_groups({ unpack(names, i, math.min(i + 499, #names)) })
+  end
+  for _, name in ipairs(names) do
+    may_run = place_group(name, touched_groups[name]) or may_run
+  end
+  write_stands()
   if may_run and not is_quiet then
     redis.call('ZADD', wake, '0', '1')
   end

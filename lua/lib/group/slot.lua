@@ -34,6 +34,7 @@ local function hold_group(name, id, is_dead)
   if former then
     end_hold(name, former)
   end
+  mark_state(name)
   redis.call('HSET', state, 'hold', id)
   if is_dead then
     redis.call('HSET', state, 'hold_is_dead', '1')

@@ -1,17 +1,39 @@
 -- What holds for a group, and when it lets a job start.
 -- read_group(name): its settings, else those of all groups, and its state. opens_at(group, cost): when a job may start, in ms; nil for now.
+-- The hash states names the groups whose own hash may have a field; of others that hash is not read.
+-- mark_state(name): to be called where such a field is written. recall_states(names): asks for many groups together.
 -- Needs: groups, now, time.
 local group_keys = { turns = groups .. 'turns', gated = groups .. 'gated', finishes = groups .. 'finishes',
-  depths = groups .. 'depths', heads = groups .. 'heads', settings = groups .. 'settings' }
+  depths = groups .. 'depths', heads = groups .. 'heads', settings = groups .. 'settings', states = groups .. 'states' }
 local group_settings = { 'max_running', 'rate_interval_us', 'rate_burst', 'weight', 'max_pending', 'on_dead_head' }
-local group_defaults, virtual_time, touched_groups, waiting_change = nil, nil, {}, 0
+local group_defaults, virtual_time, touched_groups, waiting_change, has_state = nil, nil, {}, 0, {}
 local now_us = tonumber(time[1]) * 1e6 + tonumber(time[2])
+
+local function recall_states(names)
+  for i, is_named in ipairs(redis.call('HMGET', group_keys.states, unpack(names))) do
+    has_state[names[i]] = is_named ~= false
+  end
+end
+
+local function mark_state(name)
+  if not has_state[name] then
+    redis.call('HSET', group_keys.states, name, '1')
+    has_state[name] = true
+  end
+end
+
+local function read_state(name)
+  if has_state[name] == nil then
+    recall_states({ name })
+  end
+  return has_state[name] and redis.call('HMGET', groups .. 'state:' .. name, 'paused_at_ms', 'hold', 'rests_until_ms',
+    'rate_tat_us', unpack(group_settings)) or {}
+end
 
 -- What holds for a group: its own settings, else those of all groups, and its state.
 local function read_group(name)
   group_defaults = group_defaults or redis.call('HMGET', group_keys.settings, unpack(group_settings))
-  local own = redis.call('HMGET', groups .. 'state:' .. name, 'paused_at_ms', 'hold', 'rests_until_ms', 'rate_tat_us',
-    unpack(group_settings))
+  local own = read_state(name)
   local rate = own[6] and own or { [6] = group_defaults[2], [7] = group_defaults[3] }
   local max_running, holds_dead = tonumber(own[5] or group_defaults[1]), (own[10] or group_defaults[6]) == 'hold'
   local hold = max_running == 1 and own[2] or nil -- by the settings of now: the reason of the hold may be over

@@ -13,25 +13,92 @@ local function place_behind(passed)
   return 100 + math.floor(spread * math.max(0, redis.call('ZCARD', group_keys.turns) - 100))
 end
 
-local function take_turns(count, taken, plain_left, plain_weight)
-  local plain_turns, at, ended = 0, 0, false
-  for _ = 1, count + 200 do
-    local name, start = unpack(redis.call('ZRANGE', group_keys.turns, at, at, 'WITHSCORES'))
-    if not name or ended or #taken + plain_turns >= count then
-      break
-    end
-    start = math.max(tonumber(start), current_virtual_time())
-    if name ~= '' then
-      local outcome = take_head(name, start, taken)
-      at = outcome == 'passed' and place_behind(at + 1) or at
-      ended = outcome == 'full' or outcome == 'unpaid'
-    elseif plain_turns == plain_left then
-      at = at + 1
+-- The groups whose turn comes next, read together: by start, then by name, as in turns. Those behind the last one read may come before
+-- one that has had its turn, so then they are read anew.
+local function is_before(one, other)
+  return one.start < other.start or one.start == other.start and one.name < other.name
+end
+
+local function read_line(from, most)
+  write_stands()
+  local found, line, names = redis.call('ZRANGE', group_keys.turns, from, from + most - 1, 'WITHSCORES'), { first = 1 }, {}
+  for i = 1, #found, 2 do
+    line[#line + 1] = { name = found[i], start = tonumber(found[i + 1]) }
+    names[#names + 1] = found[i] ~= '' and found[i] or nil
+  end
+  if #names > 1 then
+    recall_states(names)
+    recall(group_keys.depths, names)
+    recall(group_keys.finishes, names)
+  end
+  for _, turn in ipairs(line) do
+    scores_of[group_keys.turns] = scores_of[group_keys.turns] or {}
+    scores_of[group_keys.turns][turn.name] = string.format('%.17g', turn.start)
+  end
+  line.last = #line == most and line[most] or nil
+  return line
+end
+
+local function next_turn(line)
+  local turn = line[line.first]
+  if not turn or line.last and is_before(line.last, turn) then
+    return nil
+  end
+  line.first = line.first + 1
+  return turn
+end
+
+-- Puts a group back into the line, at the start of its next turn.
+local function turn_again(line, turn, start)
+  turn.start = start
+  local low, high = line.first, #line + 1
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if is_before(line[middle], turn) then
+      low = middle + 1
     else
-      plain_turns = plain_turns + 1
-      redis.call('ZADD', group_keys.turns, 'XX', end_turn(start, plain_weight, 1), '')
+      high = middle
     end
   end
+  table.insert(line, low, turn)
+end
+
+local function take_turns(count, taken, plain_left, plain_weight)
+  local plain_turns, passed, ended = 0, 0, false
+  local line = read_line(0, count)
+  for _ = 1, count + 200 do
+    local left = count - #taken - plain_turns
+    local turn = left > 0 and not ended and next_turn(line)
+    if not turn and left > 0 and not ended and line.last then
+      line = read_line(passed, left)
+      turn = next_turn(line)
+    end
+    if not turn then
+      break
+    end
+    local start = math.max(turn.start, current_virtual_time())
+    if turn.name ~= '' then
+      local outcome, next_start = take_head(turn.name, start, taken)
+      if outcome == 'passed' then
+        passed = passed + 1
+        local place = place_behind(passed)
+        if place ~= passed then
+          passed, line = place, read_line(place, left)
+        end
+      elseif next_start or outcome == 'again' then
+        turn_again(line, turn, next_start or start)
+      end
+      ended = outcome == 'full' or outcome == 'unpaid'
+    elseif plain_turns == plain_left then
+      passed = passed + 1
+    else
+      plain_turns = plain_turns + 1
+      local finish = end_turn(start, plain_weight, 1)
+      stand_in(group_keys.turns, '', string.format('%.17g', finish))
+      turn_again(line, turn, finish)
+    end
+  end
+  write_stands()
   return plain_turns
 end
 
@@ -54,6 +121,7 @@ local function place_plain()
   else
     leave_turns('')
   end
+  write_stands()
   return waiting
 end
 

@@ -3,6 +3,7 @@
 local take_ungrouped, can_take, report_left
 local rejoin, take_by_groups, place_touched
 if has_groups then
+  known_jobs = {}
 --@include lib/group/place
 --@include lib/group/join
 --@include lib/group/open

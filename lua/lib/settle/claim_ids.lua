@@ -8,8 +8,9 @@ local expiries, remembered, claimed = { nil, nil }, { token, nil }, 0
 reply[3] = fence + 1
 for place, id in ipairs(ids) do
   local key = job .. id
-  local name, payload, attempts, enqueued_at, options = unpack(read(key,
-    'name', 'payload', 'attempts', 'enqueued_at_ms', 'options'))
+  local known = known_jobs and known_jobs[id]
+  local name, payload, attempts, enqueued_at, options = unpack(known or read(key,
+    'name', 'payload', 'attempts', 'enqueued_at_ms', 'options'), 1, 5)
   bytes = bytes + #(payload or '')
   if bytes > most_bytes and claimed > 0 then
 --@include lib/place/put_back
@@ -18,7 +19,9 @@ for place, id in ipairs(ids) do
   end
   attempts = attempts and math.max(0, tonumber(attempts) or 0) or 0
   local verdict, checkpoint = '', nil
-  if attempts > 0 or options or not payload or overdue then
+  -- Of a first attempt only these three may say that it must not run, or not yet.
+  local may_run = known and not (known[3] or known[8] or known[9] or known[10])
+  if attempts > 0 or options and not may_run or not payload or overdue then
 --@include lib/settle/claim_check
     verdict, checkpoint = check_claim(key, name, payload, attempts)
     verdict = overdue and overdue[id] or verdict

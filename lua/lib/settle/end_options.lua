@@ -1,10 +1,9 @@
--- end_options(id, key, result): ends what an option or an earlier attempt of a completed job began: its unique key, its last error,
+-- end_options(id, key, result, found): ends what an option or an earlier attempt of a completed job began: its unique key, its last error,
 -- its membership in a batch, and the wait of other jobs for it. Returns its group.
--- Needs: unique; see lib/batch/job_ended.
+-- found: claim_token, dependents, unique, last_error_at_ms, batch and group of its hash. Needs: unique; see lib/batch/job_ended.
 --@include lib/batch/job_ended
-local function end_options(id, key, result)
-  local unique_key, last_error_at, batch, dependents, group = unpack(redis.call('HMGET', key, 'unique', 'last_error_at_ms', 'batch',
-    'dependents', 'group'))
+local function end_options(id, key, result, found)
+  local _, dependents, unique_key, last_error_at, batch, group = unpack(found)
   if last_error_at then
     redis.call('HDEL', key, 'last_error', 'last_error_at_ms')
   end

@@ -18,6 +18,9 @@ end
 local function rest(ms, group)
   local key = group and groups .. 'state:' .. group or settings
   local rests_until = tonumber(redis.call('HGET', key, 'rests_until_ms') or nil) or 0
+  if group then
+    mark_state(group)
+  end
   redis.call('HSET', key, 'rests_until_ms', string.format('%.0f', math.max(rests_until, now + ms)))
   redis.call('HINCRBY', stats, 'rate_limited_total', 1)
 end
