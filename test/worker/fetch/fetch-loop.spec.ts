@@ -71,7 +71,7 @@ async function workerOfOne({
     log,
     answerClaim,
     answerClaims,
-    answerCompletion: (trip: number) => answers[trip]!([]),
+    answerCompletion: (trip: number) => answers[trip]!({ lost: [], followed: [] }),
     answerReleases: (trip: number) => answers[trip]!(['released']),
     start: look,
   };
