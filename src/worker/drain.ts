@@ -4,12 +4,12 @@ import { within } from '../queue/runtime/within.js';
 import type { QueueRunner } from './runner/queue-runner.js';
 import { ShutdownError } from './attempt/worker-errors.js';
 
-/** The part of the deadline that is kept for giving back what is unfinished, at most a second. */
+/** The share of the deadline that is reserved for releasing unfinished jobs, at most a second. */
 const RESERVE = 0.2;
 const LONGEST_RESERVE_MS = 1_000;
 const LOOK_EVERY_MS = 5;
 
-/** What a drain needs of a worker. */
+/** The part of a worker that a drain uses. */
 export interface Drainable {
   readonly clock: Clock;
   runners(): readonly QueueRunner[];
@@ -20,8 +20,8 @@ export interface Drainable {
 }
 
 /**
- * Stops a worker: no new claims; running handlers have until shortly before the deadline; then their signals abort and
- * the jobs are given back, their attempts uncounted. Resolves within the deadline, also when the server is away.
+ * Stops a worker within the deadline, even if Redis is away. It stops claiming and lets running handlers go on until
+ * shortly before the deadline. Then it aborts their signals and releases their jobs, attempts uncounted.
  */
 export async function drain(worker: Drainable, timeoutMs: number, logger: JobQueueLogger): Promise<void> {
   const { clock } = worker;

@@ -9,7 +9,7 @@ const DEFAULT_CONCURRENCY = 10;
 /** The most jobs of a queue that one process runs at once. */
 export const HIGHEST_CONCURRENCY = 100_000;
 
-/** Opens one queue for a worker, which then knows how it is kept and what its handlers are. */
+/** Opens one queue for a worker, and gives it the queue's handlers and retention. */
 export async function openRunner(
   { queue, concurrency = DEFAULT_CONCURRENCY, prefetch, handlers }: WorkerQueue,
   options: ResolvedWorkerOptions,

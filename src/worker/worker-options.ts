@@ -16,15 +16,18 @@ export type { WorkerQueue } from './handlers/worker-queue.js';
 
 /** Options of a worker over all its queues. */
 export interface WorkerOptions {
-  /** How many jobs this process runs at once over all queues, with fair turns. @default without a limit of its own */
+  /** The most jobs that this process runs at once over all queues, which take turns. @default without a limit of its own */
   concurrency?: number;
-  /** How often the worker sweeps its queues, in ms; 0: never, somebody else does. @default 5,000 */
+  /** The interval of the sweeps of this worker's queues, in ms; 0: never, another process must sweep. @default 5,000 */
   sweepIntervalMs?: number;
   /** How long `stop()` may take, in ms, running handlers included. @default 10,000 */
   shutdownTimeoutMs?: number;
-  /** Who this worker is, for operators. @default `host:pid:random` */
+  /** The id of this worker, for operators. @default `host:pid:random` */
   id?: string;
-  /** Where the worker logs. One that throws harms no job. @default nowhere; what its connections say then goes to the logger of a JobQueue */
+  /**
+   * The logger of the worker. A logger that throws harms no job. @default nowhere; what its connections say then goes to
+   * the logger of a JobQueue
+   */
   logger?: JobQueueLogger;
   /**
    * True if failed attempts and dead letters are logged, with the error's stack and causes, and at which level. Equal ones
@@ -91,7 +94,7 @@ export function resolveWorkerOptions(options: WorkerOptions): ResolvedWorkerOpti
   return checkOptions('worker', optionsSchema, options);
 }
 
-/** Handlers as objects, with what they leave open taken from the queue. */
+/** Returns handlers as objects, with the defaults of the queue. */
 export function resolveHandlers(
   queue: JobQueue,
   handlers: WorkerQueue['handlers'],

@@ -26,8 +26,8 @@ import { checkConcurrency, openRunner } from './open-runner.js';
 import { drain } from './drain.js';
 
 /**
- * The runtime of one process: claims and runs the jobs of its queues over one command connection and one blocking
- * connection, keeps its claims alive, and gives everything back in time when it is stopped.
+ * The runtime of one process. It claims and runs the jobs of its queues over one command connection and one blocking
+ * connection, extends its claims, and releases all jobs in time when it is stopped.
  *
  * @example
  * const worker = new Worker([{ queue, handlers: { email: (job) => send(job.payload) } }]);
@@ -106,7 +106,7 @@ export class Worker {
     return this.stopping;
   }
 
-  /** Stops claiming in this process, for one queue or for all, also before the start; what runs goes on. */
+  /** Stops claiming in this process, for one queue or for all, also before the start. Running jobs go on. */
   pause(queue?: string): void {
     this.namesOf(queue).forEach((name) => this.paused.add(name));
     this.lanesOf(queue).forEach((runner) => runner.close());
@@ -137,12 +137,12 @@ export class Worker {
     this.onChange();
   }
 
-  /** How many jobs run here now. */
+  /** The number of running jobs. */
   get running(): number {
     return this.runners.reduce((sum, runner) => sum + runner.running, 0);
   }
 
-  /** How long ago Redis last answered a fetch, in ms; 0 while all slots are busy, undefined before the first. */
+  /** The time since Redis last answered a fetch, in ms; 0 while all slots are busy, undefined before the first. */
   get sinceLastFetchMs(): number | undefined {
     return this.fetchClock.sinceMs;
   }
@@ -203,7 +203,7 @@ export class Worker {
     }
   }
 
-  /** From here on there is something to stop. */
+  /** From here on `stop` has work to do. */
   private run(): void {
     this.loop = this.makeLoop();
     this.idleWaits = this.lanesTogether().map((runners) => this.makeIdleWait(runners));
@@ -239,7 +239,7 @@ export class Worker {
     this.onChange();
   }
 
-  /** What ends or frees a slot within one tick is looked at once, and travels together. */
+  /** Handles all ends and freed slots of one tick together, so that they share a round trip. */
   private onChange(): void {
     if (!this.changed) {
       this.changed = true;
@@ -268,8 +268,8 @@ export class Worker {
           if (this.store.isReady) {
             await stopped;
           } else {
-            // Without a server only settlements are worth waiting for; and a claim that is sent again when it is back
-            // would be nobody's.
+            // Without a server only settlements are worth waiting for. A claim that is sent again later would take jobs
+            // that nobody runs.
             this.idleWaits.forEach((idleWait) => idleWait.abandon());
           }
         },

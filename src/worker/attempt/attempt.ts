@@ -20,7 +20,7 @@ import { HandlerTimeoutError } from './worker-errors.js';
 /** How long a handler may go on after its timeout before its attempt fails without waiting for it, in ms. */
 const TIMEOUT_GRACE_MS = 10_000;
 
-/** Where an attempt reports its end. `ended` comes at most once, `idle` exactly once, when the handler is really done. */
+/** Receives the end of an attempt. `ended` comes at most once; `idle` comes exactly once, when the handler has really ended. */
 export interface AttemptOwner {
   readonly reports: JobReporter;
   readonly content: ContentRules;
@@ -35,25 +35,28 @@ export interface AttemptOwner {
 }
 
 /**
- * One run of a handler for one claim, from its start to the settlement that it hands over. Its end is decided once:
- * by what the handler returned or threw, by its timeout, by the loss of the claim, or by a shutdown.
+ * One run of a handler for one claim, from its start to its settlement. Its end is decided once: by the handler's return or
+ * error, its timeout, a lost claim, or a shutdown.
  */
 export class Attempt implements Completion {
   readonly job: Job;
   /** JSON of the result, once completed. */
   result = '';
-  /** What the handler threw or returned, for events. */
+  /** The value that the handler returned or threw, for events. */
   outcome: unknown;
   /** True if other jobs came to wait for its end while it ran, so that it is no plain job any more. */
   isFollowed = false;
   resultTtlMs: number | undefined;
-  /** True if it has a slot, and its handler was called, or is as soon as Redis was told; until then it waits. */
+  /**
+   * True once the attempt has a slot and its handler was called, or will be as soon as Redis has been told. Until then it
+   * waits.
+   */
   begun = false;
   private ended = false;
   /** Set once `timeoutMs` has passed: the attempt fails with it when the handler ends, or after the grace. */
   private timedOut: HandlerTimeoutError | undefined;
   private timer: Timer | undefined;
-  /** When its handler was called, by the monotonic clock; undefined before. */
+  /** The time of the handler's call, by the monotonic clock; undefined before. */
   startedAtMs: number | undefined;
   /** True if its handler was called and has not ended. */
   private runs = false;
@@ -88,7 +91,7 @@ export class Attempt implements Completion {
     return this.ended;
   }
 
-  /** Where its handler was reported as stuck, and still goes on. */
+  /** The stuck job, if the handler was reported as stuck and still runs. */
   get stuck(): StuckJob | undefined {
     return this.watch?.stuck;
   }
@@ -103,7 +106,7 @@ export class Attempt implements Completion {
     }
     let returned: unknown;
     try {
-      // In a context of its own: a handler must not find what that of another job left in its AsyncLocalStorage.
+      // Runs in its own async context, so a handler cannot read another job's AsyncLocalStorage.
       const { handler, job } = this;
       const context = new AsyncResource('nest-job-queue job');
       returned = context.runInAsyncScope(handler.handle, handler, job);
@@ -128,7 +131,7 @@ export class Attempt implements Completion {
     this.abort(new ClaimLostError(this.id));
   }
 
-  /** Its cancel was asked for: the handler is told and decides; where none has begun it ends at once. */
+  /** Aborts the handler's signal, because a cancel was requested. An attempt that has not begun ends at once. */
   cancel(): void {
     const reason = new JobCancelledError(this.id);
     this.abort(reason);
@@ -137,7 +140,7 @@ export class Attempt implements Completion {
     }
   }
 
-  /** Gives the job back unfinished; the handler is told, and what it still does is not settled. */
+  /** Releases the job unfinished and aborts the handler's signal. A later result of the handler is not settled. */
   interrupt(reason: Error): void {
     this.abort(reason);
     if (!this.end()) {
@@ -150,7 +153,7 @@ export class Attempt implements Completion {
     }
   }
 
-  /** Says no more of a handler that goes on: its worker has stopped. */
+  /** Stops the reports about a handler that goes on, because its worker has stopped. */
   abandon(): void {
     this.watch?.stop();
   }
@@ -224,7 +227,7 @@ export class Attempt implements Completion {
     }
   }
 
-  /** Keeps what the handler threw after its timeout as the cause, unless that is only the reason of its signal. */
+  /** Keeps an error that the handler threw after its timeout as the cause, unless it is only the signal's reason. */
   private failTimedOut(timedOut: HandlerTimeoutError, error: unknown): void {
     if (error !== timedOut) {
       timedOut.cause = error;

@@ -6,11 +6,11 @@ import { encodeContent } from '../../queue/codec/codec.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import type { JobReporter } from '../handlers/job.js';
 
-/** How many lines the log of a job keeps, the newest, and how many characters of each. */
+/** The newest lines that the log of a job keeps, and the characters of each. */
 const LOG_LINES = 100;
 const LONGEST_LOG_LINE = 1_000;
 
-/** Writes what a handler reports of its job, as long as the job is still its own. */
+/** Writes a handler's progress, log and checkpoints while its claim is current. */
 export class QueueReporter implements JobReporter {
   constructor(
     private readonly queue: JobQueue,

@@ -3,10 +3,10 @@ import type { Attempt } from './attempt.js';
 import { publishEvent } from '../reports/publish-event.js';
 import type { AttemptStarter } from './start-attempt.js';
 
-/** Whose attempt is in trouble, and who is told. */
+/** The runner whose attempt is in trouble, and its observer. */
 type Troubled = Pick<AttemptStarter, 'queue' | 'calls' | 'observer'> & { readonly name: string };
 
-/** Tells the log, the listeners and the fleet that the claim of a running job was taken back. */
+/** Reports a lost claim of a running job to the log, the listeners and the fleet. */
 export function reportLost(runner: Troubled, attempt: Attempt): void {
   const { observer, name } = runner;
   observer.warn(`${new ClaimLostError(attempt.id).message} (queue "${name}")`);
@@ -14,7 +14,7 @@ export function reportLost(runner: Troubled, attempt: Attempt): void {
   void publishEvent(runner, attempt.claim, 'lost', observer.warn);
 }
 
-/** Tells the same of a handler that goes on although its signal was aborted. */
+/** Reports a handler that goes on after its signal aborted to the log, the listeners and the fleet. */
 export function reportStuck(runner: Troubled, attempt: Attempt): void {
   const { observer, name } = runner;
   observer.warn(

@@ -31,7 +31,7 @@ const MOST_RESULT_BYTES = 256 * 1_024;
 /** Why a job goes back to the front, or the whole queue rests: nothing behind it may be claimed before. */
 const GOES_FIRST = new Set<Release['reason']>(['interruption', 'rate_limited']);
 
-/** Who is told what became of the settlements. */
+/** Receives the results of settlements. */
 export interface OutboxOwner {
   readonly reports: JobReporter;
   readonly content: ContentRules;
@@ -51,7 +51,7 @@ export class SettlementBuffer {
   failures: Settling<Failure>[] = [];
   releases: Settling<Release>[] = [];
   private inFlight = 0;
-  /** What was taken last; under way while `inFlight` says so. */
+  /** The batch that was taken last; `inFlight` says whether it is still in flight. */
   private taken: Taken | undefined;
   /** True if one of those under way comes before all that is behind it in the queue. */
   private interruptionUnderWay = false;
@@ -63,14 +63,14 @@ export class SettlementBuffer {
   }
 
   /**
-   * Returns whether nothing is to be claimed for now, so that a job which goes back is in its place before what is behind it: until it
-   * is sent, and after an interruption until Redis has answered, since what is lost with its connection is sent again later.
+   * Returns whether the queue must not claim now. Released jobs go back to their places first. After an interruption the
+   * claim waits until Redis has acknowledged them, because a lost call is sent again later.
    */
   get blocksClaims(): boolean {
     return this.releases.length > 0 || this.interruptionUnderWay;
   }
 
-  /** How many settlements wait here or are under way. */
+  /** The number of settlements that wait here or are in flight. */
   get unsettled(): number {
     return this.waiting + this.inFlight;
   }
@@ -93,7 +93,7 @@ export class SettlementBuffer {
     return taken;
   }
 
-  /** As many as fit into a trip, and at least one. */
+  /** Returns how many completions fit into one round trip, at least one. */
   private completionsOfOneTrip(): number {
     let bytes = 0;
     const beyond = this.completions.findIndex(
@@ -111,7 +111,7 @@ export class SettlementBuffer {
     return [...attempts, ...others.flatMap(({ attempt }) => attempt ?? [])];
   }
 
-  /** So many of those that were taken have their answer, or will get none. */
+  /** Counts this many taken settlements as answered, or as failed. */
   arrived(count: number): void {
     this.inFlight -= count;
     this.interruptionUnderWay &&= this.inFlight > 0;
@@ -141,7 +141,7 @@ export class SettlementBuffer {
     });
   }
 
-  /** Reports completions, and takes back those that are to be sent again. */
+  /** Reports completions, and takes back those that must be sent again. */
   confirmCompletions(attempts: readonly Attempt[], { lost, followed }: CompleteAnswer): void {
     const lostOnes = new Set(lost);
     attempts.forEach((attempt, i) => {
@@ -199,7 +199,7 @@ export class SettlementBuffer {
     }
   }
 
-  /** An error may quote what the queue hides of a payload. */
+  /** Redacts an error, because it may quote hidden parts of a payload. */
   private shown(job: ClaimedJob, error: StoredError): StoredError {
     const { redact } = this.owner.content;
     return redact === undefined || error.name === 'CodecError' ? error : textRedaction(redact, job).error(error);

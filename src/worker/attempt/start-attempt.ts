@@ -6,7 +6,7 @@ import type { Attempt } from './attempt.js';
 import type { SettlementBuffer } from './settlement-buffer.js';
 import type { WorkerEvent } from '../reports/worker-event.js';
 
-/** Whose attempts are started, and who is told what came of it. */
+/** The runner that starts attempts and receives their results. */
 export interface AttemptStarter {
   readonly queue: JobQueue;
   readonly calls: StoreCalls;
@@ -25,9 +25,9 @@ export function mayBeLost(queue: JobQueue, agoMs: number): boolean {
 }
 
 /**
- * Calls the handler of an attempt. First it writes to Redis what must hold if the handler kills its worker: the job's name,
- * by which its limits are found, and that a held job is held no more. It waits for the reply if the reply decides whether the
- * job starts, or if the client sends commands later than it is given them. A claim that may have expired is extended first.
+ * Calls the handler of an attempt. First it sends the writes that must hold if the handler kills its worker: the job's
+ * name, and the end of a hold. It waits for the reply if the job may not start, or if the client sends commands late. A
+ * claim that may have expired is extended first.
  *
  * @param waitedMs how long ago its claim was asked for; undefined where it begins at once, as the claim judged it
  */

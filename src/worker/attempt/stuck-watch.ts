@@ -2,12 +2,12 @@ import type { Clock, Timer } from '../../queue/runtime/clock.js';
 import type { Job } from '../handlers/job.js';
 
 /**
- * How long a handler may go on after its signal aborted before it is reported as stuck, in ms. Longer than a thread may by
- * default before it is ended (`graceMs`), so that what ends in time is not reported.
+ * How long a handler may run after its signal aborted before it is stuck, in ms. Longer than `graceMs` of a thread, so that
+ * a handler which ends in time is not reported.
  */
 export const STUCK_AFTER_MS = 6_000;
 
-/** How often that is said again while it goes on, in ms. */
+/** The interval of further reports while it goes on, in ms. */
 const AGAIN_MS = 60_000;
 
 /** A job whose handler goes on although its signal was aborted. It keeps its slot until it ends. */
@@ -18,17 +18,17 @@ export interface StuckJob {
   id: string;
   /** The name of the job. */
   name: string;
-  /** Which attempt it is, from 1. */
+  /** The number of the attempt, from 1. */
   attempt: number;
-  /** How long ago its signal was aborted, in ms. */
+  /** The time since its signal aborted, in ms. */
   forMs: number;
   /** The message of the signal's reason. */
   reason: string;
 }
 
 /**
- * Watches one handler from the moment its signal was aborted. One that ignores it is told of after six seconds, and
- * again every minute until it ends. No process is kept from its exit by it.
+ * Watches one handler after its signal aborted. Reports it as stuck after six seconds, and again every minute until it
+ * ends. Its timer does not keep the process alive.
  */
 export class StuckWatch {
   private readonly sinceMs: number;
@@ -47,7 +47,7 @@ export class StuckWatch {
     this.timer.unref();
   }
 
-  /** Undefined until it was told of. */
+  /** The stuck job; undefined until it was reported. */
   get stuck(): StuckJob | undefined {
     const { queue, id, name, attempt } = this.job;
     return this.told ? { queue, id, name, attempt, forMs: Math.round(this.forMs), reason: this.reason } : undefined;
@@ -61,7 +61,7 @@ export class StuckWatch {
     }
   }
 
-  /** Tells nothing more. */
+  /** Stops the reports. */
   stop(): void {
     this.clock.clear(this.timer);
   }

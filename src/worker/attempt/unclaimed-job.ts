@@ -10,7 +10,7 @@ const nobody: JobReporter = {
   checkpoint: ({ id }) => Promise.reject(new ClaimLostError(id)),
 };
 
-/** A job that no worker holds, as far as it can be told, for an event. */
+/** Returns the job of an event whose job no worker holds. */
 export function unclaimedJob(record: JobRecord, queue: JobQueue): Job {
   const { id, name, payload, metadata, attempts, maxAttempts = queue.options.maxAttempts, fence = 0 } = record;
   const claim = {

@@ -4,14 +4,14 @@ import type { Job } from '../handlers/job.js';
 import type { ResolvedBulk } from '../handlers/bulk-handler.js';
 import { BulkRun, type BulkMember } from './bulk-run.js';
 
-/** What a gatherer needs of the queue runner. */
+/** The part of the queue runner that a gatherer uses. */
 export interface BulkOwner {
   readonly clock: Clock;
   /** True if another call may begin. */
   readonly hasSlot: boolean;
   begin(attempt: BulkMember, waitedMs?: number): void;
   giveBack(attempt: BulkMember): void;
-  /** Sends what has ended, before jobs begin that waited. */
+  /** Sends ended jobs before waiting jobs begin. */
   settle(): void;
   /** A call begins. */
   callBegins(): void;
@@ -31,16 +31,19 @@ interface Gathered {
 /** The key of the only line where jobs of any group are called together, and of the jobs without a group. */
 const NO_GROUP = '';
 
-/** Gathers the claimed jobs of one bulk handler into calls: `size` of them, or what is there once the first waited `waitMs`. */
+/**
+ * Gathers the claimed jobs of one bulk handler into calls. A call has `size` jobs, or those that are there after the first
+ * waited `waitMs`.
+ */
 export class BulkGatherer {
-  /** What waits for a call; by group, where a call is of one group. The longest wait is first. */
+  /** The jobs that wait for a call, by group if a call is of one group. The longest wait is first. */
   private readonly lines = new Map<string, Gathered[]>();
   private readonly runs = new WeakMap<Job, BulkRun>();
   private readonly begun = new Set<BulkMember>();
   private timer: Timer | undefined;
-  /** How many calls run. */
+  /** The number of running calls. */
   calls = 0;
-  /** What an attempt of this handler runs. */
+  /** The handler of each attempt: it joins a call. */
   readonly handle: HandlerFunction;
 
   constructor(
@@ -54,17 +57,17 @@ export class BulkGatherer {
     return this.bulk.size;
   }
 
-  /** How many jobs wait for their call. */
+  /** The number of jobs that wait for their call. */
   get gathered(): number {
     return [...this.lines.values()].reduce((sum, line) => sum + line.length, 0);
   }
 
-  /** How many calls they need, at least. */
+  /** The least number of calls that the waiting jobs need. */
   get neededCalls(): number {
     return [...this.lines.values()].reduce((sum, line) => sum + Math.ceil(line.length / this.bulk.size), 0);
   }
 
-  /** How many jobs are in calls. */
+  /** The number of jobs in running calls. */
   get running(): number {
     return this.begun.size;
   }
@@ -117,7 +120,7 @@ export class BulkGatherer {
     return this.owner.clock.monotonic() - sinceMs;
   }
 
-  /** Where it is due already, only a slot is missing. */
+  /** A call that is due needs no timer, only a slot. */
   private watch(): void {
     const { clock } = this.owner;
     clock.clear(this.timer);

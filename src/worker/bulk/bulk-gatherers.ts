@@ -4,7 +4,7 @@ import type { ResolvedHandler } from './resolve-bulk.js';
 
 /** The bulk handlers of one queue runner, and the arithmetic of its slots: a slot is a call, of a bulk handler or of another. */
 export class BulkGatherers {
-  /** Undefined where no handler is a bulk one, so that a plain queue pays nothing. */
+  /** Returns undefined without a bulk handler, so that a plain queue pays nothing. */
   static of(
     handlers: ReadonlyMap<string, ResolvedHandler>,
     concurrency: () => number,
@@ -32,13 +32,13 @@ export class BulkGatherers {
     return this.byName.get(name);
   }
 
-  /** How many calls run. @param running jobs of the runner whose handlers run */
+  /** Returns how many calls run. @param running jobs of the runner whose handlers run */
   calls(running: number): number {
     const inBulk = this.sum(({ running: jobs }) => jobs);
     return this.sum(({ calls }) => calls) + running - inBulk;
   }
 
-  /** How many more jobs there may be. @param others jobs that wait elsewhere, or are on their way */
+  /** Returns how many more jobs fit. @param others jobs that wait elsewhere, or are on their way */
   room(running: number, others: number): number {
     const free = Math.max(0, this.concurrency() - this.calls(running));
     // Jobs of many groups may need more calls than there are slots: they run before others are claimed.
@@ -46,7 +46,7 @@ export class BulkGatherers {
     return isSpokenFor ? 0 : free * this.size - this.sum(({ gathered }) => gathered) - others;
   }
 
-  /** How many slots are used, or spoken for. @param others as of room */
+  /** Returns how many slots are in use or reserved. @param others as of room */
   used(running: number, others: number): number {
     return this.calls(running) + Math.ceil((this.sum(({ gathered }) => gathered) + others) / this.size);
   }

@@ -2,7 +2,7 @@ import { show } from '../../queue/errors/show.js';
 import type { Job } from '../handlers/job.js';
 
 /**
- * Returns the outcome of each job, in their order, of what a bulk handler returned.
+ * Returns the outcome of each job, in order, from the return value of a bulk handler.
  *
  * @throws TypeError for what is no list of outcomes
  */

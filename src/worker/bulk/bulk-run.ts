@@ -15,8 +15,8 @@ interface Joined {
 }
 
 /**
- * One call of a bulk handler. Its jobs are attempts of their own, each with a claim, a signal, a timeout and an end; the
- * handler of each joins the call, and ends with the job's outcome. The call begins when all have joined that still start.
+ * One call of a bulk handler. Each of its jobs is an attempt with its own claim, signal, timeout and end. The handler of
+ * each attempt joins the call and ends with its job's outcome. The call begins when all jobs that still start have joined.
  */
 export class BulkRun implements BulkCall {
   private readonly joined = new Map<Job, Joined>();
@@ -43,7 +43,7 @@ export class BulkRun implements BulkCall {
     return outcome;
   }
 
-  /** The attempt has ended, and where it has not joined it will not. */
+  /** Removes an attempt that has ended, so that the call does not wait for it to join. */
   left({ job }: BulkMember): void {
     if (this.expected.has(job)) {
       this.forget(job);

@@ -5,9 +5,9 @@ import type { QueueRunner } from '../runner/queue-runner.js';
 
 export interface RunnerClaim {
   readonly call: StoreCall<ClaimAnswer>;
-  /** To be told of the answer before `conclude` starts its jobs. */
+  /** Receives the reply before `conclude` starts its jobs. */
   look(outcome: Settled<ClaimAnswer>): void;
-  /** To be told of the answer, or of the error that will not pass. */
+  /** Receives the reply, or the final error. */
   conclude(outcome: Settled<ClaimAnswer>): void;
 }
 
@@ -15,9 +15,9 @@ export interface RunnerClaimRequest {
   worker: string;
   /** `trip` for a claim that is answered at once, `wait` for one behind a wait. */
   stream: 'trip' | 'wait';
-  /** How many slots to reserve. */
+  /** The number of slots to reserve. */
   count: number;
-  /** How many claims share the bytes of the connection. */
+  /** The number of claims that share the bytes of the connection. */
   sharers: number;
 }
 

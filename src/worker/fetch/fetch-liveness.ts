@@ -1,6 +1,6 @@
 /**
- * How long ago Redis last answered a fetch of a worker. A worker whose slots are all busy has nothing to ask for: its
- * clock stands, so that a long job is not taken for a worker that hangs.
+ * Measures the time since Redis last answered a fetch of a worker. The clock stops while all slots are busy, so that a long
+ * job does not look like a hanging worker.
  */
 export class FetchLiveness {
   private lastAnswer: number | undefined;
@@ -12,7 +12,7 @@ export class FetchLiveness {
     this.lastAnswer = this.now();
   }
 
-  /** To be told whenever a slot was filled or freed. */
+  /** Must be called whenever a slot was filled or freed. */
   look(full: boolean): void {
     if (this.full && !full) {
       this.answered(); // it can be asked for again only from now on
@@ -20,7 +20,7 @@ export class FetchLiveness {
     this.full = full;
   }
 
-  /** In ms; 0 while all slots are busy, undefined before the first answer. */
+  /** The time in ms; 0 while all slots are busy, undefined before the first reply. */
   get sinceMs(): number | undefined {
     if (this.full) {
       return 0;

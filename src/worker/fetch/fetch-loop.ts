@@ -13,14 +13,14 @@ import { claimFor } from './claim-call.js';
 /** The most claims and the most settlements of a kind that one queue has in one trip: a script must not run long. */
 const MOST_PER_CALL = 500;
 
-/** How long a queue rests whose script failed in a way that does not pass, in ms. */
+/** How long a queue rests after a script failed for good, in ms. */
 const REST_AFTER_FAULT_MS = 1_000;
 
 /** A call with what to do with its outcome. */
 interface PendingCall {
   call: StoreCall<unknown>;
   done: (outcome: Settled<unknown>) => void;
-  /** To be told of the outcome before the first of its jobs begins. */
+  /** Receives the outcome before the first of its jobs begins. */
   look?: (outcome: Settled<unknown>) => void;
 }
 
@@ -28,17 +28,17 @@ type RoundTrip = 'claims' | 'settlements';
 
 /** One round trip to Redis in which a worker claimed or settled jobs. */
 export interface WorkerTrip {
-  /** What was asked of Redis. */
+  /** The kind of call. */
   operation: 'claim' | 'settle';
-  /** How long the answer took, in ms. */
+  /** The time until the reply, in ms. */
   durationMs: number;
 }
 
-/** Who is told of round trips. */
+/** Receives round trips. */
 interface FetchObserver {
   /** A trip has brought its answers. */
   answered(): void;
-  /** Absent while nobody measures. */
+  /** Absent if nothing measures. */
   measure?: ((trip: WorkerTrip) => void) | undefined;
 }
 
@@ -49,10 +49,9 @@ interface ConnectionGroup {
 }
 
 /**
- * Claims for what is free and settles what is finished, for all runners of a worker, in as few round trips as possible:
- * what ends within one tick travels together, and nothing waits for a timer. One trip claims and one settles at a time, so
- * that Redis works on one while Node works on what the other brought. In a Cluster each runner has these two for itself: its
- * master may be away while those of others are there.
+ * Claims for free slots and settles ended jobs, for all runners of a worker, in as few round trips as possible. One round
+ * trip claims and one settles at a time, so Redis works on one while Node handles the other. All jobs that end in one tick
+ * share a round trip, without a timer. In a Cluster each runner has its own two, because its master may be away.
  */
 export class FetchLoop {
   private readonly routes: readonly ConnectionGroup[];
@@ -89,8 +88,8 @@ export class FetchLoop {
   }
 
   /**
-   * Sends what there is to send. The claims go first, since free slots wait for them, and nothing for a settlement; but what
-   * is given back comes before what is behind it in the queue, and what frees a slot of a limit before the claim that takes it.
+   * Sends claims and settlements. Claims go first, because free slots wait for them. Releases go before the claims of their
+   * queue, and freed slots of a limit before the claim that takes them.
    */
   depart(): void {
     if (this.runners.some((runner) => runner.isLimited || runner.settlements.releases.length > 0)) {
@@ -103,7 +102,7 @@ export class FetchLoop {
     }
   }
 
-  /** Sends what has ended, of runners whose settlements are not under way. */
+  /** Settles ended jobs of runners without a settlement in flight. */
   settle(): void {
     for (const route of this.readyFor('settlements')) {
       this.send(
@@ -133,7 +132,7 @@ export class FetchLoop {
     }
   }
 
-  /** Of a limited runner half of the slots are claimed at a time: Redis claims for one half while Node runs the other. */
+  /** Claims half of the slots of a limited runner at a time: Redis claims for one half while Node runs the other. */
   private fetchForLimited(): void {
     if (this.runners.some(({ isLimited }) => isLimited)) {
       this.fetch();
@@ -161,7 +160,7 @@ export class FetchLoop {
       durationMs: this.clock.monotonic() - sentAt,
     });
     if (trip === 'claims') {
-      // Jobs begin now. What they could take with them, by a crash or a long tick, is sent before, where it can be.
+      // Sends ended jobs before new ones begin, because a new job may crash the process or block the tick.
       this.settle();
       pendingCalls.forEach(({ look }, i) => look?.(outcomes[i]!));
       this.fetchForLimited();
@@ -181,9 +180,8 @@ export class FetchLoop {
   }
 
   /**
-   * How many to claim for whom. Where the process has a limit of its own its slots are dealt out in turn, so that each runner
-   * gets its share however few there are at a time, and whichever runners are under way meanwhile; and since those that are busy
-   * leave none to wait for the others with, these are looked at once in a while.
+   * Returns how many slots each runner may claim for. With a module-wide limit the slots are dealt in turns, so that every
+   * runner gets its share. Busy runners leave no slot for a blocking wait, so the other runners are polled at intervals.
    */
   private dealSlots(runners: readonly QueueRunner[]): [QueueRunner, number][] {
     const claims: [QueueRunner, number][] = [];

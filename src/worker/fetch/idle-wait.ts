@@ -10,19 +10,19 @@ import { claimFor } from './claim-call.js';
 const LONGEST_WAIT_MS = 1_000;
 const SHORTEST_WAIT_MS = 5;
 
-/** An idle server looks at the ends of waits ten times a second (`hz`), so the worker ends one itself, so many ms after its time. */
+/** An idle server ends waits only ten times a second (`hz`), so the worker ends a wait itself this many ms after its time. */
 const LATEST_MS = 2;
 
-/** A wait is no longer than this part of a visibility timeout: what it brings counts as claimed when it began. */
+/** The longest wait, as a share of the visibility timeout. A job of a wait counts as claimed when the wait began. */
 const WAIT_SHARE = 0.25;
 
 /** The pause after a wait that the server ended by an error which passes, such as in a failover, in ms. */
 const PAUSE_MS = 50;
 
-/** How long no runner is waited for, in ms, before the worker listens for cancels of the jobs that fill its slots. */
+/** How long the worker waits for no runner, in ms, before it listens for cancels of running jobs. */
 const LISTEN_AFTER_MS = 250;
 
-/** With more runners than this, or with a limit for the whole process, a wake-up only says where to look. */
+/** With more runners than this, or with a module-wide limit, a wake-up only names the queue. */
 const MOST_CLAIMED_AT_ONCE = 4;
 
 /**
@@ -73,7 +73,7 @@ export class IdleWait {
     }
   }
 
-  /** A runner was closed: ends the wait at once, since what it brings for that runner would only be given back. */
+  /** Ends the wait at once when a runner was closed, because its jobs would only be released. */
   interrupt(): void {
     if (this.waiting) {
       this.nudge();
@@ -89,7 +89,7 @@ export class IdleWait {
     await this.done;
   }
 
-  /** Waits for no answer any more, and closes its connection: what it asked for is not asked for again. */
+  /** Stops waiting and closes the connection. Its claims are not sent again. */
   abandon(): void {
     this.storeWait.close();
   }

@@ -1,7 +1,7 @@
 import type { CrashIsolation } from '../runner/crash-isolation.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 
-/** What the process as a whole leaves of the slots of its runners: by a limit of its own, and while a job runs alone. */
+/** The part of the runners' slots that the process allows: by a limit of its own, and while a job runs alone. */
 export class ProcessCapacity {
   constructor(
     private readonly limit: number | undefined,
@@ -9,7 +9,7 @@ export class ProcessCapacity {
     private readonly isolation: CrashIsolation,
   ) {}
 
-  /** How many more jobs may be claimed. */
+  /** Returns how many more jobs may be claimed. */
   readonly capacity = (): number => {
     if (this.isolation.isActive) {
       return 0;

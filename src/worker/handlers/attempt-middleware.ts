@@ -6,8 +6,8 @@ import type { Job } from './job.js';
 /** Acts around the attempts of a worker. */
 export interface AttemptMiddleware {
   /**
-   * Called for each attempt instead of the handler. Return what `next()` resolves to, the job's result; what it throws, or
-   * what you throw, ends the attempt as if the handler had thrown it.
+   * Runs around each attempt. Return the value of `next()`, which is the job's result. An error of `next()`, or your own,
+   * ends the attempt like an error of the handler.
    */
   attempt?(job: Job, next: () => Promise<unknown>): unknown;
   /**
@@ -31,7 +31,7 @@ export interface AttemptMiddleware {
  */
 export interface JobQueueMiddleware extends AttemptMiddleware, EnqueueMiddleware {}
 
-/** The handler inside of the middleware; the handler itself where no middleware acts on attempts. */
+/** Returns the handler wrapped in the middleware, or the handler itself if no middleware acts on attempts. */
 export function withMiddleware(middleware: readonly AttemptMiddleware[], handle: HandlerFunction): HandlerFunction {
   const links = middleware
     .filter((each) => each.attempt)

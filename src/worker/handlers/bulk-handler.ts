@@ -20,12 +20,12 @@ export interface BulkCall {
   readonly signal: AbortSignal;
 }
 
-/** What became of one job of a call: an Error fails its attempt, anything else is its result. */
+/** The outcome of one job of a call: an Error fails its attempt, anything else is its result. */
 export type BulkOutcome<Result = unknown> = Result | Error;
 
 /**
- * What a bulk handler returns: nothing, where all jobs completed without a result; one outcome for each job, in their order;
- * or a map with the outcome of a job or of its id, where a job that is not in it completed without a result.
+ * The return value of a bulk handler: nothing, if all jobs completed without a result; an outcome for each job, in order;
+ * or a map from a job or its id to an outcome. A job that is not in the map completed without a result.
  */
 export type BulkOutcomes<Result = unknown> =
   void | readonly BulkOutcome<Result>[] | ReadonlyMap<Job | string, BulkOutcome<Result>>;
@@ -60,7 +60,7 @@ export interface ResolvedBulk extends ResolvedBulkOptions {
 /** How long the first job of a call waits for others by default, in ms. */
 const DEFAULT_WAIT_MS = 50;
 
-/** What acts around each job of a bulk handler by itself: it gets the function by which the job joins the call. */
+/** Wraps each job of a bulk handler. It gets the function by which the job joins the call. */
 export type AroundEachJob = (join: HandlerFunction) => HandlerFunction;
 
 const around = new WeakMap<BulkHandlerFunction, AroundEachJob>();
@@ -70,7 +70,7 @@ export function setAroundEachJob(handle: BulkHandlerFunction, each: AroundEachJo
   around.set(handle, each);
 }
 
-/** What acts around each job of a bulk handler; undefined where nothing does. */
+/** Returns the wrapper of each job of a bulk handler, or undefined if there is none. */
 export function aroundEachJob({ handle }: BulkHandler): AroundEachJob | undefined {
   return around.get(handle);
 }

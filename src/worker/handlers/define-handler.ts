@@ -11,7 +11,7 @@ import { checkHandlerOptions } from './handler-options.js';
 import type { Handler, HandlerOptions } from './handler.js';
 import type { Job } from './job.js';
 
-/** A handler of a definition: gets the payload as its schema read it, returns what the result's schema takes. */
+/** A handler of a definition. It gets the parsed payload, and returns a value for the result's schema. */
 export type TypedHandlerFunction<Definition extends JobDefinition> = (
   job: Job<PayloadOf<Definition>>,
 ) => ResultInput<Definition> | Promise<ResultInput<Definition>>;
@@ -51,7 +51,7 @@ export function subjectOf(binder: string, definition: JobDefinition, handle: unk
   return subject;
 }
 
-/** What a definition sets for the handlers of its jobs. */
+/** Returns the options that a definition sets for the handlers of its jobs. */
 export function handlerDefaults({ defaults }: JobDefinition): HandlerOptions {
   const { maxAttempts, maxCrashes, backoff, timeoutMs, keepResult, resultTtlMs } = defaults;
   const all = { maxAttempts, maxCrashes, backoff, timeoutMs, keepResult, resultTtlMs };

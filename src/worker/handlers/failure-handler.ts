@@ -18,7 +18,7 @@ export function withFailureHandlers(served: WorkerQueue): WorkerQueue {
   return { ...rest, handlers: { ...rest.handlers, ...Object.fromEntries(tellers) } };
 }
 
-/** Hands out the failure that a job tells of, and not the text that the script stored. */
+/** Returns middleware that gives the handler the failure instead of the stored text. */
 function failureReader({ name, options }: JobQueue): AttemptMiddleware {
   return {
     attempt: (job, next) => {

@@ -79,7 +79,7 @@ export function checkBulkOptions(subject: string, options: unknown): void {
 }
 
 /**
- * Checks what a worker is to serve, all of it over one connection.
+ * Checks the queues of a worker, which must share one connection.
  *
  * @throws InvalidOptionError
  */

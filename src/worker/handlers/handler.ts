@@ -2,13 +2,13 @@ import type { Backoff } from '../../queue/model/backoff.js';
 import type { Job } from './job.js';
 import type { AttemptLimits } from '../../queue/store/store-calls.js';
 
-/** Does the work of one job. What it returns is the job's result; what it throws fails the attempt. */
+/** Runs one job. The return value is the job's result; an error fails the attempt. */
 export type HandlerFunction<Payload = unknown, Result = unknown> = {
   // A method, so that a handler of a narrower payload can stand in a list of handlers.
   handle(job: Job<Payload>): Result | Promise<Result>;
 }['handle'];
 
-/** What a handler sets for its jobs, where the enqueue did not. */
+/** The options of a handler, for jobs whose enqueue did not set them. */
 export interface HandlerOptions {
   /** How often a job is tried in all. @default the queue's */
   maxAttempts?: number;
@@ -19,8 +19,8 @@ export interface HandlerOptions {
   /** How long one attempt may run, in ms, before its signal aborts; the attempt fails. @default without a limit */
   timeoutMs?: number;
   /**
-   * How long a handler may go on after its `timeoutMs`, in ms. Until it ends the claim is kept and no retry begins; after the
-   * grace the attempt fails, and a retry may run beside the handler. 0: it fails at once.
+   * How long a handler may run after its `timeoutMs`, in ms. Until it ends, the claim is kept and no retry begins. After
+   * the grace the attempt fails, and a retry may run beside the handler. 0: it fails at once.
    * @default 10,000
    */
   timeoutGraceMs?: number;
@@ -36,7 +36,7 @@ export interface Handler extends HandlerOptions {
   handle: HandlerFunction;
 }
 
-/** What holds for the jobs of each handler: its own limits, else those of the queue. */
+/** Returns the limits for the jobs of each handler: its own, else those of the queue. */
 export function attemptLimitsOf(handlers: ReadonlyMap<string, Handler>, ofQueue: Limits): AttemptLimits[] {
   return [...handlers].map(([name, { maxAttempts = ofQueue.maxAttempts, maxCrashes = ofQueue.maxCrashes }]) => ({
     name,
@@ -45,7 +45,7 @@ export function attemptLimitsOf(handlers: ReadonlyMap<string, Handler>, ofQueue:
   }));
 }
 
-/** Those that differ from the queue's. */
+/** Returns the limits that differ from the queue's. */
 export function ownAttemptLimits(limits: readonly AttemptLimits[], ofQueue: Limits): AttemptLimits[] {
   return limits.filter(
     ({ maxAttempts, maxCrashes }) => maxAttempts !== ofQueue.maxAttempts || maxCrashes !== ofQueue.maxCrashes,

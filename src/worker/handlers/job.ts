@@ -4,7 +4,7 @@ import type { ClaimedJob } from '../../queue/model/job.js';
 import { NO_METADATA, type JobMetadata } from '../../queue/model/metadata.js';
 import { show } from '../../queue/errors/show.js';
 
-/** What a running job can tell the queue. */
+/** Writes progress, log lines and checkpoints of a running job. */
 export interface JobReporter {
   progress(job: ClaimedJob, value: unknown): Promise<void>;
   log(job: ClaimedJob, message: string): Promise<void>;
@@ -40,7 +40,7 @@ export class Job<Payload = unknown> {
     return this.claim.id;
   }
 
-  /** What selected the handler. */
+  /** The name that selected the handler. */
   get name(): string {
     return this.claim.name;
   }
@@ -50,7 +50,7 @@ export class Job<Payload = unknown> {
     return this.claim.queue;
   }
 
-  /** What was enqueued. */
+  /** The enqueued payload. */
   get payload(): Payload {
     return this.claim.payload as Payload;
   }
@@ -60,7 +60,7 @@ export class Job<Payload = unknown> {
     return this.claim.options.group;
   }
 
-  /** What the enqueue gave along; empty where nothing. */
+  /** The metadata of the enqueue; empty if there is none. */
   get metadata(): JobMetadata {
     return this.claim.options.metadata ?? NO_METADATA;
   }
@@ -75,36 +75,36 @@ export class Job<Payload = unknown> {
     return id === undefined ? undefined : this.#reporter.batch?.(id);
   }
 
-  /** Which attempt this is, from 1. */
+  /** The number of this attempt, from 1. */
   get attempt(): number {
     return this.claim.attempt;
   }
 
-  /** How many attempts it has in all. */
+  /** The attempts that the job has in all. */
   get maxAttempts(): number {
     return this.claim.maxAttempts;
   }
 
   /**
-   * A number that grows with every claim of this job. Hand it to what the job writes to (`WHERE fence < $1`), so that
-   * an attempt that lost its claim without noticing cannot overwrite its successor.
+   * A number that grows with every claim of this job. Use it in your writes (`WHERE fence < $1`), so that an attempt that
+   * lost its claim cannot overwrite its successor.
    */
   get fence(): number {
     return this.claim.fence;
   }
 
-  /** When the job was enqueued, by the server's clock. */
+  /** The time of the enqueue, by the server's clock. */
   get enqueuedAt(): Date {
     return new Date(this.claim.enqueuedAtMs);
   }
 
-  /** When it could first be claimed, by the server's clock: `enqueuedAt`, or the start that its enqueue asked for. */
+  /** When the job could first be claimed, by the server's clock: `enqueuedAt`, or the start that its enqueue asked for. */
   get readyAt(): Date {
     const { enqueuedAtMs, options } = this.claim;
     return new Date(Math.max(enqueuedAtMs + (options.delayMs ?? 0), options.runAtMs ?? 0));
   }
 
-  /** When this attempt began, by the server's clock. */
+  /** The start of this attempt, by the server's clock. */
   get claimedAt(): Date {
     return new Date(this.claim.claimedAtMs);
   }
@@ -150,16 +150,16 @@ export class Job<Payload = unknown> {
   }
 
   /**
-   * What `checkpoint` stored last, in this attempt or in an earlier one; undefined where nothing was. It is what the claim
-   * brought: check it as you would any stored value.
+   * The last value of `checkpoint`, of this attempt or an earlier one; undefined if there is none. It is a stored value, so
+   * validate it.
    */
   get lastCheckpoint(): unknown {
     return this.claim.checkpoint;
   }
 
   /**
-   * Stores how far the work is, so that the next attempt can go on from there: after an error, a crash, a snooze or a shutdown,
-   * also after a redrive. The last one stands; at most `maxPayloadBytes`.
+   * Stores how far the work is. The next attempt can go on from there: after an error, a crash, a snooze, a shutdown or a
+   * redrive. A later call replaces the value; at most `maxPayloadBytes`.
    *
    * @throws ClaimLostError when the claim is no longer current; InvalidPayloadError when it is not JSON
    * @example
@@ -177,17 +177,17 @@ export class Job<Payload = unknown> {
     this.claim = { ...this.claim, checkpoint: value };
   }
 
-  /** Ends this attempt; the job comes back after `delayMs` without having used it. Never returns. */
+  /** Ends this attempt and runs the job again after `delayMs`, without using an attempt. Never returns. */
   snooze(delayMs: number): never {
     throw new RetryLaterError(delayMs);
   }
 
-  /** For the worker: what the schema of the payload made of it. @internal */
+  /** Replaces the payload with the one that the schema parsed. For the worker. @internal */
   readAs(payload: unknown): void {
     this.claim = { ...this.claim, payload };
   }
 
-  /** For the worker: tells the handler that its work has become pointless. @internal */
+  /** Aborts the handler's signal. For the worker. @internal */
   abort(reason: Error): void {
     this.aborted ??= reason;
     this.controller?.abort(this.aborted);
@@ -199,7 +199,7 @@ export class Job<Payload = unknown> {
   }
 }
 
-/** A handler that does not wait for the promise must not end its process by a rejection that nobody handles. */
+/** Prevents an unhandled rejection if the handler does not await the promise. */
 function harmless(promise: Promise<void>): Promise<void> {
   promise.catch(() => undefined);
   return promise;

@@ -10,7 +10,7 @@ import type { Job } from './job.js';
 /** The definitions of the functions that are bound to one. */
 const definitions = new WeakMap<HandlerFunction | BulkHandlerFunction, JobDefinition>();
 
-/** The definition that a handler is bound to; undefined where there is none. */
+/** Returns the definition that a handler is bound to, or undefined. */
 export function definitionOf(
   handler: HandlerFunction | Handler | BulkHandler | undefined,
 ): JobDefinition | undefined {
@@ -45,7 +45,7 @@ export function schemaMiddleware({
     }
     const result = await next();
     if (resultSchema) {
-      // As the caller will find it.
+      // The form in which the caller will read it.
       const stored =
         result === undefined ? undefined : (JSON.parse(encodeJson('result', result, Infinity)) as unknown);
       await readBySchema('result', resultSchema, stored);

@@ -8,9 +8,9 @@ import type { Handler, HandlerFunction } from './handler.js';
 export interface DeclaredSchedule {
   /** When it is due. */
   recurrence: Recurrence;
-  /** Of a name whose handler is bound to a definition, the payload must fit its schema. */
+  /** The payload must fit the schema if the handler of the name has a definition. */
   options?: ScheduleOptions | TypedScheduleOptions;
-  /** How errors name it. @default by its id */
+  /** The name of the schedule in errors. @default by its id */
   subject?: string;
 }
 
@@ -31,8 +31,8 @@ export interface WorkerQueue {
   /** The handlers by job name. */
   handlers: Readonly<Record<string, HandlerFunction | Handler | BulkHandler>>;
   /**
-   * Handlers of final failures, by the name of the jobs that fail. For each dead letter of the name one job is enqueued, in the
-   * step that makes the dead letter: no failure is missed, and each is told once. Its payload is a JobFailure.
+   * Handlers of final failures, by the name of the failed jobs. The script that makes a dead letter also enqueues one job
+   * for it, so no failure is missed. The payload of that job is a JobFailure.
    *
    * @example onFailed: { email: (job: Job<JobFailure>) => alert(`${job.payload.id}: ${job.payload.error}`) }
    */

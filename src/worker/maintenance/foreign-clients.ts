@@ -9,7 +9,7 @@ const GATHER_MS = 100;
 /** The most failures that one call adopts. */
 const MOST_PER_CALL = 200;
 
-/** What is known of the clients of the Redis pattern on one queue. */
+/** The observed clients of the Redis pattern on one queue. */
 interface Watched {
   /** Ends the subscription; undefined while there is none. */
   end?: () => void;
@@ -20,9 +20,9 @@ interface Watched {
 }
 
 /**
- * Cares for queues that clients of the Redis pattern use too. Their history keeps only their last 50 failures, and a sweep may
- * come too late for the rest: so while such clients work on a queue, their failures are adopted at their events. Warns where
- * their sweep runs beside ours, and where the queue has limits, which they do not keep.
+ * Adopts failures of clients of the Redis pattern at their events while such clients use a queue. Their history keeps only
+ * 50 failures, so a sweep may be too late. Warns if their sweep runs beside ours, and if the queue has limits, which they
+ * ignore.
  */
 export class ForeignClients {
   private readonly queues = new Map<JobQueue, Watched>();
@@ -30,7 +30,7 @@ export class ForeignClients {
 
   constructor(private readonly logger: JobQueueLogger) {}
 
-  /** Takes in what a sweep saw of such clients. */
+  /** Records what a sweep saw of such clients. */
   async saw(queue: JobQueue, signs: { sweptByClients: number; clientsAtWork: boolean }): Promise<void> {
     const watched = this.watchedOf(queue);
     if (signs.sweptByClients > 0 && !watched.sweepLogged) {

@@ -6,7 +6,7 @@ const LEAST_GAP_MS = 180_000;
 
 /** Closes each minute of the histories, once for the whole fleet: a replica that comes second changes nothing. */
 export class HistoryKeeper {
-  /** When the open minute of a queue is over, by the monotonic clock. */
+  /** When the open minute of a queue ends, by the monotonic clock. */
   private readonly dueAt = new Map<JobQueue, number>();
 
   /**
@@ -18,7 +18,7 @@ export class HistoryKeeper {
     private readonly version: string,
   ) {}
 
-  /** Closes the minute of a queue where it is over: one call in a minute, and two more where this process closes it. */
+  /** Closes the minute of a queue if it is over: one call a minute, and two more in the process that closes it. */
   async keep(queue: JobQueue): Promise<void> {
     const { clock } = queue.store;
     if (!queue.options.history || clock.monotonic() < (this.dueAt.get(queue) ?? -Infinity)) {

@@ -4,10 +4,10 @@ import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { QueueStore } from '../../queue/store/queue-store.js';
 import type { QueueRunner } from '../runner/queue-runner.js';
 
-/** How often a worker adds what it measured, in ms. A worker in which no job ended sends nothing. */
+/** The interval in which a worker adds its measurements, in ms. A worker without an ended job sends nothing. */
 const INTERVAL_MS = 10_000;
 
-/** What one call adds. It is sent until an answer came, under one id, so that it counts once. */
+/** The content of one call. It is sent under one id until a reply came, so that it counts once. */
 interface Batch {
   id: string;
   counts: readonly (string | number)[];
@@ -34,7 +34,7 @@ export class HistoryWriter {
     }
   }
 
-  /** Adds what is left. */
+  /** Adds the remaining measurements. */
   async stop(): Promise<void> {
     this.abandon();
     await this.writing;

@@ -12,8 +12,8 @@ export interface DeclaredSchedules {
 }
 
 /**
- * Keeps the schedules of this worker's code going by declaring them again and again: one that no process declares any
- * more stops. A definition that another version of the code holds is taken over once the process that declared it last lets go.
+ * Keeps the schedules of this worker's code alive by declaring them again and again. A schedule that no process declares
+ * stops. A definition held by another version is taken over when the last process that declared it stops.
  */
 export class ScheduleDeclarer {
   private timer: Timer | undefined;

@@ -3,7 +3,7 @@ import { systemClock, type Clock, type Timer } from '../../queue/runtime/clock.j
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
 import type { TickReport } from '../../queue/schedules/schedules.js';
 
-/** How often a queue is looked at when nothing is due before, in ms: schedules may be made by other processes. */
+/** The longest interval between two looks at a queue, in ms, because other processes may make schedules. */
 const LOOK_MS = 5_000;
 
 /** The most slices of ticks in one run, so that a run ends even where more comes due than it can make. */
@@ -79,7 +79,7 @@ export class ScheduleTicker {
       for (let i = 0, more = true; i < MOST_SLICES && more && !this.stopped; i++) {
         const report = await queue.schedules.tick();
         this.nextInMs = Math.max(1, Math.min(this.nextInMs, report.nextDueInMs ?? Infinity));
-        // Where nothing could be made, another look would find the same.
+        // If no tick could be made, another look would find the same.
         more = report.more && report.enqueued + report.skipped > 0;
         this.logFaults(queue, report);
       }

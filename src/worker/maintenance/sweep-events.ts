@@ -4,7 +4,7 @@ import { unclaimedJob } from '../attempt/unclaimed-job.js';
 import type { WorkerEventListener } from '../reports/worker-event.js';
 
 /**
- * Tells of the jobs whose end a sweep found: their own workers, being dead, tell of nothing.
+ * Emits events for jobs whose end a sweep found, because their dead workers cannot.
  *
  * @param reclaimed what the sweep took back; only `failed` and `cancelled` is an end
  */

@@ -19,19 +19,19 @@ const SLICE = 200;
 /** The most slices of a kind in one run: a run ends even where more expires than it can take back. */
 const MOST_SLICES = 500;
 
-/** The longest that a sweep counts on what another has tidied, in ms. */
+/** The longest that a sweep relies on another process's tidy, in ms. */
 const LONGEST_PACE_MS = 30_000;
 
-/** What one sweep did. */
+/** The result of one sweep. */
 export interface SweepReport {
   reclaimed: number;
   promoted: number;
   adopted: number;
 }
 
-/** What a sweeper is given beside its queues. */
+/** The options of a sweeper. */
 export interface SweeperOptions {
-  /** Hears of each job that lost its worker for the last time; absent while nobody listens. */
+  /** Receives each job whose last permitted crash it was; absent without a listener. */
   emit?: WorkerEventListener | undefined;
   failures?: FailureLog;
   /** Default: that of the first queue. The queues of an app may become known later. */
@@ -41,9 +41,9 @@ export interface SweeperOptions {
 }
 
 /**
- * Brings back what would otherwise be stuck, queue by queue: expired claims, due jobs that no claim has moved, dead
- * claims of clients of the Redis pattern; and tidies up. Harmless when every replica runs it at the same time; of those that
- * do, one tidies for all, since that costs the more the longer the histories are.
+ * Takes expired claims back, moves due jobs, adopts dead claims of clients of the Redis pattern, and tidies up, queue by
+ * queue. Harmless when every replica runs it at the same time. One of them tidies for all, because that costs more the
+ * longer the histories are.
  */
 export class Sweeper {
   private timer: Timer | undefined;
@@ -81,7 +81,7 @@ export class Sweeper {
     this.failures.flush();
   }
 
-  /** One sweep over all queues; while one is under way, that one. An error in one queue does not keep the others from it. */
+  /** Sweeps all queues, or returns the sweep in progress. An error in one queue does not stop the others. */
   runOnce(): Promise<SweepReport> {
     this.running ??= this.sweep().finally(() => {
       this.running = undefined;
@@ -133,7 +133,7 @@ export class Sweeper {
     return Math.floor(0.75 * Math.min(this.intervalMs, LONGEST_PACE_MS));
   }
 
-  /** What cannot be told must not keep the sweep from its work. */
+  /** A failed event must not stop the sweep. */
   private async tell(queue: JobQueue, reclaimed: Parameters<typeof emitEnds>[1]): Promise<void> {
     reclaimed.forEach(({ id, status }) => this.failures.workerLost(id, queue.name, status));
     if (this.emit && reclaimed.length > 0) {

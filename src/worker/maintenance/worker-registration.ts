@@ -7,14 +7,14 @@ import { QueueLayoutError } from '../../queue/errors/layout-error.js';
 import type { Clock, Timer } from '../../queue/runtime/clock.js';
 
 const INTERVAL_MS = 10_000;
-/** How often a worker says what has not changed, in ms: a server may have lost it. */
+/** How often a worker repeats unchanged details, in ms, because a server may have lost them. */
 const DESCRIBED_MS = 55_000;
 /** The most stuck jobs that a worker names. */
 const MOST_STUCK = 20;
 
 /**
- * Says which queues this worker serves, so that an operator can be told "12 waiting, no worker", and the limits of each and
- * of its handlers, by which whoever sweeps decides. Said anew all the time: so a purge may give them an end.
+ * Announces which queues this worker serves, and the limits of each queue and its handlers. Operators read "12 waiting, no
+ * worker" from it, and sweeps use the limits. It repeats the announcement, so a purge may let it expire.
  */
 export class WorkerRegistration {
   private timer: Timer | undefined;
@@ -23,7 +23,7 @@ export class WorkerRegistration {
   private withdrawing: Promise<void> | undefined;
   private refusal: QueueLayoutError | undefined;
   private readonly startedAtMs: number;
-  /** What was last said of this worker to each queue, and when. */
+  /** The last announced details of this worker for each queue, and their time. */
   private readonly described = new Map<QueueRunner, { text: string; atMs: number }>();
 
   constructor(
@@ -101,7 +101,7 @@ export class WorkerRegistration {
     );
   }
 
-  /** Says what operators want to know of this worker: when it changes, and once a minute. */
+  /** Announces the details of this worker to operators, when they change and once a minute. */
   private async describe(runner: QueueRunner, serves: boolean): Promise<void> {
     const details = serves ? this.detailsOf(runner) : undefined;
     const text = JSON.stringify(details ?? null);

@@ -11,7 +11,7 @@ interface ReportOptions {
   concurrency?: number;
 }
 
-/** What a worker says of itself, again and again: that it serves its queues, and how long jobs took. */
+/** Announces this worker and adds its measured times, at intervals. */
 export class WorkerReports {
   private readonly registration: WorkerRegistration;
   private readonly history: HistoryWriter;
@@ -28,7 +28,7 @@ export class WorkerReports {
     this.history.start();
   }
 
-  /** Takes the registration back, and says what is left to say. */
+  /** Withdraws the registration and sends the remaining measurements. */
   async stop(): Promise<void> {
     await Promise.all([this.registration.stop(), this.history.stop()]);
   }

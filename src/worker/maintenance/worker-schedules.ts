@@ -18,11 +18,11 @@ interface RecurringQueue {
   schedules?: Readonly<Record<string, DeclaredSchedule>>;
 }
 
-/** What recurs in one worker: declares the schedules of its code, and makes the ticks of all queues that it serves. */
+/** Declares the schedules of a worker's code, and makes the ticks of all queues that it serves. */
 export class Recurring {
   private readonly declarer: ScheduleDeclarer;
   private readonly ticker: ScheduleTicker;
-  /** What asynchronous schemas say of the payloads. */
+  /** The checks of payloads by asynchronous schemas. */
   private readonly checks: Promise<unknown>[] = [];
 
   /** @throws InvalidOptionError, InvalidPayloadError */
@@ -43,7 +43,7 @@ export class Recurring {
   }
 
   /**
-   * Declares before it ticks: what was due while no process was there must find its schedule in force.
+   * Declares before it ticks, so that a tick which was due meanwhile finds its schedule in force.
    *
    * @throws InvalidPayloadError of an asynchronous schema, before anything is declared
    */
@@ -64,7 +64,7 @@ export class Recurring {
     const schedule = encodeSchedule(of.queue, id, recurrence, options, subject);
     const check = checkSchedule(schedule, options?.definition, of.queue.options.codec, subject);
     if (check) {
-      // ReadSnapshot by start; where nobody starts the worker, nobody need know.
+      // The start awaits the check. Without a start its rejection needs no handler.
       check.catch(() => undefined);
       this.checks.push(check);
     }
@@ -72,7 +72,7 @@ export class Recurring {
   }
 }
 
-/** The options with the definition that the handler of its jobs is bound to, where they name none themselves. */
+/** Returns the options with the definition of the handler, if they name none. */
 function withDefinition(
   { queue, handlers = {} }: RecurringQueue,
   options: DeclaredSchedule['options'] = {},

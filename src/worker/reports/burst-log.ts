@@ -3,22 +3,22 @@ import type { LogLevel, SafeLogger } from '../../queue/errors/safe-logger.js';
 /** How long equal lines are counted before their sum is logged, in ms. */
 const WINDOW_MS = 10_000;
 
-/** The most kinds of lines that are told apart; in a flood of others only the first of each level is logged in full. */
+/** The most kinds of lines that are counted apart. Beyond that only the first line of each level is logged in full. */
 const MOST_KINDS = 50;
 
 /** The most job ids that a sum names. */
 const MOST_IDS = 10;
 
-/** One line for the log, and what makes it equal to others. */
+/** One log line, and the key that makes it equal to others. */
 export interface BurstLine {
   level: LogLevel;
   /** Lines of the same kind and level are equal. */
   kind: string;
-  /** What is summed up, in the plural: `failed attempts of email`. */
+  /** The name of the sum, in the plural: `failed attempts of email`. */
   plural: string;
   jobId: string;
   message: string;
-  /** The error, as `describeStored` made it; absent where there is none. */
+  /** The error, as `describeStored` returned it; absent without one. */
   description?: string;
 }
 
@@ -29,8 +29,8 @@ interface Sum extends Pick<BurstLine, 'level' | 'plural'> {
 }
 
 /**
- * Logs the first of equal lines at once and in full, and sums up the others every ten seconds: an outage of a mail server
- * must not write the same stack ten thousand times.
+ * Logs the first of equal lines at once and in full, and sums up the others every ten seconds. So an outage of a mail
+ * server does not write the same stack ten thousand times.
  */
 export class BurstLog {
   private readonly sums = new Map<string, Sum>();

@@ -2,7 +2,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import { LONGEST_TRIP_MS } from '../../queue/runtime/bounds.js';
 
-/** Tells the fleet that the queue has drained, once this worker's jobs have ended and a claim finds no other. */
+/** Publishes once that the queue has drained, after this worker's jobs have ended and a claim found no other. */
 export class DrainedWatch {
   private hasEnded = false;
   private isAsking = false;

@@ -15,12 +15,12 @@ export interface FailureLogging {
   deadLetters?: LogLevel | 'off';
 }
 
-/** What a log says of a job: never its payload. */
+/** The parts of a job that a log may show: never its payload. */
 export interface FailedJob {
   readonly id: string;
   readonly name: string;
   readonly queue: string;
-  /** The attempt that failed, from 1; 0 where none was made. */
+  /** The attempt that failed, from 1; 0 if none was made. */
   readonly attempt: number;
   readonly maxAttempts: number;
 }
@@ -93,7 +93,7 @@ export class FailureLog {
     }
   }
 
-  /** Logs the sums of what is counted now. */
+  /** Logs the sums that are counted now. */
   flush(): void {
     this.burst.flush();
   }

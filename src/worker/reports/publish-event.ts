@@ -3,7 +3,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import type { StoreCalls } from '../../queue/store/store-calls.js';
 import { LONGEST_TRIP_MS } from '../../queue/runtime/bounds.js';
 
-/** Tells whoever listens to the queue's events what only this worker knows. What cannot be told harms nothing. */
+/** Publishes an event that only this worker knows. A failure is ignored, because events may be lost. */
 export async function publishEvent(
   { queue, calls }: { queue: JobQueue; calls: StoreCalls },
   claim: ClaimedJob,

@@ -1,23 +1,22 @@
 import type { Job } from '../handlers/job.js';
 
-/** What happened to a job in this worker process. */
+/** An event of a job in this worker process. */
 export interface WorkerEvent {
   /**
-   * `started`, then how the attempt ended. A job that no handler was given (expired, broken, cancelled before, of a name
-   * that none knows) has no `started`: only `failed`, `cancelled` or `released`, with the reason as the error. A job whose
-   * worker died has its `failed` or `cancelled` in the process whose sweep took it back, where that was its end. A job
-   * that was cancelled while it waited has its `cancelled` in the Nest app that called `cancel`; without Nest see
-   * `JobQueue.onCancelled`. `lost`: the claim was taken back while the job ran. `stuck`: the handler goes on although its
-   * signal was aborted.
+   * `started`, then how the attempt ended. `lost`: the claim was taken back while the job ran. `stuck`: the handler goes on
+   * although its signal was aborted. A job that no handler got (expired, broken, cancelled before, or of an unknown name)
+   * has only `failed`, `cancelled` or `released`, with the reason as the error. The last crash of a job is an event of the
+   * process whose sweep found it. The cancel of a waiting job is an event of the Nest app that called `cancel`; without
+   * Nest see `JobQueue.onCancelled`.
    */
   type: 'started' | 'completed' | 'retry' | 'failed' | 'cancelled' | 'released' | 'lost' | 'stuck';
-  /** The job that it tells of. */
+  /** The job of the event. */
   job: Job;
-  /** What the handler threw, or why none was called. */
+  /** The error of the handler, or the reason why none was called. */
   error?: unknown;
-  /** What the handler returned. */
+  /** The return value of the handler. */
   result?: unknown;
 }
 
-/** Hears what happens to the jobs of a worker. */
+/** Receives the events of a worker's jobs. */
 export type WorkerEventListener = (event: WorkerEvent) => void;

@@ -2,12 +2,12 @@ import type { Timer } from '../../queue/runtime/clock.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import { deliverNews, tendBatches } from '../../queue/operate/tend-batches.js';
 
-/** How long the ends of several jobs gather before something follows from them, in ms. */
+/** How long the ends of several jobs are gathered before one call handles them, in ms. */
 const GATHER_MS = 20;
 
 /**
- * Does what follows from the ends of members, soon after they ended here: delivers them to batches in other queues, and cancels
- * the other members of a batch that they stopped. If it fails, the maintenance of the queue does it, and logs what keeps it from that.
+ * Handles the ends of batch members soon after they ended here: delivers them to batches in other queues, and cancels the
+ * other members of a stopped batch. If it fails, the maintenance of the queue does it and logs the error.
  */
 export class BatchCourier {
   private timer: Timer | undefined;

@@ -3,7 +3,7 @@ export interface ClaimUnderWay {
   readonly token: string;
   readonly worker: string;
   readonly stream: string;
-  /** By the clock of `performance`, in ms. */
+  /** The time of the call, by the clock of `performance`, in ms. */
   readonly askedAtMs: number;
 }
 
@@ -21,7 +21,7 @@ const QUICK_MS = 250;
 const SLOW_MS = 2_000;
 
 /**
- * How many bytes of payload the claims of one connection may bring at a time. It follows the link:
+ * The bytes of payload that the claims of one connection may bring at a time. The budget follows the speed of the link:
  *
  * | state | event | next |
  * |---|---|---|
@@ -32,7 +32,7 @@ const SLOW_MS = 2_000;
 export class ClaimBudget {
   private most = FIRST_BYTES;
 
-  /** In bytes. */
+  /** The budget in bytes. */
   get bytes(): number {
     return this.most;
   }

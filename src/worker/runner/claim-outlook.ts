@@ -2,7 +2,7 @@ import type { ClaimAnswer } from '../../queue/store/store-calls.js';
 
 /** What the last claim of a runner lets it expect of the next one. */
 export class ClaimOutlook {
-  /** True if a claim may find something: true until one comes back short. */
+  /** True if a claim may find something: true until a claim returned too few jobs. */
   mayHaveJobs = true;
   /** True if the queue has limits. */
   isLimited = false;

@@ -16,7 +16,7 @@ interface Held {
 export class CrashIsolation {
   private readonly held: Held[] = [];
   private current: Held | undefined;
-  /** True if what runs, or has no answer, has taken so long that it is not waited for. */
+  /** True if running jobs or unanswered claims took too long, so that the worker no longer waits for them. */
   private waited = false;
   private timer: Timer | undefined;
   private clock: Clock | undefined;
@@ -66,7 +66,7 @@ export class CrashIsolation {
     }
   }
 
-  /** A claim under way may bring jobs that start at once, so it is waited for as long as what runs is. */
+  /** A claim in flight may bring jobs that start at once, so it is waited for like a running job. */
   private get isQuiet(): boolean {
     const inFlight = this.runners().map(
       (runner) => runner.claiming + runner.attempts.size + runner.settlements.unsettled,

@@ -17,7 +17,7 @@ export class DurationCounts {
     }
   }
 
-  /** Returns what was counted since the last call, as pairs of field and count; empty where nothing was. */
+  /** Returns the counts since the last call, as pairs of field and count; empty if there are none. */
   take(): (string | number)[] {
     const taken = [...this.counts].flat();
     if (taken.length > 0) {

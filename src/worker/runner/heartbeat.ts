@@ -8,7 +8,7 @@ import type { QueueRunner } from './queue-runner.js';
 
 const MOST_PER_CALL = 500;
 
-/** How many beats may be unanswered at a time. */
+/** The most beats without a reply at a time. */
 const MOST_BEATS = 20;
 
 /**

@@ -12,16 +12,16 @@ const POLL_MS = 100;
 /** The least pause between two passes over the whole queue, in ms. */
 const PASS_PAUSE_MS = 2_000;
 
-/** How much longer than a pass the pause after it is, at least. */
+/** The least pause after a pass, as a multiple of its duration. */
 const PASS_PAUSE_FACTOR = 20;
 
-/** How many names of other workers are remembered. */
+/** The most names of other workers that are remembered. */
 const MOST_NAMES = 100;
 
 /**
- * Keeps a worker that handles only some names of a queue from taking the others again and again. Once it met a job of
- * another name it asks for its own names only, and the others stay in their places. Each claim looks at the front and the
- * back of the queue, and at a slice between them; passes over the whole queue are bounded in time.
+ * Keeps a worker that handles only some names of a queue from taking the others again and again. After it met another name
+ * it claims only its own names, and the other jobs stay in their places. Each claim reads the front, the back and a slice
+ * between them. Passes over the whole queue are bounded in time.
  */
 export class NameFilter {
   private metAt = -Infinity;
@@ -36,7 +36,7 @@ export class NameFilter {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** What the next claim asks for; undefined while it takes whatever comes first. */
+  /** The names that the next claim asks for; undefined while it takes any job. */
   get only(): OnlyNames | undefined {
     const now = this.now();
     if (now - this.metAt > QUIET_MS) {
@@ -62,8 +62,8 @@ export class NameFilter {
   }
 
   /**
-   * Takes in what a claim left to others. Returns the pause until the next claim, in ms; undefined where it is to wait until
-   * it is woken.
+   * Records which jobs a claim left to others. Returns the pause until the next claim, in ms, or undefined if it must wait
+   * for a wake-up.
    *
    * @param found how many jobs it brought
    */

@@ -16,12 +16,12 @@ const MAX_LOCAL_JOBS = 20;
 /** By default all prefetched jobs go back if one has not started after once or twice this many ms: the job before it is long. */
 const GOES_BACK_AFTER_MS = 50;
 
-/** How long nothing is prefetched after that, in ms: where one job is long, another soon will be. */
+/** How long nothing is prefetched after that, in ms. If one job is long, another soon will be. */
 const COOLDOWN_MS = 10_000;
 
-/** What a runner tells of itself. */
+/** The state of a runner that prefetching depends on. */
 export interface PrefetchOwner {
-  /** Slots of claims under way, which may bring what comes behind those that wait. */
+  /** The slots of claims in flight, whose jobs come after the waiting ones. */
   readonly claiming: number;
   giveBack(attempt: Attempt): void;
 }
@@ -56,12 +56,12 @@ export class Prefetcher {
     this.most = this.roomForWait;
   }
 
-  /** How many there may be now. */
+  /** How many jobs may be prefetched now. */
   get room(): number {
     return this.most;
   }
 
-  /** How many wait. */
+  /** The number of waiting jobs. */
   get count(): number {
     return this.waiting.length;
   }

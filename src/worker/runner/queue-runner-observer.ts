@@ -2,18 +2,18 @@ import type { Attempt } from '../attempt/attempt.js';
 import type { FailureLog } from '../reports/failure-log.js';
 import type { WorkerEvent } from '../reports/worker-event.js';
 
-/** What a runner tells the worker. */
+/** Receives the reports of a runner. */
 export interface QueueRunnerObserver<Runner = unknown> {
   readonly failures: FailureLog;
   /** There is something to send or to fetch. */
   changed(): void;
-  /** Absent while nobody listens, so that no event is made for nothing. */
+  /** Absent without a listener, so that no event is created. */
   emit: ((event: WorkerEvent) => void) | undefined;
-  /** A job begins that waited for the end of another: what has ended is sent before, as the job may crash the process. */
+  /** Sends ended jobs before a waiting job begins, because that job may crash the process. */
   settle(): void;
   /** A job on its last chance, whose claim was asked for at `askedAtMs`, is to begin when nothing else runs here. */
   hold(runner: Runner, attempt: Attempt, askedAtMs: number): void;
-  /** Those of a runner that is closed go back. */
+  /** Releases the held jobs of a closed runner. */
   giveBackHeld(runner: Runner): void;
   /** Ends the wait for jobs that is in flight: it asks for more than there is room for. */
   interruptWait(): void;

@@ -27,25 +27,25 @@ import { ShutdownError } from '../attempt/worker-errors.js';
 const LONGEST_UNPOLLED_MS = 1_000;
 
 /**
- * One queue in one worker: its slots, the attempts in them and those claimed ahead, and the settlements that wait for their
+ * One queue in one worker: its slots, its running and prefetched attempts, and the settlements that wait for their round
  * trip. It sends nothing itself; the fetch loop and the idle wait do.
  */
 export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner, BulkOwner {
-  /** What was claimed here and has not ended; the heartbeat keeps these claims. */
+  /** The claimed attempts that have not ended. The heartbeat extends their claims. */
   readonly attempts = new Set<Attempt>();
-  /** How many of them have a handler that runs. */
+  /** The number of running handlers. */
   running = 0;
-  /** Those of them that wait, claimed ahead or answered late; each begins when a slot is free, in their order. */
+  /** The attempts that wait for a slot, prefetched or answered late. They begin in order. */
   readonly ahead: Prefetcher;
-  /** How many jobs it may claim and start. */
+  /** The number of jobs that the runner may claim and start. */
   readonly capacity: RunnerSlots;
   /** The settlements that wait for their trip, and how many are under way. */
   readonly settlements = new SettlementBuffer(this);
-  /** How long jobs waited and ran, for the history; undefined where none is kept. */
+  /** The wait and run times of jobs, for the history; undefined if none is kept. */
   readonly durations: DurationCounts | undefined;
-  /** What handlers report of their jobs while they run. */
+  /** Writes progress, logs and checkpoints of running handlers. */
   readonly reports: QueueReporter;
-  /** How many bytes a claim may bring; runners that share a connection share it. */
+  /** The bytes that a claim may bring. Runners of one connection share it. */
   budget = new ClaimBudget();
   /** The claims under way, by their stream. */
   readonly claimsUnderWay = new Map<string, ClaimUnderWay>();
@@ -59,13 +59,13 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
   /** Set during a local pause, and from a stop on: nothing is claimed, and nothing begins. */
   isClosed = false;
   isResting = false;
-  /** The calls of bulk handlers; undefined where there are none. */
+  /** The calls of bulk handlers; undefined if there are none. */
   readonly bulk: BulkGatherers | undefined;
   /** The limits of all handlers, for the server to know. */
   readonly limits: readonly AttemptLimits[];
-  /** Those that differ from the queue's, for claims. */
+  /** The limits that differ from the queue's, for claims. */
   readonly attemptLimits: readonly AttemptLimits[];
-  /** Which jobs the next claim asks for. */
+  /** Decides which names the next claim asks for. */
   readonly names: NameFilter;
   readonly courier: BatchCourier;
   private readonly drained: DrainedWatch | undefined;
@@ -105,12 +105,12 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     return this.queue.options;
   }
 
-  /** Returns whether jobs may have come of which nobody here would learn. */
+  /** Returns true if this queue was neither polled nor blocked on for a second. */
   get isOverdueForPoll(): boolean {
     return !this.covered && this.clock.monotonic() - this.claimedAt > LONGEST_UNPOLLED_MS;
   }
 
-  /** Takes what a claim brought. `asked` slots were reserved for it, at `askedAtMs`, which is before it ran. */
+  /** Takes the jobs of a claim. `asked` slots were reserved for it at `askedAtMs`, which is before it ran. */
   take(answer: ClaimAnswer, asked: number, askedAtMs: number): void {
     this.claiming -= asked;
     const found = answer.jobs.length + answer.refused.length;
@@ -128,7 +128,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     this.drained?.claimed(found + this.attempts.size);
   }
 
-  /** What runs beyond a lower concurrency goes on. */
+  /** Sets the concurrency. Jobs beyond a lower one go on. */
   setConcurrency(concurrency: number): void {
     this.capacity.concurrency = concurrency;
     this.ahead.concurrency = concurrency;
@@ -142,13 +142,16 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     this.beginSoon();
   }
 
-  /** Claims nothing more, and gives back what was claimed ahead; what runs goes on. */
+  /** Stops claiming and releases prefetched jobs; running jobs go on. */
   close(): void {
     this.isClosed = true;
     this.giveBackWhereClosed();
   }
 
-  /** With what claims under way still bring, which comes behind it in the queue: sent later that would stand before it. */
+  /**
+   * Releases together with the jobs of claims in flight, which come behind them in the queue. A later release would go
+   * before those.
+   */
   private giveBackWhereClosed(): void {
     if (this.isClosed && this.claiming === 0) {
       this.ahead.giveBack();
@@ -157,7 +160,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     }
   }
 
-  /** Of a job that has not begun. */
+  /** Releases a job that has not begun. */
   giveBack(attempt: Attempt): void {
     attempt.interrupt(new ShutdownError());
     this.idle(attempt);
@@ -225,7 +228,7 @@ export class QueueRunner implements AttemptOwner, AttemptStarter, PrefetchOwner,
     this.observer.changed();
   }
 
-  /** Not from within the end of another job, whose completion is to come first. */
+  /** Begins jobs later, not within the end of another job, because its completion is sent first. */
   private beginSoon(): void {
     if ((!this.ahead.isEmpty || this.bulk) && this.hasSlot) {
       void Promise.resolve().then(this.beginPrefetched); // a test may fake queueMicrotask

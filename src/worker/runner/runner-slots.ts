@@ -3,7 +3,7 @@ import type { BulkGatherers } from '../bulk/bulk-gatherers.js';
 /** Back-pressure: a runner stops claiming while more rounds of settlements are unacknowledged. One is in flight while the next ends. */
 const MAX_UNSETTLED_ROUNDS = 2;
 
-/** What a queue runner has here now. */
+/** The jobs of a queue runner in this process. */
 interface SlotOwner {
   readonly isClosed: boolean;
   readonly isResting: boolean;
@@ -11,13 +11,13 @@ interface SlotOwner {
   readonly isLimited: boolean;
   /** Jobs that were claimed here and have not ended. */
   readonly attempts: { readonly size: number };
-  /** How many of them have a handler that runs. */
+  /** The number of running handlers. */
   readonly running: number;
   /** Slots that claims under way may fill. */
   readonly claiming: number;
   readonly ahead: { readonly count: number; readonly room: number; readonly roomForWait: number };
   readonly settlements: { readonly unsettled: number; readonly blocksClaims: boolean };
-  /** Undefined where no handler is a bulk one. */
+  /** Undefined without a bulk handler. */
   readonly bulk: BulkGatherers | undefined;
 }
 
@@ -34,33 +34,36 @@ export class RunnerSlots {
     return isClosed || (bulk ? bulk.room(running, ahead.count) <= 0 : attempts.size >= this.roomForWait);
   }
 
-  /** How many more may be claimed now, by the pace as it was last measured. */
+  /** How many more jobs may be claimed now, by the last measured rate. */
   get free(): number {
     const { isLimited, ahead } = this.owner;
     return this.freeOf(this.concurrency + (isLimited ? 0 : ahead.room));
   }
 
-  /** How many one claim may ask for: of a limited queue half of all, so that it claims for one half while the other runs. */
+  /**
+   * The most jobs of one claim: half of the slots of a limited queue, so that Redis claims for one half while the other
+   * runs.
+   */
   get mostPerClaim(): number {
     return this.owner.isLimited ? Math.ceil((this.concurrency * this.perSlot) / 2) : Infinity;
   }
 
-  /** How many more a wait may claim, which takes what comes later. */
+  /** How many more jobs a blocking wait may claim. */
   get freeForWait(): number {
     return this.freeOf(this.roomForWait);
   }
 
-  /** How many of them begin at once. */
+  /** How many of the claimed jobs begin at once. */
   get beginAtOnce(): number {
     return Math.max(0, this.roomOf(this.concurrency));
   }
 
-  /** How many jobs fit into one slot: those of one call. */
+  /** The jobs that fit into one slot: those of one call. */
   get perSlot(): number {
     return this.owner.bulk?.size ?? 1;
   }
 
-  /** How many slots are used, or spoken for. */
+  /** The slots in use or reserved. */
   get used(): number {
     const { bulk, running, ahead, claiming, attempts } = this.owner;
     return bulk ? bulk.used(running, ahead.count + claiming) : attempts.size + claiming;
@@ -77,7 +80,7 @@ export class RunnerSlots {
     return this.owner.claiming > 0 && this.roomOf(this.concurrency) < 0;
   }
 
-  /** How many jobs may be here that a wait brought; others may be more. */
+  /** How many jobs of a wait may be here; others may be more. */
   private get roomForWait(): number {
     return this.concurrency + this.owner.ahead.roomForWait;
   }

@@ -11,9 +11,9 @@ import { ShutdownError, ThreadCrashedError } from '../attempt/worker-errors.js';
 /** How long a thread without a job is kept, in ms. */
 const IDLE_MS = 60_000;
 
-/** How threads run a handler's jobs. */
+/** The settings of a handler's threads. */
 export interface ThreadSettings {
-  /** How errors name the option. */
+  /** The name of the option in errors. */
   subject: string;
   /** The absolute path of the file whose default export is the handler. */
   file: string;
@@ -23,8 +23,8 @@ export interface ThreadSettings {
 }
 
 /**
- * The threads of one handler: piscina's, as many as the jobs that the worker runs at once, so that nothing is claimed that
- * no thread has room for. They begin when jobs come.
+ * The threads of one handler, from piscina. There are as many as the worker runs jobs at once, so every claimed job has a
+ * thread. They start with jobs.
  */
 export class ThreadPool {
   private pool: Piscina | undefined;
@@ -46,11 +46,11 @@ export class ThreadPool {
       concurrentTasksPerWorker: 1,
       idleTimeout: IDLE_MS,
       resourceLimits,
-      // The event loop of a thread turns while it waits for a job, and what is left in it ends there.
+      // The event loop of an idle thread keeps turning, so leftover work of a job ends there.
       atomics: 'disabled',
       recordTiming: false,
     });
-    // First it is gone, then follows why, where it had no job. Without a listener such an error would end the process.
+    // The error of an idle thread follows its exit. Without a listener that error would end the process.
     this.pool.on('workerDestroy', () => {
       this.fault = undefined;
       queueMicrotask(() => this.failStranded());
@@ -75,8 +75,8 @@ export class ThreadPool {
   };
 
   /**
-   * Ends all threads, whatever they do, and waits for their end for `timeoutMs` at most: one that is inside native code
-   * ends when it comes back from there.
+   * Terminates all threads and waits for their end, at most `timeoutMs`. A thread in native code ends when that code
+   * returns.
    */
   async close(timeoutMs: number): Promise<void> {
     this.closed = true;

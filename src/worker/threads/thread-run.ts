@@ -21,7 +21,7 @@ type Question =
   | { type: 'log'; ask: number; message: string }
   | { type: 'batch.status' | 'batch.wait' | 'batch.results'; ask: number; options?: object };
 
-/** One job in a thread: what passes between the two, over a port of their own. */
+/** Runs one job in a thread, with a message port of its own. */
 export class ThreadRun {
   private readonly port: MessagePort;
   private readonly threadPort: MessagePort;
@@ -60,7 +60,7 @@ export class ThreadRun {
       clearTimeout(this.graceTimer);
       job.signal.removeEventListener('abort', onAbort);
     }
-    // What the thread has said before its end is here, though not all of it may have been heard.
+    // Messages sent before the thread's end are here, but may not have been read.
     for (let sent = receiveMessageOnPort(port); sent; sent = receiveMessageOnPort(port)) {
       this.take(sent.message as Outcome | Question);
     }
@@ -73,9 +73,9 @@ export class ThreadRun {
     this.end.abort(reason);
   }
 
-  /** What the job fails with where its thread died of `cause`. */
+  /** Returns the error of a job whose thread died of `cause`. */
   crash(cause: unknown): ThreadCrashedError {
-    // Piscina tells of an exit in words.
+    // Piscina reports an exit only as text.
     const code = /^worker exited with code: (\d+)$/.exec((cause as Error | undefined)?.message ?? '')?.[1];
     return new ThreadCrashedError(this.job.id, Number(code ?? 1), code === undefined ? cause : undefined);
   }
@@ -96,7 +96,7 @@ export class ThreadRun {
     };
   }
 
-  /** What the thread said counts, even if it died right afterwards. */
+  /** A message of the thread counts, even if the thread died right afterwards. */
   private result(fault: unknown): unknown {
     if (this.outcome?.type === 'done') {
       return this.outcome.result;
@@ -156,7 +156,7 @@ function answerOf(job: Job, question: Question): Promise<unknown> {
   }
 }
 
-/** What a job's handler can read, as data. */
+/** Returns the fields of a job that its handler can read, as data. */
 function fieldsOf(job: Job) {
   const { id, name, queue, payload, group, metadata, attempt, maxAttempts, fence } = job;
   const { enqueuedAt, readyAt, claimedAt, lastCheckpoint, batch } = job;
