@@ -215,8 +215,8 @@ export abstract class AdminApi {
    * @param job a definition, a job's name, or the name of the queue
    * @example const { points } = await jobs.history('email').read({ lastMs: 3_600_000 });
    */
-  history(job: string | JobDefinition): History {
-    return this.target(job, undefined).history;
+  history(job: string | JobDefinition, options: QueueChoice = {}): History {
+    return this.target(job, onlyQueue('history', options)).history;
   }
 
   /**
@@ -225,8 +225,8 @@ export abstract class AdminApi {
    * @param job a definition, a job's name, or the name of the queue
    * @example const entries = await jobs.auditTrail('email').latest({ limit: 20 });
    */
-  auditTrail(job: string | JobDefinition): AuditTrail {
-    return this.target(job, undefined).auditTrail;
+  auditTrail(job: string | JobDefinition, options: QueueChoice = {}): AuditTrail {
+    return this.target(job, onlyQueue('auditTrail', options)).auditTrail;
   }
 
   /**
@@ -235,8 +235,8 @@ export abstract class AdminApi {
    * @param job a definition, a job's name, or the name of the queue
    * @example await jobs.groups('email').set('tenant-42', { weight: 3 });
    */
-  groups(job: string | JobDefinition): Groups {
-    return this.target(job, undefined).groups;
+  groups(job: string | JobDefinition, options: QueueChoice = {}): Groups {
+    return this.target(job, onlyQueue('groups', options)).groups;
   }
 
   protected abstract target(job: string | JobDefinition, queue: string | undefined): JobQueue;

@@ -172,9 +172,10 @@ export class JobQueueService extends WorkerApi {
    *
    * @param job the definition or name of a follow-up, or the name of the batch's queue
    */
-  findBatch(job: string | JobDefinition, id: string): Batch<string> {
+  findBatch(job: string | JobDefinition, id: string, options: QueueChoice = {}): Batch<string> {
     checkText('batch id', id);
-    return new Batch<string>(this.target(job, undefined), id, (each, queue) => this.target(each, queue));
+    const home = this.target(job, onlyQueue('findBatch', options));
+    return new Batch<string>(home, id, (each, queue) => this.target(each, queue));
   }
 
   /**

@@ -159,12 +159,10 @@ function answerOf(job: Job, question: Question): Promise<unknown> {
 /** Returns the fields of a job that its handler can read, as data. */
 function fieldsOf(job: Job) {
   const { id, name, queue, payload, group, metadata, attempt, maxAttempts, fence } = job;
-  const { enqueuedAt, readyAt, claimedAt, lastCheckpoint, batch } = job;
-  return {
-    ...{ id, name, queue, payload, group, metadata, attempt, maxAttempts, fence },
-    ...{ enqueuedAt, readyAt, claimedAt, lastCheckpoint },
-    batch: batch && { id: batch.id, queue: batch.queue },
-  };
+  const fields = { id, name, queue, payload, group, metadata, attempt, maxAttempts, fence };
+  const { enqueuedAt, readyAt, claimedAt, lastCheckpoint } = job;
+  const batch = job.batch && { id: job.batch.id, queue: job.batch.queue };
+  return Object.assign(fields, { enqueuedAt, readyAt, claimedAt, lastCheckpoint, batch });
 }
 
 function revive({ name, message, stack, kind, delayMs, cause, errors }: PlainError): Error {

@@ -38,6 +38,13 @@ describe('the option queue', () => {
     expect(await jobs.purge(name, { confirm: queue, ...there })).toBe(0);
     expect((await jobs.deadLetters(name, there).list()).jobs).toEqual([]);
     expect(await jobs.schedules.list(name, there)).toEqual([]);
+    await jobs.groups(name, there).set('g', { weight: 2 });
+    expect(await jobs.groups(queue).get('g')).toMatchObject({ limits: { weight: 2 } });
+    expect(await jobs.history(name, there).read({ lastMs: 60_000 })).toMatchObject({ queue });
+    expect(await jobs.auditTrail(name, there).latest()).toEqual([]);
+    const batch = jobs.batch({ queue, then: { name } });
+    await batch.seal();
+    expect(await jobs.findBatch(name, batch.id, there).status()).toMatchObject({ queue });
   });
 
   it('is refused where it is misspelled or no name', async () => {
