@@ -35,7 +35,7 @@ for _, name in ipairs(names) do
   add(name, redis.call('ZCARD', groups .. 'waiting:' .. name), redis.call('ZCARD', groups .. 'running:' .. name),
     head and (ready_at or enqueued_at) or '', group.paused or '', group.hold or '', opens and string.format('%.0f', opens) or '')
   for _, value in ipairs(redis.call('HMGET', groups .. 'state:' .. name, 'max_running', 'rate_limit', 'rate_period_ms', 'rate_burst',
-    'weight', 'max_pending', 'on_dead_head')) do
+    'weight', 'max_pending', 'on_dead_head', 'plain_weight', 'max_pending_bytes')) do
     add(value or '')
   end
 end

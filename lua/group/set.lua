@@ -3,7 +3,7 @@
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] name; ARGV[2] max_running; ARGV[3] rate limit in jobs; ARGV[4] its period in ms; ARGV[5] its burst in jobs; ARGV[6] weight
--- ARGV[7] max_pending in jobs; ARGV[8] on_dead_head: skip | hold. '' for each that is as for all groups
+-- ARGV[7] max_pending in jobs; ARGV[8] on_dead_head: skip | hold; ARGV[9] max_pending_bytes. '' for each that is as for all groups
 -- Returns nothing. Repeated: the same.
 --@include lib/core/keys
 --@include lib/core/clock
@@ -11,6 +11,6 @@
 --@include lib/limits/write_group
 local name = ARGV[1]
 mark_state(name)
-write_group_settings(groups .. 'state:' .. name, { ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8] })
+write_group_settings(groups .. 'state:' .. name, { ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], '', ARGV[9] })
 touch(name)
 place_groups()

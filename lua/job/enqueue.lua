@@ -6,35 +6,36 @@
 -- KEYS[2] pending      list
 -- KEYS[3] wake         sorted set
 -- KEYS[4] stats        hash
+-- KEYS[5] settings     hash
 -- and where a job has options, which plain ones do not pay for:
--- KEYS[5] prioritized  sorted set
--- KEYS[6] scheduled    sorted set
--- KEYS[7] sequence     string
--- KEYS[8] unique       hash
--- KEYS[9] unique_expiries      sorted set
--- KEYS[10] replaced    prefix of the memories of replacements
--- KEYS[11] batch_record  prefix of the batches with a follow-up
--- KEYS[12] batch_guests  hash
--- KEYS[13] awaiting    sorted set
--- KEYS[14] groups      prefix of the keys of groups
--- KEYS[15] settings    hash
+-- KEYS[6] prioritized  sorted set
+-- KEYS[7] scheduled    sorted set
+-- KEYS[8] sequence     string
+-- KEYS[9] unique       hash
+-- KEYS[10] unique_expiries      sorted set
+-- KEYS[11] replaced    prefix of the memories of replacements
+-- KEYS[12] batch_record  prefix of the batches with a follow-up
+-- KEYS[13] batch_guests  hash
+-- KEYS[14] awaiting    sorted set
+-- KEYS[15] groups      prefix of the keys of groups
 -- and where an event tells of new jobs:
 -- KEYS[16] events      channel
 -- ARGV[1..] of plain jobs, for those of one name: the name, how many follow; for each: id, payload (JSON); then the next
 --   name. Else for each job: id, name, payload, options ('' for a plain one, else JSON: delay_ms, run_at_ms, priority, cost, group,
 --   max_attempts, max_crashes, expires_in_ms, unique, unique_for, unique_replace, request, worker, batch, after, lifo),
---   and at the end how many jobs may wait, where the queue has such a bound; where an event tells of new jobs that ('' for none), publish
---   (listened, always)
--- Returns nil where each job is simply new, since any table is answered beside the client's own buffer. Else, for each that
---   is not: its index (from 1), exists | kept | replace, the id that stands, its name ('' where it has none);
---   or where it was not added full | group_full, how many may wait, its group or ''. Where the batch
---   is refused only: the index of a job, refused, the ms until its start, which are not fewer than those until it expires, '';
+--   and at the end, where the producer has bounds or an event tells of new jobs: how many jobs may wait, how many bytes of payload
+--   ('' for no bound), publish (listened, always, off)
+-- Returns nil where each job is simply new, since any table is answered beside the client's own buffer; of plain jobs, where a bound
+--   was set at run time, bounded: nothing was done, and the call is to be sent again with all keys. Else, for each
+--   that is not: its index (from 1), exists | kept | replace, the id that stands, its name ('' where it has none);
+--   or where it was not added full | group_full | full_bytes | group_full_bytes, how many jobs or bytes may wait, its group or ''.
+--   Where the batch is refused only: the index of a job, refused, the ms until its start, which are not fewer than those until it expires, '';
 --   or the index, no-batch | sealed, its batch, ''; or the index, unknown | failed | cancelled | crowded, the id in its after, ''.
 -- Repeated: a known id adds nothing. For an id chosen by the caller, options.request tells a repeat from a conflict.
 --   A replacement leaves no id of its own, so it is remembered for ten minutes.
 local job, pending, wake, stats = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local prioritized, scheduled, sequence, unique, unique_expiries, replaced = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local batch_record, batch_guests, awaiting, groups, settings = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
+local settings, prioritized, scheduled, sequence, unique, unique_expiries = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local replaced, batch_record, batch_guests, awaiting, groups = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
 local events = KEYS[16]
 local memory_ms = 600000
 --@include lib/core/clock
@@ -42,15 +43,24 @@ local memory_ms = 600000
 local plain, answers, added, claimable = { nil }, {}, 0, false -- nil: room for one
 
 if not prioritized then
-  local at = 1
+  -- One command tells both whether the first job is known and whether the queue has settings, among which a bound may be.
+  local at, found = 1, #ARGV > 0 and redis.call('EXISTS', job .. ARGV[3], settings) or 0
+  if found > 0 then
+    found = nil
+    local bounds = redis.call('HMGET', settings, 'max_pending', 'max_pending_bytes')
+    if bounds[1] or bounds[2] then
+      return { 'bounded' }
+    end
+  end
   while at <= #ARGV do
     local name, last = ARGV[at], at + 1 + 2 * tonumber(ARGV[at + 1])
     for i = at + 2, last, 2 do
       local id = ARGV[i]
-      if redis.call('EXISTS', job .. id) == 0 then
+      if (found or redis.call('EXISTS', job .. id)) == 0 then
         write_job(id, name, ARGV[i + 1])
         plain[#plain + 1] = id
       end
+      found = nil
     end
     at = last + 1
   end
@@ -58,7 +68,8 @@ if not prioritized then
 else
   -- Included here, and not above, so that plain jobs do not pay for what they do not use.
   local asked, last = {}, #ARGV - #ARGV % 4
-  local max_pending, publish = tonumber(ARGV[last + 1] or nil), events and ARGV[last + 2] or 'off'
+  local max_pending, max_pending_bytes = tonumber(ARGV[last + 1] or nil), tonumber(ARGV[last + 2] or nil)
+  local publish = events and ARGV[last + 3] or 'off'
 --@include lib/enqueue/add_with_options
 --@include lib/enqueue/refusal
   for i = 1, last, 4 do

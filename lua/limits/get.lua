@@ -3,15 +3,16 @@
 -- KEYS: the standard keys, see lib/core/keys
 -- Returns now in ms, then: '1' where they were set at run time, the worker that configures some or nil, max_running, rate limit, its period in ms, its
 --   burst, when the rate is free again in microseconds, until when the queue rests in ms, then the settings of all groups
---   in the order of lua/limits/set.lua, then max_pending. Repeated: reads again.
+--   in the order of lua/limits/set.lua, then max_pending and max_pending_bytes. Repeated: reads again.
 --@include lib/core/keys
 --@include lib/core/clock
 local limits = redis.call('HMGET', settings, 'limits_set', 'limits_owner', 'max_running', 'rate_limit', 'rate_period_ms', 'rate_burst',
   'rate_tat_us', 'rests_until_ms')
 table.insert(limits, 1, now_text)
 for _, value in ipairs(redis.call('HMGET', groups .. 'settings', 'max_running', 'rate_limit', 'rate_period_ms', 'rate_burst',
-  'weight', 'max_pending', 'on_dead_head', 'plain_weight')) do
+  'weight', 'max_pending', 'on_dead_head', 'plain_weight', 'max_pending_bytes')) do
   limits[#limits + 1] = value
 end
 limits[#limits + 1] = redis.call('HGET', settings, 'max_pending')
+limits[#limits + 1] = redis.call('HGET', settings, 'max_pending_bytes')
 return limits

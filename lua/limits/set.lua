@@ -4,14 +4,16 @@
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] max_running, or '' for none; ARGV[2] rate limit in jobs, or '' for none; ARGV[3] its period in ms; ARGV[4] its burst in
 --   jobs
--- ARGV[5..12] the settings of all its groups, in the order of lua/group/set.lua, and the weight of the jobs without a group; '' for none
--- ARGV[13] how many jobs may wait, where a producer bounds that; '' for the bound of each producer
+-- ARGV[5..13] the settings of all its groups, in the order of lua/lib/limits/write_group.lua; '' for none
+-- ARGV[14] how many jobs may wait, ARGV[15] how many bytes of payload; '' for the bound of each producer
 -- Returns nothing. Repeated: the same.
 --@include lib/core/keys
 --@include lib/limits/write
 redis.call('HSET', settings, 'limits_set', '1')
 write_limits({ ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11],
-  ARGV[12] })
-if ARGV[13] ~= '' then
-  redis.call('HSET', settings, 'max_pending', ARGV[13])
+  ARGV[12], ARGV[13] })
+for field, bound in pairs({ max_pending = ARGV[14], max_pending_bytes = ARGV[15] }) do
+  if bound ~= '' then
+    redis.call('HSET', settings, field, bound)
+  end
 end

@@ -145,7 +145,7 @@ export class RedisStore implements QueueStore {
     ready: (): Promise<void> => DurableConnection.of(this.connection).ready(),
     send: (queue: StoreCalls, jobs: readonly EncodedJob[], policy: ReplicationOptions) => {
       const calls = queue as QueueCalls;
-      return DurableConnection.of(this.connection).send(calls.enqueue(jobs), calls.keys.stats, policy);
+      return DurableConnection.of(this.connection).send(calls.enqueue(jobs, true), calls.keys.stats, policy);
     },
   };
 

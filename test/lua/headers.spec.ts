@@ -153,16 +153,7 @@ describe('lua/lib', () => {
     expect(plain).toEqual(keys.forEnqueue.slice(0, plain.length));
     const { code } = read('job/enqueue.lua');
     const [branch] = /if not prioritized then[\s\S]*?\nelse\n/.exec(code)!;
-    const others = [
-      'prioritized',
-      'scheduled',
-      'sequence',
-      'unique',
-      'unique_expiries',
-      'replaced',
-      'groups',
-      'settings',
-    ];
+    const others = ['prioritized', 'scheduled', 'sequence', 'unique', 'unique_expiries', 'replaced', 'groups'];
     expect(others.filter((name) => new RegExp(`\\b${name}\\b(?! then)`).test(branch))).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 -- add_with_options(id, name, payload, options): adds one job of an enqueue in which some jobs have options. Answers nil where it
--- is new or repeated, else exists | kept | replace, the id that stands, and its name; or full | group_full, how many may wait,
--- and the group. Needs: see those that it includes; write_job; the batch's plain, added, max_pending, events and publish.
+-- is new or repeated, else exists | kept | replace, the id that stands, and its name; or what lib/enqueue/fullness says.
+-- Needs: see those that it includes; write_job; the batch's plain, added, max_pending, max_pending_bytes, events and publish.
 --@include lib/core/events
 --@include lib/core/rank
 --@include lib/enqueue/unique
@@ -10,12 +10,25 @@
 --@include lib/enqueue/options
 --@include lib/place/place_new
 --@include lib/enqueue/replace
+--@include lib/enqueue/fullness
 --@include lib/batch/join
 --@include lib/batch/follow
 
+-- One command tells at the first job also whether the queue has settings, so that a queue without any pays nothing for bounds.
+local are_settings_there = nil
+
+local function is_known(id)
+  if are_settings_there == nil then
+    local found = redis.call('EXISTS', job .. id, settings)
+    are_settings_there = found > 0 and (found == 2 or redis.call('EXISTS', settings) == 1)
+    return found == 2 or found == 1 and not are_settings_there
+  end
+  return redis.call('EXISTS', job .. id) == 1
+end
+
 -- What stands in the way of a new job; nil where nothing does.
 local function conflict(id, name, payload, options)
-  if redis.call('EXISTS', job .. id) == 1 then
+  if is_known(id) then
     local request, standing_name, batch = unpack(redis.call('HMGET', job .. id, 'request', 'name', 'batch'))
     local repeated = not (options and options.request) or request == options.request
       or options.batch ~= nil and batch == options.batch
@@ -35,23 +48,9 @@ local function conflict(id, name, payload, options)
   return verdict, owner, owner_name
 end
 
--- How many more may wait; nil without a bound. What was set at run time goes before the bound of the producer.
-local room
-if max_pending then
-  max_pending = tonumber(redis.call('HGET', settings, 'max_pending') or nil) or max_pending
-  room = max_pending - redis.call('LLEN', pending) - redis.call('ZCARD', prioritized) - redis.call('ZCARD', scheduled)
-    - (tonumber(redis.call('HGET', group_keys.settings, 'waiting') or nil) or 0)
-end
-
-local function fullness(options)
-  if room and room <= added then
-    return 'full', string.format('%d', max_pending)
-  end
-  local group = options and options.group
-  local most = group and read_group(group).max_pending
-  if most and redis.call('ZCARD', groups .. 'waiting:' .. group) >= most then
-    return 'group_full', string.format('%d', most), group
-  end
+-- Where settings are there, which the first look tells, a bound may be among them.
+local function may_be_bounded(options)
+  return max_pending or max_pending_bytes or are_settings_there or options and options.group
 end
 
 local function add_with_options(id, name, payload, options)
@@ -59,7 +58,10 @@ local function add_with_options(id, name, payload, options)
   if verdict then
     return verdict ~= 'repeated' and verdict or nil, standing, standing_name
   end
-  local full, most, full_group = fullness(options)
+  local full, most, full_group
+  if may_be_bounded(options) then
+    full, most, full_group = fullness(options, payload)
+  end
   if full then
     return full, most, full_group
   end
@@ -76,6 +78,9 @@ local function add_with_options(id, name, payload, options)
     end
   else
     plain[#plain + 1] = id
+  end
+  if may_be_bounded(options) then
+    note_added(id, options, payload)
   end
   emit(id, 'enqueued')
 end

@@ -5,7 +5,8 @@
 -- Needs: groups, now, time.
 local group_keys = { turns = groups .. 'turns', gated = groups .. 'gated', finishes = groups .. 'finishes',
   depths = groups .. 'depths', heads = groups .. 'heads', settings = groups .. 'settings', states = groups .. 'states' }
-local group_settings = { 'max_running', 'rate_interval_us', 'rate_burst', 'weight', 'max_pending', 'on_dead_head' }
+local group_settings = { 'max_running', 'rate_interval_us', 'rate_burst', 'weight', 'max_pending', 'on_dead_head',
+  'max_pending_bytes' }
 local group_defaults, virtual_time, touched_groups, waiting_change, has_state = nil, nil, {}, 0, {}
 local now_us = tonumber(time[1]) * 1e6 + tonumber(time[2])
 
@@ -43,7 +44,8 @@ local function read_group(name)
   return { paused = own[1], hold = hold, rests_until = tonumber(own[3]) or 0, tat = math.max(tonumber(own[4]) or 0, now_us),
     has_spent = own[3] or own[4], max_running = max_running, interval = tonumber(rate[6]),
     burst = tonumber(rate[7]), weight = tonumber(own[8] or group_defaults[4]) or 1,
-    max_pending = tonumber(own[9] or group_defaults[5]), holds_dead = holds_dead }
+    max_pending = tonumber(own[9] or group_defaults[5]),
+    max_pending_bytes = tonumber(own[11] or group_defaults[7]), holds_dead = holds_dead }
 end
 
 -- When the rate and the rest of a group let a job of this cost start, in ms; nil where now.

@@ -14,7 +14,7 @@ end
 
 local function delete_queue_limits()
   redis.call('HDEL', settings, 'max_running', 'rate_limit', 'rate_period_ms', 'rate_burst',
-    'rate_interval_us', 'rate_tat_us', 'timer_until_ms', 'timer_worker', 'max_pending')
+    'rate_interval_us', 'rate_tat_us', 'timer_until_ms', 'timer_worker', 'max_pending', 'max_pending_bytes')
   review_groups()
 end
 

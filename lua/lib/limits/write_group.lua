@@ -2,7 +2,7 @@
 -- that it has not. A rate keeps what it has spent. delete_group_settings(key): takes them away.
 -- write_rate(key, limit, period, burst, before): writes a rate; before: its interval until now. Needs: sequence.
 local setting_names = { 'max_running', 'rate_limit', 'rate_period_ms', 'rate_burst', 'weight', 'max_pending', 'on_dead_head',
-  'plain_weight' }
+  'plain_weight', 'max_pending_bytes' }
 
 local function delete_group_settings(key)
   redis.call('HDEL', key, 'rate_interval_us', unpack(setting_names))

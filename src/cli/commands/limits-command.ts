@@ -21,7 +21,8 @@ export function addLimits(program: Command, run: Run): void {
     .option('--rate <n>', `so many starts in a period, or "${NONE}"`)
     .option('--period <ms>', `the period of the rate (default: as it is, or ${DEFAULT_PERIOD_MS})`)
     .option('--burst <n>', 'so many starts at once after a quiet time (default: as it is, or 1)')
-    .option('--max-pending <n>', `so many may wait, where producers have such a bound; or "${NONE}"`)
+    .option('--max-pending <n>', `so many may wait, or "${NONE}"`)
+    .option('--max-pending-bytes <n>', `so many bytes of payload may wait, or "${NONE}"`)
     .option('--clear', 'takes all limits away, those of its groups too')
     .action(run(limits));
 }
@@ -50,6 +51,7 @@ function changesOf(options: Options, before: LimitsInForce): RuntimeLimits {
   for (const [key, option] of [
     ['maxRunning', 'max-running'],
     ['maxPending', 'max-pending'],
+    ['maxPendingBytes', 'max-pending-bytes'],
   ] as const) {
     if (options[key] !== undefined) {
       changes[key] = numberOrNone(option, options[key]);
@@ -80,8 +82,9 @@ function numberOrNone(option: string, value: string | boolean | undefined): numb
 }
 
 /** The limits that can be set, of those that hold. */
-function settingsOf({ maxRunning, rateLimit, groups, maxPending }: LimitsInForce): RuntimeLimits {
-  return withoutUndefined({ maxRunning, rateLimit, groups, maxPending });
+function settingsOf(now: LimitsInForce): RuntimeLimits {
+  const { maxRunning, rateLimit, groups, maxPending, maxPendingBytes } = now;
+  return withoutUndefined({ maxRunning, rateLimit, groups, maxPending, maxPendingBytes });
 }
 
 /** Says what was changed, and what stayed beside it. */

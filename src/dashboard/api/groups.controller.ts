@@ -28,7 +28,8 @@ const limitsSchema = z.strictObject({
   group: groupName,
   limits: z
     .strictObject(groupLimitFields, {
-      error: 'expected { maxRunning?, rateLimit?, weight?, maxPending?, onDeadHead? }, or null to clear them',
+      error:
+        'expected { maxRunning?, rateLimit?, weight?, maxPending?, maxPendingBytes?, onDeadHead? }, or null to clear them',
     })
     .nullable(),
 });

@@ -32,8 +32,12 @@ export class LimitsController {
       await this.permissions.require('limits', request, { queue: name });
       const queue = this.queues.get(name);
       // What holds for its groups is set elsewhere, and stays.
-      const { groups, maxPending } = await queue.limits.get();
-      const kept = { ...(groups && { groups }), ...(maxPending !== undefined && { maxPending }) };
+      const { groups, maxPending, maxPendingBytes } = await queue.limits.get();
+      const kept = {
+        ...(groups && { groups }),
+        ...(maxPending !== undefined && { maxPending }),
+        ...(maxPendingBytes !== undefined && { maxPendingBytes }),
+      };
       await (limits ? queue.limits.set({ ...kept, ...limits }) : queue.limits.clear());
       const subject = limits
         ? (limitsInWords({ ...limits, source: 'configuration' }) ?? 'no limit')

@@ -3,24 +3,28 @@ import type { GroupLimits } from '../../queue/model/limits.js';
 import type { LimitsInForce } from '../../queue/store/store-calls.js';
 
 /** Says the limits of a queue in words; null where it has none. */
-export function limitsInWords({ source, maxPending, ...limits }: LimitsInForce): string | null {
-  const words = [...partsOf(limits), ...waiting(maxPending)].join(', ');
+export function limitsInWords({ source, maxPending, maxPendingBytes, ...limits }: LimitsInForce): string | null {
+  const words = [...partsOf(limits), ...waiting(maxPending, maxPendingBytes)].join(', ');
   return words === '' ? null : `${words}${source === 'set' ? ', set at run time' : ''}`;
 }
 
 /** Says the limits of a group in words; null where it has none of its own. */
-export function groupLimitsInWords({ weight, maxPending, onDeadHead, ...limits }: GroupLimits): string | null {
+export function groupLimitsInWords(limits: GroupLimits): string | null {
+  const { weight, maxPending, maxPendingBytes, onDeadHead } = limits;
   const parts = [
     ...(weight === undefined ? [] : [`weight ${count(weight)}`]),
     ...partsOf(limits),
-    ...waiting(maxPending),
+    ...waiting(maxPending, maxPendingBytes),
     ...(onDeadHead === 'hold' ? ['waits behind a dead letter'] : []),
   ];
   return parts.length > 0 ? parts.join(', ') : null;
 }
 
-function waiting(maxPending: number | undefined): string[] {
-  return maxPending === undefined ? [] : [`at most ${count(maxPending)} wait`];
+function waiting(jobs: number | undefined, bytes: number | undefined): string[] {
+  return [
+    ...(jobs === undefined ? [] : [`at most ${count(jobs)} wait`]),
+    ...(bytes === undefined ? [] : [`at most ${count(bytes)} bytes wait`]),
+  ];
 }
 
 function partsOf({ maxRunning, rateLimit }: Pick<GroupLimits, 'maxRunning' | 'rateLimit'>): string[] {

@@ -16,6 +16,7 @@ export interface OwnQueueOptions extends QueueLimits {
   prefetch?: number;
   visibilityMs?: number;
   maxPending?: number;
+  maxPendingBytes?: number;
 }
 
 /** Who wants to know of queues. */
@@ -126,8 +127,7 @@ export class QueueRegistry {
 
   private optionsOf(name: string): QueueOptions {
     const { concurrency: _concurrency, prefetch: _prefetch, ...settings } = this.settings.queues[name] ?? {};
-    const { visibilityMs, maxRunning, rateLimit, groups, maxPending } = this.own.get(name) ?? {};
-    const own = given({ visibilityMs, maxRunning, rateLimit, groups, maxPending });
-    return { ...this.settings.queueDefaults, ...own, ...settings };
+    const { concurrency: _own, prefetch: _ownPrefetch, ...own } = this.own.get(name) ?? {};
+    return { ...this.settings.queueDefaults, ...given(own), ...settings };
   }
 }

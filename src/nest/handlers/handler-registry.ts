@@ -7,7 +7,7 @@ import { InvalidOptionError } from '../../queue/errors/errors.js';
 import { checkJobName, checkQueueName } from '../../queue/validation/names.js';
 import { show } from '../../queue/errors/show.js';
 import { duration } from '../../queue/validation/numbers.js';
-import { limitFields, maxPendingField } from '../../queue/model/limits.js';
+import { limitFields, maxPendingBytesField, maxPendingField } from '../../queue/model/limits.js';
 import { bulkSchema, handlerOptionFields, slotFields } from '../../worker/handlers/handler-options.js';
 import type { BulkHandler } from '../../worker/handlers/bulk-handler.js';
 import type { Handler, HandlerFunction } from '../../worker/handlers/handler.js';
@@ -31,6 +31,7 @@ const QUEUE_OPTIONS = [
   'rateLimit',
   'groups',
   'maxPending',
+  'maxPendingBytes',
 ] as const;
 
 const optionsSchema = z.strictObject(
@@ -41,6 +42,7 @@ const optionsSchema = z.strictObject(
     ...slotFields,
     ...limitFields,
     maxPending: maxPendingField,
+    maxPendingBytes: maxPendingBytesField,
     visibilityMs: duration(100).optional(),
     thread: z.unknown().optional(),
     bulk: bulkSchema.optional(),
@@ -214,6 +216,7 @@ export class HandlerRegistry {
       rateLimit: _rateLimit,
       groups: _groups,
       maxPending: _maxPending,
+      maxPendingBytes: _maxPendingBytes,
       thread,
       bulk,
       ...handlerOptions
@@ -272,9 +275,10 @@ export class HandlerRegistry {
       );
     }
     if (!shared) {
-      const { thread, prefetch, visibilityMs, maxRunning, rateLimit, groups, maxPending } = found.options;
+      const { thread, prefetch, visibilityMs, maxRunning, rateLimit, groups } = found.options;
       const { concurrency = thread === undefined ? undefined : availableParallelism() } = found.options;
-      const limits = { maxRunning, rateLimit, groups, maxPending };
+      const { maxPending, maxPendingBytes } = found.options;
+      const limits = { maxRunning, rateLimit, groups, maxPending, maxPendingBytes };
       this.queues.configure(queue, { concurrency, prefetch, visibilityMs, ...limits });
     }
     this.queues.queue(queue);

@@ -18,6 +18,8 @@ const HANDLER_METADATA = 'nest-job-queue:handlers';
 export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
   /** How many jobs may wait in its queue before an enqueue of this process is refused. @default without a limit */
   maxPending?: number;
+  /** How many bytes of payload may wait in its queue, likewise. @default without a limit */
+  maxPendingBytes?: number;
   /** The queue whose jobs it runs. @default the definition's, else one of its own, named as the job */
   queue?: string;
   /** The name of the connection that has the queue, in an app with several. @default the `forRoot` without a name */

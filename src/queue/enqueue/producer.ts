@@ -129,7 +129,7 @@ function refuseFull(queue: string, answers: readonly EnqueueAnswer[]): void {
       id,
       outcome: isRefused ? ('not-sent' as const) : outcome,
     }));
-    throw new QueueFullError(queue, full.group, full.limit, items);
+    throw new QueueFullError(queue, full, items);
   }
 }
 

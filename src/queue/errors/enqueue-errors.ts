@@ -47,7 +47,7 @@ export class EnqueueError extends JobQueueError {
 }
 
 /**
- * Too many jobs wait in the queue, or in the group, and the job was not added. Of many jobs, those that fitted were added:
+ * Too many jobs, or bytes of payload, wait in the queue or in the group, and the job was not added. Of many jobs, those that fitted were added:
  * `items` says so for each. Slow down, or add it later.
  *
  * @example if (error instanceof QueueFullError) response.status(429);
@@ -56,20 +56,31 @@ export class QueueFullError extends JobQueueError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'QUEUE_FULL';
 
+  /** The group that is full; undefined where the queue is. */
+  readonly group: string | undefined;
+  /** How much may wait: `maxPending` jobs, or `maxPendingBytes`. */
+  readonly limit: number;
+  /** What is counted. */
+  readonly unit: 'jobs' | 'bytes';
+
   constructor(
     /** The name of the queue. */
     readonly queue: string,
-    /** The group that is full; undefined where the queue is. */
-    readonly group: string | undefined,
-    /** How many jobs may wait: `maxPending`. */
-    readonly limit: number,
+    { group, limit, unit }: { group: string | undefined; limit: number; unit: 'jobs' | 'bytes' },
     /** One for each job of the call, in their order; `not-sent` for one that was refused. */
     readonly items: readonly EnqueueItem[],
   ) {
     const place = group === undefined ? `Queue "${queue}"` : `Group "${group}" of queue "${queue}"`;
+    const expected =
+      unit === 'jobs'
+        ? `fewer than ${limit} waiting jobs (maxPending)`
+        : `at most ${limit} bytes of waiting payloads, its own among them (maxPendingBytes)`;
     super(
-      `${place} is full: expected fewer than ${limit} waiting jobs (maxPending). ` +
+      `${place} is full: expected ${expected}. ` +
         `${items.filter(({ outcome }) => outcome === 'not-sent').length} of ${items.length} jobs were not added. Add them later.`,
     );
+    this.group = group;
+    this.limit = limit;
+    this.unit = unit;
   }
 }

@@ -24,10 +24,12 @@ export interface QueueLimits {
 /** The limits of a queue as they are set at run time. */
 export interface RuntimeLimits extends QueueLimits {
   /**
-   * How many jobs may wait before an enqueue is refused with a QueueFullError. It holds in the processes that bound it by an option, and goes
-   * before theirs. Absent: as they say.
+   * How many jobs may wait before an enqueue is refused with a QueueFullError. It holds for all processes, and goes before their own
+   * option. Absent: as each says.
    */
   maxPending?: number;
+  /** How many bytes of payload may wait, as stored; estimated where more than 50 jobs wait. Absent: as each process says. */
+  maxPendingBytes?: number;
 }
 
 /** The limits of one group, which hold for all workers of the fleet together. */
@@ -40,6 +42,8 @@ export interface GroupLimits {
   weight?: number;
   /** How many of its jobs may wait before an enqueue is refused with a QueueFullError. Absent: without a limit. */
   maxPending?: number;
+  /** How many bytes of payload may wait in its line, as stored; estimated where more than 50 jobs wait. Absent: without a limit. */
+  maxPendingBytes?: number;
   /** With `maxRunning: 1`: whether the group goes on behind a dead letter, or waits until it is redriven or removed. @default `skip` */
   onDeadHead?: 'skip' | 'hold';
 }
@@ -67,11 +71,15 @@ const maxRunningAndRate = {
 /** How many jobs may wait in a queue or a group. */
 export const maxPendingField = wholeNumber(1, 1_000_000_000).optional();
 
+/** How many bytes of payload may wait in a queue or a group: up to a terabyte. */
+export const maxPendingBytesField = wholeNumber(1, 1_000_000_000_000, ' bytes').optional();
+
 /** The limits of one group. */
 export const groupLimitFields = {
   ...maxRunningAndRate,
   weight: wholeNumber(1, 1_000).optional(),
   maxPending: maxPendingField,
+  maxPendingBytes: maxPendingBytesField,
   onDeadHead: z.enum(['skip', 'hold'], { error: "expected 'skip' or 'hold'" }).optional(),
 };
 
@@ -81,7 +89,10 @@ export const limitFields = {
   groups: z
     .strictObject(
       { ...groupLimitFields, ungroupedWeight: wholeNumber(1, 1_000).optional() },
-      { error: 'expected { maxRunning?, rateLimit?, weight?, maxPending?, onDeadHead?, ungroupedWeight? }' },
+      {
+        error:
+          'expected { maxRunning?, rateLimit?, weight?, maxPending?, maxPendingBytes?, onDeadHead?, ungroupedWeight? }',
+      },
     )
     .optional(),
 };

@@ -3,7 +3,13 @@ import { backoffSchema, type Backoff } from './backoff.js';
 import type { JobCodec } from '../codec/codec.js';
 import { checkOptions } from '../validation/validate-options.js';
 import { duration, timerDuration, wholeNumber } from '../validation/numbers.js';
-import { limitFields, maxPendingField, type GroupsOptions, type RateLimit } from './limits.js';
+import {
+  limitFields,
+  maxPendingBytesField,
+  maxPendingField,
+  type GroupsOptions,
+  type RateLimit,
+} from './limits.js';
 import type { Redact } from '../codec/redact.js';
 
 /** Where a job must be before its enqueue is answered. */
@@ -106,6 +112,12 @@ export interface QueueOptions {
    * @default no limit
    */
   maxPending?: number;
+  /**
+   * The most bytes of payload that may wait in the queue, as stored; estimated where more than 50 jobs wait. This process's enqueues
+   * beyond it throw a QueueFullError.
+   * @default no limit
+   */
+  maxPendingBytes?: number;
   /** What every key begins with. @default `queue` */
   prefix?: string;
   /** Wraps the name in braces so that a queue is one slot. @default only on a Redis Cluster */
@@ -113,7 +125,16 @@ export interface QueueOptions {
 }
 
 type OptionalOption =
-  'hashTag' | 'backoff' | 'maxRunning' | 'rateLimit' | 'groups' | 'maxPending' | 'codec' | 'redact' | 'eventExtras';
+  | 'hashTag'
+  | 'backoff'
+  | 'maxRunning'
+  | 'rateLimit'
+  | 'groups'
+  | 'maxPending'
+  | 'maxPendingBytes'
+  | 'codec'
+  | 'redact'
+  | 'eventExtras';
 
 export type ResolvedQueueOptions = Required<Omit<QueueOptions, OptionalOption | 'auditTrail'>> &
   Pick<QueueOptions, OptionalOption> & {
@@ -168,6 +189,7 @@ export const queueOptionFields = {
     .optional(),
   ...limitFields,
   maxPending: maxPendingField,
+  maxPendingBytes: maxPendingBytesField,
   prefix: z
     .string({ error: 'expected text' })
     .regex(/^[\w.:-]{1,64}$/, 'expected 1 to 64 of A-Z a-z 0-9 _ . : -')

@@ -12,7 +12,7 @@ import type { CleanOptions } from './clean.js';
 const SLICE = 500;
 
 const limitsSchema = z.strictObject(groupLimitFields, {
-  error: 'expected { maxRunning?, rateLimit?, weight?, maxPending?, onDeadHead? }',
+  error: 'expected { maxRunning?, rateLimit?, weight?, maxPending?, maxPendingBytes?, onDeadHead? }',
 });
 
 /** Which groups to list. */

@@ -1,14 +1,18 @@
 import { z } from 'zod';
-import { limitFields, maxPendingField, type RuntimeLimits } from '../model/limits.js';
+import { limitFields, maxPendingBytesField, maxPendingField, type RuntimeLimits } from '../model/limits.js';
 import { checkOptions } from '../validation/validate-options.js';
 import type { QueueAccess } from '../store/queue-store.js';
 import type { LimitsInForce } from '../store/store-calls.js';
 
 /** Of the limits of a queue, at run time. */
-export const runtimeLimitFields = { ...limitFields, maxPending: maxPendingField };
+export const runtimeLimitFields = {
+  ...limitFields,
+  maxPending: maxPendingField,
+  maxPendingBytes: maxPendingBytesField,
+};
 
 const limitsSchema = z.strictObject(runtimeLimitFields, {
-  error: 'expected { maxRunning?, rateLimit?, groups?, maxPending? }',
+  error: 'expected { maxRunning?, rateLimit?, groups?, maxPending?, maxPendingBytes? }',
 });
 
 /**
@@ -25,7 +29,7 @@ export class Limits {
   }
 
   /**
-   * Sets the limits for all workers. What is left out is without a limit; `maxPending` is then as each producer says.
+   * Sets the limits for all workers. What is left out is without a limit; `maxPending` and `maxPendingBytes` are then as each producer says.
    *
    * @throws InvalidOptionError
    * @example await queue.limits.set({ maxRunning: 5, rateLimit: { limit: 100, periodMs: 60_000, burst: 10 } });

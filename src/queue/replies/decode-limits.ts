@@ -6,7 +6,7 @@ export type LimitsReply = [now: string, ...values: (string | null)[]];
 /** Decodes the reply of `lua/limits/get.lua`. */
 export function decodeLimits(reply: LimitsReply): LimitsInForce {
   const [now, isSet, owner, maxRunning, limit, periodMs, burst, tatUs, restsUntil, ...others] = reply;
-  const [ofGroups, maxPending] = [others.slice(0, -1), others.at(-1)];
+  const [ofGroups, maxPending] = [others.slice(0, -2), others.at(-2)];
   const limits: LimitsInForce = { source: isSet ? 'set' : owner ? 'configuration' : 'none' };
   if (maxRunning) {
     limits.maxRunning = Number(maxRunning);
@@ -26,6 +26,9 @@ export function decodeLimits(reply: LimitsReply): LimitsInForce {
   if (maxPending) {
     limits.maxPending = Number(maxPending);
   }
+  if (others.at(-1)) {
+    limits.maxPendingBytes = Number(others.at(-1));
+  }
   if (Number(restsUntil ?? 0) > Number(now)) {
     limits.restsUntil = new Date(Number(restsUntil));
   }
@@ -34,12 +37,14 @@ export function decodeLimits(reply: LimitsReply): LimitsInForce {
 
 /** Decodes the settings of a group, or of all groups, in the order of `lua/group/set.lua`; of neither: '' or null. */
 export function decodeGroupLimits(values: readonly (string | null)[]): GroupsOptions {
-  const [maxRunning, limit, periodMs, burst, weight, maxPending, onDeadHead, ungroupedWeight] = values;
+  const [maxRunning, limit, periodMs, burst, weight, maxPending, onDeadHead, ungroupedWeight, maxPendingBytes] =
+    values;
   return {
     ...(maxRunning && { maxRunning: Number(maxRunning) }),
     ...(limit && { rateLimit: { limit: Number(limit), periodMs: Number(periodMs), burst: Number(burst) } }),
     ...(weight && { weight: Number(weight) }),
     ...(maxPending && { maxPending: Number(maxPending) }),
+    ...(maxPendingBytes && { maxPendingBytes: Number(maxPendingBytes) }),
     ...(onDeadHead && { onDeadHead: onDeadHead as 'skip' | 'hold' }),
     ...(ungroupedWeight && { ungroupedWeight: Number(ungroupedWeight) }),
   };

@@ -21,24 +21,26 @@ export function limitsText(options: ResolvedQueueOptions): string {
 }
 
 /** As lua/limits/set.lua takes them: '' where there is none. */
-export function runtimeLimitArguments({ maxPending, ...limits }: RuntimeLimits): string[] {
-  return [...limitArguments(limits), String(maxPending ?? '')];
+export function runtimeLimitArguments({ maxPending, maxPendingBytes, ...limits }: RuntimeLimits): string[] {
+  return [...limitArguments(limits), String(maxPending ?? ''), String(maxPendingBytes ?? '')];
 }
 
 /** As lua/worker/register.lua passes them on: '' where there is none. */
 function limitArguments({ maxRunning, rateLimit, groups = {} }: QueueLimits): string[] {
   return [
     ...runningAndRate(maxRunning, rateLimit),
-    ...groupArguments(groups),
+    ...groupArguments(groups).slice(0, -1),
     String(groups.ungroupedWeight ?? ''),
+    String(groups.maxPendingBytes ?? ''),
   ];
 }
 
 /** As lua/group/set.lua takes them: '' where there is none. */
-export function groupArguments({ maxRunning, rateLimit, weight, maxPending, onDeadHead }: GroupsOptions): string[] {
+export function groupArguments(limits: GroupsOptions): string[] {
+  const { maxRunning, rateLimit, weight, maxPending, onDeadHead, maxPendingBytes } = limits;
   return [
     ...runningAndRate(maxRunning, rateLimit),
-    ...[weight, maxPending, onDeadHead].map((value) => String(value ?? '')),
+    ...[weight, maxPending, onDeadHead, maxPendingBytes].map((value) => String(value ?? '')),
   ];
 }
 

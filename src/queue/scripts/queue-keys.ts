@@ -162,7 +162,7 @@ export class QueueKeys {
       this.awaiting,
       this.groupsPrefix,
     ];
-    this.forPlainEnqueue = [this.jobPrefix, this.pending, this.wake, this.stats];
+    this.forPlainEnqueue = [this.jobPrefix, this.pending, this.wake, this.stats, this.settings];
     this.forEnqueue = [
       ...this.forPlainEnqueue,
       this.prioritized,
@@ -175,7 +175,6 @@ export class QueueKeys {
       this.batchGuests,
       this.awaiting,
       this.groupsPrefix,
-      this.settings,
     ];
     this.forToldEnqueue = [...this.forEnqueue, this.events];
     this.forComplete = [this.jobPrefix, this.claims, this.completed, this.stats, this.unique, this.events];

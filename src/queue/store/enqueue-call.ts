@@ -4,6 +4,14 @@ import { InvalidOptionError, JobQueueError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import type { Durability } from '../model/queue-options.js';
 
+/** Which bound kept a job from being added. */
+export interface Full {
+  /** Undefined where the queue is full. */
+  group: string | undefined;
+  limit: number;
+  unit: 'jobs' | 'bytes';
+}
+
 /** A job to enqueue, encoded. */
 export interface EncodedJob {
   id: string;
@@ -26,8 +34,8 @@ export interface EnqueueAnswer {
   outcome: 'new' | 'existing' | 'kept' | 'replaced';
   /** The name of the job that stands, where that is not the one that was asked for. */
   name?: string;
-  /** Set where the job was not added, since too many wait in its group, or without one in the queue. */
-  full?: { group: string | undefined; limit: number };
+  /** Set where the job was not added, since too much waits in its group, or without one in the queue. */
+  full?: Full;
   /** How many replicas had it in time, and why that could not be learned; only where it was asked for. */
   replication?: { acknowledged: number; failure: Error | undefined };
 }
@@ -80,7 +88,8 @@ function afterError(subject: string, expected: string, found: string, hint = '')
 }
 
 const OUTCOMES = { exists: 'existing', kept: 'kept', replace: 'replaced' } as const;
-type Verdict = keyof typeof OUTCOMES | keyof typeof FOLLOW_REFUSALS | 'refused' | 'full' | 'group_full';
+const FULL_IN = { full: 'jobs', full_bytes: 'bytes', group_full: 'jobs', group_full_bytes: 'bytes' } as const;
+type Verdict = keyof typeof OUTCOMES | keyof typeof FOLLOW_REFUSALS | keyof typeof FULL_IN | 'refused';
 
 /**
  * Decodes the reply of `lua/job/enqueue.lua` to a step.
@@ -99,11 +108,12 @@ export function decodeEnqueue(jobs: readonly EncodedJob[], reply: readonly (stri
     if (verdict in FOLLOW_REFUSALS) {
       throw new EnqueueRejected(job, 0, { reason: verdict as FollowRefusal['reason'], about: standing });
     }
-    if (verdict === 'full' || verdict === 'group_full') {
+    if (verdict in FULL_IN) {
+      const unit = FULL_IN[verdict as keyof typeof FULL_IN];
       answers[i] = {
         id: job.id,
         outcome: 'new',
-        full: { group: verdict === 'full' ? undefined : name, limit: Number(standing) },
+        full: { group: name || undefined, limit: Number(standing), unit },
       };
       continue;
     }

@@ -18,6 +18,8 @@ export interface ScriptCall<Answer> extends StoreCall<Answer> {
   readonly args: readonly ScriptArgument[];
   /** Set where its transitions are written down. */
   readonly audit?: AuditMark;
+  /** Returns the call to send instead, where the reply says that nothing was done and another one is needed. */
+  readonly resend?: (reply: unknown) => ScriptCall<Answer> | undefined;
 }
 
 /** A step that is one command of Redis and needs no script. */
@@ -127,9 +129,16 @@ export class ScriptRunner {
       }
     };
     const explained = (error: unknown) => fail(this.explain(error));
+    const { resend } = call;
+    const used = resend
+      ? (reply: unknown) => {
+          const next = resend(reply);
+          return next ? this.evaluate(next, use, fail) : use(reply);
+        }
+      : use;
     const { sha, text } = call.audit ? auditedScript(call.script) : bareScript(call.script);
-    return send('evalsha', sha).then(use, (error: unknown) =>
-      isUnknownScript(error) ? send('eval', text).then(use, explained) : explained(error),
+    return send('evalsha', sha).then(used, (error: unknown) =>
+      isUnknownScript(error) ? send('eval', text).then(used, explained) : explained(error),
     );
   }
 

@@ -55,6 +55,7 @@ it('of groups', () => {
     rateLimit: true,
     weight: true,
     maxPending: true,
+    maxPendingBytes: true,
     onDeadHead: true,
     ungroupedWeight: true,
   };
@@ -86,6 +87,7 @@ it('of @JobHandler', () => {
     rateLimit: true,
     groups: true,
     maxPending: true,
+    maxPendingBytes: true,
   };
   const text = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
   const [, told] = /Options of `@JobHandler`: ([^.]*)\./.exec(text)!;

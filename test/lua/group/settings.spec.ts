@@ -106,10 +106,11 @@ describe('maxPending', () => {
     expect(await queue.limits.get()).toEqual({ source: 'set', maxPending: 2 });
     await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);
     await expect(queue.enqueue(3)).rejects.toMatchObject({ name: 'QueueFullError', limit: 2 });
-    await unbounded.enqueue(3); // it bounds nothing itself
+    await expect(unbounded.enqueue(3)).rejects.toMatchObject({ limit: 2 }); // it bounds nothing itself
     await queue.limits.clear();
     expect(await queue.limits.get()).toEqual({ source: 'none' });
     await expect(queue.enqueue(4)).rejects.toMatchObject({ limit: 1 });
+    await unbounded.enqueue(4);
     await expect(queue.limits.set({ maxPending: 0 })).rejects.toThrow('limits.maxPending: expected a whole number');
   });
 

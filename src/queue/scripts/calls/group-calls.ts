@@ -8,7 +8,7 @@ import type { QueueKeys } from '../queue-keys.js';
 import { call } from '../script-call.js';
 
 /** Columns of one group in the reply of `lua/group/list.lua`. */
-const COLUMNS = 14;
+const COLUMNS = 16;
 
 /** One method per script of `lua/group`: builds its call and says what the reply means; see the headers there. */
 export class GroupCalls implements GroupVerbs {

@@ -35,11 +35,16 @@ export class JobCalls {
     return this.keys.jobPrefix;
   }
 
-  /** Its `decode` throws a EnqueueRejected where the script wrote nothing. */
-  enqueue(jobs: readonly EncodedJob[]): ScriptCall<EnqueueAnswer[]> {
-    const { maxPending, events, eventExtras } = this.options;
+  /**
+   * Its `decode` throws a EnqueueRejected where the script wrote nothing.
+   *
+   * @param mayBeBounded whether plain jobs bring all keys too, since a bound may have been set at run time
+   */
+  enqueue(jobs: readonly EncodedJob[], mayBeBounded = false): ScriptCall<EnqueueAnswer[]> {
+    const { maxPending, maxPendingBytes, events, eventExtras } = this.options;
     const told = eventExtras?.enqueued === true && events !== 'off';
-    const plain = maxPending === undefined && !told && jobs.every(({ options }) => options === '');
+    const isBounded = mayBeBounded || maxPending !== undefined || maxPendingBytes !== undefined;
+    const plain = !isBounded && !told && jobs.every(({ options }) => options === '');
     return {
       script: 'jobEnqueue',
       keys: plain ? this.keys.forPlainEnqueue : told ? this.keys.forToldEnqueue : this.keys.forEnqueue,
@@ -47,8 +52,9 @@ export class JobCalls {
         ? plainArguments(jobs)
         : [
             ...jobs.flatMap(({ id, name, payload, options }) => [id, name, payload, options]),
-            ...ending(maxPending, told && events),
+            ...(isBounded || told ? [maxPending ?? '', maxPendingBytes ?? '', told ? events : 'off'] : []),
           ],
+      ...(plain && { resend: (reply) => (isBoundedReply(reply) ? this.enqueue(jobs, true) : undefined) }),
       decode: (reply) => decodeEnqueue(jobs, (reply as (string | number)[] | null) ?? []),
     };
   }
@@ -148,8 +154,9 @@ export class JobCalls {
   }
 }
 
-function ending(maxPending: number | undefined, publish: string | false): ScriptArgument[] {
-  return publish ? [maxPending ?? '', publish] : maxPending === undefined ? [] : [maxPending];
+/** Whether plain jobs met a bound that was set at run time, and nothing was done. */
+function isBoundedReply(reply: unknown): boolean {
+  return Array.isArray(reply) && String(reply[0]) === 'bounded';
 }
 
 /** When events are published, and whether with results; see lua/lib/core/events.lua. */

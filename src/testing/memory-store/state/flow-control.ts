@@ -8,11 +8,24 @@ import type {
   RateLimit,
   RuntimeLimits,
 } from '../../../queue/model/limits.js';
+import type { Full } from '../../../queue/store/enqueue-call.js';
 import type { ScoredSet } from './scored-set.js';
+
+interface Bounds {
+  maxPending?: number | undefined;
+  maxPendingBytes?: number | undefined;
+}
+
+function definedOf({ maxPending, maxPendingBytes }: Bounds): Bounds {
+  return {
+    ...(maxPending !== undefined && { maxPending }),
+    ...(maxPendingBytes !== undefined && { maxPendingBytes }),
+  };
+}
 
 /** What flow control needs of a queue. */
 interface FlowQueue {
-  readonly options: QueueLimits & { maxPending?: number };
+  readonly options: QueueLimits & Bounds;
   readonly now: number;
   readonly pending: readonly string[];
   readonly prioritized: ScoredSet;
@@ -121,17 +134,37 @@ export class FlowControl {
     }
   }
 
-  /** What keeps a job from being added: how many wait, at most so many. */
-  fullness(group: string | undefined): { group: string | undefined; limit: number } | undefined {
-    const configured = this.queue.options.maxPending;
-    const maxPending = configured === undefined ? undefined : (this.set?.maxPending ?? configured);
+  /** What keeps a job from being added. Bounds that were set at run time go before those of the code. */
+  fullness(group: string | undefined, payload: string): Full | undefined {
+    const { maxPending, maxPendingBytes } = { ...definedOf(this.queue.options), ...definedOf(this.set ?? {}) };
     const { pending, prioritized, scheduled } = this.queue;
-    if (maxPending !== undefined && pending.length + prioritized.size + scheduled.size >= maxPending) {
-      return { group: undefined, limit: maxPending };
+    const later = scheduled.members();
+    const all = [...pending, ...prioritized.members(), ...later];
+    const ofQueue = this.reached(all, all, payload, { maxPending, maxPendingBytes });
+    if (ofQueue || group === undefined) {
+      return ofQueue && { ...ofQueue, group: undefined };
     }
-    const most = group === undefined ? undefined : this.limitsOf(group).maxPending;
-    const isFull = most !== undefined && this.waitingOf(group!).length >= most;
-    return isFull ? { group, limit: most } : undefined;
+    const line = this.waitingOf(group);
+    const held = later.filter(
+      (id) => this.queue.job(id)?.group === group && this.queue.job(id)?.fence === undefined,
+    );
+    const ofGroup = this.reached([...line, ...held], line, payload, this.limitsOf(group));
+    return ofGroup && { ...ofGroup, group };
+  }
+
+  private reached(
+    counted: readonly string[],
+    weighed: readonly string[],
+    payload: string,
+    { maxPending, maxPendingBytes }: Bounds,
+  ): Pick<Full, 'limit' | 'unit'> | undefined {
+    if (maxPending !== undefined && counted.length >= maxPending) {
+      return { limit: maxPending, unit: 'jobs' };
+    }
+    const sizes = weighed.map((id) => Buffer.byteLength(this.queue.job(id)?.payload ?? ''));
+    const bytes = sizes.reduce((sum, size) => sum + size, Buffer.byteLength(payload));
+    const isOver = maxPendingBytes !== undefined && bytes > maxPendingBytes;
+    return isOver ? { limit: maxPendingBytes, unit: 'bytes' } : undefined;
   }
 
   /** Returns whether a group runs one job at a time, in their order. */

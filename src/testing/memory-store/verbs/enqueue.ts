@@ -52,7 +52,7 @@ function add(queue: MemoryQueue, { id, name, payload }: EncodedJob, options: Ask
       ? replace(queue, owner, id, name, payload, options!)
       : { id: owner, outcome: 'kept' };
   }
-  const full = queue.flow.fullness(options?.group);
+  const full = queue.flow.fullness(options?.group, payload);
   if (full) {
     return { id, outcome: 'new', name, full };
   }

@@ -1,0 +1,70 @@
+-- How many jobs, and how many bytes of payload, may wait in the queue and in a group.
+-- fullness(options, payload): full | full_bytes | group_full | group_full_bytes, the bound, and the group; nil where the job fits.
+-- note_added(options, payload): counts what was added since. What was set at run time goes before the bounds of the producer.
+-- Needs: groups, pending, prioritized, scheduled, settings, now, lib/group/place, lib/enqueue/waiting_bytes; the batch's max_pending
+-- and max_pending_bytes.
+--@include lib/enqueue/waiting_bytes
+local bounds, added_jobs, added_bytes = nil, 0, 0
+
+local function queue_bounds()
+  if bounds then
+    return bounds
+  end
+  local set_jobs, set_bytes = unpack(redis.call('HMGET', settings, 'max_pending', 'max_pending_bytes'))
+  bounds = { jobs = tonumber(set_jobs or nil) or max_pending, bytes = tonumber(set_bytes or nil) or max_pending_bytes }
+  if bounds.jobs or bounds.bytes then
+    local sizes = waiting_sizes()
+    bounds.waiting = sizes.pending + sizes.prioritized + sizes.scheduled + sizes.grouped
+    bounds.waiting_bytes = bounds.bytes and waiting_bytes(sizes)
+  end
+  return bounds
+end
+
+-- Of the jobs of a group that wait for their time: those of an enqueue, as long as the group has a bound. A job that left earlier, by
+-- a cancel or the like, is found out where the group is full.
+local function later_of(group, most)
+  local later = groups .. 'later:' .. group
+  redis.call('ZREMRANGEBYSCORE', later, '-inf', now)
+  local count = redis.call('ZCARD', later)
+  if count > 0 and redis.call('ZCARD', groups .. 'waiting:' .. group) + count >= most then
+    for _, id in ipairs(redis.call('ZRANGE', later, 0, 999)) do
+      if not redis.call('ZSCORE', scheduled, id) then
+        count = count - redis.call('ZREM', later, id)
+      end
+    end
+  end
+  return count
+end
+
+local function group_fullness(group, payload)
+  local held = read_group(group)
+  local most, most_bytes = held.max_pending, held.max_pending_bytes
+  if most and redis.call('ZCARD', groups .. 'waiting:' .. group) + later_of(group, most) >= most then
+    return 'group_full', string.format('%d', most), group
+  elseif most_bytes and waiting_bytes_of(group) + #payload > most_bytes then
+    return 'group_full_bytes', string.format('%d', most_bytes), group
+  end
+end
+
+local function fullness(options, payload)
+  local of_queue = queue_bounds()
+  if of_queue.jobs and of_queue.waiting + added_jobs >= of_queue.jobs then
+    return 'full', string.format('%d', of_queue.jobs)
+  elseif of_queue.bytes and of_queue.waiting_bytes + added_bytes + #payload > of_queue.bytes then
+    return 'full_bytes', string.format('%d', of_queue.bytes)
+  end
+  if options and options.group then
+    return group_fullness(options.group, payload)
+  end
+end
+
+-- Those of a group that wait for their time stand in no line of its own.
+local function note_added(id, options, payload)
+  added_jobs, added_bytes = added_jobs + 1, added_bytes + #payload
+  local due = options and options.group and tonumber(redis.call('ZSCORE', scheduled, id) or nil)
+  if due and read_group(options.group).max_pending then
+    local later, counted_until = groups .. 'later:' .. options.group, string.format('%.0f', math.min(due, now + 604800000))
+    redis.call('ZADD', later, counted_until, id)
+    redis.call('PEXPIREAT', later, counted_until, redis.call('PTTL', later) < 0 and 'NX' or 'GT')
+  end
+end

@@ -1,0 +1,102 @@
+// How many jobs, and how many bytes of payload, may wait: by option, or set at run time for every producer of the fleet.
+import { describe, expect, it } from '@jest/globals';
+import { QueueFullError } from '#queue/errors/enqueue-errors.js';
+import { JobQueue } from '#queue/job-queue.js';
+import { coreQueue } from '../../support/queue/core-queue.js';
+import { newQueue, onEachStore } from '../../support/worker/workers.js';
+
+const HOUR = 3_600_000;
+/** A payload of so many bytes of JSON. */
+const text = (bytes: number) => ({ t: 'x'.repeat(bytes - '{"t":""}'.length) });
+
+onEachStore('maxPending', () => {
+  it('that is set at run time holds for a producer without a bound of its own, until it is cleared', async () => {
+    const queue = newQueue();
+    await queue.enqueueMany([{ payload: 1 }, { payload: 2 }]);
+    await queue.limits.set({ maxPending: 3 });
+    await queue.enqueue(3);
+    await expect(queue.enqueue(4)).rejects.toMatchObject({ name: 'QueueFullError', limit: 3, unit: 'jobs' });
+    await expect(queue.enqueue(4, { priority: 1 })).rejects.toThrow(QueueFullError);
+    await expect(queue.enqueue(4, { group: 'g' })).rejects.toThrow(QueueFullError);
+    await queue.limits.clear();
+    await queue.enqueue(4);
+  });
+
+  it('of a group counts its jobs that wait for their time', async () => {
+    const queue = newQueue();
+    await queue.groups.set('g', { maxPending: 3 });
+    await queue.enqueue(1, { group: 'g', delayMs: HOUR });
+    await queue.enqueue(2, { group: 'g', runAt: new Date(Date.now() + HOUR) });
+    const { id } = await queue.enqueue('before');
+    await queue.enqueue(3, { group: 'g', after: [id] });
+    await expect(queue.enqueue(4, { group: 'g' })).rejects.toMatchObject({ group: 'g', limit: 3, unit: 'jobs' });
+    await expect(queue.enqueue(4, { group: 'g', delayMs: HOUR })).rejects.toThrow(QueueFullError);
+    const [later] = await queue.list('scheduled');
+    await queue.cancel(later!.id);
+    await queue.enqueue(4, { group: 'g', delayMs: HOUR });
+  });
+});
+
+onEachStore('maxPendingBytes', () => {
+  it('of a queue refuses a payload that would exceed it, and takes a smaller one', async () => {
+    const queue = newQueue({ maxPendingBytes: 1_000 });
+    await queue.enqueue(text(600));
+    const refused = await queue.enqueue(text(401)).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ name: 'QueueFullError', group: undefined, limit: 1_000, unit: 'bytes' });
+    expect((refused as Error).message).toContain('at most 1000 bytes of waiting payloads');
+    await queue.enqueue(text(400), { delayMs: HOUR });
+    await queue.claim();
+    await queue.enqueue(text(600), { group: 'g' });
+  });
+
+  it('set at run time holds for all producers, and says of many jobs which were added', async () => {
+    const queue = newQueue();
+    await queue.limits.set({ maxPendingBytes: 1_000 });
+    expect(await queue.limits.get()).toEqual({ source: 'set', maxPendingBytes: 1_000 });
+    const jobs = [400, 400, 400, 200].map((bytes) => ({ payload: text(bytes) }));
+    const refused = await queue.enqueueMany(jobs).catch((error: unknown) => error);
+    expect((refused as QueueFullError).items.map(({ outcome }) => outcome)).toEqual([
+      'new',
+      'new',
+      'not-sent',
+      'new',
+    ]);
+  });
+
+  it('of a group bounds its line, and no other', async () => {
+    const queue = newQueue({ groups: { maxPendingBytes: 1_000 } });
+    await queue.groups.set('g', { maxPendingBytes: 500 });
+    expect((await queue.groups.get('g')).limits).toMatchObject({ maxPendingBytes: 500 });
+    await queue.enqueue(text(400), { group: 'g' });
+    await expect(queue.enqueue(text(200), { group: 'g' })).rejects.toMatchObject({ group: 'g', unit: 'bytes' });
+    await queue.enqueue(text(500), { group: 'h' });
+  });
+});
+
+describe('maxPendingBytes of a long line', () => {
+  it('is estimated from fifty jobs of each place', async () => {
+    const { queue } = coreQueue();
+    const many = (of: object) => Array.from({ length: 200 }, () => ({ payload: text(100), ...of }));
+    await queue.enqueueMany([
+      ...many({}),
+      ...many({ priority: 1 }),
+      ...many({ delayMs: HOUR }),
+      ...many({ group: 'g' }),
+    ]);
+    await queue.limits.set({ maxPendingBytes: 80_100 });
+    await queue.enqueue(text(100));
+    await expect(queue.enqueue(text(100))).rejects.toThrow(QueueFullError);
+    await queue.claimMany(1);
+    await queue.enqueue(text(100));
+  });
+
+  it('holds for a producer of another process, and for one that waits for replicas', async () => {
+    const { queue, state } = coreQueue();
+    await queue.limits.set({ maxPending: 1 });
+    const other = new JobQueue(state.redis, queue.name);
+    await other.enqueueMany([{ payload: 1 }]);
+    await expect(other.enqueue(2)).rejects.toThrow(QueueFullError);
+    await expect(other.enqueue(2, { durability: 'replica' })).rejects.toThrow(QueueFullError);
+    other.close();
+  });
+});
