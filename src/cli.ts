@@ -7,5 +7,7 @@ process.stdout.on('error', () => process.exit(0));
 void run();
 
 async function run(): Promise<void> {
-  process.exitCode = await main(process.argv);
+  const code = await main(process.argv);
+  // A connection to a frozen server would keep the process. What was written goes out first.
+  process.stderr.write('', () => process.stdout.write('', () => process.exit(code)));
 }

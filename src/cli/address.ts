@@ -12,41 +12,69 @@ export interface AddressOptions {
 
 const CONNECT_MS = 5_000;
 const SENTINEL_PORT = 26_379;
+const REDIS_PORT = 6_379;
 
-/** A command is told at once that Redis is away. */
-const retryStrategy = () => null;
+/** How long a connection that comes back waits, in ms. */
+const RETRY_MS = 500;
+
+/** What becomes of connections that are cut. */
+export interface ConnectionLife {
+  /** False: a command is told at once that Redis is away. */
+  reconnects: boolean;
+}
 
 /**
  * Makes the client of one command, not yet connected, and says where it goes.
  *
  * @throws CliError for an address that is none, or that shows a password to everybody
  */
-export function clientOf(options: AddressOptions): { client: RedisClient; place: string } {
+export function clientOf(options: AddressOptions): { client: RedisClient; place: string; life: ConnectionLife } {
+  const life: ConnectionLife = { reconnects: false };
+  const retryStrategy = () => (life.reconnects ? RETRY_MS : null);
   const urls = urlsOf(options);
   const place = urls.map(({ host }) => host).join(', ');
   const settings: RedisOptions = {
     lazyConnect: true,
     connectTimeout: CONNECT_MS,
-    connectionName: 'nest-job-queue cli',
+    connectionName: 'nest-job-queue-cli',
     retryStrategy,
   };
   if (options.sentinel !== undefined) {
     const client = new Redis({ ...settings, ...sentinelSettings(options.sentinel, urls) });
-    return { client, place: `${options.sentinel} of the Sentinels ${place}` };
+    return { client, place: `${options.sentinel} of the Sentinels ${place}`, life };
   }
-  const client = options.cluster
-    ? new Cluster(
-        urls.map(({ href }) => href),
-        { ...settings, clusterRetryStrategy: retryStrategy },
-      )
-    : new Redis(urls[0]!.href, settings);
-  return { client, place };
+  const client = options.cluster ? clusterOf(urls, settings) : new Redis(urls[0]!.href, settings);
+  return { client, place, life };
 }
 
 export function unreachable(place: string, error: Error): CliError {
   const why = (error as NodeJS.ErrnoException).code ?? error.message;
   const hint = 'Start Redis, or set REDIS_URL or --redis to where it is.';
   return new CliError(`Redis at ${place} cannot be reached (${why}). ${hint}`, EXIT.unreachable);
+}
+
+/** A node that the Cluster names has the user, the password and the TLS of the first address. */
+function clusterOf(urls: readonly URL[], { lazyConnect, retryStrategy, ...settings }: RedisOptions): Cluster {
+  const [{ username, password, protocol }] = urls as [URL];
+  const nodes = urls.map((url) => ({ host: hostOf(url), port: Number(url.port || REDIS_PORT) }));
+  return new Cluster(nodes, {
+    lazyConnect,
+    clusterRetryStrategy: retryStrategy!,
+    redisOptions: { ...settings, ...credentials(username, password), ...(protocol === 'rediss:' && { tls: {} }) },
+  });
+}
+
+/** An IPv6 address is in brackets. */
+function hostOf({ hostname }: URL): string {
+  return hostname.replaceAll(/^\[|\]$/g, '');
+}
+
+/** In an address they are encoded. */
+function credentials(username: string, password: string): RedisOptions {
+  return {
+    ...(username !== '' && { username: decodeURIComponent(username) }),
+    ...(password !== '' && { password: decodeURIComponent(password) }),
+  };
 }
 
 /** User, password and database are those of the master; a password of the Sentinels themselves is in REDIS_SENTINEL_PASSWORD. */
@@ -57,10 +85,9 @@ function sentinelSettings(name: string, urls: readonly URL[]): RedisOptions {
   const isTls = protocol === 'rediss:';
   return {
     name,
-    sentinels: urls.map((url) => ({ host: url.hostname, port: Number(url.port || SENTINEL_PORT) })),
-    sentinelRetryStrategy: retryStrategy,
-    ...(username !== '' && { username: decodeURIComponent(username) }),
-    ...(password !== '' && { password: decodeURIComponent(password) }),
+    sentinelRetryStrategy: () => null,
+    sentinels: urls.map((url) => ({ host: hostOf(url), port: Number(url.port || SENTINEL_PORT) })),
+    ...credentials(username, password),
     ...(database > 0 && { db: database }),
     ...(sentinelPassword && { sentinelPassword }),
     ...(isTls && { tls: {}, enableTLSForSentinelMode: true }),

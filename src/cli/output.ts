@@ -1,5 +1,5 @@
 import type { Severity } from '../inspect/queue-signs.js';
-import { fitted } from './table.js';
+import { fitted, screenful, type TableLayout } from './table.js';
 import { type Part, printableJson, Text, valueOf } from './text.js';
 
 const COLORS = { green: 32, cyan: 36, yellow: 33, red: 31, dim: 2 } as const;
@@ -29,31 +29,38 @@ export class Output {
     this.write(this.json ? printableJson(value) : valueOf(words()));
   }
 
-  /** Puts text where the last one was, without a flicker; on a pipe below it. */
+  /** Puts text where the last one was, without a flicker, as much as the screen holds; on a pipe below it. */
   redraw(value: unknown, words: () => Part): void {
-    if (!this.isTerminal || this.json) {
+    if (!this.hasScreen) {
       this.line(value, words);
       return;
     }
-    const shown = valueOf(words())
-      .split('\n')
-      .map((line) => `${line}\u001B[K`);
+    const { columns, rows } = this.stream;
+    const shown = screenful(valueOf(words()), columns, rows - 1).map((line) => `${line}\u001B[K`);
     this.stream.write(`\u001B[H${shown.join('\n')}\n\u001B[J`);
   }
 
-  clear(): void {
-    if (this.isTerminal && !this.json) {
-      this.stream.write('\u001B[2J');
+  /** Clears the screen and hides the cursor. Returns the way to show it again, which also the end of the process goes. */
+  holdScreen(): () => void {
+    if (!this.hasScreen) {
+      return () => undefined;
     }
+    const release = () => {
+      process.off('exit', release);
+      this.stream.write('\u001B[?25h');
+    };
+    process.on('exit', release);
+    this.stream.write('\u001B[?25l\u001B[2J');
+    return release;
   }
 
-  /**
-   * Columns without lines; numbers to the right. On a terminal they fit its width.
-   *
-   * @param whole the heads of columns that are cut last: what the user types again
-   */
-  table(head: readonly string[], rows: readonly (readonly Part[])[], whole: readonly string[] = []): Text {
-    return fitted(head, rows, this.isTerminal ? this.stream.columns : undefined, whole);
+  /** Columns without lines; numbers to the right. On a terminal they fit its width. */
+  table(head: readonly string[], rows: readonly (readonly Part[])[], layout: TableLayout = {}): Text {
+    return fitted(head, rows, this.isTerminal ? this.stream.columns : undefined, layout);
+  }
+
+  private get hasScreen(): boolean {
+    return this.isTerminal && !this.json;
   }
 
   get isTerminal(): boolean {

@@ -1,20 +1,20 @@
 import { createInterface } from 'node:readline/promises';
-import { Command, CommanderError, Option } from 'commander';
-import { InvalidOptionError } from '../queue/errors/errors.js';
+import { Command, Option } from 'commander';
 import { addAudit } from './commands/audit-command.js';
 import { addBench } from './commands/bench-command.js';
 import { addChangeCommands } from './commands/change-commands.js';
 import { addCompletion } from './completion.js';
 import type { Context, Run } from './context.js';
 import { CliError, EXIT } from './exit-codes.js';
+import { failureOf, report } from './failure.js';
 import { addFlowCommands } from './commands/flow-commands.js';
 import { addLimits } from './commands/limits-command.js';
 import { addLiveCommands } from './commands/live-commands.js';
 import { Output } from './output.js';
 import { Progress } from './progress.js';
 import { addReadCommands } from './commands/read-commands.js';
-import { lines, valueOf } from './text.js';
-import { isForUser, Session, type SessionOptions } from './session.js';
+import { Session, type SessionOptions } from './session.js';
+import { valueOf } from './text.js';
 
 interface GlobalOptions extends SessionOptions {
   json?: boolean;
@@ -25,6 +25,7 @@ interface GlobalOptions extends SessionOptions {
 /** Runs the command line; returns the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
   let code: number = EXIT.ok;
+  const wantsJson = argv.includes('--json'); // also where commander understands nothing of it
   const program = new Command('nest-job-queue')
     .description('Looks into job queues on Redis, and steers them.')
     .addOption(
@@ -37,6 +38,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     .option('-y, --yes', 'do not ask before something is destroyed')
     .option('--verbose', 'show the stack of an error')
     .showHelpAfterError()
+    .configureOutput(wantsJson ? { writeErr: () => undefined } : {})
     .exitOverride();
   const run: Run =
     (action) =>
@@ -51,7 +53,7 @@ export async function main(argv: readonly string[]): Promise<number> {
         const context = { session, out, confirm, progress, exit: (next: number) => (code = next) };
         await action(context, command.args, command.opts());
       } catch (error) {
-        throw session.isCut && !isForUser(error) ? cutOff(session.place) : error;
+        throw failureOf(error, session.place, session.isCut);
       } finally {
         session.close();
       }
@@ -69,26 +71,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     await program.parseAsync([...argv]);
     return code;
   } catch (error) {
-    return report(error, program.opts<GlobalOptions>().verbose === true);
+    return report(error, { json: wantsJson, verbose: program.opts<GlobalOptions>().verbose === true });
   }
-}
-
-function cutOff(place: string): CliError {
-  const hint = 'What was asked for may have been done in part; run it again once Redis is back.';
-  return new CliError(`The connection to Redis at ${place} was cut. ${hint}`, EXIT.unreachable);
-}
-
-function report(error: unknown, verbose: boolean): number {
-  if (error instanceof CommanderError) {
-    return error.exitCode === 0 ? EXIT.ok : EXIT.usage; // commander has said it
-  }
-  const { message, stack } = error as Error;
-  const shown = verbose || !isForUser(error) ? (stack ?? message) : message;
-  process.stderr.write(`${valueOf(lines(shown.split('\n')))}\n`);
-  if (error instanceof InvalidOptionError) {
-    return EXIT.usage; // it is thrown before anything is written
-  }
-  return error instanceof CliError ? error.exitCode : EXIT.failed;
 }
 
 function confirmer({ yes }: GlobalOptions): Context['confirm'] {

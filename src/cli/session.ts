@@ -1,6 +1,5 @@
 import { JobQueue } from '../queue/job-queue.js';
 import type { QueueOptions } from '../queue/model/queue-options.js';
-import { JobQueueError } from '../queue/errors/errors.js';
 import { announcedRedact } from '../queue/codec/announced-content.js';
 import type { JobRecord } from '../queue/model/job.js';
 import type { ScheduleRecord } from '../queue/model/schedule.js';
@@ -9,8 +8,12 @@ import { redactRecord } from '../queue/store/redact-record.js';
 import { redisAccess } from '../queue/redis-access.js';
 import { isCluster, type RedisClient } from '../queue/redis/redis-client.js';
 import { isQueueName } from '../queue/validation/names.js';
-import { clientOf, unreachable, type AddressOptions } from './address.js';
+import { clientOf, unreachable, type AddressOptions, type ConnectionLife } from './address.js';
+import { duration } from '../inspect/words.js';
+import { systemClock } from '../queue/runtime/clock.js';
+import { within } from '../queue/runtime/within.js';
 import { CliError, EXIT } from './exit-codes.js';
+import { failureOf, silent } from './failure.js';
 
 /** Options that every command has. */
 export interface SessionOptions extends AddressOptions {
@@ -22,30 +25,73 @@ const KEEPS_ALL: QueueOptions = { auditTrail: { maxEntries: 100_000_000 } };
 
 const SCAN_COUNT = 5_000;
 
+/** How long the names of the queues are taken for known, in ms. */
+const NAMES_MS = 60_000;
+
+/** How long Redis may take to be reached, and to answer what is asked here, in ms. */
+const ANSWER_MS = 5_000;
+
+/** How often a command that goes on asks whether Redis is there, in ms. */
+const BEAT_MS = 2_000;
+
 /** One connection to Redis, for the time of one command. */
 export class Session {
   private readonly queues = new Map<string, JobQueue>();
+  private names: { at: number; found: readonly string[] } | undefined;
 
   private constructor(
     readonly client: RedisClient,
     private readonly prefix: string,
     /** Where Redis is, without a password. */
     readonly place: string,
+    private readonly life: ConnectionLife,
   ) {}
+
+  /** Whether a connection that was made beside this one, such as that of a subscriber, comes back by itself. */
+  set reconnects(wanted: boolean) {
+    this.life.reconnects = wanted;
+  }
 
   /** @throws CliError where Redis cannot be reached */
   static async open(options: SessionOptions): Promise<Session> {
-    const { client, place } = clientOf(options);
+    const { client, place, life } = clientOf(options);
     let reason: Error | undefined;
     client.on('error', (error: Error) => (reason = error));
     try {
-      await client.connect();
-      await client.ping();
+      const ready = client.connect().then(() => client.ping());
+      await within(systemClock, ANSWER_MS, ready, () => {
+        throw new Error(`no answer within ${duration(ANSWER_MS)}`);
+      });
     } catch (error) {
       client.disconnect();
       throw unreachable(place, reason ?? (error as Error));
     }
-    return new Session(client, options.prefix, place);
+    return new Session(client, options.prefix, place, life);
+  }
+
+  /**
+   * Waits for the answer to a command of Redis, but not for ever: a server may be frozen.
+   *
+   * @throws CliError
+   */
+  answer<Answer>(asked: Promise<Answer>): Promise<Answer> {
+    return within(systemClock, ANSWER_MS, asked, () => {
+      throw silent(this.place);
+    });
+  }
+
+  /** Waits until the connection is gone or Redis keeps silent; rejects then. Ends with `signal`. */
+  lost(signal: AbortSignal): Promise<never> {
+    return new Promise((_, reject) => {
+      const onClose = () => reject(failureOf(new Error('closed'), this.place, true));
+      const beat = () => void this.answer(this.client.ping()).catch(reject);
+      const timer = setInterval(beat, BEAT_MS);
+      this.client.once('close', onClose);
+      signal.addEventListener('abort', () => {
+        clearInterval(timer);
+        this.client.off('close', onClose);
+      });
+    });
   }
 
   queue(name: string, options: QueueOptions = {}): JobQueue {
@@ -67,7 +113,7 @@ export class Session {
     const queue = this.queue(name);
     const { keys } = await redisAccess(queue);
     const { stats, pending, workers, names, scheduleDue } = keys;
-    if ((await this.client.exists(stats, pending, workers, names, scheduleDue)) === 0) {
+    if ((await this.answer(this.client.exists(stats, pending, workers, names, scheduleDue))) === 0) {
       throw new CliError(
         `There is no queue ${JSON.stringify(name)}. "queues" lists those that are there.`,
         EXIT.notFound,
@@ -79,7 +125,9 @@ export class Session {
   /** A queue, there or not, whose audit trail goes on where it has one. */
   async audited(name: string): Promise<JobQueue> {
     const { keys } = await redisAccess(this.queue(name));
-    return (await this.client.exists(keys.audit)) === 0 ? this.queue(name) : this.queue(name, KEEPS_ALL);
+    return (await this.answer(this.client.exists(keys.audit))) === 0
+      ? this.queue(name)
+      : this.queue(name, KEEPS_ALL);
   }
 
   /** Returns what may be shown of a queue: not what its workers hide by `redact`. */
@@ -106,22 +154,41 @@ export class Session {
     }
   }
 
-  /** The names of all queues, by a walk over the keys in small steps. */
-  async queueNames(): Promise<string[]> {
+  /** The names of all queues, by a walk over the keys in small steps. A command that goes on walks once a minute. */
+  async queueNames(): Promise<readonly string[]> {
+    const now = performance.now();
+    if (!this.names || now - this.names.at > NAMES_MS) {
+      this.names = { at: now, found: await this.findNames() };
+    }
+    return this.names.found;
+  }
+
+  private async findNames(): Promise<readonly string[]> {
     const found = new Set<string>();
     const nodes = isCluster(this.client) ? this.client.nodes('master') : [this.client];
+    const match = `${this.prefix}:*:[sw]*[rt]s`; // stats and workers, in one pass
     for (const node of nodes) {
-      for (const kind of ['stats', 'workers']) {
-        let cursor = '0';
-        do {
-          const match = `${this.prefix}:*:${kind}`;
-          const [next, keys] = await node.scan(cursor, 'MATCH', match, 'COUNT', SCAN_COUNT);
-          keys.forEach((key) => found.add(nameIn(key.slice(this.prefix.length + 1, -kind.length - 1))));
-          cursor = next;
-        } while (cursor !== '0');
-      }
+      let cursor = '0';
+      do {
+        const [next, keys] = await this.answer(node.scan(cursor, 'MATCH', match, 'COUNT', SCAN_COUNT));
+        keys.forEach((key) => found.add(this.nameIn(key)));
+        cursor = next;
+      } while (cursor !== '0');
     }
     return [...found].filter((name) => !name.includes(':job:') && isQueueName(name)).toSorted();
+  }
+
+  /** The name in a key of a queue, '' for another key. In a Cluster it is in braces. */
+  private nameIn(key: string): string {
+    const [, name = ''] = /^(.*):(?:stats|workers)$/s.exec(key.slice(this.prefix.length + 1)) ?? [];
+    return /^\{.*\}$/s.test(name) ? name.slice(1, -1) : name;
+  }
+
+  /** Says that no queue was found, and where. */
+  noQueues(): CliError {
+    const hint = 'Look for a wrong database in the address, or say --prefix.';
+    const where = `at ${this.place} whose keys begin with ${JSON.stringify(this.prefix)}`;
+    return new CliError(`There are no queues ${where}. ${hint}`, EXIT.notFound);
   }
 
   /** Returns whether the connection is gone: a command makes no second one. */
@@ -133,14 +200,4 @@ export class Session {
     this.queues.forEach((queue) => queue.close());
     this.client.disconnect();
   }
-}
-
-/** In a Cluster the name is in braces. */
-function nameIn(text: string): string {
-  return /^\{.*\}$/.test(text) ? text.slice(1, -1) : text;
-}
-
-/** Errors of the library say what was expected and found; they need no stack. */
-export function isForUser(error: unknown): error is CliError | JobQueueError {
-  return error instanceof CliError || error instanceof JobQueueError;
 }

@@ -25,54 +25,98 @@ const PLAIN = {
   middle: ' '.repeat(GAP),
 };
 
+/** How a table is made to fit; columns are named by their heads. */
+export interface TableLayout {
+  /** Columns that are cut last: what the user types again. */
+  whole?: readonly string[];
+  /** Columns of text to the right. Numbers always are. */
+  right?: readonly string[];
+  /** Columns that go where the terminal is too narrow, the first one first. */
+  dropped?: readonly string[];
+}
+
 /**
  * Columns without lines; numbers to the right.
  *
  * @param width of the terminal; undefined: as wide as it gets
- * @param whole the heads of columns that are cut last
  */
 export function fitted(
   head: readonly string[],
   rows: readonly (readonly Part[])[],
   width: number | undefined,
-  whole: readonly string[],
+  layout: TableLayout,
 ): Text {
-  const isNumeric = (_: string, i: number) => rows.some((row) => typeof row[i] === 'number');
-  const numeric = head.map(isNumeric);
-  const draw = (colWidths: number[]) => {
-    const table = new Table({
-      head: [...head],
-      colAligns: numeric.map((each) => (each ? 'right' : 'left')),
-      colWidths,
-      chars: PLAIN,
-      style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
-    });
-    table.push(...rows.map((row) => row.map((cell) => valueOf(cell, LONGEST_CELL))));
-    return { shown: table.toString(), widths: table.options.colWidths as number[] };
-  };
-  const { shown, widths } = draw([]);
-  const total = widths.reduce((sum, each) => sum + each, GAP * (widths.length - 1));
-  const wanted = width !== undefined && total > width;
-  const cut = wanted
-    ? draw(shrunk(widths, total - width, [numeric, head.map((each) => whole.includes(each))]))
-    : { shown };
-  const ends = cut.shown.split('\n').map((line) => line.trimEnd());
-  return new Text(ends.join('\n'));
+  const { whole = [], right = [], dropped = [] } = layout;
+  const numeric = head.map((name, i) => right.includes(name) || rows.some((row) => typeof row[i] === 'number'));
+  const { shown, widths } = draw(head, rows, numeric);
+  const excess = widths.reduce((sum, each) => sum + each, GAP * (widths.length - 1)) - (width ?? Infinity);
+  if (excess <= 0) {
+    return shown;
+  }
+  const [first, ...others] = dropped;
+  if (first !== undefined) {
+    const at = head.indexOf(first);
+    const without = <Each>(row: readonly Each[]) => row.toSpliced(at, 1);
+    return fitted(without(head), rows.map(without), width, { ...layout, dropped: others });
+  }
+  const spared = head.map((name) => whole.includes(name));
+  return draw(head, rows, numeric, shrunk(widths, excess, numeric, spared)).shown;
 }
 
-/** Takes what is too much from the widest columns, of numbers and of those that shall stay whole last. */
-function shrunk(widths: readonly number[], excess: number, last: readonly (readonly boolean[])[]): number[] {
+function draw(
+  head: readonly string[],
+  rows: readonly (readonly Part[])[],
+  numeric: readonly boolean[],
+  colWidths: number[] = [],
+): { shown: Text; widths: number[] } {
+  const table = new Table({
+    head: [...head],
+    colAligns: numeric.map((each) => (each ? 'right' : 'left')),
+    colWidths,
+    chars: PLAIN,
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+  });
+  table.push(...rows.map((row) => row.map((cell) => valueOf(cell, LONGEST_CELL))));
+  const ends = table
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd());
+  return { shown: new Text(ends.join('\n')), widths: table.options.colWidths as number[] };
+}
+
+/** Takes what is too much from the widest columns: first of those that are not spared, and never of numbers. */
+function shrunk(
+  widths: readonly number[],
+  excess: number,
+  numeric: readonly boolean[],
+  spared: readonly boolean[],
+): number[] {
   const now = [...widths];
-  const isSpared = (i: number) => last.some((each) => each[i]);
-  const groups = [now.map((_, i) => !isSpared(i)), now.map((_, i) => isSpared(i) && !last[0]![i])];
   let left = excess;
-  for (const group of groups) {
-    while (left > 0) {
-      const widest = now.reduce((best, each, i) => (group[i] && each > (now[best] ?? 0) ? i : best), -1);
-      if (widest < 0 || now[widest]! <= NARROWEST) break;
-      now[widest]!--;
-      left--;
+  for (const turn of [false, true]) {
+    for (; left > 0; left--) {
+      const candidates = now.map((each, i) => (!numeric[i] && spared[i] === turn ? each : 0));
+      const widest = Math.max(...candidates);
+      if (widest <= NARROWEST) break;
+      now[candidates.indexOf(widest)]!--;
     }
   }
   return now;
+}
+
+/** The first lines of a text, as many and as wide as a screen has room for. */
+export function screenful(shown: string, columns: number, rows: number): string[] {
+  const all = shown.split('\n');
+  const more = all.length - rows;
+  const kept = more > 0 ? [...all.slice(0, Math.max(0, rows - 1)), `… ${more + 1} more lines`] : all;
+  const table = new Table({
+    colWidths: [columns],
+    chars: PLAIN,
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+  });
+  table.push(...kept.map((line) => [line]));
+  return table
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd());
 }

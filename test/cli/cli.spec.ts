@@ -243,6 +243,12 @@ describe('on a pipe', () => {
 describe('what goes wrong', () => {
   it.each<[string, string[], number, RegExp]>([
     ['a queue that is not there', ['stats', 'no-such-queue'], EXIT.notFound, /There is no queue "no-such-queue"/],
+    [
+      'events of a queue that is not there',
+      ['tail', 'no-such-queue'],
+      EXIT.notFound,
+      /There is no queue "no-such-queue"/,
+    ],
     ['an unknown command', ['dance'], EXIT.usage, /unknown command/],
     ['a payload that is no JSON', ['enqueue', 'cli-spec', '{'], EXIT.usage, /not JSON/],
     ['a password in the arguments', ['queues', '--redis', 'redis://:pw@localhost'], EXIT.usage, /REDIS_URL/],
@@ -304,8 +310,8 @@ describe('a Redis user that may only read', () => {
 
 it('prints events as they happen', async () => {
   const queue = newQueue();
-  const listening = cli(['tail', queue.name, '--count', '1', '--json']);
   await startWorker(queue, () => 1);
+  const listening = cli(['tail', queue.name, '--count', '1', '--json']);
   const state = { isOver: false };
   const over = listening.finally(() => (state.isOver = true));
   while (!state.isOver) {

@@ -1,5 +1,6 @@
 // Runs the real command line, on a pipe or on a terminal.
 import { execFileSync, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { testRedisUrl } from '../support/redis/redis.js';
 
@@ -23,30 +24,95 @@ export function cli(args: readonly string[], env: Record<string, string> = {}): 
  *
  * @param answer typed once the command asks something
  */
-export function cliOnTerminal(args: readonly string[], answer?: string): Promise<Ran> {
+export function cliOnTerminal(
+  args: readonly string[],
+  answer?: string,
+  env: Record<string, string> = {},
+): Promise<Ran> {
   const command = [process.execPath, ...NODE, ...args].map((each) => `'${each}'`).join(' ');
-  return ended('script', ['-qec', `stty cols 80; ${command}`, '/dev/null'], {}, answer);
+  return ended('script', ['-qec', `stty cols 80; ${command}`, '/dev/null'], env, answer);
+}
+
+/** A command that goes on. */
+export interface Running {
+  /** Its end. */
+  readonly over: Promise<Ran>;
+  /** Resolves once it has written this to stdout or stderr. */
+  said(what: string | RegExp): Promise<void>;
+  /** What it has written so far. */
+  readonly ran: Ran;
+  signal(name: NodeJS.Signals): void;
+  /** Types this. */
+  type(text: string): void;
+}
+
+/** Starts a command on a pipe. */
+export function cliRunning(args: readonly string[], env: Record<string, string> = {}): Running {
+  return running(process.execPath, [...NODE, ...args], env);
+}
+
+/** Starts a command on a terminal of 80 columns and 24 rows. */
+export function cliRunningOnTerminal(args: readonly string[], env: Record<string, string> = {}): Running {
+  const command = [process.execPath, ...NODE, ...args].map((each) => `'${each}'`).join(' ');
+  return running('script', ['-qec', `stty cols 80 rows 24; exec ${command}`, '/dev/null'], env);
 }
 
 function ended(file: string, args: readonly string[], env: Record<string, string>, answer?: string): Promise<Ran> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(file, args, {
-      env: { ...process.env, REDIS_URL: testRedisUrl(), NO_COLOR: '', ...env },
-      stdio: ['pipe', 'pipe', 'pipe'],
+  const command = running(file, args, env);
+  if (answer === undefined) {
+    command.end();
+  } else {
+    void command.said('[y/N]').then(() => command.type(`${answer}\n`));
+  }
+  return command.over;
+}
+
+function running(file: string, args: readonly string[], env: Record<string, string>): Running & { end(): void } {
+  const child = spawn(file, args, {
+    env: { ...process.env, REDIS_URL: testRedisUrl(), NO_COLOR: '', ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  child.stdin.on('error', () => undefined); // a command that ends without a question reads no answer
+  const ran: Ran = { code: null, stdout: '', stderr: '' };
+  const waiting = new Set<() => void>();
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream].setEncoding('utf8'); // a chunk may end within a character
+    child[stream].on('data', (data: string) => {
+      ran[stream] += data;
+      waiting.forEach((look) => look());
     });
-    child.stdin.on('error', () => undefined); // a command that ends without a question reads no answer
-    if (answer === undefined) {
-      child.stdin.end();
-    }
-    const ran: Ran = { code: null, stdout: '', stderr: '' };
-    child.stdout.on('data', (data: Buffer) => {
-      ran.stdout += data.toString();
-      if (answer !== undefined && ran.stdout.includes('[y/N]')) {
-        child.stdin.end(`${answer}\n`);
-      }
-    });
-    child.stderr.on('data', (data: Buffer) => (ran.stderr += data.toString()));
+  }
+  const over = new Promise<Ran>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => resolve({ ...ran, code }));
   });
+  const has = (what: string | RegExp) =>
+    (ran.stdout + ran.stderr).search(what instanceof RegExp ? what : escaped(what)) >= 0;
+  return {
+    over,
+    ran,
+    said: (what) =>
+      new Promise((resolve) => {
+        const look = () => {
+          if (has(what)) {
+            waiting.delete(look);
+            resolve();
+          }
+        };
+        waiting.add(look);
+        look();
+      }),
+    signal: (name) => process.kill(file === 'script' ? childOf(child.pid!) : child.pid!, name),
+    type: (text) => child.stdin.write(text),
+    end: () => child.stdin.end(),
+  };
+}
+
+/** The command itself, which `script` runs. */
+function childOf(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0]);
+}
+
+function escaped(text: string): RegExp {
+  return new RegExp(text.replaceAll(/[[\]\\/()+.*?{}|^$]/g, String.raw`\$&`));
 }

@@ -54,6 +54,28 @@ describe('the command line', () => {
   );
 
   it(
+    'gives the password of the address to each node of a Cluster',
+    async () => {
+      const cluster = await startCluster();
+      const queues = ['a', 'b', 'c'].map((name) => new JobQueue(cluster.connect(), name));
+      for (const queue of queues) await queue.enqueue({});
+      queues.forEach((queue) => queue.close());
+      for (const server of cluster.nodes) {
+        await cluster.node(server).config('SET', 'requirepass', 'open-sesame');
+      }
+      const env = { REDIS_URL: `redis://:open-sesame@${new URL(cluster.nodes[0]!.url).host}` };
+      expect(await cli(['queues', '--cluster'], env)).toMatchObject({ code: EXIT.ok, stdout: 'a\nb\nc\n' });
+      const counted = await cli(['stats', '--cluster', '--json'], env);
+      expect(counted).toMatchObject({ code: EXIT.ok, stderr: '' });
+      expect(Object.keys(JSON.parse(counted.stdout) as object)).toEqual(['a', 'b', 'c']);
+      expect(await cli(['pause', 'c', '--cluster'], env)).toMatchObject({ stdout: 'paused\n' });
+      const wrong = { REDIS_URL: env.REDIS_URL.replace('open', 'closed') };
+      expect(await cli(['queues', '--cluster'], wrong)).toMatchObject({ code: EXIT.unreachable });
+    },
+    LONG_MS,
+  );
+
+  it(
     'verifies the certificate of a server',
     async () => {
       const certificates = makeCertificates();
@@ -78,6 +100,10 @@ describe('the command line', () => {
       const queue = new JobQueue(connect({}, url), 'email', { prefix: 'shop' });
       await queue.enqueue({});
       expect(await cli(['queues', '--prefix', 'shop'], { REDIS_URL: url })).toMatchObject({ stdout: 'email\n' });
+      expect(await cli(['health'], { REDIS_URL: url })).toMatchObject({
+        code: EXIT.notFound,
+        stderr: expect.stringContaining('whose keys begin with "queue"'),
+      });
       const wrong = await cli(['queues', '--verbose'], { REDIS_URL: `redis://:wrong-word@${host}` });
       expect(wrong.code).toBe(EXIT.unreachable);
       expect(wrong.stderr + wrong.stdout).not.toContain('wrong-word');

@@ -136,7 +136,9 @@ function addDoctor(program: Command, run: Run): void {
         ]);
         const head = `${count(report.checked)} jobs looked at, ${rows.length > 0 ? `${count(rows.length)} faults` : 'all well'}`;
         const columns = ['fault', 'what', 'found', 'expected', 'mended'];
-        out.show(report, () => lines([head, ...(rows.length > 0 ? [out.table(columns, rows, ['what'])] : [])]));
+        out.show(report, () =>
+          lines([head, ...(rows.length > 0 ? [out.table(columns, rows, { whole: ['what'] })] : [])]),
+        );
       }),
     );
 }

@@ -81,7 +81,7 @@ function groupTable(groups: readonly GroupStats[], ofAll: GroupLimits | undefine
     holdInWords(groupHoldOf(group, ofAll)),
   ]);
   return rows.length > 0
-    ? out.table(['group', 'waiting', 'oldest', 'running', 'held back'], rows, ['group'])
+    ? out.table(['group', 'waiting', 'oldest', 'running', 'held back'], rows, { whole: ['group'] })
     : 'No group has jobs.';
 }
 
@@ -110,7 +110,7 @@ function batchTable(batches: readonly BatchRecord[], out: Output): Part {
     batch.state,
   ]);
   const head = ['batch', 'created', 'ended', 'jobs', 'failed', 'state'];
-  return rows.length > 0 ? out.table(head, rows, ['batch']) : 'No batch is at work.';
+  return rows.length > 0 ? out.table(head, rows, { whole: ['batch'] }) : 'No batch is at work.';
 }
 
 function batchText(batch: BatchRecord, { members, next }: BatchPage, out: Output): Part {
@@ -122,7 +122,7 @@ function batchText(batch: BatchRecord, { members, next }: BatchPage, out: Output
   ]);
   return lines([
     batchInWords(batch),
-    ...(rows.length > 0 ? ['', out.table(['job', 'queue', 'status', 'error'], rows, ['job'])] : []),
+    ...(rows.length > 0 ? ['', out.table(['job', 'queue', 'status', 'error'], rows, { whole: ['job'] })] : []),
     ...(next === undefined ? [] : ['', `More jobs: --offset ${next}`]),
   ]);
 }

@@ -1,23 +1,15 @@
 import type { Command } from 'commander';
 import { readJobSigns } from '../../inspect/job-signs.js';
-import { readSigns } from '../../inspect/signs.js';
-import type { QueueSigns, QueueVerdict } from '../../inspect/queue-signs.js';
-import { verdictOf, worstOf } from '../../inspect/verdict.js';
+import { worstOf } from '../../inspect/verdict.js';
 import { whyNotRunning } from '../../inspect/why-not-running.js';
 import { duration } from '../../inspect/words.js';
-import {
-  JOB_STATUSES,
-  type JobFilter,
-  type JobRecord,
-  type JobStatus,
-  type QueueStats,
-} from '../../queue/model/job.js';
+import { JOB_STATUSES, type JobFilter, type JobRecord, type JobStatus } from '../../queue/model/job.js';
 import { CliError, EXIT } from '../exit-codes.js';
+import { looksAt, verdictText } from '../looks.js';
 import { wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
-import { age, ago, clipped, instant, lines, padded, type Part, text } from '../text.js';
+import { ago, clipped, instant, lines, padded, type Part, text } from '../text.js';
 import type { Run } from '../context.js';
-import type { Session } from '../session.js';
 
 /** A table shows no payload, so that of a job is left out from so many bytes on. */
 const TABLE_BYTES = 1_024;
@@ -110,7 +102,7 @@ function addMoreReads(program: Command, run: Run): void {
           instant(each.endAt),
         ]);
         out.show(schedules, () =>
-          out.table(['schedule', 'when', 'status', 'next', 'ticks', 'until'], rows, ['schedule']),
+          out.table(['schedule', 'when', 'status', 'next', 'ticks', 'until'], rows, { whole: ['schedule'] }),
         );
       }),
     );
@@ -129,59 +121,25 @@ function addMoreReads(program: Command, run: Run): void {
           stuck?.length ?? 0,
         ]);
         const head = ['worker', 'host', 'version', 'since', 'slots', 'stuck'];
-        out.show(workers, () => (rows.length > 0 ? out.table(head, rows, ['worker']) : 'No worker.'));
+        out.show(workers, () => (rows.length > 0 ? out.table(head, rows, { whole: ['worker'] }) : 'No worker.'));
       }),
     );
   program
     .command('health [queue]')
-    .description('says in words whether work flows; the exit code says how bad it is: 0, 10 or 20')
+    .description(
+      'says in words whether work flows; the exit code says how bad it is: 0, 10 or 20; 3 without a queue',
+    )
     .action(
       run(async ({ session, out, exit }, [name]) => {
-        const verdicts = (await signsOf(session, name)).map(verdictOf);
+        const verdicts = (await looksAt(session, name)).map(({ verdict }) => verdict);
+        if (verdicts.length === 0) {
+          throw session.noQueues(); // a probe beside the wrong database must not be green
+        }
         const severity = worstOf(verdicts);
         exit(severity === 'critical' ? EXIT.critical : severity === 'warning' ? EXIT.warning : EXIT.ok);
         out.show({ severity, queues: verdicts }, () => verdictText(verdicts, out));
       }),
     );
-}
-
-/** The signs of one queue, or of all. */
-export async function signsOf(session: Session, name?: string): Promise<QueueSigns[]> {
-  const names = name === undefined ? await session.queueNames() : [(await session.known(name)).name];
-  return Promise.all(names.map((each) => readSigns(session.queue(each))));
-}
-
-/** By the name of the queue. */
-export function statsOf(signs: readonly QueueSigns[]): Record<string, QueueStats> {
-  return Object.fromEntries(signs.map(({ queue, stats }) => [queue, stats]));
-}
-
-export function statsTable(all: readonly QueueSigns[], out: Output): Part {
-  const head = ['', 'queue', 'waiting', 'oldest', 'running', 'scheduled', 'dead', 'done', 'workers'];
-  const rows = all.map(({ stats, ...signs }) => [
-    out.sign(verdictOf({ ...signs, stats }).severity),
-    clipped(signs.queue, 40),
-    stats.pending,
-    stats.pending > 0 ? age(stats.oldestPendingAgeMs) : '–',
-    stats.processing,
-    stats.scheduled,
-    stats.failed,
-    stats.totals['completed'] ?? 0,
-    stats.workers,
-  ]);
-  return rows.length > 0 ? out.table(head, rows, ['queue']) : 'There are no queues.';
-}
-
-export function verdictText(verdicts: readonly QueueVerdict[], out: Output): Part {
-  if (verdicts.length === 0) {
-    return 'There are no queues.';
-  }
-  const told = verdicts.flatMap(({ queue, severity, summary, cause, next }) => [
-    text`${out.sign(severity)} ${clipped(queue, 60)}  ${clipped(summary, 400)}`,
-    ...(cause === undefined ? [] : [text`    cause: ${clipped(cause, 400)}`]),
-    ...(next === undefined ? [] : [text`    next:  ${clipped(next, 400)}`]),
-  ]);
-  return lines(told);
 }
 
 function jobTable(jobs: readonly JobRecord[], out: Output): Part {
@@ -193,7 +151,7 @@ function jobTable(jobs: readonly JobRecord[], out: Output): Part {
     clipped(job.lastError ?? '', 80),
   ]);
   return rows.length > 0
-    ? out.table(['name', 'id', 'enqueued', 'attempts', 'last error'], rows, ['id'])
+    ? out.table(['name', 'id', 'enqueued', 'attempts', 'last error'], rows, { whole: ['id'] })
     : 'No job.';
 }
 

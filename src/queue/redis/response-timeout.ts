@@ -7,6 +7,14 @@ import { streamOf, type RedisClient } from './redis-client.js';
 /** How long a connection that was accepted may take to become ready, in ms, before it is taken for dead. */
 const LONGEST_HANDSHAKE_MS = 5_000;
 
+/** Errors by which a caller knows that the server kept silent. */
+const unanswered = new WeakSet<object>();
+
+/** Whether an error says that the server gave no answer in time. */
+export function isUnanswered(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && unanswered.has(error);
+}
+
 /** How often a connection is checked within its limit. A silent one is found at most one check late. */
 const LOOKS_PER_LIMIT = 4;
 
@@ -52,6 +60,7 @@ export function watchSilence(client: RedisClient, limitMs: number, onDead: (erro
     const error = new RedisUnsuitableError(
       `Redis gave no answer within ${limitMs} ms; the connection is replaced.`,
     );
+    unanswered.add(error);
     const leftMs = silence.remainingMs(limitMs);
     silence.replaceDead(limitMs, error);
     if (leftMs > 0) {

@@ -1,0 +1,71 @@
+// How a command that fails ends: what it says, and with which exit code.
+import { CommanderError } from 'commander';
+import { EnqueueError } from '../queue/errors/enqueue-errors.js';
+import { InvalidOptionError, JobQueueError, RedisUnsuitableError } from '../queue/errors/errors.js';
+import { isUnanswered } from '../queue/redis/response-timeout.js';
+import { CliError, EXIT } from './exit-codes.js';
+import { lines, printableJson, valueOf } from './text.js';
+
+/** Redis kept silent for too long. */
+export function silent(place: string): CliError {
+  return new CliError(`Redis at ${place} gave no answer. ${IN_PART}`, EXIT.unreachable);
+}
+
+const IN_PART = 'What was asked for may have been done in part; run it again once Redis is back.';
+
+/**
+ * Tells an outage of Redis from any other failure of a command.
+ *
+ * @param isCut whether the connection of the command is gone
+ */
+export function failureOf(error: unknown, place: string, isCut: boolean): unknown {
+  if (isUnanswered(error) || isUnanswered((error as Error).cause)) {
+    return silent(place);
+  }
+  const isOfConnection = error instanceof RedisUnsuitableError || error instanceof EnqueueError;
+  return isCut && (isOfConnection || !isForUser(error))
+    ? new CliError(`The connection to Redis at ${place} was cut. ${IN_PART}`, EXIT.unreachable)
+    : error;
+}
+
+/** Says what failed, on stderr; as JSON where the answers are. Returns the exit code. */
+export function report(error: unknown, { json, verbose }: { json: boolean; verbose: boolean }): number {
+  const exitCode = exitCodeOf(error);
+  const { message, stack } = error as Error;
+  if (json && exitCode !== EXIT.ok) {
+    process.stderr.write(`${printableJson({ error: { code: codeOf(error), message } })}\n`);
+  } else if (!(error instanceof CommanderError)) {
+    // commander has said it
+    const shown = verbose || !isForUser(error) ? (stack ?? message) : message;
+    process.stderr.write(`${valueOf(lines(shown.split('\n')))}\n`);
+  }
+  return exitCode;
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) {
+    return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  }
+  if (error instanceof InvalidOptionError) {
+    return EXIT.usage; // it is thrown before anything is written
+  }
+  return error instanceof CliError ? error.exitCode : EXIT.failed;
+}
+
+/** A word for programs: of an error of the library its own, else by the exit code. */
+function codeOf(error: unknown): string {
+  if (error instanceof JobQueueError) {
+    return error.code;
+  }
+  const words: Record<number, string> = {
+    [EXIT.usage]: 'USAGE',
+    [EXIT.notFound]: 'NOT_FOUND',
+    [EXIT.unreachable]: 'REDIS_UNREACHABLE',
+  };
+  return words[exitCodeOf(error)] ?? 'FAILED';
+}
+
+/** Errors of the library say what was expected and found; they need no stack. */
+function isForUser(error: unknown): error is CliError | JobQueueError {
+  return error instanceof CliError || error instanceof JobQueueError;
+}

@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Context } from './context.js';
+import { wholeNumber } from './numbers.js';
+import type { Session } from './session.js';
+import type { Part } from './text.js';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const SHORTEST_MS = 100;
+
+/** The end of a command that goes on: Ctrl+C, a signal, its own end, or an outage of Redis. */
+export class Interruption {
+  /** Resolves when the command shall end; rejects where Redis is away. */
+  readonly over: Promise<void>;
+  isOver = false;
+  private readonly watch = new AbortController();
+  private readonly resolve: () => void;
+
+  constructor(session: Session) {
+    let resolve!: () => void;
+    const ended = new Promise<void>((done) => (resolve = done));
+    this.resolve = () => resolve(); // a listener of a signal gets its name
+    SIGNALS.forEach((signal) => process.once(signal, this.resolve));
+    this.over = Promise.race([ended, session.lost(this.watch.signal)]).finally(() => (this.isOver = true));
+    this.over.catch(() => undefined); // it is awaited later, or the command is over
+  }
+
+  /** Ends the command. */
+  readonly end = (): void => this.resolve();
+
+  /** Waits for so long, or until the end. */
+  async rest(ms: number): Promise<void> {
+    const { signal } = this.watch;
+    await Promise.race([sleep(ms, undefined, { signal }).catch(() => undefined), this.over]);
+  }
+
+  /** Listens no more. */
+  close(): void {
+    this.watch.abort();
+    SIGNALS.forEach((signal) => process.off(signal, this.resolve));
+  }
+}
+
+/** Shows what `look` says again and again, until the end. */
+export async function looks(
+  { session, out }: Context,
+  options: Record<string, unknown>,
+  look: () => Promise<[value: unknown, words: () => Part]>,
+): Promise<void> {
+  const every = Math.max(SHORTEST_MS, wholeNumber('every', options['every'] as string) ?? 1_000);
+  const most = wholeNumber('count', options['count'] as string | undefined) ?? Infinity;
+  const interruption = new Interruption(session);
+  const release = out.holdScreen();
+  try {
+    for (let i = 1; i <= most; i++) {
+      const seen = await Promise.race([look(), interruption.over]);
+      if (!seen) {
+        return;
+      }
+      out.redraw(...seen);
+      await (i < most ? interruption.rest(every) : undefined);
+    }
+  } finally {
+    interruption.close();
+    release();
+  }
+}

@@ -1,0 +1,145 @@
+// Redis that freezes or dies under a command: it ends with words and exit code 4, and hangs never.
+import { describe, expect, it } from '@jest/globals';
+import { JobQueue } from 'nest-job-queue/core';
+import { EXIT } from '#cli/exit-codes.js';
+import { eventually } from '../support/faults/wait.js';
+import { type OwnRedis, startOwnRedis } from '../support/redis/own-redis.js';
+import { connect } from '../support/redis/redis.js';
+import { cli, cliRunning, type Running } from './run-cli.js';
+
+const LONG_MS = 60_000;
+/** Well beyond the five seconds that a server may keep silent; the rest is for a busy machine. */
+const SOON_MS = 30_000;
+
+async function serve(): Promise<{ server: OwnRedis; env: { REDIS_URL: string }; queue: JobQueue }> {
+  const server = await startOwnRedis();
+  const client = connect({ retryStrategy: () => null }, server.url);
+  client.on('error', () => undefined);
+  const queue = new JobQueue(client, 'email');
+  await queue.enqueue({});
+  return { server, env: { REDIS_URL: server.url }, queue };
+}
+
+async function endsUnreachable(command: Running, said: RegExp): Promise<void> {
+  const started = performance.now();
+  const { code, stderr } = await command.over;
+  expect({ code, stderr }).toEqual({ code: EXIT.unreachable, stderr: expect.stringMatching(said) });
+  expect(stderr).not.toMatch(/^\s+at /m);
+  expect(performance.now() - started).toBeLessThan(SOON_MS);
+}
+
+describe('Redis that is frozen', () => {
+  it.each([['queues'], ['stats'], ['pause', 'email'], ['tail', 'email']])(
+    'at the start of %s',
+    async (...args) => {
+      const { server, env } = await serve();
+      await server.kill('SIGSTOP');
+      await endsUnreachable(cliRunning(args, env), /cannot be reached \(no answer within 5 s\)/);
+    },
+    LONG_MS,
+  );
+
+  it.each([
+    [['top', '--every', '100', '--json'], '"pending":1'],
+    [['top', 'email', '--every', '100'], 'email'],
+    [['stats', '--watch', '100'], 'email'],
+    [['tail', 'email'], 'Listening'],
+    [['health', 'email'], ''],
+  ])(
+    'under %j',
+    async (args, first) => {
+      const { server, env } = await serve();
+      const command = cliRunning(args, env);
+      await (first === '' ? connected(server) : command.said(first));
+      await server.kill('SIGSTOP');
+      await endsUnreachable(command, /gave no answer|no answer within/);
+    },
+    LONG_MS,
+  );
+
+  it(
+    'does not hold up Ctrl+C',
+    async () => {
+      const { server, env } = await serve();
+      const command = cliRunning(['top', '--every', '100'], env);
+      await command.said('email');
+      await server.kill('SIGSTOP');
+      command.signal('SIGINT');
+      expect(await command.over).toMatchObject({ code: EXIT.ok, stderr: '' });
+    },
+    LONG_MS,
+  );
+});
+
+describe('Redis that dies', () => {
+  it.each([
+    [['top', '--every', '100'], 'email'],
+    [['stats', '--watch', '100', '--json'], '"pending":1'],
+    [['tail', 'email'], 'Listening'],
+  ])(
+    'under %j',
+    async (args, first) => {
+      const { server, env } = await serve();
+      const command = cliRunning(args, env);
+      await command.said(first);
+      await server.kill('SIGKILL');
+      await endsUnreachable(command, /was cut/);
+    },
+    LONG_MS,
+  );
+
+  it(
+    'under the doctor',
+    async () => {
+      const { server, env, queue } = await serve();
+      for (let i = 0; i < 40; i++) {
+        await queue.enqueueMany(Array.from({ length: 500 }, (_, payload) => ({ payload })));
+      }
+      const command = cliRunning(['doctor', 'email'], env);
+      await connected(server);
+      await server.kill('SIGKILL');
+      await endsUnreachable(command, /was cut|cannot be reached/);
+    },
+    LONG_MS,
+  );
+});
+
+it(
+  'tail goes on after its subscriber alone was cut',
+  async () => {
+    const { server, env, queue } = await serve();
+    const admin = connect({}, server.url);
+    const command = cliRunning(['tail', 'email', '--count', '1'], env);
+    await command.said('Listening');
+    await admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    const state = { isOver: false };
+    const over = command.over.finally(() => (state.isOver = true));
+    const event = JSON.stringify({ id: '1', status: 'completed' });
+    await eventually(async () => (await admin.publish('queue:email:events', event)) >= 0 && state.isOver, {
+      timeoutMs: SOON_MS,
+      everyMs: 50,
+    });
+    expect(await over).toMatchObject({ code: EXIT.ok, stdout: expect.stringContaining('completed') });
+    queue.close();
+  },
+  LONG_MS,
+);
+
+describe('with --json', () => {
+  it.each<[string[], number, string]>([
+    [['stats', 'no-such-queue'], EXIT.notFound, 'NOT_FOUND'],
+    [['dance'], EXIT.usage, 'USAGE'],
+    [['list', 'email', 'asleep', '--redis', 'redis://:pw@localhost'], EXIT.usage, 'USAGE'],
+  ])('an error of %j is JSON', async (args, code, word) => {
+    const ran = await cli([...args, '--json']);
+    expect(ran).toMatchObject({ code, stdout: '' });
+    expect(JSON.parse(ran.stderr)).toEqual({ error: { code: word, message: expect.any(String) } });
+  });
+});
+
+/** Waits until the command is there. */
+async function connected(server: OwnRedis): Promise<void> {
+  const admin = connect({ retryStrategy: () => null }, server.url);
+  admin.on('error', () => undefined);
+  await eventually(async () => String(await admin.client('LIST')).includes('name=nest-job-queue'), { everyMs: 1 });
+}
