@@ -14,7 +14,7 @@ import type { RestartAnswer, StoreCalls, UpdateAnswer } from './store/store-call
 /** The most urgent priority. */
 const HIGHEST_PRIORITY = 1_000;
 
-/** What operators do with one job of a queue, from outside. Each verb is one step on the server. */
+/** The verbs of operators for one job of a queue. Each verb is one step on the server. */
 export abstract class JobAdmin {
   /** @internal */
   abstract readonly options: ResolvedQueueOptions;

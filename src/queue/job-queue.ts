@@ -30,13 +30,12 @@ import type { TypedEnqueueOptions } from './enqueue/encode-typed-job.js';
 export interface ClaimOptions {
   /** How long to wait for a job, in ms. @default 0 */
   timeoutMs?: number;
-  /** Who claims, for the eyes of operators. @default `host:pid` */
+  /** The id of the claimer, for operators. @default `host:pid` */
   worker?: string;
 }
 
 /**
- * One queue on Redis, without Nest and without a worker: all that can be done with jobs, for producers, operators and
- * manual consumers.
+ * One queue on Redis, without Nest and without a worker. It has all verbs of producers, operators and manual consumers.
  *
  * @example
  * const queue = new JobQueue(new Redis(), 'jobs');
@@ -50,7 +49,7 @@ export class JobQueue extends QueueAdmin {
   private wait: ConsumerWait | undefined;
   private readonly identity = `${hostname()}:${process.pid}`;
   private claims = 0;
-  /** The way of enqueues through the middleware; undefined where there is none. */
+  /** The middleware of enqueues; undefined if there is none. */
   private readonly requests: EnqueueRequests | undefined;
 
   /**
@@ -273,8 +272,8 @@ export class JobQueue extends QueueAdmin {
   }
 
   /**
-   * Takes back expired claims, one bounded slice, and cares for clients of the Redis pattern: takes back their dead claims,
-   * whose clock starts when a call first sees them, and keeps what they failed. `more` says that expired claims are left.
+   * Takes back expired claims in one bounded slice. It also takes back dead claims of clients of the Redis pattern, counted
+   * from when a call first saw them, and keeps their failures. `more` says that expired claims are left.
    */
   async reclaim(options: { limit?: number } = {}): Promise<{
     reclaimed: { id: string; status: JobStatus }[];

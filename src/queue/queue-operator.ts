@@ -35,12 +35,12 @@ import type { CancelAnswer, StoreCalls } from './store/store-calls.js';
 export const SLICE = 500;
 
 /**
- * What operators do with a queue: look into it, and act on its jobs from outside. A JobQueue is one, and adds what
- * producers and consumers do.
+ * The verbs of operators for a queue: read it, and change its jobs from outside. JobQueue adds the verbs of producers and
+ * consumers.
  */
 export abstract class QueueAdmin extends JobAdmin {
   readonly options: ResolvedQueueOptions;
-  /** What keeps the queue. @internal */
+  /** The store of the queue. @internal */
   readonly store: QueueStore;
   /** The recurring jobs of the queue. */
   readonly schedules: Schedules = new Schedules(this);
@@ -92,7 +92,7 @@ export abstract class QueueAdmin extends JobAdmin {
   }
 
   /**
-   * One page of the jobs in one state: pending in the order of their claims, scheduled by due time, processing by
+   * Returns one page of the jobs in one state: pending in the order of their claims, scheduled by due time, processing by
    * expiry, ended ones newest first.
    *
    * With a filter it looks at all jobs of the state, in slices of 500, until the page is full.
@@ -113,7 +113,7 @@ export abstract class QueueAdmin extends JobAdmin {
     return this.exec((calls) => calls.stats());
   }
 
-  /** The live workers of the queue, at most 1,000: where they run, since when, and what is stuck there. */
+  /** Returns the live workers of the queue, at most 1,000: where they run, since when, and their stuck jobs. */
   async workers(): Promise<WorkerRecord[]> {
     return this.exec((calls) => calls.workers(LARGEST_PAGE));
   }
@@ -146,9 +146,8 @@ export abstract class QueueAdmin extends JobAdmin {
   }
 
   /**
-   * Cancels a job: one that waits at once; a running one has its signal aborted (`requested`), at once in this process and
-   * within a second in another.
-   * Taking one job out of a long queue is O(its length).
+   * Cancels a job. A waiting one ends at once. A running one gets an aborted signal (`requested`), at once in this process
+   * and within a second in another. Removing one job from a long queue is O(its length).
    *
    * @param options.ifStatus does nothing to a job in another status (`changed`), so that one that was chosen as
    *   waiting is spared where a worker took it meanwhile
@@ -159,9 +158,8 @@ export abstract class QueueAdmin extends JobAdmin {
   }
 
   /**
-   * Calls the listener with each waiting job that `cancel` of this object ends, once, also where the answer to the first
-   * call was lost and a repeat found the job cancelled; that of a running one is told by its worker. Answers the way to end
-   * that.
+   * Calls the listener once with each waiting job that `cancel` of this object ends, even if the first reply was lost and a
+   * repeat found it cancelled. The worker of a running job emits its cancel. Returns a function that unsubscribes.
    *
    * @internal
    */
@@ -170,9 +168,9 @@ export abstract class QueueAdmin extends JobAdmin {
   }
 
   /**
-   * Deletes old jobs of one state, in bounded slices. The age counts from the end of a completed, failed or cancelled
-   * job, from when a pending one became claimable, from the enqueue of a scheduled one. Running jobs are not cleaned:
-   * cancel them.
+   * Deletes old jobs of one state, in bounded slices. The age counts from the end of a completed, failed or cancelled job,
+   * from when a pending one became claimable, and from the enqueue of a scheduled one. Running jobs are not cleaned: cancel
+   * them.
    *
    * `clean('pending')` and `clean('scheduled')` are what BullMQ calls `drain`; `purge` is its `obliterate`.
    *
@@ -222,8 +220,8 @@ export abstract class QueueAdmin extends JobAdmin {
   }
 
   /**
-   * Audits the queue, beside live traffic: jobs that are in no place or in two, ids without a job, stuck unique keys,
-   * wrong counters and the like. It works in small steps, and its cost grows with the number of keys in the database.
+   * Audits the queue, beside live traffic: jobs in no place or in two, ids without a job, stuck unique keys, wrong counters
+   * and the like. It works in small steps, and its cost grows with the number of keys in the database.
    *
    * With `mend` it brings to rights what it finds. No job is deleted: what is in doubt goes to the dead letters.
    *
@@ -238,13 +236,13 @@ export abstract class QueueAdmin extends JobAdmin {
     return this.store.audit(await this.calls(), checked, this.limit);
   }
 
-  /** Rejects the results that are awaited now, and those that are asked for later. */
+  /** Rejects the results that are awaited now, and later ones. */
   protected closeResults(): void {
     this.closed = true;
     this.pendingResults.forEach((end) => end(new QueueClosedError(this.name)));
   }
 
-  /** How long a step may take without a limit of its own: `enqueueTimeoutMs`, at least a second. @internal */
+  /** The time limit of a step without its own: `enqueueTimeoutMs`, at least a second. @internal */
   get limit(): Required<CallLimit> {
     return { timeoutMs: Math.max(SHORTEST_TRIP_MS, this.options.enqueueTimeoutMs) };
   }

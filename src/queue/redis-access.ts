@@ -5,7 +5,7 @@ import { RedisStore } from './redis-store.js';
 import type { QueueCalls } from './scripts/calls/queue-calls.js';
 import type { QueueKeys } from './scripts/queue-keys.js';
 
-/** The Redis behind a queue, for what is kept there beside the jobs. */
+/** The Redis behind a queue, for data beside the jobs. */
 export interface RedisAccess {
   /** The client of the queue. Do not close it. */
   readonly client: RedisClient;
@@ -16,8 +16,8 @@ export interface RedisAccess {
 }
 
 /**
- * Returns the Redis of a queue with the names of its keys, for what an app keeps beside its jobs. What the scripts write is
- * theirs: look at it, and change none of it.
+ * Returns the Redis of a queue with the names of its keys, for an app's own data beside its jobs. The scripts own their
+ * keys: read them, but do not write them.
  *
  * @throws InvalidOptionError for a queue that is not on Redis
  * @example

@@ -103,7 +103,7 @@ export class RedisStore implements QueueStore {
     return keys;
   }
 
-  /** Where the text of a script is asked for, a process that has died meanwhile does not send it: so it is sent before. */
+  /** Sends the text of a script in advance. If Redis asks for it later, the process may have died meanwhile. */
   async prepare(calls: StoreCalls): Promise<void> {
     const start = calls.start({ id: '', token: this.clock.randomId() });
     await Promise.all([
@@ -174,12 +174,12 @@ function patienceWith(client: RedisClient, askedAtMs: number): (limitMs: number)
   return (limitMs) => silence.remainingMs(limitMs);
 }
 
-/** Returns how the transitions of a queue are written down; undefined where they are not. */
+/** Returns the audit trail of a queue; undefined if it has none. */
 function markOf({ keys, options }: QueueCalls): AuditMark | undefined {
   return options.auditTrail && { stream: keys.audit, maxEntries: options.auditTrail.maxEntries };
 }
 
-/** The calls that this store is given are those that it made. */
+/** Returns the keys of calls that this store made. */
 function keysOf(calls: StoreCalls): QueueKeys {
   return (calls as QueueCalls).keys;
 }

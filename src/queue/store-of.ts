@@ -5,7 +5,7 @@ import { RedisStore } from './redis-store.js';
 import type { QueueStore } from './store/queue-store.js';
 
 /**
- * Returns the store behind what a queue was given: a client, or a store itself.
+ * Returns the store of a queue: for a client, or the given store itself.
  *
  * @throws InvalidOptionError
  */

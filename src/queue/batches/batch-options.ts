@@ -9,21 +9,21 @@ import { checkKnown, checkOptions } from '../validation/validate-options.js';
 
 /** A job that follows a batch. Its id is fixed: `@batch:{id of the batch}:then`, `:on_failure` or `:finally`. */
 export interface FollowUp extends JobRules {
-  /** Which handler runs it. @default the name of the batch's queue */
+  /** The name that selects the handler. @default the name of the batch's queue */
   name?: string;
   /** Default: `{ batchId }`. */
   payload?: unknown;
-  /** Start so many ms after the last member has ended. @default at once */
+  /** The start, in ms after the last member has ended. @default at once */
   delayMs?: number;
-  /** It fails when it was not started within so many ms after the last member has ended. @default without a limit */
+  /** Fails the follow-up if it has not started within this many ms after the last member has ended. @default without a limit */
   expiresInMs?: number;
-  /** How much of the queue's `rateLimit` it takes. @default 1 */
+  /** The share of the queue's `rateLimit` that it takes. @default 1 */
   cost?: number;
   /** Small texts that travel with the job. @default none */
   metadata?: JobMetadata;
 }
 
-/** What follows a batch, and how it is treated. */
+/** The follow-ups of a batch, and its options. */
 export interface BatchOptions {
   /** An id of your own: creating it again opens the batch that is there. @default a random one */
   id?: string;

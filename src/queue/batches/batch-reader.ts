@@ -5,15 +5,15 @@ import { checkCount, checkKnown, checkMs } from '../validation/validate-options.
 import { LARGEST_PAGE } from '../runtime/bounds.js';
 import type { QueueAccess } from '../store/queue-store.js';
 
-/** How often a wait for the members looks, in ms. */
+/** The interval in which a wait for the members polls, in ms. */
 const LOOK_EVERY_MS = 200;
 
-/** How often the progress of a batch is looked at by default, in ms. */
+/** The default interval between two reads of a batch's progress, in ms. */
 const PROGRESS_EVERY_MS = 1_000;
 
-/** How the progress of a batch is followed. */
+/** The options of following a batch's progress. */
 export interface BatchProgressOptions {
-  /** How often to look, in ms, at least 50. Each look is one command. @default 1,000 */
+  /** The interval between two reads, in ms, at least 50. Each read is one command. @default 1,000 */
   everyMs?: number;
   /** Ends the loop with the reason of the signal. */
   signal?: AbortSignal;

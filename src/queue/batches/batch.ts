@@ -27,7 +27,7 @@ export interface BatchTarget extends QueueAccess {
   ): Promise<JobHandle[]>;
 }
 
-/** Options of a member: those of an enqueue, but for `unique`. */
+/** The options of a member: those of an enqueue without `unique`. */
 export interface BatchJobOptions<Queue = unknown> extends Omit<EnqueueOptions, 'name' | 'unique' | 'batch'> {
   /** The queue of the member. @default as of an enqueue */
   queue?: Queue;
@@ -107,7 +107,7 @@ export class Batch<Queue = unknown> extends BatchReader {
   }
 
   /**
-   * Says that all members were added. A batch without open members fires at once, also an empty one.
+   * Closes the batch to further members. A batch without open members fires at once, even an empty one.
    *
    * @throws BatchNotFoundError
    */

@@ -1,7 +1,7 @@
 import type { JobCodec } from './codec.js';
 import { REDACTED, type Redact } from './redact.js';
 
-/** How the worker that announced itself last stores what jobs carry. */
+/** The storage format of jobs, as the last worker announced it. */
 export interface AnnouncedContent {
   /** The name of its codec; undefined: plain JSON. */
   readonly codec?: string;
@@ -13,7 +13,7 @@ export interface AnnouncedContent {
   readonly redact?: readonly string[] | true;
 }
 
-/** Returns what a process announces of its codec and its redaction. */
+/** Returns the codec and redaction that a process announces. */
 export function announcedContent({ codec, redact }: { codec?: JobCodec; redact?: Redact }): AnnouncedContent {
   return {
     ...(codec && { codec: codec.name }),

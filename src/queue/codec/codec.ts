@@ -22,15 +22,15 @@ export interface JobCodec {
   decode(encoded: unknown): unknown;
 }
 
-/** What of a queue decides how content is stored. */
+/** The options of a queue that decide how content is stored. */
 export interface ContentRules {
   readonly maxPayloadBytes: number;
   readonly codec?: JobCodec;
-  /** What of it is not shown in logs. */
+  /** The parts of the content that logs do not show. */
   readonly redact?: Redact;
 }
 
-/** A value was stored by another codec than that of this process, or this process cannot read it. */
+/** A value was stored by another codec than this process's, or with a key that it does not have. */
 export class CodecError extends JobQueueError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'CODEC';
@@ -67,8 +67,8 @@ function enveloped(codec: JobCodec, subject: string, value: unknown): Envelope {
 }
 
 /**
- * Returns the value that a stored JSON value stands for. What no codec wrote is returned as it is, so that jobs of before the codec,
- * and of clients of the Redis pattern, can be read.
+ * Decodes a stored JSON value. A value without a codec is returned as it is, so that older jobs and those of clients of the
+ * Redis pattern can be read.
  *
  * @throws CodecError
  */
@@ -96,7 +96,7 @@ export function encodeText(codec: JobCodec, text: string): string {
 }
 
 /**
- * Returns the text that a stored text stands for; the stored text itself where no codec wrote it.
+ * Decodes a stored text, or returns it as it is if no codec wrote it.
  *
  * @throws CodecError
  */

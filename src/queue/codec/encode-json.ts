@@ -8,9 +8,9 @@ const MAX_DEPTH = 200;
 const LONGEST_PATH = 200;
 
 /**
- * Encodes a value that a job carries. Unlike `JSON.stringify` it refuses what would change silently on the way:
- * functions, symbols, BigInt, NaN, infinities, invalid dates, cycles, nesting deeper than 200, and objects whose content
- * JSON does not see: Map, Set, Error, RegExp, typed arrays, URLSearchParams and the like.
+ * Encodes a payload, result or progress. Unlike `JSON.stringify` it refuses values that JSON would change silently:
+ * functions, symbols, BigInt, NaN, infinities, invalid dates, cycles and nesting deeper than 200. It also refuses objects
+ * whose content JSON does not see: Map, Set, Error, RegExp, typed arrays, URLSearchParams and the like.
  *
  * @param subject what the value is, for the error: `payload`, `result`, `progress`
  * @param maxBytes the largest encoding allowed, in bytes
@@ -117,7 +117,7 @@ function checkObject(path: string, value: object, depth: number): void {
   }
   for (const key of keys) {
     const field = (value as Record<string, unknown>)[key];
-    // The path is only built where it may be needed: it is most of the cost of a flat payload.
+    // Builds the path only if it may be needed, because it is most of the cost of a flat payload.
     if (typeof field !== 'string' && !Number.isFinite(field)) {
       checkValue(`${path}.${key}`, field, depth + 1);
     }
@@ -127,13 +127,12 @@ function checkObject(path: string, value: object, depth: number): void {
 /** Objects whose content JSON does not see, although some have keys of their own. */
 const LOSING = /^(Map|Set|Error|RegExp|ArrayBuffer|SharedArrayBuffer|DataView|\w+Array)$/;
 
-/** What JSON makes of these is what they hold. */
+/** JSON keeps the content of these. */
 const BOXED = /^(Object|Number|String|Boolean|Arguments)$/;
 
 /**
- * Returns the type of an object of which JSON would make something else: of a Map or an Error an empty object, of a
- * Uint8Array an object of numbers, of an instance with private fields nothing. Other instances of the application's own
- * classes carry what their fields hold.
+ * Returns the type of an object that JSON would change: a Map or an Error to an empty object, a Uint8Array to an object of
+ * numbers, an instance with private fields to nothing. For other instances JSON keeps their fields.
  */
 function losingType(value: object, isEmpty: boolean): string | undefined {
   const prototype = Object.getPrototypeOf(value) as object | null;
@@ -150,7 +149,7 @@ function losingType(value: object, isEmpty: boolean): string | undefined {
   return isEmpty && hasGetters(prototype) ? nameOf(prototype) : undefined;
 }
 
-/** Returns whether what an instance holds is behind getters of its class, such as those of private fields. */
+/** Returns whether an instance has its content behind getters of its class, such as those of private fields. */
 function hasGetters(prototype: object): boolean {
   const isRoot = Object.getPrototypeOf(prototype) === null; // the Object.prototype of another realm
   return !isRoot && Object.values(Object.getOwnPropertyDescriptors(prototype)).some(({ get }) => get !== undefined);

@@ -14,7 +14,7 @@ export interface EncryptionKey {
 
 /** Options of `encrypted()`. */
 export interface EncryptionOptions {
-  /** What turns values into JSON first. @default JSON itself */
+  /** The codec that converts values to JSON first. @default JSON itself */
   codec?: JobCodec;
 }
 
@@ -24,8 +24,9 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Returns a codec that encrypts payloads, results, progress, errors and log lines by AES-256-GCM. The first key encrypts, all of them
- * decrypt, so a new key goes in front and an old one away once no job of it is left. Ids, names and metadata stay readable.
+ * Returns a codec that encrypts payloads, results, progress, errors and log lines with AES-256-GCM. The first key encrypts,
+ * all keys decrypt. So put a new key in front, and remove an old one when none of its jobs is left. Ids, names and metadata
+ * stay readable.
  *
  * @throws InvalidOptionError
  * @example forRoot({ codec: encrypted([{ id: '2030-01', key: process.env.JOBS_KEY! }]) })

@@ -2,15 +2,15 @@ import { decodeContent, decodeText, type JobCodec } from './codec.js';
 import { FAILURE_PREFIX } from '../validation/names.js';
 import { parseJson } from './parse-json.js';
 
-/** A job that has failed for good, as the payload of the job that tells of it. */
+/** A job that has failed for good, as the payload of its failure job. */
 export interface JobFailure<Payload = unknown> {
-  /** Of the job that failed. It is a dead letter until it is redriven, discarded or aged out. */
+  /** The id of the failed job. It is a dead letter until it is redriven, discarded or aged out. */
   id: string;
   /** The name of the job. */
   name: string;
   /** The queue of the job. */
   queue: string;
-  /** As it is stored. Undefined where it is not JSON. */
+  /** The stored payload. Undefined if it is not JSON. */
   payload: Payload;
   /** The message of its last error. */
   error: string;
@@ -20,7 +20,7 @@ export interface JobFailure<Payload = unknown> {
   failedAt: Date;
 }
 
-/** As `lua/lib/settle/tell_failure.lua` writes it. */
+/** The payload that `lua/lib/settle/tell_failure.lua` writes. */
 interface StoredFailure {
   id: string;
   name: string;
@@ -35,7 +35,7 @@ export function failureJobName(name: string): string {
   return FAILURE_PREFIX + name;
 }
 
-/** Reads the stored payload of a job that tells of a dead letter. */
+/** Reads the stored payload of a failure job. */
 export function readFailure(queue: string, codec: JobCodec | undefined, stored: unknown): JobFailure {
   const { id, name, payload, error, attempts, failedAtMs } = stored as StoredFailure;
   return {

@@ -1,4 +1,4 @@
-/** A stored JSON text; `broken` is the text where it is none. */
+/** Parses a stored JSON text; `broken` is the text if it is invalid. */
 export function parseJson(text: string | undefined): { value: unknown; broken?: string } {
   if (text === undefined) {
     return { value: undefined };
@@ -10,7 +10,7 @@ export function parseJson(text: string | undefined): { value: unknown; broken?: 
   }
 }
 
-/** The values of one JSON text a line; what is none is left out. */
+/** Parses one JSON text per line; invalid lines are left out. */
 export function jsonLines<Line extends object>(text: string | undefined): Line[] {
   const values = (text ? text.split('\n') : []).map((line) => parseJson(line).value);
   return values.filter((value): value is Line => typeof value === 'object' && value !== null);

@@ -5,16 +5,16 @@ import { parseJson } from './parse-json.js';
 
 /** The part of a job that `redact` is asked about. */
 export interface RedactedPart {
-  /** What of the job it is. */
+  /** The part of the job. */
   part: 'payload' | 'result' | 'progress' | 'checkpoint';
-  /** Whose it is. */
+  /** The job of the value. */
   job: { readonly id: string; readonly name: string; readonly queue: string };
 }
 
 /** The names of fields to hide at any depth, in either case; or a function that returns what may be shown. */
 export type Redact = readonly string[] | ((value: unknown, about: RedactedPart) => unknown);
 
-/** What stands in the place of what is hidden. */
+/** The text in place of hidden values. */
 export const REDACTED = '[redacted]';
 
 const DEEPEST = 50;
@@ -67,7 +67,7 @@ function isPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** What may be said about one job: its texts without what the redaction hides of its payload. */
+/** Redacts the texts about one job: removes hidden parts of its payload from them. */
 export class TextRedaction {
   /** Undefined: too many to look for, or not known, so no text is shown. */
   private readonly hidden: readonly string[] | undefined;
@@ -139,7 +139,7 @@ export function textRedaction(redact: Redact, job: RedactedPart['job'] & { paylo
   return new TextRedaction(redact, payloadOf(job), job);
 }
 
-/** A job that tells of a dead letter has the other's payload as text in its own. */
+/** A failure job has the failed job's payload as text in its own. */
 export function payloadOf({ name, payload }: { name: string; payload: unknown }): unknown {
   return name.startsWith(FAILURE_PREFIX) ? parseJson((payload as { payload?: string }).payload).value : payload;
 }

@@ -17,15 +17,15 @@ import type { DeadLetterPlace, DeadLetterQuery, StoreCalls } from '../store/stor
 const LOOKS = 500;
 const CHANGES = 100;
 
-/** Which dead letters are meant; all that is given must hold. */
+/** The filter of dead letters; all fields must match. */
 export interface DeadLetterFilter {
   /** The job's name. */
   name?: string;
   /** A text in the message of the last error; letters A to Z in either case. */
   error?: string;
-  /** Failed so many ms ago, or before. */
+  /** The least age since the failure, in ms. */
   olderThanMs?: number;
-  /** Failed within the last so many ms. */
+  /** The greatest age since the failure, in ms. */
   newerThanMs?: number;
 }
 
@@ -33,7 +33,7 @@ export interface DeadLetterFilter {
 export interface DeadLetterPage {
   /** The latest failure first. */
   jobs: JobRecord[];
-  /** What to give to the next call; undefined when nothing is left. */
+  /** The cursor of the next call; undefined when nothing is left. */
   cursor: string | undefined;
 }
 
@@ -42,11 +42,11 @@ interface DeadLetterQueue extends Pick<QueueAccess, 'name' | 'options' | 'exec'>
   get(id: string): Promise<JobRecord | null>;
 }
 
-/** What the place that dead letters are read from knows beside their queue. */
+/** The context of a queue's dead letters. */
 export interface DeadLetterContext {
-  /** What every question to Redis goes through, for a time limit of the caller's. */
+  /** Wraps every call to Redis, for the caller's time limit. */
   ask?<Answer>(question: () => Promise<Answer>): Promise<Answer>;
-  /** The definition of the jobs of a name, by which an edited payload is checked; undefined where none is known. */
+  /** Returns the definition that checks an edited payload, or undefined. */
   definitionOf?(name: string): JobDefinition | undefined;
 }
 
@@ -97,7 +97,7 @@ export class DeadLetters {
   ) {}
 
   /**
-   * One page, the latest failure first. Each step on the server looks at 500 at most.
+   * Returns one page, the latest failure first. Each step on the server reads at most 500.
    *
    * @param options.limit at most 1,000. Default 50
    * @param options.cursor the `cursor` of the page before

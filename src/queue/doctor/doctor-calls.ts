@@ -1,30 +1,30 @@
 import type { QueueCalls } from '../scripts/calls/queue-calls.js';
 import type { ScriptArgument, ScriptCall, ScriptName } from '../transport/script-runner.js';
 
-/** What the first look says of a job that is not plainly well. */
+/** The result of the first look at a suspicious job. */
 export interface Look {
   /** `nowhere`: in no sorted set. `absent`: nor has it a hash. `odd`: something is wrong. */
   verdict: 'nowhere' | 'absent' | 'odd';
   status: string;
 }
 
-/** A fault, as a script tells it. */
+/** Damage, as a script reports it. */
 export interface Fault {
   subject: string;
   kind: string;
   found: string;
   expected: string;
-  /** False for one that is only told, also where the doctor mends. */
+  /** False for damage that is never repaired. */
   mended?: false;
 }
 
-/** How many list entries one judgement may pass over, which takes the server a few ms. */
+/** The most list entries that one check may pass over, which takes the server a few ms. */
 const BUDGET = 100_000;
 
-/** How many jobs of each place are held against the counters. */
+/** The number of jobs of each place that are compared with the counters. */
 const COUNTED_LOOKS = 100;
 
-/** One method per script of `lua/doctor`: builds its call and says what the reply means; see the headers there. */
+/** Builds the calls of `lua/doctor`, one method per script, and decodes their replies; see the headers there. */
 export class DoctorCalls {
   constructor(private readonly scripts: QueueCalls) {}
 

@@ -6,13 +6,13 @@ import type { QueueCalls } from '../scripts/calls/queue-calls.js';
 import { isCluster, type RedisClient } from '../redis/redis-client.js';
 import type { ScriptCall } from '../transport/script-runner.js';
 
-/** How many jobs one step looks at, which holds up the server for about a millisecond. */
+/** The number of jobs that one step reads, which blocks the server for about a millisecond. */
 const SLICE = 100;
 
-/** How many keys of the database one SCAN passes over. */
+/** The number of keys that one SCAN passes over. */
 const SCAN_COUNT = 500;
 
-/** How long what is left of a batch stays once it is mended, in ms. */
+/** How long the rest of a repaired batch stays, in ms. */
 const RECORD_MS = 7 * 86_400_000;
 
 /** The queue that is audited; no step of it may hang. */
@@ -23,8 +23,8 @@ interface AuditedQueue {
 }
 
 /**
- * Audits one queue, in steps that are bounded, beside live traffic. The walks below only collect suspects, since a queue
- * moves on between two steps; one script then decides about each suspect, as it stands at that moment.
+ * Audits one queue in bounded steps, beside live traffic. The walks below only collect suspects, because a queue changes
+ * between two steps. One script then checks each suspect in its present state.
  */
 export class Doctor {
   private readonly scripts: DoctorCalls;
@@ -115,7 +115,10 @@ export class Doctor {
     }
   }
 
-  /** Ids that were just seen in a list: a stray of a fitting status is at home there, what is elsewhere too is suspect. */
+  /**
+   * Compares ids of a list with the known suspects. An id whose status fits the list is in its place; an id that is
+   * elsewhere too is suspect.
+   */
   private async meet(ids: readonly string[], fits: (status: string) => boolean): Promise<void> {
     const unknown = ids.filter((id) => !(fits(this.strays.get(id) ?? '') && this.strays.delete(id)));
     const looks = unknown.length > 0 ? await this.look(unknown) : new Map<string, Look>();
@@ -127,7 +130,7 @@ export class Doctor {
     }
   }
 
-  /** For ghosts: what has a hash was met before. */
+  /** Finds ghosts: every id with a hash was met before. */
   private async lookAtSets(): Promise<void> {
     const { claims, prioritized, scheduled, dead } = this.keys;
     for (const set of [claims, prioritized, scheduled, dead]) {
@@ -174,7 +177,7 @@ export class Doctor {
     } while (cursor !== '0');
   }
 
-  /** Groups are known by the keys of what they hold. */
+  /** Finds groups by their keys. */
   private noteGroups(keys: readonly string[]): void {
     for (const kind of ['waiting:', 'running:', 'state:']) {
       const prefix = this.keys.groupsPrefix + kind;
@@ -188,7 +191,7 @@ export class Doctor {
     }
   }
 
-  /** Batches are known by the keys of what is kept of them. */
+  /** Finds batches by their keys. */
   private noteBatches(keys: readonly string[]): void {
     const prefix = this.keys.batchRecordPrefix;
     for (const key of keys.filter((each) => each.startsWith(prefix))) {

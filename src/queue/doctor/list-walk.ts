@@ -1,6 +1,6 @@
 /**
- * Tells, slice by slice of a list that grows at its head meanwhile, which ids come for the first time, and which stand in
- * the list a second time. What was enqueued since the last slice moves ids that were seen into the next one.
+ * Reads a list in slices while it grows at its head. Returns which ids are new, and which are in the list twice. Ids that
+ * were seen move into the next slice when jobs are enqueued.
  */
 export class ListWalk {
   private readonly seen = new Set<string>();
@@ -23,7 +23,7 @@ export class ListWalk {
     return this.seen.has(id);
   }
 
-  /** How many ids at the beginning of the slice are the end of the last one. */
+  /** Returns how many ids at the beginning of the slice are the end of the last one. */
   private movedInto(ids: readonly string[]): number {
     if (ids.every((id) => this.seen.has(id)) && ids.length === this.last.length) {
       return ids.length; // more came than a slice holds

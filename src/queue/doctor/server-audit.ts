@@ -5,15 +5,15 @@ import { QueueKeys } from '../scripts/queue-keys.js';
 
 /** Something about a Redis server that endangers jobs. */
 export interface ServerFinding {
-  /** What was looked at. */
+  /** The checked subject. */
   subject: 'maxmemory-policy' | 'persistence' | 'role' | 'keys';
-  /** The server, where there are several, or the queue. */
+  /** The server, if there are several, or the queue. */
   where: string;
-  /** What the server should have. */
+  /** The expected value. */
   expected: string;
-  /** What it has. */
+  /** The value that was found. */
   found: string;
-  /** What may happen, and what to do. */
+  /** The danger, and what to do. */
   remedy: string;
 }
 
@@ -24,7 +24,7 @@ export class RedisAuditError extends RedisUnsuitableError {
 
   constructor(
     address: string,
-    /** Each with what was expected, what was found and what to do. */
+    /** Each with the expected value, the found value and the remedy. */
     readonly findings: readonly ServerFinding[],
   ) {
     super(`Redis at ${address} endangers jobs: ${findings.map(describeFinding).join('; ')}`);
@@ -38,9 +38,9 @@ export interface AuditedQueue {
 }
 
 /**
- * Looks for what endangers jobs on the server: a policy that evicts keys, persistence that is off or failing, a replica
- * in the place of a master, and keys of a queue in the other spelling (with or without braces), which nobody serves.
- * What an ACL user may not ask is passed over. Changes nothing.
+ * Checks the server for what endangers jobs: a policy that evicts keys, persistence that is off or failing, a replica
+ * instead of a master, and keys of a queue in the other spelling (with or without braces). Skips what an ACL user may not
+ * read. Changes nothing.
  *
  * @param cluster whether the queues' names are wrapped in braces where their options do not say
  */
@@ -55,7 +55,7 @@ export async function auditServer(
   return [...servers.flat(), ...spellings.flat()];
 }
 
-/** One line for a person who reads a log at night. */
+/** Returns a finding as one line of the log. */
 export function describeFinding({ subject, where, expected, found, remedy }: ServerFinding): string {
   return `${subject}${where && ` of ${where}`}: expected ${expected}, found ${found}. ${remedy}`;
 }
@@ -156,7 +156,7 @@ async function auditSpelling(client: RedisClient, cluster: boolean, { name, opti
   const other = new QueueKeys(name, { prefix, hashTag: !hashTag });
   const { pending, prioritized, scheduled, claims, dead } = other;
   const places = [pending, prioritized, scheduled, claims, dead];
-  // One by one: on a Cluster, keys without braces are in different slots.
+  // Checks the keys one by one, because on a Cluster keys without braces are in different slots.
   const exist = await Promise.all(places.map((key) => client.exists(key).catch(() => 0)));
   const found = places.filter((_, i) => exist[i] === 1);
   const finding: ServerFinding = {

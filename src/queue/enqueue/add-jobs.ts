@@ -47,7 +47,7 @@ export async function addMany(
   return target.producer.addAll(encoded, definition ? typedSource(target, definition) : target);
 }
 
-/** Waits only where a schema is asynchronous, so that what is enqueued in one tick stays together. */
+/** Waits only for an asynchronous schema, so that enqueues of one tick stay together. */
 function allOf(made: (EncodedJob | Promise<EncodedJob>)[]): EncodedJob[] | Promise<EncodedJob[]> {
   const waits = made.some((each) => each instanceof Promise);
   return waits ? Promise.all(made.map(async (each) => each)) : (made as EncodedJob[]);
@@ -55,7 +55,7 @@ function allOf(made: (EncodedJob | Promise<EncodedJob>)[]): EncodedJob[] | Promi
 
 /** Sends the enqueues of a queue through its middleware. */
 export class EnqueueRequests {
-  /** Undefined where no middleware acts on enqueues. */
+  /** Returns undefined if no middleware acts on enqueues. */
   static of(
     target: EnqueueTarget,
     middleware: readonly EnqueueMiddleware[] | undefined,
@@ -85,7 +85,7 @@ export class EnqueueRequests {
   }
 }
 
-/** The end of the middleware: checks, encodes and sends what it made of a request. */
+/** Checks, encodes and sends the request that the middleware returned. */
 async function addRequested(target: EnqueueTarget, request: EnqueueRequest): Promise<JobHandle[]> {
   const { method, definition, jobs } = request;
   if (method === 'enqueueMany') {

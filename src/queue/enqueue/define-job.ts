@@ -7,7 +7,7 @@ import { jobDefaultFields, type EnqueueOptions } from './encode-job.js';
 import { duration, wholeNumber } from '../validation/numbers.js';
 import type { InputOf, OutputOf, StandardSchema } from '../validation/standard-schema.js';
 
-/** What a definition sets for all its jobs. The option of an enqueue goes before it, that of a handler after it. */
+/** The defaults of a definition's jobs. The options of an enqueue win over them, and they win over the handler's. */
 export interface JobDefaults {
   /** The queue of its jobs. @default that of the handler in this process, else one named as the job */
   queue?: string;
@@ -25,11 +25,11 @@ export interface JobDefaults {
   resultTtlMs?: number;
   /** 0 to 1,000; higher is more urgent. @default 0 */
   priority?: number;
-  /** A job that was not started within so many ms fails. @default without a limit */
+  /** Fails the job if it has not started within this many ms. @default without a limit */
   expiresInMs?: number;
 }
 
-/** What `defineJob` is given. */
+/** The options of `defineJob`. */
 export interface JobDefinitionOptions<
   Payload extends StandardSchema,
   Result extends StandardSchema,
@@ -73,12 +73,12 @@ export class JobDefinition<
   readonly result: Result | undefined;
   /** The options of its jobs. */
   readonly defaults: Readonly<JobDefaults>;
-  /** The defaults that an enqueue sends along; undefined where there are none, so that such a job stays a plain one. */
+  /** The defaults that an enqueue sends; undefined if there are none, so that such a job stays plain. */
   readonly enqueueDefaults: Readonly<EnqueueOptions> | undefined;
 
   /** @throws InvalidOptionError */
   constructor(
-    /** The name of the jobs, and of the queue where no other is given. */
+    /** The name of the jobs, and of their queue if no other is given. */
     readonly name: string,
     options: JobDefinitionOptions<Payload, Result>,
   ) {
@@ -103,22 +103,22 @@ export function isJobDefinition(value: unknown): value is JobDefinition {
   return hasBrand(value, 'JobDefinition');
 }
 
-/** What an enqueue of the definition takes. */
+/** The payload that an enqueue of the definition takes. */
 export type PayloadInput<Definition extends JobDefinition> = InputOf<Definition['payload']>;
-/** What its handler gets: the payload as its schema read it. */
+/** The payload that its handler gets, as its schema parsed it. */
 export type PayloadOf<Definition extends JobDefinition> = OutputOf<Definition['payload']>;
-/** What its handler returns. */
+/** The result that its handler returns. */
 export type ResultInput<Definition extends JobDefinition> = InputOf<NonNullable<Definition['result']>>;
-/** What an enqueue of a job takes: the payload of its definition, and anything for a name. */
+/** The payload that an enqueue takes: that of the definition, or anything for a name. */
 export type PayloadFor<Job> = [Job] extends [JobDefinition] ? PayloadInput<Job> : unknown;
-/** What a handle of a job resolves with: the result of its definition, else what the caller says. */
+/** The result of a handle: that of the definition, else the caller's type. */
 export type ResultFor<Job, Result> = [Job] extends [JobDefinition] ? ResultOf<Job> : Result;
-/** What a handle's `result()` resolves with. */
+/** The value that a handle's `result()` resolves with. */
 export type ResultOf<Definition extends JobDefinition> = OutputOf<NonNullable<Definition['result']>>;
 
 /**
- * Gives a kind of job its name, the schemas of its payload and result, and its defaults, for producers and handlers
- * alike: the compiler knows both, and what does not fit is refused with the path of the fault.
+ * Defines a kind of job for producers and handlers: its name, the schemas of its payload and result, and its defaults. The
+ * compiler knows both types, and an invalid value is refused with the path of the error.
  *
  * What is stored is the JSON of what was given, and each side reads it by the schema: a schema must take what JSON
  * makes of a value (`z.coerce.date()`, not `z.date()`).

@@ -15,13 +15,13 @@ export class DurabilityTimeoutError extends JobQueueError {
   constructor(
     /** The name of the queue. */
     readonly queue: string,
-    /** Of all jobs of the call, to read them, to await their results, or to cancel them. */
+    /** The handles of all jobs of the call, to read them, to await their results, or to cancel them. */
     readonly handles: readonly JobHandle[],
-    /** How many replicas were asked for. */
+    /** The number of replicas that were asked for. */
     readonly replicas: number,
-    /** How many had acknowledged the jobs. */
+    /** The number of replicas that acknowledged the jobs. */
     readonly acknowledged: number,
-    /** How long was waited for the replicas, in ms. */
+    /** The time limit for the replicas, in ms. */
     readonly timeoutMs: number,
     options?: ErrorOptions,
   ) {

@@ -13,7 +13,7 @@ import { durabilitySchema, type Durability } from '../model/queue-options.js';
 import { duration, timerDuration, wholeNumber } from '../validation/numbers.js';
 import { runAtSchema } from '../validation/run-at.js';
 
-/** How a job is treated, by an enqueue or by a schedule that makes it. */
+/** The options of a job, for an enqueue or a schedule. */
 export interface JobRules {
   /** 0 to 1,000; higher is more urgent. @default 0 */
   priority?: number;
@@ -26,7 +26,7 @@ export interface JobRules {
   /** How long one attempt may run, in ms. @default the handler's, else without a limit */
   timeoutMs?: number;
   /**
-   * Whose job it is: a tenant, a customer, a file. Groups take fair turns, and have limits of their own.
+   * The group of the job, such as a tenant, a customer or a file. Groups take turns, and have limits of their own.
    * @default none; the jobs without a group are one group
    */
   group?: string;
@@ -38,26 +38,26 @@ export interface JobRules {
 
 /** Options of one enqueue. */
 export interface EnqueueOptions extends JobRules {
-  /** Which handler runs it, in a queue that several share. @default the queue's name */
+  /** The name of the handler, in a queue that several share. @default the queue's name */
   name?: string;
   /** An id of your own: enqueueing it again while the job is known adds nothing. @default a random one */
   id?: string;
-  /** Start after so many ms, at most a year. Not with `runAt`. */
+  /** The delay before the start, in ms, at most a year. Not with `runAt`. */
   delayMs?: number;
   /** Start at this time, at most a year ahead by the clock of this process. Not with `delayMs`. */
   runAt?: Date | number;
-  /** The job is worthless, and fails, when it was not started within so many ms. Longer than until its start. */
+  /** Fails the job if it has not started within this many ms. Must be longer than the delay. */
   expiresInMs?: number;
-  /** One job at a time for a key: while one waits, while one is unfinished, or for so many ms. */
+  /** Allows one job at a time for a key: while one waits, while one is unfinished, or for a number of ms. */
   unique?: UniqueOptions;
   /**
    * Small texts that travel with the job, such as a trace context: at most 32, of 8,192 characters in all. The handler reads
    * them as `job.metadata`.
    */
   metadata?: JobMetadata;
-  /** True if the job goes to the front of the line, before those that wait; its retries go to the back. Not with `priority`. @default false */
+  /** True if the job goes before the waiting jobs; its retries go to the back. Not with `priority`. @default false */
   lifo?: boolean;
-  /** How much of the queue's `rateLimit` the job takes; at most its burst counts. @default 1 */
+  /** The share of the queue's `rateLimit` that the job takes; at most its burst counts. @default 1 */
   cost?: number;
   /**
    * Ids of jobs of the same queue, at most 100, that must end well before this one starts; `delayMs` counts from then. Where one
@@ -190,7 +190,7 @@ export function encodeJob(
   return job;
 }
 
-/** How errors name the payload of a job; see encodeJob. */
+/** Returns the name of a job's payload in errors; see encodeJob. */
 export function payloadSubject(subject: string | undefined): string {
   return subject === undefined ? 'payload' : `${subject}.payload`;
 }
@@ -203,7 +203,7 @@ function refuseBesideLifo(subject: string, options: EnqueueOptions): void {
   }
 }
 
-/** Of `delayMs`, which no clock decides; that of `runAt` is for the server to say. */
+/** Checks `delayMs`, which depends on no clock. The server checks `runAt`. */
 function refuseExpiryBeforeStart(subject: string, { expiresInMs, delayMs }: EnqueueOptions): void {
   if (expiresInMs !== undefined && delayMs !== undefined && expiresInMs <= delayMs) {
     throw new InvalidOptionError(`${subject}.expiresInMs`, beforeStart(delayMs, 'of delayMs'), show(expiresInMs));

@@ -32,12 +32,15 @@ export function encodeTypedJob(
     return job;
   }
   const made = read.then(() => job);
-  // In a bulk of which a later job is refused at once nobody is left to hear of this one; unheard, it would end the process.
+  // If a later job of a bulk is refused at once, nobody awaits this one. Its rejection would end the process.
   made.catch(() => undefined);
   return made;
 }
 
-/** The options of an enqueue over those of the definition. @throws InvalidOptionError for another name than its own */
+/**
+ * Returns the options of an enqueue, with the definition's defaults. @throws InvalidOptionError for another name than its
+ * own
+ */
 export function typedOptions(
   queue: string,
   { name, enqueueDefaults }: JobDefinition,

@@ -1,4 +1,4 @@
-// What an enqueue of a queue may be given, one signature for all its shapes.
+// The arguments of an enqueue, in one signature for all its forms.
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 import type { JobDefinition, PayloadFor } from './define-job.js';
@@ -6,8 +6,8 @@ import type { EnqueueOptions } from './encode-job.js';
 import type { TypedEnqueueOptions } from './encode-typed-job.js';
 
 /**
- * What follows the first argument of an enqueue. One signature and not an overload for each, so that the compiler names the
- * field of a payload that does not fit. A text is followed by nothing: it may be a payload, or meant as a name.
+ * The arguments after the first one of an enqueue. One signature instead of overloads, so that the compiler names the field
+ * of an invalid payload. A text takes no further argument, because it may be a payload or a name.
  */
 export type EnqueueRest<First> = 0 extends First & 1
   ? [options?: EnqueueOptions]

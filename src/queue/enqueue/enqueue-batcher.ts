@@ -6,11 +6,11 @@ import type { Clock, Timer } from '../runtime/clock.js';
 import type { QueueStore } from '../store/queue-store.js';
 import { RedisPermissionError } from '../errors/redis-permission-error.js';
 
-/** One script call adds at most this many jobs, and at most about so much payload: it must not hold up the server. */
+/** The most jobs of one script call; the payload is bounded too, because the call must not block the server. */
 const SLICE_JOBS = 500;
 const SLICE_LENGTH = 1_000_000;
 
-/** So many single enqueues of a tick are sent before it ends; the next time twice as many. */
+/** The number of single enqueues of a tick that are sent before it ends; the next time twice as many. */
 const FIRST_BURST_JOBS = 25;
 
 /** Returns whether jobs that are enqueued together, and with no others, are one step. */
@@ -18,24 +18,24 @@ export function fitOneStep(jobs: readonly EncodedJob[]): boolean {
   return jobs.length <= SLICE_JOBS && jobs.reduce((sum, { payload }) => sum + payload.length, 0) < SLICE_LENGTH;
 }
 
-/** How Redis 7 ends the message of an error that came up while a script ran. */
+/** The end of the message of an error in a script, in Redis 7. */
 const INSIDE_A_SCRIPT = /\bscript: [0-9a-f]{40}\b/;
 
 export interface EnqueuerOptions {
   /** The queue's name, for errors. */
   queue: string;
   store: QueueStore;
-  /** How long an enqueue may take in all, in ms. While bytes of it or of its answer move, it may take longer. */
+  /** How long an enqueue may take in all, in ms. It may take longer while its bytes or those of its reply move. */
   timeoutMs: number;
   /** Sends a batch. */
   deliver: (jobs: EncodedJob[]) => Promise<EnqueueAnswer[]>;
   /** True if `deliver` ends within `timeoutMs` by itself: a limit around it is a timer more for each batch. */
   endsInTime?: boolean;
-  /** Whose connection `deliver` sends over. @default the store's */
+  /** The store whose connection `deliver` uses. @default the store's */
   via?: Pick<QueueStore, 'patience'>;
   /** Learns how the queue is kept, before anything is sent. Once it resolved, it is not called again. */
   open: () => Promise<unknown>;
-  /** What must be there before anything is sent, beside the connection. */
+  /** Prepares what must exist before the first call, beside the connection. */
   prepare?: () => Promise<void>;
   /** True if all of a tick leave at its end: where a second batch would have to wait for the first. */
   wholeTicks?: boolean;
@@ -48,8 +48,8 @@ interface Waiting {
 }
 
 /**
- * Sends jobs to Redis. What is enqueued together travels together, so that a hundred parallel enqueues cost three round
- * trips side by side; spread over a tick they cost one more at most. Nothing waits for a timer.
+ * Sends enqueues to Redis. Enqueues of one tick share a call, so a hundred parallel ones cost three round trips side by
+ * side. Nothing waits for a timer.
  *
  * Where the connection is down, jobs wait here and not in the client's offline queue: an enqueue that is reported as
  * not sent must never be sent later.
@@ -94,7 +94,7 @@ export class EnqueueBatcher {
     this.options.store.clock.soon(() => this.endTick());
   }
 
-  /** Sends what waits once it is many: Redis adds those of a burst while the caller still makes the others. */
+  /** Sends the waiting jobs of a burst once they are many, so that Redis adds them while the caller makes the others. */
   sendBurst(): void {
     if (this.waiting.length >= this.burstJobs) {
       this.burstJobs *= 2;
@@ -145,7 +145,7 @@ export class EnqueueBatcher {
       const answers = await (endsInTime && !deadline.isRunning ? delivered : deadline.limitSilence(delivered, via));
       slice.forEach((each, i) => each.resolve(answers[i]!));
     } catch (error) {
-      // Each caller learns of its own job, and not of those that travelled with it.
+      // Rejects each caller with the error of its own job only.
       slice.forEach((each) => each.reject(this.explain(error as Error, each.job, sent)));
     } finally {
       deadline.clear();
@@ -169,7 +169,7 @@ export class EnqueueBatcher {
   }
 }
 
-/** What Redis refuses before the script runs was not written; where the script itself failed, part of it may be. */
+/** Returns whether Redis refused the call before the script ran. If the script itself failed, some writes may be there. */
 function isRefusal(error: Error): boolean {
   if (error instanceof RedisPermissionError) {
     return !(error.cause instanceof Error) || isRefusal(error.cause);
@@ -177,7 +177,10 @@ function isRefusal(error: Error): boolean {
   return error.name === 'ReplyError' && !INSIDE_A_SCRIPT.test(error.message);
 }
 
-/** A time limit over several waits, from the first on. After a tick that took all of it, what has arrived is read first. */
+/**
+ * A time limit over several waits, which starts with the first. After a tick that used all of it, arrived replies are read
+ * first.
+ */
 class Deadline {
   private timer: Timer | undefined;
   private passed: Promise<never> | undefined;

@@ -9,9 +9,9 @@ import type { EnqueueOptions } from './encode-job.js';
 
 /** One job of a request, before it is checked and encoded. */
 export interface RequestedJob {
-  /** What selects its handler. */
+  /** The name that selects its handler. */
   readonly name: string;
-  /** What is enqueued. */
+  /** The enqueued payload. */
   payload: unknown;
   /** May be changed: `job.options.metadata = { ...job.options.metadata, requestId }`. */
   options: EnqueueOptions;
@@ -23,9 +23,9 @@ export interface EnqueueRequest {
   readonly queue: string;
   /** The call that was made. */
   readonly method: 'enqueue' | 'enqueueMany';
-  /** What the jobs are checked by; undefined where they were enqueued without a definition. */
+  /** The definition that checks the jobs; undefined for an enqueue without one. */
   readonly definition: JobDefinition | undefined;
-  /** One of `enqueue`, all of `enqueueMany`, in their order. */
+  /** The jobs of the call, in order: one of `enqueue`, all of `enqueueMany`. */
   readonly jobs: readonly RequestedJob[];
 }
 
@@ -38,13 +38,14 @@ export interface EnqueueMiddleware {
   enqueue?(request: EnqueueRequest, next: () => Promise<JobHandle[]>): Promise<JobHandle[]>;
 }
 
-/** Options of a JobQueue: those of the queue, what acts around its enqueues, and where it logs. */
+/** The options of a JobQueue: those of the queue, its middleware and its logger. */
 export interface JobQueueOptions extends QueueOptions {
   /** Acts around each enqueue of this object, the first outermost. The ticks of schedules do not pass it. @default none */
   middleware?: readonly EnqueueMiddleware[];
   /**
-   * Where warnings go, such as of a name that no live worker handles. All queues of one Redis client log to the logger that was
-   * given last, also by a Worker. One that throws harms no job. Default: that of the client's other queues, else nowhere.
+   * The logger of warnings, for example about a name that no live worker handles. All queues of one Redis client use the
+   * logger that was set last, also by a Worker. A logger that throws harms no job. Default: that of the client's other
+   * queues, else none.
    *
    * @example new JobQueue(redis, 'email', { logger: { log: console.log, warn: console.warn, error: console.error } });
    */
@@ -82,7 +83,7 @@ export function queueOptionsOf(options: JobQueueOptions): QueueOptions {
   return others;
 }
 
-/** Sends requests through the middleware of a queue. Composed once; undefined where no middleware acts on enqueues. */
+/** Composes the middleware of a queue once. Returns undefined if no middleware acts on enqueues. */
 export function enqueueChain(
   queue: string,
   middleware: readonly EnqueueMiddleware[] | undefined,
@@ -114,7 +115,7 @@ export function requestedJob(
   payload: unknown,
   options: EnqueueOptions | undefined,
 ): RequestedJob {
-  // What is no object is left for the check of options.
+  // A value that is no object is left for the check of options.
   const own = options === null || typeof options !== 'object' ? (options ?? {}) : { ...options };
   return { name: definition?.name ?? own.name ?? queue, payload, options: own };
 }

@@ -7,7 +7,7 @@ import { JobHandle, type JobSource } from '../results/job-handle.js';
 import { UnservedWatch } from './unserved-watch.js';
 import type { QueueAccess } from '../store/queue-store.js';
 
-/** The ways to the server, by durability; that of durable enqueues is made by the first of them. */
+/** The batchers by durability; the first durable enqueue creates its own. */
 interface Enqueuers {
   memory: EnqueueBatcher;
   replica?: EnqueueBatcher;
@@ -80,7 +80,10 @@ export class Producer {
     return this.newEnqueuers(() => (checking ??= this.refuseExpiryBeforeStart(jobs)));
   }
 
-  /** For a call of several steps: the script looks at each alone, when others may be written. @throws EnqueueRejected */
+  /**
+   * Checks the expiry of all jobs of a call with several steps. The script checks each step alone, when others may be
+   * written. @throws EnqueueRejected
+   */
   private async refuseExpiryBeforeStart(jobs: readonly EncodedJob[]): Promise<void> {
     const nowMs = await this.queue.exec((calls) => calls.now());
     for (const job of jobs) {
@@ -113,7 +116,7 @@ export class Producer {
       timeoutMs: options.enqueueTimeoutMs,
       open: () => this.queue.calls(),
       prepare,
-      // A process that only enqueues has nobody else to find out that its connection is dead.
+      // A process that only enqueues must find out by itself that its connection is dead.
       deliver: (jobs) => this.queue.exec((calls) => calls.enqueue(jobs)),
       endsInTime: this.queue.limit.timeoutMs <= options.enqueueTimeoutMs,
     });
@@ -133,7 +136,7 @@ function refuseFull(queue: string, answers: readonly EnqueueAnswer[]): void {
   }
 }
 
-/** What its caller hears of a failure. @param subjectOf how errors name a job */
+/** Returns the error that the caller gets. @param subjectOf how errors name a job */
 function explained(error: unknown, subjectOf: (job: EncodedJob) => string): unknown {
   return error instanceof EnqueueRejected ? faultOf(error, subjectOf(error.job)) : error;
 }

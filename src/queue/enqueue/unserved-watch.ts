@@ -3,10 +3,10 @@ import { show } from '../errors/show.js';
 import type { Timer } from '../runtime/clock.js';
 import type { QueueAccess } from '../store/queue-store.js';
 
-/** How long after the first enqueue of a name it is looked whether a worker handles it, in ms: a deploy takes a moment. */
+/** How long after the first enqueue of a name the check for a worker runs, in ms, because a deploy takes a moment. */
 const LOOK_AFTER_MS = 5_000;
 
-/** How many names of one queue are remembered. */
+/** The most names of one queue that are remembered. */
 const MOST_NAMES = 1_000;
 
 /**

@@ -36,7 +36,7 @@ export class BatchTimeoutError extends JobQueueError {
   constructor(
     /** The id of the batch. */
     readonly batch: string,
-    /** How long was waited, in ms. */
+    /** The time that was waited, in ms. */
     readonly timeoutMs: number,
     open: number,
   ) {

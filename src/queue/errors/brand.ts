@@ -1,12 +1,12 @@
 /**
- * What marks a thing as ours in every copy of this package. An app may load the ES module and the CommonJS build side
- * by side, and `instanceof` knows only the classes of its own copy.
+ * Marks objects of this package in every copy of it. An app may load the ES module and the CommonJS build side by side, and
+ * `instanceof` knows only the classes of its own copy.
  */
 const BRAND = Symbol.for('nest-job-queue:brand');
 
 type Brand = 'JobDefinition' | 'NonRetryableError' | 'RetryLaterError' | 'RateLimitedError';
 
-/** Marks all instances of a class, and of those that extend it. */
+/** Marks all instances of a class and of its subclasses. */
 export function brand(type: { prototype: object }, name: Brand): void {
   Object.defineProperty(type.prototype, BRAND, { value: name });
 }

@@ -8,8 +8,8 @@ const LONGEST_FRAME = 300;
 const FRAME = /^\s*at /;
 
 /**
- * Returns an error as a log shows it: its name and message on one line, then its stack, then its causes and the errors of
- * an AggregateError, indented. Whatever was thrown, it does not throw.
+ * Returns an error as a log shows it: its name and message on one line, then its stack, causes and the errors of an
+ * AggregateError, indented. Accepts any value, and never throws.
  */
 export function describeError(thrown: unknown): string {
   return describeStored(storeError(thrown));

@@ -1,8 +1,8 @@
 import { JobQueueError } from './errors.js';
 
-/** What became of one job of an enqueue that failed. */
+/** The outcome of one job of a failed enqueue. */
 export interface EnqueueItem {
-  /** Of the job that stands: for `kept` and `replaced` another one than was asked for. */
+  /** The id of the job. For `kept` and `replaced` it is that of the holder. */
   id: string;
   /** `not-sent`, `unknown`: as of the error, for this job. Else it was written, as `JobHandle.outcome` says. */
   outcome: 'new' | 'existing' | 'kept' | 'replaced' | 'not-sent' | 'unknown';
@@ -22,7 +22,7 @@ export class EnqueueError extends JobQueueError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'ENQUEUE';
 
-  /** One for each job of the call, in their order. */
+  /** One item for each job of the call, in order. */
   readonly items: readonly EnqueueItem[];
 
   constructor(
@@ -30,9 +30,9 @@ export class EnqueueError extends JobQueueError {
     readonly outcome: 'not-sent' | 'unknown',
     /** The name of the queue. */
     readonly queue: string,
-    /** With which the call can be repeated, in the order of its jobs. */
+    /** The ids to repeat the call with, in the order of its jobs. */
     readonly jobIds: readonly string[],
-    /** Where Redis was looked for, and what failed. */
+    /** The place of Redis, and the error. */
     readonly reason: string,
     options: ErrorOptions & { items?: readonly EnqueueItem[] } = {},
   ) {
@@ -67,7 +67,7 @@ export class QueueFullError extends JobQueueError {
     /** The name of the queue. */
     readonly queue: string,
     { group, limit, unit }: { group: string | undefined; limit: number; unit: 'jobs' | 'bytes' },
-    /** One for each job of the call, in their order; `not-sent` for one that was refused. */
+    /** One item for each job of the call, in order; `not-sent` for a refused one. */
     readonly items: readonly EnqueueItem[],
   ) {
     const place = group === undefined ? `Queue "${queue}"` : `Group "${group}" of queue "${queue}"`;

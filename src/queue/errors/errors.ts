@@ -9,7 +9,7 @@ export class JobQueueError extends Error {
   /** The `code` of each error of this class, such as `JOB_TIMEOUT`. */
   static readonly code: string = 'JOB_QUEUE';
 
-  /** Tells errors apart also where classes have other names, as in minified code. It stays the same in all versions. */
+  /** Identifies the error in all versions, also in minified code, where class names change. */
   readonly code: string;
 
   /** True if handlers throw it, with words of their own. @internal */
@@ -28,17 +28,17 @@ export class JobQueueError extends Error {
   }
 }
 
-/** An option, name, id or handler is not what it must be. Thrown before anything is written. */
+/** An option, name, id or handler is invalid. Thrown before anything is written. */
 export class InvalidOptionError extends JobQueueError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'INVALID_OPTION';
 
   constructor(
-    /** What is wrong: the option's path, or the thing. */
+    /** The path of the option, or the invalid thing. */
     readonly subject: string,
-    /** What was expected, in words. */
+    /** The expected value, in words. */
     readonly expected: string,
-    /** What was found, in words. */
+    /** The value that was found, in words. */
     readonly found: string,
     hint = '',
   ) {
@@ -52,11 +52,11 @@ export class InvalidPayloadError extends JobQueueError {
   static override readonly code: string = 'INVALID_PAYLOAD';
 
   constructor(
-    /** Where in the value the fault is, such as `payload.to[2]`; of one of many jobs `enqueueMany[3].payload.to`. */
+    /** The path of the error in the value, such as `payload.to[2]`; for one of many jobs `enqueueMany[3].payload.to`. */
     readonly path: string,
-    /** What was expected, in words. */
+    /** The expected value, in words. */
     readonly expected: string,
-    /** What was found, in words. */
+    /** The value that was found, in words. */
     readonly found: string,
   ) {
     super(`${path}: expected ${expected}, found ${found}.`);
@@ -98,7 +98,7 @@ export class JobFailedError extends JobQueueError {
     readonly jobId: string,
     /** The message of the last attempt's error. */
     readonly reason: string,
-    /** How many attempts it had. */
+    /** The number of attempts that it had. */
     readonly attempts: number,
     /** The name of the last attempt's error, such as `TypeError`. */
     readonly errorName: string,
@@ -156,7 +156,7 @@ export class JobTimeoutError extends JobQueueError {
   constructor(
     /** The id of the job. */
     readonly jobId: string,
-    /** How long was waited for the result, in ms. */
+    /** The time limit for the result, in ms. */
     readonly timeoutMs: number,
   ) {
     super(`Job ${jobId} gave no result within ${timeoutMs} ms; it goes on.`);
@@ -182,7 +182,7 @@ export function isNonRetryable(error: unknown): error is NonRetryableError {
 }
 
 /**
- * Thrown by a handler: the job comes back after `delayMs` (0 to a year) without having used an attempt.
+ * Thrown by a handler to run the job again after `delayMs` (0 to a year), without using an attempt.
  *
  * @throws InvalidOptionError for a delay that is no such number, which then fails the attempt
  */
@@ -198,7 +198,7 @@ export class RetryLaterError extends JobQueueError {
   protected static override readonly isOfHandlers = true;
 
   constructor(
-    /** In how many ms the job may start again. */
+    /** The delay before the job may start again, in ms. */
     readonly delayMs: number,
     message = `retry in ${delayMs} ms`,
   ) {
@@ -232,8 +232,8 @@ export function retryDelayOf(error: unknown): number | undefined {
 const LONGEST_REST_MS = 86_400_000;
 
 /**
- * Thrown by a handler that met a limit behind it, such as a 429: the whole queue rests, and the job runs again
- * afterwards without having used an attempt.
+ * Thrown by a handler that met a limit of a service, such as a 429. The whole queue rests, and the job runs again
+ * afterwards without using an attempt.
  *
  * @throws InvalidOptionError unless `retryAfterMs` is a number of ms from 1 to a day, which then fails the attempt
  * @example throw new RateLimitedError({ retryAfterMs: 30_000 });

@@ -1,7 +1,7 @@
 import { InvalidOptionError } from './errors.js';
 
 /**
- * Loads a package that an app need not have, and says what to install where it is missing.
+ * Loads an optional package. Throws an error that says what to install if it is missing.
  *
  * @param subject how errors name what needs the package
  * @param use what the package is needed for, behind its name

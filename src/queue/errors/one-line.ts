@@ -7,9 +7,8 @@ export const UNPRINTABLE = /[\p{Cc}\p{Surrogate}\u061C\u200E\u200F\u2028\u2029\u
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 /**
- * Returns text as one line of bounded length. Ids, names and messages may come from anybody: an id with a line break
- * must not forge a line of the log, and one of 100,000 characters must not hide the words behind it. A text that is too
- * long loses its middle.
+ * Returns text as one line of bounded length. Any client may choose ids, names and messages. An id with a line break must
+ * not forge a line of the log, and a long one must not hide the words behind it. A text that is too long loses its middle.
  *
  * @param longest how many characters are kept, before unprintable ones are spelled out (`\x1b`)
  */

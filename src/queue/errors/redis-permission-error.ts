@@ -6,7 +6,7 @@ export class RedisPermissionError extends RedisUnsuitableError {
   static override readonly code: string = 'REDIS_PERMISSION';
 
   constructor(
-    /** What is refused, in words, such as `the command hset`. */
+    /** The refused permissions, in words, such as `the command hset`. */
     readonly missing: readonly string[],
     options?: ErrorOptions,
   ) {

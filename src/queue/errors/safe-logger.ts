@@ -4,7 +4,7 @@ import { InvalidOptionError } from './errors.js';
 import { oneLine } from './one-line.js';
 import { show } from './show.js';
 
-/** How a line is logged. */
+/** The level of a log line. */
 export type LogLevel = 'log' | 'warn' | 'error';
 
 /**
@@ -13,7 +13,7 @@ export type LogLevel = 'log' | 'warn' | 'error';
  * whose promise rejects, harms no worker.
  */
 export class SafeLogger implements JobQueueLogger {
-  /** Returns the logger itself where it is safe already. */
+  /** Returns the logger itself if it is safe already. */
   static of(logger: JobQueueLogger): SafeLogger {
     return logger instanceof SafeLogger ? logger : new SafeLogger(logger);
   }

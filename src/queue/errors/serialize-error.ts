@@ -4,7 +4,10 @@ import type { StoredError } from './stored-error.js';
 const LONGEST_MESSAGE = 2_000;
 const LONGEST_STACK = 4_000;
 
-/** How deep causes and the errors of an AggregateError are kept, how many of the latter, and how many characters of all. */
+/**
+ * The depth to which causes and the errors of an AggregateError are kept, the number of the latter, and the characters of
+ * all.
+ */
 const DEEPEST = 5;
 const MOST_ERRORS = 10;
 const LONGEST_INNER_MESSAGE = 500;
@@ -43,14 +46,14 @@ function readError(thrown: unknown, longestMessage: number, longestStack: number
   return stack ? { ...stored, stack: text(stack, longestStack) } : stored;
 }
 
-/** How many characters of the errors behind an error may still be kept. */
+/** The number of characters of inner errors that may still be kept. */
 interface Budget {
   left: number;
 }
 
 type Inner = Pick<StoredError, 'cause' | 'errors'>;
 
-/** What an error says of the errors behind it, as far as it can be read. */
+/** Returns the inner errors of an error, as far as they can be read. */
 function readInner(thrown: unknown, depth: number, budget: Budget): Inner {
   const kept: Inner = {};
   if (!isError(thrown) || depth > DEEPEST || budget.left <= 0) {
@@ -90,7 +93,7 @@ function readBehind(thrown: unknown, depth: number, budget: Budget, longestStack
   }
 }
 
-/** Also of another realm, such as that of a `vm`. */
+/** Accepts an error of another realm too, such as that of a `vm`. */
 function isError(thrown: unknown): thrown is Error {
   return thrown instanceof Error || types.isNativeError(thrown);
 }

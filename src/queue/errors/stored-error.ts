@@ -6,7 +6,7 @@ export interface StoredError {
   message: string;
   /** Its stack, at most 4,000 characters. */
   stack?: string;
-  /** Its `cause`, where it had one. */
+  /** Its `cause`, if it has one. */
   cause?: StoredError;
   /** The errors of an AggregateError, at most ten. */
   errors?: StoredError[];

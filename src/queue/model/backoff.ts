@@ -17,7 +17,10 @@ export type StoredBackoff =
       jitter?: number;
     };
 
-/** How long a failed job waits: a number of ms, a rule, or for handlers and queues a function of attempt (from 1) and error that answers 0 ms to a year. */
+/**
+ * The delay before a retry: a number of ms, a rule, or for handlers and queues a function of the attempt (from 1) and the
+ * error that returns 0 ms to a year.
+ */
 export type Backoff = StoredBackoff | ((attempt: number, error: unknown) => number);
 
 const milliseconds = z

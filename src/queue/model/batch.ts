@@ -1,29 +1,29 @@
-/** How a member of a batch has ended; `open`: it has not. `removed`: it was deleted before it ended. */
+/** The end of a member of a batch; `open` before it. `removed`: it was deleted before it ended. */
 export type BatchMemberStatus = 'open' | 'completed' | 'failed' | 'cancelled' | 'removed';
 
-/** What became of one member of a batch. */
+/** The outcome of one member of a batch. */
 export interface BatchMember<Result = unknown> {
   /** The id of the job. */
   id: string;
   /** The queue of the job. */
   queue: string;
-  /** How it ended, or `open`. */
+  /** The end of the member, or `open`. */
   status: BatchMemberStatus;
-  /** Of one that completed; absent where the handler returned undefined, or its result was not kept. */
+  /** The result of a completed member; absent if the handler returned undefined, or its result was not kept. */
   result?: Result;
-  /** Of one that failed: its last error. */
+  /** The last error of a failed member. */
   error?: string;
 }
 
 /** One page of the members of a batch. */
 export interface BatchPage<Result = unknown> {
-  /** In the order in which they joined. */
+  /** The members, in the order in which they joined. */
   members: BatchMember<Result>[];
   /** The `offset` of the next page; absent on the last one. */
   next?: number;
 }
 
-/** How far a batch is. */
+/** The progress of a batch. */
 export interface BatchRecord {
   /** The id of the batch. */
   id: string;
@@ -36,7 +36,7 @@ export interface BatchRecord {
   state: 'open' | 'sealed' | 'fired' | 'ended';
   /** True once `failFast` or `cancel` ends the members that are still open. */
   stopped: boolean;
-  /** How many members it has had, and how many of them have not ended. */
+  /** The number of members, and of those that have not ended. */
   total: number;
   /** Members that have not ended. */
   open: number;
@@ -48,13 +48,13 @@ export interface BatchRecord {
   cancelled: number;
   /** Members that were deleted. */
   removed: number;
-  /** When it was created. */
+  /** The time of its creation. */
   createdAt: Date;
-  /** When it was sealed. Absent before. */
+  /** The time of its seal. Absent before. */
   sealedAt?: Date;
-  /** When its follow-ups were enqueued. Absent before. */
+  /** The time when its follow-ups were enqueued. Absent before. */
   firedAt?: Date;
-  /** When its follow-ups had ended. Absent before. */
+  /** The time when its follow-ups had ended. Absent before. */
   endedAt?: Date;
 }
 
@@ -64,7 +64,7 @@ export interface EncodedFollowUp {
   name: string;
   /** JSON. */
   payload: string;
-  /** JSON of what an enqueue reads. */
+  /** The options of an enqueue, as JSON. */
   options: string;
 }
 
@@ -76,7 +76,7 @@ export interface EncodedBatch {
   followUps: readonly EncodedFollowUp[];
 }
 
-/** What happened to a job whose batch is in another queue. */
+/** The end of a job whose batch is in another queue. */
 export interface BatchNews {
   /** The queue of the batch. */
   queue: string;

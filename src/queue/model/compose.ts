@@ -1,6 +1,6 @@
 import { JobQueueError } from '../errors/errors.js';
 
-/** One link of a chain: does its part around `next`, which runs the rest of the chain. */
+/** One link of a chain. It calls `next`, which runs the rest of the chain. */
 export type Link<Subject, Result> = (subject: Subject, next: () => Promise<Result>) => Result | Promise<Result>;
 
 /** Makes one function of a chain and its end. Without links it is the end itself, so that an empty chain costs nothing. */

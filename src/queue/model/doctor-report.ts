@@ -1,5 +1,5 @@
 /**
- * What can be wrong with a queue.
+ * The kinds of damage of a queue.
  *
  * - `orphan`: a job that is in no place, so nobody will ever claim it
  * - `ghost`: an id in a place, without its job
@@ -30,42 +30,42 @@ export type DoctorKind =
   | 'slot'
   | 'group';
 
-/** How a queue is audited. */
+/** The options of an audit. */
 export interface DoctorOptions {
-  /** Brings to rights what is found. @default false: nothing is changed */
+  /** Repairs the damage. @default false: nothing is changed */
   mend?: boolean;
   /**
-   * That only this library uses the queue, and always has: no client of the Redis pattern, which enqueues and ends jobs
-   * without counting them. Then the counters are held against each other, and one that is too high is found too.
+   * True if only this library has ever used the queue, and no client of the Redis pattern, which does not count its jobs.
+   * Then the doctor compares the counters with each other and finds one that is too high.
    * @default false
    */
   exclusive?: boolean;
 }
 
-/** One fault, as it was at the moment it was decided. */
+/** One finding, at the moment of its check. */
 export interface DoctorFinding {
-  /** What kind of fault it is. */
+  /** The kind of damage. */
   kind: DoctorKind;
   /** The job's id; else the unique key, the group, the batch, the counter or the key in Redis. */
   subject: string;
-  /** What is there. */
+  /** The value that was found. */
   found: string;
-  /** What should be there. */
+  /** The expected value. */
   expected: string;
   /** True if it was mended. */
   mended: boolean;
 }
 
-/** What the doctor found in one queue. */
+/** The findings of the doctor in one queue. */
 export interface DoctorReport {
   /** The name of the queue. */
   queue: string;
-  /** How many jobs were looked at. */
+  /** The number of checked jobs. */
   checked: number;
-  /** How many faults there are of each kind; empty for a queue that is well. */
+  /** The number of findings of each kind; empty for a sound queue. */
   counts: Partial<Record<DoctorKind, number>>;
   /** The first 1,000 faults. */
   findings: DoctorFinding[];
-  /** How long the audit took, in ms. */
+  /** The duration of the audit, in ms. */
   durationMs: number;
 }

@@ -17,17 +17,17 @@ export const groupName = z
 export interface GroupStats {
   /** The name of the group. */
   name: string;
-  /** Jobs that wait in its line; those that wait for their time are not in it. */
+  /** The jobs that wait in its line, without delayed ones. */
   pending: number;
   /** Jobs that are claimed: its slots in use. */
   running: number;
-  /** How long the job at its head could have been claimed, in ms; 0 when none waits. */
+  /** How long the job at its head could have been claimed, in ms; 0 if none waits. */
   oldestPendingAgeMs: number;
-  /** Since when it is paused; null when it is not. */
+  /** The time of its pause; null if it is not paused. */
   pausedAt: Date | null;
   /** The job that holds it back: one that waits for its retry, or a dead letter; null when none does. */
   heldBy: string | null;
-  /** When its rate, or its rest, lets the next job start; null for now. */
+  /** The time when its rate, or its rest, lets the next job start; null for now. */
   opensAt: Date | null;
   /** The limits that it has of its own. */
   limits: GroupLimits;

@@ -15,12 +15,12 @@ export function bucketOf(ms: number): number {
   return ms > LONGEST_MS ? LAST_BUCKET : 1 + Math.floor(Math.log(ms) / LOG_RATIO);
 }
 
-/** The time that stands for all of a bucket: the middle of its bounds, as ratios go. */
+/** Returns the time that represents a bucket: the geometric middle of its bounds. */
 export function valueOf(bucket: number): number {
   return bucket === 0 ? 0 : Math.min(LONGEST_MS, RATIO ** (bucket - 0.5));
 }
 
-/** How many times fell into each bucket. */
+/** Counts times by bucket. */
 export class Histogram {
   private readonly counts = new Map<number, number>();
   count = 0;

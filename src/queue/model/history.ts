@@ -2,22 +2,22 @@ import type { Histogram } from './histogram.js';
 
 /** A moment that explains a change of the figures. */
 export interface HistoryMark {
-  /** `deploy`: a version of the app began to maintain or serve the queue. `outage`: nobody maintained it. */
+  /** `deploy`: a version of the app began to maintain or serve the queue. `outage`: no process maintained it. */
   kind: 'deploy' | 'outage';
-  /** Of an outage: since when. */
+  /** The time of the mark; for an outage its beginning. */
   at: Date;
-  /** Of an outage: its end. */
+  /** The end of an outage. */
   endedAt?: Date;
-  /** Of a deploy: the version. */
+  /** The version of a deploy. */
   version?: string;
 }
 
-/** One entry of the history: a minute, or more where nobody closed them one by one. */
+/** One entry of the history: a minute, or several that were not closed one by one. */
 export interface StoredMinute {
   id: string;
-  /** When it ends, in ms since 1970. */
+  /** Its end, in ms since 1970. */
   endMs: number;
-  /** How many minutes it stands for. */
+  /** The number of minutes that it covers. */
   minutes: number;
   counts: HistoryCounts;
   pending: number;
@@ -27,7 +27,7 @@ export interface StoredMinute {
   run: Histogram;
 }
 
-/** What happened to jobs in a time, by the counters of the queue. */
+/** The counts of a period, from the counters of the queue. */
 export interface HistoryCounts {
   /** Jobs that were added. */
   enqueued: number;
@@ -45,39 +45,39 @@ export interface HistoryCounts {
 
 /** Quantiles in ms, each within 10 % from 1 ms to 24 h; null where nothing was measured. */
 export interface HistoryQuantiles {
-  /** How many were measured. */
+  /** The number of measured jobs. */
   count: number;
   /** The median, in ms; null without a job. */
   p50: number | null;
-  /** What 95 % stayed below, in ms; null without a job. */
+  /** The time that 95 % stayed below, in ms; null without a job. */
   p95: number | null;
-  /** What 99 % stayed below, in ms; null without a job. */
+  /** The time that 99 % stayed below, in ms; null without a job. */
   p99: number | null;
 }
 
 /** The figures of one step of time. */
 export interface HistoryPoint extends HistoryCounts {
-  /** When the step begins, by the server's clock. */
+  /** The beginning of the step, by the server's clock. */
   at: Date;
-  /** The most jobs that were seen waiting at the end of a minute; null where nobody looked. */
+  /** The most waiting jobs at the end of a minute; null if unknown. */
   pending: number | null;
-  /** Jobs that ran at its end; null where nobody looked. */
+  /** The running jobs at its end; null if unknown. */
   processing: number | null;
-  /** How long the oldest job had waited at its end, in ms; null where nobody looked. */
+  /** The age of the oldest waiting job at its end, in ms; null if unknown. */
   oldestPendingAgeMs: number | null;
-  /** From when a job could be claimed to its first claim. */
+  /** The time from when a job could be claimed to its first claim. */
   wait: HistoryQuantiles;
-  /** From the call of the handler to its end. */
+  /** The time from the call of the handler to its end. */
   run: HistoryQuantiles;
 }
 
 /** The figures of a queue over a time. */
 export interface HistoryReport {
-  /** When it was read, by the server's clock. */
+  /** The time of the read, by the server's clock. */
   at: Date;
   /** The length of a step, in ms. */
   stepMs: number;
-  /** One for each step of which something is known, oldest first. The minute that is not over is missing. */
+  /** One point for each step with known figures, oldest first. The current minute is missing. */
   points: HistoryPoint[];
   /** The same over the whole time; undefined where nothing was recorded. */
   total: HistoryPoint | undefined;

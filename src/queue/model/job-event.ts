@@ -1,4 +1,4 @@
-/** What a store publishes when a job changes: the pattern's `id` and `status`, and what is known beside them. */
+/** The event that a store publishes when a job changes: the pattern's `id` and `status`, and further fields. */
 export interface JobEvent {
   /** Empty for `drained`, which is of the queue. */
   id: string;
@@ -6,12 +6,12 @@ export interface JobEvent {
   status: string;
   /** The name of the job. */
   name?: string;
-  /** From 1; absent where none was begun. */
+  /** The attempt, from 1; absent if none has begun. */
   attempt?: number;
   /** The error's message, up to 1,000 bytes. */
   error?: string;
-  /** Up to 2,000 bytes of JSON; absent where it is longer. */
+  /** Up to 2,000 bytes of JSON; absent if it is longer. */
   progress?: unknown;
-  /** As `progress`, where the queue's `eventExtras` asks for it. */
+  /** As `progress`, if the queue's `eventExtras` ask for it. */
   result?: unknown;
 }

@@ -4,17 +4,17 @@ import type { JobMetadata } from './metadata.js';
 
 /** The states of a job. */
 export const JOB_STATUSES = ['pending', 'scheduled', 'processing', 'completed', 'failed', 'cancelled'] as const;
-/** Where a job stands. */
+/** The state of a job. */
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
-/** What a job carries for its worker, beside its payload; the scripts read only how long it lives once cancelled. */
+/** The options of a job for its worker. The scripts read only the time to live of a cancelled job. */
 export interface WorkerOptions {
   maxAttempts?: number;
   backoff?: StoredBackoff;
   timeoutMs?: number;
   keepResult?: boolean;
   resultTtlMs?: number;
-  /** The start that was asked for: what is no waiting is known by it. */
+  /** The delay that the enqueue asked for, which does not count as waiting. */
   delayMs?: number;
   runAtMs?: number;
   metadata?: JobMetadata;
@@ -22,7 +22,7 @@ export interface WorkerOptions {
   guest?: boolean;
   /** True if its bad end stops its batch, whose other members are then to be cancelled. */
   stopsBatch?: boolean;
-  /** Of a follow-up: the id of the batch whose members have ended. */
+  /** The id of the batch of a follow-up. */
   batch?: string;
   group?: string;
 }
@@ -35,21 +35,24 @@ export interface ClaimedJob<Payload = unknown> {
   readonly name: string;
   /** The queue of the job. */
   readonly queue: string;
-  /** What was enqueued. */
+  /** The enqueued payload. */
   readonly payload: Payload;
-  /** Which attempt this is, from 1. */
+  /** The number of this attempt, from 1. */
   readonly attempt: number;
-  /** How many attempts it has in all. */
+  /** The attempts that the job has in all. */
   readonly maxAttempts: number;
-  /** Grows with every claim of a job: hand it to what the job writes to, so that a stale attempt can be refused there. */
+  /**
+   * A number that grows with every claim of a job. Use it in the job's writes, so that a stale attempt can be refused
+   * there.
+   */
   readonly fence: number;
   /** The secret that settles this claim, and no other. */
   readonly token: string;
-  /** When the job was enqueued, in ms by the server's clock; 0 where a foreign producer did not say. */
+  /** The time of the enqueue, in ms by the server's clock; 0 if a foreign producer did not store it. */
   readonly enqueuedAtMs: number;
-  /** When it was claimed, in ms by the server's clock. */
+  /** The time of the claim, in ms by the server's clock. */
   readonly claimedAtMs: number;
-  /** What was asked for it. */
+  /** The options of the enqueue. */
   readonly options: WorkerOptions;
   /** True for a first attempt without options; it can be settled at the least cost. @internal */
   readonly plain: boolean;
@@ -59,13 +62,13 @@ export interface ClaimedJob<Payload = unknown> {
   readonly alone: boolean;
   /** Claimed before a slot was free: held until `start`. @internal */
   readonly ahead: boolean;
-  /** True if the job may expire before it begins: where it waited in the worker, Redis is asked first. @internal */
+  /** True if the job may expire before it begins. If it waited in the worker, Redis decides first. @internal */
   readonly expires: boolean;
-  /** What an earlier attempt left; undefined where none did. */
+  /** The checkpoint of an earlier attempt, or undefined. */
   readonly checkpoint?: unknown;
 }
 
-/** What a settle needs to know of a claim. */
+/** The fields of a claim that a settle needs. */
 export interface ClaimRef {
   /** The id of the job. */
   readonly id: string;
@@ -80,23 +83,23 @@ export interface ClaimRef {
 /** A claimed job that must not run; the claimer settles it as failed, with this reason. */
 export interface RefusedJob extends ClaimRef {
   readonly error: StoredError;
-  /** As far as it can be read: the payload of a broken one is undefined. */
+  /** The job, as far as it can be read. The payload of a broken one is undefined. */
   readonly job: ClaimedJob;
 }
 
 /** One attempt that has ended. */
 export interface AttemptRecord {
-  /** Which attempt it was, from 1. */
+  /** The number of the attempt, from 1. */
   attempt: number;
-  /** When its handler was claimed. */
+  /** The time of its claim. */
   startedAt: Date;
-  /** When it ended. */
+  /** The time of its end. */
   endedAt: Date;
-  /** Which worker held the claim; null for a client of the Redis pattern. */
+  /** The worker that held the claim; null for a client of the Redis pattern. */
   worker: string | null;
-  /** How it ended. `interruption`: a shutdown or a snooze, which costs no attempt. */
+  /** The end of the attempt. `interruption`: a shutdown or a snooze, which costs no attempt. */
   outcome: 'completed' | 'error' | 'crash' | 'interruption' | 'snooze' | 'rate_limited' | 'unhandled';
-  /** Null where there was none: of one that completed, was given back, or was snoozed. */
+  /** The error; null for an attempt that completed, was released, or was snoozed. */
   error: StoredError | null;
 }
 
@@ -108,55 +111,55 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   name: string;
   /** The queue of the job. */
   queue: string;
-  /** Where it stands. */
+  /** The state of the job. */
   status: JobStatus;
-  /** What was enqueued. */
+  /** The enqueued payload. */
   payload: Payload;
   /** Absent when the handler returned undefined, or results are not kept. */
   result?: Result;
-  /** How many attempts it has used. */
+  /** The number of attempts that it has used. */
   attempts: number;
-  /** How many attempts it has in all, where the job says so. */
+  /** The attempts that it has in all, if the job sets them. */
   maxAttempts?: number;
   /** Attempts that ended in an error, in a crash of the worker, and by a shutdown. */
   errors: number;
-  /** How many of its attempts ended with the death of their worker. */
+  /** The number of attempts that ended with the death of their worker. */
   crashes: number;
-  /** How often a shutdown or a snooze gave it back. */
+  /** The number of times that a shutdown or a snooze released it. */
   interruptions: number;
-  /** How often a worker gave the job back because no handler there knew its name. */
+  /** The number of times that a worker released it because it had no handler for the name. */
   unhandled: number;
-  /** How often its handler threw a RateLimitedError. Absent where it never did. */
+  /** The number of times that its handler threw a RateLimitedError. Absent for none. */
   rateLimited?: number;
-  /** From 1, the least urgent, to 1,000; 0 for none. */
+  /** The priority from 1, the least urgent, to 1,000; 0 for none. */
   priority: number;
   /** The group that it takes turns with. Absent: none. */
   group?: string;
-  /** What its enqueue gave along; absent where nothing. */
+  /** The metadata of the enqueue; absent if there is none. */
   metadata?: JobMetadata;
   /** The schedule whose tick, or `runNow`, enqueued it. */
   schedule?: string;
-  /** Its batch, and what it is to the batch. Absent: none. */
+  /** Its batch, and its role there. Absent without a batch. */
   batch?: { queue: string; id: string; role: 'member' | 'follow-up' };
   /** Ids of the jobs of its queue that it waits for. Absent once it waits for none. */
   after?: string[];
   /** Ids of the jobs that were enqueued to start after it. Absent: none. */
   followedBy?: string[];
-  /** When it was enqueued. */
+  /** The time of the enqueue. */
   enqueuedAt: Date;
-  /** When it may start, where it waits for a time. */
+  /** The time when it may start, if it is delayed. */
   dueAt?: Date;
-  /** When it was last claimed. */
+  /** The time of the last claim. */
   claimedAt?: Date;
-  /** When it completed. */
+  /** The time of its completion. */
   completedAt?: Date;
-  /** When it became a dead letter. */
+  /** The time when it became a dead letter. */
   failedAt?: Date;
-  /** When it was cancelled. */
+  /** The time when it was cancelled. */
   cancelledAt?: Date;
-  /** When its cancel was asked for while it ran. */
+  /** The time when its cancel was requested while it ran. */
   cancelRequestedAt?: Date;
-  /** When it fails if it has not started. */
+  /** The time when it fails if it has not started. */
   expiresAt?: Date;
   /** The worker that claimed it last. */
   worker?: string;
@@ -164,25 +167,25 @@ export interface JobRecord<Payload = unknown, Result = unknown> {
   fence?: number;
   /** The message of its last failure. */
   lastError?: string;
-  /** When that was. */
+  /** The time of that error. */
   lastErrorAt?: Date;
   /** The last 20 attempts that did not complete, oldest first, then the one that did. */
   attemptLog: AttemptRecord[];
-  /** What its handler last told of its progress. */
+  /** The last progress of its handler. */
   progress?: unknown;
-  /** What `job.checkpoint` stored last, for the next attempt. */
+  /** The last value of `job.checkpoint`, for the next attempt. */
   checkpoint?: unknown;
   /** The lines of its handler, the oldest first. */
   log: LogLine[];
-  /** What a list with `mostBytes` left out, with its length in bytes. */
+  /** The fields that a list with `mostBytes` left out, with their length in bytes. */
   leftOut?: Partial<Record<'payload' | 'result' | 'progress' | 'log', number>>;
-  /** Where the stored payload is not JSON: its text. `payload` is then undefined. */
+  /** The text of a stored payload that is not JSON. `payload` is then undefined. */
   brokenPayload?: string;
 }
 
 /** A line that a handler wrote by `job.log`. */
 export interface LogLine {
-  /** When it was written. */
+  /** The time of the line. */
   at: Date;
   /** The text, at most 1,000 characters. */
   message: string;
@@ -192,7 +195,7 @@ export interface LogLine {
 export interface UnservedName {
   /** The name that no live worker handles. */
   name: string;
-  /** How long the oldest of them has waited, in ms. */
+  /** The wait of the oldest of them, in ms. */
   waitingMs: number;
 }
 
@@ -200,7 +203,10 @@ export interface UnservedName {
 export interface QueueStats {
   /** Jobs that wait for a worker. */
   pending: number;
-  /** How many of them wait in groups, where no group may start a job: paused, held by a job, or at a limit. Absent for none. */
+  /**
+   * The number of them that wait in groups which may not start a job: paused, held by a job, or at a limit. Absent for
+   * none.
+   */
   heldByGroups?: number;
   /** Batches with a follow-up that have not ended. Absent for none. */
   batches?: number;
@@ -208,7 +214,7 @@ export interface QueueStats {
   scheduled: number;
   /** Jobs that are claimed. */
   processing: number;
-  /** How many of them clients of the Redis pattern claimed, who announce no worker. Absent for none. */
+  /** The number of them that clients of the Redis pattern claimed. Such clients announce no worker. Absent for none. */
   foreignClaims?: number;
   /** Completed jobs that are kept. */
   completed: number;
@@ -216,7 +222,7 @@ export interface QueueStats {
   failed: number;
   /** Cancelled jobs that are kept. */
   cancelled: number;
-  /** How long the oldest job has been claimable, in ms; 0 when none is. */
+  /** How long the oldest job has been claimable, in ms; 0 if none is. */
   oldestPendingAgeMs: number;
   /** The same of the jobs that no group holds back: their groups are neither paused, nor held by a job, nor at a limit. */
   oldestUnheldAgeMs: number;
@@ -225,34 +231,34 @@ export interface QueueStats {
   /** Worker processes that announced themselves within the last 30 s. */
   workers: number;
   /**
-   * The names of waiting jobs that no live worker announced, the longest wait first, as the front of the line shows: up to
-   * 20 plain and 6 prioritized jobs. Workers of other languages announce nothing.
+   * The names of waiting jobs that no live worker announced, the longest wait first. They are read from the front of the
+   * line: up to 20 plain and 6 prioritized jobs. Workers of other languages announce nothing.
    */
   unserved: UnservedName[];
-  /** When a process last maintained the queue; null where none did since there are jobs or workers. */
+  /** The time of the last maintenance of the queue; null if none ran since there are jobs or workers. */
   maintainedAt: Date | null;
   /**
-   * True if no process maintains the queue: its last maintenance is longer ago than a minute and three of its intervals, or a
-   * minute is over since the first worker came, or since the oldest job waits.
+   * True if no process maintains the queue. Its last maintenance is longer ago than a minute and three of its intervals. Or
+   * there was none for a minute after the first worker or the oldest job came.
    */
   maintenanceOverdue: boolean;
-  /** Since when the queue is paused; null where it is not. */
+  /** The time of the queue's pause; null if it is not paused. */
   pausedAt: Date | null;
   /** Counters since the queue exists: enqueued, completed, failed, reclaimed, … */
   totals: Record<string, number>;
 }
 
-/** What a worker says of itself. */
+/** The details that a worker announces. */
 export interface WorkerDetails {
   /** The name of its machine. */
   host: string;
   /** The id of its process. */
   pid: number;
-  /** The version of the app; absent where it has none. */
+  /** The version of the app; absent if it has none. */
   version?: string;
-  /** How many jobs of this queue it runs at once, and, under a limit of its process, of all queues. */
+  /** The number of jobs of this queue that it runs at once; under a limit of its process, of all queues. */
   slots: number;
-  /** How many jobs its process runs at once over all queues, where that is limited. */
+  /** The number of jobs that its process runs at once over all queues, if that is limited. */
   processSlots?: number;
   /** True if its process claims none of this queue's jobs for now. Absent: it claims. */
   paused?: true;
@@ -264,20 +270,23 @@ export interface WorkerDetails {
 export interface WorkerRecord extends Partial<WorkerDetails> {
   /** The id of the worker. */
   id: string;
-  /** When it was last heard of. */
+  /** The time of its last announcement. */
   seenAt: Date;
-  /** When it was started. */
+  /** The time of its start. */
   startedAt?: Date;
 }
 
-/** Which jobs are meant; all that is given must hold. */
+/** The filter of jobs; all fields must match. */
 export interface JobFilter {
   /** The job's name. */
   name?: string | undefined;
   /** Entries of its metadata. */
   metadata?: JobMetadata | undefined;
-  /** In its state for so many ms or longer: since it was enqueued or made claimable, claimed, or ended. Of a scheduled job: due since. */
+  /**
+   * The least time in its state, in ms: since it was enqueued or made claimable, claimed, or ended. For a scheduled job:
+   * since it was due.
+   */
   olderThanMs?: number | undefined;
-  /** In its state for at most so many ms. Of a scheduled job: due since at most so many, or not yet. */
+  /** The greatest time in its state, in ms. For a scheduled job: since it was due, or not due yet. */
   newerThanMs?: number | undefined;
 }

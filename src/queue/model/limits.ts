@@ -1,23 +1,23 @@
 import { z } from 'zod';
 import { wholeNumber } from '../validation/numbers.js';
 
-/** How many jobs may start in a period, over all workers. */
+/** The number of jobs that may start in a period, over all workers. */
 export interface RateLimit {
-  /** How many jobs. A job that says `cost` counts as so many. */
+  /** The number of jobs. A job with `cost` counts as that many. */
   limit: number;
   /** The length of the period, in ms. */
   periodMs: number;
-  /** How many may start at once after a quiet time. @default 1: the starts are spread evenly */
+  /** The number of jobs that may start at once after a quiet time. @default 1: the starts are spread evenly */
   burst?: number;
 }
 
 /** The limits of a queue, which hold for all workers of the fleet together. */
 export interface QueueLimits {
-  /** How many jobs run at once. Absent: without a limit. */
+  /** The most jobs that run at once. Absent: without a limit. */
   maxRunning?: number;
-  /** How many jobs start in a period. Absent: without a limit. */
+  /** The most jobs that start in a period. Absent: without a limit. */
   rateLimit?: RateLimit;
-  /** What holds for each group of the queue that has no limits of its own. */
+  /** The limits of each group without limits of its own. */
   groups?: GroupsOptions;
 }
 
@@ -34,17 +34,20 @@ export interface RuntimeLimits extends QueueLimits {
 
 /** The limits of one group, which hold for all workers of the fleet together. */
 export interface GroupLimits {
-  /** How many of its jobs run at once. With 1 they run in their order. Absent: without a limit. */
+  /** The most jobs of the group that run at once. With 1 they run in order. Absent: without a limit. */
   maxRunning?: number;
-  /** How many of its jobs start in a period. Absent: without a limit. */
+  /** The most jobs of the group that start in a period. Absent: without a limit. */
   rateLimit?: RateLimit;
-  /** How many turns it gets, against those of other groups: 1 to 1,000. @default 1 */
+  /** The turns of the group, relative to other groups: 1 to 1,000. @default 1 */
   weight?: number;
-  /** How many of its jobs may wait before an enqueue is refused with a QueueFullError. Absent: without a limit. */
+  /** The most waiting jobs of the group before an enqueue is refused with a QueueFullError. Absent: without a limit. */
   maxPending?: number;
   /** How many bytes of payload may wait in its line, as stored; estimated where more than 50 jobs wait. Absent: without a limit. */
   maxPendingBytes?: number;
-  /** With `maxRunning: 1`: whether the group goes on behind a dead letter, or waits until it is redriven or removed. @default `skip` */
+  /**
+   * With `maxRunning: 1`: whether the group goes on after a dead letter, or waits until it is redriven or removed. @default
+   * `skip`
+   */
   onDeadHead?: 'skip' | 'hold';
 }
 

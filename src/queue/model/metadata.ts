@@ -3,7 +3,7 @@ import { z } from 'zod';
 /** Small texts that travel with a job: a trace context, the id of a request. */
 export type JobMetadata = Readonly<Record<string, string>>;
 
-/** What a job without metadata has. */
+/** The metadata of a job without any. */
 export const NO_METADATA: JobMetadata = Object.freeze({});
 
 const MAX_ENTRIES = 32;
@@ -34,7 +34,7 @@ export const metadataSchema = z
     }
   });
 
-/** The metadata of a stored job; undefined where there is none, or where it is not what an enqueue stores. */
+/** Returns the metadata of a stored job; undefined if there is none, or if no enqueue could have stored it. */
 export function readMetadata(value: unknown): JobMetadata | undefined {
   if (!isObject(value) || Object.values(value).some((text) => typeof text !== 'string')) {
     return undefined;

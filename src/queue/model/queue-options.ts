@@ -12,18 +12,18 @@ import {
 } from './limits.js';
 import type { Redact } from '../codec/redact.js';
 
-/** Where a job must be before its enqueue is answered. */
+/** Where a job must be before its enqueue is acknowledged. */
 export type Durability = 'memory' | 'replica';
 
 export const durabilitySchema = z.enum(['memory', 'replica'], { error: "expected 'memory' or 'replica'" });
 
-/** What the events of a queue tell beyond the ends of jobs. */
+/** The events of a queue beyond the ends of jobs. */
 export interface EventExtras {
   /** `completed` carries the result, up to 2,000 bytes of JSON. Set it where the workers are. @default false */
   results?: boolean;
-  /** `enqueued` tells of each job that an enqueue added. Set it where jobs are enqueued. @default false */
+  /** Publishes each job that an enqueue added. Set it in the processes that enqueue. @default false */
   enqueued?: boolean;
-  /** `drained` tells that no job waits or runs any more. Set it where the workers are. @default false */
+  /** Publishes that no job waits or runs any more. Set it in the workers. @default false */
   drained?: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface QueueOptions {
   backoff?: Backoff;
   /** How many completed jobs are kept. @default 1,000 */
   completedHistory?: number;
-  /** How many failed jobs the pattern's `failed` list shows. The dead letters themselves are kept apart. @default 1,000 */
+  /** The number of failed jobs in the pattern's `failed` list. The dead letters themselves are kept apart. @default 1,000 */
   failedHistory?: number;
   /** How many cancelled jobs are kept. @default 1,000 */
   cancelledHistory?: number;
@@ -58,34 +58,38 @@ export interface QueueOptions {
    */
   codec?: JobCodec;
   /**
-   * Hides parts of payloads, results, progress and checkpoints from the dashboard, the command line and the log: the names of fields at
-   * any depth, or a function that returns what may be shown. Default: nothing is hidden.
+   * Hides parts of payloads, results, progress and checkpoints from the dashboard, the command line and the log. It has the
+   * names of fields at any depth, or is a function that returns the visible value. Default: nothing is hidden.
    *
    * @example redact: ['password', 'iban']
    */
   redact?: Redact;
   /** The largest payload or result, in bytes of JSON. @default 1,048,576 */
   maxPayloadBytes?: number;
-  /** When to publish events: only while somebody subscribes (`listened`), `always`, or `off`. @default `listened` */
+  /** When events are published: only while there is a subscriber (`listened`), `always`, or `off`. @default `listened` */
   events?: 'listened' | 'always' | 'off';
-  /** What events tell beyond the ends of jobs. Each costs the jobs of the queue a little. @default nothing */
+  /** The events beyond the ends of jobs. Each costs the jobs of the queue a little. @default nothing */
   eventExtras?: EventExtras;
-  /** How long a claim of a client of the Redis pattern lasts, from when a sweep first sees it, in ms. @default `visibilityMs` */
+  /**
+   * How long a claim of a client of the Redis pattern lasts, in ms, from when a sweep first sees it. @default
+   * `visibilityMs`
+   */
   foreignVisibilityMs?: number;
   /**
-   * How long a job waits for a worker that handles its name, in ms, before it is a dead letter; it counts from when such a
-   * worker last announced itself. At most a day; 0: for ever.
+   * How long a job waits for a worker that handles its name before it is a dead letter, in ms. It counts from the last
+   * announcement of such a worker. At most a day; 0: for ever.
    * @default 3,600,000
    */
   unhandledAgeMs?: number;
   /**
-   * How long an enqueue or a question may take, in ms, before it fails. While its bytes move over a slow link it may take longer.
+   * How long an enqueue or a read may take before it fails, in ms. It may take longer while its bytes move over a slow
+   * link.
    * @default 5,000
    */
   enqueueTimeoutMs?: number;
   /**
-   * When an enqueue is answered: once the master has the job in memory (`memory`), or once `replicas` replicas have it
-   * too (`replica`), which one enqueue can ask for by itself.
+   * When an enqueue is acknowledged: once the master has the job in memory (`memory`), or once `replicas` replicas have it
+   * too (`replica`). A single enqueue can set it too.
    * @default `memory`
    */
   durability?: Durability;
@@ -105,7 +109,7 @@ export interface QueueOptions {
   maxRunning?: number;
   /** How many jobs of the queue start in a period, over all workers of the fleet. @default without a limit */
   rateLimit?: RateLimit;
-  /** What holds for each group of jobs that take turns. @default weight 1, without limits */
+  /** The limits of each group of jobs that take turns. @default weight 1, without limits */
   groups?: GroupsOptions;
   /**
    * The most jobs that may wait in the queue. This process's enqueues beyond it throw a QueueFullError. Scheduled jobs count too.
@@ -118,7 +122,7 @@ export interface QueueOptions {
    * @default no limit
    */
   maxPendingBytes?: number;
-  /** What every key begins with. @default `queue` */
+  /** The start of every key. @default `queue` */
   prefix?: string;
   /** Wraps the name in braces so that a queue is one slot. @default only on a Redis Cluster */
   hashTag?: boolean;

@@ -1,5 +1,5 @@
 /**
- * When a recurring job is due.
+ * The times of a recurring job.
  *
  * `cron`: five fields (minute, hour, day of month, month, day of week), six with a leading second, or `@daily` and the
  * like. `timeZone`: an IANA name; default `UTC`, and never the zone of the process, in which two replicas may differ.
@@ -12,7 +12,7 @@ export type Recurrence = RecurrenceBounds &
     | { everyMs: number; cron?: undefined; timeZone?: undefined }
   );
 
-/** When a recurrence begins and ends, and how far its ticks spread. */
+/** The bounds of a recurrence, and the spread of its ticks. */
 export interface RecurrenceBounds {
   /** The first tick is at this instant or later. It does not move the times. @default at once */
   startAt?: Date | number;
@@ -37,11 +37,11 @@ export interface ScheduleRecord<Payload = unknown> {
   name: string;
   /** The payload of its jobs. */
   payload: Payload;
-  /** Its cron expression, where it has one. */
+  /** Its cron expression, if it has one. */
   cron?: string;
   /** The time zone of its cron expression. */
   timeZone?: string;
-  /** Its interval in ms, where it has one. */
+  /** Its interval in ms, if it has one. */
   everyMs?: number;
   /** Before this it makes no job; null: at once. */
   startAt: Date | null;
@@ -49,11 +49,11 @@ export interface ScheduleRecord<Payload = unknown> {
   endAt: Date | null;
   /** After how many jobs it ends. */
   limit?: number;
-  /** By how much a job starts late at most, in ms. */
+  /** The most that a job starts late, in ms. */
   jitterMs?: number;
-  /** What is done of ticks that nobody made in time. */
+  /** The handling of missed ticks. */
   onMissed: 'skip' | 'once';
-  /** How late a tick is missed, in ms. */
+  /** The lateness from which a tick is missed, in ms. */
   missedAfterMs: number;
   /**
    * `undeclared`: it comes from code that no process runs any more; it has stopped and is removed after a day.
@@ -62,23 +62,23 @@ export interface ScheduleRecord<Payload = unknown> {
   status: 'active' | 'paused' | 'undeclared' | 'ended';
   /** `code`: a decorator or a worker's option, which keeps it going. `call`: an upsert; it lives until it is removed. */
   source: 'code' | 'call';
-  /** When it is due next; null while it rests. */
+  /** The next due time; null while it rests. */
   nextAt: Date | null;
-  /** Since when it is paused; null where it is not. */
+  /** The time of its pause; null if it is not paused. */
   pausedAt: Date | null;
-  /** Since when no tick is left. */
+  /** The time since when no tick is left. */
   endedAt: Date | null;
   /** The due time of its last tick that was made. */
   lastTickAt: Date | null;
   /** The job of that tick. */
   lastJobId: string | null;
-  /** How many ticks enqueued a job, and how many did not: missed, or without overlap. */
+  /** The number of ticks that enqueued a job. */
   ticks: number;
-  /** How many ticks were left out. */
+  /** The number of ticks that were left out. */
   skipped: number;
-  /** When it was made. */
+  /** The time of its creation. */
   createdAt: Date;
-  /** When it was last changed. */
+  /** The time of its last change. */
   updatedAt: Date;
 }
 

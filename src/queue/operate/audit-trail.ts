@@ -76,7 +76,7 @@ export class AuditTrail {
   }
 
   /**
-   * Says that a group is done with entries.
+   * Acknowledges entries for a group.
    *
    * @returns how many were the group's: 0 for those that were acknowledged before
    * @throws InvalidOptionError
@@ -91,7 +91,7 @@ export class AuditTrail {
     return ids.length === 0 ? 0 : this.queue.exec((calls) => calls.audit.acknowledge(group, ids));
   }
 
-  /** Deletes the trail with its groups. False where there was none. */
+  /** Deletes the trail with its groups. Returns false if there was none. */
   async clear(): Promise<boolean> {
     return this.queue.exec((calls) => calls.audit.clear());
   }

@@ -2,7 +2,7 @@ import type { QueueStore } from '../store/queue-store.js';
 
 type Listener = (jobId: string) => void;
 
-/** Tells the workers of this process of cancels of claimed jobs at once; other processes learn of them from Redis. */
+/** Notifies the workers of this process of cancels of claimed jobs at once; other processes learn of them from Redis. */
 export class CancelNotices {
   private static readonly known = new WeakMap<QueueStore, CancelNotices>();
   private readonly listeners = new Map<string, Set<Listener>>();

@@ -5,13 +5,13 @@ import type { QueueAccess } from '../store/queue-store.js';
 import type { CancelAnswer } from '../store/store-calls.js';
 import { CancelNotices } from './cancel-notices.js';
 
-/** How many calls without an answer are remembered, the newest. */
+/** The most calls without a reply that are remembered. */
 const MOST_UNANSWERED = 1_000;
 
-/** Cancels jobs of one queue, and tells its listeners of those that waited, once each. */
+/** Cancels jobs of one queue, and calls its listeners once with each cancelled waiting job. */
 export class Canceller {
   private readonly listeners = new Set<(job: JobRecord) => void>();
-  /** By job the request of a call that had no answer, so that its repeat is known to have been the one that cancelled. */
+  /** The request of each call without a reply, by job, so that its repeat is known to be the one that cancelled. */
   private readonly unanswered = new Map<string, string>();
 
   constructor(private readonly queue: Pick<QueueAccess, 'store' | 'calls' | 'exec'>) {}
@@ -33,7 +33,7 @@ export class Canceller {
     const request = repeated ?? this.queue.store.clock.randomId();
     try {
       const { answer, cancelled } = await this.queue.exec((calls) => calls.cancelAndTell(id, request, ifStatus));
-      // Repeats at the same time each get the job; the first to be answered tells of it.
+      // Parallel repeats each return the job; only the first reply calls the listener.
       const first = repeated === undefined || this.forget(id, repeated);
       if (cancelled && first) {
         this.listeners.forEach((listener) => listener(cancelled));

@@ -11,7 +11,7 @@ const SLICE = 500;
 /** The states whose jobs can be cleaned. */
 export type CleanableStatus = Exclude<JobStatus, 'processing'>;
 
-/** Which jobs are deleted, and how many at most. */
+/** The jobs to delete, and the most of them. */
 export interface CleanOptions {
   /** The least age, in ms. @default 0: all */
   olderThanMs?: number;

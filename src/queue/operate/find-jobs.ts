@@ -10,11 +10,11 @@ import type { FoundJobs, JobQuery } from '../store/find-query.js';
 /** The most jobs that one script call looks at. */
 const LOOKS = 500;
 
-/** Which jobs a list shows; all that is given must hold. */
+/** The jobs of a list; all fields must match. */
 export interface ListOptions extends JobFilter {
-  /** How many jobs, of those that match, to leave out. @default 0 */
+  /** The number of matching jobs to skip. @default 0 */
   offset?: number;
-  /** At most so many, up to 1,000. @default 50 */
+  /** The most jobs to return, up to 1,000. @default 50 */
   limit?: number;
   /** Leaves out a payload, result, progress or log that is longer, in bytes; `leftOut` then says how long. @default all of each job */
   mostBytes?: number;

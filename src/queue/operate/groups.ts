@@ -15,11 +15,11 @@ const limitsSchema = z.strictObject(groupLimitFields, {
   error: 'expected { maxRunning?, rateLimit?, weight?, maxPending?, maxPendingBytes?, onDeadHead? }',
 });
 
-/** Which groups to list. */
+/** The groups of a list. */
 export interface GroupListOptions {
   /** `depth`: the most waiting jobs first. `age`: the longest wait first, only groups with waiting jobs. @default `depth` */
   by?: 'depth' | 'age';
-  /** How many to pass over. @default 0 */
+  /** The number of groups to skip. @default 0 */
   offset?: number;
   /** At most 1,000. @default 50 */
   limit?: number;

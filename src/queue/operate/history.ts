@@ -81,10 +81,10 @@ function report(first: HistorySlice, entries: StoredMinute[], lastMs: number, st
   return { at: new Date(nowMs), stepMs, points, total: sum, marks };
 }
 
-/** One minute; what was not looked at in it is undefined. */
+/** One minute; a figure that was not read in it is undefined. */
 type Minute = Pick<StoredMinute, 'endMs' | 'counts'> & Partial<StoredMinute>;
 
-/** An entry that stands for several minutes is spread over them; depths and times are those of the last. */
+/** Spreads an entry of several minutes over them; depths and times are those of the last. */
 function inMinutes(entry: StoredMinute): Minute[] {
   const { minutes, endMs, counts } = entry;
   const share = (value: number, i: number) => Math.round((value * i) / minutes);
@@ -101,7 +101,7 @@ class Step {
   private readonly most = { pending: 0, processing: 0, oldestPendingAgeMs: 0 };
   private readonly wait = new Histogram();
   private readonly run = new Histogram();
-  /** How many of its minutes nobody looked at, and how many somebody did; an idle minute is neither. */
+  /** The number of its minutes without a reading, and with one; an idle minute is neither. */
   private blind = 0;
   private seen = 0;
 

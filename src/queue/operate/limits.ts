@@ -16,8 +16,8 @@ const limitsSchema = z.strictObject(runtimeLimitFields, {
 });
 
 /**
- * The limits of a queue for the whole fleet, changed at run time. They outlive deploys, and win over those of `forRoot` and
- * `@JobHandler` until they are cleared. A limit that is lowered ends no running job.
+ * Changes the limits of a queue for the whole fleet at run time. They outlive deploys, and win over those of `forRoot` and
+ * `@JobHandler` until they are cleared. A lower limit ends no running job.
  */
 export class Limits {
   /** @internal */
@@ -39,7 +39,7 @@ export class Limits {
     await this.queue.exec((calls) => calls.setLimits(checked));
   }
 
-  /** Takes away what was set, and ends a rest. The limits that workers configure hold again at once. */
+  /** Clears the limits that were set, and ends a rest. The configured limits apply again at once. */
   async clear(): Promise<void> {
     await this.queue.exec((calls) => calls.clearLimits());
   }

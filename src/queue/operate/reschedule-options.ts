@@ -3,7 +3,7 @@ import { InvalidOptionError } from '../errors/errors.js';
 import { YEAR_MS } from '../runtime/bounds.js';
 import { checkRunAt } from '../validation/run-at.js';
 
-/** When a job is to start: after so many ms, or at a time. */
+/** The start of a job: after a number of ms, or at a time. */
 export type Start = { delayMs: number } | { runAt: Date | number };
 
 /**
@@ -25,7 +25,7 @@ export function checkStart(start: Start): { delayMs: number } | { runAtMs: numbe
   return { runAtMs: Math.round(Number(runAt)) };
 }
 
-/** The error for a start by which the job would have expired; all times are those of the server, from now. */
+/** Returns the error for a start after the job's expiry; all times are those of the server, from now. */
 export function lateStart(
   start: Start,
   { startsInMs, expiresInMs }: { startsInMs: number; expiresInMs: number },

@@ -3,9 +3,9 @@ import { JOB_STATUSES, type JobStatus } from '../model/job.js';
 import { show } from '../errors/show.js';
 import { checkKnown } from '../validation/validate-options.js';
 
-/** In which status a job must be for a change. */
+/** The status that a job must have for a change. */
 export interface StatusCondition {
-  /** The status that the job must have; where it has another, nothing happens. */
+  /** The status that the job must have; otherwise nothing happens. */
   ifStatus?: JobStatus;
 }
 

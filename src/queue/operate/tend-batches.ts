@@ -12,8 +12,8 @@ const MOST_SLICES = 500;
 type Queue = Pick<QueueAccess, 'name' | 'options' | 'store' | 'exec' | 'limit'>;
 
 /**
- * Cares for the batches of a queue and for its members of batches elsewhere: finds ends that nobody told, cancels what is left of
- * stopped batches, and brings the news of members to the queues of their batches. Harmless beside another that does the same.
+ * Maintains the batches of a queue and its members of batches elsewhere. It finds ends that no script reported, cancels the
+ * members of stopped batches, and delivers ends to batches of other queues. Harmless beside another that does the same.
  *
  * @param options.all whatever was looked at of late
  * @param options.isStopped asked before each slice
@@ -49,7 +49,10 @@ export async function deliverNews(queue: Queue): Promise<void> {
   await deliver(queue, new OtherQueues(queue, queue.limit), queue.limit);
 }
 
-/** Returns how many news there were. News are taken out of the outbox once their batch has them; so they may be told twice. */
+/**
+ * Delivers ends to batches of other queues, and returns how many. An end leaves the outbox after its batch has it, so it
+ * may be delivered twice.
+ */
 async function deliver(queue: Queue, others: OtherQueues, limit: CallLimit): Promise<number> {
   const news = await queue.exec((calls) => calls.batches.news(SLICE), limit);
   let failure: unknown;

@@ -4,9 +4,9 @@ import { explainRefusal } from './permission-error.js';
 import { isCluster, type RedisClient } from './redis-client.js';
 
 /**
- * Tells of a right without which a client of a Cluster never becomes ready: ioredis asks for CLUSTER SLOTS and CLUSTER INFO,
- * keeps a refusal to itself, and begins anew for ever. Only where it gives up a whole attempt, since another node may
- * answer. Answers the way to end that.
+ * Reports a missing permission without which a client of a Cluster never becomes ready. ioredis sends CLUSTER SLOTS and
+ * CLUSTER INFO, hides a refusal, and reconnects for ever. Reports it only when a whole attempt fails, because another node
+ * may answer. Returns a function that unsubscribes.
  */
 export function onPermissionError(client: RedisClient, tell: (error: RedisPermissionError) => void): () => void {
   if (!isCluster(client)) {
@@ -19,8 +19,8 @@ export function onPermissionError(client: RedisClient, tell: (error: RedisPermis
   const forget = () => {
     refusal = undefined;
   };
-  // The answer to its own question it shows nobody. This one comes behind it, also where the connections are being ended.
-  // By then a node has answered CLUSTER SLOTS: what another refused is not what it fails of.
+  // ioredis does not expose the reply to its own CLUSTER INFO. This question is sent behind it. By then a node has answered
+  // CLUSTER SLOTS, so a refusal of another node was not the cause.
   const ask = () => connected(client).forEach((node) => void node.cluster('INFO').then(forget, hear));
   const close = () => refusal && tell(refusal);
   client.on('node error', hear).on('connect', ask).on('close', close);
@@ -28,8 +28,8 @@ export function onPermissionError(client: RedisClient, tell: (error: RedisPermis
 }
 
 /**
- * Makes sure that the client may follow a slot which moves: where ioredis is refused the ASKING that it sends then, the
- * rejection is nobody's, and ends the process.
+ * Checks that the client may send ASKING, which a moving slot needs. If Redis refuses ioredis's own ASKING, the rejection
+ * is unhandled and ends the process.
  *
  * @throws RedisPermissionError
  */

@@ -4,10 +4,10 @@ import { isCluster, type RedisClient } from './redis-client.js';
 type Hear = (error: Error) => void;
 
 /**
- * Hears the errors of a client that was just made, and of the same socket those after the first: where a certificate is
- * refused, an alert of the server may come between Node's giving the socket up and its end. ioredis listens to each socket
- * once (redis/ioredis#961), and an error that nobody hears ends the process. Not of connections that ioredis shows nobody:
- * those by which it asks a Cluster for its slots, and sentinels for the master.
+ * Forwards the errors of a new client, including those after the first of a socket. If a certificate is refused, a TLS
+ * alert may arrive after Node has given the socket up. ioredis listens to each socket only once (redis/ioredis#961), and an
+ * unhandled error ends the process. Connections that ioredis does not expose are left out: those that discover a Cluster's
+ * slots or the master behind Sentinel.
  */
 export function forwardErrors(client: RedisClient, hear: Hear): void {
   client.on('error', hear);
@@ -18,7 +18,7 @@ export function forwardErrors(client: RedisClient, hear: Hear): void {
   }
 }
 
-/** From the first error on, which ioredis tells while it comes; what it tells is not heard twice. */
+/** Forwards errors after the first, which ioredis emits itself. */
 function hearLateErrors(client: Redis, hear: Hear): void {
   let heard: unknown;
   let told: Error | undefined;

@@ -10,12 +10,12 @@ const SLOWEST_UPLOAD = 32;
 const SMALL_COMMAND_BYTES = 64 * 1_024;
 
 /**
- * Tells a live connection from a dead one, from the moment a command is sent. A connection lives while bytes arrive, or
- * leave a full buffer. A large command gets the time that its bytes take on a slow link: the buffers of the operating
- * system hide whether they leave.
+ * Distinguishes a live connection from a dead one, from the moment a command is sent. A connection lives while bytes arrive
+ * or leave a full buffer. A large command gets the time that its bytes take on a slow link, because the operating system
+ * does not show whether they leave.
  */
 export interface Silence {
-  /** How long the answer may still take, in ms; 0 when the connection that owes it has been silent for too long. */
+  /** The time that the reply may still take, in ms; 0 if the connection that owes it was silent for too long. */
   remainingMs(limitMs: number): number;
   /** Replaces each connection that has been silent for too long. What it owes may fail with the error. */
   replaceDead(limitMs: number, error: Error): void;
@@ -42,7 +42,7 @@ export function cut(client: RedisClient): void {
   }
 }
 
-/** What has moved over the connection of one client to one server. */
+/** Counts the bytes of the connection of one client to one server. */
 class Traffic {
   readonly stream: Redis['stream'] | undefined;
   private movedAt: number;
@@ -72,7 +72,7 @@ class Traffic {
     const stream = streamOf(this.node);
     const bytesRead = stream?.bytesRead ?? 0;
     const bytesSent = sentBytes(stream);
-    // What the operating system took at once may lie in its buffer. What it took from a full one was received.
+    // Bytes that the operating system took at once may lie in its buffer. Bytes that left a full buffer were received.
     if (bytesRead > this.bytesRead || (this.wasFull && bytesSent > this.bytesSent)) {
       this.movedAt = now;
     }
@@ -112,8 +112,8 @@ class SingleSilence implements Silence {
 }
 
 /**
- * In a Cluster each connection that owed an answer at that moment counts. The others, and a master that is away, concern nobody
- * else: only the silent ones are replaced.
+ * In a Cluster each connection that owed a reply at that moment counts. Only the silent ones are replaced; other
+ * connections and an away master are not affected.
  */
 class ClusterSilence implements Silence {
   private readonly debtors: readonly Debtor[];
@@ -157,7 +157,7 @@ class Debtor extends Traffic {
     this.last = sentCommands(node).at(-1);
   }
 
-  /** Returns whether the connection is the same, ready, and still owes what it owed then. */
+  /** Returns whether the connection is the same, ready, and still owes the same reply. */
   get isUnanswered(): boolean {
     return this.node.status === 'ready' && streamOf(this.node) === this.stream && this.owes;
   }

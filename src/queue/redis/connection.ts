@@ -11,7 +11,7 @@ import { retryUntilAnswered, withResponseTimeout, withHandshakeTimeout } from '.
 
 const OLDEST_REDIS = [7, 0] as const;
 
-/** What a server said of itself. */
+/** The properties of a server. */
 export interface ServerFacts {
   version: string;
   /** True where every key of a script must be in one slot. */
@@ -19,8 +19,8 @@ export interface ServerFacts {
 }
 
 /**
- * One client of the application, and what all queues on it share: what the server is, and the connections that are
- * made beside it for calls that block or subscribe. The client itself is never closed here.
+ * One client of the application, and what all its queues share: the properties of the server, and further connections for
+ * calls that block or subscribe. The client itself is never closed here.
  */
 export class Connection {
   private static readonly known = new WeakMap<RedisClient, Connection>();
@@ -47,12 +47,12 @@ export class Connection {
 
   private constructor(readonly client: RedisClient) {}
 
-  /** What the server is, once it was asked. */
+  /** The properties of the server, once they were read. */
   get facts(): ServerFacts | undefined {
     return this.knownFacts;
   }
 
-  /** Where errors of the connections made here go. */
+  /** The logger for errors of the connections made here. */
   get logger(): SafeLogger {
     return this.ownLogger;
   }
@@ -66,7 +66,7 @@ export class Connection {
   }
 
   /**
-   * Asks the server what it is, once.
+   * Reads the properties of the server, once.
    *
    * @throws RedisUnsuitableError when it is older than Redis 7.0; RedisPermissionError
    */
@@ -158,7 +158,7 @@ export class Connection {
     if (this.ready) {
       return withResponseTimeout(this.client, limitMs, ask());
     }
-    // What the client would queue meanwhile could not be taken back.
+    // Waits for the connection, because a command in the client's own queue could not be taken back.
     const ready = withResponseTimeout(this.client, limitMs, this.whenReady());
     return ready.then(() => withResponseTimeout(this.client, limitMs, ask()));
   }

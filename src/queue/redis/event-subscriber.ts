@@ -5,17 +5,17 @@ import { explainRefusal } from './permission-error.js';
 import type { RedisClient } from './redis-client.js';
 import { retryUntilAnswered } from './response-timeout.js';
 
-/** How long a confirmation may take, in ms, before the connection, which is ours alone, is replaced. */
+/** How long a confirmation may take before the connection is replaced, in ms. */
 const CONFIRMATION_MS = 2_000;
 
-/** How long nothing more is said of events that are none, in ms. */
+/** How long invalid events are not logged again, in ms. */
 const QUIET_MS = 10_000;
 
 type Listener = (event: JobEvent) => void;
 
 /**
- * One subscriber connection for all queues on a client. It exists only while somebody listens.
- * Events can be missed (a cut connection, a slow reader): whoever must know also looks.
+ * One subscriber connection for all queues of a client. It exists only while there is a listener. Events can be missed, so
+ * callers that must know also poll.
  */
 export class EventSubscriber {
   private static readonly known = new WeakMap<Connection, EventSubscriber>();
@@ -71,7 +71,7 @@ export class EventSubscriber {
     }
   }
 
-  /** Closes the connection at once if nobody listens. */
+  /** Closes the connection at once if there is no listener. */
   closeIdle(): void {
     if (this.listeners.size === 0) {
       this.close();

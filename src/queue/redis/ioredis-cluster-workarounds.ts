@@ -1,4 +1,4 @@
-// What ioredis leaves undone when the connections of a Cluster end in the middle of something. Its right place is ioredis.
+// Workarounds for what ioredis leaves undone when connections of a Cluster end. They belong into ioredis.
 import type { Cluster, Redis } from 'ioredis';
 import {
   failUnanswered,
@@ -9,8 +9,8 @@ import {
 import { isCluster, streamOf, type RedisClient } from './redis-client.js';
 
 /**
- * Replaces the connections of a client that has some. One that still connects gives up by itself what does not answer; told
- * to disconnect before it has a node, it would do so for ever.
+ * Replaces the connections of a client that has some. A connecting client times out by itself. A disconnect before it has a
+ * node would make it hang for ever.
  */
 export function replaceNodes(client: Cluster): void {
   if (['ready', 'connect', 'disconnecting'].includes(client.status)) {
@@ -20,9 +20,9 @@ export function replaceNodes(client: Cluster): void {
 }
 
 /**
- * Replaces the connection to one node. What it owes fails with the error. ioredis would send it again by itself, at any time: a
- * claim that comes behind the next one of its worker brings jobs of which nobody hears. For the same reason a node counts that the
- * client has left meanwhile.
+ * Replaces the connection to one node. Its unanswered calls fail with the error. ioredis would send them again later, and a
+ * claim that arrives after its worker's next claim takes jobs that nobody runs. For the same reason a node is skipped if
+ * the client has dropped it.
  */
 export function replaceUnanswering(node: Redis, error: Error): void {
   swallowAskingRejection(node);
@@ -30,15 +30,15 @@ export function replaceUnanswering(node: Redis, error: Error): void {
   streamOf(node)?.destroy();
 }
 
-/** Where a connection is half-open, ioredis waits 2 s for its end; what disconnects for longer waits for nothing, in ms. */
+/** How long a client may be disconnecting, in ms. ioredis waits 2 s for the end of a half-open connection. */
 const LONGEST_END_MS = 3_000;
 
 const disconnecting = new WeakSet<Cluster>();
 
 /**
- * Frees a client of a Cluster that would never connect again: one that is disconnecting and was given a node meanwhile, by a
- * redirection, or had none when it was told to, waits for an end; one whose last connection ends late, when it has already
- * begun to connect anew, goes back to closed and does nothing more. To be asked now and then by who waits for the client.
+ * Frees a Cluster client that would never connect again. One case is a disconnecting client that got a node by a
+ * redirection, or that had none. It waits for an end that never comes. The other is a client whose last connection ends
+ * after it has begun to reconnect: it returns to closed and stops. Call it from time to time while waiting for the client.
  */
 export function unstickCluster(client: RedisClient): void {
   if (!isCluster(client) || isClosedByApplication(client)) {
@@ -77,7 +77,10 @@ function connect(client: Cluster): void {
   client.connect().catch(() => undefined); // it tries again by itself, or is freed again
 }
 
-/** ioredis hears no answer to an ASKING of its own: that of one which is cut off would end the process, as nobody's. */
+/**
+ * Handles the rejection of an ASKING that ioredis sent itself. If the connection is cut, the unhandled rejection would end
+ * the process.
+ */
 function swallowAskingRejection(node: Redis): void {
   for (const command of unansweredCommands(node)) {
     if (command.name === 'asking') {

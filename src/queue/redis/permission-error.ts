@@ -1,6 +1,6 @@
 import { RedisPermissionError } from '../errors/redis-permission-error.js';
 
-/** What Redis says of a missing right, outside and inside of a script. */
+/** The messages of Redis for a missing permission, outside and inside of a script. */
 const REFUSALS: [RegExp, (match: RegExpExecArray) => string][] = [
   [/^NOPERM.* run the '([^']+)' command/i, ([, command]) => `the command ${command!.toLowerCase()}`],
   [/^NOPERM.* one of the keys/i, () => "the queue's keys"],
@@ -10,7 +10,7 @@ const REFUSALS: [RegExp, (match: RegExpExecArray) => string][] = [
   [/^ERR The user executing the script can't publish/, () => "publish to the queue's channel"],
 ];
 
-/** The error itself, without a password, or a typed one where it is a refusal by the rights of the user. */
+/** Returns the error without a password, or a typed error for a missing permission. */
 export function explainRefusal(error: unknown): unknown {
   if (!(error instanceof Error) || error.name !== 'ReplyError') {
     return error;
@@ -26,8 +26,8 @@ export function explainRefusal(error: unknown): unknown {
 }
 
 /**
- * ioredis gives all that waited for a connection the error of its handshake, and with it the command that was refused:
- * `HELLO` or `AUTH`, whose arguments are the user and the password.
+ * ioredis rejects all waiting calls with the error of the handshake, and with the refused command: `HELLO` or `AUTH`, whose
+ * arguments are the user and the password.
  */
 function hideCredentials(error: Error & { command?: { name: string; args: unknown } }): void {
   if (/^(hello|auth)$/i.test(error.command?.name ?? '')) {

@@ -35,14 +35,14 @@ export function isRedisClient(value: unknown): value is RedisClient {
   return typeof cluster === 'boolean' && typeof duplicate === 'function' && typeof evalsha === 'function';
 }
 
-/** How long a connection that was made anew is kept, in ms, also where it leads to a replica again. */
+/** How long a new connection is kept, in ms, even if it leads to a replica again. */
 const KEPT_MS = 500;
 
 const left = new WeakMap<RedisClient, number>();
 
 /**
- * Leaves a server that has become a replica, and connects anew: behind the same address, or by Sentinel, is the new
- * master. The connection to the old one would stay for ever. A Cluster tells its clients itself where to go.
+ * Reconnects to leave a server that has become a replica. The new master is behind the same address, or Sentinel names it.
+ * The old connection would stay for ever. A Cluster redirects its clients itself.
  */
 export function leaveReplica(client: RedisClient): void {
   const now = performance.now();

@@ -4,7 +4,7 @@ import { cut, silenceOf } from './connection-silence.js';
 import { unstickCluster } from './ioredis-cluster-workarounds.js';
 import { streamOf, type RedisClient } from './redis-client.js';
 
-/** How long a connection that was accepted may take to become ready, in ms, before it is taken for dead. */
+/** How long an accepted connection may take to become ready, in ms, before it counts as dead. */
 const LONGEST_HANDSHAKE_MS = 5_000;
 
 /** Errors by which a caller knows that the server kept silent. */
@@ -111,7 +111,7 @@ export function withHandshakeTimeout(client: RedisClient, limitMs: number = LONG
   };
 }
 
-/** When a client's connection was last replaced. */
+/** The time when a client's connection was last replaced. */
 const replacedAt = new WeakMap<RedisClient, number>();
 
 /**
@@ -144,7 +144,7 @@ export async function retryUntilAnswered<Answer>(
   }
 }
 
-/** Of a client of a Cluster none are counted: what other nodes say is no life of the one that is asked. */
+/** Returns 0 for a Cluster client, because bytes of other nodes prove nothing about the asked one. */
 function bytesReadBy(client: RedisClient): number {
   return streamOf(client)?.bytesRead ?? 0;
 }

@@ -7,7 +7,7 @@ interface StoredAttempt extends Omit<AttemptRecord, 'startedAt' | 'endedAt'> {
   endedAt: number;
 }
 
-/** The attempts of a job's hash: those that did not complete as they were logged, then the one that did. */
+/** Returns the attempts of a job's hash: the logged ones that did not complete, then the one that did. */
 export function decodeAttempts(hash: Readonly<Record<string, string>>): AttemptRecord[] {
   const logged = jsonLines<StoredAttempt>(hash.attempt_log).map(decodeAttempt);
   const last = completedAttempt(hash);
@@ -18,7 +18,7 @@ function decodeAttempt(entry: StoredAttempt): AttemptRecord {
   return { ...entry, startedAt: decodeKnownDate(entry.startedAt), endedAt: decodeKnownDate(entry.endedAt) };
 }
 
-/** No script logs it: the hash of a completed job tells all of it, and a plain job pays nothing. */
+/** Returns the completed attempt from the hash. No script logs it, so a plain job pays nothing. */
 function completedAttempt(hash: Readonly<Record<string, string>>): AttemptRecord | undefined {
   const [attempt, startedAt, endedAt] = [hash.attempts, hash.claimed_at_ms, hash.completed_at_ms].map(Number);
   if (hash.status !== 'completed' || !attempt || !startedAt || !endedAt) {

@@ -13,7 +13,7 @@ import { refusalOf } from '../store/claim-refusal.js';
 
 const NO_OPTIONS: { value: WorkerOptions; broken?: string } = { value: Object.freeze({}) };
 
-/** What a worker reads of stored options; a fault in them must stop their job, not the worker. */
+/** The stored options that a worker reads. An invalid one must stop its job, not the worker. */
 const workerOptionsSchema = z.looseObject({
   maxAttempts: z.number().optional(),
   backoff: storedBackoffSchema.optional(),
@@ -34,7 +34,7 @@ function decodeWorkerOptions(value: unknown): WorkerOptions | undefined {
 }
 
 /**
- * What one claim got: jobs to run, jobs to refuse, and when the next scheduled one is due.
+ * The reply of one claim: jobs to run, jobs to refuse, and when the next scheduled one is due.
  *
  * Like its jobs it is no literal, see {@link young}.
  */
@@ -49,7 +49,7 @@ class DecodedClaim implements ClaimAnswer {
   /** True where jobs wait for a slot of the queue or of their group. */
   awaitsSlots = false;
 
-  /** What the claim left to others; absent where it took whatever came first. */
+  /** The jobs that the claim left to others; absent if it took any job. */
   left?: LeftJobs;
 
   /**
@@ -64,13 +64,13 @@ class DecodedClaim implements ClaimAnswer {
 
 const CLAIM_FIELDS = 5;
 
-/** What a claim returns for the next due time where its bytes were reached. */
+/** The next due time of a claim whose bytes were used up. */
 const FULL = -2;
 
-/** What a claim returns at its end where the queue has limits, and jobs wait for a slot. */
+/** The end of a claim whose queue has limits, while jobs wait for a slot. */
 const AWAITS_SLOTS = 2;
 
-/** What the reply says of a job that is no first attempt without options which begins at once. */
+/** The rest of the reply for a job that is not plain, or not a first attempt that begins at once. */
 type ClaimRest = [
   attempts: number | string,
   options: string | null,
@@ -145,16 +145,16 @@ export function decodeNamedClaim(...[reply, ...rest]: Parameters<typeof decodeCl
 }
 
 /**
- * A copy of what a literal made. V8 (of Node 20) learns for each literal where to allocate: once most of its objects have
- * outlived a scavenge, the next are made among the old ones. There each keeps what it holds until a long collection, and
- * scavenges, which copy that, take twice as long. A copy, and what a class or a method of an array makes, stays young.
- * See docs/internals/performance.md, "Young objects".
+ * Copies an object of a literal, to keep it young. V8 (of Node 20) learns for each literal where to allocate. Once most of
+ * its objects have outlived a scavenge, it allocates them among the old objects. There each keeps its content until a full
+ * collection, and scavenges take twice as long. Copies, and objects of a class or an array method, stay young. See
+ * docs/internals/performance.md, "Young objects".
  */
 function young<Made extends object>(made: Made): Made {
   return { ...made };
 }
 
-/** Why a job cannot be handed over as it is stored; undefined where it can. */
+/** Returns why a job cannot be run as it is stored; undefined if it can. */
 function brokenness(
   payload: { broken?: string },
   options: WorkerOptions | undefined,
@@ -259,7 +259,7 @@ function metadataField(options: string | undefined): Partial<JobRecord> {
   return metadata ? { metadata } : {};
 }
 
-/** What lua/lib/core/short_hash left out. */
+/** Returns a field that lua/lib/core/short_hash left out. */
 function leftOutField(hash: Readonly<Record<string, string>>): Partial<JobRecord> {
   const fields = Object.entries(hash).filter(([field]) => field.startsWith('left_out:'));
   const leftOut = Object.fromEntries(

@@ -4,7 +4,7 @@ import { InvalidOptionError } from '../errors/errors.js';
 import type { JobHandle } from './job-handle.js';
 import { show } from '../errors/show.js';
 
-/** What the handles resolve with, in their order. */
+/** The results of the handles, in order. */
 export type ResultsOf<Handles extends readonly JobHandle[]> = {
   -readonly [Index in keyof Handles]: Handles[Index] extends JobHandle<infer Result> ? Result : never;
 };
@@ -34,7 +34,7 @@ export async function awaitAll<const Handles extends readonly JobHandle[]>(
   const { timeoutMs = 30_000 } = options;
   checkMs('timeoutMs', timeoutMs, 0, Infinity);
   const others = new AbortController();
-  // One for each job that is waited for, which is no leak.
+  // One listener for each awaited job is no leak.
   setMaxListeners(0, others.signal);
   try {
     const results = (handles as readonly JobHandle[]).map((handle) =>

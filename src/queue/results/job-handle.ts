@@ -3,9 +3,9 @@ import { InvalidOptionError } from '../errors/errors.js';
 import type { JobRecord } from '../model/job.js';
 import { show } from '../errors/show.js';
 
-/** How long to wait for a result. */
+/** The options of a wait for a result. */
 export interface ResultOptions {
-  /** In ms. @default 30,000 */
+  /** The time limit in ms. @default 30,000 */
   timeoutMs?: number;
   /** Ends the wait, which rejects with the signal's reason. The job goes on. */
   signal?: AbortSignal;
@@ -29,7 +29,7 @@ export interface JobSource {
   result(id: string, options?: ResultOptions, name?: string): Promise<unknown>;
 }
 
-/** What enqueue returns: the job's id, what became of the enqueue, and a way to its result from this process or any other. */
+/** The handle of an enqueued job: its id, the outcome of the enqueue, and a way to its result from any process. */
 export class JobHandle<Result = unknown> {
   /** Out of sight, so that a handle can be logged or sent as JSON. */
   readonly #source: JobSource;
@@ -38,7 +38,7 @@ export class JobHandle<Result = unknown> {
   constructor(
     /** The id of the job. */
     readonly id: string,
-    /** That of the job that stands: where `outcome` is `existing` or `kept` it may be another than was asked for. */
+    /** The name of the job. If `outcome` is `existing` or `kept`, it may differ from the enqueued one. */
     readonly name: string,
     /** The queue of the job. */
     readonly queue: string,

@@ -13,20 +13,20 @@ import { LONGEST_TIMER_MS } from '../runtime/bounds.js';
 import { Pause } from '../runtime/pause.js';
 import { show } from '../errors/show.js';
 
-/** How often a waiting caller looks for itself, in ms: an event can be missed, a caller must not hang. */
+/** The interval in which a waiting caller polls, in ms, because an event can be missed. */
 const LOOK_EVERY_MS = 2_000;
 const LOOK_EVERY_MS_WITHOUT_EVENTS = 200;
 
-/** How long after the time limit the last look may take, in ms, before a server that does not answer counts as gone. */
+/** How long the last poll may take after the time limit, in ms, before a silent server counts as gone. */
 const LAST_LOOK_MS = 500;
 
 /** Where results of one queue are read. */
 export interface ResultSource {
   queue: string;
-  /** That the job must have; undefined for any. */
+  /** The name that the job must have; undefined for any. */
   name?: string;
   clock: Clock;
-  /** Listens to the events of the queue; absent where it publishes none. */
+  /** Subscribes to the events of the queue; absent if it publishes none. */
   subscribe: ((listener: (event: JobEvent) => void) => Promise<() => void>) | undefined;
   /** Functions that end the waits in flight with an error; a close of the queue calls them. */
   pending: Set<(error: Error) => void>;
@@ -104,7 +104,7 @@ async function listenAndLook(
   }
 }
 
-/** Read by the schema of another kind of job, a result would be taken for what it is not. */
+/** Refuses the result of a job with another name, because the wrong schema would parse it. */
 function requireName({ id, name }: JobRecord, wanted: string | undefined): void {
   if (wanted !== undefined && name !== wanted) {
     throw new InvalidOptionError(

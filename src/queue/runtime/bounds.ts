@@ -10,7 +10,7 @@ export const LARGEST_PAGE = 1_000;
 /** A store that is merely slow must not lose its connections: nothing is given less than this, in ms. */
 export const SHORTEST_TRIP_MS = 1_000;
 
-/** How long an answer to a worker may take, in ms, before its connection is taken for dead and replaced. */
+/** How long a reply to a worker may take, in ms, before its connection counts as dead and is replaced. */
 export const LONGEST_TRIP_MS = 10_000;
 
 /**

@@ -7,9 +7,9 @@ export interface Timer {
 }
 
 /**
- * The time and the chance of the runtime. All timers, instants and random ids of queues and workers come from the clock of
- * their store, so that a whole fleet can run by virtual time and a seed. No clock here ever decides a job's state: that is
- * the store's own time.
+ * The time and randomness of the runtime. All timers, instants and random ids of queues and workers come from the clock of
+ * their store, so that a whole fleet can run by virtual time and a seed. This clock never decides a job's state; the
+ * store's own time does.
  */
 export interface Clock {
   /** Returns the wall time, in ms since 1970. */

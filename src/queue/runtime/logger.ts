@@ -1,10 +1,10 @@
-/** What the core needs of a logger. Nest's Logger is one; without Nest the default says nothing. */
+/** The logger interface of the core. Nest's Logger fits; the default without Nest logs nothing. */
 export interface JobQueueLogger {
-  /** Tells what happened. */
+  /** Logs an event. */
   log(message: string): void;
-  /** Tells what may go wrong. */
+  /** Logs a danger. */
   warn(message: string): void;
-  /** Tells what went wrong. */
+  /** Logs an error. */
   error(message: string): void;
 }
 

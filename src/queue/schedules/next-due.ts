@@ -3,8 +3,8 @@ import type { Recurrence } from '../model/schedule.js';
 import { nextTick } from './recurrence.js';
 
 /**
- * Returns when a schedule is due next after a time, within its bounds and with its jitter, in epoch ms. Infinity where no tick
- * is left. Equal in every process.
+ * Returns the next due time of a schedule after a time, within its bounds and with its jitter, in epoch ms. Returns
+ * Infinity if no tick is left. Equal in every process.
  *
  * @param schedule its queue and id; equal times of two schedules get different delays
  * @throws Error where this process does not know the time zone

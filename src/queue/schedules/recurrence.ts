@@ -14,7 +14,7 @@ const SHORTEST_PERIOD_MS = 100;
 const LONGEST_REASON = 200;
 const CRON_EXAMPLE = "a cron expression such as '0 3 * * *' (minute hour day month weekday; a second may lead)";
 
-/** Where the search for a first tick begins; without a year in it, a pattern fires after any time or never. */
+/** The start of the search for a first tick. Without a year, a pattern fires after any time or never. */
 const SOME_TIME = new Date('2024-01-01T00:00:00Z');
 
 const recurrenceSchema = z.strictObject(
@@ -50,7 +50,7 @@ export function checkRecurrence(subject: string, value: unknown): Recurrence {
   return { cron: cron!, timeZone: zone, ...checkBounds(subject, given, shortestGapMs) };
 }
 
-/** How many ticks tell the shortest time between two of them. */
+/** The number of ticks that determine the shortest time between two of them. */
 const GAPS = 50;
 
 function shortestGap(recurrence: Recurrence): number {

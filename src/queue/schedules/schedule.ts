@@ -24,13 +24,13 @@ import { typedOptions } from '../enqueue/encode-typed-job.js';
 
 /** Options of a recurring job. */
 export interface ScheduleOptions extends JobRules {
-  /** Which handler runs its jobs, in a queue that several share. @default the queue's name */
+  /** The name of the handler, in a queue that several share. @default the queue's name */
   name?: string;
   /** The payload of each of its jobs. @default null */
   payload?: unknown;
   /**
-   * What becomes of a tick that was missed, because no worker was there to make it: `skip` leaves it out, `once` enqueues
-   * one job, however many ticks were missed.
+   * The handling of a tick that was missed because no worker was there: `skip` leaves it out, `once` enqueues one job for
+   * all missed ticks.
    * @default `skip`
    */
   onMissed?: 'skip' | 'once';
@@ -38,9 +38,9 @@ export interface ScheduleOptions extends JobRules {
   missedAfterMs?: number;
   /** True if a tick enqueues a job while the last one is unfinished. @default true */
   overlap?: boolean;
-  /** A job is worthless, and fails, when it was not started within so many ms of its tick. */
+  /** Fails a job that has not started within this many ms of its tick. */
   expiresInMs?: number;
-  /** Only of typed schedules. */
+  /** Only in typed schedules. */
   definition?: undefined;
 }
 

@@ -18,17 +18,17 @@ const SLICE = 100;
 /** The queue that schedules belong to. */
 type ScheduledQueue = JobSource & Pick<QueueAccess, 'name' | 'options' | 'store' | 'exec'>;
 
-/** What one slice of ticks did. */
+/** The result of one slice of ticks. */
 export interface TickReport {
-  /** How many ticks enqueued a job. */
+  /** The number of ticks that enqueued a job. */
   enqueued: number;
-  /** How many were missed and are skipped, or found the last job of a schedule without overlap unfinished. */
+  /** The number of ticks that were missed and skipped, or found the last job unfinished without overlap. */
   skipped: number;
   /** ms until the next schedule is due; undefined when none is active. */
   nextDueInMs: number | undefined;
   /** True if more schedules are due. */
   more: boolean;
-  /** Schedules whose next time could not be told; another process may know it. */
+  /** The schedules whose next time this process could not compute; another process may. */
   faults: { id: string; reason: string }[];
 }
 
@@ -68,7 +68,10 @@ export class Schedules {
     return answer;
   }
 
-  /** One page of the schedules, the next due first, those at rest last. @param options.limit at most 1,000. @default 50 */
+  /**
+   * Returns one page of the schedules, the next due first, resting ones last. @param options.limit at most 1,000. @default
+   * 50
+   */
   async list(options: { offset?: number; limit?: number } = {}): Promise<ScheduleRecord[]> {
     checkKnown('schedules.list', options, ['offset', 'limit']);
     const { offset = 0, limit = 50 } = options;

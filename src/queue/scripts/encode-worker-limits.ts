@@ -1,8 +1,8 @@
-// What a worker announces of its limits, as text that the scripts read.
+// The limits that a worker announces, as text for the scripts.
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
 import type { GroupsOptions, QueueLimits, RateLimit, RuntimeLimits } from '../model/limits.js';
 
-/** As lua/lib/retention/announced_queue_limits.lua reads it. */
+/** Returns the limits as lua/lib/retention/announced_queue_limits.lua reads them. */
 export function limitsText(options: ResolvedQueueOptions): string {
   const limits = {
     completed_history: options.completedHistory,
@@ -25,7 +25,7 @@ export function runtimeLimitArguments({ maxPending, maxPendingBytes, ...limits }
   return [...limitArguments(limits), String(maxPending ?? ''), String(maxPendingBytes ?? '')];
 }
 
-/** As lua/worker/register.lua passes them on: '' where there is none. */
+/** Returns the limits as lua/worker/register.lua passes them on: '' for none. */
 function limitArguments({ maxRunning, rateLimit, groups = {} }: QueueLimits): string[] {
   return [
     ...runningAndRate(maxRunning, rateLimit),
@@ -50,7 +50,7 @@ function runningAndRate(maxRunning: number | undefined, rateLimit: RateLimit | u
   return [maxRunning ?? '', ...rate].map(String);
 }
 
-/** As lua/worker/register.lua reads them; '' where the worker configures none. */
+/** Returns the limits as lua/worker/register.lua reads them; '' if the worker configures none. */
 export function configuredLimits(options: QueueLimits): string {
   const configures = [options.maxRunning, options.rateLimit, options.groups].some((limit) => limit !== undefined);
   return configures ? JSON.stringify(limitArguments(options)) : '';

@@ -2,7 +2,7 @@ import { checkQueueName } from '../validation/names.js';
 
 /** Options that decide how the keys of a queue are spelled. */
 export interface KeyOptions {
-  /** What every key begins with. @default `queue`, the Redis documentation's */
+  /** The start of every key. @default `queue`, the Redis documentation's */
   prefix?: string;
   /** Wraps the queue's name in braces so that all its keys share one slot of a Redis Cluster. @default only there */
   hashTag?: boolean;
@@ -13,7 +13,7 @@ export interface KeyOptions {
  * The lists that scripts take as KEYS are built here too, in the order of the scripts' headers.
  */
 export class QueueKeys {
-  /** What the key of every job begins with; followed by the job's id. */
+  /** The start of every job's key, before the job's id. */
   readonly jobPrefix: string;
   readonly pending: string;
   readonly prioritized: string;
@@ -26,7 +26,7 @@ export class QueueKeys {
   readonly dead: string;
   readonly unique: string;
   readonly uniqueExpiries: string;
-  /** What the key of every memory of a replacement begins with; followed by the request, or the id, that replaced. */
+  /** The start of the key of a replacement, before the request or the id that replaced. */
   readonly replacedPrefix: string;
   readonly stats: string;
   readonly sequence: string;
@@ -40,7 +40,7 @@ export class QueueKeys {
   readonly handlerLimits: string;
   readonly scheduleDue: string;
   readonly scheduleOwners: string;
-  /** What the key of every schedule begins with; followed by the schedule's id. */
+  /** The start of every schedule's key, before its id. */
   readonly schedulePrefix: string;
   readonly actions: string;
   readonly bulkRuns: string;
@@ -48,32 +48,32 @@ export class QueueKeys {
   readonly historyOpen: string;
   readonly history: string;
   readonly historyMarks: string;
-  /** What the key of every batch of times begins with; followed by the worker's id. */
+  /** The start of the key of a batch of times, before the worker's id. */
   readonly historyBatchPrefix: string;
   readonly retention: string;
   readonly names: string;
-  /** What the key of every nudge begins with; followed by the worker's id. */
+  /** The start of a nudge's key, before the worker's id. */
   readonly nudgePrefix: string;
   /** The batches that are kept in this queue. */
   readonly batches: string;
-  /** What the keys of every batch begin with; followed by the batch's id. */
+  /** The start of a batch's keys, before its id. */
   readonly batchRecordPrefix: string;
   readonly batchGuests: string;
   readonly batchOutbox: string;
   readonly awaiting: string;
-  /** What the keys of groups begin with; `docs/internals/groups.md` lists them. */
+  /** The start of the keys of groups; `docs/internals/groups.md` lists them. */
   readonly groupsPrefix: string;
 
-  /** KEYS of every script but those of the hot path; `lua/lib/core/keys.lua` names them. */
+  /** The KEYS of every script outside the hot path; `lua/lib/core/keys.lua` names them. */
   readonly standard: readonly string[];
   readonly forEnqueue: readonly string[];
   readonly forToldEnqueue: readonly string[];
-  /** The first of those of an enqueue: jobs without options pass no others. */
+  /** The first KEYS of an enqueue: jobs without options pass no others. */
   readonly forPlainEnqueue: readonly string[];
   readonly forComplete: readonly string[];
-  /** Of a queue with limits, where each end frees a slot. */
+  /** The KEYS of a queue with limits, where each end frees a slot. */
   readonly forLimitedComplete: readonly string[];
-  /** Where a batch or other jobs may wait for the end of one of the jobs: none of them is plain. */
+  /** The KEYS for jobs that a batch or other jobs wait for: none of them is plain. */
   readonly forFollowedComplete: readonly string[];
   readonly forExtend: readonly string[];
   readonly forStart: readonly string[];
@@ -205,7 +205,7 @@ export class QueueKeys {
     return this.schedulePrefix + id;
   }
 
-  /** The key of what is known of one batch with a follow-up. */
+  /** Returns a key of one batch with a follow-up. */
   batchRecord(id: string, part?: 'open' | 'members' | 'outcomes' | 'seen'): string {
     return this.batchRecordPrefix + id + (part ? `:${part}` : '');
   }
@@ -220,7 +220,7 @@ export class QueueKeys {
     return this.nudgePrefix + worker;
   }
 
-  /** Of a claim that takes only jobs whose names the claimer handles. */
+  /** Returns the KEYS of a claim that takes only jobs with names that the claimer handles. */
   forNamedClaim(claimer: string): string[] {
     return [...this.forClaim(claimer), this.names, this.workers, this.sweep];
   }

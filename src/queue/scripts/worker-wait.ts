@@ -8,19 +8,19 @@ import type { StoreCall } from '../store/store-call.js';
 import type { StoreCalls } from '../store/store-calls.js';
 import type { QueueCalls } from './calls/queue-calls.js';
 
-/** How long the answer to a wait may take beyond the wait, in ms. The connection is ours alone, so it is cut soon. */
+/** How long the reply to a wait may take beyond the wait, in ms. The connection is used for nothing else, so it is cut soon. */
 const LONGEST_WAIT_TRIP_MS = 2_000;
 
-/** What `lua/job/cancel.lua` adds to the key of the worker. */
+/** The marker that `lua/job/cancel.lua` adds to the key of the worker. */
 const CANCEL_MARKER = 'cancel';
 
-/** How long a nudge that no wait has taken is kept, in ms. */
+/** How long a nudge is kept if no wait takes it, in ms. */
 const NUDGE_KEPT_MS = 10_000;
 
 /**
- * A worker's blocking connection. Behind the blocking command travel the claims themselves, so that a job that arrives starts
- * after one step, not after a wake-up and another round trip. A marker on a key of its own ends the wait; a cancel of a job that runs
- * here comes by the same key, of the queue whose slot it can reach.
+ * The blocking connection of a worker. The claims are sent behind the blocking command, so that a job starts without
+ * another round trip. A marker on a key of its own ends the wait. A cancel of a running job uses the same key, in the slot
+ * of its queue.
  */
 export class RedisWorkerWait implements WorkerWait {
   private readonly own: RedisClient;

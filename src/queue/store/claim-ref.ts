@@ -5,7 +5,7 @@ import { checkText } from '../validation/names.js';
 import { show } from '../errors/show.js';
 
 /**
- * What a settle needs of the claim that a call was given.
+ * Returns the fields of a claim that a settle needs.
  *
  * @throws InvalidOptionError
  */

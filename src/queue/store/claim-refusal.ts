@@ -2,7 +2,7 @@ import type { StoredError } from '../errors/stored-error.js';
 import { show } from '../errors/show.js';
 import { cutMessage } from '../errors/serialize-error.js';
 
-/** What a claim, or a start, says of a job that must not run; see `lua/lib/settle/refusal.lua`. */
+/** The verdict of a claim or a start on a job that must not run; see `lua/lib/settle/refusal.lua`. */
 interface Refusal {
   attempts: string;
   /** Its limit, for `exhausted`. */
@@ -10,19 +10,19 @@ interface Refusal {
   /** True if a handler may have begun with it before. */
   started: boolean;
   last_error?: string;
-  /** Of a job that was to start after others: the one that did not end well, and how it ended. */
+  /** The job that should have ended well before this one, and its end. */
   unmet?: string;
 }
 
-/** What a claim says of a job that waited too long for a worker of its name; see `lua/lib/place/unserved.lua`. */
+/** The verdict on a job that waited too long for a worker of its name; see `lua/lib/place/unserved.lua`. */
 interface Unhandled {
   name: string;
   waited_ms: string;
-  /** How often a worker gave the job back. */
+  /** The number of times that a worker released the job. */
   times: string;
-  /** How many live workers serve the queue. */
+  /** The number of live workers of the queue. */
   workers: number;
-  /** Some of the names that they announced; an empty object where they announced none. */
+  /** Some of the names that they announced; an empty object for none. */
   known: readonly string[] | Record<string, never>;
 }
 
@@ -52,7 +52,7 @@ function cancelledMessage(started: boolean): string {
   return `The job was cancelled before ${started ? 'its next attempt' : 'it started'}.`;
 }
 
-/** The error of a job that must not run, from the verdict on it; undefined where it may. */
+/** Returns the error of a job that must not run, from the verdict on it; undefined if it may. */
 export function refusalOf(verdict: string): StoredError | undefined {
   const space = verdict.indexOf(' ');
   const reason = REASONS[verdict.slice(0, Math.max(0, space))];

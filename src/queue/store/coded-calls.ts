@@ -12,7 +12,8 @@ import type { ScheduleVerbs } from './verbs/schedule-verbs.js';
 const UNREADABLE = 'CodecError';
 
 /**
- * The calls of a queue, with its codec. Payloads, results and progress are encoded where they are checked, see encodeContent.
+ * Returns the calls of a queue with its codec. Payloads, results and progress are encoded where they are checked, see
+ * encodeContent.
  *
  * @param tellPlain is told of a claimed job whose payload is in the clear, where the codec is a secret one
  */
@@ -34,7 +35,7 @@ export function codedCalls(
   return over(calls, codec ? { ...own, ...codedVerbs(calls, codec) } : own);
 }
 
-/** What tells of a dead letter is written on the server, around what is encoded. */
+/** Returns whether a job is plain. The server writes the payload of a failure job around the encoded content. */
 function isPlain({ name, payload }: ClaimedJob): boolean {
   return codecOf(payload) === undefined && !name.startsWith(FAILURE_PREFIX);
 }
@@ -65,7 +66,7 @@ function codedVerbs(calls: StoreCalls, codec: JobCodec): Partial<StoreCalls> {
   return codec.secret ? { ...verbs, ...secretVerbs(calls, codec) } : verbs;
 }
 
-/** What tells of the content in words. The name of an error stays readable. */
+/** The verbs whose texts may quote the content. The name of an error stays readable. */
 function secretVerbs(calls: StoreCalls, codec: JobCodec): Partial<StoreCalls> {
   return {
     fail: (failures) =>
@@ -110,7 +111,7 @@ function decodeClaim(codec: JobCodec | undefined, answer: ClaimAnswer): ClaimAns
   return Object.assign(answer, { jobs, refused });
 }
 
-/** What cannot be read stays as it is stored, so that one job hides no others. */
+/** Returns an unreadable record as it is stored, so that one job does not hide the others. */
 function decodeRecord(codec: JobCodec, job: JobRecord): JobRecord {
   const decoded: JobRecord = {
     ...job,

@@ -1,8 +1,11 @@
-/** What became of completions that were not simply written, by their positions from 0. */
+/** The completions that were not simply written, by position from 0. */
 export interface CompleteAnswer {
   /** The claim was no longer the caller's. */
   readonly lost: readonly number[];
-  /** Not written yet: other jobs came to wait for its end while it ran, so that it is to be completed again as a job that is not plain. */
+  /**
+   * The completions that were not written, because other jobs came to wait for their end. They must be sent again as jobs
+   * that are not plain.
+   */
   readonly followed: readonly number[];
 }
 

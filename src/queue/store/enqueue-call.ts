@@ -1,4 +1,4 @@
-// A step of enqueues: what one call of the script is given, and what it answers.
+// A step of enqueues: the arguments of one script call, and its reply.
 import { BatchNotFoundError, BatchSealedError } from '../errors/batch-errors.js';
 import { InvalidOptionError, JobQueueError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
@@ -18,12 +18,12 @@ export interface EncodedJob {
   name: string;
   /** JSON. */
   payload: string;
-  /** JSON of what the script reads, or '' for a plain job. */
+  /** The options for the script, as JSON; '' for a plain job. */
   options: string;
   durability?: Durability; // where it differs from the queue's
-  /** Of a job that asks for both: only the server's clock can tell whether it would expire before it may start. */
+  /** The start and the expiry of a job with both. Only the server's clock can compare them. */
   span?: { runAtMs: number; expiresInMs: number };
-  /** Only the server knows whether it can join its batch, or wait for other jobs: it travels by itself. */
+  /** True if only the server knows whether the job can join its batch or wait for other jobs. It is sent alone. */
   travelsAlone?: true;
 }
 
@@ -36,7 +36,7 @@ export interface EnqueueAnswer {
   name?: string;
   /** Set where the job was not added, since too much waits in its group, or without one in the queue. */
   full?: Full;
-  /** How many replicas had it in time, and why that could not be learned; only where it was asked for. */
+  /** The number of replicas that had it in time, and the error if that is unknown; only if it was asked for. */
   replication?: { acknowledged: number; failure: Error | undefined };
 }
 
@@ -123,7 +123,7 @@ export function decodeEnqueue(jobs: readonly EncodedJob[], reply: readonly (stri
   return answers;
 }
 
-/** What its caller hears of a refused step. @param subject how errors name the job */
+/** Returns the error of a refused step for its caller. @param subject how errors name the job */
 export function faultOf({ job, startsInMs, refusal }: EnqueueRejected, subject: string): JobQueueError {
   if (refusal) {
     return FOLLOW_REFUSALS[refusal.reason](subject, refusal.about);
@@ -135,7 +135,7 @@ export function faultOf({ job, startsInMs, refusal }: EnqueueRejected, subject: 
   );
 }
 
-/** What is expected of `expiresInMs`. */
+/** Returns the expected value of `expiresInMs`. */
 export function beforeStart(startsInMs: number, of: string): string {
   return `more than the ${startsInMs} ms ${of}, before which it cannot start`;
 }

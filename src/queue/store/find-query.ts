@@ -1,11 +1,11 @@
 import type { JobFilter, JobRecord } from '../model/job.js';
 
-/** Which jobs of a state a slice looks for. */
+/** The jobs of a state that a slice looks for. */
 export interface JobQuery extends JobFilter {
-  /** Where the slice begins, and how many jobs it looks at. */
+  /** The beginning of the slice, and the number of jobs to read. */
   place: number;
   looks: number;
-  /** How many matches to pass over, and the most to return. */
+  /** The number of matches to skip, and the most to return. */
   skip: number;
   most: number;
   mostBytes?: number | undefined;
@@ -13,8 +13,8 @@ export interface JobQuery extends JobFilter {
 
 export interface FoundJobs {
   jobs: JobRecord[];
-  /** How many matches were passed over. */
+  /** The number of skipped matches. */
   passed: number;
-  /** Where the next slice begins; undefined when nothing is left. */
+  /** The beginning of the next slice; undefined if nothing is left. */
   next: number | undefined;
 }

@@ -2,7 +2,7 @@ import type { ClaimedJob } from '../model/job.js';
 import { show } from '../errors/show.js';
 import type { QueueStore } from './queue-store.js';
 
-/** How often one queue says it at most, in ms. */
+/** The least interval between two such lines of one queue, in ms. */
 const QUIET_MS = 60_000;
 
 /** Returns what says in the log that a job of an encrypted queue was stored in the clear. */

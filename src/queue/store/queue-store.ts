@@ -11,34 +11,34 @@ import type { StoreCalls } from './store-calls.js';
 /** The outcome of one call of several that travelled together. */
 export type Settled<Answer> = { ok: true; answer: Answer } | { ok: false; error: Error };
 
-/** How long a call may take. */
+/** The time limit of a call. */
 export interface CallLimit {
-  /** In ms. Without: as long as the connection lasts. */
+  /** The limit in ms. Without it: as long as the connection lasts. */
   timeoutMs?: number;
 }
 
-/** How many replicas must have a job, and how long to wait for them. */
+/** The number of replicas that must have a job, and the time to wait for them. */
 export interface ReplicationOptions {
   replicas: number;
-  /** In ms. */
+  /** The time to wait for the replicas, in ms. */
   timeoutMs: number;
-  /** How long the server may take beside that, in ms, before its connection is taken for dead. */
+  /** How long the server may take beside that, in ms, before its connection counts as dead. */
   answerMs: number;
 }
 
 /**
- * Where queues are kept: a Redis server or Cluster behind one client, or the memory of a test. Queues, workers, results and
- * operators know storage only by this interface. Every step on a queue is a {@link StoreCall}, made by {@link StoreCalls};
- * the store runs the calls one by one, in round trips, or behind a wait.
+ * The storage of queues: a Redis server or Cluster behind one client, or the memory of a test. Queues, workers, results and
+ * operators know storage only by this interface. Every step on a queue is a {@link StoreCall}, made by {@link StoreCalls}.
+ * The store runs the calls one by one, in round trips, or behind a wait.
  *
  * A new verb is a method of StoreCalls in each store; the model test then holds the stores against each other.
  */
 export interface QueueStore {
   /** The time and the chance of all queues and workers on this store. */
   readonly clock: Clock;
-  /** Where the store is, for errors: `Redis at localhost:6379`. Without a password. */
+  /** The place of the store for errors: `Redis at localhost:6379`. Without a password. */
   readonly place: string;
-  /** Where errors go of what the store does by itself. */
+  /** The logger for errors of the store's own work. */
   logger: JobQueueLogger;
 
   /** True while the store is connected and known to be suitable. */
@@ -78,7 +78,7 @@ export interface QueueStore {
   exec<Answer>(call: StoreCall<Answer>, limit?: CallLimit): Promise<Answer>;
 
   /**
-   * Returns how much longer an answer may take, in ms, since bytes move over the connection; 0 where it is late.
+   * Returns how much longer a reply may take, in ms, because bytes move over the connection; 0 if it is late.
    *
    * @param askedAtMs when the answer was asked for, by `clock.monotonic`
    */
@@ -106,7 +106,7 @@ export interface QueueStore {
   /** Audits a queue; see JobQueue.doctor. */
   audit(queue: StoreCalls, options: Required<DoctorOptions>, limit: Required<CallLimit>): Promise<DoctorReport>;
 
-  /** Closes the connections that nobody uses now; each opens again by itself. */
+  /** Closes unused connections; each opens again on demand. */
   closeIdle(): void;
 }
 
@@ -120,7 +120,7 @@ export interface StoreTransport {
   close(): void;
 }
 
-/** What a wait came to. */
+/** The result of a wait. */
 export interface WaitOutcome<Answers extends unknown[]> {
   outcomes: { [Index in keyof Answers]: Settled<Answers[Index]> };
   /** The queue in which a cancel was asked for of a job that the worker has claimed; it may have ended the wait. */
@@ -132,8 +132,8 @@ export interface WaitOutcome<Answers extends unknown[]> {
 /** A worker's wait for jobs; one at a time. */
 export interface WorkerWait {
   /**
-   * Waits until a job of one of the queues can be claimed, or a cancel of a job of the worker is asked for, at most `ms`, and
-   * then runs the calls.
+   * Waits at most `ms` until a job of one of the queues can be claimed, or a cancel of a job of the worker is requested.
+   * Then runs the calls.
    *
    * @param queues whose jobs are waited for, the first with precedence; none: only cancels
    */
@@ -172,7 +172,7 @@ export interface QueueAccess {
   readonly store: QueueStore;
   /** Returns the calls of this queue, once the store knows how it is kept. */
   calls(): Promise<StoreCalls>;
-  /** How long a step may take without a limit of its own: `enqueueTimeoutMs`, at least a second. */
+  /** The time limit of a step without its own: `enqueueTimeoutMs`, at least a second. */
   readonly limit: Required<CallLimit>;
   /**
    * Runs one step.

@@ -1,4 +1,4 @@
-// A job without what its queue hides from people.
+// Returns a job without the parts that its queue hides.
 import {
   payloadOf,
   REDACTED,

@@ -1,4 +1,4 @@
-// The verbs of a store: each method makes one call. What the verb does is told once, in the header of its script in lua/.
+// The verbs of a store: each method makes one call. The header of its script in lua/ has the contract.
 import type { CompleteAnswer } from './complete-answer.js';
 import type { AnnouncedContent } from '../codec/announced-content.js';
 import type {
@@ -43,30 +43,30 @@ export interface ClaimRequest {
   count: number;
   token: string;
   worker: string;
-  /** Which of the worker's claim streams this is; each has one claim under way at a time. */
+  /** The claim stream of the worker; each has one claim in flight at a time. */
   stream: string;
   /** Limits by job name, for handlers that have their own. */
   attemptLimits?: readonly AttemptLimits[];
   /**
-   * How many of the jobs begin at once: each other is held until `start`, so that the death of its claimer is not its crash,
-   * and one on its last chance runs alone. Absent where the claimer does not say what begins: nothing is held.
+   * The number of jobs that begin at once. The others are held until `start`: the death of their claimer is not their
+   * crash, and a job on its last chance runs alone. Absent if the claimer does not know: no job is held.
    */
   slots?: number;
-  /** How many bytes of payload the claim may bring; its first job comes in any case. Absent for no bound. */
+  /** The bytes of payload that the claim may bring; its first job comes in any case. Absent for no bound. */
   mostBytes?: number;
   /** Set where the claimer takes only jobs whose names it handles, and leaves the others in their places. */
   only?: OnlyNames;
 }
 
-/** The jobs that a claimer takes, where it met one that it does not handle. */
+/** The jobs that a claimer takes, after it met a name that it does not handle. */
 export interface OnlyNames {
   /** All its handlers. */
   limits: readonly AttemptLimits[];
-  /** Where to look for their jobs, as the last claim said; -1: at the front and the back only. */
+  /** Where to look for their jobs, from the last claim; -1: only at the front and the back. */
   cursor: number;
 }
 
-/** What one claim got. */
+/** The reply of one claim. */
 export interface ClaimAnswer {
   readonly jobs: ClaimedJob[];
   readonly refused: RefusedJob[];
@@ -78,13 +78,13 @@ export interface ClaimAnswer {
   isLimited: boolean;
   /** True where jobs wait for a slot of the queue or of their group, so that a job that ends lets one start. */
   awaitsSlots: boolean;
-  /** What the claim left to others; absent where it took whatever came first. */
+  /** The jobs that the claim left to others; absent if it took any job. */
   left?: LeftJobs;
 }
 
-/** What a claim of certain names only saw of other jobs. */
+/** The other jobs that a claim of certain names saw. */
 export interface LeftJobs {
-  /** Where the next claim is to look; -1: all jobs were looked at. */
+  /** Where the next claim must look; -1: all jobs were read. */
   cursor: number;
   /** True if a live worker handles one of them. */
   elsewhere: boolean;
@@ -116,7 +116,7 @@ export interface Failure extends ClaimRef {
 export interface Release extends ClaimRef {
   reason: 'interruption' | 'snooze' | 'rate_limited' | 'unhandled';
   delayMs: number;
-  /** For `unhandled`, where the producer stored no name: the name that was found in the payload. */
+  /** The name from the payload of an `unhandled` job without a stored name. */
   name?: string;
   /** Its handler was never called, so the rates that it was charged get its cost back. */
   unstarted?: boolean;
@@ -125,7 +125,7 @@ export interface Release extends ClaimRef {
 export type FailOutcome = 'retry' | 'failed' | 'cancelled' | 'lost';
 export type ReleaseOutcome = 'released' | 'failed' | 'cancelled' | 'lost';
 /** `changed`: the job is not in the status that was asked for, and nothing was done. */
-/** `busy`: jobs wait or run. `already`: no job has ended since it was told last. */
+/** `busy`: jobs wait or run. `already`: no job has ended since it was published last. */
 export type DrainedAnswer = 'told' | 'busy' | 'already';
 
 export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'missing' | 'changed';
@@ -140,16 +140,16 @@ export interface ReclaimedJob {
   status: JobStatus;
 }
 
-/** What producers, consumers and workers do with jobs. */
+/** The verbs of producers, consumers and workers. */
 export interface JobVerbs {
   /** Its `decode` throws an EnqueueRejected where nothing was written. */
   enqueue(jobs: readonly EncodedJob[]): StoreCall<EnqueueAnswer[]>;
   claim(request: ClaimRequest): StoreCall<ClaimAnswer>;
   /** Lengthens the claims that one request makes, whose answer is still on its way. Answers how many were made. */
   extendBatch(request: Pick<ClaimRequest, 'worker' | 'stream' | 'token'>): StoreCall<number>;
-  /** Says that a job starts which waited in its worker. Answers that, or why it must not. */
+  /** Starts a job that waited in its worker. Returns that it may start, or why it must not. */
   start(claim: Pick<ClaimRef, 'id' | 'token'>): StoreCall<'started' | 'lost' | StoredError>;
-  /** Answers only the claims that need attention. @param visibilityMs default: the queue's */
+  /** Returns only the claims that need attention. @param visibilityMs default: the queue's */
   extend(claims: readonly Pick<ClaimRef, 'id' | 'token'>[], visibilityMs?: number): StoreCall<ExtendAnswer>;
   /**
    * Returns the positions, from 0, of the claims that were lost.
@@ -163,23 +163,23 @@ export interface JobVerbs {
   name(job: Pick<ClaimedJob, 'id' | 'token' | 'name'>): StoreCall<boolean>;
   /** Returns whether the claim was current. */
   progress(claim: Pick<ClaimRef, 'id' | 'token'>, progress: string): StoreCall<boolean>;
-  /** Stores what the next attempt finds. Answers whether the claim was current. */
+  /** Stores the checkpoint for the next attempt. Returns whether the claim was current. */
   checkpoint(claim: Pick<ClaimRef, 'id' | 'token'>, checkpoint: string): StoreCall<boolean>;
   /** Returns whether the claim was current. */
   log(claim: Pick<ClaimRef, 'id' | 'token'>, keep: number, lines: readonly string[]): StoreCall<boolean>;
 }
 
-/** What a look at the clients of the Redis pattern found. */
+/** The result of a look at the clients of the Redis pattern. */
 export interface AdoptAnswer {
   reclaimed: ReclaimedJob[];
   deadLetters: number;
-  /** How many claims a sweep of such a client took back. */
+  /** The number of claims that a sweep of such a client took back. */
   sweptByClients: number;
   /** True if such clients worked here within ten minutes. */
   clientsAtWork: boolean;
 }
 
-/** What runs by the clock, whoever calls it, in bounded slices. */
+/** The verbs that run by the clock, in bounded slices. */
 export interface SweepVerbs {
   /** @param gapMs a gap between sweeps that means the store was away; @param waitMs how long to wait after one */
   reclaim(
@@ -202,12 +202,11 @@ export interface SweepVerbs {
   tidy(limit: number, paceMs?: number): StoreCall<boolean>;
 }
 
-/** What operators do with a queue and its jobs. */
+/** The verbs of operators for a queue and its jobs. */
 export interface AdminVerbs {
   get(id: string): StoreCall<JobRecord | null>;
   /** @param mostBytes leaves out longer payloads and the like; a store in memory leaves out nothing */
   list(status: JobStatus, offset: number, limit: number, mostBytes?: number): StoreCall<JobRecord[]>;
-  /** Looks at one slice of the jobs in one state. */
   find(status: JobStatus, query: JobQuery): StoreCall<FoundJobs>;
   stats(): StoreCall<QueueStats>;
   /** Returns the time of the store, in ms. */
@@ -250,19 +249,18 @@ export interface AdminVerbs {
 
 /** The limits of a queue as they hold now. */
 export interface LimitsInForce extends RuntimeLimits {
-  /** Who set them: `set` at run time, `configuration` of a worker, or `none`. */
+  /** The origin of the limits: `set` at run time, `configuration` of a worker, or `none`. */
   source: 'set' | 'configuration' | 'none';
   /** Until when the queue rests, since a handler threw a RateLimitedError. Absent: it does not rest. */
   restsUntil?: Date;
-  /** When the rate lets the next job start. Absent: now. */
+  /** The time when the rate lets the next job start. Absent: now. */
   nextStartAt?: Date;
 }
 
-/** Which jobs wait although no live worker handles their names. */
+/** The jobs that wait although no live worker handles their names. */
 export interface UnservedJobs {
   /** Positions in the call. */
   waiting: number[];
-  /** How many workers live. */
   workers: number;
   /** Some of the names that they handle. */
   names: string[];
@@ -275,26 +273,26 @@ export interface LimitVerbs {
   clearLimits(): StoreCall<void>;
 }
 
-/** What workers tell the store of themselves and of their jobs. */
+/** The announcements of workers, of themselves and of their jobs. */
 export interface FleetVerbs {
   /** Announces a worker with the limits of its handlers, or takes that back. Rejects with QueueLayoutError where a newer version has the queue. */
   announce(worker: string, serves: boolean, handlers?: readonly AttemptLimits[]): StoreCall<void>;
-  /** Returns how the worker that announced itself last stores what jobs carry; undefined where none has. */
+  /** Returns the storage format that the last worker announced; undefined if none has. */
   content(): StoreCall<AnnouncedContent | undefined>;
-  /** Says more of a worker, for operators; undefined: it has stopped. @param ageMs how long ago it started */
+  /** Stores details of a worker for operators; undefined: it has stopped. @param ageMs how long ago it started */
   describeWorker(worker: string, details: WorkerDetails | undefined, ageMs: number): StoreCall<void>;
-  /** Returns the workers that announced themselves of late, the last first. */
+  /** Returns the workers with a recent announcement, the latest first. */
   workers(most: number): StoreCall<WorkerRecord[]>;
   unserved(jobs: readonly { id: string; name: string }[]): StoreCall<UnservedJobs>;
   /** Returns whether somebody may have heard it. */
   tell(job: Pick<ClaimedJob, 'id' | 'name'>, status: 'lost' | 'stuck'): StoreCall<boolean>;
-  /** Tells that the queue has drained, where it has. */
+  /** Publishes that the queue has drained, if it has. */
   tellDrained(): StoreCall<DrainedAnswer>;
 }
 
 /** The calls of one queue: every step that can be taken on it. */
 export interface StoreCalls extends JobVerbs, SweepVerbs, AdminVerbs, LimitVerbs, FleetVerbs {
-  /** Tells the queue from others of its store. */
+  /** Identifies the queue in its store. */
   readonly key: string;
   readonly options: ResolvedQueueOptions;
   readonly deadLetters: DeadLetterVerbs;

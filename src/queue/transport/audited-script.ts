@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { luaScripts, transitions, type LuaScriptName } from '../lua.generated.js';
 
-/** Where the transitions of a call are written down. */
+/** The audit trail of a call. */
 export interface AuditMark {
   /** The key of the stream. */
   stream: string;
-  /** How many entries it keeps, about. */
+  /** The most entries that it keeps, about. */
   maxEntries: number;
 }
 

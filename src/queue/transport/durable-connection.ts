@@ -6,7 +6,7 @@ import type { ReplicationOptions } from '../store/queue-store.js';
 import type { ScriptCall } from './script-runner.js';
 import { withHandshakeTimeout, watchSilence } from '../redis/response-timeout.js';
 
-/** One enqueue on its way: its script, and the counters of its queue. */
+/** One enqueue in flight: its script, and the counters of its queue. */
 interface PendingWrite {
   readonly call: ScriptCall<EnqueueAnswer[]>;
   readonly statsKey: string;
@@ -18,9 +18,8 @@ interface PendingWrite {
 type Reply = [Error | null, unknown];
 
 /**
- * Enqueues that wait for replicas, on one connection of their own for all queues of a client: WAIT holds up the
- * connection that it is sent on, and speaks of the writes of that connection only. Whatever comes while one WAIT is
- * under way shares the next one.
+ * Sends enqueues that wait for replicas, over one connection for all queues of a client. WAIT blocks its connection, and
+ * counts only the writes of that connection. Enqueues during one WAIT share the next one.
  */
 export class DurableConnection {
   private static readonly known = new WeakMap<Connection, DurableConnection>();
@@ -96,7 +95,7 @@ export class DurableConnection {
     }
   }
 
-  /** Those that wait for the same; on a Cluster of one queue, since a pipeline goes to one master. */
+  /** Returns the enqueues that wait for the same replicas; on a Cluster of one queue, because a pipeline goes to one master. */
   private nextBatch(): PendingWrite[] {
     const { policy, statsKey } = this.waiting[0]!;
     const cluster = this.connection.facts?.cluster ?? true;
@@ -114,7 +113,7 @@ export class DurableConnection {
     const client = this.open();
     const pipeline = client.pipeline();
     for (const { call } of writes) {
-      // By its text: a digest that the server has forgotten would leave the WAIT behind it without its write.
+      // Sends the text, because a digest unknown to the server would leave the WAIT behind it without its write.
       pipeline.eval(luaScripts[call.script], call.keys.length, ...call.keys, ...call.args);
     }
     // A write in every trip: behind a repeated enqueue, which writes nothing, WAIT would have nothing to wait for.
@@ -125,7 +124,7 @@ export class DurableConnection {
     }
     pipeline.wait(replicas, timeoutMs);
     const answered = pipeline.exec();
-    // A frozen server never answers: the connection is given up, and with it what was asked on it.
+    // A frozen server never answers, so the connection is closed and its calls fail.
     const endWatch = watchSilence(client, timeoutMs + answerMs, () => client.disconnect());
     const replies = await answered.finally(endWatch);
     const counts = replies!.slice(-1 - queues.length, -1) as Reply[];

@@ -9,7 +9,7 @@ import { withResponseTimeout, withHandshakeTimeout } from '../redis/response-tim
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 
-/** Of calls that were not sent. */
+/** The error of calls that were not sent. */
 const NOT_CONNECTED = new Error('not connected');
 
 /** Errors that pass by themselves: the server is starting, failing over, busy, or full. */
@@ -17,15 +17,15 @@ const PASSING =
   /^(LOADING|READONLY|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|OOM|NOREPLICAS|MISCONF|UNBLOCKED|MOVED|ASK|NOAUTH|WRONGPASS|NOPERM)\b/;
 
 /**
- * Carries script calls to Redis until they are answered, through outages of any length. Every call of a worker can be
- * repeated, so what is not answered is sent again as it was.
+ * Sends script calls to Redis until they are answered, through outages of any length. Every call of a worker can be
+ * repeated, so an unanswered call is sent again unchanged.
  */
 export class RetryingTransport implements StoreTransport {
   private closed = false;
   private wasConnected = false;
   private readonly pauses = new Set<() => void>();
   private connecting: Promise<void> | undefined;
-  /** What was said of trips that rest: what ends one ends the others too, and is said once. */
+  /** The errors that were logged while round trips rest. One error ends several of them, and is logged once. */
   private readonly loggedErrors = new Set<string>();
   /** Ends the latest wait; there is one at a time. */
   private endWait: (() => void) | undefined;
@@ -34,7 +34,7 @@ export class RetryingTransport implements StoreTransport {
     private readonly client: RedisClient,
     private readonly runner: ScriptRunner,
     private readonly logger: JobQueueLogger,
-    /** How long a trip may take beyond the wait that it begins with, in ms. */
+    /** How long a round trip may take beyond its wait, in ms. */
     private readonly longestTripMs = LONGEST_TRIP_MS,
   ) {}
 
@@ -60,7 +60,7 @@ export class RetryingTransport implements StoreTransport {
     return outcomes as All;
   }
 
-  /** Ends all waiting: what is not answered by now stays unanswered. */
+  /** Ends all waiting; unanswered calls stay unanswered. */
   close(): void {
     this.closed = true;
     this.pauses.forEach((end) => end());
@@ -74,7 +74,7 @@ export class RetryingTransport implements StoreTransport {
 
   private async attempt(calls: ScriptCall<unknown>[], first?: BlockingWait): Promise<Settled<unknown>[]> {
     if (!this.isReady) {
-      // What the client would queue while it is not connected could not be taken back: it is not handed over before.
+      // Waits for the connection, because a command in the client's own queue could not be taken back.
       this.connecting ??= this.connected().finally(() => (this.connecting = undefined));
       await this.connecting;
       if (!this.isReady) {
@@ -155,7 +155,7 @@ function allFailed(calls: ScriptCall<unknown>[], error: Error): Settled<unknown>
   return calls.map(() => ({ ok: false, error }));
 }
 
-/** What to send for a call that has no answer: less, where it was sent and its connection was cut. */
+/** Returns the call to send for one without a reply: with less content if its connection was cut. */
 function callAgain(call: ScriptCall<unknown>, outcome: Settled<unknown>): ScriptCall<unknown> {
   const wasCut = !outcome.ok && outcome.error !== NOT_CONNECTED && outcome.error.name !== 'ReplyError';
   return wasCut && mayPass(outcome) && call.afterCut ? (call.afterCut() as ScriptCall<unknown>) : call;
@@ -168,7 +168,7 @@ function mayPass(outcome: Settled<unknown>): outcome is { ok: false; error: Erro
   return outcome.error.name !== 'ReplyError' || isPassing(outcome.error);
 }
 
-/** Returns whether what the server answered passes by itself. */
+/** Returns whether an error of the server is temporary. */
 export function isPassing({ message }: Error): boolean {
   return PASSING.test(message);
 }

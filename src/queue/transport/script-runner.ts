@@ -11,7 +11,7 @@ import { sendEvalsha } from './send-evalsha.js';
 export type ScriptName = keyof typeof luaScripts;
 export type ScriptArgument = string | number;
 
-/** One call of a script, with what its reply means. Built by QueueCalls, run by ScriptRunner. */
+/** One call of a script, with the decoder of its reply. Built by QueueCalls, run by ScriptRunner. */
 export interface ScriptCall<Answer> extends StoreCall<Answer> {
   readonly script: ScriptName;
   readonly keys: readonly string[];
@@ -40,7 +40,7 @@ export interface BlockingWait {
   onRefusal?: (error: Error) => void;
 }
 
-/** A reply that is not what its script returns. Asking again would bring the same. */
+/** A reply that its script does not return. A repeat would get the same. */
 export class ReplyDecodeError extends JobQueueError {
   /** The code of these errors, the same in every version. */
   static override readonly code: string = 'REPLY_DECODE';
@@ -90,7 +90,7 @@ export class ScriptRunner {
   ): Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }> {
     const woken = first && this.wait(first);
     const settling = calls.map((call) => this.settle(call));
-    // What was claimed behind the wait is not held back by it.
+    // The wait does not delay claims that were made behind it.
     const settled = calls.length > 0 ? Promise.all(settling) : Promise.resolve(woken).then(() => []);
     return settled as Promise<{ [Index in keyof Answers]: Settled<Answers[Index]> }>;
   }
@@ -99,7 +99,7 @@ export class ScriptRunner {
     return this.client.bzpopminBuffer(...keys, seconds).then(
       (popped) => popped && onMarker?.(String(popped[0]), String(popped[1])),
       (error: Error) => {
-        // Where the connection failed, the calls behind it say so too.
+        // If the connection failed, the calls behind it report so too.
         if (error.name === 'ReplyError') {
           onRefusal?.(this.explain(error) as Error);
         }
@@ -142,7 +142,7 @@ export class ScriptRunner {
     );
   }
 
-  /** What an error means, once what follows from it is done. */
+  /** Returns an error for the caller, after handling its consequences. */
   private explain(error: unknown): unknown {
     if (isReadOnly(error)) {
       leaveReplica(this.client);

@@ -1,13 +1,13 @@
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 
-/** What the unique key of a schedule without overlap, and the ids of the jobs of schedules begin with, and none that an enqueue names. */
+/** The start of the unique key of a schedule without overlap and of its jobs' ids. No enqueue may use it. */
 export const SCHEDULE_PREFIX = '@schedule:';
 
-/** What the ids of the follow-ups of batches begin with, and none that an enqueue names. */
+/** The start of the ids of follow-ups. No enqueue may use it. */
 export const BATCH_PREFIX = '@batch:';
 
-/** What the names of the jobs that tell of dead letters begin with, followed by the name of those that failed. */
+/** The start of the names of failure jobs, before the name of the failed job. */
 export const FAILURE_PREFIX = '@failed:';
 
 const ID = /^[\w.:@-]{1,128}$/;

@@ -5,7 +5,10 @@ import { show } from '../errors/show.js';
 
 const EXPECTED = 'a valid Date or epoch ms, at most a year ahead';
 
-/** A time of start. How far ahead it is, is told by this process's clock; when the job starts, by the server's. */
+/**
+ * A time of start. This process's clock checks that it is not too far ahead; the server's clock decides when the job
+ * starts.
+ */
 export const runAtSchema = z.custom<Date | number>(isRunAt, { error: `expected ${EXPECTED}` });
 
 /** @throws InvalidOptionError */

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { InvalidOptionError } from '../errors/errors.js';
 import { show } from '../errors/show.js';
 
-/** How many letters a mistyped option may be off to be recognised. */
+/** How many letters a mistyped option may differ to be recognised. */
 const MAX_DISTANCE = 3;
 
 /**
@@ -37,8 +37,8 @@ export function checkOptions<Schema extends z.ZodType>(
 }
 
 /**
- * Checks that a call was given an object with no option that it does not know: one misspelled must not count as not
- * given. The values are checked where they are used.
+ * Checks that a call got an object without unknown options, because a misspelled one must not count as absent. The values
+ * are checked where they are used.
  *
  * @throws InvalidOptionError
  */
@@ -55,7 +55,7 @@ export function checkKnown(subject: string, options: unknown, known: readonly st
   }
 }
 
-/** Checks that a call was given an object; what it holds is checked where it is used. */
+/** Checks that a call got an object; its content is checked where it is used. */
 export function checkObject(subject: string, expected: string, value: unknown): asserts value is object {
   if (typeof value !== 'object' || value === null) {
     throw new InvalidOptionError(subject, expected, show(value));
@@ -69,7 +69,7 @@ export function checkMs(subject: string, value: number, min: number, max: number
   }
 }
 
-/** Checks a yes or no given to a call; undefined where it was not. */
+/** Checks a boolean option of a call; undefined if it is absent. */
 export function checkFlag(subject: string, value: boolean | undefined): void {
   if (value !== undefined && typeof value !== 'boolean') {
     throw new InvalidOptionError(subject, 'true or false', show(value));
@@ -83,7 +83,7 @@ export function checkCount(subject: string, value: number, min: number, max: num
   }
 }
 
-/** The issue of the branch of a union that came closest, which tells more than "invalid input". */
+/** Returns the issue of the closest branch of a union, which says more than "invalid input". */
 function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   if (issue.code !== 'invalid_union') {
     return issue;

@@ -3,8 +3,7 @@ import { show } from '../errors/show.js';
 import type { SchemaIssue, SchemaOutcome, StandardSchema } from './standard-schema.js';
 
 /**
- * What a schema makes of a value. A promise only where the schema needs one, so that what is enqueued in one tick
- * stays together.
+ * Parses a value with a schema. Returns a promise only if the schema needs one, so that enqueues of one tick stay together.
  *
  * @param subject what the value is, for the error: `payload`, `result`
  * @throws InvalidPayloadError with the path of the first fault (a rejection, where the schema is asynchronous)
@@ -41,7 +40,7 @@ function step(path: string, key: PropertyKey): string {
   return typeof key === 'number' ? `${path}[${key}]` : `${path}.${String(key)}`;
 }
 
-/** What the schema wanted, in the words of its own message. */
+/** Returns the expectation of the schema, from its own message. */
 function expectation(issue: SchemaIssue | undefined): string {
   const message = issue?.message ?? 'no reason given';
   const wanted = /\bexpected (.+?)(?:(?:,| but) (?:received|got) .*)?$/is.exec(message)?.[1];

@@ -10,7 +10,7 @@ export function auditedCalls(calls: QueueCalls, mark: AuditMark): QueueCalls {
   return marking(calls, mark);
 }
 
-/** Returns a call with the mark, where it can change jobs. */
+/** Returns a call with the audit mark, if it can change jobs. */
 export function audited<Call extends object>(call: Call, mark: AuditMark): Call {
   return isScriptCall(call) && changesJobs(call.script) ? { ...call, audit: mark } : call;
 }

@@ -12,10 +12,10 @@ import type { ScriptArgument, ScriptCall, ScriptName } from '../../transport/scr
 import { call } from '../script-call.js';
 import type { QueueKeys } from '../queue-keys.js';
 
-/** How many bytes of results one call brings, beside its first. */
+/** The most bytes of results of one call, beside its first. */
 const MOST_BYTES = 1_048_576;
 
-/** One method per script of `lua/batch`: builds its call and says what the reply means; see the headers there. */
+/** Builds the calls of `lua/batch`, one method per script, and decodes their replies; see the headers there. */
 export class BatchCalls implements BatchVerbs {
   /** @param retention what comes first in each script that can end a job */
   constructor(

@@ -3,7 +3,7 @@ import { decodeJob } from '../../replies/decode-job.js';
 import type { DeadLetterQuery, DeadLetterSlice, DeadLetterVerbs } from '../../store/store-calls.js';
 import type { ScriptArgument, ScriptCall, ScriptName } from '../../transport/script-runner.js';
 
-/** One method per script of `lua/dead-*.lua`: builds its call and says what the reply means; see the headers there. */
+/** Builds the calls of `lua/dead-letter`, one method per script, and decodes their replies; see the headers there. */
 export class DeadLetterCalls implements DeadLetterVerbs {
   constructor(private readonly keys: QueueKeys) {}
 
@@ -41,7 +41,7 @@ export class DeadLetterCalls implements DeadLetterVerbs {
   }
 }
 
-/** As Lua does it, which knows no other letters. */
+/** Converts as Lua does, which knows only ASCII letters. */
 function asciiLowerCase(text: string): string {
   return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }

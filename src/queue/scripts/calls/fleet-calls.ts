@@ -49,8 +49,8 @@ export class FleetCalls extends JobCalls {
   }
 
   /**
-   * Returns which of the jobs wait although no live worker handles their names, by position; how many workers live, and some
-   * of the names that they handle.
+   * Returns which of the jobs wait although no live worker handles their names, by position; the number of live workers,
+   * and some of the names that they handle.
    */
   unserved(jobs: readonly { id: string; name: string }[]): ScriptCall<UnservedJobs> {
     const args = [WORKER_SEEN_MS, ...jobs.flatMap(({ id, name }) => [id, name])];

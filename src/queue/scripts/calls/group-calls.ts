@@ -10,7 +10,7 @@ import { call } from '../script-call.js';
 /** Columns of one group in the reply of `lua/group/list.lua`. */
 const COLUMNS = 16;
 
-/** One method per script of `lua/group`: builds its call and says what the reply means; see the headers there. */
+/** Builds the calls of `lua/group`, one method per script, and decodes their replies; see the headers there. */
 export class GroupCalls implements GroupVerbs {
   constructor(private readonly keys: QueueKeys) {}
 

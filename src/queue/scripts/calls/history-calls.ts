@@ -9,7 +9,7 @@ export const HISTORY_KEPT_MS = 72 * 3_600_000;
 
 type StreamEntry = [id: string, fields: string[]];
 
-/** One method per script of `lua/history`: builds its call and says what the reply means; see the headers there. */
+/** Builds the calls of `lua/history`, one method per script, and decodes their replies; see the headers there. */
 export class HistoryCalls implements HistoryVerbs {
   constructor(private readonly keys: QueueKeys) {}
 

@@ -9,21 +9,21 @@ import type { ResolvedQueueOptions } from '../../model/queue-options.js';
 import { refusalOf } from '../../store/claim-refusal.js';
 import type { ScriptArgument, ScriptCall } from '../../transport/script-runner.js';
 
-/** How long ago a worker may have announced itself and still counts, in ms. */
+/** The greatest age of an announcement of a live worker, in ms. */
 export const WORKER_SEEN_MS = 30_000;
 
-/** How long a worker that says nothing is remembered, in ms. */
+/** How long a silent worker is remembered, in ms. */
 export const WORKER_FORGOTTEN_MS = 10 * WORKER_SEEN_MS;
 
-/** How long a schedule that no code declares any more is kept at rest before it is removed, in ms. */
+/** How long an undeclared schedule rests before it is removed, in ms. */
 export const UNDECLARED_AGE_MS = 86_400_000;
 
-/** How long a hash lives once its id fell off the history, in ms: time enough to fetch a result that was just announced. */
+/** How long a hash lives after its id left the history, in ms: long enough to read a result that was just announced. */
 export const EVICTED_TTL_MS = 10_000;
 
 /**
- * The scripts that every job passes, with keys of their own: one method each builds its call and says what the reply
- * means; what each script does is said in its header in `lua/`.
+ * Builds the calls that every job passes, one method per script, with their own keys. The header of each script in `lua/`
+ * has its contract.
  */
 export class JobCalls {
   constructor(
@@ -98,7 +98,7 @@ export class JobCalls {
     };
   }
 
-  /** Says that a job starts which waited in its worker. Answers that, or why it must not. */
+  /** Starts a job that waited in its worker. Returns that it may start, or why it must not. */
   start({ id, token }: Pick<ClaimRef, 'id' | 'token'>): ScriptCall<'started' | 'lost' | StoredError> {
     return {
       script: 'attemptStart',
@@ -136,7 +136,7 @@ export class JobCalls {
     return isLimited ? this.keys.forLimitedComplete : this.keys.forComplete;
   }
 
-  /** Answers only the claims that need attention. */
+  /** Returns only the claims that need attention. */
   extend(
     claims: readonly Pick<ClaimRef, 'id' | 'token'>[],
     visibilityMs = this.options.visibilityMs,
@@ -159,7 +159,7 @@ function isBoundedReply(reply: unknown): boolean {
   return Array.isArray(reply) && String(reply[0]) === 'bounded';
 }
 
-/** When events are published, and whether with results; see lua/lib/core/events.lua. */
+/** Returns when events are published, and whether with results; see lua/lib/core/events.lua. */
 export function publishArg({ events, eventExtras }: ResolvedQueueOptions): string {
   return eventExtras?.results && events !== 'off' ? `${events}+results` : events;
 }
@@ -173,7 +173,7 @@ function plainArguments(jobs: readonly EncodedJob[]): ScriptArgument[] {
   );
 }
 
-/** Those that one claim brought together share its token, and most their ending. */
+/** Jobs of one claim share its token, and most of them their ending. */
 function completionArguments(completions: readonly Completion[]): ScriptArgument[] {
   return inGroups(
     completions,
@@ -183,7 +183,7 @@ function completionArguments(completions: readonly Completion[]): ScriptArgument
   );
 }
 
-/** What neighbours share is said once, with how many follow. */
+/** Writes a value of neighbouring items once, with their number. */
 function inGroups<Item>(
   items: readonly Item[],
   groupOf: (item: Item) => string,

@@ -26,8 +26,8 @@ import { ScheduleCalls } from './schedule-calls.js';
 import { SingleJobCalls } from './single-job-calls.js';
 
 /**
- * One method per script of `lua/`: builds its call and says what the reply means. Nothing else knows the order of
- * KEYS and ARGV or the shape of a reply; what each script does is said in its header.
+ * Builds the calls of `lua/`, one method per script, and decodes their replies. Nothing else knows the order of KEYS and
+ * ARGV or the form of a reply. The header of each script has its contract.
  */
 export class QueueCalls extends SingleJobCalls implements StoreCalls {
   readonly deadLetters: DeadLetterCalls;
@@ -114,7 +114,7 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
       return {
         reclaimed: decodeReclaimed(pairs),
         deadLetters,
-        /** How many claims a sweep of such a client took back. */
+        /** The number of claims that a sweep of such a client took back. */
         sweptByClients: Number(sweptByClients),
         /** True if such clients worked here within ten minutes. */
         clientsAtWork: Number(clientsAtWork) === 1,
@@ -155,7 +155,7 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
     );
   }
 
-  /** Tells that the queue has drained, where it has. */
+  /** Publishes that the queue has drained, if it has. */
   tellDrained(): ScriptCall<DrainedAnswer> {
     const { events } = this.options;
     return call('queueTellDrained', this.keys.standard, [events], (reply) => reply as DrainedAnswer);

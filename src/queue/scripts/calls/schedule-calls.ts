@@ -11,10 +11,10 @@ import type {
 } from '../../store/verbs/schedule-verbs.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 
-/** How long a schedule that code declares goes on without being declared again, in ms; processes do so every 10 s. */
+/** How long a declared schedule goes on without another declaration, in ms; processes declare every 10 s. */
 export const DECLARED_MS = 30_000;
 
-/** One method per script of `lua/schedule-*.lua`: builds its call and says what the reply means; see the headers there. */
+/** Builds the calls of `lua/schedule`, one method per script, and decodes their replies; see the headers there. */
 export class ScheduleCalls implements ScheduleVerbs {
   constructor(private readonly keys: QueueKeys) {}
 
@@ -103,7 +103,7 @@ export class ScheduleCalls implements ScheduleVerbs {
   }
 }
 
-/** A due time as the scripts take it: +inf where no tick is left. */
+/** Returns a due time as the scripts take it: +inf if no tick is left. */
 function dueArg(dueMs: number | undefined): number | string {
   return dueMs === Infinity ? '+inf' : (dueMs ?? '');
 }

@@ -4,7 +4,7 @@ import type { RestartAnswer, UpdateAnswer } from '../../store/store-calls.js';
 import { FleetCalls } from './fleet-calls.js';
 import { call } from '../script-call.js';
 
-/** The scripts that change one job: from outside, and what its handler reports. */
+/** Builds the calls that change one job: from outside, and from its handler. */
 export class SingleJobCalls extends FleetCalls {
   remove(id: string, ifStatus: JobStatus | '' = ''): ScriptCall<'removed' | 'processing' | 'missing' | 'changed'> {
     return call('jobRemove', this.keys.standard, [id, ifStatus], (reply) => reply as 'removed');

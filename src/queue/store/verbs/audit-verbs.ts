@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../../model/audit.js';
 import type { StoreCall } from '../store-call.js';
 
-/** Who reads the trail together with others: each entry goes to one consumer of a group. */
+/** A reader of the trail in a group: each entry goes to one consumer of the group. */
 export interface AuditReader {
   group: string;
   consumer: string;
@@ -13,7 +13,10 @@ export interface AuditVerbs {
   read(after: string, limit: number): StoreCall<AuditEntry[]>;
   /** Newest first. */
   latest(limit: number): StoreCall<AuditEntry[]>;
-  /** First those that another consumer took longer than `idleMs` ago and did not acknowledge, then new ones. */
+  /**
+   * Returns first the entries that another consumer took longer than `idleMs` ago without acknowledging them, then new
+   * ones.
+   */
   take(reader: AuditReader, limit: number, idleMs: number): StoreCall<AuditEntry[]>;
   /** Returns how many were the group's to acknowledge. */
   acknowledge(group: string, entryIds: readonly string[]): StoreCall<number>;

@@ -2,7 +2,7 @@
 import type { BatchNews, BatchPage, BatchRecord, EncodedBatch } from '../../model/batch.js';
 import type { StoreCall } from '../store-call.js';
 
-/** What a look at the batches of a queue left to do. */
+/** The work that a look at the batches of a queue left. */
 export interface TendAnswer {
   /** True if it used up its limit. */
   more: boolean;
@@ -19,7 +19,7 @@ export interface BatchVerbs {
   seal(id: string): StoreCall<'sealed' | 'missing'>;
   stop(id: string): StoreCall<'stopped' | 'fired' | 'missing'>;
   status(id: string): StoreCall<BatchRecord | null>;
-  /** Some of those that have not ended. */
+  /** Returns some batches that have not ended. */
   list(limit: number): StoreCall<BatchRecord[]>;
   results(id: string, offset: number, limit: number): StoreCall<BatchPage>;
   /** Returns nothing where the queue has no batches, and none of its jobs is in one. @param all whatever was looked at of late */

@@ -1,7 +1,7 @@
 import type { JobRecord } from '../../model/job.js';
 import type { StoreCall } from '../store-call.js';
 
-/** Which dead letters are meant. */
+/** The filter of dead letters. */
 export interface DeadLetterQuery {
   order: 'oldest' | 'newest';
   name?: string;
@@ -12,7 +12,7 @@ export interface DeadLetterQuery {
   untilMs?: number;
   /** Where to go on; absent: from the beginning. */
   place?: DeadLetterPlace;
-  /** As of `list`. */
+  /** As in `list`. */
   mostBytes?: number;
 }
 
@@ -25,9 +25,9 @@ export interface DeadLetterPlace {
 export interface DeadLetterSlice {
   /** Server time, in ms. */
   nowMs: number;
-  /** Where to go on; undefined when nothing is left. */
+  /** Where to go on; undefined if nothing is left. */
   next: DeadLetterPlace | undefined;
-  /** `job` where it was asked for, and its hash is there. */
+  /** The matches. `job` is there if it was requested and its hash exists. */
   found: { id: string; at: string; job?: JobRecord }[];
 }
 

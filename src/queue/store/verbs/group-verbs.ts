@@ -12,7 +12,7 @@ export interface GroupPage {
 /** The groups of a queue. */
 export interface GroupVerbs {
   list(page: GroupPage): StoreCall<GroupStats[]>;
-  /** Returns one for each name, also where it has no jobs. */
+  /** Returns one entry for each name, even without jobs. */
   named(names: readonly string[]): StoreCall<GroupStats[]>;
   set(name: string, limits: GroupLimits): StoreCall<void>;
   clear(name: string): StoreCall<void>;

@@ -1,14 +1,14 @@
 import type { HistoryMark, StoredMinute } from '../../model/history.js';
 import type { StoreCall } from '../store-call.js';
 
-/** What a minute of the history is closed with. */
+/** The figures that close a minute of the history. */
 export interface MinuteReading {
   pending: number;
   processing: number;
   oldestPendingAgeMs: number;
   /** The version of the app that closes it; '' for none. */
   version: string;
-  /** Without an entry for longer than this, in ms, nobody maintained the queue: an outage. */
+  /** An outage: no process maintained the queue for longer than this, in ms. */
   gapMs: number;
 }
 
@@ -18,11 +18,11 @@ export interface HistorySlice {
   sinceMs: number | undefined;
   closedAtMs: number | undefined;
   entries: StoredMinute[];
-  /** Only of the first slice. */
+  /** Only in the first slice. */
   marks: HistoryMark[];
 }
 
-/** What is kept of each minute. */
+/** The verbs of the history of minutes. */
 export interface HistoryVerbs {
   /** Returns whether the batch was new. @param counts pairs of field and count, see DurationCounts */
   addDurations(worker: string, batch: string, counts: readonly (string | number)[]): StoreCall<boolean>;

@@ -12,11 +12,11 @@ export interface DueSchedule {
   recurrence: string;
 }
 
-/** What a look found. */
+/** The result of a look for due schedules. */
 export interface DueLook {
   /** Server time, in ms. */
   nowMs: number;
-  /** ms until the next schedule is due, beside those that are; undefined when there is none. */
+  /** The time until the next schedule is due, in ms, beside those that are due; undefined if there is none. */
   nextDueInMs: number | undefined;
   /** True if more are due than were looked at. */
   more: boolean;
