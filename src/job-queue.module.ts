@@ -17,7 +17,7 @@ import {
   type JobQueueModuleExtras,
 } from './nest/job-queue-core.module.js';
 
-/** What feature modules import where the app's module is not global. */
+/** The module that feature modules import if the app's module is not global. */
 @Module({})
 class JobQueueFeatureModule {}
 
@@ -114,7 +114,10 @@ const featureSchema = z.strictObject(
   { error: 'expected names of queues, or { queues, connection }' },
 );
 
-/** What of a connection the app may inject: by class of the one without a name, and its queues by their tokens. */
+/**
+ * Returns the parts of a connection that the app may inject: by class for the one without a name, and its queues by their
+ * tokens.
+ */
 function facade(extras: JobQueueModuleExtras, core: DynamicModule, queues: readonly string[]): DynamicModule {
   const { isGlobal = true, name = DEFAULT_CONNECTION } = extras ?? {};
   checkConnectionName('JobQueueModule.forRoot.name', name);

@@ -11,15 +11,15 @@ import { JobQueueService } from './nest/service/job-queue.service.js';
 import { JobQueueTesting } from './testing/module/job-queue-testing.js';
 import type { JobQueueMiddleware } from './worker/handlers/attempt-middleware.js';
 
-/** Options of `runHandler`: the made-up job, and what is provided beside the handler. */
+/** The options of `runHandler`: the test job, and the providers beside the handler. */
 export interface RunHandlerOptions extends Pick<ModuleMetadata, 'imports' | 'providers'> {
   /** The name of the job, where the class handles several. @default the only one */
   name?: string;
-  /** Which attempt the job is on, from 1. @default 1 */
+  /** The attempt of the job, from 1. @default 1 */
   attempt?: number;
   /** How many attempts the job has. @default as many as `attempt`, so that a failure is the last */
   maxAttempts?: number;
-  /** What the enqueue gave along. */
+  /** The metadata of the enqueue. */
   metadata?: JobMetadata;
   /** Options of `JobQueueModule.forRoot`, such as `middleware`. */
   jobs?: Omit<JobQueueModuleOptions, 'redis' | 'requireRedis' | 'audit'>;
@@ -78,7 +78,7 @@ function moduleOf(
   };
 }
 
-/** Innermost, so that what the handler returns is not yet JSON. */
+/** Innermost, so that the return value of the handler is not yet JSON. */
 function keep(outcome: { result?: unknown; error?: unknown }): JobQueueMiddleware {
   return {
     attempt: async (_job, next) => {

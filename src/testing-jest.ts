@@ -12,7 +12,7 @@ declare module 'expect' {
 }
 
 declare global {
-  /** Of \@types/jest, for tests with the globals of Jest. */
+  /** The types of \@types/jest, for tests with the globals of Jest. */
   namespace jest {
     // oxlint-disable-next-line no-unused-vars
     interface Matchers<R, T = {}> extends JobQueueMatchers<R> {}

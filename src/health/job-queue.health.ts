@@ -131,7 +131,7 @@ export class JobQueueHealthIndicator implements OnModuleInit {
   }
 }
 
-/** What the audit has against the Redis of a producer; of a worker it is why that could not start. */
+/** Returns the audit's refusal of a producer's Redis; for a worker it is why that could not start. */
 function refusalOf({ expected, startFailure }: WorkerLifecycle): string[] {
   return startFailure && !expected ? [startFailure.message] : [];
 }

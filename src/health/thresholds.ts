@@ -17,7 +17,7 @@ export function reasonsAgainst(
   ];
 }
 
-/** What needs a look, in words, and makes no check fail. */
+/** Returns the problems that do not fail a check. */
 export function warningsOf(
   { unservedWarningMs = 0 }: JobQueueHealthOptions,
   queues: Record<string, QueueHealth>,

@@ -19,7 +19,7 @@ export interface FleetFigure {
 /** A scrape asks for each instrument by itself; they share one look at the queues, which is at most this old, in ms. */
 const FRESH_MS = 1_000;
 
-/** Looks at the queues when somebody scrapes, and at no other time: one script call for each queue. */
+/** Reads the queues at a scrape, with one script call for each queue. */
 export class FleetReader {
   private reading: Promise<FleetFigure[]> | undefined;
   private readAt = -Infinity;

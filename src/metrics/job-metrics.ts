@@ -8,7 +8,7 @@ import { type Durations, ProcessFigures } from './process-figures.js';
 import { type PrometheusClient, type PrometheusRegistry, registerInstruments } from './prometheus.js';
 import { QueueFigures } from './queue-figures.js';
 
-/** What is measured. */
+/** The options of the metrics. */
 export interface JobMetricsOptions {
   /**
    * The queues whose depth, age and counters are read from Redis at each scrape, or a function that lists them.
@@ -55,7 +55,7 @@ export class JobMetrics {
   private readonly fleet: FleetReader;
   private readonly names: Set<string>;
   private readonly fixedNames: boolean;
-  /** When the handler of a running job was called, by `performance.now()`. */
+  /** The time when the handler of a running job was called, by `performance.now()`. */
   private readonly startedAt = new Map<WorkerEvent['job'], number>();
 
   /** @throws InvalidOptionError */

@@ -32,13 +32,13 @@ interface Observable {
 
 /** A meter of OpenTelemetry, as far as it is used. */
 export interface Meter {
-  /** As of OpenTelemetry. */
+  /** Creates a histogram, as in OpenTelemetry. */
   createHistogram(name: string, options: Description): { record(value: number, attributes: Labels): void };
-  /** As of OpenTelemetry. */
+  /** Creates an observable gauge, as in OpenTelemetry. */
   createObservableGauge(name: string, options: Description): Observable;
-  /** As of OpenTelemetry. */
+  /** Creates an observable counter, as in OpenTelemetry. */
   createObservableCounter(name: string, options: Description): Observable;
-  /** As of OpenTelemetry. */
+  /** Creates an observable up-down counter, as in OpenTelemetry. */
   createObservableUpDownCounter(name: string, options: Description): Observable;
 }
 

@@ -21,7 +21,7 @@ export class Count {
 
 /** Durations with their labels, counted by bucket. */
 export class Durations {
-  /** By bucket of {@link DURATION_BUCKETS}; the last counts longer ones. */
+  /** The counts by bucket of {@link DURATION_BUCKETS}; the last counts longer ones. */
   readonly buckets = DURATION_BUCKETS.map(() => 0).concat(0);
   count = 0;
   sum = 0;
@@ -85,7 +85,7 @@ export class ProcessFigures {
     return this.durations[key];
   }
 
-  /** For a library that takes no buckets, only each duration by itself. */
+  /** Calls the listener with each duration, for a library that takes no buckets. */
   listen(key: DurationKey, listener: DurationListener): void {
     const listeners: DurationListener[] = this.listeners[key];
     listeners.push(listener);

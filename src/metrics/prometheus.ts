@@ -9,7 +9,7 @@ import {
 } from './instruments.js';
 import { type Count, type Durations, isCountKey, isDurationKey, type ProcessFigures } from './process-figures.js';
 
-// prom-client by its shape: nobody who measures by OpenTelemetry must have its types.
+// The part of prom-client that is used, so that users of OpenTelemetry need not have its types.
 
 /** A metric as a registry of prom-client reads it. */
 export interface PrometheusMetric {
@@ -38,7 +38,7 @@ interface Line {
   metricName?: string;
 }
 
-/** Registers all instruments. A scrape reads those of the fleet from Redis, and those of this process from its figures. */
+/** Registers all instruments. A scrape reads the fleet's figures from Redis, and this process's from memory. */
 export function registerInstruments(
   registry: PrometheusRegistry,
   fleet: FleetReader,
@@ -89,7 +89,7 @@ function readerOf(key: InstrumentKey, instrument: Instrument, fleet: FleetReader
     const counts = figures.countsOf(key);
     return {
       lines: async () => counts.map(lineOf),
-      // A handler that runs ends later: what runs now is no count that may begin anew.
+      // A reset must not change the number of running handlers, because they end later.
       reset: () => (instrument.kind === 'counter' ? counts.forEach((each) => each.reset()) : undefined),
     };
   }
@@ -100,7 +100,7 @@ function lineOf({ labels, value }: Count | FleetFigure): Line {
   return { labels: { ...labels }, value };
 }
 
-/** The lines of a histogram: each bucket counts what is as short or shorter, then the sum and the count of all. */
+/** Returns the lines of a histogram: each bucket counts its and all shorter durations, then the sum and the count of all. */
 function histogramLines(name: string, { labels, buckets, sum, count }: Durations): Line[] {
   let within = 0;
   const lines = DURATION_BUCKETS.map((bound, i): Line => ({

@@ -24,7 +24,7 @@ export class QueueFigures {
   }
 }
 
-/** How attempts of one outcome ended. */
+/** The figures of attempts with one outcome. */
 interface EndFigures {
   attempts: Count;
   /** Absent until a handler was called. */

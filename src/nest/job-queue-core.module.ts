@@ -34,7 +34,7 @@ import { STORE_OVERRIDE, type ServerConnection, type StoreOverride } from './con
 import { FailureLog } from '../worker/reports/failure-log.js';
 import { WorkerLifecycle } from './lifecycle/worker-lifecycle.js';
 
-/** What is beside the options. */
+/** The options of the module beside those of the queue. */
 export interface JobQueueModuleExtras {
   /** True if every module of the app can inject the service and the queues. @default true; else see `forFeature` */
   isGlobal?: boolean;
@@ -45,7 +45,7 @@ export interface JobQueueModuleExtras {
   name?: string;
 }
 
-/** How `forRootAsync` gets its options: exactly one of `useFactory` (with `inject`), `useClass` and `useExisting`. */
+/** The options of `forRootAsync`: exactly one of `useFactory` (with `inject`), `useClass` and `useExisting`. */
 export type JobQueueModuleAsyncOptions = ConfigurableModuleAsyncOptions<
   JobQueueModuleOptions,
   'createJobQueueOptions'
@@ -171,6 +171,6 @@ const providers: Provider[] = [
   },
 ];
 
-/** One connection with its queues, handlers and worker. Global, but known to others only by the names of its parts. */
+/** One connection with its queues, handlers and worker. Global, but other modules find only its parts, by their tokens. */
 @Module({ imports: [DiscoveryModule, LifecycleOrderModule], providers })
 export class JobQueueCoreModule extends ConfigurableModuleClass {}

@@ -21,15 +21,15 @@ import type { JobHandle } from '../queue/results/job-handle.js';
 import type { JobQueueMiddleware } from '../worker/handlers/attempt-middleware.js';
 import type { Job } from '../worker/handlers/job.js';
 
-/** How jobs are traced. */
+/** The options of tracing. */
 export interface JobTracingOptions {
   /**
-   * How an attempt belongs to its enqueue. `link`: each attempt is a trace of its own, linked to the enqueue, so that a job
-   * with retries makes no trace of days. `parent`: all attempts are in the trace of the enqueue.
+   * The relation of an attempt to its enqueue. `link`: each attempt is a trace of its own, linked to the enqueue, so that
+   * retries do not make one trace of days. `parent`: all attempts are in the trace of the enqueue.
    * @default `link`
    */
   mode?: 'link' | 'parent';
-  /** Default: that of the global provider. */
+  /** The tracer. Default: that of the global provider. */
   tracer?: Tracer;
 }
 
@@ -72,7 +72,7 @@ function traceEnqueue(
   const before = context.active();
   const span = tracer.startSpan(name, { kind: SpanKind.PRODUCER, attributes }, before);
   const active = trace.setSpan(before, span);
-  // A link would lead to a trace that nobody keeps. Without it the job stays plain.
+  // A link would lead to a trace that is not kept. Without it the job stays plain.
   const leavesNoTrace = mode === 'link' && !isSampled(span.spanContext());
   sendAlong(request, leavesNoTrace ? trace.deleteSpan(before) : active);
   if (!span.isRecording()) {
@@ -89,7 +89,7 @@ function traceEnqueue(
   });
 }
 
-/** Adds to the metadata of the jobs what the propagators make of a context. */
+/** Adds the propagated context to the metadata of the jobs. */
 function sendAlong(request: EnqueueRequest, sent: Context): void {
   const carrier: Record<string, string> = {};
   propagation.inject(sent, carrier);
@@ -125,7 +125,7 @@ function traceAttempt(tracer: Tracer, mode: 'link' | 'parent', job: Job, next: (
   return during(span, active, next);
 }
 
-/** One span for the call of a bulk handler, with a link to the enqueue of each of its jobs. */
+/** Creates one span for the call of a bulk handler, with a link to the enqueue of each of its jobs. */
 function traceBulk(tracer: Tracer, jobs: readonly Job[], next: () => Promise<unknown>) {
   const links = jobs.flatMap((job): Link[] => {
     const producer = trace.getSpanContext(contextOf(job));
@@ -143,7 +143,7 @@ function isSampled({ traceFlags }: SpanContext): boolean {
   return (traceFlags & TraceFlags.SAMPLED) !== 0;
 }
 
-/** The context of the enqueue; the root where it sent none, as for each job that is not traced. */
+/** Returns the context of the enqueue; the root context if there is none, as for a job that is not traced. */
 function contextOf({ metadata }: Job): Context {
   for (const _ in metadata) {
     return propagation.extract(ROOT_CONTEXT, metadata);
@@ -151,7 +151,7 @@ function contextOf({ metadata }: Job): Context {
   return ROOT_CONTEXT;
 }
 
-/** The name of a span, and what a sampler may decide by. */
+/** The name of a span, and the attributes for the sampler. */
 interface Operation {
   name: string;
   attributes: Attributes;

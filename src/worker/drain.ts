@@ -41,13 +41,16 @@ export async function drain(worker: Drainable, timeoutMs: number, logger: JobQue
   const unfinished = worker.runners().flatMap((runner) => [...runner.attempts]);
   const interrupted = unfinished.filter((attempt) => !attempt.isEnded);
   if (interrupted.length > 0) {
-    logger.warn(`Stopping: ${interrupted.length} job(s) were not done in time and are given back.`);
+    logger.warn(
+      `Stopping: ${interrupted.length} job(s) did not end in time and are released. Pass job.signal on, or raise shutdownTimeoutMs.`,
+    );
     interrupted.forEach((attempt) => attempt.interrupt(new ShutdownError()));
   }
   const settled = quiet.then(() => worker.flush()).then(() => true);
   if (!(await within(clock, left(), settled, () => false))) {
     logger.warn(
-      'Stopping: Redis did not answer in time; what it was not told comes back after the visibility timeout.',
+      'Stopping: Redis did not acknowledge all settlements in time. Those jobs run again after the visibility timeout; ' +
+        'if this repeats, check Redis or raise shutdownTimeoutMs.',
     );
   }
 }

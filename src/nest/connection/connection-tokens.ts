@@ -10,7 +10,7 @@ export const CONNECTION_NAME = Symbol.for('nest-job-queue:connection-name');
 /** The parts of a connection that other modules of the app may inject. */
 export type ConnectionPart = 'service' | 'queues' | 'lifecycle';
 
-/** The token of a part of a connection. It is a text that says what is missing, for Nest's error where it is. */
+/** Returns the token of a part of a connection. Its text says what is missing, for Nest's error. */
 export function partToken(part: ConnectionPart, connection: string): string {
   const options = connection === DEFAULT_CONNECTION ? '' : `{ name: '${connection}' }`;
   return `${part} of JobQueueModule.forRoot(${options})`;

@@ -29,7 +29,10 @@ export function queueProvider(name: string, connection: string): FactoryProvider
   };
 }
 
-/** What the classes and factories of an app ask for, with how many modules it had then: a lazy one comes later. */
+/**
+ * The tokens that the classes and factories of an app inject, with the number of its modules then. A lazy module comes
+ * later.
+ */
 const askedTokens = new WeakMap<ModulesContainer, { modules: number; tokens: ReadonlySet<unknown> }>();
 
 /** Returns whether a class or a factory of the app asks for a token. */

@@ -10,7 +10,7 @@ import type { ServerConnection } from './server-connection.js';
 
 const DEFAULT_CONCURRENCY = 10;
 
-/** What a handler with a queue of its own sets for it. */
+/** The options that a handler sets for its own queue. */
 export interface OwnQueueOptions extends QueueLimits {
   concurrency?: number;
   prefetch?: number;
@@ -19,21 +19,21 @@ export interface OwnQueueOptions extends QueueLimits {
   maxPendingBytes?: number;
 }
 
-/** Who wants to know of queues. */
+/** Receives the queues that become known. */
 export interface QueueWatcher {
   added(queue: JobQueue): void;
   /** No queue can be used any more. */
   closed(): void;
 }
 
-/** All queues this process knows: those of its handlers, of `forRoot({ queues })`, and those it was asked for. */
+/** All queues that this process knows: those of its handlers, of `forRoot({ queues })`, and those that were requested. */
 export class QueueRegistry {
   private readonly byName = new Map<string, JobQueue>();
   /** Made, but not known to be used by this app. */
   private readonly referenced = new Map<string, JobQueue>();
   private readonly own = new Map<string, OwnQueueOptions>();
   private readonly watchers = new Set<QueueWatcher>();
-  /** In the order in which they became known; grows while the app runs. */
+  /** The queues in the order in which they became known; grows while the app runs. */
   readonly all: JobQueue[] = [];
 
   constructor(
@@ -77,7 +77,7 @@ export class QueueRegistry {
     return queue;
   }
 
-  /** Takes in what a handler says of its own queue, which may have been injected somewhere before. */
+  /** Sets the options of a handler for its own queue, which may have been injected before. */
   configure(name: string, options: OwnQueueOptions): void {
     this.own.set(name, options);
     const known = this.referenced.get(name);
@@ -96,7 +96,7 @@ export class QueueRegistry {
     return this.settings.queues[name]?.prefetch ?? this.own.get(name)?.prefetch;
   }
 
-  /** Tells of queues that become known from now on, until the function that it returns is called. */
+  /** Calls the watcher with each queue that becomes known. Returns a function that unsubscribes. */
   watch(watcher: QueueWatcher): () => void {
     this.watchers.add(watcher);
     return () => void this.watchers.delete(watcher);
@@ -119,7 +119,7 @@ export class QueueRegistry {
     );
   }
 
-  /** Closes what the queues opened for themselves. */
+  /** Closes the connections that the queues opened for themselves. */
   close(): void {
     this.watchers.forEach((watcher) => watcher.closed());
     this.referenced.forEach((queue) => queue.close());

@@ -61,7 +61,7 @@ export class RedisConnection implements ServerConnection {
     return this.client.status === 'end';
   }
 
-  /** Where Redis is, without a password. */
+  /** The address of Redis, without a password. */
   get address(): string {
     return addressOf(this.client);
   }
@@ -125,7 +125,7 @@ export class RedisConnection implements ServerConnection {
    */
   async answer<Value>(timeoutMs: number, waitMs: number, ask: () => Promise<Value>): Promise<Value> {
     if (!this.ready) {
-      // What the client would queue meanwhile could not be taken back.
+      // Waits for the connection, because a command in the client's own queue could not be taken back.
       await this.limit(timeoutMs, this.connection.whenReady());
     }
     const longestMs = timeoutMs + waitMs;

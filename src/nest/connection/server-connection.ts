@@ -15,12 +15,12 @@ export interface ServerConnection {
   };
   readonly ready: boolean;
   readonly isClosed: boolean;
-  /** Where the server is, without a password. */
+  /** The address of the server, without a password. */
   readonly address: string;
 
   /** @throws RedisUnsuitableError where the server is unsuitable, or not there in time */
   require(timeoutMs: number): Promise<void>;
-  /** Waits until the server is there and suitable; false where it is not there for now. */
+  /** Waits until the server is there and suitable. Returns false if it is away. */
   reach(timeoutMs: number): Promise<boolean>;
   /** @throws RedisUnsuitableError without an answer in time */
   answer<Value>(timeoutMs: number, waitMs: number, ask: () => Promise<Value>): Promise<Value>;
@@ -29,7 +29,7 @@ export interface ServerConnection {
   ping(): Promise<void>;
   /** Returns what endangers jobs on the server. */
   audit(queues: readonly JobQueue[]): Promise<ServerFinding[]>;
-  /** Hears that the worker of the app is being stopped, until the promise settles. */
+  /** Called when the worker of the app stops, with a promise that settles at its end. */
   stopping?(stopped: Promise<unknown>): void;
   close(timeoutMs?: number): Promise<void>;
 }

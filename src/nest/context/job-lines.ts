@@ -18,11 +18,11 @@ class AppLogger extends Logger {
 }
 
 /**
- * Adds the job that runs to each line that is written through Nest's Logger while it runs, and hides there what the queue hides. An
- * app with several connections has one of these for each.
+ * Adds the running job to each line of its handler in Nest's Logger, and redacts the line. An app with several connections
+ * has one for each.
  */
 export class JobLines implements LoggerService {
-  /** The jobs of the connection, each with what is hidden of it. */
+  /** The jobs of the connection, each with its redaction. */
   private readonly jobs = new WeakMap<Job, TextRedaction | undefined>();
   /** Makes the jobs of a worker known here. */
   readonly middleware: AttemptMiddleware = {

@@ -4,7 +4,7 @@ import { REQUEST_CONTEXT_ID } from '@nestjs/core/router/request/request-constant
 import type { Job } from '../../worker/handlers/job.js';
 import type { HandlerHost, Wrapper } from './handler-host.js';
 
-/** A context id with what a strategy for durable providers gave along. */
+/** A context id with the payload of a strategy for durable providers. */
 type Context = ContextId & { payload?: unknown };
 
 /** An instance for one attempt, and the context that its scoped dependencies live in. */
@@ -34,7 +34,7 @@ export async function resolveForAttempt(wrapper: Wrapper, job: Job): Promise<Sco
   return { instance: instance as HandlerHost['instance'], contextId };
 }
 
-/** As Nest does for an HTTP request: `ContextIdFactory.getByRequest(job)` finds the same context from now on. */
+/** Stores the context as Nest does for an HTTP request: `ContextIdFactory.getByRequest(job)` finds it from now on. */
 function contextOf(wrapper: Wrapper, job: Job, ref: ModuleRef): ContextId {
   const contextId: Context = ContextIdFactory.getByRequest(job);
   Object.defineProperty(job, REQUEST_CONTEXT_ID, { value: contextId, enumerable: false, configurable: true });

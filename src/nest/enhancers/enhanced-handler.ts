@@ -73,8 +73,8 @@ export class EnhancedHandlers {
   }
 
   /**
-   * The function that Nest calls in the place of the method. It has the method's metadata by its prototype, and looks the
-   * method up at each call, so that one that a test replaces is the one that runs.
+   * Returns the function that Nest calls instead of the method. Its prototype has the method's metadata. It reads the
+   * method at each call, so that a test can replace it.
    */
   private callbackOf(
     { type, method }: Decorated,

@@ -2,7 +2,7 @@ import { ApplicationConfig, NestContainer, type ModulesContainer } from '@nestjs
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 import type { EnhancerKind } from '../options/module-parts.js';
 
-/** The modules of the app with those of its global enhancers that hold for jobs. Nest looks both up in a container. */
+/** The modules of the app, with the global enhancers that apply to jobs. Nest looks both up in a container. */
 export class EnhancerContainer extends NestContainer {
   /** The global enhancers that hold for jobs. */
   readonly config: ApplicationConfig;

@@ -14,7 +14,10 @@ import type { Call, FoundMethod, HandlerHost } from './handler-host.js';
 
 type Instance = HandlerHost['instance'];
 
-/** Makes the function that a worker calls for a handler: the method itself, or Nest's way to it where it needs one. */
+/**
+ * Returns the function that a worker calls for a handler: the method itself, or Nest's external context if it has
+ * enhancers.
+ */
 @Injectable()
 export class HandlerBinder {
   private container: EnhancerContainer | undefined;
@@ -44,7 +47,7 @@ export class HandlerBinder {
   }
 
   /**
-   * Makes what acts around each job of a bulk handler; undefined where it has no enhancers.
+   * Returns the wrapper of each job of a bulk handler; undefined if it has no enhancers.
    *
    * @throws InvalidOptionError that names class and method
    */
@@ -56,7 +59,7 @@ export class HandlerBinder {
     );
   }
 
-  /** One instance for each attempt; what its enhancers need is made with it. */
+  /** Creates one instance for each attempt, with its enhancers. */
   private bindScoped(found: FoundMethod, call: Call, enhanced: EnhancedHandlers | undefined): HandlerFunction {
     return async (job) => {
       const { instance, contextId } = await resolveForAttempt(found.wrapper, job);
@@ -77,7 +80,7 @@ export class HandlerBinder {
   }
 }
 
-/** Looks the method up at each call, so that one that a test replaces is the one that runs. */
+/** Returns a function that reads the method at each call, so that a test can replace it. */
 function callerOf({ subject, type, instance, method, wrapper }: FoundMethod): Call {
   const source = isScoped(wrapper) ? (type.prototype as Instance) : instance;
   if (typeof source?.[method] !== 'function') {

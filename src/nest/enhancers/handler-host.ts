@@ -5,7 +5,7 @@ export type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
 /** The class and the method of a handler, and where Nest keeps it. */
 export interface Decorated {
-  /** How errors name the handler. */
+  /** The name of the handler in errors. */
   subject: string;
   type: HandlerClass;
   method: string | symbol;
@@ -18,7 +18,7 @@ export interface FoundMethod extends Decorated {
   instance: HandlerHost['instance'] | undefined;
 }
 
-/** What is asked of a class here, whatever its constructor takes. */
+/** The class of a handler, with any constructor. */
 export interface HandlerClass {
   readonly name: string;
   readonly prototype: object;
@@ -30,7 +30,7 @@ export interface HandlerHost {
   instance: Record<PropertyKey, unknown>;
   /** Calls the handler; has the metadata of its method. */
   callback: (...args: unknown[]) => unknown;
-  /** Where scoped enhancers live; undefined for what is made once. */
+  /** The context of scoped enhancers; undefined for static ones. */
   contextId: ContextId | undefined;
 }
 

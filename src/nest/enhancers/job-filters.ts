@@ -58,7 +58,7 @@ export class JobFilters {
     host.setType(JOB_CONTEXT);
     try {
       const returned = await filter.func(error, host);
-      // What filters of microservices return throws when it is subscribed to.
+      // A filter of microservices returns an observable that throws when it is subscribed to.
       await (isObservable(returned) ? lastValueFrom(returned, { defaultValue: undefined }) : undefined);
       return error;
     } catch (thrown) {

@@ -11,7 +11,7 @@ const PAYLOAD_TYPE = 3;
 
 type Pipe = Type<PipeTransform> | PipeTransform;
 
-/** What a payload parameter is held against, for the StandardSchemaValidationPipe of NestJS 12. */
+/** The schema of a payload parameter, for the StandardSchemaValidationPipe of NestJS 12. */
 export interface JobPayloadOptions {
   /** A Standard Schema, such as one of zod. */
   schema?: StandardSchema;
@@ -20,8 +20,8 @@ export interface JobPayloadOptions {
 }
 
 /**
- * Injects the payload of the job, or one of its fields, into a parameter of a handler. The pipes run in their order, after
- * those of the method, the class and the app. What a pipe throws fails the job without a retry.
+ * Injects the payload of the job, or one of its fields, into a parameter of a handler. The pipes run in order, after those
+ * of the method, the class and the app. An error of a pipe fails the job without a retry.
  *
  * @example handle(@JobPayload(ValidationPipe) email: EmailDto) { … }
  * @example handle(@JobPayload('userId', ParseIntPipe) userId: number, \@JobRef() job: Job) { … }
@@ -59,13 +59,13 @@ export const jobParameters = {
   },
 };
 
-/** One decorated parameter, as Nest keeps it. */
+/** One decorated parameter, as Nest stores it. */
 export interface ParameterRecord {
   index: number;
   pipes?: readonly Pipe[];
 }
 
-/** The decorated parameters of a method, also those of `createParamDecorator`. */
+/** Returns the decorated parameters of a method, including those of `createParamDecorator`. */
 export function parameterRecords(type: object, method: string | symbol): ParameterRecord[] {
   const records = Reflect.getMetadata(ROUTE_ARGS_METADATA, type, method) as
     Record<string, ParameterRecord> | undefined;

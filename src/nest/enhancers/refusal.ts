@@ -4,8 +4,8 @@ import { NonRetryableError } from '../../queue/errors/errors.js';
 const LATER = [408, 425, 429];
 
 /**
- * Returns whether an error is the "no" of a guard or a pipe: an HttpException of 4xx, also of another copy of Nest. Any other error,
- * such as that of a lost database, says nothing about the job.
+ * Returns whether a guard or a pipe refused the job: an HttpException of 4xx, also of another copy of Nest. Any other
+ * error, such as a lost database, says nothing about the job.
  */
 export function isRefusal(error: unknown): error is Error {
   const getStatus = (error as { getStatus?: unknown } | null)?.getStatus;

@@ -8,7 +8,7 @@ import type { QueueRegistry } from '../connection/queue-registry.js';
 /** The recurring jobs that the handlers of this process declare, checked, by queue and id. */
 export class DeclaredSchedules {
   private readonly byQueue = new Map<string, Map<string, DeclaredSchedule & { subject: string }>>();
-  /** What asynchronous schemas say of the payloads. */
+  /** The checks of payloads by asynchronous schemas. */
   private readonly checks: Promise<unknown>[] = [];
 
   constructor(private readonly queues: QueueRegistry) {}
@@ -50,7 +50,7 @@ export class DeclaredSchedules {
     await Promise.all(this.checks);
   }
 
-  /** As a worker takes them. */
+  /** Returns the schedules of a queue for a worker. */
   of(queue: string): Record<string, DeclaredSchedule> {
     return Object.fromEntries(this.byQueue.get(queue) ?? []);
   }

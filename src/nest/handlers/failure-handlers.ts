@@ -54,7 +54,7 @@ export class FailureHandlers {
     return [...this.byQueue.keys()];
   }
 
-  /** As a worker takes them. */
+  /** Returns the handlers of a queue for a worker. */
   of(queue: string): Record<string, Handler> {
     const handlers = [...(this.byQueue.get(queue) ?? [])];
     return Object.fromEntries(handlers.map(([name, { handler }]) => [name, handler]));

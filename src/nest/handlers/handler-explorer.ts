@@ -6,11 +6,11 @@ import type { HandlerClass, Wrapper } from '../enhancers/handler-host.js';
 import { handlerRecords, type HandlerRecord } from './job-handler.decorator.js';
 import { recurringRecords, type RecurringRecord } from './recurring-job.decorator.js';
 
-/** A `@JobHandler` where it stands. */
+/** A `@JobHandler` with its class and method. */
 export interface FoundHandler extends HandlerRecord {
-  /** How errors name it: the decorator, the class and the method. */
+  /** The name of the handler in errors: the decorator, the class and the method. */
   subject: string;
-  /** What lets its jobs recur. */
+  /** The schedules of its jobs. */
   recurring: RecurringRecord[];
   /** The provider; undefined while Nest has not made it. */
   instance: Record<PropertyKey, unknown> | undefined;
@@ -29,9 +29,9 @@ export class HandlerExplorer {
   }
 }
 
-/** A method of a provider or controller, with what tells whether it can be called. */
+/** A method of a provider or controller, and whether it can be called. */
 export interface ProviderMethod extends Pick<FoundHandler, 'instance'> {
-  /** Why it cannot be called, in a word; undefined where it can. */
+  /** The reason why it cannot be called; undefined if it can. */
   unusableScope: 'request-scoped' | 'transient' | undefined;
   typeName: string;
   name: string | symbol;
@@ -60,7 +60,7 @@ function providersOf<Found>(
   const seen = new Set<unknown>();
   return [...discovery.getProviders(), ...discovery.getControllers()].flatMap((wrapper) => {
     const instance: unknown = wrapper.instance;
-    // One provider under two names is one handler. Queues are providers too, maybe many, and have no handlers.
+    // One provider under two names is one handler. Queues are providers too, and have no handlers.
     if (wrapper.isAlias || (isObject(instance) && seen.has(instance)) || instance instanceof JobQueue) {
       return [];
     }
@@ -105,8 +105,8 @@ function handlersOf(wrapper: Wrapper, instance: FoundHandler['instance']): Found
 }
 
 /**
- * The class that may be decorated. Of a factory's or a value's provider it is the instance's; where a test put a plain
- * object in a handler's place, it is the class that the object stands for.
+ * Returns the class that may be decorated. For a provider of a factory or a value it is the class of the instance. If a
+ * test replaced a handler by a plain object, it is the class of the handler.
  */
 function classOf({ metatype, inject, token }: Wrapper, instance: unknown): HandlerClass | undefined {
   if (metatype && !inject) {

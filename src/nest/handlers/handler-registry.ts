@@ -54,7 +54,7 @@ const optionsSchema = z.strictObject(
 @Injectable()
 export class HandlerRegistry {
   private readonly byQueue = new Map<string, Map<string, FoundHandler & { handler: Handler | BulkHandler }>>();
-  /** What the handlers let recur. */
+  /** The schedules of the handlers. */
   readonly schedules: DeclaredSchedules;
   /** The handlers of final failures. */
   readonly failures = new FailureHandlers();
@@ -140,7 +140,7 @@ export class HandlerRegistry {
   }
 
   /**
-   * Makes ready what the handlers in threads need.
+   * Starts the thread pools of the handlers.
    *
    * @throws InvalidOptionError where it is not there
    */
@@ -165,18 +165,18 @@ export class HandlerRegistry {
     return Object.fromEntries(handlers.map(([name, { handler }]) => [name, handler]));
   }
 
-  /** The definition that the handler of a name in a queue is bound by; undefined where there is none. */
+  /** Returns the definition of the handler of a name in a queue, or undefined. */
   definitionOf(queue: string, name: string): JobDefinition | undefined {
     return this.byQueue.get(queue)?.get(name)?.definition;
   }
 
   /**
-   * The queue of the jobs of a name: that of the handler in this process, else the one named as the job.
+   * Returns the queue of the jobs of a name: that of the handler in this process, else the queue with that name.
    *
    * @throws InvalidOptionError where handlers of that name serve several queues
    */
   queueOf(name: string): string {
-    // While Nest still makes providers, what is decorated is known already.
+    // While Nest still creates providers, only the decorators are known.
     const queues = this.bound
       ? this.queueNames.filter((queue) => this.byQueue.get(queue)?.has(name))
       : [
@@ -261,7 +261,7 @@ export class HandlerRegistry {
     return this.binder.bind(found, pool.handle);
   }
 
-  /** A handler may speak for a queue that nobody shares with it; a shared queue has its options in one place. */
+  /** Sets the options of a handler's own queue. A shared queue has its options in one place. */
   private configureQueue(found: FoundHandler): void {
     const queue = queueOfHandler(found);
     const shared = queue !== found.name || this.byQueue.get(queue)!.size > 1;

@@ -31,16 +31,17 @@ export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
   /** How long a claim lasts unless the worker extends it, in ms. @default 30,000. In a shared queue: an option of the queue */
   visibilityMs?: number;
   /**
-   * Gives the method up to `size` jobs in one call, `handle(jobs, call)`: it returns nothing, an outcome for each job (a result, or an
-   * Error that fails the attempt), or a Map of outcomes by job or id; what it throws fails all. `concurrency` counts calls.
+   * Gives the method up to `size` jobs in one call, `handle(jobs, call)`. It returns nothing, an outcome for each job (a
+   * result, or an Error that fails the attempt), or a Map of outcomes by job or id. An error of the call fails all.
+   * `concurrency` counts calls.
    *
    * @example \@JobHandler('index', { bulk: { size: 100, waitMs: 50 } })
    */
   bulk?: BulkOptions;
   /**
-   * Runs the jobs in threads, so that work for the processor leaves the event loop and the heartbeats alone: a file, as a
-   * file URL or an absolute path, whose default export is the handler, a function of a ThreadJob. The class is then
-   * without `handle`, and `concurrency` is by default the number of processors. Needs the package piscina.
+   * Runs the jobs in threads, so that calculations do not block the event loop and the heartbeats. The value is a file URL
+   * or an absolute path. The default export of the file is the handler, a function of a ThreadJob. The class then has no
+   * `handle`, and `concurrency` defaults to the number of processors. Needs the package piscina.
    *
    * @example \@JobHandler('render', { thread: new URL('../render.worker.js', import.meta.url) })
    */
@@ -50,13 +51,13 @@ export interface JobHandlerOptions extends HandlerOptions, QueueLimits {
 /** Options of a handler that the app makes at boot; the queue and the connection must stand in the decorator. */
 export type MadeHandlerOptions = Omit<JobHandlerOptions, 'queue' | 'connection'>;
 
-/** What a class given to `@JobHandler(name, { optionsFrom })` implements. */
+/** The interface of a class given to `@JobHandler(name, { optionsFrom })`. */
 export interface JobHandlerOptionsFactory {
   /** Makes the options, once, at boot. */
   createJobHandlerOptions(): MadeHandlerOptions | Promise<MadeHandlerOptions>;
 }
 
-/** Where a handler's options come from, beside those that stand in the decorator. */
+/** The source of a handler's options, beside those of the decorator. */
 export interface JobHandlerOptionsSource {
   /** A class that makes them: the app's provider of it, else one that Nest makes. Not with `useFactory`. */
   optionsFrom?: Type<JobHandlerOptionsFactory>;
@@ -68,7 +69,7 @@ export interface JobHandlerOptionsSource {
 
 const SOURCE_KEYS = ['optionsFrom', 'useFactory', 'inject'] as const;
 
-/** Divides what a decorator was given into the options that stand there and the source of others. */
+/** Splits the options of a decorator into those given there and the source of others. */
 function splitSource(given: JobHandlerOptions & JobHandlerOptionsSource): {
   options: JobHandlerOptions;
   source?: JobHandlerOptionsSource;
@@ -83,15 +84,15 @@ function splitSource(given: JobHandlerOptions & JobHandlerOptionsSource): {
 /** Options in the decorator, and where more of them come from. */
 type DecoratorOptions = JobHandlerOptions & JobHandlerOptionsSource;
 
-/** What a decorator recorded; checked when the app boots. */
+/** The record of a decorator; checked when the app boots. */
 export interface HandlerRecord {
   name: string;
   options: JobHandlerOptions;
-  /** Where it was given in the place of a name. */
+  /** The definition, if it was given instead of a name. */
   definition?: JobDefinition;
-  /** Where more options come from. */
+  /** The source of more options. */
   source?: JobHandlerOptionsSource;
-  /** Set where it handles the final failures of the jobs of that name, and not the jobs. */
+  /** True if it handles the final failures of the jobs of that name, and not the jobs. */
   failures?: true;
 }
 
@@ -116,8 +117,8 @@ export interface TypedBulkDecorator<Definition extends JobDefinition> {
 }
 
 /**
- * Makes a provider's class, by its method `handle(job)`, or one of its methods the handler of the jobs of a name. What
- * it returns is the job's result, what it throws fails the attempt. May stand several times, for several names.
+ * Makes a provider's class, by its method `handle(job)`, or one of its methods the handler of the jobs of a name. The
+ * return value is the job's result; an error fails the attempt. Can be used several times, for several names.
  *
  * Nothing is checked here: a bad option, a name bound twice or a missing `handle` stops the app's boot with an
  * InvalidOptionError.
@@ -180,7 +181,7 @@ export function recordHandler(place: object, record: HandlerRecord): void {
   Reflect.defineMetadata(HANDLER_METADATA, [record, ...records], place);
 }
 
-/** So that `app.get(getQueueToken(queue))` finds it. What is no name is for the boot to refuse. */
+/** Declares the queue, so that `app.get(getQueueToken(queue))` finds it. The boot refuses an invalid name. */
 function declareQueueOf({ name, options, definition }: HandlerRecord): void {
   const { queue = definition?.defaults.queue ?? name, connection = DEFAULT_CONNECTION } = options ?? {};
   if (isQueueName(queue) && typeof connection === 'string') {
@@ -188,7 +189,7 @@ function declareQueueOf({ name, options, definition }: HandlerRecord): void {
   }
 }
 
-/** What was recorded on a class or a method; a subclass has what its base has, unless it is decorated itself. */
+/** Returns the records of a class or a method. A subclass inherits those of its base, unless it is decorated itself. */
 export function handlerRecords(place: object): HandlerRecord[] {
   return (Reflect.getMetadata(HANDLER_METADATA, place) as HandlerRecord[] | undefined) ?? [];
 }

@@ -44,7 +44,7 @@ export class JobListeners {
     }
   }
 
-  /** What the worker calls; undefined where nothing listens, so that no event is made for nothing. */
+  /** The function that the worker calls; undefined without a listener, so that no event is created. */
   get listener(): WorkerEventListener | undefined {
     return this.byType.size === 0
       ? undefined

@@ -7,7 +7,7 @@ import type { FoundHandler } from './handler-explorer.js';
 import type { JobHandlerOptionsSource, MadeHandlerOptions } from './job-handler.decorator.js';
 
 /**
- * Returns a handler with the options of its source over those of its decorator.
+ * Returns a handler with the options of its source, which win over those of its decorator.
  *
  * @throws InvalidOptionError, and what the source throws
  */

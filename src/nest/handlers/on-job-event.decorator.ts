@@ -4,18 +4,18 @@ import type { WorkerEvent } from '../../worker/reports/worker-event.js';
 // A fixed text, so that it is found whichever copy of the package a class was decorated with.
 const LISTENER_METADATA = 'nest-job-queue:event-listeners';
 
-/** What a worker tells of a job that runs, or ran, in it. */
+/** The types of a worker's events. */
 export type JobEventType = WorkerEvent['type'];
 
-/** Of which jobs; both must hold where both are given. */
+/** The filter of jobs; all fields must match. */
 export interface OnJobEventOptions {
-  /** Only of jobs of this queue. @default of all */
+  /** Only jobs of this queue. @default of all */
   queue?: string;
   /** The job's name. */
   name?: string;
 }
 
-/** What a decorator recorded; checked when the app boots. */
+/** The record of a decorator; checked when the app boots. */
 export interface ListenerRecord {
   types: JobEventType | readonly JobEventType[];
   options: OnJobEventOptions;
@@ -60,7 +60,7 @@ export function OnJobEvent(
   };
 }
 
-/** What was recorded on a method. */
+/** Returns the records of a method. */
 export function listenerRecords(method: object): ListenerRecord[] {
   return (Reflect.getOwnMetadata(LISTENER_METADATA, method) as ListenerRecord[] | undefined) ?? [];
 }

@@ -14,7 +14,7 @@ export interface OnJobFailedOptions extends HandlerOptions {
   connection?: string;
 }
 
-/** Decorates a method that takes the job which tells of a failure. */
+/** Decorates a method that takes a failure job. */
 export type FailureHandlerDecorator<Payload> = <Method extends (job: Job<JobFailure<Payload>>) => unknown>(
   target: object,
   name: string | symbol,
@@ -22,9 +22,9 @@ export type FailureHandlerDecorator<Payload> = <Method extends (job: Job<JobFail
 ) => void;
 
 /**
- * Lets a method handle the final failures of the jobs of a name, as a job of its own: for each dead letter one job is
- * enqueued, in the same step of Redis. So no failure is missed when a process dies, each is told once, and what the method
- * throws is tried again. `@OnJobEvent('failed')` is cheaper, and is lost with its process.
+ * Makes a method the handler of final failures of the jobs of a name, as jobs of their own. The script that makes a dead
+ * letter also enqueues one failure job. So no failure is missed when a process dies, and a failing method is retried.
+ * `@OnJobEvent('failed')` is cheaper, but the event is lost with its process.
  *
  * The job stands in the queue of the failed one, before the jobs without a priority. Redis remembers for a day that the
  * name has such a handler. A bad option or a second handler stops the app's boot with an InvalidOptionError.

@@ -11,16 +11,16 @@ export interface RecurringJobOptions extends Omit<ScheduleOptions, 'name' | 'def
   id?: string;
 }
 
-/** What a decorator recorded; checked when the app boots. */
+/** The record of a decorator; checked when the app boots. */
 export interface RecurringRecord {
   recurrence: Recurrence;
   options: RecurringJobOptions;
 }
 
 /**
- * Lets a job recur: on a class or method that is a `@JobHandler` of one name. May stand several times, with different
- * ids. One job is enqueued for each tick, whatever the number of processes. The schedule goes on as long as some
- * process with this decorator runs a worker; removed from the code it stops 30 s after the last one is gone.
+ * Makes a job recur: on a class or method that is a `@JobHandler` of one name. Can be used several times, with different
+ * ids. One job is enqueued for each tick, with any number of processes. The schedule goes on as long as a worker with this
+ * decorator runs. Removed from the code, it stops 30 s after the last such worker is gone.
  *
  * A bad expression, time zone or option stops the app's boot with an InvalidOptionError, a payload that does not fit the
  * definition of its handler with an InvalidPayloadError.
@@ -49,7 +49,7 @@ export function RecurringJob(
   };
 }
 
-/** What was recorded on a class or a method. */
+/** Returns the records of a class or a method. */
 export function recurringRecords(place: object): RecurringRecord[] {
   return (Reflect.getMetadata(RECURRING_METADATA, place) as RecurringRecord[] | undefined) ?? [];
 }

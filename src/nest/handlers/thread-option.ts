@@ -7,7 +7,7 @@ import { timerDuration } from '../../queue/validation/numbers.js';
 import type { ThreadSettings } from '../../worker/threads/thread-pool.js';
 import { codeFile } from './code-file.js';
 
-/** How a handler's jobs run in threads. */
+/** The options of a handler's threads. */
 export interface ThreadOptions {
   /** The file whose default export is the handler, as a file URL or an absolute path. */
   file: string | URL;

@@ -9,13 +9,16 @@ import type { QueueRegistry } from '../connection/queue-registry.js';
 /** How long the server may take to answer all questions, in ms. */
 const ANSWER_MS = 2_000;
 
-/** When a process that maintains no queue looks again whether another does, in ms: by then a fleet has started. */
+/**
+ * When a process without maintenance checks again whether another process maintains the queues, in ms. By then a fleet has
+ * started.
+ */
 const MAINTENANCE_LOOK_MS = 65_000;
 
-/** Looks once, as soon as Redis is there, for what endangers jobs on it. */
+/** Checks Redis once, as soon as it is there, for what endangers jobs. */
 export class BootAudit {
   private asking: Promise<void> | undefined;
-  /** The queues that no process maintains, of which the log was told. */
+  /** The queues without maintenance that were logged. */
   private readonly unmaintained = new Set<string>();
 
   constructor(
@@ -67,7 +70,7 @@ export class BootAudit {
     warnings.forEach((warning) => this.logger.warn(warning));
   }
 
-  /** Only warns, once for a queue: the process that maintains it may start after this one. */
+  /** Only warns, once for a queue, because the process that maintains it may start after this one. */
   private async lookForMaintenance(): Promise<void> {
     const queues = this.queues.all.filter(({ name }) => !this.unmaintained.has(name));
     await Promise.all(
@@ -87,7 +90,7 @@ function isUsed({ workers, pending, scheduled, processing }: QueueStats): boolea
   return workers + pending + scheduled + processing > 0;
 }
 
-/** Says that no process maintains a queue, what follows and what to do. */
+/** Returns the warning that no process maintains a queue, with the consequence and the remedy. */
 function unmaintained(queue: string, maintainedAt: Date | null): string {
   const last = maintainedAt ? `since ${maintainedAt.toISOString()}` : 'yet';
   return (

@@ -1,12 +1,12 @@
 import type { MaintenanceSchedule } from '../options/maintenance-options.js';
 
-/** The names of handlers, where they are not that of their queue alone. */
+/** Returns the names of a queue's handlers, unless the only one is the queue's name. */
 export function namesBeside(queue: string, handlers: object): string {
   const names = Object.keys(handlers);
   return names.length === 1 && names[0] === queue ? '' : ` (${names.join(', ')})`;
 }
 
-/** Says who maintains the queues, and when. */
+/** Returns who maintains the queues, and when. */
 export function maintenanceInWords(maintenance: MaintenanceSchedule | false): string {
   if (maintenance === false) {
     return 'not by this process; another one must do it';

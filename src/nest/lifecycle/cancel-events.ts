@@ -4,7 +4,7 @@ import { unclaimedJob } from '../../worker/attempt/unclaimed-job.js';
 import type { WorkerEventListener } from '../../worker/reports/worker-event.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 
-/** Tells of each waiting job that a call of this process cancels: no worker holds it that could. */
+/** Emits an event for each waiting job that a call of this process cancels, because no worker holds it. */
 export function emitCancels(queues: QueueRegistry, tell: WorkerEventListener): void {
   const follow = (queue: JobQueue) =>
     void queue.onCancelled((record) => {

@@ -3,19 +3,22 @@ import { codecOf, decodeContent, type CodecError, type JobCodec } from '../../qu
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { JobStatus } from '../../queue/model/job.js';
 
-/** Where jobs are looked at, and how many in each place. */
+/** The places that are checked, and the number of jobs in each. */
 const PLACES: readonly JobStatus[] = ['pending', 'scheduled', 'failed'];
 const LOOKS = 3;
 
 const REMEDY = 'Give all processes of the queue the same codec and keys.';
 
-/** Returns what there is to say of the codec of a queue: that the workers have another one, or that jobs cannot be read here. */
+/**
+ * Returns the warnings about the codec of a queue: that the workers have another one, or that this process cannot read
+ * jobs.
+ */
 export async function auditCodec(queue: JobQueue): Promise<string[]> {
   const found = await Promise.all([auditWorkers(queue), auditJobs(queue)]);
   return found.filter((warning) => warning !== undefined);
 }
 
-/** Compares the codec and its keys with those of the worker that announced itself last. */
+/** Compares the codec and its keys with those of the last announced worker. */
 async function auditWorkers(queue: JobQueue): Promise<string | undefined> {
   const announced = await queue.exec((calls) => calls.content());
   const own = queue.options.codec;
@@ -52,7 +55,7 @@ function inWords(codec: string | undefined): string {
   return codec === undefined ? 'no codec' : `the codec "${codec}"`;
 }
 
-/** Looks at a few jobs of a queue. Returns a warning where this process cannot read one of them; undefined where it reads all. */
+/** Reads a few jobs of a queue. Returns a warning if this process cannot read one of them; undefined if it reads all. */
 async function auditJobs(queue: JobQueue): Promise<string | undefined> {
   const pages = await Promise.all(PLACES.map((status) => queue.list(status, { limit: LOOKS })));
   const unreadable = pages.flat().find(({ payload }) => codecOf(payload) !== undefined);

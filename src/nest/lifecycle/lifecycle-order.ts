@@ -9,7 +9,7 @@ import { ModulesContainer } from '@nestjs/core';
 import { DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
 import { InvalidOptionError } from '../../queue/errors/errors.js';
 
-/** What starts when the app is ready and stops before anything else of it does. */
+/** Starts when the app is ready, and stops before anything else of the app. */
 export interface Runtime {
   start(): Promise<void>;
   drain(): Promise<void>;
@@ -57,7 +57,7 @@ export class LifecycleOrder implements OnApplicationBootstrap, OnModuleDestroy, 
     }
   }
 
-  /** Before other providers close in their own `onModuleDestroy` what a running handler still needs. */
+  /** Stops before other providers close, in their own `onModuleDestroy`, what a running handler needs. */
   async onModuleDestroy(): Promise<void> {
     await this.drain();
   }

@@ -57,17 +57,17 @@ export class MaintenanceJob {
     this.timer = undefined;
   }
 
-  /** When the last turn began; null before the first. */
+  /** The start of the last run; null before the first. */
   lastDate(): Date | null {
     return this.lastAt === undefined ? null : new Date(this.lastAt);
   }
 
-  /** When the next turn begins. */
+  /** The start of the next run. */
   nextDate(): Instant {
     return instant(this.isActive ? this.nextAt : this.after(Date.now()));
   }
 
-  /** When the next turns begin. */
+  /** The starts of the next runs. */
   nextDates(count: number): Instant[] {
     const dates: Instant[] = [];
     for (let at = this.nextDate(); dates.length < count; at = instant(this.after(at.toMillis()))) {

@@ -10,7 +10,7 @@ import { DEFAULT_CONNECTION } from '../connection/connection-tokens.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
 import { MaintenanceJob } from './maintenance-job.js';
 
-/** What is used of the SchedulerRegistry of \@nestjs/schedule, which an app need not have installed. */
+/** The part of the SchedulerRegistry of \@nestjs/schedule that is used. An app need not have it installed. */
 interface CronRegistry {
   addCronJob(name: string, job: MaintenanceJob): void;
   getCronJobs(): Map<string, unknown>;
@@ -21,8 +21,8 @@ interface CronRegistry {
 export const MAINTENANCE_CRON_JOB = 'nest-job-queue:maintenance';
 
 /**
- * Maintains all queues that this process knows, as a cron job: in the app's SchedulerRegistry, where it has one,
- * so that it is seen and can be stopped there; else by itself. Harmless when every replica does it.
+ * Maintains all queues that this process knows, as a cron job. It is in the app's SchedulerRegistry if there is one, so
+ * that it can be seen and stopped there. Harmless if every replica does it.
  */
 export class MaintenanceScheduler {
   private readonly cronJob: string;
@@ -70,7 +70,7 @@ export class MaintenanceScheduler {
     }
   }
 
-  /** One sweep over all queues; none while Redis is away. */
+  /** Sweeps all queues once; does nothing while Redis is away. */
   async runOnce(): Promise<void> {
     if (this.queues.redis.ready) {
       await this.sweeper?.runOnce();

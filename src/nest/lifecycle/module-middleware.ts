@@ -5,7 +5,7 @@ import type { MiddlewareEntry } from '../options/module-parts.js';
 
 /** The middleware of `forRoot`, with its classes as Nest makes them. */
 export class ModuleMiddleware {
-  /** For queues and workers, which are made before the classes are. */
+  /** The middleware of queues and workers, which are created before the classes are. */
   readonly list: readonly JobQueueMiddleware[];
   private readonly instances = new Map<Type<JobQueueMiddleware>, Promise<JobQueueMiddleware>>();
 
@@ -32,7 +32,7 @@ export class ModuleMiddleware {
     };
   }
 
-  /** The app's own provider of the class; where there is none, one that is made here. */
+  /** Returns the app's own provider of the class, or creates one. */
   private instanceOf(type: Type<JobQueueMiddleware>): Promise<JobQueueMiddleware> {
     let instance = this.instances.get(type);
     if (!instance) {

@@ -4,7 +4,7 @@ import { checkCount } from '../../queue/validation/validate-options.js';
 import { HIGHEST_CONCURRENCY } from '../../worker/open-runner.js';
 import type { Worker } from '../../worker/worker.js';
 
-/** What was asked of the workers of this process while it runs: it holds for those that start later too. */
+/** The pauses and other requests to the workers of this process. They apply to later workers too. */
 export class WorkerControls {
   private readonly paused = new Set<string | undefined>();
   private readonly concurrencies = new Map<string, number>();

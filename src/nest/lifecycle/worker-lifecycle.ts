@@ -20,16 +20,16 @@ import type { QueueRegistry } from '../connection/queue-registry.js';
 import type { MaintenanceScheduler } from './maintenance.scheduler.js';
 import type { ServerConnection } from '../connection/server-connection.js';
 
-/** How long the boot waits to see whether Redis is there, where it may go on without, in ms. */
+/** How long the boot waits for Redis if it may go on without it, in ms. */
 const LOOK_MS = 2_000;
 
 /**
- * Binds the worker to the life of the app: handlers are checked and Redis is looked for when modules initialize, jobs
- * run from the end of the bootstrap to the beginning of the shutdown, and the connection closes last.
+ * Binds the worker to the life of the app. It checks handlers and looks for Redis when modules initialize. Jobs run from
+ * the end of the bootstrap to the beginning of the shutdown. The connection closes last.
  */
 export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShutdown {
   private current: Worker | undefined;
-  /** Those that serve what was loaded lazily. */
+  /** The workers of lazy modules. */
   private readonly later: Worker[] = [];
   private startedAt: number | undefined;
   private draining: Promise<void> | undefined;
@@ -38,7 +38,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
   private jobLines: JobLines | undefined;
   private audited = false;
   private starting: Promise<void> | undefined;
-  /** What was asked of the workers of this process. */
+  /** The pauses and other requests to the workers of this process. */
   readonly controls = new WorkerControls(() => this.workers);
 
   constructor(
@@ -69,7 +69,10 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     return this.options.worker && this.handlers.queueNames.length > 0;
   }
 
-  /** Why the worker of this process does not run, where it should; in a producer, what `audit: 'error'` has against its Redis. */
+  /**
+   * The error that keeps the worker of this process from running. In a producer, the finding of `audit: 'error'` about its
+   * Redis.
+   */
   get startFailure(): Error | undefined {
     return this.failure;
   }

@@ -26,7 +26,7 @@ const FOR_ROOT = 'JobQueueModule.forRoot';
 const DEFAULT_URL = 'redis://localhost:6379';
 const DEFAULT_CONNECT_TIMEOUT_MS = 5_000;
 
-/** One queue as this app uses it: what differs from the defaults of `forRoot`. */
+/** The options of one queue in this app, which differ from the defaults of `forRoot`. */
 export interface QueueSettings extends QueueOptions {
   /** How many of the queue's jobs this process runs at once. @default the handler's, else 10 */
   concurrency?: number;
@@ -46,16 +46,15 @@ export interface JobQueueModuleOptions extends QueueOptions {
    * @default the environment's `REDIS_URL`, else `redis://localhost:6379`
    */
   redis?: string | RedisOptions | RedisClient | ForeignRedisClient;
-  /** Options of single queues, by name. They go before those of `@JobHandler`. */
+  /** The options of single queues, by name. They win over those of `@JobHandler`. */
   queues?: Record<string, QueueSettings>;
   /** How many jobs this process runs at once over all its queues, with fair turns. @default as many as its queues allow */
   concurrency?: number;
   /** False makes the process a producer only: it enqueues and reads, and runs no handler. @default true */
   worker?: boolean;
   /**
-   * When this process maintains the queues that it knows: takes back expired claims, also of clients of the Redis pattern,
-   * moves due jobs, and deletes what is over a limit or an age. `false`: never. Then another process of the fleet must, and
-   * audit and health warn where none does.
+   * When this process maintains its queues: takes back expired claims, also of clients of the Redis pattern, moves due
+   * jobs, and applies retention. `false`: never. Then another process of the fleet must; otherwise audit and health warn.
    * @default `{ everyMs: 5_000 }`
    */
   maintenance?: MaintenanceSchedule | false;
@@ -67,9 +66,9 @@ export interface JobQueueModuleOptions extends QueueOptions {
    */
   requireRedis?: boolean | { timeoutMs: number };
   /**
-   * What becomes of what endangers jobs on the server (eviction, no persistence, a replica, keys in the other spelling),
-   * which is looked for at boot, or as soon as Redis is there: `warn` logs it, `error` refuses to boot with a RedisAuditError
-   * (later: no worker starts, and health is down), `off` does not look.
+   * The handling of what endangers jobs on the server: eviction, no persistence, a replica, keys in the other spelling. It
+   * is checked at boot, or as soon as Redis is there. `warn` logs it. `error` refuses to boot with a RedisAuditError; later
+   * no worker starts, and health is down. `off` does not check.
    * @default `warn`
    */
   audit?: 'warn' | 'error' | 'off';
@@ -87,8 +86,8 @@ export interface JobQueueModuleOptions extends QueueOptions {
    */
   version?: string;
   /**
-   * Acts around the attempts and enqueues of this process, the first outermost: objects, or classes: the
-   * app's provider of a class, else one made from global providers.
+   * Runs around the attempts and enqueues of this process; the first is outermost. An entry is an object or a class. The
+   * class is the app's provider, or is created from global providers.
    * @default none
    */
   middleware?: readonly MiddlewareEntry[];
@@ -105,15 +104,15 @@ export interface JobQueueModuleOptions extends QueueOptions {
    */
   currentJob?: boolean;
   /**
-   * True if each line that a handler writes through Nest's Logger while it runs begins with the job: its id, name, queue and
-   * attempt; or a function that returns other words. Objects get a field `job`. Includes `currentJob`. Default false.
+   * Begins each line that a handler writes through Nest's Logger with the job: its id, name, queue and attempt; or with the
+   * text that a function returns. Objects get a field `job`. Includes `currentJob`. Default false.
    *
    * @example logContext: (job) => `[${job.metadata.requestId}]`
    */
   logContext?: boolean | DescribeJob;
 }
 
-/** What a class given to `forRootAsync({ useClass })` or `useExisting` implements. */
+/** The interface of a class given to `forRootAsync({ useClass })` or `useExisting`. */
 export interface JobQueueOptionsFactory {
   /** Makes the options, once, at boot. */
   createJobQueueOptions(): JobQueueModuleOptions | Promise<JobQueueModuleOptions>;
@@ -122,7 +121,7 @@ export interface JobQueueOptionsFactory {
 /** The options with their defaults, as the rest of the module reads them. */
 export interface ResolvedModuleOptions {
   redis: string | RedisOptions | RedisClient;
-  /** Only what was given: the queue fills in its own defaults. */
+  /** Only the given options: the queue adds its own defaults. */
   queueDefaults: QueueOptions;
   queues: Record<string, QueueSettings>;
   concurrency: number | undefined;

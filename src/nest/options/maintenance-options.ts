@@ -5,7 +5,7 @@ import { show } from '../../queue/errors/show.js';
 import { timerDuration } from '../../queue/validation/numbers.js';
 import { checkRecurrence } from '../../queue/schedules/recurrence.js';
 
-/** When a process maintains its queues: every so many ms, or at the times of a cron expression. */
+/** The times of maintenance: at an interval in ms, or by a cron expression. */
 export type MaintenanceSchedule = { everyMs: number } | { cron: string; timeZone?: string };
 
 // Checked by themselves and not as a union, so that an error can name the key and suggest the one that was meant.

@@ -1,4 +1,4 @@
-// What `forRoot` takes beside plain values, below the rooms that work with it.
+// The options of `forRoot` that are no plain values.
 import type { Type } from '@nestjs/common';
 import type { JobQueueMiddleware } from '../../worker/handlers/attempt-middleware.js';
 

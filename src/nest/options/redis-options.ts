@@ -52,7 +52,7 @@ export function checkRedisOptions(subject: string, options: RedisOptions): void 
 }
 
 /**
- * Refuses what is no URL of Redis: ioredis would throw an error that shows the password, or take a part of it for the
+ * Refuses an invalid Redis URL. For it ioredis would throw an error with the password, or take a part of it as the
  * database.
  *
  * @throws InvalidOptionError that shows it without its password
@@ -84,7 +84,7 @@ function isRedisUrl(url: string): boolean {
   }
 }
 
-/** What stands before an @, in a query, or behind a colon where a port should be, may be a password. */
+/** Returns a URL without a possible password: the text before an @, in a query, or behind a colon instead of a port. */
 function withoutPassword(url: string): string {
   return url
     .replace(/^.*@/s, '…@')

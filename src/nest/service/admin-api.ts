@@ -13,13 +13,13 @@ import type { Start } from '../../queue/operate/reschedule-options.js';
 import { takeQueue, type QueueChoice } from './queue-choice.js';
 
 /**
- * What operators do through the service with the jobs of a name; each verb is that of JobQueue, within the service's time limit.
- * `job` is everywhere a definition, a job's name, or the name of the queue; the option `queue` names the queue as it does at an enqueue.
+ * The verbs of operators for the jobs of a name. Each is that of JobQueue, within the service's time limit. `job` is a
+ * definition, a job's name, or the name of the queue. The option `queue` names the queue as in an enqueue.
  */
 export abstract class AdminApi {
   /**
-   * Cancels a job: one that waits at once; a running one has its signal aborted (`requested`), at once in this process and
-   * within a second in another.
+   * Cancels a job. A waiting one ends at once. A running one gets an aborted signal (`requested`), at once in this process
+   * and within a second in another.
    *
    * @param job its definition, its name, or the name of its queue
    * @param options.ifStatus see JobQueue.cancel
@@ -78,8 +78,8 @@ export abstract class AdminApi {
   }
 
   /**
-   * Gives a job that waits another payload; see JobQueue.update. It is checked by the definition, where one is given or the
-   * handler in this process is bound by one.
+   * Gives a waiting job another payload; see JobQueue.update. The definition checks it, of the call or of the handler in
+   * this process.
    *
    * @throws InvalidPayloadError with the path of the fault: nothing was changed
    * @example await jobs.update(SendEmail, id, { to: 'ada@example.com' });
@@ -131,7 +131,7 @@ export abstract class AdminApi {
   }
 
   /**
-   * One page of the jobs in one state; see JobQueue.list.
+   * Returns one page of the jobs in one state; see JobQueue.list.
    *
    * @param job a definition, a job's name, or the name of the queue; it shows all of the queue
    * @param options.limit at most 1,000. Default 50

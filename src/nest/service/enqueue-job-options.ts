@@ -6,7 +6,7 @@ import { show } from '../../queue/errors/show.js';
 
 /** Options of one enqueue through the service. */
 export interface EnqueueJobOptions extends Omit<EnqueueOptions, 'name'> {
-  /** Which queue it goes to. @default the definition's, that of the handler in this process, the one named as the job */
+  /** The queue of the job. @default the definition's, that of the handler in this process, the one named as the job */
   queue?: string;
 }
 
@@ -14,7 +14,7 @@ export interface EnqueueJobOptions extends Omit<EnqueueOptions, 'name'> {
 export interface JobOfAnyName extends EnqueueJobOptions {
   /** Its name, or its definition. */
   job: string | JobDefinition;
-  /** What is enqueued. */
+  /** The payload to enqueue. */
   payload: unknown;
 }
 

@@ -68,7 +68,7 @@ function send({ target, definition, places }: Group, jobs: readonly MixedJob[]):
   return definition ? target.enqueueMany(definition, own as never) : target.enqueueMany(own);
 }
 
-/** What failed all of one queue alike, and wrote nothing, is thrown as it is where nothing else was written. */
+/** Returns the error of one queue unchanged, if it wrote nothing and nothing else was written. */
 function failureOf(
   jobs: readonly MixedJob[],
   groups: readonly Group[],

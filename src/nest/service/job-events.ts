@@ -24,43 +24,42 @@ const JOB_EVENT_STATUSES = [
 ] as const;
 
 /**
- * What is told of a job: how it ended; that it failed and will be tried again, was given back unfinished, lost its
- * worker, or made progress. `reclaimed`: a sweep took its claim back. `lost`: the worker that held the claim has learned
- * that it is no longer current. `stuck`: its handler goes on although its signal was aborted. `enqueued`, and `drained` (no job of the
- * queue waits or runs any more) are told where `eventExtras` of the queue asks for them. That a job has started is
- * told in its own process only (`@OnJobEvent`): a claim of many plain jobs would pay for each.
+ * The status of an event. `retry`, `released`: the job runs again. `reclaimed`: a sweep took its claim back. `lost`: the
+ * worker of the claim learned that it is no longer current. `stuck`: its handler goes on although its signal was aborted.
+ * `enqueued` and `drained` (no job waits or runs any more) need the queue's `eventExtras`. The start of a job is published
+ * only in its own process (`@OnJobEvent`), because a claim of many plain jobs would pay for each.
  */
 export type JobEventStatus = (typeof JOB_EVENT_STATUSES)[number];
 
-/** What happened to a job, anywhere in the fleet. */
+/** An event of a job, anywhere in the fleet. */
 export interface FleetJobEvent {
   /** The queue of the job. */
   queue: string;
   /** Empty for `drained`, which is of the queue. */
   id: string;
-  /** The job's name; where a client of the Redis pattern told it without one, and for `drained`: the queue's. */
+  /** The job's name. The queue's name for `drained`, and for an event of a client of the Redis pattern without a name. */
   name: string;
-  /** What happened to the job. */
+  /** The new status of the job. */
   status: JobEventStatus;
-  /** From 1. Absent where none has begun, for `lost` and `stuck`, and from a client of the Redis pattern. */
+  /** The attempt, from 1. Absent if none has begun, for `lost` and `stuck`, and from a client of the Redis pattern. */
   attempt?: number;
   /** The error's message, of `retry` and `failed`, up to 1,000 bytes. An encrypted one that is longer is absent. */
   error?: string;
-  /** Of `progress`, up to 2,000 bytes of JSON; absent where it is longer. */
+  /** The value of `progress`, up to 2,000 bytes of JSON; absent if it is longer. */
   progress?: unknown;
-  /** Of `completed`, where `eventExtras.results` of the queue asks for it, up to 2,000 bytes of JSON. */
+  /** The result of `completed`, up to 2,000 bytes of JSON, if `eventExtras.results` of the queue asks for it. */
   result?: unknown;
 }
 
-/** Which events are meant; all that is given must hold. Each is one value or a list of them. */
+/** The filter of events; all fields must match. Each is one value or a list. */
 export interface JobEventFilter {
-  /** Only of these queues. */
+  /** Only these queues. */
   queue?: string | readonly string[];
-  /** Only of jobs of these names. */
+  /** Only jobs of these names. */
   name?: string | readonly string[];
-  /** Only of these jobs. */
+  /** Only these jobs. */
   id?: string | readonly string[];
-  /** Only these happenings. */
+  /** Only events of these statuses. */
   status?: JobEventStatus | readonly JobEventStatus[];
 }
 
@@ -83,9 +82,9 @@ const filterSchema = z.strictObject(
 );
 
 /**
- * The job events of the whole fleet, as an RxJS Observable and for `for await`: those of the queues that this process
- * knows, and of those it comes to know meanwhile. A connection is open only while somebody listens. What happens before
- * Redis has confirmed the subscription, or while the connection is cut, is not told: whoever must know also looks.
+ * The job events of the whole fleet, as an RxJS Observable and for `for await`. It has the queues that this process knows,
+ * and those it comes to know meanwhile. A connection is open only while there is a listener. Events before Redis has
+ * confirmed the subscription, or while the connection is cut, are missed. Callers that must know also poll.
  *
  * A listener that throws is logged and harms nothing. All end when the app closes. Queues with `events: 'off'` are silent.
  *
@@ -106,7 +105,7 @@ export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIte
   }
 
   /**
-   * Only the events that fit, those before it too: `where(a).where(b)` is what both let through.
+   * Filters the events; `where(a).where(b)` has those that match both.
    *
    * @throws InvalidOptionError
    */
@@ -163,7 +162,7 @@ function listOf<Value extends string>(value: Value | readonly Value[] | undefine
   return typeof value === 'string' ? [value] : value;
 }
 
-/** The queues that all filters name; undefined where none names any. */
+/** Returns the queues that all filters name; undefined if none names any. */
 function commonQueues(filters: readonly JobEventFilter[]): readonly string[] | undefined {
   const lists = filters.flatMap(({ queue }) => (listOf(queue) ? [listOf(queue)!] : []));
   return lists.length === 0

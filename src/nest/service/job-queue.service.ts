@@ -32,9 +32,9 @@ import { QueueRegistry } from '../connection/queue-registry.js';
 import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
 
 /**
- * Enqueues jobs and reads, cancels and counts them, by the definition or the name of the job: its queue is that of the
- * definition, else of the handler in this process, else the one named as the job. What reads fails with a RedisUnsuitableError when
- * Redis does not answer within the queue's `enqueueTimeoutMs` (5,000).
+ * Enqueues jobs, and reads, cancels and counts them, by the definition or the name of the job. The queue is that of the
+ * definition, else of the handler in this process, else the one named as the job. A read fails with a RedisUnsuitableError
+ * if Redis does not answer within the queue's `enqueueTimeoutMs` (5,000).
  *
  * @example
  * constructor(private readonly jobs: JobQueueService) {}
@@ -43,7 +43,7 @@ import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
  */
 @Injectable()
 export class JobQueueService extends WorkerApi {
-  /** What happens to jobs in the whole fleet: an Observable, and for `for await`. */
+  /** The job events of the whole fleet: an Observable, and for `for await`. */
   readonly events: JobEvents;
   /** The recurring jobs. */
   readonly schedules = new JobSchedules({
@@ -187,13 +187,13 @@ export class JobQueueService extends WorkerApi {
     return this.queues.queue(name);
   }
 
-  /** Returns all that is known of a job by its definition and its id; null where it is not known, or no longer. */
+  /** Returns the record of a job by its definition and its id; null if it is unknown or has expired. */
   get<Payload extends StandardSchema, Result extends StandardSchema>(
     job: JobDefinition<Payload, Result>,
     id: string,
     options?: QueueChoice,
   ): Promise<JobRecord<InputOf<Payload>, InputOf<Result>> | null>;
-  /** Returns a job by its name or queue and its id; null where it is not known, or no longer. */
+  /** Returns a job by its name or queue and its id; null if it is unknown or has expired. */
   get<Payload = unknown, Result = unknown>(
     job: string,
     id: string,
@@ -229,8 +229,8 @@ export class JobQueueService extends WorkerApi {
   }
 
   /**
-   * The dead letters of a queue, to list, redrive and discard. An edited payload is checked by the definition, where one
-   * is given or a handler in this process is bound by one.
+   * Returns the dead letters of a queue, to list, redrive and discard. The definition checks an edited payload, of the call
+   * or of a handler in this process.
    *
    * @param job a definition, a job's name, or the name of the queue; `options.queue` goes before them. It shows all of it
    * @example await jobs.deadLetters('email').redriveAll({ filter: { error: 'ECONNREFUSED' } });

@@ -10,14 +10,14 @@ import { takeQueue, type QueueChoice } from './queue-choice.js';
 
 /** Options of an upsert through the service. */
 export interface UpsertScheduleOptions extends Omit<ScheduleOptions, 'name' | 'definition'> {
-  /** Which queue its jobs go to. @default the definition's, that of the handler in this process, else the one named as the job */
+  /** The queue of its jobs. @default the definition's, that of the handler in this process, else the one named as the job */
   queue?: string;
 }
 
 /** The payload of a definition's jobs is of its type. */
 type PayloadOption<Job> = Job extends JobDefinition ? { payload: PayloadInput<Job> } : { payload?: unknown };
 
-/** How the service finds and asks a queue. */
+/** Finds and calls a queue for the service. */
 interface QueueAccess {
   target(job: string | JobDefinition, queue: string | undefined): JobQueue;
   all(): readonly JobQueue[];
@@ -25,7 +25,7 @@ interface QueueAccess {
 }
 
 /**
- * The recurring jobs, those of decorators and those made here; `name` is everywhere that of the job, or of the queue.
+ * The recurring jobs, those of decorators and those made here. `name` is that of the job, or of the queue.
  *
  * @example
  * await jobs.schedules.upsert('report', 'report-eu', { cron: '0 3 * * *', timeZone: 'Europe/Berlin' }, { payload: 'eu' });
@@ -63,8 +63,8 @@ export class JobSchedules {
   }
 
   /**
-   * One page of the schedules of a queue, or such a page of each queue that this process knows, one after the other; in
-   * each the next due first, those at rest last.
+   * Returns one page of the schedules of a queue, or one such page of each queue that this process knows. In each the next
+   * due comes first, resting ones last.
    *
    * @param options.limit at most 1,000. Default 50
    * @param options.queue the queue, where the name does not say it

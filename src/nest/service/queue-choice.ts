@@ -1,8 +1,8 @@
 import { checkObject } from '../../queue/validation/validate-options.js';
 
-/** Which queue a call means, where the job's name alone does not say it. */
+/** The queue of a call, if the job's name alone does not decide it. */
 export interface QueueChoice {
-  /** Default: the definition's, that of the handler in this process, else the one named as the job. */
+  /** Default: the definition's queue, that of the handler in this process, else the one named as the job. */
   queue?: string;
 }
 

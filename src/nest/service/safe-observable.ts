@@ -3,8 +3,8 @@ import { Observable, Subscriber, type Observer, type Operator, type Subscription
 type Next<Value> = ((value: Value) => void) | Partial<Observer<Value>> | null;
 
 /**
- * An observable whose listeners may throw: RxJS would throw that again from a timer, which ends the process. Here it is
- * told to `report`, and the listener goes on listening. Holds behind operators too.
+ * An observable whose listeners may throw. RxJS would throw such an error again from a timer, which ends the process. Here
+ * `report` gets it, and the subscription goes on, behind operators too.
  */
 export class SafeObservable<Value> extends Observable<Value> {
   constructor(

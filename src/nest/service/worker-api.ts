@@ -4,11 +4,11 @@ import type { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
 import { AdminApi, onlyQueue } from './admin-api.js';
 import type { QueueChoice } from './queue-choice.js';
 
-/** What an app does through the service with the worker of its own process. */
+/** The verbs of an app for the worker of its own process. */
 export abstract class WorkerApi extends AdminApi {
   protected abstract readonly lifecycle: WorkerLifecycle;
 
-  /** Lets this process claim nothing more, from one queue or from all; what runs goes on, other processes too. */
+  /** Stops the claims of this process, from one queue or from all. Running jobs go on, as do other processes. */
   pauseWorker(queue?: string): void {
     checkGivenQueue(queue);
     this.lifecycle.controls.pause(queue);
@@ -32,8 +32,8 @@ export abstract class WorkerApi extends AdminApi {
   }
 
   /**
-   * Stops this process's worker for good: nothing more is claimed, running handlers have `shutdownTimeoutMs`, what is
-   * unfinished then is given back. Enqueueing goes on. `app.close()` does it by itself, before anything else closes.
+   * Stops this process's worker for good. It stops claiming; running handlers have `shutdownTimeoutMs`; then unfinished
+   * jobs are released. Enqueues still work. `app.close()` calls it first.
    */
   drain(): Promise<void> {
     return this.lifecycle.drain();

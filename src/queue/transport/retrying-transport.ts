@@ -133,7 +133,9 @@ export class RetryingTransport implements StoreTransport {
       return this.rest(ms);
     }
     this.loggedErrors.add(message);
-    this.logger.warn(`Redis did not answer a worker's trip (${message}); it is sent again.`);
+    this.logger.warn(
+      `Redis did not answer a call of a worker (${message}); sending it again. If this repeats, check Redis and the network.`,
+    );
     await this.rest(ms);
     this.loggedErrors.delete(message);
   }

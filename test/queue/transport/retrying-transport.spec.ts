@@ -27,7 +27,11 @@ it('says once what ends the trips of many queues, and again when it ends them ag
   });
   await Promise.all(Array.from({ length: 20 }, () => transport.carry([call])));
   expect(asked).toBe(60);
-  expect(warnings).toEqual(Array(2).fill("Redis did not answer a worker's trip (BUSY); it is sent again."));
+  expect(warnings).toEqual(
+    Array(2).fill(
+      'Redis did not answer a call of a worker (BUSY); sending it again. If this repeats, check Redis and the network.',
+    ),
+  );
 });
 
 it('says once that the connection is lost, and waits for it once, however many trips do', async () => {

@@ -23,7 +23,7 @@ async function withoutCompletions() {
   const start = async () => {
     const handlers = { [queue.name]: (job: Job) => void ran.push(job.payload) };
     const worker = await startWorker([{ queue, concurrency: SLOTS, prefetch: 0, handlers }]);
-    const refused = () => worker.warnings.filter((warning) => warning.includes('it is sent again')).length;
+    const refused = () => worker.warnings.filter((warning) => warning.includes('sending it again')).length;
     await eventually(() => refused() >= 3);
     return worker;
   };
