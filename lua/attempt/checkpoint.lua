@@ -1,5 +1,5 @@
 #!lua
--- Stores what the next attempt of a running job finds, as long as the claim is current.
+-- Stores the checkpoint of a running job for its next attempt, if the claim is current.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] token; ARGV[3] the checkpoint (JSON)

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Lengthens claims that are still current, from now, also past their expiry when nobody reclaimed them.
+-- Extends current claims from now, even expired ones that no sweep has taken back.
 -- Transition: none
 -- KEYS[1] job     prefix of the job hashes
 -- KEYS[2] claims  sorted set

@@ -1,8 +1,7 @@
 #!lua flags=allow-oom
--- Gives unfinished jobs back, their attempt uncounted: processing -> pending (at the front, in the old order) or
--- scheduled. For a shutdown (interruption), a snooze, a limit that the handler met (rate_limited: its group rests, or without one
--- the queue), or a name that no handler of this worker knows (unhandled): that job stays where every worker sees it, and is as
--- old as before.
+-- Releases unfinished jobs, their attempt uncounted: processing -> pending (at the front, in the old order) or scheduled.
+-- Reasons: a shutdown (interruption), a snooze, a limit that the handler met (rate_limited: its group rests, or without
+-- one the queue), or a name without a handler in this worker (unhandled). An unhandled job keeps its place and its age.
 -- Transition: release
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args

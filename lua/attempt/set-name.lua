@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Gives a claimed job the name that its claimer found in the payload, where a producer of the Redis pattern stored none:
--- the limits of its handler are looked up by it, also when the worker dies. Marks the job as a foreign producer's.
+-- Sets the name of a claimed job that a producer of the Redis pattern stored without one. The claimer found it in the
+-- payload. The limits of the name's handler apply then, even if the worker dies. Marks the job as a foreign producer's.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] token; ARGV[3] name

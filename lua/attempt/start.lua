@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Says that a job starts now which waited in its worker. One that its claim held is held no more: from now on the death of
--- its worker is its crash. One that has expired meanwhile must not start: it is held until it is settled.
+-- Starts a job that waited in its worker. It is no longer held: from now on the death of its worker is its crash. A job
+-- that has expired meanwhile must not start, and is held until it is settled.
 -- Transition: none
 -- KEYS[1] job  prefix of the job hashes
 -- ARGV[1] id; ARGV[2] token

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- The frame of every script that changes jobs, on a queue with an audit trail: the script stands inside of it, as a function, and
--- sees a `redis` that notes each change of a status and each job deleted. At its end each job that it changed gets one entry.
--- Off, a queue runs the bare scripts, see src/queue/transport/audited-script.ts. That file puts the script, and its name, in here.
+-- Wraps every script that changes jobs, on a queue with an audit trail. The script is a function inside the frame. Its
+-- `redis` notes each change of a status and each deleted job. At the end each changed job gets one entry. Without a trail
+-- a queue runs the bare scripts. src/queue/transport/audited-script.ts puts the script and its name in here.
 -- Transition: none
 -- KEYS: those of the script, and behind them the stream `audit`; the frame takes it away before the script begins
 -- ARGV: those of the script, and behind them the most entries that the stream keeps

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Takes what happened to members in other queues from their outboxes. Each piece of news has a number of its queue, and an older
--- one than the last that came of the same job changes nothing: so it may come twice, or late.
+-- Takes the ends of members in other queues from their outboxes. Each end has a number of its queue. A number that is not
+-- higher than the last one of the same job changes nothing, so an end may be delivered twice or late.
 -- Transition: deliver
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV, for each: batch, member (queue|id), number, state (completed, failed, cancelled, removed, or open: it was redriven), its

@@ -1,5 +1,5 @@
 #!lua flags=no-writes,allow-oom
--- One page of the outcomes of a batch's members, in the order in which they joined.
+-- Returns one page of the outcomes of a batch's members, in the order in which they joined.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] batch; ARGV[2] how many members to pass over; ARGV[3] the most to return; ARGV[4] how many bytes to return: the first
 --   comes in any case, each other only within them

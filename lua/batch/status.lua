@@ -1,5 +1,5 @@
 #!lua flags=no-writes,allow-oom
--- Says how far a batch is.
+-- Returns the progress of a batch.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] batch
 -- Returns nil where it is not known, else how many members are open, then these fields of the batch or nil: created_at_ms,

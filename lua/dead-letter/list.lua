@@ -1,5 +1,5 @@
 #!lua flags=no-writes,allow-oom
--- One slice of the dead letters that match a filter, from a place on.
+-- Returns one slice of the dead letters that match a filter, from a place on.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] oldest | newest: which come first; ARGV[2] the most to look at in this call; ARGV[3] the most to return
 -- ARGV[4] job name, or ''; ARGV[5] a text of the last error in lower case, or ''; ARGV[6] the least age in ms, or ''

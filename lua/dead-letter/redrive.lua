@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Dead letters back to work: failed -> pending, attempts reset, last_error and attempt_log kept for the record. A unique
--- key is held again where nobody else does.
+-- Redrives dead letters: failed -> pending, attempts reset; last_error and attempt_log are kept. The job holds its unique
+-- key again, unless another job has it.
 -- Transition: redrive
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] payload (JSON) that takes the place of theirs, or ''; ARGV[2..] ids

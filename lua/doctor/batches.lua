@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Looks whether batches with a follow-up come to their end: each is in batches until it has ended, fires once it can, and expires.
+-- Checks batches with a follow-up: each must be in batches until it has ended, fire once it can, and expire.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] '1' to mend; ARGV[2] how long what is left over stays, in ms; ARGV[3..] batches

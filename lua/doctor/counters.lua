@@ -1,9 +1,8 @@
 #!lua flags=allow-oom
--- Holds the counters against what can be seen: each is a whole number, and no lower than the jobs that stand for it, as far
--- as a bounded look goes. Mended they are set to what can be seen.
--- In a queue that only this library uses they are held against each other too: each job that came in waits, runs or has left
--- by one end that is counted, and each end of a claim had a fence of its own. An imbalance is reported and never mended,
--- because nobody can know which of the counters is wrong.
+-- Compares the counters with the jobs: each must be a whole number, and at least the number of jobs that a bounded look
+-- finds. A repair sets them to that number. In a queue that only this library uses, the counters are compared with each
+-- other too. Each job that came in must wait, run or have left by one counted end, and each end of a claim must have its
+-- own fence. An imbalance is reported and never repaired, because nobody can know which counter is wrong.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] '1' to mend; ARGV[2] how many jobs of each place to look at; ARGV[3] '1' where only this library uses the queue

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Decides about suspects, each as it stands at this moment, and mends them where asked: a job goes where its status or
--- its one place says; what is in doubt goes to the dead letters with the reason; no job is deleted.
--- Searching an id in a list is O(its length): a call ends when it has passed over its budget of entries.
+-- Checks suspects in their present state, and repairs them if asked. A job goes to the place of its status or to its only
+-- place. A doubtful job becomes a dead letter with the reason. No job is deleted. A search for an id in a list is O(its
+-- length), so a call ends after its budget of entries.
 -- Transition: inspect
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Looks at a slice of unique keys for those that no job will ever free, and frees them where asked. A key that is held
--- for a time is the sweep's.
+-- Checks a slice of unique keys for those that no job will free, and frees them if asked. The sweep frees keys held for a
+-- time.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] '1' to mend; ARGV[2..] unique keys

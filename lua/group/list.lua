@@ -1,5 +1,5 @@
 #!lua flags=no-writes,allow-oom
--- One page of the groups that have jobs which wait or run, or some groups by name, whether or not they have any.
+-- Returns one page of the groups with waiting or running jobs, or some groups by name, even without jobs.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] depth (most jobs first), age (oldest head first; only groups with waiting jobs) or name; ARGV[2] offset; ARGV[3] the most to
 --   return; ARGV[4..] for name: the names

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Ends the pause of a group, and wakes a worker where it may run now.
+-- Ends the pause of a group, and wakes a worker if it may run now.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] name

@@ -1,5 +1,5 @@
 #!lua
--- Gives one group settings of its own, which win over those of all groups until they are cleared. It ends no running job.
+-- Sets the settings of one group, which win over those of all groups until they are cleared. Ends no running job.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] name; ARGV[2] max_running; ARGV[3] rate limit in jobs; ARGV[4] its period in ms; ARGV[5] its burst in jobs; ARGV[6] weight

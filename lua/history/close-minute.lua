@@ -1,8 +1,8 @@
 #!lua
--- Closes the minute that is over: one entry with what the counters gained since the last entry, the wait and run times that
--- workers added, and the depths that the caller read. The first of the replicas that comes in a new minute closes the old
--- one; the others change nothing. Where nobody came for some minutes, one entry stands for all of them, and beyond
--- a gap it is an outage. A minute in which nothing was, ran or waited has no entry.
+-- Closes the minute that is over. Its entry has the increase of the counters since the last entry, the wait and run times
+-- that workers added, and the depths that the caller read. The first replica in a new minute closes the old one; the
+-- others change nothing. If no replica came for some minutes, one entry covers all of them. Beyond a gap it is an outage.
+-- An idle minute has no entry.
 -- Transition: none
 -- KEYS[1] stats          hash, the counters
 -- KEYS[2] history_open   hash, what the next entry is made from: at_ms and the counters of the last one, `w{bucket}`, `r{bucket}`,

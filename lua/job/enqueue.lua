@@ -1,6 +1,6 @@
 #!lua
--- Adds a batch of jobs: nothing -> pending, prioritized or scheduled. Refused as a whole when Redis is out of memory, or
--- where one of its jobs would expire before it may start, cannot join its batch, or cannot wait for the jobs of its after.
+-- Adds a batch of jobs: nothing -> pending, prioritized or scheduled. Refuses all of them if Redis is out of memory, or
+-- if one of them would expire before its start, cannot join its batch, or cannot wait for the jobs of its after.
 -- Transition: enqueue
 -- KEYS[1] job          prefix of the job hashes
 -- KEYS[2] pending      list

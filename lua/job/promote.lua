@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Starts one scheduled job now: scheduled -> pending or prioritized, at the back, or at the front where it was enqueued as lifo.
+-- Starts one scheduled job now: scheduled -> pending or prioritized, at the back, or at the front for lifo.
 -- Transition: promote
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id

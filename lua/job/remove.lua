@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Deletes one job with all its traces, unless it is claimed, and counts it in removed_total where it had not ended. Taking
--- one id from a list is O(length of the list).
+-- Deletes one job with all its traces, unless it is claimed. Counts it in removed_total if it had not ended. Removing an
+-- id from a list is O(its length).
 -- Transition: remove
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] the status in which the job must be, else nothing is done; '' for any

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Runs a job again that completed or was cancelled: completed or cancelled -> pending, as new, with its id, payload and
--- options, behind the others of its group too; its result goes, its attempt_log stays. A unique key is held again where nobody else does.
--- Taking one id from a history is O(length of the history).
+-- Runs a completed or cancelled job again: completed or cancelled -> pending, as new, with its id, payload and options,
+-- behind the others of its group. Deletes its result, keeps its attempt_log. The job holds its unique key again, unless
+-- another job has it. Removing an id from a history is O(its length).
 -- Transition: run-again
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] names this request

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Takes away the limits that were set at run time, and a rest that a RateLimitedError asked for. Those that workers configure hold
--- again at once. What the rate has spent stays spent, where there still is one.
+-- Clears the limits that were set at run time, and a rest by a RateLimitedError. The limits of the workers apply again at
+-- once. The spent rate stays spent, if there still is a rate.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- Returns nothing. Repeated: the same.

@@ -1,5 +1,6 @@
 #!lua
--- Sets the limits of the queue for the whole fleet, at run time. They win over those that workers configure, until cleared.
+-- Sets the limits of the queue for the whole fleet, at run time. They win over those of the workers until they are
+-- cleared.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] max_running, or '' for none; ARGV[2] rate limit in jobs, or '' for none; ARGV[3] its period in ms; ARGV[4] its burst in

@@ -1,6 +1,6 @@
 #!lua flags=no-writes,allow-oom
--- Tells what the Redis user of this connection may not do of all that the scripts do, so that it is known before the
--- first job: a command that is refused in the middle of a script leaves half of it done.
+-- Returns the missing permissions of this Redis user, for all commands of the scripts. It runs before the first job,
+-- because a refused command in the middle of a script leaves half of its writes.
 -- KEYS[1] job     prefix of the job hashes; stands for all keys of the queue
 -- KEYS[2] events  channel
 -- ARGV[1..] the commands that scripts call, in lower case

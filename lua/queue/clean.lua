@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Deletes a slice of the old jobs of one place. Their age counts from their end (completed, failed, cancelled), from
--- when they became claimable (pending, prioritized), or from their enqueue (scheduled). A key that is held for a time
--- outlives a job that has ended; with one that waits it goes, since nothing came of it, and removed_total counts it.
+-- Deletes a slice of the old jobs of one place. Their age counts from their end (completed, failed, cancelled), from when
+-- they became claimable (pending, prioritized), or from their enqueue (scheduled). A unique key held for a time outlives
+-- an ended job. It is freed with a waiting job, which removed_total counts.
 -- Transition: clean
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] completed, failed, cancelled, pending, prioritized, grouped (those that

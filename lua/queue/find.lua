@@ -1,5 +1,5 @@
 #!lua flags=no-writes,allow-oom
--- Looks at one slice of the jobs in one state, and returns those that match. The order is that of lua/queue/list.lua.
+-- Reads one slice of the jobs in one state, and returns the matches, in the order of lua/queue/list.lua.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] state, as for lua/queue/list; ARGV[2] the place where the slice begins; ARGV[3] the most to look at
 -- ARGV[4] how many matches to pass over; ARGV[5] the most to return; ARGV[6] the most bytes of a long field, see

@@ -1,7 +1,7 @@
 #!lua flags=no-writes,allow-oom
--- One page of the jobs in one state, with their hashes; ids whose hash is gone are passed over, and in a history those
--- whose id is in use again. One that has ended again stands there twice until the sweep comes to its old place: a page
--- shows it once, in the newest.
+-- Returns one page of the jobs in one state, with their hashes. Skips ids without a hash, and in a history ids in use
+-- again. A job that has ended again is in the history twice until the sweep reaches its old place. A page shows it once,
+-- in the newest.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] state: pending (next to be claimed first), scheduled (next due first), processing (next to expire first),
 --   completed, failed, cancelled (newest first); ARGV[2] offset; ARGV[3] the most to return

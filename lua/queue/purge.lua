@@ -1,9 +1,8 @@
 #!lua flags=allow-oom
--- Deletes a slice of all jobs of the queue, in every state; with the last slice also what only belongs to jobs: unique
--- keys, the wake marker, the sweep's memory. Counters, fences, a pause and the schedules stay. The ids that wait or run are
--- counted in removed_total, also where their hash is gone.
--- What the workers announced goes too where none was seen of late. While one may live it stays, since a job that it claims
--- next may outlive it; but with an end, which the worker's next announcement takes away.
+-- Deletes a slice of all jobs of the queue, in every state. The last slice also deletes unique keys, the wake marker and
+-- the sweep's memory. Counters, fences, a pause and the schedules stay. removed_total counts the waiting and running ids,
+-- even without a hash. The announcements of workers are deleted too if no worker was seen recently. Otherwise they get an
+-- expiry, because a job of that worker's next claim may outlive it. The worker's next announcement removes the expiry.
 -- Transition: purge
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] the most jobs to delete in this call; ARGV[2] how long ago a worker may have been seen and still counts, in ms

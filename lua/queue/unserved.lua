@@ -1,5 +1,5 @@
 #!lua flags=no-writes,allow-oom
--- Looks whether jobs wait although no live worker handles their names.
+-- Returns whether jobs wait although no live worker handles their names.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] how long ago a worker may have been seen and still counts, in ms
 -- ARGV[2..] for each job: id, name

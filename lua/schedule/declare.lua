@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Says that the code of a worker declares these schedules, which keeps them going; or that it stops, so that another
--- version of the code need not wait.
+-- Declares schedules for the code of a worker, which keeps them going. Or ends the declaration, so that another version
+-- of the code need not wait.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] worker; ARGV[2] '1' it declares, '0' it has stopped; ARGV[3] how long a declaration holds, in ms

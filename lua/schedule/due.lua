@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Looks which schedules are due, and for how long none is. Those that were removed from the code (no process declares
--- them any more) are put to rest instead of being shown.
+-- Returns the due schedules, and the time until the next one. Schedules that no process declares any more are stopped
+-- instead.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] the most schedules to look at in this call; ARGV[2] how long a declaration holds, in ms

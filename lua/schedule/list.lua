@@ -1,5 +1,5 @@
 #!lua flags=no-writes,allow-oom
--- One schedule, or one page of them, the next due first, those that rest last.
+-- Returns one schedule, or one page of them, the next due first, resting ones last.
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id, or '' for a page; ARGV[2] offset; ARGV[3] the most to return; ARGV[4] how long a declaration holds, in ms
 -- Returns for each: its hash as a flat list of field, value, with id, due_at_ms (absent while it rests) and declared

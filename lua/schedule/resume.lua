@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Ends the pause of a schedule: it goes on with the next due time, or has ended where none is left.
+-- Ends the pause of a schedule. It goes on with the next due time, or has ended if none is left.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] next due time in ms, +inf where none is left, or ''; ARGV[3] the version it was computed for, or ''

@@ -1,8 +1,8 @@
 #!lua
--- Makes a schedule or changes it. An equal definition changes nothing, whoever repeats it and how often; a changed one
--- keeps a tick that is due, and a pause. A schedule is either declared by code, and lives as long as some process does
--- so, or made by a call, and lives until it is removed. Of versions of the code that disagree, the one that holds the
--- schedule stands until the process that declared it last lets go, or for a while where nobody does.
+-- Creates or changes a schedule. An equal definition changes nothing. A changed one keeps a pause and a tick that is due.
+-- A schedule is either declared by code, and lives as long as a process declares it, or made by a call, and lives until
+-- it is removed. If versions of the code disagree, the holder's definition stays in force until its last process stops,
+-- or for a while after a killed process declared it.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] id; ARGV[2] source: code | call; ARGV[3] the worker that declares it, '' for a call

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Takes jobs that a client of the Redis pattern has just failed into dead, as its events told: its history keeps but the last
--- 50 failures, and their hashes expire.
+-- Moves jobs that a client of the Redis pattern has just failed into dead, at their events. The client's history keeps
+-- only 50 failures, and their hashes expire.
 -- Transition: adopt-failed
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] dead_letter_cap, where no worker announced it

@@ -1,8 +1,7 @@
 #!lua flags=allow-oom
--- The sweep's care for clients that follow the Redis pattern: takes back their dead claims from processing, and takes
--- what they failed into dead.
--- Their clocks are not the server's, so the clock of a foreign claim starts when a sweep first sees its (attempts,
--- token, id). A cursor moves through each of the two lists, one slice a run.
+-- Maintains the jobs of clients of the Redis pattern: takes their dead claims back from processing, and moves their
+-- failures into dead. Their clocks are not the server's. So a foreign claim counts from when a sweep first sees its
+-- (attempts, token, id). A cursor moves through each of the two lists, one slice a run.
 -- Transition: adopt-foreign
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- The sweep's care for batches and for jobs that wait for others: finds ends that no script of ours has told (a purge, a client of
--- the Redis pattern, a hash that has expired), cancels the members of a stopped batch, and forgets a batch that nobody has
--- sealed for a week.
+-- Maintains batches, and jobs that wait for others. It finds ends that no script of ours reported: a purge, a client of
+-- the Redis pattern, an expired hash. It cancels the members of a stopped batch, and deletes a batch that was not sealed
+-- for a week.
 -- Transition: tend-batches
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1..9]: retention and limits, see lib/retention/retention_args

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- The sweep's housekeeping, so that nothing outlives its use: ids at the ends of the histories whose hash has expired or
--- that are in use again, what is over the limits of the queue, also where they were lowered, unique keys whose time is over
--- or whose owner was ended by a client of the pattern, workers not seen for long, schedules that were removed from the code;
+-- Deletes what is no longer used. In the histories: ids whose hash has expired or that are in use again, and jobs over
+-- the limits of the queue. Also expired unique keys, keys whose owner a client of the pattern ended, forgotten workers,
+-- and schedules that no code declares. If no job is left, it deletes everything but the counters and a pause.
 -- and where nothing is left to do, all but the counters and a pause.
 -- Transition: tidy
 -- KEYS: the standard keys, see lib/core/keys

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Says more of a worker than that it lives: for operators, and for nothing else. Words of workers that are forgotten go.
+-- Stores details of a worker for operators. Deletes those of forgotten workers.
 -- Transition: none
 -- KEYS[1] workers         sorted set, workers that serve the queue, score = last seen in ms
 -- KEYS[2] worker_details  hash, worker -> '{started_at_ms} {JSON}'

@@ -1,5 +1,5 @@
 #!lua flags=no-writes,allow-oom
--- Lists the workers that announced themselves of late, the last first.
+-- Returns the workers with a recent announcement, the latest first.
 -- KEYS[1] workers         sorted set, workers that serve the queue, score = last seen in ms
 -- KEYS[2] worker_details  hash, worker -> '{started_at_ms} {JSON}'
 -- ARGV[1] how long ago a worker may have been seen and still counts, in ms; ARGV[2] the most workers

@@ -1,9 +1,8 @@
 #!lua flags=allow-oom
--- Says that a worker serves this queue, in which layout of the keys, how it stores what jobs carry, with the names and limits of
--- its handlers, or that it no longer does. The first one stands for a first sweep: a server that goes away before one is known by
--- the gap, and live claims are not taken back at once, see lua/sweep/reclaim.lua. What a purge gave an end, because nobody might
--- serve the queue any more, has none again. The last worker of a queue without jobs takes along what was announced, since no
--- sweep may come.
+-- Announces that a worker serves this queue, with its layout of the keys, its codec, and the names and limits of its
+-- handlers. Or announces that it stops. The first announcement counts as a first sweep, so that an outage of the server
+-- is noticed before one has run, see lua/sweep/reclaim.lua. It removes the expiry that a purge set. The last worker of a
+-- queue without jobs deletes the announcements, because no sweep may come.
 -- Transition: none
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] worker; ARGV[2] '1' it serves, '0' it has stopped

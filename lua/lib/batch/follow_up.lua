@@ -1,8 +1,4 @@
--- fire(batch, key): enqueues the follow-ups of a batch whose members have all ended: `then` where all ended well, else
--- `on_failure`; `finally` in any case. Each has a fixed id, and waits in scheduled with a start that has come, so that it goes
--- where its options say. The mark comes last: where the step breaks off before it, the sweep fires again.
--- end_batch(batch, key): the follow-ups have ended: the outcomes go, the record stays a week.
--- Needs: job, scheduled, settings, stats, wake, batches, now, now_text, write_options.
+-- Returns its id; nil if the batch has no such follow-up.
 local record_ms = 604800000
 
 local function end_batch(batch, key)

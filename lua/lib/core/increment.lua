@@ -1,4 +1,4 @@
--- increment(value): a counter field plus one, also where it holds nonsense.
+-- increment(value): returns a counter field plus one; an invalid value counts as 0.
 local function increment(value)
   return string.format('%d', (tonumber(value) or 0) + 1)
 end

@@ -1,6 +1,7 @@
--- next_rank(priority): the score at the end of the line of one priority; lower ranks are claimed first, so that a
--- higher priority comes first and jobs of one priority keep their order. Exact up to 2^40 jobs. A priority that is no
--- number counts as 0. Needs: sequence.
+-- next_rank(priority): returns the score at the end of the line of one priority. Lower ranks are claimed first, so a
+-- higher priority comes first and jobs of one priority keep their order. Exact up to 2^40 jobs. An invalid priority
+-- counts as 0.
+-- Needs: sequence.
 local function next_rank(priority)
   return string.format('%.0f', (1000 - (tonumber(priority) or 0)) * 2 ^ 40 + redis.call('INCR', sequence))
 end

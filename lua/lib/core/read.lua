@@ -1,5 +1,5 @@
--- read(key, ...): fields of a job's hash. A key that holds something else than a hash is of no use to anybody and
--- would stop the script halfway, with the rest of the batch in no place: it is deleted and reads as missing.
+-- read(key, ...): returns fields of a job's hash. A key of another type is deleted and reads as missing, because it would
+-- stop the script halfway.
 local function read(key, ...)
   local values = redis.pcall('HMGET', key, ...)
   if values.err then

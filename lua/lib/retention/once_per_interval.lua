@@ -1,5 +1,6 @@
--- once_per_interval(field, pace): whether this call is to do what the sweeps of all replicas need to do but once in `pace` ms; `field` of
--- the sweep's memory says when one last began. 0: whatever others do. Needs: keys, now.
+-- once_per_interval(field, pace): returns whether this call must do the work that all replicas need only once in `pace`
+-- ms. `field` of the sweep's memory has the time of the last start. With 0 the answer is always yes.
+-- Needs: keys, now.
 local function once_per_interval(field, pace)
   if pace == 0 then
     return true

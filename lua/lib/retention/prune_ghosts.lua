@@ -1,5 +1,5 @@
--- prune_ghosts(): takes dead letters whose hash is gone out of dead: a purge by a client of the Redis pattern deletes the jobs
--- and leaves their ids, which would count as failed. A slice a call, from where a cursor stands.
+-- prune_ghosts(): removes dead letters without a hash from dead. A purge by a client of the Redis pattern deletes the
+-- jobs and leaves their ids, which would count as failed. One slice a call, from a cursor.
 -- Needs: keys, limit, more, lib/group/place.
 local function prune_ghosts()
   local cursor = tonumber(redis.call('HGET', sweep, 'ghost_cursor') or 0)

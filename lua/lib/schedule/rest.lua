@@ -1,9 +1,9 @@
--- Schedules. One that rests (paused, or declared by nobody) has the score +inf in schedule_due, so that it is in nobody's way.
--- is_declared(id, declaration_ms): whether some process declared it within the last `declaration_ms` ms.
--- rest(id, key, due): stops a schedule that nobody declares; its hash remembers what was due.
--- wake_schedule(id, key): ends that rest, with what was due then.
--- set_due(id, key, due): sets the next due time. The schedule has ended where `due` is +inf, or its limit of ticks is used up;
--- one that a call made is then forgotten after a day, as one that nobody declares.
+-- Schedules. A resting one (paused, or not declared) has the score +inf in schedule_due.
+-- is_declared(id, declaration_ms): returns whether a process declared it within the last `declaration_ms` ms.
+-- rest(id, key, due): stops a schedule that no process declares; its hash keeps the due time.
+-- wake_schedule(id, key): ends that rest, with the kept due time.
+-- set_due(id, key, due): sets the next due time. With +inf, or after the last tick of its limit, the schedule has ended.
+-- If a call made it, it is deleted a day later.
 -- Needs: schedule_due, schedule_owners, now.
 local function is_declared(id, declaration_ms)
   local seen = redis.call('ZSCORE', schedule_owners, id)

@@ -1,8 +1,8 @@
--- add_to_history(list, ids, cap): puts ids on a capped history, newest first. A finished hash whose id falls off lives
--- evicted_ttl more; XX spares a hash without a TTL (a dead letter, or an id that is in use again). Where a job with the
--- same id has ended since, and the sweep has not come to its old place, it lives only so long too: to know it here would
--- cost every job a look.
--- The cut is bounded, so a cap that was lowered takes effect over several calls. Needs: job, evicted_ttl, now.
+-- add_to_history(list, ids, cap): adds ids to a capped history, newest first. A finished hash whose id leaves the history
+-- lives evicted_ttl more. XX spares a hash without a TTL: a dead letter, or an id in use again. If a job with the same id
+-- has ended since, it lives only that long too, until the sweep has removed its old place. To avoid that would cost every
+-- job a look. The cut is bounded, so a lower cap takes effect over several calls.
+-- Needs: job, evicted_ttl, now.
 local function add_to_history(list, ids, cap)
   if #ids == 0 then
     return
