@@ -48,8 +48,9 @@ export type {
 } from './queue/model/history.js';
 export type { GroupListOptions, Groups } from './queue/operate/groups.js';
 export type { GroupStats } from './queue/model/group.js';
+export type { PauseOptions } from './queue/model/pause.js';
 export type { Limits } from './queue/operate/limits.js';
-export type { LimitsInForce } from './queue/store/store-calls.js';
+export type { LimitsInForce } from './queue/store/verbs/limit-verbs.js';
 export type { Durability, QueueOptions } from './queue/model/queue-options.js';
 export type { GroupLimits, GroupsOptions, QueueLimits, RuntimeLimits, RateLimit } from './queue/model/limits.js';
 export { CodecError, type JobCodec } from './queue/codec/codec.js';

@@ -5,7 +5,7 @@
 --   return; ARGV[4..] for name: the names
 -- Returns now in ms, then for each group: name, waiting jobs, running jobs, since when its head can be claimed in ms,
 --   paused_at_ms, the id that holds it back, when its rate or rest lets the next job start in ms, then its own settings in the
---   order of lua/group/set.lua; '' for none.
+--   order of lua/group/set.lua, then by whom it is paused, and why; '' for none.
 -- Repeated: looks again.
 --@include lib/core/keys
 --@include lib/core/clock
@@ -35,7 +35,8 @@ for _, name in ipairs(names) do
   add(name, redis.call('ZCARD', groups .. 'waiting:' .. name), redis.call('ZCARD', groups .. 'running:' .. name),
     head and (ready_at or enqueued_at) or '', group.paused or '', group.hold or '', opens and string.format('%.0f', opens) or '')
   for _, value in ipairs(redis.call('HMGET', groups .. 'state:' .. name, 'max_running', 'rate_limit', 'rate_period_ms', 'rate_burst',
-    'weight', 'max_pending', 'on_dead_head', 'plain_weight', 'max_pending_bytes')) do
+    'weight', 'max_pending', 'on_dead_head', 'plain_weight', 'max_pending_bytes',
+    'paused_by', 'pause_reason')) do
     add(value or '')
   end
 end

@@ -6,9 +6,10 @@
 -- Returns 1 when the group was paused, else 0. Repeated: 0.
 --@include lib/core/keys
 --@include lib/core/clock
+--@include lib/core/pause
 --@include lib/group/place
 local name = ARGV[1]
-local resumed = redis.call('HDEL', groups .. 'state:' .. name, 'paused_at_ms')
+local resumed = resume(groups .. 'state:' .. name)
 touch(name)
 place_groups()
 return resumed

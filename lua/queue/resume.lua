@@ -4,5 +4,7 @@
 -- KEYS: the standard keys, see lib/core/keys
 -- Returns 1 when the queue was paused, else 0. Repeated: 0.
 --@include lib/core/keys
+--@include lib/core/clock
+--@include lib/core/pause
 redis.call('ZADD', wake, 0, '1')
-return redis.call('HDEL', settings, 'paused_at_ms')
+return resume(settings)

@@ -3,25 +3,17 @@
 -- KEYS: the standard keys, see lib/core/keys
 -- ARGV[1] how long ago a worker may have been seen and still counts, in ms
 -- Returns a flat list of field, value: the depths, held_by_groups (jobs of groups, where none of these may start one), batches
---   (that have not ended), foreign_claims (of clients of the Redis pattern), ages in ms (unheld: of jobs that no group holds back), workers, unserved (JSON: names that no live worker handles, and how long their jobs have
---   waited, in ms, as the front of the line shows; '' for none), maintained_at_ms, maintenance_overdue, paused_at_ms, then the
---   counters.
+--   (that have not ended), foreign_claims (of clients of the Redis pattern), ages in ms (unheld: of jobs that no group holds
+--   back), workers, unserved (JSON: names that no live worker handles, and how long their jobs have waited, in ms, as the
+--   front of the line shows; '' for none), maintained_at_ms, maintenance_overdue, since when, by whom and why it is paused,
+--   then the counters.
 -- Repeated: looks again.
 --@include lib/core/keys
 --@include lib/core/clock
 --@include lib/place/oldest_age
 local live_since = now - tonumber(ARGV[1])
-
--- Jobs that nobody takes gather at the front of the line: what is seen there is what waits for a worker.
-local function unserved_names(live)
-  local unserved = {}
-  for name, since in pairs(waiting_since) do
-    if live == 0 or tonumber(redis.call('ZSCORE', names, name) or 0) < live_since then
-      unserved[#unserved + 1] = { name = name, waiting_ms = now - since }
-    end
-  end
-  return #unserved > 0 and cjson.encode(unserved) or ''
-end
+--@include lib/place/unserved_names
+--@include lib/group/held
 
 -- The first announcement of a worker stands for a first run, so that a fleet that begins is not late at once.
 local function is_maintenance_overdue(age, expired)
@@ -32,17 +24,12 @@ local function is_maintenance_overdue(age, expired)
   return age > 60000 or expired > 0
 end
 
--- Jobs in the lines of groups, where no group may start one: paused, held by a job, or at a limit.
-local function held_by_groups(waiting)
-  local plain = waiting > 0 and redis.call('ZSCORE', groups .. 'turns', '') and 1 or 0
-  return waiting > 0 and redis.call('ZCARD', groups .. 'turns') == plain and waiting or 0
-end
-
 local age, unheld_age = oldest_age()
 local grouped = tonumber(redis.call('HGET', groups .. 'settings', 'waiting') or nil) or 0
 local foreign = redis.call('LLEN', processing)
 local expired = redis.call('ZCOUNT', claims, '-inf', now)
 local live = redis.call('ZCOUNT', workers, live_since, '+inf')
+local paused_at, paused_by, pause_reason = unpack(redis.call('HMGET', settings, 'paused_at_ms', 'paused_by', 'pause_reason'))
 local answer = {
   'now_ms', now,
   'pending', redis.call('LLEN', pending) + redis.call('ZCARD', prioritized) + grouped,
@@ -61,7 +48,9 @@ local answer = {
   'unserved', unserved_names(live),
   'maintained_at_ms', redis.call('HGET', sweep, 'maintained_at_ms') or '',
   'maintenance_overdue', is_maintenance_overdue(age, expired) and 1 or 0,
-  'paused_at_ms', redis.call('HGET', settings, 'paused_at_ms') or '',
+  'paused_at_ms', paused_at or '',
+  'paused_by', paused_by or '',
+  'pause_reason', pause_reason or '',
 }
 for _, value in ipairs(redis.call('HGETALL', stats)) do
   answer[#answer + 1] = value

@@ -3,16 +3,20 @@ import type { GroupLimits } from '../queue/model/limits.js';
 
 /** What keeps all jobs of a group from running. */
 export type GroupHold =
-  | { by: 'pause'; since: Date }
+  | { by: 'pause'; since: Date; who?: string; why?: string }
   | { by: 'job'; id: string }
   | { by: 'rate'; until: Date }
   | { by: 'max-running'; running: number };
 
 /** Says what holds a group back; undefined where nothing does. @param limits of each group that has none of its own */
 export function groupHoldOf(group: GroupStats, limits: GroupLimits = {}, at = new Date()): GroupHold | undefined {
-  const { pausedAt, heldBy, opensAt, running } = group;
+  const { pausedAt, pausedBy, pauseReason, heldBy, opensAt, running } = group;
   if (pausedAt) {
-    return { by: 'pause', since: pausedAt };
+    const note = {
+      ...(pausedBy !== undefined && { who: pausedBy }),
+      ...(pauseReason !== undefined && { why: pauseReason }),
+    };
+    return { by: 'pause', since: pausedAt, ...note };
   }
   if (heldBy !== null) {
     return { by: 'job', id: heldBy };
@@ -22,4 +26,9 @@ export function groupHoldOf(group: GroupStats, limits: GroupLimits = {}, at = ne
   }
   const { maxRunning = limits.maxRunning ?? Infinity } = group.limits;
   return running >= maxRunning ? { by: 'max-running', running } : undefined;
+}
+
+/** Says who paused, and why, as far as it is known: ` by ada: a leak`. */
+export function pauseNote({ who, why }: { who?: string; why?: string }): string {
+  return `${who === undefined ? '' : ` by ${who}`}${why === undefined ? '' : `: ${why}`}`;
 }

@@ -12,12 +12,16 @@ export function paused({ queue, stats, at = new Date() }: QueueSigns): ReturnTyp
   if (!stats.pausedAt) {
     return undefined;
   }
+  const { pausedBy, pauseReason } = stats;
   const since = duration(at.getTime() - stats.pausedAt.getTime());
+  const by = pausedBy === undefined ? '' : ` by ${pausedBy}`;
+  const why = pauseReason === undefined ? '' : `: ${pauseReason}`;
+  const because = pauseReason === undefined ? '' : ` (${pauseReason})`;
   return {
     severity: stats.pending > 0 ? 'warning' : 'notice',
     state: 'paused',
-    summary: `paused for ${since}: ${count(stats.pending)} waiting`,
-    cause: `somebody paused the queue at ${stats.pausedAt.toISOString()}`,
+    summary: `paused${by} for ${since}${because}: ${count(stats.pending)} waiting`,
+    cause: `${pausedBy ?? 'somebody'} paused the queue at ${stats.pausedAt.toISOString()}${why}`,
     next: `resume \`${queue}\` when its jobs may run again`,
   };
 }

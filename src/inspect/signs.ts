@@ -1,6 +1,6 @@
 import type { HistoryPoint, HistoryReport } from '../queue/model/history.js';
 import type { QueueStats, WorkerRecord } from '../queue/model/job.js';
-import type { LimitsInForce } from '../queue/store/store-calls.js';
+import type { LimitsInForce } from '../queue/store/verbs/limit-verbs.js';
 import type { QueueSigns, RecentRates } from './queue-signs.js';
 
 /** A name that waits for less than this is no sign: its worker may just be starting, in ms. */

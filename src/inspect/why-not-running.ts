@@ -1,5 +1,5 @@
 import type { JobRecord } from '../queue/model/job.js';
-import { groupHoldOf } from './group-hold.js';
+import { groupHoldOf, pauseNote } from './group-hold.js';
 import type { JobSigns } from './job-signs.js';
 import type { QueueState } from './queue-signs.js';
 import { holdingBack } from './verdict.js';
@@ -132,7 +132,7 @@ function groupReason({ group, groupLimits, at = new Date() }: JobSigns): Reason 
   switch (hold.by) {
     case 'pause':
       return {
-        because: `${name} has been paused for ${duration(at.getTime() - hold.since.getTime())}`,
+        because: `${name} has been paused for ${duration(at.getTime() - hold.since.getTime())}${pauseNote(hold)}`,
         next: 'resume the group when its jobs may run again',
       };
     case 'job':

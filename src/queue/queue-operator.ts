@@ -30,6 +30,7 @@ import type { CallLimit, QueueStore } from './store/queue-store.js';
 import type { StoreCall } from './store/store-call.js';
 import { codedCalls } from './store/coded-calls.js';
 import type { CancelAnswer, StoreCalls } from './store/store-calls.js';
+import { pauseOptions, type PauseOptions } from './model/pause.js';
 
 /** The most entries that one call of a bounded script looks at. */
 export const SLICE = 500;
@@ -199,9 +200,16 @@ export abstract class QueueAdmin extends JobAdmin {
     return listBatches(this, options);
   }
 
-  /** Pauses the queue for the whole fleet: it takes jobs in and hands none out. False when it was paused already. */
-  async pause(): Promise<boolean> {
-    return this.exec((calls) => calls.pause());
+  /**
+   * Pauses the queue for the whole fleet: it takes jobs in and hands none out. False when it was paused already, which keeps who
+   * paused it first, and why.
+   *
+   * @throws InvalidOptionError
+   * @example await queue.pause({ by: 'ada', reason: 'the mail provider is down' });
+   */
+  async pause(options: PauseOptions = {}): Promise<boolean> {
+    const checked = checkOptions('pause', pauseOptions, options);
+    return this.exec((calls) => calls.pause(checked));
   }
 
   /** Ends a pause. False when it was not paused. */

@@ -1,4 +1,5 @@
 // The real command line, as a process of its own.
+import { userInfo } from 'node:os';
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
@@ -121,7 +122,13 @@ describe('on a pipe', () => {
     const queue = newQueue();
     const { id } = await queue.enqueue({});
     expect(await cli(['pause', queue.name])).toMatchObject({ stdout: 'paused\n' });
-    expect((await queue.stats()).pausedAt).not.toBeNull();
+    expect(await queue.stats()).toMatchObject({ pausedAt: expect.any(Date), pausedBy: userInfo().username });
+    expect(await cli(['pause', queue.name])).toMatchObject({ stdout: 'was paused already\n' });
+    await cli(['resume', queue.name]);
+    await cli(['pause', queue.name, '--by', 'ada', '--reason', 'red\u001B[31m']);
+    const { stdout } = await cli(['health', queue.name]);
+    expect(stdout).toContain('paused by ada for');
+    expect(stdout).toContain('(red\\x1b[31m): 1 waiting');
     expect(await cli(['resume', queue.name])).toMatchObject({ stdout: 'resumed\n' });
     expect(await cli(['cancel', queue.name, id])).toMatchObject({ stdout: 'cancelled\n' });
     const limits = await cli(['limits', queue.name, '--max-running', '3', '--json']);

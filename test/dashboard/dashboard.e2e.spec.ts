@@ -129,7 +129,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     const { body: secret } = await app.get(`/api/job?queue=${name}&id=${id}`);
     expect(secret).toMatchObject({
       payload: { user: 'ada', password: '[redacted]', deep: [{ Password: '[redacted]' }] },
-      whyNotRunning: 'Other jobs are before it.',
+      whyNotRunning: 'It is next.',
     });
     expect(JSON.stringify(secret)).not.toContain('secret');
     const { body } = await app.get(`/api/job?queue=${name}&id=${first}`);

@@ -31,6 +31,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     const act = (action: string) => app.post('/api/groups/act', { action, queue: name, group: 'tenant-1' });
     expect((await act('pause')).body).toEqual({ done: 1, spared: 0 });
     expect((await groups.get('tenant-1')).pausedAt).toBeInstanceOf(Date);
+    expect((await groups.get('tenant-1')).pausedBy).toMatch(/127\.0\.0\.1/);
     expect((await act('resume')).body).toEqual({ done: 1, spared: 0 });
     const limits = { weight: 3, maxRunning: 2, rateLimit: { limit: 10, periodMs: 60_000 }, onDeadHead: 'hold' };
     const setTo = (value: unknown) =>

@@ -101,6 +101,17 @@ describe('the verdict says', () => {
       {},
       { severity: 'warning', state: 'paused', summary: 'paused for 3 min: 5 waiting' },
     ],
+    [
+      'who paused it, and why',
+      { pending: 5, pausedAt: AT, pausedBy: 'ada', pauseReason: 'the provider is down' },
+      {},
+      {
+        severity: 'warning',
+        state: 'paused',
+        summary: 'paused by ada for 0 ms (the provider is down): 5 waiting',
+        cause: `ada paused the queue at ${AT.toISOString()}: the provider is down`,
+      },
+    ],
     ['that an empty queue is paused', { pausedAt: AT }, {}, { severity: 'notice', state: 'paused' }],
     [
       'that dead workers keep their jobs',

@@ -5,6 +5,7 @@ import { readSigns } from '#inspect/signs.js';
 import { verdictOf } from '#inspect/verdict.js';
 import { whyNotRunning } from '#inspect/why-not-running.js';
 import type { JobQueue } from '#queue/job-queue.js';
+import { InvalidOptionError } from '#queue/errors/errors.js';
 import type { QueueOptions } from '#queue/model/queue-options.js';
 import { eventually, gate } from '../support/faults/wait.js';
 import { coreQueue } from '../support/queue/core-queue.js';
@@ -58,6 +59,9 @@ describe('a job does not run, because', () => {
   it('its queue is paused', async () => {
     const { queue } = coreQueue();
     const { id } = await queue.enqueue(1);
+    await expect(queue.pause({ by: '' })).rejects.toThrow(InvalidOptionError);
+    await expect(queue.pause({ who: 'ada' } as never)).rejects.toThrow(InvalidOptionError);
+    expect((await queue.stats()).pausedAt).toBeNull();
     await queue.pause();
     expect(await why(queue, id)).toEqual({
       because: expect.stringContaining('somebody paused the queue at '),
@@ -136,9 +140,9 @@ describe('a job does not run, because', () => {
   it('its group is paused', async () => {
     const { queue, open } = await busy();
     const { id } = await queue.enqueue(2, { group: 'ada' });
-    await queue.groups.pause('ada');
+    await queue.groups.pause('ada', { by: 'bob', reason: 'a leak' });
     await aged(queue, [id], 120_000);
-    expect((await why(queue, id))!.because).toMatch(/^its group `ada` has been paused for /);
+    expect((await why(queue, id))!.because).toMatch(/^its group `ada` has been paused for .* by bob: a leak$/);
     open();
   });
 

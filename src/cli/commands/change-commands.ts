@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { count } from '../../inspect/words.js';
 import type { EnqueueOptions } from '../../queue/enqueue/encode-job.js';
@@ -8,6 +9,8 @@ import type { DeadLetterFilter } from '../../queue/dead-letters/dead-letters.js'
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { Run } from '../context.js';
 import type { Progress } from '../progress.js';
+import type { PauseOptions } from '../../queue/model/pause.js';
+import type { Output } from '../output.js';
 
 /** The commands that change something. */
 export function addChangeCommands(program: Command, run: Run): void {
@@ -95,21 +98,54 @@ async function withProgress(
 }
 
 function addQueueCommands(program: Command, run: Run): void {
-  for (const verb of ['pause', 'resume'] as const) {
-    program
-      .command(`${verb} <queue>`)
-      .description(verb === 'pause' ? 'hands out no job to the whole fleet; what runs goes on' : 'ends a pause')
-      .option('--group <name>', 'only one group of the queue')
-      .action(
-        run(async ({ session, out }, [name], options) => {
-          const queue = await session.known(name!);
-          const group = options['group'] as string | undefined;
-          const changed = await (group === undefined ? queue[verb]() : queue.groups[verb](group));
-          const words = verb === 'pause' ? ['paused', 'was paused already'] : ['resumed', 'was not paused'];
-          out.show({ queue: name, ...(group !== undefined && { group }), changed }, () => words[changed ? 0 : 1]!);
-        }),
-      );
+  program
+    .command('pause <queue>')
+    .description('hands out no job to the whole fleet; what runs goes on')
+    .option('--group <name>', 'only one group of the queue')
+    .option('--reason <text>', 'why, for whoever wonders later')
+    .option('--by <name>', 'who pauses it; without it the user of this machine')
+    .action(
+      run(async ({ session, out }, [name], options) => {
+        const queue = await session.known(name!);
+        const {
+          group,
+          reason,
+          by = userOfMachine(),
+        } = options as Record<'group' | 'reason' | 'by', string | undefined>;
+        const note: PauseOptions = { ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
+        const changed = await (group === undefined ? queue.pause(note) : queue.groups.pause(group, note));
+        showChange(out, { queue: name!, group, changed }, ['paused', 'was paused already']);
+      }),
+    );
+  program
+    .command('resume <queue>')
+    .description('ends a pause')
+    .option('--group <name>', 'only one group of the queue')
+    .action(
+      run(async ({ session, out }, [name], options) => {
+        const queue = await session.known(name!);
+        const group = options['group'] as string | undefined;
+        const changed = await (group === undefined ? queue.resume() : queue.groups.resume(group));
+        showChange(out, { queue: name!, group, changed }, ['resumed', 'was not paused']);
+      }),
+    );
+}
+
+/** Undefined where the machine does not know the user, as in a container with an id of its own. */
+function userOfMachine(): string | undefined {
+  try {
+    return userInfo().username || undefined;
+  } catch {
+    return undefined;
   }
+}
+
+function showChange(
+  out: Output,
+  { queue, group, changed }: { queue: string; group: string | undefined; changed: boolean },
+  [done, already]: readonly [string, string],
+): void {
+  out.show({ queue, ...(group !== undefined && { group }), changed }, () => (changed ? done : already));
 }
 
 function addDoctor(program: Command, run: Run): void {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { batchInWords } from '../../inspect/batch-words.js';
-import { type GroupHold, groupHoldOf } from '../../inspect/group-hold.js';
+import { type GroupHold, groupHoldOf, pauseNote } from '../../inspect/group-hold.js';
 import { count } from '../../inspect/words.js';
 import { BatchNotFoundError } from '../../queue/errors/batch-errors.js';
 import type { BatchPage, BatchRecord } from '../../queue/model/batch.js';
@@ -90,7 +90,7 @@ function holdInWords(hold: GroupHold | undefined): string {
     case undefined:
       return '–';
     case 'pause':
-      return `paused since ${instant(hold.since)}`;
+      return `paused since ${instant(hold.since)}${pauseNote(hold)}`;
     case 'job':
       return `by job ${hold.id}`;
     case 'rate':

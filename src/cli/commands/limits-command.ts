@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { RateLimit, RuntimeLimits } from '../../queue/model/limits.js';
-import type { LimitsInForce } from '../../queue/store/store-calls.js';
+import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
 import type { Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { wholeNumber } from '../numbers.js';

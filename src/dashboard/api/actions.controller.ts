@@ -20,6 +20,7 @@ import { JobDescriber } from '../views/describe-job.js';
 import { checkInput, jobId, KnownQueues, queueName, stateSchema } from './known-queue.js';
 import { Responder } from './responder.js';
 import type { JobAction, State } from '../views/views.js';
+import { pauseOf } from '../actions/pause-of.js';
 
 const MOST_JOBS = 500;
 const ACTIONS = ['redrive', 'discard', 'cancel', 'promote', 'remove', 'run-again'] as const;
@@ -101,8 +102,8 @@ export class ActionsController {
       const { action, queue: name } = checkInput(queueSchema, body);
       await this.permissions.require(action, request, { queue: name });
       const queue = this.queues.get(name);
-      const changed = await (action === 'pause' ? queue.pause() : queue.resume());
       const user = this.permissions.userOf(request);
+      const changed = await (action === 'pause' ? queue.pause(pauseOf(user)) : queue.resume());
       await this.log.add(queue, { user, action, subject: 'the queue', count: changed ? 1 : 0 });
       this.reads.forget();
       return { done: changed ? 1 : 0, spared: 0 };

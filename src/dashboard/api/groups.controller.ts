@@ -11,6 +11,7 @@ import { Permissions } from '../security/permissions.js';
 import { checkInput, KnownQueues, queueName } from './known-queue.js';
 import { Responder } from './responder.js';
 import type { GroupView } from '../views/views.js';
+import { pauseOf } from '../actions/pause-of.js';
 
 const SHOWN = 100;
 /** What each action asks `can` for: to clean a group removes jobs. */
@@ -62,8 +63,8 @@ export class GroupsController {
       const { action, queue: name, group } = checkInput(actSchema, body);
       await this.permissions.require(PERMISSIONS[action], request, { queue: name, group });
       const queue = this.queues.get(name);
-      const done = await doTo(queue, group, action);
       const user = this.permissions.userOf(request);
+      const done = await doTo(queue, group, action, user);
       await this.log.add(queue, { user, action: `${action} group`, subject: `group ${group}`, count: done });
       this.reads.forget();
       return { done, spared: 0 };
@@ -87,8 +88,15 @@ export class GroupsController {
 }
 
 /** Returns how many jobs were deleted; of a pause and its end 1 where it changed something. */
-async function doTo(queue: JobQueue, group: string, action: GroupAction): Promise<number> {
-  return action === 'clean' ? queue.groups.clean(group) : Number(await queue.groups[action](group));
+async function doTo(queue: JobQueue, group: string, action: GroupAction, user: string): Promise<number> {
+  switch (action) {
+    case 'clean':
+      return queue.groups.clean(group);
+    case 'pause':
+      return Number(await queue.groups.pause(group, pauseOf(user)));
+    case 'resume':
+      return Number(await queue.groups.resume(group));
+  }
 }
 
 function viewOf(group: GroupStats): GroupView {

@@ -1,6 +1,6 @@
 import { count, duration } from '../../inspect/words.js';
 import type { GroupLimits } from '../../queue/model/limits.js';
-import type { LimitsInForce } from '../../queue/store/store-calls.js';
+import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
 
 /** Says the limits of a queue in words; null where it has none. */
 export function limitsInWords({ source, maxPending, maxPendingBytes, ...limits }: LimitsInForce): string | null {

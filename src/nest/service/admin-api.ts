@@ -11,6 +11,7 @@ import type { JobQueue } from '../../queue/job-queue.js';
 import { purge } from '../../queue/operate/purge.js';
 import type { Start } from '../../queue/operate/reschedule-options.js';
 import { takeQueue, type QueueChoice } from './queue-choice.js';
+import type { PauseOptions } from '../../queue/model/pause.js';
 
 /**
  * The verbs of operators for the jobs of a name. Each is that of JobQueue, within the service's time limit. `job` is a
@@ -189,9 +190,15 @@ export abstract class AdminApi {
     return this.ask(job, (queue) => queue.listBatches(rest), name);
   }
 
-  /** Pauses a queue for the whole fleet: it takes jobs in and hands none out. False when it was paused already. */
-  async pause(job: string | JobDefinition, options: QueueChoice = {}): Promise<boolean> {
-    return this.ask(job, (queue) => queue.pause(), onlyQueue('pause', options));
+  /**
+   * Pauses a queue for the whole fleet: it takes jobs in and hands none out. False when it was paused already.
+   *
+   * @throws InvalidOptionError
+   * @example await jobs.pause('email', { by: 'ada', reason: 'the mail provider is down' });
+   */
+  async pause(job: string | JobDefinition, options: PauseOptions & QueueChoice = {}): Promise<boolean> {
+    const { queue: name, rest } = takeQueue('pause', options);
+    return this.ask(job, (queue) => queue.pause(rest), name);
   }
 
   /** Ends the pause of a queue. False when it was not paused. */

@@ -25,6 +25,10 @@ export interface GroupStats {
   oldestPendingAgeMs: number;
   /** The time of its pause; null if it is not paused. */
   pausedAt: Date | null;
+  /** Who paused it, where that was said. */
+  pausedBy?: string;
+  /** Why it is paused, where that was said. */
+  pauseReason?: string;
   /** The job that holds it back: one that waits for its retry, or a dead letter; null when none does. */
   heldBy: string | null;
   /** The time when its rate, or its rest, lets the next job start; null for now. */

@@ -244,6 +244,10 @@ export interface QueueStats {
   maintenanceOverdue: boolean;
   /** The time of the queue's pause; null if it is not paused. */
   pausedAt: Date | null;
+  /** Who paused it, where that was said. */
+  pausedBy?: string;
+  /** Why it is paused, where that was said. */
+  pauseReason?: string;
   /** Counters since the queue exists: enqueued, completed, failed, reclaimed, … */
   totals: Record<string, number>;
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { LARGEST_PAGE, YEAR_MS } from '../runtime/bounds.js';
 import { InvalidOptionError } from '../errors/errors.js';
 import { groupName, type GroupStats } from '../model/group.js';
+import { pauseOptions, type PauseOptions } from '../model/pause.js';
 import { show } from '../errors/show.js';
 import { groupLimitFields, type GroupLimits } from '../model/limits.js';
 import { checkCount, checkKnown, checkMs, checkOptions } from '../validation/validate-options.js';
@@ -79,9 +80,10 @@ export class Groups {
   }
 
   /** Pauses one group: it takes jobs in and starts none. Returns false when it was paused already. @throws InvalidOptionError */
-  async pause(name: string): Promise<boolean> {
+  async pause(name: string, options: PauseOptions = {}): Promise<boolean> {
     const group = checkGroup(name);
-    return this.queue.exec((calls) => calls.groups.pause(group));
+    const checked = checkOptions('groups.pause', pauseOptions, options);
+    return this.queue.exec((calls) => calls.groups.pause(group, checked));
   }
 
   /** Ends the pause of a group. Returns false when it was not paused. @throws InvalidOptionError */

@@ -1,5 +1,5 @@
 import type { GroupsOptions } from '../model/limits.js';
-import type { LimitsInForce } from '../store/store-calls.js';
+import type { LimitsInForce } from '../store/verbs/limit-verbs.js';
 
 export type LimitsReply = [now: string, ...values: (string | null)[]];
 

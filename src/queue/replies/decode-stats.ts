@@ -32,8 +32,14 @@ export function decodeStats(reply: readonly (string | number)[]): QueueStats {
     maintainedAt: date('maintained_at_ms'),
     maintenanceOverdue: number('maintenance_overdue') === 1,
     pausedAt: date('paused_at_ms'),
+    ...said('pausedBy', values.get('paused_by')),
+    ...said('pauseReason', values.get('pause_reason')),
     totals,
   };
+}
+
+function said<Name extends string>(name: Name, value: string | number | undefined): { [Key in Name]?: string } {
+  return (value ? { [name]: String(value) } : {}) as { [Key in Name]?: string };
 }
 
 function decodeUnserved(text: string): UnservedName[] {

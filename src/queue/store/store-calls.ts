@@ -14,7 +14,6 @@ import type {
 import type { FoundJobs, JobQuery } from './find-query.js';
 import type { StoredError } from '../errors/stored-error.js';
 import type { ResolvedQueueOptions } from '../model/queue-options.js';
-import type { RuntimeLimits } from '../model/limits.js';
 import type { EncodedJob, EnqueueAnswer } from './enqueue-call.js';
 import type { BatchVerbs } from './verbs/batch-verbs.js';
 import type { GroupVerbs } from './verbs/group-verbs.js';
@@ -22,6 +21,7 @@ import type { ScheduleVerbs } from './verbs/schedule-verbs.js';
 import type { DeadLetterVerbs } from './verbs/dead-letter-verbs.js';
 import type { AuditVerbs } from './verbs/audit-verbs.js';
 import type { HistoryVerbs } from './verbs/history-verbs.js';
+import type { LimitVerbs } from './verbs/limit-verbs.js';
 import type { StoreCall } from './store-call.js';
 
 export type {
@@ -30,6 +30,7 @@ export type {
   DeadLetterSlice,
   DeadLetterVerbs,
 } from './verbs/dead-letter-verbs.js';
+import type { PauseOptions } from '../model/pause.js';
 export type { HistorySlice, HistoryVerbs, MinuteReading } from './verbs/history-verbs.js';
 
 /** The limits of a handler that has its own. */
@@ -243,18 +244,8 @@ export interface AdminVerbs {
     passed: number,
   ): StoreCall<{ deleted: number; next: number | undefined }>;
   purge(limit: number): StoreCall<{ deleted: number; more: boolean }>;
-  pause(): StoreCall<boolean>;
+  pause(options: PauseOptions): StoreCall<boolean>;
   resume(): StoreCall<boolean>;
-}
-
-/** The limits of a queue as they hold now. */
-export interface LimitsInForce extends RuntimeLimits {
-  /** The origin of the limits: `set` at run time, `configuration` of a worker, or `none`. */
-  source: 'set' | 'configuration' | 'none';
-  /** Until when the queue rests, since a handler threw a RateLimitedError. Absent: it does not rest. */
-  restsUntil?: Date;
-  /** The time when the rate lets the next job start. Absent: now. */
-  nextStartAt?: Date;
 }
 
 /** The jobs that wait although no live worker handles their names. */
@@ -264,13 +255,6 @@ export interface UnservedJobs {
   workers: number;
   /** Some of the names that they handle. */
   names: string[];
-}
-
-/** The limits of a queue for the whole fleet. */
-export interface LimitVerbs {
-  limits(): StoreCall<LimitsInForce>;
-  setLimits(limits: RuntimeLimits): StoreCall<void>;
-  clearLimits(): StoreCall<void>;
 }
 
 /** The announcements of workers, of themselves and of their jobs. */

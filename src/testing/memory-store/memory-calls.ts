@@ -13,7 +13,6 @@ import type {
   DeadLetterVerbs,
   Failure,
   HistoryVerbs,
-  LimitsInForce,
   Release,
   StoreCalls,
 } from '../../queue/store/store-calls.js';
@@ -32,9 +31,11 @@ import { callOf, type MemoryCall } from './verbs/memory-call.js';
 import type { MemoryQueue } from './state/memory-queue.js';
 import * as lists from './verbs/operate/list.js';
 import * as operate from './verbs/operate/operate.js';
+import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
 import * as schedules from './verbs/schedules.js';
 import { complete, extend, fail, release } from './verbs/attempt/settle.js';
 import { reclaim, tidy } from './verbs/sweep.js';
+import type { PauseOptions } from '../../queue/model/pause.js';
 
 const WORKER_SEEN_MS = 30_000;
 
@@ -168,10 +169,13 @@ export class MemoryCalls implements StoreCalls {
     callOf('queueClean', () => operate.clean(this.queue, place, olderThanMs, limit));
   purge = () => callOf('queuePurge', () => operate.purge(this.queue));
 
-  pause = () =>
+  pause = (options: PauseOptions) =>
     callOf('queuePause', () => {
       const changes = this.queue.pausedAt === undefined;
-      this.queue.pausedAt ??= this.queue.now;
+      if (changes) {
+        this.queue.pausedAt = this.queue.now;
+        this.queue.pause = options;
+      }
       return changes;
     });
 
@@ -179,6 +183,7 @@ export class MemoryCalls implements StoreCalls {
     callOf('queueResume', () => {
       const changes = this.queue.pausedAt !== undefined;
       this.queue.pausedAt = undefined;
+      this.queue.pause = undefined;
       this.queue.host.wake(this.queue.name);
       return changes;
     });

@@ -37,9 +37,25 @@ describe('pause.lua', () => {
     expect((await q.run(q.scripts.complete([{ ...job, result: '' }]))).lost).toEqual([]);
   });
 
-  it('I3: repeated it says no and keeps the first time', async () => {
+  it('I3: repeated it says no, and keeps the first time, who and why', async () => {
     const q = testQueue();
+    await q.run(q.scripts.pause({ by: 'ada', reason: 'the provider is down' }));
+    expect(await expectUnchanged(q, () => q.run(q.scripts.pause({ by: 'bob' })))).toBe(false);
+    const paused = { pausedBy: 'ada', pauseReason: 'the provider is down' };
+    expect(await q.run(q.scripts.stats())).toMatchObject(paused);
+    expect(await q.run(q.scripts.resume())).toBe(true);
     await q.run(q.scripts.pause());
-    expect(await expectUnchanged(q, () => q.run(q.scripts.pause()))).toBe(false);
+    const stats = await q.run(q.scripts.stats());
+    expect([stats.pausedBy, stats.pauseReason]).toEqual([undefined, undefined]);
+  });
+
+  it('of a group notes who and why', async () => {
+    const q = testQueue();
+    await q.run(q.scripts.groups.pause('g', { by: 'ada', reason: 'a leak' }));
+    expect(await q.run(q.scripts.groups.pause('g', { by: 'bob' }))).toBe(false);
+    expect(await q.run(q.scripts.groups.named(['g']))).toMatchObject([{ pausedBy: 'ada', pauseReason: 'a leak' }]);
+    await q.run(q.scripts.groups.resume('g'));
+    const [group] = await q.run(q.scripts.groups.named(['g']));
+    expect(group).not.toHaveProperty('pausedBy');
   });
 });

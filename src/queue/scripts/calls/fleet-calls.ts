@@ -7,7 +7,8 @@ import type { RuntimeLimits } from '../../model/limits.js';
 import type { WorkerDetails, WorkerRecord } from '../../model/job.js';
 import { announcedContent, type AnnouncedContent } from '../../codec/announced-content.js';
 import { parseJson } from '../../codec/parse-json.js';
-import type { AttemptLimits, LimitsInForce, UnservedJobs } from '../../store/store-calls.js';
+import type { AttemptLimits, UnservedJobs } from '../../store/store-calls.js';
+import type { LimitsInForce } from '../../store/verbs/limit-verbs.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
 import { call } from '../script-call.js';
 

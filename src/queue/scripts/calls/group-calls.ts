@@ -6,9 +6,10 @@ import { decodeGroupLimits } from '../../replies/decode-limits.js';
 import { groupArguments } from '../encode-worker-limits.js';
 import type { QueueKeys } from '../queue-keys.js';
 import { call } from '../script-call.js';
+import type { PauseOptions } from '../../model/pause.js';
 
 /** Columns of one group in the reply of `lua/group/list.lua`. */
-const COLUMNS = 16;
+const COLUMNS = 18;
 
 /** Builds the calls of `lua/group`, one method per script, and decodes their replies; see the headers there. */
 export class GroupCalls implements GroupVerbs {
@@ -30,8 +31,8 @@ export class GroupCalls implements GroupVerbs {
     return call('groupClear', this.keys.standard, [name], () => undefined);
   }
 
-  pause(name: string): ScriptCall<boolean> {
-    return call('groupPause', this.keys.standard, [name], (reply) => Number(reply) === 1);
+  pause(name: string, { by = '', reason = '' }: PauseOptions = {}): ScriptCall<boolean> {
+    return call('groupPause', this.keys.standard, [name, by, reason], (reply) => Number(reply) === 1);
   }
 
   resume(name: string): ScriptCall<boolean> {
@@ -61,13 +62,16 @@ function date(text: string | undefined): Date | null {
 }
 
 function decodeGroup(now: number, row: readonly (string | number)[]): GroupStats {
-  const [name, pending, running, readyAt, pausedAt, heldBy, opensAt, ...limits] = row.map(String);
+  const [name, pending, running, readyAt, pausedAt, heldBy, opensAt, ...others] = row.map(String);
+  const [limits, pausedBy, pauseReason] = [others.slice(0, -2), ...others.slice(-2)];
   return {
     name: name!,
     pending: Number(pending),
     running: Number(running),
     oldestPendingAgeMs: readyAt ? Math.max(0, now - Number(readyAt)) : 0,
     pausedAt: date(pausedAt),
+    ...(pausedBy && { pausedBy }),
+    ...(pauseReason && { pauseReason }),
     heldBy: heldBy || null,
     opensAt: date(opensAt),
     limits: decodeGroupLimits(limits),

@@ -24,6 +24,7 @@ import { call } from '../script-call.js';
 import { GroupCalls } from './group-calls.js';
 import { ScheduleCalls } from './schedule-calls.js';
 import { SingleJobCalls } from './single-job-calls.js';
+import type { PauseOptions } from '../../model/pause.js';
 
 /**
  * Builds the calls of `lua/`, one method per script, and decodes their replies. Nothing else knows the order of KEYS and
@@ -242,8 +243,8 @@ export class QueueCalls extends SingleJobCalls implements StoreCalls {
     });
   }
 
-  pause(): ScriptCall<boolean> {
-    return call('queuePause', this.keys.standard, [], (reply) => Number(reply) === 1);
+  pause({ by = '', reason = '' }: PauseOptions = {}): ScriptCall<boolean> {
+    return call('queuePause', this.keys.standard, [by, reason], (reply) => Number(reply) === 1);
   }
 
   resume(): ScriptCall<boolean> {

@@ -1,6 +1,7 @@
 import type { GroupStats } from '../../model/group.js';
 import type { GroupLimits } from '../../model/limits.js';
 import type { StoreCall } from '../store-call.js';
+import type { PauseOptions } from '../../model/pause.js';
 
 /** One page of the groups of a queue. */
 export interface GroupPage {
@@ -17,7 +18,7 @@ export interface GroupVerbs {
   set(name: string, limits: GroupLimits): StoreCall<void>;
   clear(name: string): StoreCall<void>;
   /** Returns whether it was not paused before. */
-  pause(name: string): StoreCall<boolean>;
+  pause(name: string, options: PauseOptions): StoreCall<boolean>;
   /** Returns whether it was paused. */
   resume(name: string): StoreCall<boolean>;
   clean(name: string, olderThanMs: number, limit: number): StoreCall<{ deleted: number; more: boolean }>;

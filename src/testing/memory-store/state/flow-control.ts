@@ -10,6 +10,8 @@ import type {
 } from '../../../queue/model/limits.js';
 import type { Full } from '../../../queue/store/enqueue-call.js';
 import type { ScoredSet } from './scored-set.js';
+import type { PauseOptions } from '../../../queue/model/pause.js';
+import { pauseNote } from './pause-note.js';
 
 interface Bounds {
   maxPending?: number | undefined;
@@ -40,6 +42,7 @@ interface FlowQueue {
 interface Group {
   own?: GroupLimits;
   pausedAt?: number;
+  pause?: PauseOptions;
   restsUntil: number;
   /** Its last turn, in turns of a weight of 1. */
   turn: number;
@@ -188,6 +191,7 @@ export class FlowControl {
       running: this.runningOf(name),
       oldestPendingAgeMs: this.queue.now - readyAt,
       pausedAt: group?.pausedAt === undefined ? null : new Date(group.pausedAt),
+      ...pauseNote(group?.pause),
       heldBy: this.holderOf(name) ?? null,
       opensAt: opensAt > this.queue.now ? new Date(opensAt) : null,
       limits: this.limitsOf(name),

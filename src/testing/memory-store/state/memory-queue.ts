@@ -7,6 +7,7 @@ import type { AskedOptions } from './asked-options.js';
 import { FlowControl } from './flow-control.js';
 import type { FollowUpBatch } from './follow-up-batch.js';
 import { ScoredSet } from './scored-set.js';
+import type { PauseOptions } from '../../../queue/model/pause.js';
 
 /** The fields of a job, as they are named and written in Redis. */
 export type Hash = Record<string, string>;
@@ -73,6 +74,7 @@ export class MemoryQueue {
   content: AnnouncedContent | undefined;
   sequence = 0;
   pausedAt: number | undefined;
+  pause: PauseOptions | undefined;
   lastSweepAt: number | undefined;
   sweepHoldUntil = 0;
   /** Until when nothing is claimed, since a handler met a limit. */

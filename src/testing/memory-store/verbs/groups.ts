@@ -31,11 +31,14 @@ export function groupVerbs(queue: MemoryQueue): GroupVerbs {
         delete flow.group(name).own;
         wake();
       }),
-    pause: (name) =>
+    pause: (name, options) =>
       callOf('groupPause', () => {
         const group = flow.group(name);
         const changes = group.pausedAt === undefined;
-        group.pausedAt ??= queue.now;
+        if (changes) {
+          group.pausedAt = queue.now;
+          group.pause = options;
+        }
         return changes;
       }),
     resume: (name) =>
@@ -43,6 +46,7 @@ export function groupVerbs(queue: MemoryQueue): GroupVerbs {
         const group = flow.group(name);
         const changes = group.pausedAt !== undefined;
         delete group.pausedAt;
+        delete group.pause;
         wake();
         return changes;
       }),

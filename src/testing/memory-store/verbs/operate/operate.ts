@@ -6,6 +6,7 @@ import { holderOf } from '../enqueue.js';
 import { removeFirst, type Hash, type MemoryQueue } from '../../state/memory-queue.js';
 import { endCancelled, freeUnique } from '../attempt/ends.js';
 import { record } from './list.js';
+import { pauseNote } from '../../state/pause-note.js';
 
 const WORKER_SEEN_MS = 30_000;
 
@@ -33,6 +34,7 @@ export function stats(queue: MemoryQueue): QueueStats {
     expiredClaims: queue.claims.upTo(now).length,
     workers: [...queue.workers.values()].filter((seenAt) => seenAt >= now - WORKER_SEEN_MS).length,
     pausedAt: queue.pausedAt === undefined ? null : new Date(queue.pausedAt),
+    ...pauseNote(queue.pause),
     totals: { ...queue.totals },
   } as QueueStats;
 }

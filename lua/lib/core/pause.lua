@@ -1,0 +1,18 @@
+-- pause(key, by, reason): notes in a hash since when, by whom and why; 1 where it was not paused before, else 0.
+-- resume(key): takes that away; 1 where it was paused, else 0. Needs: now_text.
+local function pause(key, by, reason)
+  if redis.call('HSETNX', key, 'paused_at_ms', now_text) == 0 then
+    return 0
+  end
+  for field, value in pairs({ paused_by = by, pause_reason = reason }) do
+    if value ~= '' then
+      redis.call('HSET', key, field, value)
+    end
+  end
+  return 1
+end
+
+local function resume(key)
+  redis.call('HDEL', key, 'paused_by', 'pause_reason')
+  return redis.call('HDEL', key, 'paused_at_ms')
+end

@@ -1,0 +1,12 @@
+-- unserved_names(live): JSON of the names that no live worker handles, and how long their jobs have waited; '' for none.
+-- Needs: names, live_since, now, lib/place/oldest_age.
+-- Jobs that nobody takes gather at the front of the line: what is seen there is what waits for a worker.
+local function unserved_names(live)
+  local unserved = {}
+  for name, since in pairs(waiting_since) do
+    if live == 0 or tonumber(redis.call('ZSCORE', names, name) or 0) < live_since then
+      unserved[#unserved + 1] = { name = name, waiting_ms = now - since }
+    end
+  end
+  return #unserved > 0 and cjson.encode(unserved) or ''
+end

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+
+/** Who pauses, and why: for whoever wonders later why nothing runs. */
+export interface PauseOptions {
+  /** Who: at most 200 characters. */
+  by?: string;
+  /** Why: at most 500 characters. */
+  reason?: string;
+}
+
+const text = (most: number) =>
+  z
+    .string({ error: 'expected text' })
+    .min(1, 'expected text that is not empty')
+    .max(most, `expected at most ${most} characters`)
+    .refine((value) => !/\p{Surrogate}/u.test(value), 'expected well-formed text')
+    .optional();
+
+/** The options of a pause, of a queue or a group. */
+export const pauseOptions = z.strictObject(
+  { by: text(200), reason: text(500) },
+  { error: 'expected an object with by, reason' },
+);

@@ -1,0 +1,19 @@
+import type { RuntimeLimits } from '../../model/limits.js';
+import type { StoreCall } from '../store-call.js';
+
+/** The limits of a queue as they hold now. */
+export interface LimitsInForce extends RuntimeLimits {
+  /** The origin of the limits: `set` at run time, `configuration` of a worker, or `none`. */
+  source: 'set' | 'configuration' | 'none';
+  /** Until when the queue rests, since a handler threw a RateLimitedError. Absent: it does not rest. */
+  restsUntil?: Date;
+  /** The time when the rate lets the next job start. Absent: now. */
+  nextStartAt?: Date;
+}
+
+/** The limits of a queue for the whole fleet. */
+export interface LimitVerbs {
+  limits(): StoreCall<LimitsInForce>;
+  setLimits(limits: RuntimeLimits): StoreCall<void>;
+  clearLimits(): StoreCall<void>;
+}
