@@ -2,11 +2,11 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisClient } from '../queue/redis/redis-client.js';
 import { CliError, EXIT } from './exit-codes.js';
 
-/** Where Redis is. */
+/** The address of Redis. */
 export interface AddressOptions {
   redis?: string;
   cluster?: boolean;
-  /** The name of the master, where the address is that of Sentinels. */
+  /** The name of the master, if the address is that of Sentinels. */
   sentinel?: string;
 }
 
@@ -14,17 +14,17 @@ const CONNECT_MS = 5_000;
 const SENTINEL_PORT = 26_379;
 const REDIS_PORT = 6_379;
 
-/** How long a connection that comes back waits, in ms. */
+/** The delay before a reconnect, in ms. */
 const RETRY_MS = 500;
 
-/** What becomes of connections that are cut. */
+/** The handling of cut connections. */
 export interface ConnectionLife {
-  /** False: a command is told at once that Redis is away. */
+  /** False: a command fails at once if Redis is away. */
   reconnects: boolean;
 }
 
 /**
- * Makes the client of one command, not yet connected, and says where it goes.
+ * Creates the client of one command, not yet connected, with its address in words.
  *
  * @throws CliError for an address that is none, or that shows a password to everybody
  */
@@ -69,7 +69,7 @@ function hostOf({ hostname }: URL): string {
   return hostname.replaceAll(/^\[|\]$/g, '');
 }
 
-/** In an address they are encoded. */
+/** Decodes the credentials of an address. */
 function credentials(username: string, password: string): RedisOptions {
   return {
     ...(username !== '' && { username: decodeURIComponent(username) }),
@@ -77,7 +77,7 @@ function credentials(username: string, password: string): RedisOptions {
   };
 }
 
-/** User, password and database are those of the master; a password of the Sentinels themselves is in REDIS_SENTINEL_PASSWORD. */
+/** User, password and database are those of the master; the Sentinels' own password is in REDIS_SENTINEL_PASSWORD. */
 function sentinelSettings(name: string, urls: readonly URL[]): RedisOptions {
   const [{ username, password, pathname, protocol }] = urls as [URL];
   const database = Number(pathname.slice(1));

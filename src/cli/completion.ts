@@ -2,7 +2,7 @@ import { Argument, type Command } from 'commander';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
-/** Prints what a shell needs to complete commands and options. It asks no Redis, so it is quick. */
+/** Prints the completion script of a shell. It does not call Redis, so it is quick. */
 export function addCompletion(program: Command): void {
   program
     .command('completion')

@@ -3,7 +3,7 @@ import type { Progress } from './progress.js';
 import type { Session } from './session.js';
 import type { Part } from './text.js';
 
-/** What a command has to work with. */
+/** The context of a command. */
 export interface Context {
   session: Session;
   out: Output;

@@ -1,8 +1,8 @@
-// What the exit code of the command line says; docs/cli.md lists them.
+// The exit codes of the command line; docs/cli.md lists them.
 
 export const EXIT = {
   ok: 0,
-  /** The command could not do what it was asked. */
+  /** The command failed. */
   failed: 1,
   /** The command line itself is wrong; nothing was done. */
   usage: 2,

@@ -1,4 +1,4 @@
-// How a command that fails ends: what it says, and with which exit code.
+// The end of a failing command: its message and its exit code.
 import { CommanderError } from 'commander';
 import { EnqueueError } from '../queue/errors/enqueue-errors.js';
 import { InvalidOptionError, JobQueueError, RedisUnsuitableError } from '../queue/errors/errors.js';
@@ -14,7 +14,7 @@ export function silent(place: string): CliError {
 const IN_PART = 'What was asked for may have been done in part; run it again once Redis is back.';
 
 /**
- * Tells an outage of Redis from any other failure of a command.
+ * Distinguishes an outage of Redis from any other failure of a command.
  *
  * @param isCut whether the connection of the command is gone
  */
@@ -28,7 +28,7 @@ export function failureOf(error: unknown, place: string, isCut: boolean): unknow
     : error;
 }
 
-/** Says what failed, on stderr; as JSON where the answers are. Returns the exit code. */
+/** Prints the error on stderr, as JSON if the output is JSON. Returns the exit code. */
 export function report(error: unknown, { json, verbose }: { json: boolean; verbose: boolean }): number {
   const exitCode = exitCodeOf(error);
   const { message, stack } = error as Error;
@@ -65,7 +65,7 @@ function codeOf(error: unknown): string {
   return words[exitCodeOf(error)] ?? 'FAILED';
 }
 
-/** Errors of the library say what was expected and found; they need no stack. */
+/** Returns whether an error of the library needs no stack, because it says what was expected and found. */
 function isForUser(error: unknown): error is CliError | JobQueueError {
   return error instanceof CliError || error instanceof JobQueueError;
 }

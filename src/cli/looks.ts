@@ -1,4 +1,4 @@
-// What one look at a queue brings, for `stats`, `top` and `health`.
+// Reads a queue once, for `stats`, `top` and `health`.
 import type { QueueSigns, QueueVerdict } from '../inspect/queue-signs.js';
 import { SIGNS_HISTORY_MS, signsOf } from '../inspect/signs.js';
 import { verdictOf } from '../inspect/verdict.js';
@@ -12,13 +12,13 @@ import { age, clipped, lines, type Part, text } from './text.js';
 export interface Look {
   signs: QueueSigns;
   verdict: QueueVerdict;
-  /** The figures of the last minutes; undefined where nobody records them. */
+  /** The figures of the last minutes; undefined if none are recorded. */
   recent: HistoryPoint | undefined;
 }
 
 const NO_QUEUES = 'There are no queues.';
 
-/** Looks at one queue, or at all. */
+/** Reads one queue, or all. */
 export async function looksAt(session: Session, name?: string): Promise<Look[]> {
   const names = name === undefined ? await session.queueNames() : [(await session.known(name)).name];
   return Promise.all(names.map((each) => lookAt(session.queue(each))));

@@ -18,7 +18,7 @@ export class Output {
     readonly json: boolean,
   ) {}
 
-  /** Shows the answer of a command: JSON where it was asked for, else what `words` makes. */
+  /** Prints the result of a command: as JSON if asked, else the text of `words`. */
   show(value: unknown, words: () => Part): void {
     const indent = this.isTerminal ? 2 : undefined;
     this.write(this.json ? printableJson(value, indent) : valueOf(words()));

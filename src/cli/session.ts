@@ -20,7 +20,7 @@ export interface SessionOptions extends AddressOptions {
   prefix: string;
 }
 
-/** Of a queue with an audit trail: what is done here is written down, and pushes nothing out. */
+/** Keeps all entries of a queue's audit trail: calls of this command line are written and push nothing out. */
 const KEEPS_ALL: QueueOptions = { auditTrail: { maxEntries: 100_000_000 } };
 
 const SCAN_COUNT = 5_000;
@@ -28,13 +28,13 @@ const SCAN_COUNT = 5_000;
 /** How long the names of the queues are taken for known, in ms. */
 const NAMES_MS = 60_000;
 
-/** How long Redis may take to be reached, and to answer what is asked here, in ms. */
+/** How long Redis may take to connect, and to answer, in ms. */
 const ANSWER_MS = 5_000;
 
 /** How often a command that goes on asks whether Redis is there, in ms. */
 const BEAT_MS = 2_000;
 
-/** One connection to Redis, for the time of one command. */
+/** One connection to Redis, for one command. */
 export class Session {
   private readonly queues = new Map<string, JobQueue>();
   private names: { at: number; found: readonly string[] } | undefined;
@@ -42,12 +42,12 @@ export class Session {
   private constructor(
     readonly client: RedisClient,
     private readonly prefix: string,
-    /** Where Redis is, without a password. */
+    /** The address of Redis, without a password. */
     readonly place: string,
     private readonly life: ConnectionLife,
   ) {}
 
-  /** Whether a connection that was made beside this one, such as that of a subscriber, comes back by itself. */
+  /** Sets whether further connections, such as that of a subscriber, reconnect by themselves. */
   set reconnects(wanted: boolean) {
     this.life.reconnects = wanted;
   }
@@ -122,7 +122,7 @@ export class Session {
     return this.audited(name);
   }
 
-  /** A queue, there or not, whose audit trail goes on where it has one. */
+  /** Returns a queue, there or not, which writes its audit trail if it has one. */
   async audited(name: string): Promise<JobQueue> {
     const { keys } = await redisAccess(this.queue(name));
     return (await this.answer(this.client.exists(keys.audit))) === 0
@@ -130,7 +130,7 @@ export class Session {
       : this.queue(name, KEEPS_ALL);
   }
 
-  /** Returns what may be shown of a queue: not what its workers hide by `redact`. */
+  /** Returns the visible parts of a queue, without those that its workers hide by `redact`. */
   async shownBy(queue: JobQueue) {
     const redact = announcedRedact(await queue.exec((calls) => calls.content()));
     return {
@@ -184,7 +184,7 @@ export class Session {
     return /^\{.*\}$/s.test(name) ? name.slice(1, -1) : name;
   }
 
-  /** Says that no queue was found, and where. */
+  /** Returns the error that no queue was found, with the address. */
   noQueues(): CliError {
     const hint = 'Look for a wrong database in the address, or say --prefix.';
     const where = `at ${this.place} whose keys begin with ${JSON.stringify(this.prefix)}`;

@@ -3,7 +3,7 @@ import { type Part, Text, valueOf } from './text.js';
 
 /** The most characters of one cell; an id or an error may be of any length. */
 const LONGEST_CELL = 120;
-/** A column of text keeps so many characters when the table is made to fit. */
+/** The least characters that a column of text keeps when the table is fitted. */
 const NARROWEST = 8;
 const GAP = 2;
 
@@ -25,9 +25,9 @@ const PLAIN = {
   middle: ' '.repeat(GAP),
 };
 
-/** How a table is made to fit; columns are named by their heads. */
+/** The options of fitting a table; columns are named by their heads. */
 export interface TableLayout {
-  /** Columns that are cut last: what the user types again. */
+  /** The columns that are cut last, because the user types them again. */
   whole?: readonly string[];
   /** Columns of text to the right. Numbers always are. */
   right?: readonly string[];
@@ -84,7 +84,7 @@ function draw(
   return { shown: new Text(ends.join('\n')), widths: table.options.colWidths as number[] };
 }
 
-/** Takes what is too much from the widest columns: first of those that are not spared, and never of numbers. */
+/** Shortens the widest columns first, spared ones last, and never numbers. */
 function shrunk(
   widths: readonly number[],
   excess: number,

@@ -1,4 +1,5 @@
-// What may reach the terminal. Jobs carry text of anybody, so each part of an output is made safe where it is put in.
+// Escapes text for the terminal. Any client may choose the texts of a job, so each part of an output is escaped where it is
+// put in.
 import { duration } from '../inspect/words.js';
 import { oneLine, UNPRINTABLE } from '../queue/errors/one-line.js';
 
@@ -13,7 +14,7 @@ export class Text {
   constructor(readonly value: string) {}
 }
 
-/** What an output is made of: a string is escaped, a Text is taken as it is. */
+/** A part of an output: a string is escaped, a Text is not. */
 export type Part = string | number | Text;
 
 /** Puts parts into words of ours: `` text`job ${id}` ``. */
@@ -21,7 +22,7 @@ export function text(words: TemplateStringsArray, ...parts: readonly Part[]): Te
   return new Text(words.reduce((done, word, i) => `${done}${valueOf(parts[i - 1]!)}${word}`));
 }
 
-/** A part as one line of at most so many characters. */
+/** Returns a part as one line of bounded length. */
 export function clipped(part: string, longest: number): Text {
   return new Text(oneLine(part, longest));
 }

@@ -5,7 +5,7 @@ import { checkOptions } from '../queue/validation/validate-options.js';
 import type { Redact, RedactedPart } from '../queue/codec/redact.js';
 import { wholeNumber } from '../queue/validation/numbers.js';
 
-/** What a request to the dashboard does. `view` covers every page; each other action changes something. */
+/** The actions of a request to the dashboard. `view` covers every page; each other action changes something. */
 export const DASHBOARD_ACTIONS = [
   'view',
   'redrive',
@@ -22,10 +22,10 @@ export const DASHBOARD_ACTIONS = [
   'pause-schedule',
   'resume-schedule',
 ] as const;
-/** What a user of the dashboard may do. */
+/** The permissions of a user of the dashboard. */
 export type DashboardAction = (typeof DASHBOARD_ACTIONS)[number];
 
-/** What an action is done to. Empty for a page of all queues. */
+/** The subject of an action. Empty for a page of all queues. */
 export interface DashboardSubject {
   /** The queue that is acted on. */
   queue?: string;
@@ -35,7 +35,7 @@ export interface DashboardSubject {
   group?: string;
 }
 
-/** The request as the app's HTTP adapter gives it: Express's or Fastify's, with what the app's guards have put on it. */
+/** The request of the app's HTTP adapter, Express's or Fastify's, with the properties that the app's guards set. */
 export type DashboardRequest = {
   headers: Readonly<Record<string, string | string[] | undefined>>;
   method: string;
@@ -46,7 +46,7 @@ export type DashboardRequest = {
 /** Options of the dashboard; all of them can come from a factory. */
 export interface DashboardOptions {
   /**
-   * Decides for each request whether it may do this. The page hides what is refused. Default: everything is allowed.
+   * Decides whether a request may do an action. The page hides refused actions. Default: everything is allowed.
    *
    * @example can: (action, request) => action === 'view' || request.user.role === 'operator'
    */
@@ -58,12 +58,12 @@ export interface DashboardOptions {
   /** Labels a job in a few words, shown in lists beside its name. @default the start of its payload */
   label?(job: { name: string; queue: string; payload: unknown }): string | undefined;
   /**
-   * Hides parts of payloads, results and progress, beside what the queues hide by their own `redact`: the names of fields at any
-   * depth, or a function that returns what may be shown.
+   * Hides parts of payloads, results and progress, beside the `redact` of the queues. It has the names of fields at any
+   * depth, or is a function that returns the visible value.
    * @default nothing more is hidden
    */
   redact?: Redact;
-  /** Queues to show beside those that this process knows. @default none */
+  /** More queues to show than those that this process knows. @default none */
   queues?: readonly string[];
   /** Origins that may send changes beside the dashboard's own, for a proxy that changes the host. @default none */
   origins?: readonly string[];
@@ -75,7 +75,7 @@ export interface DashboardOptions {
   actionLogCap?: number;
 }
 
-/** Where the dashboard is and who reaches it. Known when the module is declared, so never from a factory. */
+/** The path of the dashboard, and who may use it. Set when the module is declared, so never from a factory. */
 export interface DashboardMount {
   /** Path of the dashboard, after a global prefix. @default `queues` */
   path?: string;
@@ -87,7 +87,7 @@ export interface DashboardMount {
   allowRemote?: boolean;
   /** The name of a `forRoot({ name })` whose queues it shows; each server has a dashboard of its own. @default that without a name */
   connection?: string;
-  /** Modules that export what the guards inject. */
+  /** The modules that export the dependencies of the guards. */
   imports?: ModuleMetadata['imports'];
 }
 

@@ -36,11 +36,11 @@ import { Permissions } from './security/permissions.js';
 import { Redactor } from './security/redactor.js';
 import { DASHBOARD_MOUNT, DASHBOARD_OPTIONS, DASHBOARD_RAW_OPTIONS } from './tokens.js';
 
-/** How `forRootAsync` gets its options. `path`, `guards`, `allowRemote` and `connection` are known when the module is declared. */
+/** The options of `forRootAsync`. `path`, `guards`, `allowRemote` and `connection` are set when the module is declared. */
 export interface JobQueueDashboardAsyncOptions extends DashboardMount {
   /** Makes the options. */
   useFactory(...injected: never[]): DashboardOptions | Promise<DashboardOptions>;
-  /** What the factory is given, in its order. */
+  /** The arguments of the factory, in order. */
   inject?: (InjectionToken | OptionalFactoryDependency)[];
 }
 
@@ -124,7 +124,7 @@ export class JobQueueDashboardModule implements OnApplicationBootstrap {
 function declare(mount: DashboardMount, options: Provider[]): DynamicModule {
   const { imports = [] } = mount;
   const resolved = resolveMount(mount);
-  // By the name of the part, which is global: so the module need not import that of the queues.
+  // Injected by the name of the part, which is global. So the module need not import the queues' module.
   const jobs = { provide: JobQueueService, useExisting: partToken('service', resolved.connection) };
   return {
     module: JobQueueDashboardModule,

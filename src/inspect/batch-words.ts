@@ -1,7 +1,7 @@
 import type { BatchRecord } from '../queue/model/batch.js';
 import { count } from './words.js';
 
-/** Says how far a batch is, in a sentence. CLI and dashboard use it. */
+/** Returns the progress of a batch in a sentence, for CLI and dashboard. */
 export function batchInWords({ state, stopped, open, total }: BatchRecord): string {
   const all = total === 1 ? 'Its one job has ended' : `All ${count(total)} jobs have ended`;
   const left = `${count(open)} of ${count(total)} jobs ${open === 1 ? 'has' : 'have'} not ended`;

@@ -1,14 +1,14 @@
 import type { GroupStats } from '../queue/model/group.js';
 import type { GroupLimits } from '../queue/model/limits.js';
 
-/** What keeps all jobs of a group from running. */
+/** The reasons why a group runs no job. */
 export type GroupHold =
   | { by: 'pause'; since: Date; who?: string; why?: string }
   | { by: 'job'; id: string }
   | { by: 'rate'; until: Date }
   | { by: 'max-running'; running: number };
 
-/** Says what holds a group back; undefined where nothing does. @param limits of each group that has none of its own */
+/** Returns what holds a group back; undefined for nothing. @param limits of each group that has none of its own */
 export function groupHoldOf(group: GroupStats, limits: GroupLimits = {}, at = new Date()): GroupHold | undefined {
   const { pausedAt, pausedBy, pauseReason, heldBy, opensAt, running } = group;
   if (pausedAt) {

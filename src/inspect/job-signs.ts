@@ -5,14 +5,14 @@ import { type InspectedQueue, readSigns } from './signs.js';
 
 /** How many places at the front of a queue are looked at. */
 const MOST_AHEAD = 100;
-/** Only the place is asked for, so all values are left out. */
+/** Leaves all values out, because only the place is needed. */
 const MOST_BYTES = 0;
 
-/** What is known of a job beside its record. */
+/** The facts about a job beside its record. */
 export interface JobSigns extends QueueSigns {
-  /** How many jobs of the queue come before this one. Absent where they are too many to look. */
+  /** The number of jobs before this one. Absent if they are too many to count. */
   ahead?: number;
-  /** The group of the job, where it has one. */
+  /** The group of the job, if it has one. */
   group?: GroupStats;
 }
 

@@ -5,7 +5,7 @@ import { count, duration, rate } from './words.js';
 
 /** A rate that lets the next job start sooner than this holds nothing back by itself, in ms. */
 const FAR_MS = 1_000;
-/** From this share of its rate on a queue is held back by it. */
+/** The share of its rate from which a queue counts as held back by it. */
 const NEAR_RATE = 0.9;
 
 export function paused({ queue, stats, at = new Date() }: QueueSigns): ReturnType<Rule> {

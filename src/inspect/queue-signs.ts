@@ -1,20 +1,20 @@
 import type { QueueStats } from '../queue/model/job.js';
 import type { GroupLimits, RateLimit } from '../queue/model/limits.js';
 
-/** How bad it is. `ok` and `notice` need nobody; `warning` needs somebody today; `critical` needs somebody now. */
+/** The severity. `ok` and `notice` need no action; `warning` needs one today; `critical` needs one now. */
 export type Severity = 'ok' | 'notice' | 'warning' | 'critical';
 
-/** What a queue does. */
+/** The states of a queue. */
 export type QueueState =
   'idle' | 'flowing' | 'waiting' | 'paused' | 'limited' | 'falling-behind' | 'failing' | 'unmaintained' | 'stuck';
 
-/** What is known of a queue beside its stats. */
+/** The facts about a queue beside its stats. */
 export interface QueueSigns {
   queue: string;
   stats: QueueStats;
-  /** What moved lately. Absent where nothing recorded it. */
+  /** The recent rates. Absent if nothing recorded them. */
   rates?: RecentRates;
-  /** How long most handlers took in the last hour, in ms. Absent where none ended in it. */
+  /** The usual run time of handlers in the last hour, in ms. Absent if none ended. */
   usualRunMs?: number;
   /** Names among the waiting jobs that no live worker handles. */
   unserved?: readonly string[];
@@ -22,21 +22,21 @@ export interface QueueSigns {
   restsUntil?: Date;
   /** How many jobs the whole fleet may start in a period. */
   rateLimit?: RateLimit;
-  /** When the rate lets the next job start. Absent: now. */
+  /** The time when the rate lets the next job start. Absent: now. */
   nextStartAt?: Date;
   /** How many jobs the whole fleet may run at once. */
   maxRunning?: number;
   /** The limits of each group that has none of its own. */
   groupLimits?: GroupLimits;
-  /** How many jobs this queue's workers may run at once. Absent where it is not known. */
+  /** The number of jobs that this queue's workers may run at once. Absent if it is unknown. */
   slots?: number;
   /** How many of these slots are kept by handlers that go on although their signal was aborted. */
   stuckSlots?: number;
   /** How many of the workers are paused in their process. */
   pausedWorkers?: number;
-  /** When the reclaim last ran on this queue, in ms ago. Absent where it is not known. */
+  /** The time since the last reclaim of this queue, in ms. Absent if it is unknown. */
   sinceMaintenanceMs?: number;
-  /** By when the figures were taken. */
+  /** The time of the figures. */
   at?: Date;
 }
 
@@ -46,7 +46,7 @@ export interface RecentRates {
   in: number;
   /** Jobs that ended, well or badly. */
   out: number;
-  /** How many attempts ended in the window, also those that are tried again. */
+  /** The number of attempts that ended in the window, including those that are retried. */
   attempts: number;
   /** Attempts that failed, as a share of these: 0 to 1. */
   failedShare: number;
@@ -54,7 +54,7 @@ export interface RecentRates {
   growing: boolean;
 }
 
-/** One sentence on a queue, with its likely cause and the next thing to do. */
+/** One sentence on a queue, with its likely cause and the next step. */
 export interface QueueVerdict {
   queue: string;
   severity: Severity;
@@ -63,6 +63,6 @@ export interface QueueVerdict {
   summary: string;
   /** The likely cause. Absent where all is well. */
   cause?: string;
-  /** What to do next. Absent where there is nothing to do. */
+  /** The next step. Absent if there is none. */
   next?: string;
 }

@@ -1,7 +1,7 @@
 import type { QueueSigns, QueueVerdict } from './queue-signs.js';
 import { count, duration } from './words.js';
 
-/** Says what is the matter where its case fits; undefined where it does not. */
+/** Returns a verdict if its case fits, else undefined. */
 export type Rule = (signs: QueueSigns) => Finding | undefined;
 
 /** A verdict without the name of the queue. */
@@ -9,7 +9,7 @@ export type Finding = Omit<QueueVerdict, 'queue'>;
 
 /** A job that waits for less than this is no sign of anything, in ms. */
 export const PATIENCE_MS = 10_000;
-/** With a worker at work, a wait longer than this deserves a word, in ms. */
+/** The wait from which a queue with a busy worker is reported, in ms. */
 export const LONG_WAIT_MS = 60_000;
 
 export function waits({ stats }: QueueSigns): string {
@@ -34,7 +34,7 @@ export function isOverdue(signs: QueueSigns, ms: number): boolean {
   return pausedAt === null && !isEmpty(signs) && oldestUnheldAgeMs > ms;
 }
 
-/** Until when no job of the queue may start, by a rest or its rate; undefined where one may start now. */
+/** Returns until when no job of the queue may start, by a rest or its rate; undefined if one may start now. */
 export function closedUntil({ restsUntil, nextStartAt, at = new Date() }: QueueSigns): Date | undefined {
   const until = Math.max(restsUntil?.getTime() ?? 0, nextStartAt?.getTime() ?? 0);
   return until > at.getTime() ? new Date(until) : undefined;

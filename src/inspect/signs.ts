@@ -5,10 +5,10 @@ import type { QueueSigns, RecentRates } from './queue-signs.js';
 
 /** A name that waits for less than this is no sign: its worker may just be starting, in ms. */
 const PATIENCE_MS = 10_000;
-/** Overdue, and nobody knows for how long, in ms. */
+/** The age of an overdue maintenance of unknown age, in ms. */
 const LONG_AGO_MS = 61_000;
 const MINUTE_MS = 60_000;
-/** The rates are those of so many steps: fewer would make a burst look like a trend. */
+/** The number of steps of the rates. With fewer a burst would look like a trend. */
 const RATE_STEPS = 3;
 /** The longest step, in minutes. A step is as long as most handlers take: of long jobs none may end in a minute. */
 const LONGEST_STEP = 19;
@@ -17,7 +17,7 @@ const LATE = 2;
 /** Less than this share of what comes in goes out: the queue falls behind. */
 const KEEPS_UP_SHARE = 0.9;
 
-/** How much of the history the signs are read from, in ms: an hour. */
+/** The part of the history that is read for the signs, in ms: an hour. */
 export const SIGNS_HISTORY_MS = (RATE_STEPS * LONGEST_STEP + LATE + 1) * MINUTE_MS;
 
 /** A queue as far as its signs are read; a JobQueue is one. */
@@ -29,7 +29,7 @@ export interface InspectedQueue {
   workers(): Promise<WorkerRecord[]>;
 }
 
-/** Reads what a verdict is made from: four script calls, whatever the length of the queue. */
+/** Reads the facts for a verdict: four script calls, whatever the length of the queue. */
 export async function readSigns(queue: InspectedQueue): Promise<QueueSigns> {
   const [stats, limits, history, workers] = await Promise.all([
     queue.stats(),
@@ -40,7 +40,7 @@ export async function readSigns(queue: InspectedQueue): Promise<QueueSigns> {
   return signsOf({ queue: queue.name, stats, limits, history, workers });
 }
 
-/** What is known of a queue. */
+/** The facts about a queue. */
 export interface QueueFacts {
   queue: string;
   stats: QueueStats;
@@ -76,7 +76,7 @@ export function signsOf({ queue, stats, limits, history, workers }: QueueFacts):
   };
 }
 
-/** The slots of all workers together; unknown where one of them does not say how many it has. */
+/** Returns the slots of all workers together; unknown if one of them does not announce its own. */
 function slotsOf(workers: readonly WorkerRecord[]): Pick<QueueSigns, 'slots' | 'stuckSlots'> {
   if (workers.length === 0 || workers.some(({ slots }) => slots === undefined)) {
     return {};
@@ -104,7 +104,7 @@ function ratesOf(history: HistoryReport, usualRunMs: number | undefined): Recent
     out: sum(points, outOf) / seconds,
     attempts,
     failedShare: attempts > 0 ? failed / attempts : 0,
-    // How long handlers take is not known where none ended: then only a long window shows a trend.
+    // Without an ended handler the usual run time is unknown. Then only a long window shows a trend.
     growing: (usualRunMs === undefined ? lastSteps(history, LONGEST_STEP) : steps)?.every(grew) ?? false,
   };
 }
@@ -114,7 +114,7 @@ function stepFor(usualRunMs: number): number {
   return Math.min(LONGEST_STEP, Math.max(1, Math.ceil(usualRunMs / MINUTE_MS)));
 }
 
-/** The last steps of so many minutes, each as its minutes, the oldest first. */
+/** Returns the minutes of the last steps, the oldest first. */
 function lastSteps({ points, at }: HistoryReport, minutes: number): HistoryPoint[][] | undefined {
   const most = RATE_STEPS * minutes;
   const recent = points

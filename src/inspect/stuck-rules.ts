@@ -1,4 +1,4 @@
-// The cases in which jobs wait and nobody takes them, or nobody will take them back.
+// The cases in which no worker takes waiting jobs, or no process takes them back.
 import type { QueueSigns } from './queue-signs.js';
 import {
   closedUntil,
@@ -104,7 +104,7 @@ export function stuckHandlers(signs: QueueSigns): ReturnType<Rule> {
     : undefined;
 }
 
-/** Says how many slots handlers keep that do not end. */
+/** Returns how many slots are kept by handlers that do not end. */
 export function keptSlots(signs: QueueSigns): string {
   const { stuckSlots = 0 } = signs;
   return `${count(stuckSlots)} of ${count(mostRunning(signs) ?? stuckSlots)} slots are kept by handlers that do not end`;

@@ -6,7 +6,7 @@ import { expired, maintained, nobody, stuckHandlers, takesNothing, unserved } fr
 
 const ORDER: readonly Severity[] = ['ok', 'notice', 'warning', 'critical'];
 
-/** Of rules that find the same severity the first decides: it is nearest to the cause. */
+/** Of rules with the same severity the first decides, because it is nearest to the cause. */
 const RULES: readonly Rule[] = [
   paused,
   nobody,
@@ -40,8 +40,8 @@ const HOLDING: readonly Rule[] = [
 ];
 
 /**
- * Says in words whether work flows through a queue, why not, and what to do. Health, CLI and dashboard all use it.
- * The worst finding decides, so that none hides a worse one.
+ * Returns in words whether work flows through a queue, why not, and the next step. Health, CLI and dashboard use it. The
+ * worst finding decides.
  *
  * @example
  * verdictOf({ queue: 'email', stats: await queue.stats() }).summary; // "flowing: 12 waiting, the oldest for 0.2 s"
@@ -58,7 +58,7 @@ export function verdictOf(signs: QueueSigns): QueueVerdict {
   return { queue: signs.queue, ...(worst ?? idle) };
 }
 
-/** What keeps the waiting jobs of a queue from being taken; undefined where nothing does. */
+/** Returns what keeps the waiting jobs of a queue from being taken; undefined for nothing. */
 export function holdingBack(signs: QueueSigns): Finding | undefined {
   for (const rule of HOLDING) {
     const found = rule(signs);

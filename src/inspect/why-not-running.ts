@@ -12,7 +12,7 @@ const LONG_CLAIM_MS = 60_000;
 export type Reason = { because: string; next?: string } | undefined;
 
 /**
- * Says why a job is not running: when it starts, what it waits for, or how it ended.
+ * Returns why a job is not running: when it starts, what it waits for, or how it ended.
  *
  * @example whyNotRunning(job, { queue: 'email', stats }); // { because: 'it starts in 3 min, as its delay asks' }
  */
@@ -74,7 +74,7 @@ function delayOf({ attempts, errors, crashes, attemptLog }: JobRecord): string {
   return errors + crashes > 0 ? `attempt ${attempts} failed, and its backoff is not over` : 'its delay asks so';
 }
 
-/** What holds the whole queue is said before what holds a group of it. */
+/** A hold of the whole queue comes before a hold of one group. */
 const HOLD_ALL: readonly QueueState[] = ['paused', 'stuck'];
 
 function pending(job: JobRecord, signs: JobSigns): Reason {
@@ -122,7 +122,7 @@ function busySlots({
   return processing >= slots ? all : undefined;
 }
 
-/** What keeps all jobs of its group from running, in words; undefined where nothing does. */
+/** Returns what keeps all jobs of its group from running, in words; undefined for nothing. */
 function groupReason({ group, groupLimits, at = new Date() }: JobSigns): Reason {
   const hold = group && groupHoldOf(group, groupLimits, at);
   if (!hold) {

@@ -1,4 +1,4 @@
-// How figures are said: the same in health, CLI and dashboard.
+// Formats figures in the same way for health, CLI and dashboard.
 
 const NUMBERS = new Intl.NumberFormat('en-US');
 
@@ -25,7 +25,7 @@ export function duration(ms: number): string {
   return `${Math.max(0, Math.round(ms))} ms`;
 }
 
-/** Jobs per second, or per minute or hour where they are few: `12/s`, `3/min`, `1/h`. */
+/** Returns jobs per second, or per minute or hour for low rates: `12/s`, `3/min`, `1/h`. */
 export function rate(perSecond: number): string {
   if (perSecond >= 1 || perSecond === 0) {
     return `${rounded(perSecond)}/s`;

@@ -7,13 +7,13 @@ export class WorkerBootError extends JobQueueError {
   static override readonly code: string = 'WORKER_BOOT';
 
   constructor(
-    /** Which one, such as `worker-2`. */
+    /** The name of the process, such as `worker-2`. */
     readonly processName: string,
-    /** How often it was started in vain. */
+    /** The number of failed starts. */
     readonly tries: number,
-    /** How the last try ended, such as `ended with code 1`. */
+    /** The end of the last try, such as `ended with code 1`. */
     readonly outcome: string,
-    /** What the last try failed with, where it could say so. */
+    /** The error of the last try, if it reported one. */
     readonly error?: ReportedError,
   ) {
     const why = error ? `${error.name}: ${error.message.replace(/\.$/, '')}` : 'its output says why';

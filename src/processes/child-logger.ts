@@ -11,7 +11,7 @@ export class ChildLogger implements LoggerService {
   verbose = (message: unknown, ...rest: unknown[]) => this.send('verbose', message, rest);
   fatal = (message: unknown, ...rest: unknown[]) => this.send('fatal', message, rest);
 
-  /** As Nest calls it: messages (after an error its stack), and the context as the last string. */
+  /** Sends one call of Nest: messages (after an error its stack), and the context as the last string. */
   private send(level: LogLevel, message: unknown, rest: unknown[]): void {
     const last = rest.at(-1);
     const context = typeof last === 'string' ? last : undefined;

@@ -8,7 +8,7 @@ import { PROCESS_NAME, STOP_TIMEOUT, pack, reportedError, toChild, type FromChil
 /** How long a boot may go on after the process is told to stop, in ms. */
 const BOOT_END_MS = 1_000;
 
-/** What Nest makes an app of. */
+/** The module or app that Nest boots. */
 export type EntryModule = Parameters<typeof NestFactory.createApplicationContext>[0];
 
 /** Returns whether this process was forked as a worker process. */
@@ -17,12 +17,12 @@ export function isWorkerProcess(): boolean {
 }
 
 /**
- * What a worker process does: boots the app without HTTP, says when its worker runs, answers, and closes the app when
- * it is told to, gets a SIGTERM, or has no supervisor any more. Then the process ends, also where the app does not.
+ * Runs a worker process. It boots the app without HTTP, reports when its worker runs, and answers pings. It closes the app
+ * at a request, at SIGTERM, or when the supervisor is gone. Then the process ends, even if the app does not.
  */
 export async function runChild(module: EntryModule): Promise<never> {
   const child = new Child(Number(process.env[STOP_TIMEOUT]));
-  // What this process starts is no worker process of that supervisor.
+  // Processes that this one starts are no worker processes of that supervisor.
   delete process.env[PROCESS_NAME];
   delete process.env[STOP_TIMEOUT];
   child.listen();
@@ -83,7 +83,7 @@ class Child {
     return Promise.race([this.booting?.catch(() => undefined), late]);
   }
 
-  /** Where the supervisor asks, it holds the deadline; here nobody else does. */
+  /** Stops with a deadline of its own, because no supervisor asked. */
   private stopAlone(): void {
     send({ type: 'stopping' });
     setTimeout(() => {

@@ -5,7 +5,7 @@ import type { ResolvedRunWorkersOptions } from './options.js';
 /** How long the last output may take to arrive once a process has ended, in ms; a child of its own may hold it open. */
 const LAST_OUTPUT_MS = 500;
 
-/** How a process ended. */
+/** The end of a process. */
 export interface ProcessEnd {
   code: number | null;
   signal: NodeJS.Signals | null;
@@ -15,14 +15,14 @@ export interface ProcessEnd {
 
 /** A process, and how it ends. */
 export interface Forked {
-  /** Undefined where it could not be started. */
+  /** Undefined if it could not be started. */
   child: ChildProcess | undefined;
   end: Promise<ProcessEnd>;
 }
 
 /**
- * Starts the entry file once more, by this process's own means: the same arguments, and the same options of Node, so
- * that a loader for TypeScript works there too. It never throws: a process that cannot be started has ended.
+ * Starts the entry file again, with the arguments and Node options of this process, so that a loader for TypeScript works
+ * there too. Never throws: a process that cannot be started has ended.
  */
 export function forkEntry(name: string, options: ResolvedRunWorkersOptions): Forked {
   try {

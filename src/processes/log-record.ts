@@ -12,14 +12,14 @@ export interface LogRecord {
 const SEPARATOR = '\u001e';
 
 /**
- * A record as a line of the process's output, among whatever else is printed there: in order, and not lost when the
- * process dies right after it.
+ * Returns a record as a line of the process's output. So records keep their order beside other output, and are not lost
+ * when the process dies.
  */
 export function encodeRecord(record: LogRecord): string {
   return `${SEPARATOR}${JSON.stringify(record)}\n`;
 }
 
-/** What a line holds: plain text, a record, or a record after text that did not end its line. */
+/** Parses a line: plain text, a record, or a record after text without a line break. */
 export function decodeLine(line: string): { text: string; record: LogRecord | undefined } {
   const at = line.indexOf(SEPARATOR);
   const record = at < 0 ? undefined : parse(line.slice(at + 1));

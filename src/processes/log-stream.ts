@@ -6,8 +6,8 @@ import { decodeLine, type LogLevel } from './log-record.js';
 const LONGEST_LINE = 1_024 * 1_024;
 
 /**
- * Prints what a worker process says, its name in front of each line, through this process's Nest logger: the calls of
- * its own logger with their level and context, what it prints itself as `log`, its error output as `warn`.
+ * Prints the output of a worker process through this process's Nest logger, with its name before each line. Calls of its
+ * own logger keep their level and context. Its other output is `log`, its error output `warn`.
  */
 export class LogStream {
   constructor(private readonly name: string) {}

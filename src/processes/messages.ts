@@ -1,4 +1,4 @@
-/** What makes a process a worker process, and names it. */
+/** The variable that makes a process a worker process, and has its name. */
 export const PROCESS_NAME = 'NEST_JOB_QUEUE_PROCESS';
 /** How long it may take to stop of its own accord, in ms. */
 export const STOP_TIMEOUT = 'NEST_JOB_QUEUE_STOP_TIMEOUT_MS';
@@ -6,14 +6,14 @@ export const STOP_TIMEOUT = 'NEST_JOB_QUEUE_STOP_TIMEOUT_MS';
 /** Marks the messages of this module: loaders and watchers use the same channel. */
 const MARK = 'nest-job-queue';
 
-/** An error as a worker process tells it. */
+/** An error that a worker process reports. */
 export interface ReportedError {
   name: string;
   message: string;
   stack?: string;
 }
 
-/** What a worker process tells its supervisor; `stopping`: of its own accord; `pong` answers a `ping`. */
+/** The messages of a worker process to its supervisor; `stopping`: it stops by itself; `pong` answers a `ping`. */
 export type FromChild =
   | { type: 'hello' }
   | { type: 'booted' }
@@ -23,14 +23,14 @@ export type FromChild =
   | { type: 'stopping' }
   | { type: 'pong' };
 
-/** What the supervisor tells a worker process. */
+/** The messages of the supervisor to a worker process. */
 export type ToChild = { type: 'ping' } | { type: 'stop' };
 
 export function pack(message: FromChild | ToChild): object {
   return { [MARK]: message };
 }
 
-/** The message in what came over the channel; undefined where somebody else sent it. */
+/** Returns the message from the channel; undefined if another sender sent it. */
 function unpack(received: unknown): unknown {
   return (received as Record<string, unknown> | null)?.[MARK];
 }

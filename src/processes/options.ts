@@ -10,7 +10,7 @@ import { codeFile } from '../nest/handlers/code-file.js';
 export interface RunWorkersOptions {
   /** How many worker processes; 0: none until a `resize`. @default as many as the machine has processors */
   processes?: number;
-  /** What the processes are called, with a number behind it. @default `worker`: `worker-1`, `worker-2`, … */
+  /** The name of the processes, before their number. @default `worker`: `worker-1`, `worker-2`, … */
   name?: string;
   /**
    * The file that each process runs, as a file URL or an absolute path; it must call `runWorkers` too.
@@ -18,13 +18,13 @@ export interface RunWorkersOptions {
    */
   entry?: string | URL;
   /**
-   * What the environment of the processes has beside that of this one; a function is asked at each start.
+   * The variables that are added to the environment of the processes; a function is called at each start.
    * @default nothing
    */
   env?: Record<string, string> | ((name: string) => Record<string, string>);
   /**
-   * How long the processes may take to stop, in ms, before they are killed; one that stops of its own accord, after a
-   * SIGTERM or without a supervisor, then ends itself with exit code 1. Longer than the app's `shutdownTimeoutMs`.
+   * How long the processes may take to stop before they are killed, in ms. A process that stops by itself, after a SIGTERM
+   * or without a supervisor, then ends with exit code 1. Longer than the app's `shutdownTimeoutMs`.
    * @default 15,000
    */
   stopTimeoutMs?: number;
@@ -41,14 +41,14 @@ export interface RunWorkersOptions {
   /** How long an event loop may give no answer, in ms, before its process is killed and replaced; 0: for ever. @default 30,000 */
   hangTimeoutMs?: number;
   /**
-   * True if this process is there for its workers only: SIGTERM and SIGINT stop them and then end it, with exit code 0
-   * if all stopped in time, else 1; so does giving up, with 1.
+   * True if this process exists only for its workers. SIGTERM and SIGINT stop them and then end it, with exit code 0 if all
+   * stopped in time, else 1. Giving up ends it with 1.
    * @default true. False: the program calls `stop()` itself
    */
   ownsProcess?: boolean;
   /** A file that exists while all workers run and are connected to Redis, for a probe such as `test -f /tmp/ready`. @default none */
   readyFile?: string;
-  /** Nest's logger for this process and, through it, for what the worker processes say. @default Nest's own */
+  /** Nest's logger for this process, which also prints the output of the worker processes. @default Nest's own */
   logger?: LoggerService | LogLevel[] | false;
 }
 
@@ -108,7 +108,7 @@ export function resolveRunWorkersOptions(options: RunWorkersOptions): ResolvedRu
   return {
     ...checked,
     processes: checked.processes ?? availableParallelism(),
-    // Node itself finds what is named without an extension, as Nest's command line does it.
+    // Node finds a file without an extension, as Nest's command line does.
     entry: checked.entry === undefined ? String(entry) : codeFile('runWorkers.entry', entry),
   };
 }

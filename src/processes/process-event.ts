@@ -1,6 +1,6 @@
 import type { ReportedError } from './messages.js';
 
-/** What happens to a worker process; `name` is that of its place, such as `worker-2`, `pid` that of the process. */
+/** The events of a worker process; `name` is that of its place, such as `worker-2`, `pid` that of the process. */
 export type WorkerProcessEvent =
   /**
    * `started`: was forked, and boots. `running`: its worker claims jobs. `disconnected`: its worker has lost the connection
@@ -13,11 +13,11 @@ export type WorkerProcessEvent =
 
 /** A worker process has ended. */
 export interface WorkerProcessEnded {
-  /** Tells it from other messages. */
+  /** The kind of the event. */
   type: 'ended';
   /** The name of the process, such as `worker-1`. */
   name: string;
-  /** Its id; undefined where it never started. */
+  /** Its process id; undefined if it never started. */
   pid: number | undefined;
   /** The exit code; null where a signal ended it. */
   code: number | null;
@@ -25,10 +25,10 @@ export interface WorkerProcessEnded {
   signal: NodeJS.Signals | null;
   /** True if it was told to stop. */
   stopped: boolean;
-  /** Why the supervisor killed it, where it did. */
+  /** The reason why the supervisor killed it, if it did. */
   killedFor?: string;
-  /** What its boot failed with. */
+  /** The error of its boot. */
   error?: ReportedError;
-  /** In how many ms it is started again; undefined where it is not. */
+  /** The delay of its restart, in ms; undefined if it is not restarted. */
   restartInMs?: number;
 }

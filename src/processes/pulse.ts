@@ -1,6 +1,6 @@
 /** The most often a process is asked, in ms. */
 const LONGEST_PAUSE_MS = 5_000;
-/** How late a timer of this process's own must be, in ms, to show that it was itself not running. */
+/** The lateness of a timer of this process that shows that this process was suspended, in ms. */
 const OWN_LATENESS_MS = 1_000;
 
 /** Asks a process over and over whether its event loop runs, and reports one that gives no answer in time. */
@@ -36,7 +36,7 @@ export class Pulse {
     this.ask();
     const due = performance.now() + this.timeoutMs;
     this.timer = setTimeout(() => {
-      // Where this process was stopped too, so was the other: nothing can be said yet. An answer that waits is read first.
+      // If this process was suspended too, nothing is known about the other. A waiting answer is read first.
       this.timer = setTimeout(() => {
         if (performance.now() - due > OWN_LATENESS_MS) {
           this.askOnce();

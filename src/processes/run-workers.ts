@@ -7,8 +7,8 @@ import { WorkerProcesses, type WorkersEnd } from './worker-processes.js';
 const IMPATIENT_MS = 1_000;
 
 /**
- * Runs the handlers of a Nest app in several processes, and supervises them: one that dies or hangs is replaced, one
- * log has all they say, SIGTERM and SIGINT let them finish what runs.
+ * Runs the handlers of a Nest app in several supervised processes. It replaces a process that dies or hangs and writes one
+ * log. At SIGTERM and SIGINT it lets running handlers finish.
  *
  * It stands in an entry file of its own. Each worker process runs that file again; there this call boots the app,
  * without HTTP, and never returns.
@@ -41,8 +41,8 @@ export async function runWorkers(module: EntryModule, options: RunWorkersOptions
 }
 
 /**
- * Ends this process with the workers: at a signal, or when they are given up. A second Ctrl-C kills them; not one that
- * comes at once, since a signal to a whole group of processes may be passed on to some of them once more.
+ * Ends this process with the workers: at a signal, or when they are given up. A second Ctrl-C kills them. One that comes at
+ * once does not, because a signal to a process group may be passed on again.
  */
 function own(workers: WorkerProcesses): void {
   let askedAt: number | undefined;

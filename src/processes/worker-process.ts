@@ -10,19 +10,20 @@ import type { WorkerProcessEvent } from './process-event.js';
 import { Pulse } from './pulse.js';
 
 /**
- * `starting`: boots, or waits for Redis. `running`: its worker claims jobs. `disconnected`: its worker has lost the
- * connection to Redis, and goes on when it is back. `waiting`: ended, for its restart. `stopping`: finishes what runs, for good or, after a SIGTERM of its own, before its restart. `stopped`: for good.
+ * `starting`: boots, or waits for Redis. `running`: its worker claims jobs. `disconnected`: its worker lost the connection
+ * to Redis, and goes on when Redis is back. `waiting`: ended, before its restart. `stopping`: finishes its running jobs,
+ * for good or before its restart. `stopped`: for good.
  */
 export type WorkerProcessState = 'starting' | 'running' | 'disconnected' | 'waiting' | 'stopping' | 'stopped';
 
-/** What a withResponseTimeout process tells its supervisor. */
+/** Receives the reports of a supervised process. */
 export interface ProcessOwner {
   changed(): void;
   tell(event: WorkerProcessEvent): void;
   gaveUp(error: WorkerBootError): void;
 }
 
-/** One of the withResponseTimeout processes: started, kept alive and replaced, under one name, until it is stopped. */
+/** One supervised process: started, kept alive and replaced, under one name, until it is stopped. */
 export class WorkerProcess {
   state: WorkerProcessState = 'waiting';
   /** How often it was started again. */
@@ -91,7 +92,7 @@ export class WorkerProcess {
   }
 
   /**
-   * Lets it finish what runs, within `timeoutMs`; of several calls the earliest deadline holds.
+   * Stops it within `timeoutMs`; of several calls the earliest deadline holds.
    *
    * @returns whether it stopped in time and without an error
    */
@@ -104,7 +105,7 @@ export class WorkerProcess {
     return clean;
   }
 
-  /** Kills the process; what it had claimed comes back when the claims expire. */
+  /** Kills the process. Its jobs are pending again when their claims expire. */
   kill(reason: string): void {
     if (this.child && this.killedFor === undefined) {
       this.killedFor = reason;
@@ -169,7 +170,7 @@ export class WorkerProcess {
     }
   }
 
-  /** What a process says of its worker counts until it stops. */
+  /** The reports of a process about its worker count until it stops. */
   private turn(state: 'running' | 'disconnected'): void {
     if (this.child && this.state !== 'stopping') {
       this.state = state;

@@ -9,25 +9,25 @@ import type { WorkerProcessEvent } from './process-event.js';
 import { ReadyFile } from './ready-file.js';
 import { WorkerProcess, type WorkerProcessState } from './worker-process.js';
 
-/** One worker process as it is now. */
+/** The present state of one worker process. */
 export interface WorkerProcessStatus {
   /** The name of the process, such as `worker-1`. */
   name: string;
   /** Undefined while it is not alive. */
   pid: number | undefined;
-  /** What it is doing. */
+  /** The state of the process. */
   state: WorkerProcessState;
   /** How often it was started again. */
   restarts: number;
 }
 
-/** How it all ended. */
+/** The end of all processes. */
 export interface WorkersEnd {
   /** 0 when all processes stopped in time and none gave up, else 1. */
   exitCode: 0 | 1;
   /** The processes that had to be killed, or stopped with an error. */
   unclean: string[];
-  /** Why they were given up, where they were. */
+  /** The reason why they were given up, if they were. */
   error?: WorkerBootError;
 }
 
@@ -44,10 +44,10 @@ export interface WorkersEnd {
 export class WorkerProcesses {
   /** Resolves when all have ended, because of `stop()`, of a signal, or because they were given up. */
   readonly ended: Promise<WorkersEnd>;
-  /** What happens to the processes, from the subscription on; completes when all have ended. */
+  /** The events of the processes, from the subscription on; completes when all have ended. */
   readonly events: Observable<WorkerProcessEvent>;
   private readonly subject = new Subject<WorkerProcessEvent>();
-  /** In the order of their numbers. */
+  /** The processes in the order of their numbers. */
   private readonly processes: WorkerProcess[] = [];
   private readonly readyFile: ReadyFile;
   private readonly logger = SafeLogger.of(new Logger('Workers'));
@@ -90,7 +90,7 @@ export class WorkerProcesses {
     return new Promise((resolve, reject) => {
       const look = () => {
         if (this.error) {
-          // Once all is stopped: nobody should have to clean up after an error.
+          // Rejects once all have stopped, so that callers need no clean-up after an error.
           void this.ended.then(({ error }) => reject(error!));
         } else if (this.ready || this.stopping) {
           resolve(this.ready);
@@ -110,8 +110,8 @@ export class WorkerProcesses {
   }
 
   /**
-   * Makes it so many processes: starts what is missing, stops those with the highest numbers. After `stop()` it does
-   * nothing.
+   * Sets the number of processes: starts missing ones, and stops those with the highest numbers. Does nothing after
+   * `stop()`.
    *
    * @param options.stopTimeoutMs how long those too many may take. Default: that of `runWorkers`
    * @returns once those too many have ended, also those that an earlier call stops; the new ones may still boot then, see
@@ -152,8 +152,8 @@ export class WorkerProcesses {
   }
 
   /**
-   * Stops all. Running handlers may finish within the app's `shutdownTimeoutMs`, then they are aborted and their jobs
-   * given back; a process that is still there after `stopTimeoutMs` is killed.
+   * Stops all. Running handlers may finish within the app's `shutdownTimeoutMs`. Then they are aborted and their jobs
+   * released. A process that is still there after `stopTimeoutMs` is killed.
    */
   async stop(): Promise<WorkersEnd> {
     if (!this.stopping) {
@@ -165,13 +165,13 @@ export class WorkerProcesses {
     return this.ended;
   }
 
-  /** Kills what is alive and starts nothing more: for one who does not want to wait for `stop()`. */
+  /** Kills all processes and starts no more, without waiting for `stop()`. */
   kill(): void {
     void this.stop();
     this.processes.forEach((each) => each.kill('this was asked for'));
   }
 
-  /** Those that are to stay. */
+  /** The processes that are to stay. */
   private get wanted(): WorkerProcess[] {
     return this.processes.filter(({ wanted }) => wanted);
   }
@@ -179,7 +179,7 @@ export class WorkerProcesses {
   private grow(size: number): void {
     for (let number = 1; this.wanted.length < size; number++) {
       const name = `${this.options.name}-${number}`;
-      // One that still stops has its name to itself.
+      // A process that still stops keeps its name.
       if (!this.processes.some((each) => each.name === name)) {
         const added = new WorkerProcess(name, this.options, {
           changed: () => this.onChange(),

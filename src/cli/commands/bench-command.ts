@@ -19,7 +19,7 @@ interface Measured {
   concurrency: number;
   enqueuedPerSecond: number;
   processedPerSecond: number;
-  /** Of one job at a time, from its enqueue to its start. */
+  /** The times from the enqueue to the start, one job at a time. */
   pickUpMs: { p50: number | null; p95: number | null };
 }
 
@@ -136,7 +136,7 @@ async function timed(action: Promise<unknown>): Promise<number> {
   return Math.max(1, performance.now() - started);
 }
 
-/** A purge keeps the counters and the history; this queue is nobody's. */
+/** Deletes the counters and the history that a purge keeps, because no app uses this queue. */
 async function forget(queue: JobQueue): Promise<void> {
   const { client, keys } = await redisAccess(queue);
   await client.unlink(keys.stats, keys.sequence, keys.history, keys.historyOpen, keys.historyMarks);

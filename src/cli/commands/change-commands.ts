@@ -83,7 +83,7 @@ function addJobCommands(program: Command, run: Run): void {
   }
 }
 
-/** All dead letters are known by number; those of a filter are not. */
+/** The number of all dead letters is known; that of a filter is not. */
 async function withProgress(
   progress: Progress,
   queue: JobQueue,

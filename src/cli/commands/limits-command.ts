@@ -44,7 +44,7 @@ async function limits({ session, out }: Context, [name]: string[], options: Opti
   out.show(now, () => lines([...told(changes, now), ...rows(now)]));
 }
 
-/** What the options name; undefined for a limit that is taken away. */
+/** Returns the changes of the options; undefined for a limit that is cleared. */
 function changesOf(options: Options, before: LimitsInForce): RuntimeLimits {
   const { rate, period, burst } = options;
   const changes: Record<string, unknown> = {};
@@ -81,13 +81,13 @@ function numberOrNone(option: string, value: string | boolean | undefined): numb
   return value === NONE ? undefined : wholeNumber(option, value, `a whole number or "${NONE}"`);
 }
 
-/** The limits that can be set, of those that hold. */
+/** Returns the limits that can be set, of those in force. */
 function settingsOf(now: LimitsInForce): RuntimeLimits {
   const { maxRunning, rateLimit, groups, maxPending, maxPendingBytes } = now;
   return withoutUndefined({ maxRunning, rateLimit, groups, maxPending, maxPendingBytes });
 }
 
-/** Says what was changed, and what stayed beside it. */
+/** Returns the changed limits and the unchanged ones, in words. */
 function told(changes: RuntimeLimits, now: LimitsInForce): Part[] {
   const set = Object.keys(changes);
   const kept = Object.keys(settingsOf(now)).filter((key) => !set.includes(key));

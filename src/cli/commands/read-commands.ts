@@ -11,7 +11,7 @@ import type { Output } from '../output.js';
 import { ago, clipped, instant, lines, padded, type Part, text } from '../text.js';
 import type { Run } from '../context.js';
 
-/** A table shows no payload, so that of a job is left out from so many bytes on. */
+/** The size from which a table leaves a payload out, because it does not show payloads. */
 const TABLE_BYTES = 1_024;
 
 /** The commands that only read. */

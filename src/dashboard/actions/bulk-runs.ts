@@ -15,7 +15,7 @@ import { RunStore, serverNow } from './run-store.js';
 /** Jobs that move up while others leave the list are met by another pass; each must have done something. */
 const MOST_PASSES = 20;
 
-/** What a run is asked to do. */
+/** The request of a run. */
 export interface RunRequest {
   action: JobAction;
   state: State;
@@ -73,7 +73,7 @@ export class BulkRuns implements BeforeApplicationShutdown {
     return runs.flat().toSorted((a, b) => b.startedAt - a.startedAt);
   }
 
-  /** Stops what runs, before the connection is closed. */
+  /** Stops running actions before the connection is closed. */
   async beforeApplicationShutdown(): Promise<void> {
     this.closing = true;
     await Promise.all(this.active.values());
@@ -116,7 +116,7 @@ export class BulkRuns implements BeforeApplicationShutdown {
     return 'done';
   }
 
-  /** Returns the end of the run where it ends early. */
+  /** Passes over the jobs once. Returns the outcome of the run if it ends early. */
   private async pass(queue: JobQueue, run: RunView): Promise<RunView['status'] | undefined> {
     let cursor: string | null = null;
     do {
@@ -155,12 +155,12 @@ function isMeant(job: JobRecord, run: RunView): boolean {
   return at.getTime() <= run.startedAt;
 }
 
-/** What was taken out of a list moves the rest up. */
+/** Jobs that were taken out of a list move the rest up. */
 function nextCursor(state: State, cursor: string | null, done: number): string | null {
   return cursor === null || state === 'failed' ? cursor : String(Math.max(0, Number(cursor) - done));
 }
 
-/** Says in words what a run was done to. */
+/** Returns the subject of a run, in words. */
 export function subjectOf({ state, match }: Pick<RunView, 'state' | 'match'>): string {
   const parts = [
     ...(match.text ? [`with "${match.text}"`] : []),

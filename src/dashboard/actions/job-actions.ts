@@ -14,14 +14,14 @@ export const ACTION_STATES: Readonly<Record<JobAction, readonly JobStatus[]>> = 
   'run-again': ['completed', 'cancelled'],
 };
 
-/** What became of the jobs of one action. */
+/** The outcome of one action for its jobs. */
 export interface ActionOutcome {
   done: number;
   /** Left alone, because they were no longer in the state in which they were chosen. */
   spared: number;
 }
 
-/** Does one action to jobs that were chosen in one state, and spares those that have left it. */
+/** Applies one action to jobs that were chosen in one state, and skips those that have left it. */
 @Injectable()
 export class JobActions {
   constructor(private readonly jobs: JobQueueService) {}

@@ -16,7 +16,7 @@ import type { JobRow } from '../views/views.js';
 
 const SHOWN = 100;
 const ERROR_LENGTH = 300;
-/** The ids of follow-ups are made of that of their batch. */
+/** The ids of follow-ups begin with that of their batch. */
 const FOLLOW_UPS = ['then', 'on_failure', 'finally'];
 
 const listSchema = z.object({ queue: queueName });

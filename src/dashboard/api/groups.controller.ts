@@ -14,7 +14,7 @@ import type { GroupView } from '../views/views.js';
 import { pauseOf } from '../actions/pause-of.js';
 
 const SHOWN = 100;
-/** What each action asks `can` for: to clean a group removes jobs. */
+/** The permission that each action needs: cleaning a group removes jobs. */
 const PERMISSIONS = { pause: 'pause', resume: 'resume', clean: 'remove' } as const;
 type GroupAction = keyof typeof PERMISSIONS;
 

@@ -13,7 +13,7 @@ import type { JobRow, JobView } from '../views/views.js';
 const jobSchema = z.object({ queue: queueName, id: jobId });
 const findSchema = z.object({ id: jobId });
 
-/** One job, and where a job of some id is. */
+/** Serves one job, and finds the queue of an id. */
 @Injectable()
 export class JobController {
   constructor(

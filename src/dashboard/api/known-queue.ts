@@ -17,7 +17,7 @@ export const queryCount = (most: number) =>
   z.coerce.number({ error: 'expected a whole number' }).int('expected a whole number').min(0).max(most);
 
 /**
- * Checks what came with a request.
+ * Checks the input of a request.
  *
  * @throws InvalidOptionError that names the field
  */

@@ -31,7 +31,7 @@ export class LimitsController {
       const { queue: name, limits } = checkInput(limitsSchema, body);
       await this.permissions.require('limits', request, { queue: name });
       const queue = this.queues.get(name);
-      // What holds for its groups is set elsewhere, and stays.
+      // The limits of its groups are set elsewhere, and do not change.
       const { groups, maxPending, maxPendingBytes } = await queue.limits.get();
       const kept = {
         ...(groups && { groups }),

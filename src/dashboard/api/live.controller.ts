@@ -40,7 +40,10 @@ export class LiveController {
     );
   }
 
-  /** Where the app ends: the browser would ask again over the same connection, and the server wait for its end. */
+  /**
+   * Ends the connection while the app stops. Otherwise the browser would use it again, and the server would wait for its
+   * end.
+   */
   private endConnection({ socket }: DashboardRequest): void {
     if (this.feed.isClosed) {
       setImmediate(() => socket?.destroySoon?.());

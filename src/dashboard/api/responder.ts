@@ -11,8 +11,8 @@ import { SECURITY_HEADERS } from '../security/security-headers.js';
 import type { ProblemView } from '../views/views.js';
 
 /**
- * Sends an answer through Nest's HTTP adapter, whatever it is. A handler that returned a value would hand it to the app's
- * global interceptors, which may wrap it in a form that the page does not read.
+ * Sends every answer through Nest's HTTP adapter. A returned value would pass the app's global interceptors, which may wrap
+ * it in a form that the page does not read.
  */
 @Injectable()
 export class Responder implements BeforeApplicationShutdown {
@@ -21,7 +21,7 @@ export class Responder implements BeforeApplicationShutdown {
 
   constructor(private readonly host: HttpAdapterHost) {}
 
-  /** From now on each answer ends its connection: a page that asks again and again would hold up the end of the app. */
+  /** From now on each answer ends its connection, because a polling page would delay the end of the app. */
   beforeApplicationShutdown(): void {
     this.closing = true;
   }

@@ -5,7 +5,7 @@ import { DASHBOARD_OPTIONS } from '../tokens.js';
 import { Responder } from './responder.js';
 import type { SessionView } from '../views/views.js';
 
-/** Says who looks, and what they may do. */
+/** Returns the user of the page, and the user's permissions. */
 @Injectable()
 export class SessionController {
   constructor(

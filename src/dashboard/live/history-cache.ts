@@ -8,7 +8,7 @@ const MINUTE_MS = 60_000;
 /** A minute closes a few seconds late: looking more often than this finds the same, in ms. */
 const KEPT_MS = 10_000;
 
-/** What a chart shows, by the hours that it covers: the length of a step, in ms. */
+/** The length of a chart's step by the hours that it covers, in ms. */
 export const CHART_STEPS = { 1: MINUTE_MS, 24: 10 * MINUTE_MS, 72: 30 * MINUTE_MS } as const;
 export type ChartHours = keyof typeof CHART_STEPS;
 

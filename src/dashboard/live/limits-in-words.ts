@@ -2,13 +2,13 @@ import { count, duration } from '../../inspect/words.js';
 import type { GroupLimits } from '../../queue/model/limits.js';
 import type { LimitsInForce } from '../../queue/store/verbs/limit-verbs.js';
 
-/** Says the limits of a queue in words; null where it has none. */
+/** Returns the limits of a queue in words; null if it has none. */
 export function limitsInWords({ source, maxPending, maxPendingBytes, ...limits }: LimitsInForce): string | null {
   const words = [...partsOf(limits), ...waiting(maxPending, maxPendingBytes)].join(', ');
   return words === '' ? null : `${words}${source === 'set' ? ', set at run time' : ''}`;
 }
 
-/** Says the limits of a group in words; null where it has none of its own. */
+/** Returns the limits of a group in words; null if it has none of its own. */
 export function groupLimitsInWords(limits: GroupLimits): string | null {
   const { weight, maxPending, maxPendingBytes, onDeadHead } = limits;
   const parts = [

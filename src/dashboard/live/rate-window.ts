@@ -1,6 +1,6 @@
 import type { QueueView } from '../views/views.js';
 
-/** How far back the rates look, in ms. */
+/** The window of the rates, in ms. */
 export const WINDOW_MS = 10_000;
 
 interface Sample {

@@ -4,8 +4,8 @@ const KEPT_MS = 700;
 const MOST = 200;
 
 /**
- * Shares one read among all who ask for the same within a moment, so that ten viewers of a page cost as much as one. A
- * change that was made here must be seen at once: `forget` drops what was read before it.
+ * Shares one read among all callers of the same within a moment, so that ten viewers cost as much as one. `forget` drops
+ * earlier reads, because a change that was made here must be visible at once.
  */
 @Injectable()
 export class SharedReads {

@@ -6,7 +6,7 @@ import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 import { OverviewReader } from './overview-reader.js';
 
-/** How long a reading may take before viewers are told that Redis is away, in ms. */
+/** How long a read may take before viewers see that Redis is away, in ms. */
 const PATIENCE_MS = 2_500;
 
 /**
@@ -34,7 +34,7 @@ export class SnapshotFeed implements BeforeApplicationShutdown {
     return this.closed;
   }
 
-  /** Emits every new reading; the last one at once where it is fresh. */
+  /** Emits every new read; the last one at once if it is fresh. */
   watch(): Observable<StreamEvent> {
     return new Observable((viewer) => {
       if (this.closed) {
@@ -54,7 +54,7 @@ export class SnapshotFeed implements BeforeApplicationShutdown {
     });
   }
 
-  /** One reading, for a page that opens; shared with whoever reads in the same moment. */
+  /** Returns one read for a page that opens, shared with other callers of the same moment. */
   current(): Promise<StreamEvent> {
     return this.last && this.isFresh() ? Promise.resolve(this.last) : this.read();
   }

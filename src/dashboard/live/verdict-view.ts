@@ -5,7 +5,7 @@ import type { QueueView, VerdictView } from '../views/views.js';
 
 const SEVERITIES = { ok: 'ok', notice: 'notice', warning: 'warn', critical: 'bad' } as const;
 
-/** Says how a queue does, in the words that health and the command line use too. */
+/** Returns the verdict on a queue, in the words of health and the command line. */
 export function verdictView(facts: QueueFacts): VerdictView {
   const verdict = verdictOf(signsOf(facts));
   const remedy = verdict.next === undefined ? {} : { remedy: asSentence(verdict.next) };
@@ -13,7 +13,7 @@ export function verdictView(facts: QueueFacts): VerdictView {
   return { severity, sentence: sentenceOf(verdict), ...remedy };
 }
 
-/** One sentence for all queues: the worst of them, or that all do well. */
+/** Returns one sentence for all queues: the worst verdict, or that all are well. */
 export function overallVerdict(queues: readonly QueueView[]): VerdictView {
   const of = (severity: VerdictView['severity']) => queues.filter(({ verdict }) => verdict.severity === severity);
   const worst = of('bad')[0] ?? of('warn')[0];

@@ -6,7 +6,7 @@ export interface SeenWorker extends WorkerRecord {
   queue: string;
 }
 
-/** Joins what the queues know of their workers: one entry for each process, with what it runs. */
+/** Joins the workers of the queues: one entry for each process, with its running jobs. */
 export function workersOf(
   seen: readonly SeenWorker[],
   running: readonly (RunningView & { worker: string | null })[],
@@ -17,7 +17,7 @@ export function workersOf(
     byId.set(each.id, { ...worker, ...joined(worker, each) });
   }
   for (const { worker: id, ...job } of running) {
-    // Also one that announced nothing: a client without a worker, or one that is gone while its claims last.
+    // Also the claims of a client without an announcement, or of a worker that is gone.
     const owner = id ?? 'another client';
     const worker = byId.get(owner) ?? newWorker(owner);
     worker.running.push(job);

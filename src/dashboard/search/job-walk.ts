@@ -6,12 +6,12 @@ const SLICE = 250;
 /** Payloads and the like that are longer than this, in bytes, are left out of lists. */
 export const LIST_BYTES = 4_096;
 
-/** One reading of a walk through the jobs of one state. */
+/** One slice of a walk through the jobs of one state. */
 export interface WalkSlice {
   jobs: JobRecord[];
   /** How many places of the list were looked at. */
   looked: number;
-  /** Where the next reading begins; null at the end. */
+  /** The start of the next slice; null at the end. */
   cursor: string | null;
 }
 

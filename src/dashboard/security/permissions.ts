@@ -8,7 +8,7 @@ import {
 } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 
-/** Says what a request may do, by `readOnly` and `can`. */
+/** Returns the permissions of a request, from `readOnly` and `can`. */
 @Injectable()
 export class Permissions {
   constructor(@Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions) {}

@@ -5,7 +5,7 @@ import { redactRecord } from '../../queue/store/redact-record.js';
 import type { ResolvedDashboardOptions } from '../dashboard-options.js';
 import { DASHBOARD_OPTIONS } from '../tokens.js';
 
-/** Hides what the option `redact` names, that of the queue and that of the dashboard. */
+/** Hides the values of the option `redact`, that of the queue and that of the dashboard. */
 @Injectable()
 export class Redactor {
   constructor(

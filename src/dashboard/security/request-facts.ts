@@ -10,9 +10,9 @@ export function header(request: DashboardRequest, name: string): string | undefi
 }
 
 /**
- * Returns true for a request that a program on this machine sent to an address of this machine. A request that a proxy
- * forwarded does not count, because its sender may be anywhere; nor does one under a foreign host name, because a site can
- * point its own name at 127.0.0.1.
+ * Returns true for a request that a program on this machine sent to an address of this machine. A forwarded request does
+ * not count, because its sender may be anywhere. A foreign host name does not count either, because a site can point its
+ * own name at 127.0.0.1.
  */
 export function isFromThisMachine(request: DashboardRequest): boolean {
   const address = request.socket?.remoteAddress ?? '';
@@ -25,8 +25,8 @@ export function isFromThisMachine(request: DashboardRequest): boolean {
 export const CHANGE_HEADER = 'x-job-queue-dashboard';
 
 /**
- * Returns why a request that changes something must be refused, or undefined. Another site can make a browser send a form
- * or JSON with the cookies of its user; it cannot add our header, and cannot change `Sec-Fetch-Site` or `Origin`.
+ * Returns why a changing request must be refused, or undefined. Another site can make a browser send a form or JSON with
+ * its user's cookies. It cannot add our header, and cannot change `Sec-Fetch-Site` or `Origin`.
  *
  * @param origins further origins whose pages may send changes
  */

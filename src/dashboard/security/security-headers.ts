@@ -1,4 +1,4 @@
-/** What the page may do: run and style itself from its own files, and ask its own server. Nothing inline, no other host. */
+/** The permissions of the page: its own scripts, styles and server. Nothing inline, no other host. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

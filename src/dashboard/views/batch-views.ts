@@ -22,6 +22,6 @@ export interface BatchPageView {
   /** The jobs after it, as far as they are known. */
   followUps: JobRow[];
   members: BatchMemberView[];
-  /** Where the next page begins; null on the last. */
+  /** The start of the next page; null on the last. */
   next: number | null;
 }

@@ -15,7 +15,7 @@ const LONGEST_VALUE = 256 * 1024;
 /** The most jobs before or after one that are named. */
 const MOST_TIES = 20;
 
-/** Turns jobs into what the page shows: rows that are short whatever the job holds, and the whole of one job. */
+/** Converts jobs for the page: short rows whatever the job holds, and one whole job. */
 @Injectable()
 export class JobDescriber {
   constructor(
@@ -78,7 +78,7 @@ export class JobDescriber {
     };
   }
 
-  /** Says why the payload of a job cannot be edited here; null where it can. */
+  /** Returns why the payload of a job cannot be edited here; null if it can. */
   editRefusal(job: JobRecord): string | null {
     if (job.status !== 'failed') {
       return 'Only the payload of a dead letter can be edited.';
@@ -112,7 +112,7 @@ export class JobDescriber {
   }
 }
 
-/** Returns the text, cut where it is longer, with a sign of it. */
+/** Returns the text, cut with a sign of it if it is too long. */
 export function cut(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length).replace(/\p{Surrogate}$/u, '')}…` : text;
 }
@@ -194,13 +194,13 @@ function readyBefore(job: JobRecord, i: number): number | null {
   return first?.attempt === 1 ? firstReady(job, first.startedAt) : null;
 }
 
-/** The due time is that of the next attempt: it was the first one's where it lies before its start. */
+/** The due time is that of the next attempt. It was the first attempt's if it is before the job's start. */
 function firstReady({ enqueuedAt, dueAt }: JobRecord, startedAt: Date): number {
   const due = dueAt && dueAt <= startedAt ? dueAt : enqueuedAt;
   return Math.max(enqueuedAt.getTime(), due.getTime());
 }
 
-/** Why a waiting job does not run; what has ended says it by its state. */
+/** Returns why a waiting job does not run; the state of an ended job says it. */
 function reasonOf(job: JobRecord, signs: JobSigns): string | null {
   const ended = job.status === 'completed' || job.status === 'failed' || job.status === 'cancelled';
   const reason = ended ? undefined : whyNotRunning(job, signs);

@@ -10,7 +10,7 @@ const UNITS: readonly [number, string][] = [
   [1, 'ms'],
 ];
 
-/** Turns a schedule into what the page shows. */
+/** Converts a schedule for the page. */
 export function describeSchedule(record: ScheduleRecord): ScheduleView {
   const { id, queue, name, status, source, ticks, skipped, lastJobId, onMissed, cron, everyMs } = record;
   return {
@@ -31,14 +31,14 @@ export function describeSchedule(record: ScheduleRecord): ScheduleView {
   };
 }
 
-/** Says an interval in words: every 5 minutes. */
+/** Returns an interval in words: every 5 minutes. */
 export function everyInWords(ms: number): string {
   const [size, unit] = UNITS.find(([each]) => ms >= each && ms % each === 0) ?? [1, 'ms'];
   const n = ms / size;
   return n === 1 ? `Every ${unit}` : `Every ${n.toLocaleString('en')} ${unit}${unit === 'ms' ? '' : 's'}`;
 }
 
-/** Says the common forms of a cron expression in words; another one as it is. */
+/** Returns the common forms of a cron expression in words, others unchanged. */
 export function cronInWords(cron: string): string {
   const fields = cron.trim().split(/\s+/);
   const [second, minute, hour, day, month, weekday] = fields.length === 6 ? fields : ['0', ...fields];

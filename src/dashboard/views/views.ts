@@ -1,15 +1,16 @@
-// What the server answers and the page reads. Types only: both sides import them. Instants are epoch ms of Redis' clock.
+// The answers of the server that the page reads. Types only: both sides import them. Instants are epoch ms of Redis's
+// clock.
 import type { GroupLimits } from '../../queue/model/limits.js';
 import type { DashboardAction } from '../dashboard-options.js';
 
 export type State = 'pending' | 'scheduled' | 'processing' | 'completed' | 'failed' | 'cancelled';
 
-/** How a queue does, in words. */
+/** The verdict on a queue, in words. */
 export interface VerdictView {
   severity: 'ok' | 'idle' | 'notice' | 'warn' | 'bad';
-  /** One sentence: `email` is stuck: 1,204 waiting for 6 min, no worker handles it. */
+  /** The verdict in one sentence: `email` is stuck: 1,204 waiting for 6 min, no worker handles it. */
   sentence: string;
-  /** What to do next. */
+  /** The next step. */
   remedy?: string;
 }
 
@@ -29,11 +30,11 @@ export interface QueueView {
   totals: Record<string, number>;
   /** Jobs per second over the last seconds; null before two readings. */
   rates: { inPerS: number; outPerS: number; failedPerS: number } | null;
-  /** Of the last hour; null where none ended. */
+  /** The figures of the last hour; null if no attempt ended. */
   lastHour: { failureRate: number | null; waitMs: PercentilesView; runMs: PercentilesView } | null;
   /** Ended jobs of each minute of the last hour, oldest first. */
   spark: number[];
-  /** Its limits over the whole fleet, in words; null where it has none. */
+  /** Its limits over the whole fleet, in words; null for none. */
   limits: string | null;
   /** The same as figures. */
   limitsSet: {
@@ -59,7 +60,7 @@ export interface WorkerView {
   host: string;
   pid: number | null;
   seenAt: number;
-  /** How many jobs it runs at once; null where it does not say so. */
+  /** The number of jobs that it runs at once; null if it does not announce it. */
   slots: number | null;
   version: string | null;
   startedAt: number | null;
@@ -71,14 +72,14 @@ export interface WorkerView {
 
 export interface OverviewView {
   at: number;
-  /** How all queues do, in one sentence. */
+  /** The verdict on all queues, in one sentence. */
   sentence: VerdictView;
   queues: QueueView[];
   workers: WorkerView[];
   runs: RunView[];
 }
 
-/** One event of the stream: what is read of Redis, or since when it does not answer. */
+/** One event of the stream: a read of Redis, or since when it does not answer. */
 export type StreamEvent =
   { overview: OverviewView; away: null } | { overview: null; away: { since: number; message: string } };
 
@@ -121,7 +122,7 @@ export interface SearchPage {
   /** How many jobs this slice looked at. */
   searched: number;
   total: number;
-  /** What the next slice takes; null when all were looked at. */
+  /** The cursor of the next slice; null at the end. */
   cursor: string | null;
 }
 
@@ -146,7 +147,7 @@ export interface AttemptView {
   attempt: number;
   startedAt: number;
   endedAt: number | null;
-  /** When the attempt could have begun: enqueued, due, or the end of the one before and its backoff. */
+  /** The time when the attempt could have begun: enqueued, due, or the end of the one before and its backoff. */
   readyAt: number | null;
   worker: string | null;
   outcome: 'completed' | 'error' | 'crash' | 'interruption' | 'snooze' | 'rate_limited' | 'unhandled' | 'running';
@@ -175,9 +176,9 @@ export interface JobView extends JobRow {
   crashes: number;
   interruptions: number;
   schedule: string | null;
-  /** Its batch, and what it is to the batch. */
+  /** Its batch, and its role there. */
   batch: { queue: string; id: string; role: 'member' | 'follow-up' } | null;
-  /** Jobs of its queue that it waits for, and jobs that start after it; some of them where there are many. */
+  /** The jobs of its queue that it waits for, and those that start after it; only some if there are many. */
   after: string[];
   followedBy: string[];
   metadata: Record<string, string> | null;
@@ -190,7 +191,7 @@ export interface JobView extends JobRow {
   attemptLog: AttemptView[];
   /** Why it does not run, in words; null for one that runs or has ended. */
   whyNotRunning: string | null;
-  /** Why its payload cannot be edited here; null where it can. */
+  /** The reason why its payload cannot be edited here; null if it can. */
   editRefusal: string | null;
   actions: DashboardAction[];
 }
@@ -215,7 +216,7 @@ export interface ScheduleView {
 /** Actions on one job, many jobs, or all that match. */
 export type JobAction = 'redrive' | 'discard' | 'cancel' | 'promote' | 'remove' | 'run-again';
 
-/** Which jobs of one state are meant; all that is given must hold. */
+/** The filter of jobs of one state; all fields must match. */
 export interface JobMatch {
   text?: string;
   /** The key of a group of errors. */
@@ -246,7 +247,7 @@ export interface ActionLogEntry {
   queue: string;
   user: string;
   action: string;
-  /** What it was done to, in words. */
+  /** The subject of the action, in words. */
   subject: string;
   count: number;
 }
@@ -261,7 +262,7 @@ export interface GroupView {
   /** The job that holds it back. */
   heldBy: string | null;
   opensAt: number | null;
-  /** Its own limits in words; null where it has none. */
+  /** Its own limits in words; null for none. */
   limits: string | null;
   /** The same as figures. */
   limitsSet: GroupLimits;

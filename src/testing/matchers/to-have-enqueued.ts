@@ -1,13 +1,13 @@
 import type { JobDefinition } from '../../queue/enqueue/define-job.js';
 import type { EnqueuedJob } from '../module/enqueued-job.js';
 
-/** What a matcher finds in its expectation, in Jest and in Vitest. */
+/** The context of a matcher, in Jest and in Vitest. */
 export interface MatcherContext {
   /** True if `.not` stands before the matcher. */
   readonly isNot?: boolean;
   /** Compares as the runner does. */
   equals(a: unknown, b: unknown, customTesters?: unknown[], strictCheck?: boolean): boolean;
-  /** What messages are printed by. */
+  /** The printers of messages. */
   readonly utils: {
     stringify(value: unknown): string;
     diff(expected: unknown, received: unknown): string | null | undefined;
@@ -16,11 +16,11 @@ export interface MatcherContext {
   };
 }
 
-/** What a matcher returns, in Jest and in Vitest. */
+/** The result of a matcher, in Jest and in Vitest. */
 export interface MatcherResult {
   /** True if the expectation holds. */
   pass: boolean;
-  /** Says what was expected and found. */
+  /** Returns what was expected and found. */
   message(): string;
 }
 
@@ -124,7 +124,7 @@ function closestOf(context: MatcherContext, named: readonly EnqueuedJob[], wante
   return named.reduce((best, job) => (score(job) >= score(best) ? job : best));
 }
 
-/** Counts the fields of what is expected that are as expected. */
+/** Counts the fields that are as expected. */
 function common(context: MatcherContext, found: unknown, expected: unknown): number {
   if (!isRecord(found) || !isRecord(expected)) {
     return expected === undefined || context.equals(found, expected) ? 1 : 0;
@@ -133,7 +133,7 @@ function common(context: MatcherContext, found: unknown, expected: unknown): num
   return keys.filter((key) => context.equals(found[key], expected[key])).length / Math.max(1, keys.length);
 }
 
-/** Returns what is found, without the fields that nobody asked about. */
+/** Returns the found value, without the fields that were not expected. */
 function part(found: unknown, expected: unknown): unknown {
   if (!isRecord(found) || !isRecord(expected)) {
     return found;

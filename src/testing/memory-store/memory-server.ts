@@ -2,7 +2,7 @@ import type { JobEvent } from '../../queue/model/job-event.js';
 import type { ResolvedQueueOptions } from '../../queue/model/queue-options.js';
 import { MemoryQueue, type QueueHost, type QueueObserver } from './state/memory-queue.js';
 
-/** What waits for jobs of some queues, or for a nudge of its worker. */
+/** A wait for jobs of some queues, or for a nudge of its worker. */
 export interface Waiter {
   queues: readonly string[];
   worker?: string;
@@ -10,7 +10,7 @@ export interface Waiter {
   end(nudged?: string): void;
 }
 
-/** What all stores of one test share, as processes share a Redis: the queues, who waits, and who listens. */
+/** The shared state of all stores of one test, as processes share a Redis: the queues, the waits and the listeners. */
 export class MemoryServer implements QueueHost {
   observer?: QueueObserver;
   private readonly queues = new Map<string, MemoryQueue>();

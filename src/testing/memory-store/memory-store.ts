@@ -27,20 +27,20 @@ import { MemoryServer } from './memory-server.js';
 const TRIP_MS = 10_000;
 
 /**
- * Stands between a store and its server, as a network does: it may run a call late, never, or twice, or lose the answer by a
+ * Simulates the network between a store and its server. It may run a call late, never, or twice, or lose the reply with a
  * promise that never resolves.
  */
 export type Link = <Answer>(script: string, run: () => Answer) => Promise<Answer>;
 
 export interface MemoryStoreOptions {
-  /** What several stores share, as processes share a Redis. @default a server of its own */
+  /** The server that several stores share, as processes share a Redis. @default a server of its own */
   server?: MemoryServer;
   /** Default: each call runs at once, and is answered in the next microtask. */
   link?: Link;
 }
 
 /**
- * Keeps queues in the memory of the process, for tests: queues and workers do on it what they do on Redis.
+ * Keeps queues in the memory of the process, for tests. Queues and workers use it like Redis.
  *
  * @example
  * const queue = new JobQueue(new MemoryStore(), 'jobs');
@@ -114,7 +114,7 @@ export class MemoryStore implements QueueStore {
     return this.server.subscribe(queue.key, listener);
   }
 
-  /** All replicas that are asked for have what is in memory. */
+  /** Every replica has what is in memory. */
   readonly replicated: ReplicatedEnqueues = {
     ready: async () => {},
     patience: () => () => 0,

@@ -1,4 +1,4 @@
-// What is left to do in queues in memory, and when something is due next.
+// Finds the remaining work of queues in memory, and the next due time.
 import type { Hash, MemoryQueue } from '../memory-store/state/memory-queue.js';
 
 /** Returns whether a live worker runs jobs of this queue. */
@@ -29,7 +29,7 @@ function restsUntil(queue: MemoryQueue): number | undefined {
 }
 
 /**
- * Returns when a job that has run before is due again, such as a retry; Infinity where none is.
+ * Returns when a job that has run before is due again, such as a retry; Infinity for none.
  *
  * @param delayed whether jobs count too that have not run and were enqueued for later
  */
@@ -56,13 +56,13 @@ export function nextDueAt(queue: MemoryQueue): number {
   return Math.min(Infinity, opensAt(queue, queue.line), ...dues);
 }
 
-/** When time lets a job start that waits for a limit. */
+/** Returns when a job that waits for a limit may start. */
 function opensAt(queue: MemoryQueue, waiting: readonly string[]): number {
   const { flow } = queue;
   return Math.min(restsUntil(queue) ?? Infinity, flow.isActive ? flow.opensAt(waiting) : Infinity);
 }
 
-/** Returns whether a worker that is there has claimed a job: where no handler runs it, it waits in the worker for others of its bulk call. */
+/** Returns whether a live worker has claimed a job that no handler runs yet: it waits for others of its bulk call. */
 export function isGathering(queue: MemoryQueue): boolean {
   return queue.claims.members().some((id) => queue.workers.has(queue.job(id)?.worker ?? ''));
 }

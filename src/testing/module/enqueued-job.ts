@@ -12,13 +12,13 @@ export interface EnqueuedJob<Payload = unknown> {
   readonly name: string;
   /** The queue of the job. */
   readonly queue: string;
-  /** What was enqueued. */
+  /** The enqueued payload. */
   readonly payload: Payload;
-  /** The options that its enqueue was given; absent is what was not given. */
+  /** The options of its enqueue; absent ones were not given. */
   readonly options: EnqueueOptions;
   /** The schedule whose tick made it. */
   readonly schedule?: string;
-  /** When it was enqueued, by the clock of the test. */
+  /** The time of its enqueue, by the clock of the test. */
   readonly at: Date;
 }
 

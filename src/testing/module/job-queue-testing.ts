@@ -25,9 +25,9 @@ const DRAIN_MS = 4_000;
 
 /** Options of a testing module. */
 export interface JobQueueTestingOptions {
-  /** What the clock of the queues shows at first. @default the time of the process */
+  /** The initial time of the queues' clock. @default the time of the process */
   now?: Date | number;
-  /** True if `drain` and `advance` throw what a handler threw. @default false */
+  /** True if `drain` and `advance` throw the errors of handlers. @default false */
   throwErrors?: boolean;
 }
 
@@ -44,7 +44,7 @@ export interface DrainOptions {
 }
 
 /**
- * Steers the queues of a test, which are in memory: runs their jobs, moves their clock, and says what was enqueued.
+ * Steers the queues of a test, which are in memory: runs their jobs, moves their clock, and returns the enqueued jobs.
  *
  * @example
  * const testing = moduleRef.get(JobQueueTesting);
@@ -59,7 +59,7 @@ export class JobQueueTesting {
   private readonly time: TestClock;
   private readonly log = new TestLog();
   private readonly throwErrors: boolean;
-  /** How much of the log the test was told of: a job may run before the drain is called. */
+  /** The part of the log that was reported, because a job may run before the drain is called. */
   private told = { ends: 0, errors: 0 };
 
   /** @throws InvalidOptionError */
@@ -75,7 +75,7 @@ export class JobQueueTesting {
     this.time = new TestClock(this.clock, () => this.queues, this.handlers);
   }
 
-  /** What the clock of the queues shows. */
+  /** The time of the queues' clock. */
   get now(): Date {
     return new Date(this.clock.now());
   }
@@ -98,8 +98,8 @@ export class JobQueueTesting {
   }
 
   /**
-   * Runs all jobs that are due, by the path of production, and all that follows from them: retries, for which the clock moves
-   * to the end of their backoff, and jobs that handlers enqueue. Jobs that were enqueued for later wait for `advance`.
+   * Runs all due jobs like production, and all that follows: retries, for which the clock moves to the end of their
+   * backoff, and jobs that handlers enqueue. Delayed jobs wait for `advance`.
    *
    * @returns how many attempts ended in which way since the last `drain` or `advance`
    * @throws TestingError where a handler does not end, jobs wait that no worker claims, or `until` did not come about
@@ -234,7 +234,7 @@ export class JobQueueTesting {
     }
   }
 
-  /** What happened until now was told. */
+  /** Marks everything until now as reported. */
   private tell(): void {
     this.told = { ends: this.log.ends.length, errors: this.log.failures.length };
   }
@@ -246,7 +246,7 @@ export class JobQueueTesting {
   }
 }
 
-/** What a bulk handler returned for one of its jobs. */
+/** Returns the outcome of one job from the return value of a bulk handler. */
 function outcomeOf(outcomes: unknown, job: Job, i: number): unknown {
   if (outcomes instanceof Map) {
     return (outcomes as Map<unknown, unknown>).get(job) ?? (outcomes as Map<unknown, unknown>).get(job.id);

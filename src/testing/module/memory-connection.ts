@@ -28,7 +28,7 @@ export class MemoryConnection implements ServerConnection {
     return true;
   }
 
-  /** Without a limit: what waits for the clock of the test takes as long as the test lets it. */
+  /** Has no limit: a wait for the clock of the test takes as long as the test lets it. */
   async answer<Value>(_timeoutMs: number, _waitMs: number, ask: () => Promise<Value>): Promise<Value> {
     if (this.isClosed) {
       throw new RedisUnsuitableError('The app is closed, and its queues in memory with it.');

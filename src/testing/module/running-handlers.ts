@@ -60,7 +60,7 @@ export class RunningHandlers {
     }
   }
 
-  /** Gives all handlers time again, also those that were taken to wait for the clock. */
+  /** Gives all handlers time again, including those that seemed to wait for the clock. */
   attend(): void {
     this.running.forEach((each) => (each.waits = false));
   }

@@ -9,7 +9,7 @@ import type { RunningHandlers } from './running-handlers.js';
 /** How long a handler may do nothing that is seen here before the clock moves on beside it, in ms of real time. */
 const PATIENCE_MS = 100;
 
-/** How many turns of the event loop a worker has to hand over what ended. */
+/** The turns of the event loop that a worker has to settle ended jobs. */
 const SETTLING_TURNS = 20;
 
 /** How often the clock moves to a next timer although no job moved, before the wait is given up. */
@@ -18,7 +18,7 @@ const MOST_IDLE_STEPS = 500;
 /** The most attempts of one drain, so that a job that always comes again ends the test with an error. */
 const MOST_ATTEMPTS = 100_000;
 
-/** What a drain runs until. */
+/** The end of a drain. */
 export interface DrainLimits {
   /** True if jobs are run too that were enqueued for later. */
   delayed: boolean;
@@ -88,7 +88,7 @@ export class TestClock {
     }
   }
 
-  /** Lets time pass until a promise settles: what waits for the clock while an app closes. */
+  /** Lets time pass until a promise settles, for waits on the clock while an app closes. */
   async runUntil(settled: Promise<unknown>): Promise<void> {
     const closing = { isOver: false };
     const end = () => void (closing.isOver = true);

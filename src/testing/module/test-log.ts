@@ -5,7 +5,7 @@ import { enqueuedJob, type EnqueuedJob } from './enqueued-job.js';
 
 export const ENDS = ['completed', 'retry', 'failed', 'cancelled', 'released', 'reclaimed'] as const;
 
-/** How an attempt or a job ended. */
+/** The end of an attempt or a job. */
 export type TestedOutcome = (typeof ENDS)[number];
 
 /** How many attempts ended in which way. */
@@ -19,18 +19,18 @@ export interface HandlerFailure {
   readonly name: string;
   /** The queue of the job. */
   readonly queue: string;
-  /** From 1. */
+  /** The attempt, from 1. */
   readonly attempt: number;
-  /** What the handler threw. */
+  /** The error of the handler. */
   readonly error: unknown;
 }
 
-/** What happened in the queues of a test. */
+/** Records what happened in the queues of a test. */
 export class TestLog implements QueueObserver {
   readonly jobs: EnqueuedJob[] = [];
   readonly ends: TestedOutcome[] = [];
   readonly failures: HandlerFailure[] = [];
-  /** What handlers threw, until their jobs are settled. */
+  /** The errors of handlers, until their jobs are settled. */
   private readonly thrown = new Map<string, unknown>();
 
   threw({ queue, id }: Pick<Job, 'queue' | 'id'>, error: unknown): void {
@@ -81,7 +81,7 @@ function failureOf(queue: MemoryQueue, id: string, thrown: unknown): HandlerFail
   };
 }
 
-/** Says in words what a drain did. */
+/** Returns the report of a drain in words. */
 export function told(report: DrainReport): string {
   const parts = ENDS.filter((end) => report[end] > 0).map((end) => `${report[end]} ${end}`);
   return parts.join(', ') || 'no attempt ended';

@@ -79,7 +79,7 @@ function freePort(): Promise<number> {
   });
 }
 
-/** Resolves with '' when the server takes connections, else with what it said. */
+/** Resolves with '' when the server accepts connections, else with its output. */
 function ready(server: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
     let said = '';

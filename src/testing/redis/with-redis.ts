@@ -15,8 +15,8 @@ export interface TestRedis {
 }
 
 /**
- * Provides a real Redis for an integration test: a prefix of its own on the server of `REDIS_URL`; without `REDIS_URL` a server
- * of its own, by `REDIS_SERVER_BIN`, or `redis-server` or `valkey-server` on the PATH. Test files can run in parallel.
+ * Provides a real Redis for an integration test. With `REDIS_URL` it uses a prefix of its own there. Otherwise it starts a
+ * server, from `REDIS_SERVER_BIN`, or `redis-server` or `valkey-server` on the PATH. Test files can run in parallel.
  *
  * @throws TestingError where there is none of these; RedisUnsuitableError where the server of `REDIS_URL` does not answer
  * @example
@@ -52,7 +52,7 @@ async function open(): Promise<TestRedis> {
   return { url, prefix, options: { redis: url, prefix }, close: stop };
 }
 
-/** In slices, so that a shared server is not held up. */
+/** Deletes in slices, so that a shared server is not blocked. */
 async function deleteKeys(url: string, prefix: string): Promise<void> {
   const client = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 1 });
   client.on('error', () => undefined); // the call that meets it rejects

@@ -1,5 +1,5 @@
-// The time of the process, for what waits on code that a virtual clock does not move. Kept from when this file was loaded, so
-// that the fake timers of a test runner do not stop it.
+// The real time of the process, for waits on code that a virtual clock does not move. The functions are kept when this file
+// is loaded, so that a test runner's fake timers do not stop it.
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 
 const later = setImmediate;

@@ -9,7 +9,7 @@ interface Pending extends Timer {
 }
 
 /**
- * A clock that stands until it is moved, with random numbers from a seed: what runs by it runs the same each time.
+ * A clock that stops until it is moved, with random numbers from a seed, so that runs repeat exactly.
  *
  * @example
  * const clock = new VirtualClock();

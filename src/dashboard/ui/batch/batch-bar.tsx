@@ -11,7 +11,7 @@ const MARKS = {
   open: 'pending',
 } as const;
 
-/** How the jobs of a batch have ended, as one bar; the figures below it say the same. */
+/** Shows the ends of a batch's jobs as one bar; the figures below it are the same. */
 export function BatchBar({ batch }: { batch: BatchView }) {
   const { total } = batch;
   let x = 0;

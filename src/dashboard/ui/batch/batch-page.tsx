@@ -13,7 +13,7 @@ import { href } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
 import { BatchBar } from './batch-bar.js';
 
-/** One batch: how far it is, its members, and what follows. */
+/** Shows one batch: its progress, its members, and its follow-ups. */
 export function BatchPage({ queue, id }: { queue: string; id: string }) {
   const { data, problem, reload } = useLoaded<BatchPageView>('batch', { queue, id }, overview.value?.at ?? 0);
   const gone = problem?.isGone ?? false;

@@ -11,7 +11,7 @@ import { chartsOf, type ChartData } from './series.js';
 const RANGES = ['1', '24', '72'] as const;
 const REFRESH_MS = 15_000;
 
-/** What happened in a queue over the last 1, 24 or 72 hours. */
+/** Shows the history of a queue over the last 1, 24 or 72 hours. */
 export function Charts({ queue: { name } }: { queue: QueueView }) {
   const asked = route.value.params.get('hours');
   const hours = RANGES.find((each) => each === asked) ?? '1';

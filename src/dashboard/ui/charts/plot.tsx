@@ -9,7 +9,7 @@ const HEIGHT = 180;
 
 type Marks = HistoryView['marks'];
 
-/** One chart: lines over time, with marks for deploys and outages. */
+/** Draws one chart: lines over time, with marks for deploys and outages. */
 export function Plot({ chart, at, marks }: { chart: ChartData; at: readonly number[]; marks: Marks }) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {

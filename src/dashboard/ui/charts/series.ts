@@ -15,7 +15,7 @@ export interface Line {
 export interface ChartData {
   title: string;
   lines: Line[];
-  /** How a value is said on the axis, in the legend and in the table. */
+  /** Formats a value for the axis, the legend and the table. */
   say(value: number): string;
 }
 
@@ -51,7 +51,7 @@ function quantiles({ p50, p95, p99 }: HistoryView['wait']): Line[] {
   ];
 }
 
-/** What a chart says to those who do not see it: the last and the highest value of each line. */
+/** Describes a chart for screen readers: the last and the highest value of each line. */
 export function inWords({ title, lines, say }: ChartData): string {
   const parts = lines.map(({ label, values }) => {
     const known = values.filter((value): value is number => value !== null);

@@ -1,6 +1,6 @@
 import type { StoredErrorView } from '../../views/views.js';
 
-/** So deep a chain of causes is shown. */
+/** The greatest depth of causes that is shown. */
 const DEEPEST = 8;
 
 /** An error with its stack, then what caused it, then the errors that it gathers. */

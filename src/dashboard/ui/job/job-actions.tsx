@@ -6,7 +6,7 @@ import { ask } from '../shell/confirm.js';
 import { say } from '../shell/toasts.js';
 import { post } from '../state/api.js';
 
-/** What can be done with this job now, by whoever looks. */
+/** Shows the actions that the user may apply to this job now. */
 export function JobActions({ job, changed }: { job: JobView; changed(): void }) {
   const [editing, setEditing] = useState(false);
   const { id, queue, state, name } = job;

@@ -4,7 +4,7 @@ import { StateMark } from '../parts/parts.js';
 const STEPS: readonly State[] = ['scheduled', 'pending', 'processing'];
 const ENDS: readonly State[] = ['completed', 'failed', 'cancelled'];
 
-/** Draws the way through the states, with where the job has been and where it is. */
+/** Draws the states of the job: the past ones and the present one. */
 export function StatePath({ job }: { job: JobView }) {
   const { state } = job;
   const been = visited(job);

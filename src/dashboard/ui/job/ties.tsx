@@ -3,7 +3,7 @@ import type { JobView } from '../../views/views.js';
 import { short } from '../parts/format.js';
 import { href } from '../state/route.js';
 
-/** What the job belongs to: its batch, its schedule, its group, the jobs before and after it, each a link. */
+/** Links to the batch, schedule and group of the job, and to the jobs before and after it. */
 export function Ties({ job: { queue, batch, schedule, group, after, followedBy } }: { job: JobView }) {
   const ties: [string, ComponentChildren][] = [];
   if (batch) {

@@ -15,7 +15,7 @@ function limitsOf(form: FormData): GroupLimits {
   };
 }
 
-/** What holds for one group: its turns, how much of it runs and waits. Shown, set and cleared. */
+/** Shows, sets and clears the limits of one group. */
 export function GroupLimitsDialog(props: { queue: string; group: GroupView; close(): void }) {
   const { queue, group, close } = props;
   const { name, limitsSet } = group;

@@ -4,7 +4,7 @@ export interface LimitFigures {
   rateLimit?: { limit: number; periodMs: number; burst?: number };
 }
 
-/** A whole number of a form's field; undefined where it is empty. */
+/** Returns the whole number in a form's field; undefined if it is empty. */
 export function numberOf(form: FormData, field: string): number | undefined {
   const text = form.get(field);
   return typeof text !== 'string' || text.trim() === '' ? undefined : Number(text);

@@ -3,7 +3,7 @@ import { post } from '../state/api.js';
 import { figuresOf, LimitFields } from './limit-fields.js';
 import { LimitsForm } from './limits-form.js';
 
-/** How much of a queue may run in the whole fleet: shown, set and cleared. */
+/** Shows, sets and clears the limits of a queue in the whole fleet. */
 export function LimitsDialog({ queue, close }: { queue: QueueView; close(): void }) {
   const { name, limitsSet } = queue;
   const isSetHere = limitsSet?.source === 'set';

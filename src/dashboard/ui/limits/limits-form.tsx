@@ -6,9 +6,9 @@ import { say } from '../shell/toasts.js';
 export function LimitsForm<Limits>(props: {
   /** The id of the title. */
   titleId: string;
-  /** Whose limits they are, as the toasts name it. */
+  /** The owner of the limits, for the toasts. */
   name: string;
-  /** The button that clears the limits, and what they are then; null where there is nothing to clear. */
+  /** The button that clears the limits, and the limits afterwards; null if there is nothing to clear. */
   clearing: { button: string; then: string } | null;
   limitsOf(form: FormData): Limits;
   /** Stores the limits; null clears them. */

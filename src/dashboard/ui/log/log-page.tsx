@@ -6,7 +6,7 @@ import { get, Problem } from '../state/api.js';
 import { overview } from '../state/live.js';
 import { href } from '../state/route.js';
 
-/** Who did what to how many jobs, and when, in all queues. */
+/** Shows who did what, when, and to how many jobs, in all queues. */
 export function LogPage() {
   const names = overview.value?.queues.map(({ name }) => name);
   const [entries, setEntries] = useState<ActionLogEntry[] | null>(null);

@@ -154,7 +154,7 @@ function QueueRow({ queue, hasHistory }: { queue: QueueView; hasHistory: boolean
   );
 }
 
-/** One figure of a queue. A phone leaves out those that are minor, or not known. */
+/** Shows one figure of a queue. A phone leaves out minor and unknown ones. */
 function Figure({ label, text, loud = false, minor = false }: FigureProps) {
   const kinds = ['number', loud && 'loud', minor && 'minor', text === '–' && 'unknown'];
   return (

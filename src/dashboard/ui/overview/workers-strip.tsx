@@ -6,7 +6,7 @@ import { href } from '../state/route.js';
 
 const SHOWN = 4;
 
-/** Each worker, and what it runs now. */
+/** Shows each worker and its running jobs. */
 export function WorkersStrip({ workers }: { workers: readonly WorkerView[] }) {
   return (
     <section class="workers-strip" aria-labelledby="workers-title">

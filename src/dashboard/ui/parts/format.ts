@@ -17,7 +17,7 @@ export function duration(ms: number | null | undefined): string {
   return `${shown.toLocaleString('en')} ${name}`;
 }
 
-/** Two lengths of time, with the unit once where it is the same: 125 / 181 ms. */
+/** Formats two durations, with a common unit once: 125 / 181 ms. */
 export function durations(first: number | null | undefined, second: number | null | undefined): string {
   const [one, two] = [duration(first), duration(second)];
   if (one === '–' && two === '–') {

@@ -115,7 +115,7 @@ export function Spark({ values, label }: { values: readonly number[]; label: str
   );
 }
 
-/** What a part of a page shows while it has nothing: loading, empty, away, gone. */
+/** Shows that a part of a page is loading, empty, away or gone. */
 export function Notice({
   title,
   children,

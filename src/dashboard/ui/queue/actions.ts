@@ -27,7 +27,7 @@ const ACTIONS: Record<State, readonly JobAction[]> = {
   cancelled: ['run-again', 'remove'],
 };
 
-/** What can be done with jobs of a state. */
+/** Returns the actions for jobs of a state. */
 export function actionsOf(state: State): readonly JobAction[] {
   return ACTIONS[state];
 }

@@ -8,7 +8,7 @@ import { href } from '../state/route.js';
 import { useLoaded } from '../state/use-loaded.js';
 
 const REFRESH_MS = 5_000;
-/** So many are listed, see the server. */
+/** The most groups that are listed, see the server. */
 const MOST = 100;
 
 /** The batches of a queue that have not ended. */

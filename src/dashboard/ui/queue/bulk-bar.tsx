@@ -11,7 +11,7 @@ interface BulkProps {
   queue: string;
   state: State;
   selection: Selection;
-  /** What "all that match" means here, and about how many there are; null where that is not known yet. */
+  /** The meaning of "all that match" here, and the approximate number; null if that is unknown yet. */
   match: JobMatch;
   total: number | null;
   matchWords: string;

@@ -10,7 +10,7 @@ import { GroupLimitsDialog } from '../limits/group-limits-dialog.js';
 
 type GroupAction = 'pause' | 'resume' | 'clean';
 
-/** Pauses and resumes a group, sets its limits, and deletes what waits in it. */
+/** Pauses and resumes a group, sets its limits, and deletes its waiting jobs. */
 export function GroupActions({ queue, group, changed }: { queue: string; group: GroupView; changed(): void }) {
   const [limits, setLimits] = useState(false);
   const { name, pending, pausedAt } = group;

@@ -7,7 +7,7 @@ import { useLoaded } from '../state/use-loaded.js';
 import { GroupActions } from './group-actions.js';
 
 const REFRESH_MS = 5_000;
-/** So many are listed, see the server. */
+/** The most groups that are listed, see the server. */
 const MOST = 100;
 
 /** The groups of a queue that have jobs; empty while none is known. */
@@ -15,7 +15,7 @@ export function useGroups(queue: string) {
   return useLoaded<{ groups: GroupView[] }>('groups', { queue }, Math.floor(now.value / REFRESH_MS));
 }
 
-/** Who shares a queue: how much of each waits and runs, and what holds it back. */
+/** Shows the groups of a queue: their waiting and running jobs, and what holds them back. */
 export function Groups({ queue }: { queue: QueueView }) {
   const { data, problem, reload } = useGroups(queue.name);
   if (!data) {

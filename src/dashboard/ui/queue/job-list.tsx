@@ -11,7 +11,7 @@ import { may } from '../state/live.js';
 import { useVirtualRows } from './virtual-rows.js';
 
 const CHUNK = 50;
-/** A browser cannot make an element much higher than so many rows. */
+/** The most rows that a browser can show in one element. */
 const MOST_ROWS = 500_000;
 
 const EMPTY: Record<State, string> = {
@@ -97,8 +97,8 @@ export function JobList({ queue, state }: { queue: QueueView; state: State }) {
 }
 
 /**
- * Loads the rows around those that are seen. A change of the queue loads them anew where nobody reads or has ticked
- * something; else it says so, so that no row moves under the pointer.
+ * Loads the rows around the visible ones. If the queue changes and the user neither reads nor has selected rows, they are
+ * loaded again. Otherwise the page only says so, and no row moves under the pointer.
  */
 function useChunks(queue: QueueView, state: State, held: boolean) {
   const [chunks, setChunks] = useState<ReadonlyMap<number, (JobRow | null)[]>>(new Map());

@@ -19,7 +19,7 @@ interface RowProps {
   toggle(job: JobRow): void;
 }
 
-/** One job of a list: its name, a label, what is wrong, its age. */
+/** Shows one job of a list: its name, a label, its problem, its age. */
 export function JobRowLine({ job, selected, selectable, toggle }: RowProps) {
   const { id, queue, name, label, error, attempts, maxAttempts, state, at, progress } = job;
   const tried = attempts > 1 || state === 'failed';

@@ -17,14 +17,14 @@ import { LimitsDialog } from '../limits/limits-dialog.js';
 import { SearchField, SearchResults } from './search.js';
 import { STATES, Tabs } from './tabs.js';
 
-/** What a queue shows beside its jobs by state. */
+/** The views of a queue beside its jobs by state. */
 const VIEWS: Partial<Record<string, (props: { queue: QueueView }) => ComponentChildren>> = {
   groups: Groups,
   batches: Batches,
   charts: LazyCharts,
 };
 
-/** One queue: how it does, and its jobs by state. */
+/** Shows one queue: its verdict, and its jobs by state. */
 export function QueuePage({ name }: { name: string }) {
   const view = overview.value;
   const queue = view?.queues.find((each) => each.name === name);
@@ -71,7 +71,7 @@ export function QueuePage({ name }: { name: string }) {
   );
 }
 
-/** Where no tab is chosen: that of the dead letters if there is nothing else to see. */
+/** Returns the tab if none is chosen: the dead letters if there is nothing else to see. */
 function stateOf(param: string | null, { depths }: QueueView): State {
   const found = STATES.find(([state]) => state === param);
   const first = STATES.find(([state]) => depths[state] > 0);

@@ -10,7 +10,7 @@ import { BulkBar } from './bulk-bar.js';
 import { JobRowLine } from './job-rows.js';
 import { useSelection } from './selection.js';
 
-/** So many matches are shown; a search that finds more rests until it is asked to go on. */
+/** The matches of one step; then the search waits until the user continues. */
 const MATCHES_A_STEP = 100;
 
 export function SearchField({ text, state }: { text: string; state: State }) {

@@ -81,7 +81,7 @@ function Page(): ComponentChildren {
   }
 }
 
-/** Says why the figures stand still, over whatever page is open. */
+/** Shows why the figures do not change, over any page. */
 function ConnectionBanner() {
   const state = connection.value;
   if (state !== 'away' && state !== 'lost') {

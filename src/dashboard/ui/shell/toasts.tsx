@@ -9,7 +9,7 @@ interface Toast {
 const toasts = signal<Toast[]>([]);
 let last = 0;
 
-/** Says the outcome of an action at the foot of the page, also to screen readers. */
+/** Shows the outcome of an action at the foot of the page, also to screen readers. */
 export function say(text: string, bad = false): void {
   const id = ++last;
   toasts.value = [...toasts.value.slice(-3), { id, text, bad }];

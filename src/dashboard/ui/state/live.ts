@@ -63,7 +63,7 @@ async function open(): Promise<void> {
     if (source !== stream) {
       return;
     }
-    // A stream that the server ended after its time is opened anew by the browser, and nobody need know.
+    // The browser reopens a stream that the server ended after its time; the user need not know.
     if (stream.readyState === EventSource.CLOSED || connection.peek() !== 'live') {
       lose('The app does not answer.');
     } else {

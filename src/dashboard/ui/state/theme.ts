@@ -2,7 +2,7 @@ import { computed, signal } from '@preact/signals';
 
 type Theme = 'light' | 'dark' | null;
 
-/** The palette that the user chose; null for that of the system. */
+/** The palette that the user chose; null for the system's. */
 const theme = signal<Theme>(readTheme());
 applyTheme(theme.value);
 

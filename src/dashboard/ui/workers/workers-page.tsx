@@ -7,7 +7,7 @@ import { href } from '../state/route.js';
 
 const MOST = 50;
 
-/** Every worker process of the fleet: where it is, what it serves, what it runs. */
+/** Shows every worker process of the fleet: its host, its queues, its running jobs. */
 export function WorkersPage() {
   const workers = overview.value?.workers;
   if (!workers) {

@@ -1,10 +1,10 @@
-// What is published of a job, as lua/lib/core/events.lua says it.
+// Creates the events of a job, as lua/lib/core/events.lua does.
 import type { JobEvent } from '../../../queue/model/job-event.js';
 
 const LONGEST_ERROR = 1_000;
 const LONGEST_CONTENT = 2_000;
 
-/** What an event carries beside the job's own fields; progress and result are JSON. */
+/** The content of an event beside the job's own fields; progress and result are JSON. */
 export interface EventContent {
   error?: string;
   progress?: string;

@@ -25,7 +25,7 @@ function definedOf({ maxPending, maxPendingBytes }: Bounds): Bounds {
   };
 }
 
-/** What flow control needs of a queue. */
+/** The part of a queue that flow control uses. */
 interface FlowQueue {
   readonly options: QueueLimits & Bounds;
   readonly now: number;
@@ -38,7 +38,7 @@ interface FlowQueue {
   job(id: string): Record<string, string> | undefined;
 }
 
-/** What is kept of one group. */
+/** The state of one group. */
 interface Group {
   own?: GroupLimits;
   pausedAt?: number;
@@ -107,7 +107,7 @@ export class FlowControl {
     return this.hasRoom(0) && this.openHeads(ids, []).length > 0;
   }
 
-  /** When time lets a job start that waits for a rate or a rest; Infinity where none does. */
+  /** Returns when a job that waits for a rate or a rest may start; Infinity if none may. */
   opensAt(ids: readonly string[]): number {
     const names = new Set(ids.map((id) => this.queue.job(id)?.group));
     const times = [...names].flatMap((name) => (name === undefined ? [] : [this.groupOpensAt(name)]));
@@ -117,7 +117,7 @@ export class FlowControl {
     );
   }
 
-  /** Rests the group of a job, or where it has none the queue. */
+  /** Rests the group of a job, or the queue for a job without a group. */
   rest(job: Record<string, string>, ms: number): void {
     const until = this.queue.now + ms;
     if (job.group === undefined) {
@@ -127,7 +127,7 @@ export class FlowControl {
     }
   }
 
-  /** Gives back what a job that never started has taken from the rates. */
+  /** Refunds the cost of a job that never started. */
   refund(job: Record<string, string>): void {
     const cost = (rate: RateLimit | undefined) =>
       rate ? (Math.min(Number(job.cost ?? 1), rate.burst ?? 1) * rate.periodMs) / rate.limit : 0;
@@ -137,7 +137,7 @@ export class FlowControl {
     }
   }
 
-  /** What keeps a job from being added. Bounds that were set at run time go before those of the code. */
+  /** Returns why a job cannot be added. Bounds that were set at run time win over those of the code. */
   fullness(group: string | undefined, payload: string): Full | undefined {
     const { maxPending, maxPendingBytes } = { ...definedOf(this.queue.options), ...definedOf(this.set ?? {}) };
     const { pending, prioritized, scheduled } = this.queue;
@@ -218,7 +218,7 @@ export class FlowControl {
     return [...heads].map(([name, id]) => ({ name, id })).filter(({ name }) => this.mayStart(name, taken));
   }
 
-  /** Returns whether a group may start a job, beside those that the same claim has taken. */
+  /** Returns whether a group may start one more job than the claim has taken. */
   mayStart(name: string | undefined, taken: readonly string[] = []): boolean {
     if (name === undefined) {
       return true;

@@ -12,7 +12,7 @@ import type { PauseOptions } from '../../../queue/model/pause.js';
 /** The fields of a job, as they are named and written in Redis. */
 export type Hash = Record<string, string>;
 
-/** Hears what happens to jobs, whether or not the queue has events. */
+/** Receives the changes of jobs, even if the queue publishes no events. */
 export interface QueueObserver {
   /** A job was added. @param asked the options of its enqueue, as they are encoded */
   enqueued(queue: MemoryQueue, id: string, asked: AskedOptions): void;
@@ -20,7 +20,7 @@ export interface QueueObserver {
   changed(queue: MemoryQueue, id: string, status: string): void;
 }
 
-/** What a queue needs of the server that keeps it. */
+/** The part of the server that a queue uses. */
 export interface QueueHost {
   observer?: QueueObserver;
   /** Returns the time of the server, in ms. */
@@ -34,7 +34,7 @@ export interface QueueHost {
   publish(queue: string, event: JobEvent): void;
 }
 
-/** What the last claim of a claimer brought. */
+/** The last claim of a claimer. */
 export interface Batch {
   token: string;
   claims: { id: string; verdict: string }[];
@@ -44,7 +44,7 @@ const RANKS_PER_PRIORITY = 2 ** 40;
 
 export class MemoryQueue {
   readonly jobs = new Map<string, Hash>();
-  /** When a job is forgotten, in ms. */
+  /** The times when jobs expire, in ms. */
   readonly forgottenAt = new Map<string, number>();
   /** The jobs without a priority, the next to be claimed first. */
   readonly pending: string[] = [];
@@ -63,14 +63,14 @@ export class MemoryQueue {
   /** Batches with a follow-up, by their ids. */
   readonly followUps = new Map<string, FollowUpBatch>();
   readonly totals: Record<string, number> = {};
-  /** When each worker was seen last, in ms. */
+  /** The time of each worker's last announcement, in ms. */
   readonly workers = new Map<string, number>();
   readonly handlerLimits = new Map<string, { maxAttempts: number; maxCrashes: number }>();
   readonly schedules = new Map<string, Hash>();
   readonly scheduleDue = new ScoredSet();
   readonly scheduleOwners = new Map<string, number>();
   readonly flow: FlowControl = new FlowControl(this);
-  /** How the worker that announced itself last stores what jobs carry. */
+  /** The storage format that the last worker announced. */
   content: AnnouncedContent | undefined;
   sequence = 0;
   pausedAt: number | undefined;
@@ -79,7 +79,7 @@ export class MemoryQueue {
   sweepHoldUntil = 0;
   /** Until when nothing is claimed, since a handler met a limit. */
   restsUntil = 0;
-  /** What had ended when it was last told that the queue has drained. */
+  /** The ended jobs when the queue last published that it has drained. */
   drainedAfter = '';
 
   constructor(
@@ -112,7 +112,7 @@ export class MemoryQueue {
     }
   }
 
-  /** As lua/lib/core/events.lua; `content` is JSON. */
+  /** Publishes an event, as lua/lib/core/events.lua does; `content` is JSON. */
   emit(id: string, status: string, more: EventContent = {}): void {
     this.host.observer?.changed(this, id, status);
     if (this.options.events !== 'off') {
@@ -120,7 +120,7 @@ export class MemoryQueue {
     }
   }
 
-  /** Behind all others of its priority: a new job, a retry, a redrive, a promotion; before all where it is `lifo`. */
+  /** Puts a job behind all others of its priority: a new job, a retry, a redrive, a promotion; with `lifo` before them. */
   toBack(id: string, job: Hash, readyAt: number | undefined = this.now, isLifo = false): void {
     if (job.group !== undefined && job.fence !== undefined && this.flow.isOrdered(job.group)) {
       return this.toFront(id, job); // a retry runs before the others of its group

@@ -5,7 +5,7 @@ function refuseTrail(): never {
   throw new Error('A store in memory writes no audit trail; test what reads one on Redis, as by withRedis.');
 }
 
-/** What the option asks for is not written down, so that an app with it can be tested; a reading says so. */
+/** Writes no trail, so that an app with the option can be tested; reading it throws. */
 export function auditVerbs(): AuditVerbs {
   return {
     read: () => callOf('auditRead', refuseTrail),

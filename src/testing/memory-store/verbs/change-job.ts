@@ -1,4 +1,4 @@
-// What operators change of one job; see lua/job.
+// Changes one job for operators; see lua/job.
 import type { RestartAnswer, UpdateAnswer } from '../../../queue/store/store-calls.js';
 import { holderOf } from './enqueue.js';
 import { removeFirst, type Hash, type MemoryQueue } from '../state/memory-queue.js';

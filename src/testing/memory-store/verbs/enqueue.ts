@@ -1,4 +1,4 @@
-// Enqueue: what a new job finds, and where it goes; see lua/job/enqueue.lua.
+// Enqueues jobs; see lua/job/enqueue.lua.
 import { EnqueueRejected, type EncodedJob, type EnqueueAnswer } from '../../../queue/store/enqueue-call.js';
 import { follow, refuseFollow } from './batch/follow.js';
 import { writeOptions } from './write-options.js';

@@ -2,7 +2,7 @@ import type { StoreCall } from '../../../queue/store/store-call.js';
 
 /** A call of a store in memory. */
 export interface MemoryCall<Answer> extends StoreCall<Answer> {
-  /** Takes the step. The answer is a copy: what a caller does to it changes no state. */
+  /** Runs the step. The reply is a copy: changes by a caller do not affect the state. */
   run(): Answer;
 }
 

@@ -1,4 +1,4 @@
-// What runs by the clock; see lua/sweep.
+// The verbs that run by the clock; see lua/sweep.
 import type { ReclaimedJob } from '../../../queue/store/store-calls.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { trimDeadLetters } from './attempt/ends.js';
@@ -34,7 +34,7 @@ export function reclaim(
   return { reclaimed, more: expired.length === limit };
 }
 
-/** Forgets what has outlived its use: ids of forgotten jobs, unique keys whose time is over, silent workers. */
+/** Deletes what is no longer used: ids of expired jobs, expired unique keys, silent workers. */
 export function tidy(queue: MemoryQueue): boolean {
   const { now, options } = queue;
   for (const [key, until] of queue.uniqueExpiries) {

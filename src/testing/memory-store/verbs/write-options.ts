@@ -1,7 +1,7 @@
 import type { AskedOptions } from '../state/asked-options.js';
 import type { Hash, MemoryQueue } from '../state/memory-queue.js';
 
-/** Writes what was asked for beside the payload into a job's hash; see lua/lib/enqueue/options.lua. */
+/** Writes the options of a job into its hash; see lua/lib/enqueue/options.lua. */
 export function writeOptions(queue: MemoryQueue, job: Hash, options: AskedOptions): void {
   const kind = options.unique_for;
   const fields: Record<string, string | number | undefined> = {

@@ -1,4 +1,4 @@
-// How the attempts of a job ended that did not complete; see lua/lib/settle/attempt_log.lua.
+// Logs attempts that did not complete; see lua/lib/settle/attempt_log.lua.
 import type { StoredError } from '../../../../queue/errors/stored-error.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 
@@ -14,7 +14,7 @@ interface LoggedAttempt {
   error: StoredError | null;
 }
 
-/** How claims end that count as no attempt. */
+/** The ends of a claim that use no attempt. */
 export const GIVES_BACK = new Set(['snooze', 'interruption', 'rate_limited', 'unhandled']);
 
 function logOf(job: Hash): LoggedAttempt[] {

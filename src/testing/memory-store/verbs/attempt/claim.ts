@@ -1,11 +1,11 @@
-// Claim: which jobs, and what it writes; see lua/attempt/claim.lua. The reply is decoded as that of the script is.
+// Claims jobs; see lua/attempt/claim.lua. The reply is decoded like that of the script.
 import { refusalOf } from '../../../../queue/store/claim-refusal.js';
 import type { StoredError } from '../../../../queue/errors/stored-error.js';
 import type { ClaimAnswer, ClaimRequest } from '../../../../queue/store/store-calls.js';
 import { decodeClaim, decodeNamedClaim } from '../../../../queue/replies/decode-job.js';
 import { type Batch, type Hash, type MemoryQueue } from '../../state/memory-queue.js';
 
-/** What one job has in the reply of lua/attempt/claim.lua. */
+/** The entry of one job in the reply of lua/attempt/claim.lua. */
 type ReplyEntry = [string, string, string | null, number, unknown[]];
 
 interface Taken {
@@ -133,7 +133,7 @@ function revive(queue: MemoryQueue, id: string): Hash {
   return job;
 }
 
-/** Hands over again what the claim with this token brought, as far as it is still claimed by it. */
+/** Returns again the jobs that the claim with this token got and still holds. */
 function repeated(queue: MemoryQueue, { token, claims }: Batch): ReplyEntry[] {
   return claims.flatMap(({ id, verdict }) => {
     const job = queue.job(id);

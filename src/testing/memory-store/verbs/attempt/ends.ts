@@ -1,4 +1,4 @@
-// How jobs end: as dead letters, or cancelled; and the histories that they leave.
+// Ends jobs as dead letters or cancelled, and keeps the histories.
 import { failureJobName } from '../../../../queue/codec/failure-job.js';
 import { FAILURE_PREFIX } from '../../../../queue/validation/names.js';
 import { jobEnded } from '../batch/job-ended.js';
@@ -30,7 +30,7 @@ export function bury(queue: MemoryQueue, id: string, job: Hash, reason: string):
   trimDeadLetters(queue);
 }
 
-/** Adds the job that tells of a dead letter, where a worker handles the failures of its name. */
+/** Adds the failure job of a dead letter, if a worker handles the failures of its name. */
 function tellFailure(
   queue: MemoryQueue,
   id: string,
@@ -97,7 +97,7 @@ export function remember(queue: MemoryQueue, history: string[], ids: readonly st
   }
 }
 
-/** Tells that the queue has drained, once for all jobs that have ended since; see lua/queue/tell-drained.lua. */
+/** Publishes that the queue has drained, once for all jobs that have ended since; see lua/queue/tell-drained.lua. */
 export function tellDrained(queue: MemoryQueue): DrainedAnswer {
   const waiting = queue.pending.length + queue.prioritized.size;
   if (waiting + queue.claims.size + queue.scheduled.upTo(queue.now).length > 0) {

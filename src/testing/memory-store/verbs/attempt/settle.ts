@@ -1,4 +1,4 @@
-// How claims end: complete, fail, release, extend, and by the death of the worker; see lua/job and lua/lib/settle.
+// Ends claims: complete, fail, release, extend, and the death of the worker; see lua/attempt and lua/lib/settle.
 import type { CompleteAnswer } from '../../../../queue/store/complete-answer.js';
 import type {
   Completion,
@@ -275,7 +275,7 @@ function named({ name }: Hash): string {
   return name === undefined ? '' : `; its name is ${JSON.stringify(name).replaceAll('/', '\\/')}`;
 }
 
-/** The job's own limits, else those of its handler as the workers announced them, else the queue's. */
+/** Returns the job's own limits, else those of its handler as the workers announced them, else the queue's. */
 function limitsOf(queue: MemoryQueue, job: Hash): { maxAttempts: number; maxCrashes: number } {
   const handler = queue.handlerLimits.get(job.name ?? '');
   return {

@@ -93,7 +93,7 @@ function results(queue: MemoryQueue, batch: FollowUpBatch | undefined, offset: n
   return offset + limit < all.length ? { members, next: offset + limit } : { members };
 }
 
-/** Cancels all members that have not ended; those that run are told. */
+/** Cancels all members that have not ended; running ones get an aborted signal. */
 function stop(queue: MemoryQueue, batch: FollowUpBatch): void {
   batch.stoppedAt ??= queue.now;
   for (const member of [...batch.open]) {
@@ -111,7 +111,7 @@ function stop(queue: MemoryQueue, batch: FollowUpBatch): void {
   }
 }
 
-/** Finds ends that nobody told: members that were purged, and follow-ups that were discarded. */
+/** Finds ends that were not reported: purged members, and discarded follow-ups. */
 function tend(queue: MemoryQueue) {
   for (const batch of queue.followUps.values()) {
     if (batch.stoppedAt !== undefined && batch.firedAt === undefined) {

@@ -1,10 +1,10 @@
-// What the end of a job does to its batch, and to the jobs that wait for it; see lua/lib/batch.
+// Handles the end of a job for its batch, and for the jobs that wait for it; see lua/lib/batch.
 import type { AskedOptions } from '../../state/asked-options.js';
 import type { EndStatus, FollowUpBatch } from '../../state/follow-up-batch.js';
 import type { Hash, MemoryQueue } from '../../state/memory-queue.js';
 import { writeOptions } from '../write-options.js';
 
-/** Tells of the end of a job, in the step that ends it. @param detail its result as JSON, or why it failed */
+/** Reports the end of a job, in the step that ends it. @param detail its result as JSON, or why it failed */
 export function jobEnded(queue: MemoryQueue, id: string, job: Hash, status: EndStatus, detail = ''): void {
   const home = job.batch === undefined ? undefined : homeOf(queue, id, job.batch);
   // A follow-up that is a dead letter may be redriven, and reads the outcomes then.

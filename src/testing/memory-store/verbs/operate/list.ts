@@ -15,7 +15,7 @@ export function list(queue: MemoryQueue, status: JobStatus, offset: number, limi
   return page.filter((id) => !ended || queue.job(id)?.status === status).flatMap((id) => record(queue, id) ?? []);
 }
 
-/** Looks at all jobs of the state at once. */
+/** Reads all jobs of the state at once. */
 export function find(queue: MemoryQueue, status: JobStatus, query: JobQuery): FoundJobs {
   const matches = list(queue, status, 0, Infinity).filter((job) => isMatch(queue, job, query));
   const passed = Math.min(query.skip, matches.length);

@@ -1,4 +1,4 @@
-// What operators do with jobs from outside; see lua/job and lua/queue.
+// The verbs of operators; see lua/job and lua/queue.
 import type { JobRecord, JobStatus, QueueStats } from '../../../../queue/model/job.js';
 import type { CancelAnswer } from '../../../../queue/store/store-calls.js';
 import { jobEnded, jobReopened } from '../batch/job-ended.js';
@@ -39,7 +39,7 @@ export function stats(queue: MemoryQueue): QueueStats {
   } as QueueStats;
 }
 
-/** A job that waits at once; a running one when its worker hears of it. */
+/** Cancels a waiting job at once, a running one through its worker. */
 export function cancel(
   queue: MemoryQueue,
   id: string,
@@ -208,7 +208,7 @@ export function clean(
   return { deleted: ids.length, next: ids.length === limit ? 0 : undefined };
 }
 
-/** From the oldest on. An id that is forgotten, or in use again, only leaves the list. */
+/** Deletes from the oldest on. An id that has expired or is in use again only leaves the list. */
 function cleanHistory(queue: MemoryQueue, place: 'completed' | 'cancelled', latest: number, limit: number) {
   const history = queue[place];
   let deleted = 0;
