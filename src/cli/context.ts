@@ -8,7 +8,9 @@ export interface Context {
   session: Session;
   out: Output;
   /** Asks before something is destroyed. @throws CliError where the answer is no, or nobody can be asked */
-  confirm(what: Part): Promise<void>;
+  confirm(what: () => Part | Promise<Part>): Promise<void>;
+  /** Whether all details were asked for. */
+  verbose: boolean;
   /** Shows how far long work is, where somebody looks. */
   progress: Progress;
   /** Sets the exit code of a command that goes well. */

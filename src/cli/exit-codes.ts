@@ -25,3 +25,8 @@ export class CliError extends Error {
     super(message);
   }
 }
+
+/** Says that a queue has no such job. */
+export function noJob(queue: string, id: string): CliError {
+  return new CliError(`Queue ${JSON.stringify(queue)} has no job ${JSON.stringify(id)}.`, EXIT.notFound);
+}

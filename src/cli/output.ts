@@ -35,7 +35,8 @@ export class Output {
       this.line(value, words);
       return;
     }
-    const { columns, rows } = this.stream;
+    // A terminal that does not know its size says 0.
+    const [columns, rows] = [this.stream.columns || 80, this.stream.rows || 24];
     const shown = screenful(valueOf(words()), columns, rows - 1).map((line) => `${line}\u001B[K`);
     this.stream.write(`\u001B[H${shown.join('\n')}\n\u001B[J`);
   }
@@ -56,7 +57,7 @@ export class Output {
 
   /** Columns without lines; numbers to the right. On a terminal they fit its width. */
   table(head: readonly string[], rows: readonly (readonly Part[])[], layout: TableLayout = {}): Text {
-    return fitted(head, rows, this.isTerminal ? this.stream.columns : undefined, layout);
+    return fitted(head, rows, this.isTerminal ? this.stream.columns || undefined : undefined, layout);
   }
 
   private get hasScreen(): boolean {

@@ -36,7 +36,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     .option('--sentinel <master>', 'the address is one of Sentinels; several with commas')
     .option('--json', 'answer in JSON')
     .option('-y, --yes', 'do not ask before something is destroyed')
-    .option('--verbose', 'show the stack of an error')
+    .option('--verbose', 'show the stack of an error, and all of a job')
     .showHelpAfterError()
     .configureOutput(wantsJson ? { writeErr: () => undefined } : {})
     .exitOverride();
@@ -50,7 +50,8 @@ export async function main(argv: readonly string[]): Promise<number> {
       try {
         const confirm = confirmer(globals);
         const progress = new Progress(process.stderr, out.json);
-        const context = { session, out, confirm, progress, exit: (next: number) => (code = next) };
+        const verbose = globals.verbose === true;
+        const context = { session, out, confirm, progress, verbose, exit: (next: number) => (code = next) };
         await action(context, command.args, command.opts());
       } catch (error) {
         throw failureOf(error, session.place, session.isCut);
@@ -81,10 +82,12 @@ function confirmer({ yes }: GlobalOptions): Context['confirm'] {
       return;
     }
     if (!process.stdin.isTTY) {
-      throw new CliError(`This would ${valueOf(what)}. Say --yes to do it.`, EXIT.usage);
+      throw new CliError(`This would ${valueOf(await what())}. Say --yes to do it.`, EXIT.usage);
     }
     const asker = createInterface({ input: process.stdin, output: process.stderr });
-    const answer = await asker.question(`This will ${valueOf(what)}. Go on? [y/N] `).finally(() => asker.close());
+    const answer = await asker
+      .question(`This will ${valueOf(await what())}. Go on? [y/N] `)
+      .finally(() => asker.close());
     if (!/^y(es)?$/i.test(answer.trim())) {
       throw new CliError('Nothing was changed.');
     }

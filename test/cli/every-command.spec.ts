@@ -28,6 +28,8 @@ const COMMANDS: Record<string, (name: string) => string[]> = {
   health: (name) => ['health', name],
   enqueue: (name) => ['enqueue', name, '{}', '--name', HOSTILE],
   cancel: (name) => ['cancel', name, 'waiting-1'],
+  promote: (name) => ['promote', name, 'delayed-1'],
+  'run-again': (name) => ['run-again', name, 'cancelled-1'],
   redrive: (name) => ['redrive', name, FAILED],
   discard: (name) => ['discard', name, '--all', '--error', 'none', '--yes'],
   pause: (name) => ['pause', name, '--group', HOSTILE],
@@ -59,6 +61,8 @@ async function plant(): Promise<void> {
   await queue.fail(job!, Object.assign(new Error(HOSTILE), { name: HOSTILE }), { final: true });
   await queue.enqueue({ text: HOSTILE }, { id: 'waiting-1', name: HOSTILE, group: HOSTILE });
   await queue.enqueue({ text: HOSTILE }, { id: 'delayed-1', delayMs: 60_000 });
+  await queue.enqueue({ text: HOSTILE }, { id: 'cancelled-1', name: HOSTILE });
+  await queue.cancel('cancelled-1');
   await queue.schedules.upsert('nightly', { cron: '0 3 * * *' });
   await queue.schedules.pause('nightly');
   const recurrence = JSON.stringify({ cron: HOSTILE, endAt: 'no date' });

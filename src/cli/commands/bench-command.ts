@@ -7,6 +7,7 @@ import type { Job } from '../../worker/handlers/job.js';
 import { Worker } from '../../worker/worker.js';
 import type { Context, Run } from '../context.js';
 import { CliError, EXIT } from '../exit-codes.js';
+import { Interruption } from '../live.js';
 import { wholeNumber } from '../numbers.js';
 import { lines, text, type Text } from '../text.js';
 
@@ -23,6 +24,13 @@ interface Measured {
   pickUpMs: { p50: number | null; p95: number | null };
 }
 
+/** What a measurement works with. */
+interface Bench {
+  queue: JobQueue;
+  /** Ends it, so that its queue is deleted also then. */
+  interruption: Interruption;
+}
+
 /** A small measurement on the user's own Redis, in a queue of its own that is deleted afterwards. */
 export function addBench(program: Command, run: Run): void {
   program
@@ -30,10 +38,10 @@ export function addBench(program: Command, run: Run): void {
     .description('measures this machine and its Redis with jobs that do nothing; it puts load on that Redis')
     .option('--jobs <n>', 'how many jobs', '10000')
     .option('--concurrency <n>', 'how many at once', '100')
-    .action(run(bench));
+    .action(run(runBench));
 }
 
-async function bench(context: Context, _args: string[], options: Record<string, unknown>): Promise<void> {
+async function runBench(context: Context, _args: string[], options: Record<string, unknown>): Promise<void> {
   const { session, out, confirm } = context;
   const jobs = wholeNumber('jobs', options['jobs'] as string)!;
   const concurrency = wholeNumber('concurrency', options['concurrency'] as string)!;
@@ -41,30 +49,28 @@ async function bench(context: Context, _args: string[], options: Record<string, 
     throw new CliError(`--jobs: expected 1 to ${count(MOST_JOBS)}, and at least 1 at once.`, EXIT.usage);
   }
   await confirm(
-    text`put load on Redis at ${session.place}: ${count(jobs)} jobs in a queue of their own, which is then deleted`,
+    () =>
+      text`put load on Redis at ${session.place}: ${count(jobs)} jobs in a queue of their own, which is then deleted`,
   );
   const queue = session.queue(`bench-${process.pid}-${Date.now().toString(36)}`);
+  const interruption = new Interruption(session);
   try {
-    const measured = await measure(context, queue, jobs, concurrency);
+    const measured = await measure(context, { queue, interruption }, jobs, concurrency);
     out.show(measured, () => words(measured));
   } finally {
+    interruption.close();
     await queue.purge({ confirm: queue.name });
-    await forget(queue);
+    await session.answer(forget(queue));
   }
 }
 
-async function measure(
-  { progress }: Context,
-  queue: JobQueue,
-  jobs: number,
-  concurrency: number,
-): Promise<Measured> {
-  const enqueueMs = await timed(enqueueAll(queue, jobs));
+async function measure({ progress }: Context, bench: Bench, jobs: number, concurrency: number): Promise<Measured> {
+  const enqueueMs = await timed(enqueueAll(bench, jobs));
   let done = 0;
   const handle = () => void done++;
   const processMs = await timed(
     progress.during(
-      work(queue, concurrency, handle, () => done === jobs),
+      work(bench, concurrency, handle, () => done === jobs),
       'running',
       jobs,
       () => done,
@@ -75,19 +81,20 @@ async function measure(
     concurrency,
     enqueuedPerSecond: Math.round((jobs / enqueueMs) * 1_000),
     processedPerSecond: Math.round((jobs / processMs) * 1_000),
-    pickUpMs: await pickUp(queue),
+    pickUpMs: await pickUp(bench),
   };
 }
 
-async function enqueueAll(queue: JobQueue, jobs: number): Promise<void> {
+async function enqueueAll({ queue, interruption }: Bench, jobs: number): Promise<void> {
   for (let left = jobs; left > 0; left -= SLICE) {
+    await goOn(interruption);
     await queue.enqueueMany(Array.from({ length: Math.min(SLICE, left) }, () => ({ payload: PAYLOAD })));
   }
 }
 
 /** Runs a worker until `isOver` says so, as of the end of some job. */
 async function work(
-  queue: JobQueue,
+  { queue, interruption }: Bench,
   concurrency: number,
   handle: (job: Job) => void,
   isOver: () => boolean,
@@ -102,14 +109,14 @@ async function work(
   });
   await worker.start();
   try {
-    await begin();
-    await over;
+    await Promise.race([begin().then(() => over), interruption.over]);
+    await goOn(interruption);
   } finally {
     await worker.stop();
   }
 }
 
-async function pickUp(queue: JobQueue): Promise<Measured['pickUpMs']> {
+async function pickUp(bench: Bench): Promise<Measured['pickUpMs']> {
   const times = new Histogram();
   const tries = 100;
   let sentAt = 0;
@@ -122,12 +129,20 @@ async function pickUp(queue: JobQueue): Promise<Measured['pickUpMs']> {
     for (let i = 0; i < tries; i++) {
       const arrival = new Promise<void>((resolve) => (arrived = resolve));
       sentAt = performance.now();
-      await queue.enqueue(PAYLOAD);
+      await bench.queue.enqueue(PAYLOAD);
       await arrival;
     }
   };
-  await work(queue, 1, handle, () => times.count === tries, oneByOne);
+  await work(bench, 1, handle, () => times.count === tries, oneByOne);
   return { p50: times.quantile(0.5), p95: times.quantile(0.95) };
+}
+
+/** @throws CliError after Ctrl+C, or where Redis is away */
+async function goOn({ isOver, over }: Interruption): Promise<void> {
+  if (isOver) {
+    await over;
+    throw new CliError('Interrupted; the queue of the measurement is deleted.');
+  }
 }
 
 async function timed(action: Promise<unknown>): Promise<number> {

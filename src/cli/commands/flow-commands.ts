@@ -60,7 +60,7 @@ function addBatch(program: Command, run: Run): void {
         try {
           if (cancel) {
             const { open } = await batch.status();
-            await confirm(text`cancel ${count(open)} ${open === 1 ? 'job' : 'jobs'} of batch ${id!}`);
+            await confirm(() => text`cancel ${count(open)} ${open === 1 ? 'job' : 'jobs'} of batch ${id!}`);
             await batch.cancel();
           }
           const [status, jobs] = await Promise.all([batch.status(), batch.results({ limit, offset })]);

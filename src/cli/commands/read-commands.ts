@@ -1,15 +1,14 @@
 import type { Command } from 'commander';
-import { readJobSigns } from '../../inspect/job-signs.js';
 import { worstOf } from '../../inspect/verdict.js';
-import { whyNotRunning } from '../../inspect/why-not-running.js';
-import { duration } from '../../inspect/words.js';
 import { JOB_STATUSES, type JobFilter, type JobRecord, type JobStatus } from '../../queue/model/job.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { looksAt, verdictText } from '../looks.js';
 import { wholeNumber } from '../numbers.js';
 import type { Output } from '../output.js';
-import { ago, clipped, instant, lines, padded, type Part, text } from '../text.js';
+import { ago, clipped, instant, lines, type Part } from '../text.js';
 import type { Run } from '../context.js';
+import { addSchedules } from './schedules-command.js';
+import { addShow } from './show-command.js';
 
 /** The size from which a table leaves a payload out, because it does not show payloads. */
 const TABLE_BYTES = 1_024;
@@ -47,21 +46,8 @@ export function addReadCommands(program: Command, run: Run): void {
         out.show(jobs, () => jobTable(jobs, out));
       }),
     );
-  program
-    .command('show <queue> <id>')
-    .description('all that is known of a job, and why it does not run')
-    .action(
-      run(async ({ session, out }, [name, id]) => {
-        const queue = await session.known(name!);
-        const stored = await queue.get(id!);
-        if (!stored) {
-          throw new CliError(`Queue ${JSON.stringify(name)} has no job ${JSON.stringify(id)}.`, EXIT.notFound);
-        }
-        const job = (await session.shownBy(queue)).job(stored);
-        const reason = whyNotRunning(job, await readJobSigns(queue, job));
-        out.show({ ...job, notRunning: reason ?? null }, () => jobText(job, reason));
-      }),
-    );
+  addShow(program, run);
+  addSchedules(program, run);
   addMoreReads(program, run);
 }
 
@@ -84,28 +70,6 @@ function filterOf({ name, metadata, olderThan, newerThan }: Record<string, unkno
 }
 
 function addMoreReads(program: Command, run: Run): void {
-  program
-    .command('schedules <queue>')
-    .description('lists the recurring jobs')
-    .action(
-      run(async ({ session, out }, [name]) => {
-        const queue = await session.known(name!);
-        const shown = await session.shownBy(queue);
-        const stored = await queue.schedules.list({ limit: 1_000 });
-        const schedules = stored.map((each) => ({ ...each, payload: shown.payload(each) }));
-        const rows = schedules.map((each) => [
-          each.id,
-          each.cron ?? `every ${duration(each.everyMs ?? 0)}`,
-          each.status,
-          instant(each.nextAt),
-          each.limit === undefined ? each.ticks : `${each.ticks} of ${each.limit}`,
-          instant(each.endAt),
-        ]);
-        out.show(schedules, () =>
-          out.table(['schedule', 'when', 'status', 'next', 'ticks', 'until'], rows, { whole: ['schedule'] }),
-        );
-      }),
-    );
   program
     .command('workers <queue>')
     .description('lists the worker processes that announced themselves within 30 s')
@@ -153,26 +117,4 @@ function jobTable(jobs: readonly JobRecord[], out: Output): Part {
   return rows.length > 0
     ? out.table(['name', 'id', 'enqueued', 'attempts', 'last error'], rows, { whole: ['id'] })
     : 'No job.';
-}
-
-function jobText(job: JobRecord, reason: ReturnType<typeof whyNotRunning>): Part {
-  const facts: [string, unknown][] = [
-    ['job', `${job.name}  ${job.id}`],
-    ['status', job.status],
-    ['not running', reason?.because],
-    ['next', reason?.next],
-    ['attempts', `${job.attempts}${job.maxAttempts === undefined ? '' : ` of ${job.maxAttempts}`}`],
-    ['enqueued', instant(job.enqueuedAt)],
-    ['due', job.dueAt && instant(job.dueAt)],
-    ['group', job.group],
-    ['batch', job.batch && `${job.batch.id} of ${job.batch.queue} (${job.batch.role})`],
-    ['worker', job.worker],
-    ['last error', job.lastError],
-    ['payload', JSON.stringify(job.payload)],
-    ['result', JSON.stringify(job.result)],
-    ['progress', JSON.stringify(job.progress)],
-    ...job.log.slice(-5).map(({ at, message }): [string, unknown] => ['log', `${instant(at)} ${message}`]),
-  ];
-  const known = facts.filter(([, value]) => value !== undefined);
-  return lines(known.map(([name, value]) => text`${padded(name, 12)} ${String(value)}`));
 }

@@ -1,0 +1,96 @@
+import type { Command } from 'commander';
+import { count } from '../../inspect/words.js';
+import type { DeadLetterFilter } from '../../queue/dead-letters/dead-letters.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import type { Context, Run } from '../context.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import type { Progress } from '../progress.js';
+import { text, type Text } from '../text.js';
+
+type Options = Record<string, string | boolean | undefined>;
+type Verb = 'redrive' | 'discard';
+
+/** The most dead letters that are counted one by one before a question. */
+const MOST_COUNTED = 10_000;
+const PAGE = 1_000;
+
+/** The commands that redrive and discard dead letters. */
+export function addDeadLetterCommands(program: Command, run: Run): void {
+  for (const [verb, doing] of [
+    ['redrive', 'send back to work'],
+    ['discard', 'delete for good'],
+  ] as const) {
+    program
+      .command(`${verb} <queue> [id]`)
+      .description(`dead letters: ${doing} one, or with --all those that fit`)
+      .option('--all', 'all that fit the filters')
+      .option('--name <name>', 'only jobs of this name')
+      .option('--error <text>', 'only jobs with this text in their last error')
+      .action(
+        run(async (context, [name, id], options) => {
+          if ((id === undefined) === (options['all'] === undefined)) {
+            throw new CliError('Say either the id of a dead letter or --all.', EXIT.usage);
+          }
+          const queue = await context.session.known(name!);
+          const done =
+            id === undefined ? await all(context, queue, verb, options) : await one(context, queue, verb, id);
+          context.out.show({ [verb === 'redrive' ? 'redriven' : 'discarded']: done }, () => count(done));
+        }),
+      );
+  }
+}
+
+async function one({ confirm }: Context, queue: JobQueue, verb: Verb, id: string): Promise<number> {
+  if (verb === 'discard') {
+    await confirm(() => text`delete for good 1 dead letter of ${queue.name}`);
+  }
+  if (!(await queue.deadLetters[verb](id))) {
+    throw new CliError(`There is no dead letter ${JSON.stringify(id)}.`, EXIT.notFound);
+  }
+  return 1;
+}
+
+async function all({ confirm, progress }: Context, queue: JobQueue, verb: Verb, options: Options): Promise<number> {
+  const { name, error } = options as { name?: string; error?: string };
+  const filter: DeadLetterFilter = { ...(name !== undefined && { name }), ...(error !== undefined && { error }) };
+  if (verb === 'discard') {
+    await confirm(async () => text`delete for good ${await howMany(queue, filter)} of ${queue.name}`);
+  }
+  const work =
+    verb === 'redrive' ? queue.deadLetters.redriveAll({ filter }) : queue.deadLetters.discardAll({ filter });
+  return withProgress(progress, queue, verb, filter, work);
+}
+
+/** Counts those that fit; many that a filter chooses are not counted to the end. */
+async function howMany(queue: JobQueue, filter: DeadLetterFilter): Promise<Text> {
+  if (Object.keys(filter).length === 0) {
+    return letters((await queue.stats()).failed);
+  }
+  let found = 0;
+  let cursor: string | undefined;
+  do {
+    const page = await queue.deadLetters.list({ ...filter, limit: PAGE, mostBytes: 0, ...(cursor && { cursor }) });
+    found += page.jobs.length;
+    cursor = page.cursor;
+  } while (cursor !== undefined && found < MOST_COUNTED);
+  return cursor === undefined ? letters(found) : text`more than ${letters(found)}`;
+}
+
+function letters(found: number): Text {
+  return text`${count(found)} dead ${found === 1 ? 'letter' : 'letters'}`;
+}
+
+/** All dead letters are known by number; those of a filter are not. */
+async function withProgress(
+  progress: Progress,
+  queue: JobQueue,
+  verb: Verb,
+  filter: DeadLetterFilter,
+  work: Promise<number>,
+): Promise<number> {
+  work.catch(() => undefined); // it is awaited below
+  const { failed } = await queue.stats();
+  const isAll = Object.keys(filter).length === 0;
+  const done = async () => Math.max(0, failed - (await queue.stats()).failed);
+  return progress.during(work, verb === 'redrive' ? 'redriven' : 'discarded', isAll ? failed : undefined, done);
+}

@@ -1,0 +1,61 @@
+import type { Command } from 'commander';
+import type { EnqueueOptions } from '../../queue/enqueue/encode-job.js';
+import type { Run } from '../context.js';
+import { CliError, EXIT, noJob } from '../exit-codes.js';
+import { wholeNumber } from '../numbers.js';
+
+/** The commands that add a job, or change one. */
+export function addJobCommands(program: Command, run: Run): void {
+  program
+    .command('enqueue <queue> <payload>')
+    .description('adds a job; the payload is JSON')
+    .option('--name <name>', 'the name of the job, in a queue that several share')
+    .option('--delay <ms>', 'start it so many ms from now')
+    .option('--id <id>', 'the id; a known one adds nothing')
+    .action(
+      run(async ({ session, out }, [name, payload], options) => {
+        const given = { name: options['name'], id: options['id'], delayMs: wholeNumber('delay', options['delay']) };
+        const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+        const content = parsed(payload!);
+        const queue = await session.audited(name!);
+        await session.refuseSecret(queue);
+        const [job] = await queue.enqueueMany([{ payload: content, ...(set as EnqueueOptions) }]);
+        out.show({ id: job!.id }, () => job!.id);
+      }),
+    );
+  for (const [command, verb, description, refused] of [
+    ['cancel', 'cancel', 'cancels a job; a running one is asked to end', ''],
+    ['promote', 'promote', 'starts a scheduled job now', 'It runs or has ended.'],
+    [
+      'run-again',
+      'runAgain',
+      'runs a job again that completed or was cancelled',
+      'It has not ended so. A dead letter is sent back to work by "redrive".',
+    ],
+  ] as const) {
+    program
+      .command(`${command} <queue> <id>`)
+      .description(description)
+      .action(
+        run(async ({ session, out }, [name, id]) => {
+          const outcome = await (await session.known(name!))[verb](id!);
+          if (outcome === 'missing') {
+            throw noJob(name!, id!);
+          }
+          if (outcome === 'refused') {
+            throw new CliError(`Job ${JSON.stringify(id)} stays as it is. ${refused}`);
+          }
+          out.show({ id, outcome }, () => outcome);
+        }),
+      );
+  }
+}
+
+function parsed(payload: string): unknown {
+  try {
+    return JSON.parse(payload);
+  } catch (error) {
+    const hint = 'Expected JSON, such as \'{"to":"ada@example.com"}\'.';
+    throw new CliError(`The payload is not JSON: ${(error as Error).message}. ${hint}`, EXIT.usage);
+  }
+}

@@ -1,0 +1,83 @@
+import { Argument, type Command } from 'commander';
+import { duration } from '../../inspect/words.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { ScheduleNotFoundError } from '../../queue/errors/schedule-errors.js';
+import type { JobQueue } from '../../queue/job-queue.js';
+import type { Context, Run } from '../context.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { instant, text } from '../text.js';
+
+/** What can be done with one schedule. */
+export const SCHEDULE_ACTIONS = ['pause', 'resume', 'run', 'remove'] as const;
+type Action = (typeof SCHEDULE_ACTIONS)[number];
+
+/** The command that lists recurring jobs, and steers one. */
+export function addSchedules(program: Command, run: Run): void {
+  program
+    .command('schedules <queue>')
+    .addArgument(new Argument('[action]', 'what to do with one of them').choices(SCHEDULE_ACTIONS))
+    .argument('[id]', 'which one')
+    .description('lists the recurring jobs; pauses, resumes, runs now or removes one')
+    .action(
+      run(async (context, [name, action, id]) => {
+        const queue = await context.session.known(name!);
+        if (action === undefined) {
+          await list(context, queue);
+        } else if (id === undefined) {
+          throw new CliError(`Say the id of the schedule to ${action}.`, EXIT.usage);
+        } else {
+          await steer(context, queue, action as Action, id);
+        }
+      }),
+    );
+}
+
+async function list({ session, out }: Context, queue: JobQueue): Promise<void> {
+  const shown = await session.shownBy(queue);
+  const stored = await queue.schedules.list({ limit: 1_000 });
+  const schedules = stored.map((each) => ({ ...each, payload: shown.payload(each) }));
+  const rows = schedules.map((each) => [
+    each.id,
+    each.cron ?? `every ${duration(each.everyMs ?? 0)}`,
+    each.status,
+    instant(each.nextAt),
+    each.limit === undefined ? each.ticks : `${each.ticks} of ${each.limit}`,
+    instant(each.endAt),
+  ]);
+  const head = ['schedule', 'when', 'status', 'next', 'ticks', 'until'];
+  const layout = { whole: ['schedule'], dropped: ['until', 'ticks'] };
+  out.show(schedules, () => (rows.length > 0 ? out.table(head, rows, layout) : 'No schedule.'));
+}
+
+async function steer({ out, confirm }: Context, queue: JobQueue, action: Action, id: string): Promise<void> {
+  if (action === 'remove') {
+    await confirm(() => text`remove schedule ${id} of ${queue.name}`);
+  }
+  const done = await act(queue, action, id);
+  if (done.outcome === 'missing') {
+    throw new CliError(`Queue ${JSON.stringify(queue.name)} has no schedule ${JSON.stringify(id)}.`, EXIT.notFound);
+  }
+  const jobId = done.jobId === undefined ? '' : text`  job ${done.jobId}`;
+  out.show({ schedule: id, ...done }, () => text`${done.outcome}${jobId}`);
+}
+
+async function act(queue: JobQueue, action: Action, id: string): Promise<{ outcome: string; jobId?: string }> {
+  if (action !== 'run') {
+    const asked = queue.schedules[action](id);
+    return { outcome: await asked.catch((error: unknown) => refused(error)) };
+  }
+  try {
+    const job = await queue.schedules.runNow(id);
+    return { outcome: job.outcome === 'kept' ? 'it is at work already' : 'enqueued', jobId: job.id };
+  } catch (error) {
+    if (error instanceof ScheduleNotFoundError) {
+      return { outcome: 'missing' };
+    }
+    throw error;
+  }
+}
+
+/** A schedule that code declares would come back: nothing is wrong with the command line. */
+function refused(error: unknown): never {
+  throw error instanceof InvalidOptionError ? new CliError(error.message) : error;
+}

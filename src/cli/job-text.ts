@@ -1,0 +1,117 @@
+// A job in words: what it is, why it does not run, and what each attempt was.
+import type { Reason } from '../inspect/why-not-running.js';
+import type { AttemptRecord, JobRecord } from '../queue/model/job.js';
+import type { StoredError } from '../queue/errors/stored-error.js';
+import type { Output } from './output.js';
+import { age, clipped, instant, lines, padded, type Part, text, type Text } from './text.js';
+
+const SHAPES: Readonly<
+  Record<AttemptRecord['outcome'], [shape: string, color: 'green' | 'red' | 'yellow' | 'cyan']>
+> = {
+  completed: ['✓', 'green'],
+  error: ['✕', 'red'],
+  crash: ['☠', 'red'],
+  interruption: ['↺', 'yellow'],
+  snooze: ['◷', 'cyan'],
+  rate_limited: ['◐', 'cyan'],
+  unhandled: ['?', 'yellow'],
+};
+
+/** Lines of a log that are shown without `--verbose`. */
+const LOG_LINES = 5;
+const LONGEST_ERROR = 200;
+
+/** Returns all that is known of a job. `verbose`: with the stacks of its errors and all lines of its log. */
+export function jobText(job: JobRecord, reason: Reason, out: Output, verbose: boolean): Text {
+  const facts: [name: string, value: string | undefined][] = [
+    ['job', `${job.name}  ${job.id}`],
+    ['status', job.status],
+    ['not running', reason?.because],
+    ['next', reason?.next],
+    ['attempts', `${job.attempts}${job.maxAttempts === undefined ? '' : ` of ${job.maxAttempts}`}`],
+    ['due', job.dueAt && instant(job.dueAt)],
+    ['expires', job.expiresAt && instant(job.expiresAt)],
+    ['priority', job.priority > 0 ? String(job.priority) : undefined],
+    ['group', job.group],
+    ['batch', job.batch && `${job.batch.id} of ${job.batch.queue} (${job.batch.role})`],
+    ['schedule', job.schedule],
+    ['after', job.after?.join(', ')],
+    ['followed by', job.followedBy?.join(', ')],
+    ['worker', job.worker],
+    ['last error', job.lastError],
+    ['payload', job.brokenPayload ?? json(job.payload)],
+    ['result', json(job.result)],
+    ['progress', json(job.progress)],
+    ['checkpoint', json(job.checkpoint)],
+    ['metadata', json(job.metadata)],
+    ...job.log
+      .slice(verbose ? 0 : -LOG_LINES)
+      .map(({ at, message }): [string, string] => ['log', `${instant(at)} ${message}`]),
+  ];
+  const known = facts.flatMap(([name, value]) => (value === undefined ? [] : [text`${padded(name, 12)} ${value}`]));
+  return lines([...known, '', ...timeline(job, out, verbose)]);
+}
+
+/** Returns the life of a job, a line for each time it waited and for each attempt. */
+function timeline(job: JobRecord, out: Output, verbose: boolean): Part[] {
+  const { attemptLog, enqueuedAt } = job;
+  const told: Part[] = [text`  ○ enqueued   ${instant(enqueuedAt)}`];
+  let before: AttemptRecord | undefined;
+  for (const attempt of attemptLog) {
+    const isFirst = before === undefined && attempt.attempt === 1;
+    if (before || isFirst) {
+      told.push(waitLine(before, attempt.startedAt.getTime() - (before?.endedAt ?? enqueuedAt).getTime()));
+    } else {
+      told.push('  … earlier attempts are not kept');
+    }
+    told.push(...attemptLines(attempt, out, verbose));
+    before = attempt;
+  }
+  return [...told, ...standing(job, before, out)];
+}
+
+function waitLine(before: AttemptRecord | undefined, ms: number): Text {
+  const isBackoff = before?.outcome === 'error' || before?.outcome === 'crash';
+  return text`  ┄ ${padded(isBackoff ? 'backoff' : 'waited', 10)} ${age(ms)}`;
+}
+
+function attemptLines(attempt: AttemptRecord, out: Output, verbose: boolean): Text[] {
+  const { outcome, startedAt, endedAt, worker, error } = attempt;
+  const [shape, color] = SHAPES[outcome] ?? ['?', 'yellow']; // the hash may be of a later version
+  const ran = age(endedAt.getTime() - startedAt.getTime());
+  const who = worker === null ? '' : text`  ${clipped(worker, 40)}`;
+  const head = text`  ${out.color(color, shape)} attempt ${padded(`${attempt.attempt}`, 2)} ${outcome} after ${ran}${who}`;
+  return [head, ...(error ? errorLines(error, verbose) : [])];
+}
+
+/** An error with its causes; the stack only where it was asked for. */
+function errorLines(error: StoredError, verbose: boolean, indent = '      '): Text[] {
+  const { name, message, stack, cause, errors = [] } = error;
+  const frames = verbose && stack ? stack.split('\n').filter((line) => /^\s+at /.test(line)) : [];
+  const folded = !verbose && stack ? '  (stack: --verbose)' : '';
+  return [
+    text`${indent}${clipped(name, 60)}: ${clipped(message, LONGEST_ERROR)}${folded}`,
+    ...frames.map((line) => text`${indent}  ${line.trim()}`),
+    ...(cause ? [text`${indent}caused by`, ...errorLines(cause, verbose, `${indent}  `)] : []),
+    ...errors.flatMap((each) => errorLines(each, verbose, `${indent}  `)),
+  ];
+}
+
+/** Where the job stands after what the log tells. */
+function standing(job: JobRecord, last: AttemptRecord | undefined, out: Output): Text[] {
+  const { status, claimedAt, dueAt, cancelledAt } = job;
+  if (status === 'processing' && claimedAt) {
+    return [
+      text`  ${out.color('cyan', '●')} attempt ${padded(`${job.attempts}`, 2)} runs for ${age(Date.now() - claimedAt.getTime())}`,
+    ];
+  }
+  if (status === 'scheduled' && dueAt) {
+    const why = last?.outcome === 'error' || last?.outcome === 'crash' ? 'backoff' : 'starts';
+    return [text`  ┄ ${padded(why, 10)} until ${instant(dueAt)}`];
+  }
+  return cancelledAt ? [text`  – cancelled  ${instant(cancelledAt)}`] : [];
+}
+
+function json(value: unknown): string | undefined {
+  return value === undefined ? undefined : JSON.stringify(value);
+}
