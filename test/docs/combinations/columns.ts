@@ -25,6 +25,13 @@ export const WHILE_IT_RUNS: Columns = {
     await scene.stage.timeOut();
     return scene.seen();
   },
+  'a checkpoint, then an attempt fails': async (scene) => {
+    await scene.run();
+    await scene.stage.checkpoint(7);
+    await scene.stage.fail(false);
+    const { checkpoint } = await scene.stage.state.job(scene.id);
+    return `${await scene.seen()}; checkpoint ${checkpoint === '7' ? 'kept' : 'lost'}`;
+  },
   'fails for good': async (scene) => {
     await scene.run();
     await scene.stage.fail(true);
@@ -92,7 +99,26 @@ export const WHILE_IT_WAITS: Columns = {
     await scene.waits();
     return moved(scene, await scene.stage.reschedule(scene.id, { delayMs: HOUR }), 'scheduled');
   },
-  'promoted now': async (scene) => {
+  promoted: async (scene) => {
+    await scene.waits();
+    return moved(scene, await scene.stage.promote(scene.id), 'pending');
+  },
+  'another payload': async (scene) => {
+    await scene.waits();
+    const answer = await scene.stage.update(scene.id, 'newer');
+    expect((await scene.stage.get(scene.id))!.payload).toBe(answer === 'updated' ? 'newer' : 'subject');
+    return moved(scene, answer, 'updated');
+  },
+  'another priority': async (scene) => {
+    await scene.waits();
+    return moved(scene, await scene.stage.setPriority(scene.id, 7), 'updated');
+  },
+  'run again': async (scene) => {
+    await scene.run();
+    await scene.stage.complete();
+    return moved(scene, await scene.stage.runAgain(scene.id), 'pending');
+  },
+  'rescheduled to now': async (scene) => {
     await scene.waits();
     return moved(scene, await scene.stage.reschedule(scene.id, { delayMs: 0 }), 'pending');
   },
@@ -114,12 +140,13 @@ export const WHILE_IT_WAITS: Columns = {
       await expect(scene.stage.clean(status as 'pending')).rejects.toThrow('clean status');
       return 'refused';
     }
-    expect(await scene.stage.clean(status as 'pending')).toBe(1);
+    expect(await scene.stage.clean(status as 'pending')).toBe(scene.row.options.after ? 2 : 1);
     return scene.seen();
   },
   'a purge': async (scene) => {
     await scene.waits();
-    expect(await scene.stage.purge()).toBe(scene.row.ahead ? 3 : 1);
+    const { ahead, options } = scene.row;
+    expect(await scene.stage.purge()).toBe(ahead ? 3 : options.after ? 2 : 1);
     return scene.seen();
   },
   discarded: async (scene) => {
@@ -136,7 +163,8 @@ export const WHILE_IT_WAITS: Columns = {
     return scene.seen();
   },
   'redriven, then replaced': async (scene) => {
-    const { options, typed = false } = scene.row;
+    const { typed = false } = scene.row;
+    const { after: _, ...options } = scene.row.options; // refused beside unique
     await scene.run();
     await scene.stage.fail(true);
     expect(await scene.stage.deadLetters.redrive(scene.id)).toBe(true);

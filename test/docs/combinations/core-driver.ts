@@ -4,8 +4,8 @@ import type { ClaimedJob } from '#queue/model/job.js';
 import type { JobQueue } from '#queue/job-queue.js';
 import type { Job } from '#worker/handlers/job.js';
 import { queueOn, type TestQueue } from '../../support/queue/queue-state.js';
-import { newQueue, startWorker } from '../../support/worker/workers.js';
-import { Play, type PlayedVerb } from './play.js';
+import { leaveBroken, newQueue, startWorker } from '../../support/worker/workers.js';
+import { BULK, Play, type PlayedVerb } from './play.js';
 import { definitionOf, rowIn, TIME_RUNS_OUT, WORKER_PAUSED, type Row } from './rows.js';
 import type { Driver, Stage } from './scene.js';
 import { server } from './server.js';
@@ -19,8 +19,10 @@ export const coreDriver: Driver = {
   name: 'the core',
   open: async (base, column) => {
     const row = rowIn(column, base);
-    const played = row.handler !== undefined || row.ahead === true || NEED_A_WORKER.includes(column);
+    const played =
+      row.handler !== undefined || row.bulk === true || row.ahead === true || NEED_A_WORKER.includes(column);
     const queue = newQueue(played ? { visibilityMs: 1_500 } : {}, server());
+    leaveBroken(queue); // held against the invariants by its state
     const state = queueOn(server(), {}, queue.name);
     return {
       queue,
@@ -33,6 +35,10 @@ export const coreDriver: Driver = {
       resume: () => queue.resume(),
       cancel: (id) => queue.cancel(id),
       get: (id) => queue.get(id),
+      promote: (id) => queue.promote(id),
+      update: (id, payload) => queue.update(id, payload),
+      setPriority: (id, priority) => queue.setPriority(id, priority),
+      runAgain: (id) => queue.runAgain(id),
       reschedule: (id, start) => queue.reschedule(id, start),
       remove: (id) => queue.remove(id),
       clean: (status) => queue.clean(status),
@@ -61,6 +67,9 @@ function manualConsumer(queue: JobQueue, state: TestQueue): Consumer {
     fail: async (final) => {
       expect(await queue.fail(job, new Error('no'), { final })).toBe(final ? 'failed' : 'retry');
     },
+    checkpoint: async (value) => {
+      expect(await queue.exec((calls) => calls.checkpoint(job, String(value)))).toBe(true);
+    },
     complete: async () => {
       expect(await queue.complete(job, 1)).toBe(true);
     },
@@ -83,9 +92,11 @@ function manualConsumer(queue: JobQueue, state: TestQueue): Consumer {
   };
 }
 
-async function worker(queue: JobQueue, state: TestQueue, { handler, ahead }: Row): Promise<Consumer> {
+async function worker(queue: JobQueue, state: TestQueue, { handler, ahead, bulk }: Row): Promise<Consumer> {
   const play = new Play();
-  const handlers = { [queue.name]: { ...handler, handle: (job: Job) => play.handle(job) } };
+  const one = { ...handler, handle: (job: Job) => play.handle(job) };
+  const several = { bulk: BULK, handle: (jobs: Job[]) => Promise.all(jobs.map((job) => play.handle(job))) };
+  const handlers = { [queue.name]: bulk ? several : one };
   const served = { queue, concurrency: 1, prefetch: ahead ? 1 : 0, handlers };
   const { worker: runtime } = await startWorker([served], undefined, { onEvent: (event) => play.tell(event) });
   return {

@@ -25,7 +25,7 @@ import {
 } from 'nest-job-queue';
 import { queueOn } from '../../support/queue/queue-state.js';
 import { uniqueQueueName } from '../../support/redis/redis.js';
-import { Play } from './play.js';
+import { BULK, Play } from './play.js';
 import { definitionOf, rowIn, type Row } from './rows.js';
 import type { Driver, Stage } from './scene.js';
 import { server, serverUrl } from './server.js';
@@ -112,6 +112,10 @@ function stageOf(name: string, row: Row, play: Play, jobs: JobQueueService, app:
     resume: () => jobs.resume(subject),
     cancel: (id) => jobs.cancel(subject, id),
     get: (id) => jobs.get(name, id),
+    promote: (id) => jobs.promote(subject, id),
+    update: (id, payload) => jobs.update(name, id, payload),
+    setPriority: (id, priority) => jobs.setPriority(subject, id, priority),
+    runAgain: (id) => jobs.runAgain(subject, id),
     reschedule: (id, start) => jobs.reschedule(subject, id, start),
     remove: (id) => jobs.remove(subject, id),
     clean: (status) => jobs.clean(subject, status),
@@ -140,8 +144,9 @@ async function boot(row: Row | undefined, columns: readonly string[], kind: Hand
   const names = new Map(columns.map((column) => [column, uniqueQueueName('cell')]));
   const plays = new Map([...names.values()].map((name) => [name, new Play()]));
   class Handlers {
-    run(job: Job): Promise<unknown> {
-      return plays.get(job.queue)!.handle(job);
+    run(job: Job | Job[]): Promise<unknown> {
+      const handle = (each: Job) => plays.get(each.queue)!.handle(each);
+      return Array.isArray(job) ? Promise.all(job.map(handle)) : handle(job);
     }
   }
   KINDS[kind].forEach((decorate) => decorate(Handlers));
@@ -155,6 +160,7 @@ async function boot(row: Row | undefined, columns: readonly string[], kind: Hand
   for (const [column, name] of names) {
     const options = {
       ...(row && rowIn(column, row).handler),
+      ...(row?.bulk && { bulk: BULK }),
       prefetch: row?.ahead ? 1 : 0,
       concurrency: 1,
       visibilityMs: 1_500,

@@ -3,8 +3,20 @@ import type { TestQueue } from '../../support/queue/queue-state.js';
 import { eventually, gate } from '../../support/faults/wait.js';
 import { BLOCKER, type Stage } from './scene.js';
 
+/** A call of a bulk handler, which waits for no second job. */
+export const BULK = { size: 2, waitMs: 0 };
+
 export type PlayedVerb =
-  'blocked' | 'complete' | 'end' | 'fail' | 'freeSlot' | 'giveUp' | 'loseWorker' | 'snooze' | 'timeOut';
+  | 'blocked'
+  | 'checkpoint'
+  | 'complete'
+  | 'end'
+  | 'fail'
+  | 'freeSlot'
+  | 'giveUp'
+  | 'loseWorker'
+  | 'snooze'
+  | 'timeOut';
 
 /** What the handler of one cell is to do, and what became of it. */
 export class Play {
@@ -13,9 +25,11 @@ export class Play {
   private readonly action = gate<() => unknown>();
   private readonly blocked = gate();
   private readonly slot = gate();
+  private job: Job | undefined;
 
   async handle(job: Job): Promise<unknown> {
     const blocker = job.id === BLOCKER;
+    this.job = job;
     (blocker ? this.blocked : this.started).open();
     const action = blocker ? this.slot.promise.then(() => () => undefined) : this.action.promise;
     const aborted = new Promise<() => unknown>((resolve) => {
@@ -47,6 +61,7 @@ export class Play {
     return {
       blocked: () => this.blocked.promise,
       freeSlot: () => this.slot.open(),
+      checkpoint: (value) => this.job!.checkpoint(value),
       complete: () => act(() => 1, 'completed'),
       fail: (final) =>
         final

@@ -2,9 +2,13 @@
 import { z } from 'zod';
 import { defineJob, type JobDefinition } from '#queue/enqueue/define-job.js';
 import type { EnqueueOptions, UniqueOptions } from '#queue/enqueue/encode-job.js';
+import type { GroupLimits, QueueLimits } from '#queue/model/limits.js';
 import type { HandlerOptions } from '#worker/handlers/handler.js';
 
 export const HOUR = 3_600_000;
+
+/** The job that another one waits for. */
+export const FIRST = 'first';
 
 export interface Row {
   options: EnqueueOptions;
@@ -14,6 +18,12 @@ export interface Row {
   scheduled?: boolean;
   /** Claimed beyond the free slots, behind a job that runs. */
   ahead?: boolean;
+  /** Its handler takes several jobs in one call. */
+  bulk?: boolean;
+  /** The limits of its queue. */
+  limits?: QueueLimits;
+  /** The limits of its group. */
+  groupLimits?: GroupLimits;
   /** What its handler asks for. */
   handler?: HandlerOptions;
   /** A time limit beside its options, in ms. */
@@ -52,6 +62,18 @@ export const ROWS: Record<string, Row> = {
   '`id`': { options: { id: 'own' } },
   '`priority`': { options: { priority: 5 } },
   '`group`': { options: { group: 'tenant' } },
+  '`group` with `maxRunning: 1`, `onDeadHead: hold`': {
+    options: { group: 'tenant' },
+    groupLimits: { maxRunning: 1, onDeadHead: 'hold' },
+  },
+  'a queue with `maxRunning` and `rateLimit`': {
+    options: {},
+    limits: { maxRunning: 1, rateLimit: { limit: 1_000, periodMs: 1_000, burst: 100 } },
+  },
+  '`cost`': { options: { cost: 3 } },
+  '`metadata`': { options: { metadata: { tenant: 'a' } } },
+  '`after`': { options: { after: [FIRST] } },
+  'a bulk handler': { options: {}, bulk: true },
   '`delayMs`': { options: { delayMs: HOUR } },
   '`runAt`': { options: { runAt: Date.now() + HOUR } },
   '`expiresInMs`': { options: { expiresInMs: 2 * HOUR } },

@@ -8,8 +8,9 @@ import type { JobQueue } from '#queue/job-queue.js';
 import type { EnqueueOptions } from '#queue/enqueue/encode-job.js';
 import type { Schedules } from '#queue/schedules/schedules.js';
 import type { TestQueue } from '../../support/queue/queue-state.js';
+import { tendBatches } from '#queue/operate/tend-batches.js';
 import { eventually } from '../../support/faults/wait.js';
-import type { Row } from './rows.js';
+import { FIRST, HOUR, type Row } from './rows.js';
 import { expectOnReplica } from './server.js';
 import { endWords, keptWords } from './words.js';
 
@@ -32,6 +33,12 @@ export interface Stage {
   resume(): Promise<boolean>;
   cancel(id: string): Promise<string>;
   get(id: string): Promise<JobRecord | null>;
+  promote(id: string): Promise<string>;
+  update(id: string, payload: string): Promise<string>;
+  setPriority(id: string, priority: number): Promise<string>;
+  runAgain(id: string): Promise<string>;
+  /** Stores a checkpoint of the running job. */
+  checkpoint(value: number): Promise<void>;
   reschedule(id: string, start: { delayMs: number }): Promise<string>;
   remove(id: string): Promise<string>;
   clean(status: CleanableStatus): Promise<number>;
@@ -74,7 +81,16 @@ export class Scene {
   /** Enqueues the job as its row says. */
   async enqueue(): Promise<void> {
     const { options, typed = false, scheduled, limitMs } = this.row;
-    const { schedules } = this.stage;
+    const { schedules, queue } = this.stage;
+    if (this.row.limits) {
+      await queue.limits.set(this.row.limits);
+    }
+    if (this.row.groupLimits) {
+      await queue.groups.set(options.group!, this.row.groupLimits);
+    }
+    if (options.after) {
+      await this.stage.enqueue(FIRST, { id: FIRST, delayMs: HOUR }, false);
+    }
     const limit = limitMs === undefined ? {} : { timeoutMs: limitMs };
     if (scheduled) {
       await schedules.upsert('often', { everyMs: 86_400_000 }, { payload: 'subject', overlap: false, ...limit });
@@ -89,7 +105,15 @@ export class Scene {
   }
 
   async becomeDue(): Promise<void> {
-    const { state } = this.stage;
+    const { state, queue } = this.stage;
+    if (this.row.options.after) {
+      // Ended as by a client of the Redis pattern: no worker may take it here.
+      await state.redis.zrem(state.keys.scheduled, FIRST);
+      await state.redis.hset(state.keys.job(FIRST), 'status', 'completed');
+      await state.redis.pexpire(state.keys.job(FIRST), HOUR);
+      await state.redis.lpush(state.keys.completed, FIRST);
+      await tendBatches(queue);
+    }
     if (this.row.options.delayMs ?? this.row.options.runAt) {
       await state.makeDue(this.id);
       await state.redis.zadd(state.keys.wake, 0, '1');
@@ -161,6 +185,9 @@ export class Scene {
     } else if (job) {
       words.push(...(await endWords(this.row, job, state)));
     }
+    if (this.row.groupLimits && (await this.stage.queue.groups.get(options.group!)).heldBy !== null) {
+      words.push('its group held');
+    }
     if (options.unique) {
       const { outcome } = await this.stage.enqueue('rival', { unique: options.unique }, typed);
       words.push(
@@ -195,7 +222,7 @@ export class Scene {
       return status;
     }
     const [all, name] = await this.line();
-    const ids = all.filter((id) => id !== BLOCKER);
+    const ids = all.filter((id) => id !== BLOCKER && id !== FIRST);
     expect(ids).toContain(this.id);
     return ids.includes('peer') ? `${ids[0] === this.id ? 'front' : 'back'} of ${name}` : `in ${name}`;
   }

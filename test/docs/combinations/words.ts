@@ -25,7 +25,17 @@ export async function keptWords(
   if (options.maxCrashes) {
     words.push(`crashes ${job.crashes} of its ${stored.max_crashes}`);
   }
-  const waits = job.status === 'scheduled' ? job.dueAt!.getTime() - (await state.now()) : 0;
+  if (options.cost) {
+    words.push(stored.cost === String(options.cost) ? 'cost kept' : 'cost lost');
+  }
+  if (options.metadata) {
+    expect(job.metadata).toEqual(options.metadata);
+    words.push('metadata kept');
+  }
+  if (options.after) {
+    words.push(job.after ? 'waits for the other' : 'waits for no other');
+  }
+  const waits = job.status === 'scheduled' && job.dueAt ? job.dueAt.getTime() - (await state.now()) : 0;
   if (waits > 1.5 * HOUR) {
     expect([options.backoff, handler?.backoff]).not.toEqual([undefined, undefined]);
     words.push('after its backoff');

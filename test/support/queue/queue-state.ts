@@ -19,9 +19,8 @@ let shared: Redis | undefined;
 afterEach(async () => {
   const queues = [...used].filter((queue) => !queue.broken);
   used.clear();
-  for (const queue of queues) {
-    expect(await violations(queue.redis, queue.scripts)).toEqual([]);
-  }
+  const found = await Promise.all(queues.map((queue) => violations(queue.redis, queue.scripts)));
+  expect(found.flat()).toEqual([]);
 });
 
 /** What a test writes into the options of a job; see the header of lua/job/enqueue.lua. */
