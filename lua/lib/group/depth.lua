@@ -9,7 +9,7 @@ local function note_depth(name, depth, running, head_rank)
   else
     stand_in(group_keys.depths, name, string.format('%d', depth))
   end
-  write_stand(group_keys.heads, name, depth > 0 and string.format('%.0f', tonumber(head_rank) % 2 ^ 40))
+  write_stand(group_keys.heads, name, depth > 0 and string.format('%d', tonumber(head_rank) % 2 ^ 40))
 end
 
 local function count_waiting()

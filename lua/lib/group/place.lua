@@ -25,35 +25,51 @@ local function knows_line(known, group)
   return known.only_slot and not group.interval
 end
 
+-- Slots in use, by group. Where groups run one job at a time, many have none when they are placed: one EXISTS tells that of all.
+local known_slots = {}
+
+local function recall_slots(names)
+  local keys = {}
+  for i, name in ipairs(names) do
+    keys[i] = groups .. 'running:' .. name
+  end
+  if redis.call('EXISTS', unpack(keys)) == 0 then
+    for _, name in ipairs(names) do
+      known_slots[name] = 0
+    end
+  end
+end
+
+local function slots_in_use(name)
+  return known_slots[name] or redis.call('ZCARD', groups .. 'running:' .. name)
+end
+
 local function cost_of(id)
   local cost = redis.pcall('HGET', job .. id, 'cost')
   return type(cost) == 'string' and tonumber(cost) or 1
 end
 
--- Puts a group whose line and slots are known where it belongs. Answers whether it has come into turns.
+-- Puts a group whose line and slots are known where it belongs.
 local function stand_group(name, group, line, finish, may_be_gated)
   if line.depth == 0 then
     leave_turns(name, finish)
-    rest_idle(name, group)
-    return false
+    return rest_idle(name, group)
   end
   local blocked = group.paused or group.hold or group.max_running and line.running >= group.max_running
   local opens = not blocked and opens_at(group, group.interval and cost_of(line.id) or 1)
   gate(name, opens, may_be_gated)
   if blocked or opens then
     leave_turns(name, finish)
-    return false
   elseif finish then
     stand_in(group_keys.turns, name, finish)
-    return false
+  else
+    enter_turns(name)
   end
-  return enter_turns(name)
 end
 
--- Answers whether it has come into turns.
 local function place_group(name, known)
   local group, line = read_group(name), {}
-  line.running = redis.call('ZCARD', groups .. 'running:' .. name)
+  line.running = slots_in_use(name)
   if knows_line(known, group) then
     line.depth = tonumber(score_in(group_keys.depths, name) or nil) or 0
   else
@@ -62,33 +78,40 @@ local function place_group(name, known)
   if line.rank or line.depth == 0 then
     note_depth(name, line.depth, line.running, line.rank)
   end
-  return stand_group(name, group, line, nil, group.has_spent or not known.only_slot)
+  stand_group(name, group, line, nil, group.has_spent or not known.only_slot)
 end
 
 local function touch(name)
   touched_groups[name] = {}
 end
 
+-- Reads of many groups together what to place them asks for.
 local function recall_groups(names)
   recall_states(names)
-  for _, place in ipairs({ 'depths', 'turns', 'finishes', 'gated' }) do
-    recall(group_keys[place], names)
+  recall_slots(names)
+  recall(group_keys.depths, names)
+  recall(group_keys.finishes, names)
+  for _, name in ipairs(names) do
+    if not touched_groups[name].only_slot then
+      recall(group_keys.turns, names)
+      return recall(group_keys.gated, names)
+    end
   end
 end
 
 local function place_groups(is_quiet)
-  local may_run, names = false, {}
+  local names = {}
   for name in pairs(touched_groups) do
     names[#names + 1] = name
   end
+  known_slots = {}
   for i = 1, #names > 1 and #names or 0, 500 do
     recall_groups({ unpack(names, i, math.min(i + 499, #names)) })
   end
   for _, name in ipairs(names) do
-    may_run = place_group(name, touched_groups[name]) or may_run
+    place_group(name, touched_groups[name])
   end
-  write_stands()
-  if may_run and not is_quiet then
+  if write_stands() > 0 and not is_quiet then
     redis.call('ZADD', wake, '0', '1')
   end
   touched_groups = {}

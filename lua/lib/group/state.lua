@@ -8,6 +8,7 @@ local group_keys = { turns = groups .. 'turns', gated = groups .. 'gated', finis
 local group_settings = { 'max_running', 'rate_interval_us', 'rate_burst', 'weight', 'max_pending', 'on_dead_head',
   'max_pending_bytes' }
 local group_defaults, virtual_time, touched_groups, waiting_change, has_state = nil, nil, {}, 0, {}
+local common_group
 local now_us = tonumber(time[1]) * 1e6 + tonumber(time[2])
 
 local function recall_states(names)
@@ -31,21 +32,28 @@ local function read_state(name)
     'rate_tat_us', unpack(group_settings)) or {}
 end
 
--- What holds for a group: its own settings, else those of all groups, and its state.
+-- What holds for a group: its own settings, else those of all groups, and its state. Groups that have nothing of their own share one answer.
 local function read_group(name)
   group_defaults = group_defaults or redis.call('HMGET', group_keys.settings, unpack(group_settings))
   local own = read_state(name)
+  if not has_state[name] and common_group then
+    return common_group
+  end
   local rate = own[6] and own or { [6] = group_defaults[2], [7] = group_defaults[3] }
   local max_running, holds_dead = tonumber(own[5] or group_defaults[1]), (own[10] or group_defaults[6]) == 'hold'
   local hold = max_running == 1 and own[2] or nil -- by the settings of now: the reason of the hold may be over
   if hold and not holds_dead and redis.call('HEXISTS', groups .. 'state:' .. name, 'hold_is_dead') == 1 then
     hold = nil
   end
-  return { paused = own[1], hold = hold, rests_until = tonumber(own[3]) or 0, tat = math.max(tonumber(own[4]) or 0, now_us),
+  local group = { paused = own[1], hold = hold, rests_until = tonumber(own[3]) or 0, tat = math.max(tonumber(own[4]) or 0, now_us),
     has_spent = own[3] or own[4], max_running = max_running, interval = tonumber(rate[6]),
     burst = tonumber(rate[7]), weight = tonumber(own[8] or group_defaults[4]) or 1,
     max_pending = tonumber(own[9] or group_defaults[5]),
     max_pending_bytes = tonumber(own[11] or group_defaults[7]), holds_dead = holds_dead }
+  if not has_state[name] and not group.interval then
+    common_group = group
+  end
+  return group
 end
 
 -- When the rate and the rest of a group let a job of this cost start, in ms; nil where now.

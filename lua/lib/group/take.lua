@@ -28,12 +28,13 @@ local function read_line(from, most)
   end
   if #names > 1 then
     recall_states(names)
+    recall_slots(names)
     recall(group_keys.depths, names)
     recall(group_keys.finishes, names)
   end
   for _, turn in ipairs(line) do
     scores_of[group_keys.turns] = scores_of[group_keys.turns] or {}
-    scores_of[group_keys.turns][turn.name] = string.format('%.17g', turn.start)
+    scores_of[group_keys.turns][turn.name] = stand_text(turn.start)
   end
   line.last = #line == most and line[most] or nil
   return line
@@ -94,7 +95,7 @@ local function take_turns(count, taken, plain_left, plain_weight)
     else
       plain_turns = plain_turns + 1
       local finish = end_turn(start, plain_weight, 1)
-      stand_in(group_keys.turns, '', string.format('%.17g', finish))
+      stand_in(group_keys.turns, '', stand_text(finish))
       turn_again(line, turn, finish)
     end
   end

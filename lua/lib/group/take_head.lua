@@ -18,7 +18,7 @@ local function look_at_head(waiting)
     return nil
   end
   local found = read(job .. id, 'name', 'payload', 'attempts', 'enqueued_at_ms', 'options', 'status', 'cost', 'expires_at_ms',
-    'cancel_requested_at_ms', 'unmet')
+    'cancel_requested_at_ms', 'unmet', 'crashes')
   if found[6] and found[6] ~= 'pending' then
     redis.call('ZREM', waiting, id)
     return nil
@@ -41,7 +41,7 @@ local function take_head(name, start, taken)
   local group, waiting = read_group(name), groups .. 'waiting:' .. name
   local id, found, next_id, next_rank_of_head = look_at_head(waiting)
   local cost = found and tonumber(found[7] or nil) or 1
-  local running = group.max_running and redis.call('ZCARD', groups .. 'running:' .. name) or 0
+  local running = group.max_running and slots_in_use(name) or 0
   if not id or group.paused or group.hold or group.max_running and running >= group.max_running or opens_at(group, cost) then
     place_group(name, {})
     return score_in(group_keys.turns, name) and 'again' or 'blocked'
@@ -60,6 +60,7 @@ local function take_head(name, start, taken)
   if found[6] then
     redis.call('ZADD', groups .. 'running:' .. name, now_text, id) -- a job without a hash holds no slot: its end names no group
     running = running + 1
+    known_slots[name] = group.max_running and known_slots[name] and running or nil
   end
   spend(name, group, cost)
   local finish = end_turn(start, group.weight, cost)
@@ -68,6 +69,6 @@ local function take_head(name, start, taken)
     running = found[6] and 1 or redis.call('ZCARD', groups .. 'running:' .. name) -- whether there is one
   end
   note_depth(name, depth, running, next_rank_of_head)
-  stand_group(name, group, { depth = depth, id = next_id, running = running }, string.format('%.17g', finish), group.has_spent)
+  stand_group(name, group, { depth = depth, id = next_id, running = running }, stand_text(finish), group.has_spent)
   return 'taken', score_in(group_keys.turns, name) and finish or nil
 end

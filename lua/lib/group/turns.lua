@@ -1,5 +1,5 @@
 -- turns holds the groups that may run, by virtual start time; finishes holds where the last turn of the others ended.
--- current_virtual_time(), enter_turns(name): whether it was not there before, leave_turns(name, finish): finish where it is known.
+-- current_virtual_time(), enter_turns(name): write_stands() tells whether it was not there, leave_turns(name, finish): finish where it is known.
 -- Needs: lib/group/state, lib/group/stands.
 local function current_virtual_time()
   virtual_time = virtual_time or tonumber(redis.call('HGET', group_keys.settings, 'virtual_time') or nil) or 0
@@ -8,13 +8,9 @@ end
 
 -- An idle group has no credit: it starts now, or where its last turn ended if that is later.
 local function enter_turns(name)
-  if score_in(group_keys.turns, name) then
-    return false
-  end
   local finish = tonumber(score_in(group_keys.finishes, name) or nil) or 0
-  stand_in(group_keys.turns, name, string.format('%.17g', math.max(current_virtual_time(), finish)))
+  enter_stand(group_keys.turns, name, stand_text(math.max(current_virtual_time(), finish)))
   leave_stand(group_keys.finishes, name)
-  return true
 end
 
 local function leave_turns(name, finish)

@@ -19,8 +19,8 @@ for place, id in ipairs(ids) do
   end
   attempts = attempts and math.max(0, tonumber(attempts) or 0) or 0
   local verdict, checkpoint = '', nil
-  -- Of a first attempt only these three may say that it must not run, or not yet.
-  local may_run = known and not (known[3] or known[8] or known[9] or known[10])
+  -- Of a first attempt only these fields may say that it must not run, or only alone, or not yet.
+  local may_run = known and not (known[3] or known[8] or known[9] or known[10] or known[11])
   if attempts > 0 or options and not may_run or not payload or overdue then
 --@include lib/settle/claim_check
     verdict, checkpoint = check_claim(key, name, payload, attempts)
