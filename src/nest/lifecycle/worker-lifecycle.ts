@@ -69,10 +69,7 @@ export class WorkerLifecycle implements Runtime, OnModuleInit, OnApplicationShut
     return this.options.worker && this.handlers.queueNames.length > 0;
   }
 
-  /**
-   * The error that keeps the worker of this process from running. In a producer, the finding of `audit: 'error'` about its
-   * Redis.
-   */
+  /** The error that keeps this process's worker from running, or a producer's finding of `audit: 'error'`. */
   get startFailure(): Error | undefined {
     return this.failure;
   }

@@ -229,8 +229,7 @@ export class JobQueueService extends WorkerApi {
   }
 
   /**
-   * Returns the dead letters of a queue, to list, redrive and discard. The definition checks an edited payload, of the call
-   * or of a handler in this process.
+   * Returns the dead letters of a queue. The definition of the call, or of a handler here, checks an edited payload.
    *
    * @param job a definition, a job's name, or the name of the queue; `options.queue` goes before them. It shows all of it
    * @example await jobs.deadLetters('email').redriveAll({ filter: { error: 'ECONNREFUSED' } });
