@@ -145,8 +145,9 @@ async function boot(row: Row | undefined, columns: readonly string[], kind: Hand
   const plays = new Map([...names.values()].map((name) => [name, new Play()]));
   class Handlers {
     run(job: Job | Job[]): Promise<unknown> {
-      const handle = (each: Job) => plays.get(each.queue)!.handle(each);
-      return Array.isArray(job) ? Promise.all(job.map(handle)) : handle(job);
+      return Array.isArray(job)
+        ? Promise.all(job.map((each) => plays.get(each.queue)!.handle(each)))
+        : plays.get(job.queue)!.handle(job);
     }
   }
   KINDS[kind].forEach((decorate) => decorate(Handlers));

@@ -1,8 +1,16 @@
 // The example of docs/batches.md as it stands there, and the tables of its options in docs/options.md.
 import { expect, it } from '@jest/globals';
-import type { DynamicModule, Type } from '@nestjs/common';
+import { Module, type DynamicModule, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { JobQueueService, type BatchOptions, type FollowUp } from 'nest-job-queue';
+import {
+  JobHandler,
+  JobQueueModule,
+  JobQueueService,
+  type BatchOptions,
+  type FollowUp,
+  type Job,
+  type JobHandle,
+} from 'nest-job-queue';
 import { FOLLOW_UP_OPTIONS } from '#queue/batches/batch-options.js';
 import type { JobBatchOptions } from '#nest/service/batch-home.js';
 import { startOwnRedis } from '../../support/redis/own-redis.js';
@@ -30,6 +38,43 @@ it('prints a book of all its pages', async () => {
   expect(record).toMatchObject({ total: 25, completed: 25, queue: 'book' });
   const files = Array.from({ length: 25 }, (_, i) => `page-${i + 1}.pdf`);
   expect(await jobs.result('book', `@batch:${id}:then`)).toEqual({ title: 'Emma', files });
+  await app.close();
+}, 40_000);
+
+@JobHandler('import', { maxAttempts: 1, concurrency: 1 })
+class Importer {
+  handle({ payload: { file } }: Job<{ file: string }>): string {
+    if (file === 'bad.csv') throw new Error('bad.csv has no header');
+    return file;
+  }
+}
+
+const published: object[] = [];
+@JobHandler('media')
+class Media {
+  handle({ payload }: Job<object>): void {
+    published.push(payload);
+  }
+}
+
+it('imports all or none, and publishes after the resize', async () => {
+  process.env.REDIS_URL = (await startOwnRedis()).url;
+  @Module({ imports: [JobQueueModule.forRoot()], providers: [Importer, Media] })
+  class AppModule {}
+  const app = await NestFactory.createApplicationContext(AppModule, { logger: false });
+  const jobs = app.get(JobQueueService);
+  const { importAll } = await loadExample<{
+    importAll(service: JobQueueService, files: string[]): Promise<string[]>;
+  }>('batches.md', 'fail-fast');
+  expect(await importAll(jobs, ['a.csv', 'b.csv'])).toEqual([]);
+  expect(await importAll(jobs, ['bad.csv', ...Array.from({ length: 600 }, (_, i) => `${i}.csv`)])).toEqual([
+    'bad.csv has no header',
+  ]);
+  const { publish } = await loadExample<{
+    publish(service: JobQueueService, file: string): Promise<JobHandle>;
+  }>('batches.md', 'after');
+  await (await publish(jobs, 'cat.png')).result({ timeoutMs: 10_000 });
+  expect(published).toEqual([{ resize: 'cat.png' }, { publish: 'cat.png' }]);
   await app.close();
 }, 40_000);
 

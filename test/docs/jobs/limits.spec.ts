@@ -1,0 +1,35 @@
+// The example of docs/limits.md as it stands there.
+import { expect, it, jest } from '@jest/globals';
+import type { Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { JobQueueService, type JobHandle } from 'nest-job-queue';
+import { eventually } from '../../support/faults/wait.js';
+import { startOwnRedis } from '../../support/redis/own-redis.js';
+import { loadExample } from '../example.js';
+
+interface Example {
+  AppModule: Type;
+  Partner: Type<{ send(order: { id: string }): Promise<{ status: number; retryAfterMs: number }> }>;
+  Orders: Type<{ place(id: string, lines: number): Promise<JobHandle | undefined> }>;
+}
+
+it('sends orders at the rate of the partner, rests after a 429, and refuses orders beyond maxPending', async () => {
+  process.env.REDIS_URL = (await startOwnRedis()).url;
+  const { AppModule, Partner, Orders } = await loadExample<Example>('limits.md', 'limits');
+  const app = await NestFactory.createApplicationContext(AppModule, { logger: false });
+  const jobs = app.get(JobQueueService);
+  const orders = app.get(Orders);
+  const send = jest.spyOn(app.get(Partner), 'send');
+  await Promise.all([orders.place('small', 1), orders.place('large', 200)]);
+  await eventually(() => send.mock.calls.length === 2);
+  // 4 of a burst of 5 are spent: one more may start now.
+  send.mockResolvedValueOnce({ status: 429, retryAfterMs: 3_600_000 });
+  const limited = (await orders.place('limited', 1))!;
+  await eventually(async () => (await limited.get())!.rateLimited === 1);
+  expect(await limited.get()).toMatchObject({ status: 'pending', attempts: 0 });
+  expect(send).toHaveBeenCalledTimes(3);
+  await jobs.limits('order').set({ maxPending: 2 });
+  expect(await orders.place('next', 1)).toBeDefined();
+  expect(await orders.place('too many', 1)).toBeUndefined();
+  await app.close();
+}, 40_000);
