@@ -1,5 +1,9 @@
 // Entry point `nest-job-queue/core`: the queue, its worker and its errors. Needs ioredis, and nothing of Nest.
 export { JobQueue, type ClaimOptions } from './queue/job-queue.js';
+export type { QueueAdmin } from './queue/queue-operator.js';
+export type { JobAdmin } from './queue/job-admin.js';
+export type { ListOptions } from './queue/operate/find-jobs.js';
+export type { Start } from './queue/operate/reschedule-options.js';
 export type { StatusCondition } from './queue/operate/status-condition.js';
 export { redisAccess, redisClientOf, type RedisAccess } from './queue/redis-access.js';
 export { JobHandle, type ResultOptions } from './queue/results/job-handle.js';
@@ -16,21 +20,30 @@ export {
   defineJob,
   type JobDefaults,
   type JobDefinitionOptions,
+  type PayloadFor,
   type PayloadInput,
   type PayloadOf,
+  type ResultFor,
   type ResultInput,
   type ResultOf,
 } from './queue/enqueue/define-job.js';
-export type { StandardSchema } from './queue/validation/standard-schema.js';
+export type { DefinitionOf, EnqueueRest } from './queue/enqueue/enqueue-arguments.js';
+export type {
+  InputOf,
+  OutputOf,
+  SchemaIssue,
+  SchemaOutcome,
+  StandardSchema,
+} from './queue/validation/standard-schema.js';
 export type { TypedEnqueueOptions } from './queue/enqueue/encode-typed-job.js';
-export type { EnqueueOptions, UniqueOptions } from './queue/enqueue/encode-job.js';
+export type { EnqueueOptions, JobRules, UniqueOptions } from './queue/enqueue/encode-job.js';
 export type {
   EnqueueMiddleware,
   EnqueueRequest,
   JobQueueOptions,
   RequestedJob,
 } from './queue/enqueue/enqueue-middleware.js';
-export type { Recurrence } from './queue/model/schedule.js';
+export type { Recurrence, RecurrenceBounds } from './queue/model/schedule.js';
 export type { ScheduleOptions, TypedScheduleOptions } from './queue/schedules/schedule.js';
 export type { ScheduleRecord } from './queue/model/schedule.js';
 export type { Schedules, TickReport } from './queue/schedules/schedules.js';
@@ -51,7 +64,14 @@ export type { GroupStats } from './queue/model/group.js';
 export type { PauseOptions } from './queue/model/pause.js';
 export type { Limits } from './queue/operate/limits.js';
 export type { LimitsInForce } from './queue/store/verbs/limit-verbs.js';
-export type { Durability, QueueOptions } from './queue/model/queue-options.js';
+export type {
+  CancelAnswer,
+  FailOutcome,
+  ReleaseOutcome,
+  RestartAnswer,
+  UpdateAnswer,
+} from './queue/store/call-answers.js';
+export type { Durability, EventExtras, QueueOptions } from './queue/model/queue-options.js';
 export type { GroupLimits, GroupsOptions, QueueLimits, RuntimeLimits, RateLimit } from './queue/model/limits.js';
 export { CodecError, type JobCodec } from './queue/codec/codec.js';
 export type { Redact, RedactedPart } from './queue/codec/redact.js';
@@ -67,7 +87,9 @@ export { RedisAuditError, type ServerFinding } from './queue/doctor/server-audit
 export type {
   AttemptRecord,
   ClaimedJob,
+  ClaimedJobOptions,
   ClaimRef,
+  JobFilter,
   JobRecord,
   JobStatus,
   LogLine,

@@ -6,3 +6,5 @@ export type {
   QueueHealth,
   WorkerHealth,
 } from './health/health-report.js';
+export type { QueueState, QueueVerdict, Severity } from './inspect/queue-signs.js';
+export type { QueueStats } from './queue/model/job.js';

@@ -13,23 +13,30 @@ export { JobHandler, type JobHandlerOptions } from './nest/handlers/job-handler.
 export { currentJob } from './nest/context/current-job.js';
 export type { MaintenanceSchedule } from './nest/options/maintenance-options.js';
 export { getJob, JOB_CONTEXT } from './nest/enhancers/job-context.js';
-export { JobPayload, JobRef, type JobPayloadOptions } from './nest/enhancers/job-params.decorator.js';
+export { JobPayload, JobRef, type JobPayloadOptions, type Pipe } from './nest/enhancers/job-params.decorator.js';
 export type { EnhancerKind } from './nest/options/module-parts.js';
 export type {
   JobHandlerOptionsFactory,
+  DecoratorOptions,
   JobHandlerOptionsSource,
   MadeHandlerOptions,
+  TypedBulkDecorator,
+  TypedHandlerDecorator,
 } from './nest/handlers/job-handler.decorator.js';
 export type { ThreadOptions } from './nest/handlers/thread-option.js';
 export { RecurringJob, type RecurringJobOptions } from './nest/handlers/recurring-job.decorator.js';
-export type { JobSchedules, UpsertScheduleOptions } from './nest/service/job-schedules.js';
-export { OnJobEvent, type JobEventType, type OnJobEventOptions } from './nest/handlers/on-job-event.decorator.js';
+export type { JobSchedules, PayloadOption, UpsertScheduleOptions } from './nest/service/job-schedules.js';
 export {
-  JobEvents,
-  type FleetJobEvent,
-  type JobEventFilter,
-  type JobEventStatus,
-} from './nest/service/job-events.js';
+  OnJobEvent,
+  type JobEventType,
+  type ListenerDecorator,
+  type OnJobEventOptions,
+} from './nest/handlers/on-job-event.decorator.js';
+export { JobEvents, type FleetJobEvent, type JobEventFilter } from './nest/service/job-events.js';
+export type { JobEventStatus } from './queue/model/job-event.js';
+export type { AdminApi } from './nest/service/admin-api.js';
+export type { WorkerApi } from './nest/service/worker-api.js';
+export type { DescribeJob } from './nest/context/job-lines.js';
 export {
   OnJobFailed,
   type FailureHandlerDecorator,

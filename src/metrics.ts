@@ -1,5 +1,9 @@
 // Entry point `nest-job-queue/metrics`: figures for Prometheus and OpenTelemetry, of which each user needs only one.
 export { JobMetrics, type JobMetricsOptions } from './metrics/job-metrics.js';
 export type { MeasuredQueue } from './metrics/fleet-reader.js';
-export type { PrometheusClient, PrometheusRegistry } from './metrics/prometheus.js';
-export type { Meter } from './metrics/open-telemetry.js';
+export type { PrometheusClient, PrometheusMetric, PrometheusRegistry } from './metrics/prometheus.js';
+export type { InstrumentOptions, Meter, ObservableInstrument, ObservableResult } from './metrics/open-telemetry.js';
+export type { Labels } from './metrics/instruments.js';
+export type { QueueStats } from './queue/model/job.js';
+export type { WorkerTrip } from './worker/fetch/fetch-loop.js';
+export type { WorkerEvent } from './worker/reports/worker-event.js';

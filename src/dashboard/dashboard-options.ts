@@ -21,9 +21,23 @@ export const DASHBOARD_ACTIONS = [
   'run-schedule',
   'pause-schedule',
   'resume-schedule',
-] as const;
+] as const satisfies readonly DashboardAction[];
 /** The permissions of a user of the dashboard. */
-export type DashboardAction = (typeof DASHBOARD_ACTIONS)[number];
+export type DashboardAction =
+  | 'view'
+  | 'redrive'
+  | 'discard'
+  | 'cancel'
+  | 'promote'
+  | 'remove'
+  | 'run-again'
+  | 'edit'
+  | 'pause'
+  | 'resume'
+  | 'limits'
+  | 'run-schedule'
+  | 'pause-schedule'
+  | 'resume-schedule';
 
 /** The subject of an action. Empty for a page of all queues. */
 export interface DashboardSubject {

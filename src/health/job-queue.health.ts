@@ -55,7 +55,11 @@ export class JobQueueHealthIndicator implements OnModuleInit {
 
   constructor(private readonly app: ModuleRef) {}
 
-  /** @throws InvalidOptionError where `@nestjs/terminus` is not installed */
+  /**
+   * Loads terminus when the app starts.
+   *
+   * @throws InvalidOptionError where `@nestjs/terminus` is not installed
+   */
   async onModuleInit(): Promise<void> {
     await this.indicators();
   }

@@ -56,10 +56,17 @@ export interface RecentRates {
 
 /** One sentence on a queue, with its likely cause and the next step. */
 export interface QueueVerdict {
+  /** The name of the queue. */
   queue: string;
+  /** How bad it is. */
   severity: Severity;
+  /** What the queue does. */
   state: QueueState;
-  /** @example "stuck: 1,204 waiting for 6 min, no worker" */
+  /**
+   * The sentence.
+   *
+   * @example "stuck: 1,204 waiting for 6 min, no worker"
+   */
   summary: string;
   /** The likely cause. Absent where all is well. */
   cause?: string;

@@ -16,30 +16,38 @@ import {
 
 // @opentelemetry/api by its shape: nobody who measures by prom-client must have its types.
 
-interface Description {
+/** What an instrument is made with. */
+export interface InstrumentOptions {
+  /** As of OpenTelemetry. */
   description: string;
+  /** As of OpenTelemetry. */
   unit: string;
+  /** As of OpenTelemetry. */
   advice?: { explicitBucketBoundaries: number[] };
 }
 
-interface ObservableResult {
+/** Takes what an observation found. */
+export interface ObservableResult {
+  /** As of OpenTelemetry. */
   observe(value: number, attributes: Labels): void;
 }
 
-interface Observable {
+/** An instrument that is asked for its value. */
+export interface ObservableInstrument {
+  /** As of OpenTelemetry. */
   addCallback(callback: (result: ObservableResult) => void | Promise<void>): void;
 }
 
 /** A meter of OpenTelemetry, as far as it is used. */
 export interface Meter {
   /** Creates a histogram, as in OpenTelemetry. */
-  createHistogram(name: string, options: Description): { record(value: number, attributes: Labels): void };
+  createHistogram(name: string, options: InstrumentOptions): { record(value: number, attributes: Labels): void };
   /** Creates an observable gauge, as in OpenTelemetry. */
-  createObservableGauge(name: string, options: Description): Observable;
+  createObservableGauge(name: string, options: InstrumentOptions): ObservableInstrument;
   /** Creates an observable counter, as in OpenTelemetry. */
-  createObservableCounter(name: string, options: Description): Observable;
+  createObservableCounter(name: string, options: InstrumentOptions): ObservableInstrument;
   /** Creates an observable up-down counter, as in OpenTelemetry. */
-  createObservableUpDownCounter(name: string, options: Description): Observable;
+  createObservableUpDownCounter(name: string, options: InstrumentOptions): ObservableInstrument;
 }
 
 /**
@@ -58,7 +66,7 @@ export function createInstruments(meter: Meter, fleet: FleetReader, figures: Pro
   }
 }
 
-function describe(instrument: Instrument): Description {
+function describe(instrument: Instrument): InstrumentOptions {
   return { description: instrument.help, unit: instrument.unit ?? '' };
 }
 

@@ -13,7 +13,9 @@ import { type Count, type Durations, isCountKey, isDurationKey, type ProcessFigu
 
 /** A metric as a registry of prom-client reads it. */
 export interface PrometheusMetric {
+  /** Returns the metric with its values. */
   get(): Promise<unknown>;
+  /** Sets the values of this process back. */
   reset(): void;
 }
 

@@ -8,8 +8,11 @@ const MARK = 'nest-job-queue';
 
 /** An error that a worker process reports. */
 export interface ReportedError {
+  /** As of Error. */
   name: string;
+  /** As of Error. */
   message: string;
+  /** As of Error. */
   stack?: string;
 }
 

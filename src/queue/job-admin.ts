@@ -9,7 +9,8 @@ import { checkCount } from './validation/validate-options.js';
 import type { CallLimit, QueueStore } from './store/queue-store.js';
 import type { ResolvedQueueOptions } from './model/queue-options.js';
 import type { StoreCall } from './store/store-call.js';
-import type { RestartAnswer, StoreCalls, UpdateAnswer } from './store/store-calls.js';
+import type { StoreCalls } from './store/store-calls.js';
+import type { RestartAnswer, UpdateAnswer } from './store/call-answers.js';
 
 /** The most urgent priority. */
 const HIGHEST_PRIORITY = 1_000;
@@ -85,6 +86,7 @@ export abstract class JobAdmin {
     id: string,
     payload: PayloadInput<Definition>,
   ): Promise<UpdateAnswer>;
+  /** The same by the id alone: the payload is checked by no schema. */
   async update(id: string, payload: unknown): Promise<UpdateAnswer>;
   async update(first: string | JobDefinition, ...rest: unknown[]): Promise<UpdateAnswer> {
     const definition = isJobDefinition(first) ? first : undefined;

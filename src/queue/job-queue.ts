@@ -19,7 +19,7 @@ import { queueOptionsOf, type JobQueueOptions } from './enqueue/enqueue-middlewa
 import { Producer } from './enqueue/producer.js';
 import { QueueAdmin, SLICE } from './queue-operator.js';
 import type { ConsumerWait, QueueStore } from './store/queue-store.js';
-import type { FailOutcome, ReleaseOutcome } from './store/store-calls.js';
+import type { FailOutcome, ReleaseOutcome } from './store/call-answers.js';
 import type { ForeignRedisClient, RedisClient } from './redis/redis-client.js';
 import type { InputOf, OutputOf, StandardSchema } from './validation/standard-schema.js';
 import { storeError } from './errors/serialize-error.js';
@@ -49,13 +49,15 @@ export class JobQueue extends QueueAdmin {
   private wait: ConsumerWait | undefined;
   private readonly identity = `${hostname()}:${process.pid}`;
   private claims = 0;
-  /** The middleware of enqueues; undefined if there is none. */
   private readonly requests: EnqueueRequests | undefined;
 
   /**
    * @param client an ioredis client of yours; it is never closed here
    * @throws InvalidOptionError for a bad name or option; RedisUnsuitableError for a client with `keyPrefix`
    */
+  constructor(client: RedisClient | ForeignRedisClient, name: string, options?: JobQueueOptions);
+  /** @internal */
+  constructor(client: RedisClient | ForeignRedisClient | QueueStore, name: string, options?: JobQueueOptions);
   constructor(client: RedisClient | ForeignRedisClient | QueueStore, name: string, options: JobQueueOptions = {}) {
     super(client, name, queueOptionsOf(options));
     if (options.logger !== undefined)

@@ -4,6 +4,7 @@ import { Canceller } from './operate/cancel.js';
 import { checkCount, checkOptions } from './validation/validate-options.js';
 import { clean, type CleanableStatus, type CleanOptions } from './operate/clean.js';
 import { DeadLetters } from './dead-letters/dead-letters.js';
+import type { BatchRecord } from './model/batch.js';
 import type { DoctorOptions, DoctorReport } from './model/doctor-report.js';
 import { InvalidOptionError, QueueClosedError } from './errors/errors.js';
 import type { JobEvent } from './model/job-event.js';
@@ -29,7 +30,8 @@ import { Schedules } from './schedules/schedules.js';
 import type { CallLimit, QueueStore } from './store/queue-store.js';
 import type { StoreCall } from './store/store-call.js';
 import { codedCalls } from './store/coded-calls.js';
-import type { CancelAnswer, StoreCalls } from './store/store-calls.js';
+import type { StoreCalls } from './store/store-calls.js';
+import type { CancelAnswer } from './store/call-answers.js';
 import { pauseOptions, type PauseOptions } from './model/pause.js';
 
 /** The most entries that one call of a bounded script looks at. */
@@ -40,6 +42,7 @@ export const SLICE = 500;
  * consumers.
  */
 export abstract class QueueAdmin extends JobAdmin {
+  /** With their defaults. @internal */
   readonly options: ResolvedQueueOptions;
   /** The store of the queue. @internal */
   readonly store: QueueStore;
@@ -65,6 +68,7 @@ export abstract class QueueAdmin extends JobAdmin {
   /** @internal */
   constructor(
     client: RedisClient | ForeignRedisClient | QueueStore,
+    /** The name of the queue. */
     readonly name: string,
     options: QueueOptions,
   ) {
@@ -196,7 +200,7 @@ export abstract class QueueAdmin extends JobAdmin {
   }
 
   /** Lists batches of this queue that have not ended, the oldest of these first, at most `limit` (50; the most are 1,000). */
-  async listBatches(options?: { limit?: number }): ReturnType<typeof listBatches> {
+  async listBatches(options?: { limit?: number }): Promise<BatchRecord[]> {
     return listBatches(this, options);
   }
 

@@ -9,7 +9,8 @@ import type { Job } from '../../worker/handlers/job.js';
 const JOB_TYPE = 0;
 const PAYLOAD_TYPE = 3;
 
-type Pipe = Type<PipeTransform> | PipeTransform;
+/** A pipe, or its class, which Nest makes. */
+export type Pipe = Type<PipeTransform> | PipeTransform;
 
 /** The schema of a payload parameter, for the StandardSchemaValidationPipe of NestJS 12. */
 export interface JobPayloadOptions {

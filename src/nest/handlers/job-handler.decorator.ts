@@ -82,7 +82,7 @@ function splitSource(given: JobHandlerOptions & JobHandlerOptionsSource): {
 }
 
 /** Options in the decorator, and where more of them come from. */
-type DecoratorOptions = JobHandlerOptions & JobHandlerOptionsSource;
+export type DecoratorOptions = JobHandlerOptions & JobHandlerOptionsSource;
 
 /** The record of a decorator; checked when the app boots. */
 export interface HandlerRecord {
@@ -98,7 +98,9 @@ export interface HandlerRecord {
 
 /** Decorates a class or a method that takes the payload of a definition and returns its result. */
 export interface TypedHandlerDecorator<Definition extends JobDefinition> {
+  /** Decorates a class. */
   (target: new (...args: never[]) => { handle: TypedHandlerFunction<Definition> }): void;
+  /** Decorates a method. */
   <Method extends TypedHandlerFunction<Definition>>(
     target: object,
     name: string | symbol,
@@ -108,7 +110,9 @@ export interface TypedHandlerDecorator<Definition extends JobDefinition> {
 
 /** The same of a bulk handler, which takes several jobs. */
 export interface TypedBulkDecorator<Definition extends JobDefinition> {
+  /** Decorates a class. */
   (target: new (...args: never[]) => { handle: TypedBulkFunction<Definition> }): void;
+  /** Decorates a method. */
   <Method extends TypedBulkFunction<Definition>>(
     target: object,
     name: string | symbol,

@@ -22,7 +22,7 @@ export interface ListenerRecord {
 }
 
 /** Decorates a method that takes an event of a worker. */
-type ListenerDecorator = <Method extends (event: never) => unknown>(
+export type ListenerDecorator = <Method extends (event: never) => unknown>(
   target: object,
   name: string | symbol,
   descriptor: TypedPropertyDescriptor<Method>,

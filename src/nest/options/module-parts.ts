@@ -3,10 +3,15 @@ import type { Type } from '@nestjs/common';
 import type { JobQueueMiddleware } from '../../worker/handlers/attempt-middleware.js';
 
 /** The kinds of global enhancers. */
-export const ENHANCER_KINDS = ['guards', 'interceptors', 'pipes', 'filters'] as const;
+export const ENHANCER_KINDS = [
+  'guards',
+  'interceptors',
+  'pipes',
+  'filters',
+] as const satisfies readonly EnhancerKind[];
 
 /** A kind of global enhancers. */
-export type EnhancerKind = (typeof ENHANCER_KINDS)[number];
+export type EnhancerKind = 'guards' | 'interceptors' | 'pipes' | 'filters';
 
 /** A middleware of the module: an object, or a class that Nest makes. */
 export type MiddlewareEntry = JobQueueMiddleware | Type<JobQueueMiddleware>;

@@ -246,17 +246,20 @@ export abstract class AdminApi {
     return this.target(job, onlyQueue('groups', options)).groups;
   }
 
+  /** @internal */
   protected abstract target(job: string | JobDefinition, queue: string | undefined): JobQueue;
 
-  /** The definition that the handler of a name in this process is bound by. */
+  /** The definition that the handler of a name in this process is bound by. @internal */
   protected abstract definitionOf(queue: string, name: string): JobDefinition | undefined;
 
+  /** @internal */
   protected abstract askQueue<Answer>(
     queue: JobQueue,
     question: (queue: JobQueue) => Promise<Answer>,
     waitMs?: number,
   ): Promise<Answer>;
 
+  /** @internal */
   protected ask<Answer>(
     job: string | JobDefinition,
     question: (queue: JobQueue) => Promise<Answer>,

@@ -1,35 +1,13 @@
 import type { Subscriber } from 'rxjs';
 import { z } from 'zod';
 import { checkOptions } from '../../queue/validation/validate-options.js';
-import type { JobEvent } from '../../queue/model/job-event.js';
+import { JOB_EVENT_STATUSES, type JobEvent, type JobEventStatus } from '../../queue/model/job-event.js';
 import { decodeEvent } from '../../queue/store/decode-event.js';
 import type { JobQueue } from '../../queue/job-queue.js';
 import type { SafeLogger } from '../../queue/errors/safe-logger.js';
 import { iterate } from './event-iterator.js';
 import { SafeObservable } from './safe-observable.js';
 import type { QueueRegistry } from '../connection/queue-registry.js';
-
-const JOB_EVENT_STATUSES = [
-  'completed',
-  'failed',
-  'cancelled',
-  'retry',
-  'released',
-  'reclaimed',
-  'lost',
-  'stuck',
-  'progress',
-  'enqueued',
-  'drained',
-] as const;
-
-/**
- * The status of an event. `retry`, `released`: the job runs again. `reclaimed`: a sweep took its claim back. `lost`: the
- * worker of the claim learned that it is no longer current. `stuck`: its handler goes on although its signal was aborted.
- * `enqueued` and `drained` (no job waits or runs any more) need the queue's `eventExtras`. The start of a job is published
- * only in its own process (`@OnJobEvent`), because a claim of many plain jobs would pay for each.
- */
-export type JobEventStatus = (typeof JOB_EVENT_STATUSES)[number];
 
 /** An event of a job, anywhere in the fleet. */
 export interface FleetJobEvent {
@@ -92,6 +70,7 @@ const filterSchema = z.strictObject(
  * @example for await (const { id, status } of jobs.events.where({ name: 'report' })) { … }
  */
 export class JobEvents extends SafeObservable<FleetJobEvent> implements AsyncIterable<FleetJobEvent> {
+  /** @internal */
   constructor(
     private readonly queues: QueueRegistry,
     private readonly logger: SafeLogger,

@@ -27,7 +27,7 @@ import { onlyQueue } from './admin-api.js';
 import { WorkerApi } from './worker-api.js';
 import { optionsFor, type EnqueueJobOptions, type JobOfAnyName } from './enqueue-job-options.js';
 import { enqueueMixed } from './enqueue-mixed.js';
-import { takeQueue, type QueueChoice } from './queue-choice.js';
+import { chosenQueue, takeQueue, type QueueChoice } from './queue-choice.js';
 import { QueueRegistry } from '../connection/queue-registry.js';
 import { WorkerLifecycle } from '../lifecycle/worker-lifecycle.js';
 
@@ -52,10 +52,11 @@ export class JobQueueService extends WorkerApi {
     ask: (queue, question) => this.askQueue(queue, question),
   });
 
+  /** @internal */
   constructor(
     private readonly queues: QueueRegistry,
     private readonly handlers: HandlerRegistry,
-    /** The worker of this process. */
+    /** The worker of this process. @internal */
     protected readonly lifecycle: WorkerLifecycle,
   ) {
     super();
@@ -274,22 +275,17 @@ export class JobQueueService extends WorkerApi {
     return this.queues.all.map((queue) => queue.name);
   }
 
-  /** Returns the queue of a job. */
+  /** Returns the queue that a call means. @internal */
   protected target(job: string | JobDefinition, queue: string | undefined): JobQueue {
-    if (typeof job !== 'string' && !isJobDefinition(job)) {
-      throw new InvalidOptionError('job', "a job's name or a definition of defineJob", show(job));
-    }
-    const [name, defined] = typeof job === 'string' ? [job] : [job.name, job.defaults.queue];
-    const given = queue === undefined ? defined : queue;
-    return this.queue(given === undefined ? this.handlers.queueOf(name) : given);
+    return this.queue(chosenQueue(job, queue, (name) => this.handlers.queueOf(name)));
   }
 
-  /** Returns the definition by which this process handles a name; undefined for none. */
+  /** Returns the definition by which this process handles a name; undefined for none. @internal */
   protected definitionOf(queue: string, name: string): JobDefinition | undefined {
     return this.handlers.definitionOf(queue, name);
   }
 
-  /** Asks a queue within its time limit. */
+  /** Asks a queue within its time limit. @internal */
   protected askQueue<Answer>(
     queue: JobQueue,
     question: (queue: JobQueue) => Promise<Answer>,

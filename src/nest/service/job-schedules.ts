@@ -15,7 +15,7 @@ export interface UpsertScheduleOptions extends Omit<ScheduleOptions, 'name' | 'd
 }
 
 /** The payload of a definition's jobs is of its type. */
-type PayloadOption<Job> = Job extends JobDefinition ? { payload: PayloadInput<Job> } : { payload?: unknown };
+export type PayloadOption<Job> = Job extends JobDefinition ? { payload: PayloadInput<Job> } : { payload?: unknown };
 
 /** Finds and calls a queue for the service. */
 interface QueueAccess {
@@ -31,6 +31,7 @@ interface QueueAccess {
  * await jobs.schedules.upsert('report', 'report-eu', { cron: '0 3 * * *', timeZone: 'Europe/Berlin' }, { payload: 'eu' });
  */
 export class JobSchedules {
+  /** @internal */
   constructor(private readonly access: QueueAccess) {}
 
   /**

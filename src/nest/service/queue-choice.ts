@@ -1,3 +1,6 @@
+import { isJobDefinition, type JobDefinition } from '../../queue/enqueue/define-job.js';
+import { InvalidOptionError } from '../../queue/errors/errors.js';
+import { show } from '../../queue/errors/show.js';
 import { checkObject } from '../../queue/validation/validate-options.js';
 
 /** The queue of a call, if the job's name alone does not decide it. */
@@ -18,4 +21,23 @@ export function takeQueue<Options extends object>(
   checkObject(subject, 'an object of options', options);
   const { queue, ...rest } = options;
   return { queue, rest };
+}
+
+/**
+ * Returns the name of the queue that a call means: the one that it names, else its definition's, else that of the handler.
+ *
+ * @param queueOfHandler returns the queue of the handler in this process; the job's own name where there is none
+ * @throws InvalidOptionError
+ */
+export function chosenQueue(
+  job: string | JobDefinition,
+  queue: string | undefined,
+  queueOfHandler: (name: string) => string,
+): string {
+  if (typeof job !== 'string' && !isJobDefinition(job)) {
+    throw new InvalidOptionError('job', "a job's name or a definition of defineJob", show(job));
+  }
+  const [name, defined] = typeof job === 'string' ? [job] : [job.name, job.defaults.queue];
+  const chosen = queue === undefined ? defined : queue; // null is refused as a name
+  return chosen === undefined ? queueOfHandler(name) : chosen;
 }

@@ -6,6 +6,7 @@ import type { QueueChoice } from './queue-choice.js';
 
 /** The verbs of an app for the worker of its own process. */
 export abstract class WorkerApi extends AdminApi {
+  /** @internal */
   protected abstract readonly lifecycle: WorkerLifecycle;
 
   /** Stops the claims of this process, from one queue or from all. Running jobs go on, as do other processes. */

@@ -1,8 +1,42 @@
+/** The statuses of events. */
+export const JOB_EVENT_STATUSES = [
+  'completed',
+  'failed',
+  'cancelled',
+  'retry',
+  'released',
+  'reclaimed',
+  'lost',
+  'stuck',
+  'progress',
+  'enqueued',
+  'drained',
+] as const satisfies readonly JobEventStatus[];
+
+/**
+ * The status of an event. `retry`, `released`: the job runs again. `reclaimed`: a sweep took its claim back. `lost`: the
+ * worker of the claim learned that it is no longer current. `stuck`: its handler goes on although its signal was aborted.
+ * `enqueued` and `drained` (no job waits or runs any more) need the queue's `eventExtras`. The start of a job is published
+ * only in its own process (`@OnJobEvent`), because a claim of many plain jobs would pay for each.
+ */
+export type JobEventStatus =
+  | 'completed'
+  | 'failed'
+  | 'cancelled'
+  | 'retry'
+  | 'released'
+  | 'reclaimed'
+  | 'lost'
+  | 'stuck'
+  | 'progress'
+  | 'enqueued'
+  | 'drained';
+
 /** The event that a store publishes when a job changes: the pattern's `id` and `status`, and further fields. */
 export interface JobEvent {
   /** Empty for `drained`, which is of the queue. */
   id: string;
-  /** A status of a job, or `enqueued`, `retry`, `released`, `reclaimed`, `lost`, `stuck`, `progress`, `drained`. */
+  /** A JobEventStatus; a newer version may publish others. */
   status: string;
   /** The name of the job. */
   name?: string;

@@ -3,20 +3,34 @@ import type { StoredBackoff } from './backoff.js';
 import type { JobMetadata } from './metadata.js';
 
 /** The states of a job. */
-export const JOB_STATUSES = ['pending', 'scheduled', 'processing', 'completed', 'failed', 'cancelled'] as const;
+export const JOB_STATUSES = [
+  'pending',
+  'scheduled',
+  'processing',
+  'completed',
+  'failed',
+  'cancelled',
+] as const satisfies readonly JobStatus[];
 /** The state of a job. */
-export type JobStatus = (typeof JOB_STATUSES)[number];
+export type JobStatus = 'pending' | 'scheduled' | 'processing' | 'completed' | 'failed' | 'cancelled';
 
 /** The options of a job for its worker. The scripts read only the time to live of a cancelled job. */
-export interface WorkerOptions {
+export interface ClaimedJobOptions {
+  /** How many attempts the job has, where its enqueue said. */
   maxAttempts?: number;
+  /** How long to wait between its attempts, where its enqueue said. */
   backoff?: StoredBackoff;
+  /** How long an attempt may take, in ms, where its enqueue said. */
   timeoutMs?: number;
+  /** False if its result is not kept. */
   keepResult?: boolean;
+  /** How long it is kept once it has completed, in ms. */
   resultTtlMs?: number;
   /** The delay that the enqueue asked for, which does not count as waiting. */
   delayMs?: number;
+  /** The same for `runAt`, in ms of the epoch. */
   runAtMs?: number;
+  /** What the enqueue sent along. */
   metadata?: JobMetadata;
   /** True if it is a member of a batch in another queue, which is to hear of its end. */
   guest?: boolean;
@@ -24,6 +38,7 @@ export interface WorkerOptions {
   stopsBatch?: boolean;
   /** The id of the batch of a follow-up. */
   batch?: string;
+  /** The group that it belongs to. */
   group?: string;
 }
 
@@ -53,7 +68,7 @@ export interface ClaimedJob<Payload = unknown> {
   /** The time of the claim, in ms by the server's clock. */
   readonly claimedAtMs: number;
   /** The options of the enqueue. */
-  readonly options: WorkerOptions;
+  readonly options: ClaimedJobOptions;
   /** True for a first attempt without options; it can be settled at the least cost. @internal */
   readonly plain: boolean;
   /** True if the producer stored no name, and it was found in the payload. @internal */

@@ -2,7 +2,7 @@ import { InvalidOptionError } from '../errors/errors.js';
 import type { JobRecord, JobStatus } from '../model/job.js';
 import { show } from '../errors/show.js';
 import type { QueueAccess } from '../store/queue-store.js';
-import type { CancelAnswer } from '../store/store-calls.js';
+import type { CancelAnswer } from '../store/call-answers.js';
 import { CancelNotices } from './cancel-notices.js';
 
 /** The most calls without a reply that are remembered. */

@@ -35,6 +35,7 @@ export interface GroupListOptions {
  * const [deepest] = await queue.groups.list({ limit: 1 });
  */
 export class Groups {
+  /** @internal */
   constructor(private readonly queue: Pick<QueueAccess, 'exec'>) {}
 
   /**

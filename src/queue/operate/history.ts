@@ -34,6 +34,7 @@ const optionsSchema = z.strictObject(
 
 /** The figures of a queue, minute by minute, for the last 72 hours. */
 export class History {
+  /** @internal */
   constructor(private readonly queue: Pick<QueueAccess, 'exec'>) {}
 
   /**

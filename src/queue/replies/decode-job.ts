@@ -4,14 +4,14 @@ import { decodeDate, decodeKnownDate } from './decode-date.js';
 import { storedBackoffSchema } from '../model/backoff.js';
 import type { ClaimAnswer, LeftJobs } from '../store/store-calls.js';
 import { jsonLines, parseJson } from '../codec/parse-json.js';
-import type { ClaimedJob, JobRecord, JobStatus, RefusedJob, WorkerOptions } from '../model/job.js';
+import type { ClaimedJob, JobRecord, JobStatus, RefusedJob, ClaimedJobOptions } from '../model/job.js';
 import type { StoredError } from '../errors/stored-error.js';
 import { LONGEST_TIMER_MS } from '../runtime/bounds.js';
 import { decodeTies } from './decode-ties.js';
 import { readMetadata } from '../model/metadata.js';
 import { refusalOf } from '../store/claim-refusal.js';
 
-const NO_OPTIONS: { value: WorkerOptions; broken?: string } = { value: Object.freeze({}) };
+const NO_OPTIONS: { value: ClaimedJobOptions; broken?: string } = { value: Object.freeze({}) };
 
 /** The stored options that a worker reads. An invalid one must stop its job, not the worker. */
 const workerOptionsSchema = z.looseObject({
@@ -29,7 +29,7 @@ const workerOptionsSchema = z.looseObject({
   group: z.string().optional(),
 });
 
-function decodeWorkerOptions(value: unknown): WorkerOptions | undefined {
+function decodeWorkerOptions(value: unknown): ClaimedJobOptions | undefined {
   return workerOptionsSchema.safeParse(value).data;
 }
 
@@ -157,7 +157,7 @@ function young<Made extends object>(made: Made): Made {
 /** Returns why a job cannot be run as it is stored; undefined if it can. */
 function brokenness(
   payload: { broken?: string },
-  options: WorkerOptions | undefined,
+  options: ClaimedJobOptions | undefined,
   stored: unknown,
 ): StoredError | undefined {
   if (payload.broken === undefined && options) {
@@ -255,7 +255,7 @@ interface StoredLogLine {
 }
 
 function metadataField(options: string | undefined): Partial<JobRecord> {
-  const metadata = readMetadata((parseJson(options).value as WorkerOptions | null | undefined)?.metadata);
+  const metadata = readMetadata((parseJson(options).value as ClaimedJobOptions | null | undefined)?.metadata);
   return metadata ? { metadata } : {};
 }
 

@@ -1,5 +1,5 @@
 import type { JobStatus } from '../model/job.js';
-import type { ReclaimedJob } from '../store/store-calls.js';
+import type { ReclaimedJob } from '../store/call-answers.js';
 
 /** Decodes pairs of id and status. */
 export function decodeReclaimed(pairs: readonly string[]): ReclaimedJob[] {

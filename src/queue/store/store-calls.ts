@@ -1,4 +1,13 @@
 // The verbs of a store: each method makes one call. The header of its script in lua/ has the contract.
+import type {
+  CancelAnswer,
+  DrainedAnswer,
+  FailOutcome,
+  ReclaimedJob,
+  ReleaseOutcome,
+  RestartAnswer,
+  UpdateAnswer,
+} from './call-answers.js';
 import type { CompleteAnswer } from './complete-answer.js';
 import type { AnnouncedContent } from '../codec/announced-content.js';
 import type {
@@ -121,24 +130,6 @@ export interface Release extends ClaimRef {
   name?: string;
   /** Its handler was never called, so the rates that it was charged get its cost back. */
   unstarted?: boolean;
-}
-
-export type FailOutcome = 'retry' | 'failed' | 'cancelled' | 'lost';
-export type ReleaseOutcome = 'released' | 'failed' | 'cancelled' | 'lost';
-/** `changed`: the job is not in the status that was asked for, and nothing was done. */
-/** `busy`: jobs wait or run. `already`: no job has ended since it was published last. */
-export type DrainedAnswer = 'told' | 'busy' | 'already';
-
-export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'missing' | 'changed';
-
-/** `refused`: the job is in no state for it. */
-export type UpdateAnswer = 'updated' | 'refused' | 'missing';
-export type RestartAnswer = 'pending' | 'refused' | 'missing';
-
-/** A job that a sweep took back, and what became of it. */
-export interface ReclaimedJob {
-  id: string;
-  status: JobStatus;
 }
 
 /** The verbs of producers, consumers and workers. */

@@ -1,6 +1,6 @@
 import { decodeContent } from '../../queue/codec/codec.js';
 import type { EnqueueOptions } from '../../queue/enqueue/encode-job.js';
-import type { WorkerOptions } from '../../queue/model/job.js';
+import type { ClaimedJobOptions } from '../../queue/model/job.js';
 import type { AskedOptions } from '../memory-store/state/asked-options.js';
 import type { MemoryQueue } from '../memory-store/state/memory-queue.js';
 
@@ -37,7 +37,7 @@ export function enqueuedJob(queue: MemoryQueue, id: string, asked: AskedOptions)
 }
 
 function optionsOf(asked: AskedOptions): EnqueueOptions {
-  const { delayMs: _delayMs, runAtMs: _runAtMs, ...worker } = JSON.parse(asked.worker ?? '{}') as WorkerOptions;
+  const { delayMs: _delayMs, runAtMs: _runAtMs, ...worker } = JSON.parse(asked.worker ?? '{}') as ClaimedJobOptions;
   const options: EnqueueOptions = {
     delayMs: asked.delay_ms,
     runAt: asked.run_at_ms === undefined ? undefined : new Date(asked.run_at_ms),

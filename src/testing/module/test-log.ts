@@ -3,10 +3,17 @@ import type { AskedOptions } from '../memory-store/state/asked-options.js';
 import type { MemoryQueue, QueueObserver } from '../memory-store/state/memory-queue.js';
 import { enqueuedJob, type EnqueuedJob } from './enqueued-job.js';
 
-export const ENDS = ['completed', 'retry', 'failed', 'cancelled', 'released', 'reclaimed'] as const;
+export const ENDS = [
+  'completed',
+  'retry',
+  'failed',
+  'cancelled',
+  'released',
+  'reclaimed',
+] as const satisfies readonly TestedOutcome[];
 
 /** The end of an attempt or a job. */
-export type TestedOutcome = (typeof ENDS)[number];
+export type TestedOutcome = 'completed' | 'retry' | 'failed' | 'cancelled' | 'released' | 'reclaimed';
 
 /** How many attempts ended in which way. */
 export type DrainReport = Record<TestedOutcome, number>;

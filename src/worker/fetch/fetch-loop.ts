@@ -1,6 +1,7 @@
 import type { CompleteAnswer } from '../../queue/store/complete-answer.js';
 import type { JobQueueLogger } from '../../queue/runtime/logger.js';
-import type { ClaimAnswer, FailOutcome, Failure, Release, ReleaseOutcome } from '../../queue/store/store-calls.js';
+import type { ClaimAnswer, Failure, Release } from '../../queue/store/store-calls.js';
+import type { FailOutcome, ReleaseOutcome } from '../../queue/store/call-answers.js';
 import type { Clock } from '../../queue/runtime/clock.js';
 import type { Settled, StoreTransport } from '../../queue/store/queue-store.js';
 import type { StoreCall } from '../../queue/store/store-call.js';

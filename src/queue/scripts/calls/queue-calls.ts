@@ -6,15 +6,8 @@ import { decodeJob, decodeJobHash, decodeJobs } from '../../replies/decode-job.j
 import { decodeReclaimed } from '../../replies/decode-reclaimed.js';
 import { decodeStats } from '../../replies/decode-stats.js';
 import { EVICTED_TTL_MS, publishArg, UNDECLARED_AGE_MS, WORKER_FORGOTTEN_MS, WORKER_SEEN_MS } from './job-calls.js';
-import type {
-  CancelAnswer,
-  DrainedAnswer,
-  Failure,
-  FailOutcome,
-  Release,
-  ReleaseOutcome,
-  StoreCalls,
-} from '../../store/store-calls.js';
+import type { Failure, Release, StoreCalls } from '../../store/store-calls.js';
+import type { CancelAnswer, DrainedAnswer, FailOutcome, ReleaseOutcome } from '../../store/call-answers.js';
 import type { ClaimedJob, JobRecord, JobStatus, QueueStats } from '../../model/job.js';
 import type { QueueKeys } from '../queue-keys.js';
 import type { ResolvedQueueOptions } from '../../model/queue-options.js';

@@ -1,6 +1,6 @@
 import type { ClaimRef, JobStatus } from '../../model/job.js';
 import type { ScriptCall } from '../../transport/script-runner.js';
-import type { RestartAnswer, UpdateAnswer } from '../../store/store-calls.js';
+import type { RestartAnswer, UpdateAnswer } from '../../store/call-answers.js';
 import { FleetCalls } from './fleet-calls.js';
 import { call } from '../script-call.js';
 

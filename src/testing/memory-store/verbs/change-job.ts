@@ -1,5 +1,5 @@
 // Changes one job for operators; see lua/job.
-import type { RestartAnswer, UpdateAnswer } from '../../../queue/store/store-calls.js';
+import type { RestartAnswer, UpdateAnswer } from '../../../queue/store/call-answers.js';
 import { holderOf } from './enqueue.js';
 import { removeFirst, type Hash, type MemoryQueue } from '../state/memory-queue.js';
 

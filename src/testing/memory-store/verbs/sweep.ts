@@ -1,5 +1,5 @@
 // The verbs that run by the clock; see lua/sweep.
-import type { ReclaimedJob } from '../../../queue/store/store-calls.js';
+import type { ReclaimedJob } from '../../../queue/store/call-answers.js';
 import type { MemoryQueue } from '../state/memory-queue.js';
 import { trimDeadLetters } from './attempt/ends.js';
 import { crash } from './attempt/settle.js';

@@ -1,13 +1,7 @@
 // Ends claims: complete, fail, release, extend, and the death of the worker; see lua/attempt and lua/lib/settle.
 import type { CompleteAnswer } from '../../../../queue/store/complete-answer.js';
-import type {
-  Completion,
-  ExtendAnswer,
-  Failure,
-  FailOutcome,
-  Release,
-  ReleaseOutcome,
-} from '../../../../queue/store/store-calls.js';
+import type { Completion, ExtendAnswer, Failure, Release } from '../../../../queue/store/store-calls.js';
+import type { FailOutcome, ReleaseOutcome } from '../../../../queue/store/call-answers.js';
 import { GIVES_BACK, logAttempt, loggedOutcome } from './attempt-log.js';
 import { jobEnded } from '../batch/job-ended.js';
 import { bury, endCancelled, freeUnique, remember } from './ends.js';

@@ -1,6 +1,6 @@
 // The verbs of operators; see lua/job and lua/queue.
 import type { JobRecord, JobStatus, QueueStats } from '../../../../queue/model/job.js';
-import type { CancelAnswer } from '../../../../queue/store/store-calls.js';
+import type { CancelAnswer } from '../../../../queue/store/call-answers.js';
 import { jobEnded, jobReopened } from '../batch/job-ended.js';
 import { holderOf } from '../enqueue.js';
 import { removeFirst, type Hash, type MemoryQueue } from '../../state/memory-queue.js';

@@ -1,0 +1,26 @@
+// What the calls of a store answer in a word.
+import type { JobStatus } from '../model/job.js';
+
+/** What became of a failed job; `lost`: its claim was no longer current, and nothing was done. */
+export type FailOutcome = 'retry' | 'failed' | 'cancelled' | 'lost';
+
+/** What became of a released job; `lost`: its claim was no longer current, and nothing was done. */
+export type ReleaseOutcome = 'released' | 'failed' | 'cancelled' | 'lost';
+
+/** `busy`: jobs wait or run. `already`: no job has ended since it was published last. */
+export type DrainedAnswer = 'told' | 'busy' | 'already';
+
+/** `requested`: it runs, and its signal is aborted. `changed`: it is not in the status that was asked for, and nothing was done. */
+export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'missing' | 'changed';
+
+/** `refused`: the job is in no state for it. */
+export type UpdateAnswer = 'updated' | 'refused' | 'missing';
+
+/** `pending`: it waits again. `refused`: the job is in no state for it. */
+export type RestartAnswer = 'pending' | 'refused' | 'missing';
+
+/** A job that a sweep took back, and what became of it. */
+export interface ReclaimedJob {
+  id: string;
+  status: JobStatus;
+}
